@@ -1,0 +1,2 @@
+//! The `syncscope` command.
+fn main() {}

@@ -1,0 +1,190 @@
+//! An experiment made of numbers: it drives the engine, the journal, the command and the reports where no
+//! hardware is wanted, and holds the truth against which the statistics are tested.
+
+use std::time::Duration;
+
+use crate::evidence::Evidence;
+use crate::experiment::{Check, Disturbance, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use crate::units::{Hertz, Ticks};
+
+/// Noise added to the length of a sample, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// None.
+    Silent,
+    /// Normal, with this standard deviation.
+    Normal(f64),
+    /// Mostly small, now and then enormous: exponential of a normal, times this scale (log-normal, sigma 2).
+    HeavyTailed(f64),
+    /// Zero or this much, by the throw of a coin, on a normal of a tenth of it.
+    Bimodal(f64),
+    /// Grows by this much with each sample, on a normal of ten times it.
+    Drifting(f64),
+    /// A wave of this amplitude and this period in samples, on a normal of a tenth of the amplitude.
+    Periodic {
+        /// Height of the wave.
+        amplitude_ns: f64,
+        /// Length of the wave in samples.
+        period: f64,
+    },
+}
+
+/// What a fake does instead of working.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Fault {
+    /// It works.
+    #[default]
+    None,
+    /// No sample ends.
+    TimesOut,
+    /// Every sample fails.
+    Fails(String),
+    /// Every second sample is disturbed.
+    Disturbed,
+    /// Every sample is disturbed.
+    AlwaysDisturbed,
+    /// The check fails.
+    Miscounts,
+    /// The primitive is not in the machine code.
+    Elided,
+}
+
+/// A case whose true cost is known.
+#[derive(Debug, Clone)]
+pub struct FakeExperiment {
+    /// True cost of an operation in nanoseconds.
+    pub cost_ns: f64,
+    /// Cost of a loop iteration besides its operations.
+    pub loop_ns: f64,
+    /// What makes samples differ.
+    pub noise: Noise,
+    /// What goes wrong.
+    pub fault: Fault,
+    /// Time every sample takes for real.
+    pub dwell: Duration,
+    random: fastrand::Rng,
+    samples: u64,
+    spare_normal: Option<f64>,
+}
+
+/// Operations per iteration of the baseline; the test has twice as many.
+const UNROLL: u32 = 10;
+
+/// One tick is a tenth of a nanosecond.
+const TICK_HZ: f64 = 1e10;
+
+/// The fake core runs at 2.5 GHz.
+const CYCLES_PER_TICK: f64 = 0.25;
+
+impl FakeExperiment {
+    /// A case without noise.
+    #[must_use]
+    pub fn new(cost_ns: f64, seed: u64) -> Self {
+        Self {
+            cost_ns,
+            loop_ns: 1.0,
+            noise: Noise::Silent,
+            fault: Fault::None,
+            dwell: Duration::ZERO,
+            random: fastrand::Rng::with_seed(seed),
+            samples: 0,
+            spare_normal: None,
+        }
+    }
+
+    /// The same with noise.
+    #[must_use]
+    pub fn with_noise(self, noise: Noise) -> Self {
+        Self { noise, ..self }
+    }
+
+    /// The same with a fault.
+    #[must_use]
+    pub fn with_fault(self, fault: Fault) -> Self {
+        Self { fault, ..self }
+    }
+
+    /// A standard normal number (Box and Muller, 1958).
+    fn normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare_normal.take() {
+            return spare;
+        }
+        let radius = (-2.0 * (1.0 - self.random.f64()).ln()).sqrt();
+        let angle = std::f64::consts::TAU * self.random.f64();
+        self.spare_normal = Some(radius * angle.sin());
+        radius * angle.cos()
+    }
+
+    fn noise_ns(&mut self) -> f64 {
+        let normal = self.normal();
+        match self.noise {
+            Noise::Silent => 0.0,
+            Noise::Normal(deviation) => deviation * normal,
+            Noise::HeavyTailed(scale) => scale * (2.0 * normal).exp(),
+            Noise::Bimodal(gap) => f64::from(u8::from(self.random.bool())) * gap + gap / 10.0 * normal,
+            Noise::Drifting(step) => step * self.samples as f64 + step * 10.0 * normal,
+            Noise::Periodic { amplitude_ns, period } => {
+                let phase = std::f64::consts::TAU * self.samples as f64 / period;
+                amplitude_ns * phase.sin() + amplitude_ns / 10.0 * normal
+            }
+        }
+    }
+}
+
+impl Experiment for FakeExperiment {
+    fn ruler(&self) -> Ruler {
+        Ruler { name: "fake", frequency: Hertz(TICK_HZ), resolution: Ticks(1), read_cost: Ticks(10) }
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        let per_iteration = match side {
+            Side::Baseline => u64::from(UNROLL),
+            Side::Test => 2 * u64::from(UNROLL),
+        };
+        iterations * per_iteration
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        std::thread::sleep(self.dwell);
+        match &self.fault {
+            Fault::TimesOut => return Err(ExperimentError::TimedOut { limit: Duration::from_secs(2) }),
+            Fault::Fails(reason) => return Err(ExperimentError::Failed(reason.clone())),
+            _ => {}
+        }
+        let operations = self.operations(shot.side, shot.iterations) as f64;
+        let true_ns = operations * self.cost_ns + shot.iterations as f64 * self.loop_ns;
+        let ns = (true_ns + self.noise_ns()).max(0.0);
+        self.samples += 1;
+        let ticks = |share: f64| Ticks((ns * share * TICK_HZ / 1e9).round() as u64);
+        let disturbed = match self.fault {
+            Fault::AlwaysDisturbed => true,
+            Fault::Disturbed => self.samples.is_multiple_of(5),
+            _ => false,
+        };
+        Ok(Sample {
+            fastest: ticks(0.8),
+            median: ticks(0.9),
+            slowest: ticks(1.0),
+            ns_per_tick: 1e9 / TICK_HZ,
+            cycles_per_tick: Some(CYCLES_PER_TICK),
+            disturbance: disturbed.then_some(Disturbance::InvoluntarySwitch),
+        })
+    }
+
+    fn unroll(&self) -> u32 {
+        UNROLL
+    }
+
+    fn check(&mut self) -> Check {
+        if self.fault == Fault::Miscounts { Check::Failed("expected 2, found 1".to_owned()) } else { Check::Ok }
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        let listing = format!("; {UNROLL} times\nfake\n");
+        if self.fault == Fault::Elided {
+            Evidence::Elided { summary: format!("no fake in the test, expected {UNROLL}"), listing }
+        } else {
+            Evidence::Present { summary: format!("fake {UNROLL}/{}", 2 * UNROLL), listing }
+        }
+    }
+}

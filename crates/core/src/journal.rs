@@ -1,0 +1,421 @@
+//! The run directory: `measurements.csv` and `samples.csv` grow line by line while a run goes on, so that what
+//! is finished is readable whatever happens next.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use csv::{ReaderBuilder, StringRecord};
+
+use crate::case::CaseId;
+use crate::engine::Observation;
+use crate::row::{Row, RowError, significant};
+use crate::run::{Run, SCHEMA};
+
+/// What can be wrong with a run directory.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// It holds something already.
+    #[error("{} is not empty; name another folder with --out, or go on with a run by --resume", .0.display())]
+    NotEmpty(PathBuf),
+    /// It holds no run.
+    #[error("{} holds no run: there is no run.json in it", .0.display())]
+    NoRun(PathBuf),
+    /// The operating system refused.
+    #[error("{}: {source}{}", path.display(), remedy(source))]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// `run.json` cannot be understood.
+    #[error("{}: {reason}", path.display())]
+    Run {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// `measurements.csv` cannot be understood.
+    #[error("{}, line {line}: {source}", path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// Why.
+        source: RowError,
+    },
+    /// A file is no CSV at all.
+    #[error("{}: {source}", path.display())]
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: csv::Error,
+    },
+}
+
+/// What a user can do about an error of the file system.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; name a folder you may write to with --out"
+        }
+        io::ErrorKind::StorageFull => "; free some space, then go on with --resume",
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => "; name a folder with --out",
+        _ => "",
+    }
+}
+
+trait At<T> {
+    fn at(self, path: &Path) -> Result<T, JournalError>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, path: &Path) -> Result<T, JournalError> {
+        self.map_err(|source| JournalError::Io { path: path.to_owned(), source })
+    }
+}
+
+/// A folder that holds one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDirectory(PathBuf);
+
+impl RunDirectory {
+    /// Makes an empty folder for a new run; its parents too.
+    ///
+    /// # Errors
+    /// When the folder holds something already or cannot be written to.
+    pub fn create(path: &Path) -> Result<Self, JournalError> {
+        fs::create_dir_all(path).at(path)?;
+        if fs::read_dir(path).at(path)?.next().is_some() {
+            return Err(JournalError::NotEmpty(path.to_owned()));
+        }
+        let directory = Self(path.to_owned());
+        // Shows now, not after the first case, that the folder cannot be written to.
+        File::create(directory.measurements()).at(path)?;
+        Ok(directory)
+    }
+
+    /// The folder of a run that exists.
+    ///
+    /// # Errors
+    /// When there is no `run.json` in it.
+    pub fn open(path: &Path) -> Result<Self, JournalError> {
+        let directory = Self(path.to_owned());
+        if directory.run_json().is_file() { Ok(directory) } else { Err(JournalError::NoRun(path.to_owned())) }
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The journal of all cases.
+    #[must_use]
+    pub fn measurements(&self) -> PathBuf {
+        self.0.join("measurements.csv")
+    }
+
+    /// Every observation.
+    #[must_use]
+    pub fn samples(&self) -> PathBuf {
+        self.0.join("samples.csv")
+    }
+
+    /// Who, where, when.
+    #[must_use]
+    pub fn run_json(&self) -> PathBuf {
+        self.0.join("run.json")
+    }
+
+    /// The page.
+    #[must_use]
+    pub fn report(&self) -> PathBuf {
+        self.0.join("report.html")
+    }
+
+    /// Writes `run.json`; a reader never sees half of it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_run(&self, run: &Run) -> Result<(), JournalError> {
+        let path = self.run_json();
+        let draft = self.0.join("run.json.new");
+        let mut text = serde_json::to_string_pretty(run)
+            .map_err(|error| JournalError::Run { path: path.clone(), reason: error.to_string() })?;
+        text.push('\n');
+        fs::write(&draft, text).at(&draft)?;
+        fs::rename(&draft, &path).at(&path)
+    }
+
+    /// Reads `run.json`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or was written by a later version with another layout.
+    pub fn read_run(&self) -> Result<Run, JournalError> {
+        let path = self.run_json();
+        let text = fs::read_to_string(&path).at(&path)?;
+        let bad = |reason: String| JournalError::Run { path: path.clone(), reason };
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        match value.get("schema").and_then(serde_json::Value::as_u64) {
+            Some(schema) if schema == u64::from(SCHEMA) => {}
+            Some(schema) => {
+                return Err(bad(format!(
+                    "layout {schema}, and this version reads layout {SCHEMA}; use the syncscope that wrote it"
+                )));
+            }
+            None => return Err(bad("it has no `schema`, so syncscope did not write it".to_owned())),
+        }
+        serde_json::from_value(value).map_err(|error| bad(error.to_string()))
+    }
+
+    /// Reads all finished rows. A last line that was cut off is passed over: its case was not finished.
+    ///
+    /// # Errors
+    /// When the file cannot be read or a line other than the last is no row.
+    pub fn read_rows(&self) -> Result<Vec<Row>, JournalError> {
+        let path = self.measurements();
+        let bytes = fs::read(&path).at(&path)?;
+        let (rows, _) = parse_rows(&path, complete_lines(&bytes))?;
+        Ok(rows)
+    }
+
+    /// Keeps a disassembly in `evidence/`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_evidence(&self, name: &str, listing: &str) -> Result<(), JournalError> {
+        let folder = self.0.join("evidence");
+        fs::create_dir_all(&folder).at(&folder)?;
+        let path = folder.join(format!("{name}.txt"));
+        fs::write(&path, listing).at(&path)
+    }
+}
+
+/// The part of a file up to its last line break; a line without one was cut off while it was written. (No cell
+/// of the journal holds a line break: see [`Journal::append`].)
+fn complete_lines(bytes: &[u8]) -> &[u8] {
+    bytes.iter().rposition(|byte| *byte == b'\n').map_or(&[], |end| &bytes[..=end])
+}
+
+fn parse_rows(path: &Path, bytes: &[u8]) -> Result<(Vec<Row>, StringRecord), JournalError> {
+    let csv_error = |source| JournalError::Csv { path: path.to_owned(), source };
+    let mut reader = ReaderBuilder::new().flexible(true).from_reader(bytes);
+    let header = reader.headers().map_err(csv_error)?.clone();
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(csv_error)?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let row = Row::from_record(&header, &record).map_err(|source| JournalError::Row {
+            path: path.to_owned(),
+            line,
+            source,
+        })?;
+        rows.push(row);
+    }
+    Ok((rows, header))
+}
+
+/// The two growing files of a run that is being measured.
+#[derive(Debug)]
+pub struct Journal {
+    measurements: LineFile,
+    samples: LineFile,
+}
+
+/// A file to which whole lines are added, each with one write.
+#[derive(Debug)]
+struct LineFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl LineFile {
+    /// Opens `path` at its last complete line, writing `header` first if there is none.
+    fn open(path: PathBuf, header: &[&str]) -> Result<Self, JournalError> {
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error).at(&path),
+        };
+        let file = OpenOptions::new().create(true).append(true).open(&path).at(&path)?;
+        let complete = complete_lines(&bytes).len() as u64;
+        file.set_len(complete).at(&path)?;
+        let mut lines = Self { path, file };
+        if complete == 0 {
+            lines.append(&[StringRecord::from(header)])?;
+        }
+        Ok(lines)
+    }
+
+    fn append(&mut self, records: &[StringRecord]) -> Result<(), JournalError> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for record in records {
+            // A cell is one line: a reason quoted from a compiler or a library may hold several.
+            let record: StringRecord = record.iter().map(|cell| cell.replace(['\n', '\r'], " ")).collect();
+            writer.write_record(&record).map_err(|source| JournalError::Csv { path: self.path.clone(), source })?;
+        }
+        let bytes = writer
+            .into_inner()
+            .map_err(|error| JournalError::Io { path: self.path.clone(), source: error.into_error() })?;
+        self.file.write_all(&bytes).at(&self.path)
+    }
+}
+
+/// The columns of `samples.csv`.
+const SAMPLE_COLUMNS: [&str; 8] =
+    ["case_id", "pair", "first", "baseline_ticks", "test_ticks", "ns", "cycles", "set_aside"];
+
+impl Journal {
+    /// Opens the journal of a run, new or resumed; a line that was cut off is removed.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn open(directory: &RunDirectory) -> Result<Self, JournalError> {
+        Ok(Self {
+            measurements: LineFile::open(directory.measurements(), &Row::COLUMNS)?,
+            samples: LineFile::open(directory.samples(), &SAMPLE_COLUMNS)?,
+        })
+    }
+
+    /// Writes one finished case: its observations first, so that every row in the journal has them.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn append(&mut self, row: &Row, observations: &[Observation]) -> Result<(), JournalError> {
+        let id = row.case.id();
+        let samples: Vec<_> = observations.iter().map(|observation| sample_record(&id, observation)).collect();
+        self.samples.append(&samples)?;
+        self.measurements.append(&[row.to_record()])
+    }
+}
+
+fn sample_record(id: &CaseId, observation: &Observation) -> StringRecord {
+    StringRecord::from(vec![
+        id.0.clone(),
+        observation.pair.to_string(),
+        if observation.baseline_first { "baseline" } else { "test" }.to_owned(),
+        observation.baseline.count().to_string(),
+        observation.test.count().to_string(),
+        significant(observation.ns),
+        observation.cycles.map(significant).unwrap_or_default(),
+        observation.set_aside.as_ref().map(ToString::to_string).unwrap_or_default(),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Case;
+    use crate::experiment::Disturbance;
+    use crate::machine::{Environment, Machine};
+    use crate::run::Status;
+    use crate::units::Ticks;
+    use crate::verdict::Verdict;
+
+    fn row(primitive: &str) -> Row {
+        Row::unmeasured(Case::new(primitive), Verdict::Skipped("two\nlines, and \"quotes\"".into()))
+    }
+
+    fn observation() -> Observation {
+        Observation {
+            pair: 3,
+            baseline_first: false,
+            baseline: Ticks(100),
+            test: Ticks(150),
+            ns: 0.5,
+            cycles: None,
+            fastest_ns: 0.5,
+            median_ns: 0.5,
+            set_aside: Some(Disturbance::Migration),
+        }
+    }
+
+    fn run() -> Run {
+        Run {
+            schema: SCHEMA,
+            version: "0.1.0".into(),
+            command: vec!["syncscope".into(), "run".into()],
+            preset: "quick".into(),
+            seed: 7,
+            status: Status::Interrupted,
+            started: "2001-09-09T01:46:40Z".into(),
+            ended: None,
+            planned: 2,
+            warnings: Vec::new(),
+            machine: Machine::default(),
+            environment: Environment::default(),
+        }
+    }
+
+    #[test]
+    fn a_journal_gives_back_what_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(&folder.path().join("a/b")).unwrap();
+        directory.write_run(&run()).unwrap();
+        let mut journal = Journal::open(&directory).unwrap();
+        journal.append(&row("cpu.barrier.std"), &[observation()]).unwrap();
+        journal.append(&row("cpu.barrier.sense"), &[]).unwrap();
+        let reopened = RunDirectory::open(directory.path()).unwrap();
+        let rows = reopened.read_rows().unwrap();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0].verdict.reason(), "two lines, and \"quotes\"");
+        assert_eq!(reopened.read_run().unwrap(), run());
+        let samples = fs::read_to_string(directory.samples()).unwrap();
+        assert_eq!(samples.lines().count(), 2);
+        assert!(samples.contains(",3,test,100,150,0.5,,migration"), "{samples}");
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_no_row_and_goes_when_the_run_is_resumed() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(folder.path()).unwrap();
+        let mut journal = Journal::open(&directory).unwrap();
+        journal.append(&row("cpu.barrier.std"), &[observation()]).unwrap();
+        drop(journal);
+        let whole = fs::read(directory.measurements()).unwrap();
+        let mut cut = whole.clone();
+        cut.extend_from_slice(b"0123,cpu,bar");
+        fs::write(directory.measurements(), &cut).unwrap();
+        assert_eq!(directory.read_rows().unwrap().len(), 1);
+        let mut journal = Journal::open(&directory).unwrap();
+        assert_eq!(fs::read(directory.measurements()).unwrap(), whole);
+        journal.append(&row("cpu.barrier.sense"), &[]).unwrap();
+        assert_eq!(directory.read_rows().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_folder_in_use_is_refused_with_a_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("mine.txt"), "x").unwrap();
+        let error = RunDirectory::create(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("--out") && error.contains("--resume"), "{error}");
+        let error = RunDirectory::create(&folder.path().join("mine.txt/run")).unwrap_err().to_string();
+        assert!(error.contains("--out"), "{error}");
+        assert!(matches!(RunDirectory::open(folder.path()), Err(JournalError::NoRun(_))));
+    }
+
+    #[test]
+    fn hostile_files_are_refused_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(folder.path()).unwrap();
+        let read = |text: &str| {
+            fs::write(directory.run_json(), text).unwrap();
+            directory.read_run().unwrap_err().to_string()
+        };
+        assert!(read("{").contains("run.json"));
+        assert!(read("{}").contains("no `schema`"));
+        assert!(read(r#"{"schema": 99}"#).contains("layout 99"));
+        assert!(read(r#"{"schema": 1}"#).contains("missing field"));
+        let spoilt = serde_json::to_string(&run()).unwrap().replacen('{', r#"{"surprise": 1,"#, 1);
+        assert!(read(&spoilt).contains("surprise"));
+        fs::write(directory.measurements(), "a,b\n1,2\n").unwrap();
+        assert!(matches!(directory.read_rows(), Err(JournalError::Row { line: 2, .. })));
+        fs::write(directory.measurements(), b"\xff\xfe\n\xff\n").unwrap();
+        assert!(directory.read_rows().is_err());
+    }
+}

@@ -1,0 +1,59 @@
+//! Where experiments are made: one laboratory per domain, all behind one trait.
+
+use crate::case::Case;
+use crate::experiment::Experiment;
+use crate::primitive::Primitive;
+use crate::text::words;
+
+words! {
+    /// How much is measured.
+    pub enum Preset ("preset") {
+        /// A first look in about a minute.
+        Quick = "quick",
+        /// Every parameter that matters.
+        Standard = "standard",
+        /// The grids of the papers.
+        Paper = "paper",
+    }
+}
+
+/// Why a case is not measured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It does not exist on this machine.
+    #[error("{0}")]
+    Skipped(String),
+    /// It should exist, but could not be set up.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// One line of `syncscope list`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// What it is.
+    pub primitive: &'static Primitive,
+    /// Why it cannot be measured here, if so.
+    pub unavailable: Option<String>,
+}
+
+/// Makes the experiments of one domain on this machine.
+pub trait Laboratory {
+    /// The primitives of this domain, each with whether it can be measured here.
+    fn listing(&self) -> Vec<Listing>;
+
+    /// The cases of `preset` on this machine, in the catalogue's order.
+    fn plan(&self, preset: Preset) -> Vec<Case>;
+
+    /// Does what is better done once for all cases, such as compiling kernels. `progress` hears how many of how
+    /// many pieces are done. What fails here fails again, with its reason, in [`Self::experiment`].
+    fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
+        let _ = (cases, progress);
+    }
+
+    /// Makes one case ready to run.
+    ///
+    /// # Errors
+    /// [`Refusal::Skipped`] when the case does not exist here, [`Refusal::Failed`] when it could not be set up.
+    fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal>;
+}

@@ -1,0 +1,127 @@
+//! Descriptions of a machine and of its state, as they stand in `run.json`. The hardware crates fill them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What the hardware is: the same in every run on it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// The CPUs.
+    pub cpu: CpuMachine,
+    /// The CUDA devices, in the driver's order; empty where there is none.
+    pub gpus: Vec<GpuMachine>,
+}
+
+/// The CPUs of a machine, as the operating system reports them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CpuMachine {
+    /// The vendor's name for the processor.
+    pub model: String,
+    /// `x86_64`, `aarch64`.
+    pub architecture: String,
+    /// Number of packages (sockets).
+    pub packages: u32,
+    /// Number of NUMA nodes.
+    pub numa_nodes: u32,
+    /// Number of physical cores.
+    pub cores: u32,
+    /// Number of hardware threads, allowed to this process or not.
+    pub hardware_threads: u32,
+    /// The caches a core sees, innermost first.
+    pub caches: Vec<Cache>,
+    /// Main memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// The virtual machine monitor underneath, if one shows itself.
+    pub hypervisor: Option<String>,
+}
+
+/// One level of cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cache {
+    /// 1, 2, 3.
+    pub level: u32,
+    /// `data`, `instruction` or `unified`.
+    pub kind: String,
+    /// Size of one such cache.
+    pub size_bytes: u64,
+    /// Length of a line.
+    pub line_bytes: u32,
+    /// How many hardware threads share one.
+    pub shared_by: u32,
+    /// How many there are.
+    pub count: u32,
+}
+
+/// One CUDA device.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GpuMachine {
+    /// The driver's number.
+    pub index: u32,
+    /// The vendor's name.
+    pub name: String,
+    /// Compute capability, major and minor.
+    pub compute_capability: (u32, u32),
+    /// Number of streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// Most threads in a block.
+    pub max_threads_per_block: u32,
+    /// Most threads resident on one multiprocessor.
+    pub max_threads_per_multiprocessor: u32,
+    /// Most blocks resident on one multiprocessor.
+    pub max_blocks_per_multiprocessor: u32,
+    /// Device memory in bytes.
+    pub memory_bytes: u64,
+    /// Second-level cache in bytes.
+    pub l2_bytes: u64,
+    /// The highest multiprocessor clock the driver names; figures never use it.
+    pub nominal_clock_hz: Option<f64>,
+    /// Whether memory errors are corrected, where the driver says.
+    pub ecc: Option<bool>,
+}
+
+/// The state the machine was in during a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Environment {
+    /// Operating system and kernel.
+    pub os: String,
+    /// The CPUs this process may use, as a list such as `0-3,8`.
+    pub allowed_cpus: String,
+    /// CPU time this process may use, in CPUs, where a control group limits it.
+    pub cpu_quota: Option<f64>,
+    /// The frequency governor, where the system shows one.
+    pub governor: Option<String>,
+    /// Whether the processor may exceed its base frequency, where the system shows it.
+    pub boost: Option<bool>,
+    /// Load average over the last minute at the start.
+    pub load: Option<f64>,
+    /// The NVIDIA driver, where there is one.
+    pub nvidia_driver: Option<String>,
+    /// The CUDA version of the driver, such as `13.0`.
+    pub cuda_driver: Option<String>,
+    /// Version of NVRTC, such as `13.0`.
+    pub nvrtc: Option<String>,
+    /// The clocks that were read, each with what was measured of it.
+    pub clocks: Vec<Clock>,
+    /// Versions of the libraries that are themselves measured, such as parking_lot.
+    pub libraries: BTreeMap<String, String>,
+}
+
+/// A clock as it was found at the start of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clock {
+    /// `tsc`, `sm clock`.
+    pub name: String,
+    /// Measured frequency.
+    pub frequency_hz: f64,
+    /// Smallest step between two readings.
+    pub resolution_ns: f64,
+    /// Cost of a reading.
+    pub read_cost_ns: f64,
+}

@@ -1,0 +1,412 @@
+//! One line of `measurements.csv`.
+
+use csv::StringRecord;
+
+use crate::case::{Case, Layout};
+use crate::engine::Measurement;
+use crate::experiment::Check;
+use crate::stats::Interval;
+use crate::units::{Cycles, Hertz, Nanoseconds};
+use crate::verdict::Verdict;
+
+/// Everything a run says about one case. An empty cell means: not applicable, or not available.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The case.
+    pub case: Case,
+    /// Cost of one operation as the slowest actor sees it.
+    pub ns: Option<Nanoseconds>,
+    /// 95 % interval of `ns`.
+    pub ns_interval: Option<Interval>,
+    /// The same in cycles of the core or multiprocessor.
+    pub cycles: Option<Cycles>,
+    /// 95 % interval of `cycles`.
+    pub cycles_interval: Option<Interval>,
+    /// Cost of one operation as the fastest actor sees it.
+    pub fastest_ns: Option<Nanoseconds>,
+    /// Cost of one operation as the actor in the middle sees it.
+    pub median_ns: Option<Nanoseconds>,
+    /// Relative median absolute deviation of the observations.
+    pub noise: Option<f64>,
+    /// Number of pairs the estimate stands on.
+    pub pairs: Option<u64>,
+    /// Number of pairs set aside for causes seen outside the measured value.
+    pub set_aside: Option<u64>,
+    /// Iterations of the loop in each sample.
+    pub iterations: Option<u64>,
+    /// Operations in one iteration of the baseline.
+    pub unroll: Option<u32>,
+    /// What the figure is worth.
+    pub verdict: Verdict,
+    /// Whether the primitive did its work; `None` where that cannot be seen.
+    pub check: Option<bool>,
+    /// What a disassembler found.
+    pub evidence: Option<String>,
+    /// Clock of the core or multiprocessor, as measured during the case.
+    pub clock: Option<Hertz>,
+}
+
+/// A line that is no row.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RowError {
+    /// The header does not hold this column.
+    #[error("column `{0}` is missing")]
+    MissingColumn(&'static str),
+    /// A cell does not hold what its column holds.
+    #[error("column `{column}` holds `{found}`")]
+    Cell {
+        /// The column.
+        column: &'static str,
+        /// The text found.
+        found: String,
+    },
+}
+
+impl Row {
+    /// The columns of `measurements.csv`, in order.
+    pub const COLUMNS: [&'static str; 36] = [
+        "case_id",
+        "domain",
+        "family",
+        "primitive",
+        "dtype",
+        "layout",
+        "stride",
+        "threads",
+        "blocks",
+        "devices",
+        "placement",
+        "scope",
+        "space",
+        "order",
+        "mode",
+        "group",
+        "ns",
+        "ns_low",
+        "ns_high",
+        "cycles",
+        "cycles_low",
+        "cycles_high",
+        "ops_per_s_thread",
+        "ops_per_s_total",
+        "fastest_ns",
+        "median_ns",
+        "noise",
+        "pairs",
+        "set_aside",
+        "iterations",
+        "unroll",
+        "verdict",
+        "reason",
+        "check",
+        "evidence",
+        "clock_hz",
+    ];
+
+    /// The row of a case that was not measured.
+    #[must_use]
+    pub fn unmeasured(case: Case, verdict: Verdict) -> Self {
+        Self {
+            case,
+            ns: None,
+            ns_interval: None,
+            cycles: None,
+            cycles_interval: None,
+            fastest_ns: None,
+            median_ns: None,
+            noise: None,
+            pairs: None,
+            set_aside: None,
+            iterations: None,
+            unroll: None,
+            verdict,
+            check: None,
+            evidence: None,
+            clock: None,
+        }
+    }
+
+    /// The row of a case that was measured.
+    #[must_use]
+    pub fn measured(case: Case, measurement: &Measurement) -> Self {
+        let estimate = measurement.estimate.as_ref();
+        Self {
+            ns: estimate.map(|estimate| estimate.ns),
+            ns_interval: estimate.and_then(|estimate| estimate.ns_interval),
+            cycles: estimate.and_then(|estimate| estimate.cycles),
+            cycles_interval: estimate.and_then(|estimate| estimate.cycles_interval),
+            fastest_ns: estimate.map(|estimate| estimate.fastest_ns),
+            median_ns: estimate.map(|estimate| estimate.median_ns),
+            noise: measurement.noise,
+            pairs: Some(measurement.pairs),
+            set_aside: Some(measurement.set_aside),
+            iterations: Some(measurement.iterations),
+            unroll: Some(measurement.unroll),
+            check: match measurement.check {
+                Check::Ok => Some(true),
+                Check::Failed(_) => Some(false),
+                Check::NotApplicable => None,
+            },
+            evidence: measurement.evidence.summary().map(str::to_owned),
+            clock: measurement.clock,
+            ..Self::unmeasured(case, measurement.verdict.clone())
+        }
+    }
+
+    /// Operations per second of one thread; only of a resolved cost.
+    #[must_use]
+    pub fn ops_per_s_thread(&self) -> Option<f64> {
+        let ns = self.ns?.value();
+        (self.verdict == Verdict::Resolved && ns > 0.0).then(|| 1e9 / ns)
+    }
+
+    /// Operations per second of all threads together; only of a resolved cost.
+    #[must_use]
+    pub fn ops_per_s_total(&self) -> Option<f64> {
+        self.ops_per_s_thread().map(|ops| ops * self.case.actors() as f64)
+    }
+
+    /// The cells of this row, in the order of [`Self::COLUMNS`].
+    #[must_use]
+    pub fn to_record(&self) -> StringRecord {
+        let (domain, family) = self.case.domain_and_family();
+        let ns = self.ns_interval;
+        let cycles = self.cycles_interval;
+        let mut record = StringRecord::new();
+        record.push_field(&self.case.id().0);
+        record.push_field(domain);
+        record.push_field(family);
+        for value in self.case.values() {
+            record.push_field(&value);
+        }
+        for number in [
+            self.ns.map(Nanoseconds::value),
+            ns.map(|interval| interval.low),
+            ns.map(|interval| interval.high),
+            self.cycles.map(Cycles::value),
+            cycles.map(|interval| interval.low),
+            cycles.map(|interval| interval.high),
+            self.ops_per_s_thread(),
+            self.ops_per_s_total(),
+            self.fastest_ns.map(Nanoseconds::value),
+            self.median_ns.map(Nanoseconds::value),
+            self.noise,
+        ] {
+            record.push_field(&number.map(significant).unwrap_or_default());
+        }
+        for count in [self.pairs, self.set_aside, self.iterations, self.unroll.map(u64::from)] {
+            record.push_field(&count.map(|count| count.to_string()).unwrap_or_default());
+        }
+        record.push_field(self.verdict.name());
+        record.push_field(self.verdict.reason());
+        record.push_field(match self.check {
+            Some(true) => "ok",
+            Some(false) => "failed",
+            None => "",
+        });
+        record.push_field(self.evidence.as_deref().unwrap_or_default());
+        record.push_field(&self.clock.map(|clock| significant(clock.value())).unwrap_or_default());
+        record
+    }
+
+    /// Reads a row; the columns may stand in any order, and columns of later versions are passed over.
+    ///
+    /// # Errors
+    /// When a column is missing or a cell does not hold what its column holds.
+    pub fn from_record(header: &StringRecord, record: &StringRecord) -> Result<Self, RowError> {
+        let cells = Cells { header, record };
+        let layout = match (cells.text("layout")?, cells.parse("stride")?) {
+            (None, _) => None,
+            (Some("shared"), _) => Some(Layout::Shared),
+            (Some("private"), Some(stride)) => Some(Layout::Private { stride }),
+            (Some(found), _) => return Err(RowError::Cell { column: "layout", found: found.to_owned() }),
+        };
+        let case = Case {
+            primitive: cells.text("primitive")?.unwrap_or_default().to_owned(),
+            dtype: cells.parse("dtype")?,
+            layout,
+            threads: cells.parse("threads")?,
+            blocks: cells.parse("blocks")?,
+            devices: cells.parse("devices")?,
+            placement: cells.parse("placement")?,
+            scope: cells.parse("scope")?,
+            space: cells.parse("space")?,
+            order: cells.parse("order")?,
+            mode: cells.parse("mode")?,
+            group: cells.text("group")?.map(str::to_owned),
+        };
+        let verdict = cells.text("verdict")?.unwrap_or_default();
+        let reason = cells.text("reason")?.unwrap_or_default();
+        Ok(Self {
+            case,
+            ns: cells.number("ns")?.map(Nanoseconds),
+            ns_interval: cells.interval("ns_low", "ns_high")?,
+            cycles: cells.number("cycles")?.map(Cycles),
+            cycles_interval: cells.interval("cycles_low", "cycles_high")?,
+            fastest_ns: cells.number("fastest_ns")?.map(Nanoseconds),
+            median_ns: cells.number("median_ns")?.map(Nanoseconds),
+            noise: cells.number("noise")?,
+            pairs: cells.parse("pairs")?,
+            set_aside: cells.parse("set_aside")?,
+            iterations: cells.parse("iterations")?,
+            unroll: cells.parse("unroll")?,
+            verdict: Verdict::from_columns(verdict, reason)
+                .ok_or_else(|| RowError::Cell { column: "verdict", found: verdict.to_owned() })?,
+            check: match cells.text("check")? {
+                None => None,
+                Some("ok") => Some(true),
+                Some("failed") => Some(false),
+                Some(found) => return Err(RowError::Cell { column: "check", found: found.to_owned() }),
+            },
+            evidence: cells.text("evidence")?.map(str::to_owned),
+            clock: cells.number("clock_hz")?.map(Hertz),
+        })
+    }
+}
+
+/// A record whose cells are found by the names of their columns.
+struct Cells<'a> {
+    header: &'a StringRecord,
+    record: &'a StringRecord,
+}
+
+impl Cells<'_> {
+    fn text(&self, column: &'static str) -> Result<Option<&str>, RowError> {
+        let index = self.header.iter().position(|name| name == column).ok_or(RowError::MissingColumn(column))?;
+        Ok(self.record.get(index).filter(|cell| !cell.is_empty()))
+    }
+
+    fn parse<T: std::str::FromStr>(&self, column: &'static str) -> Result<Option<T>, RowError> {
+        let parse = |cell: &str| cell.parse().map_err(|_| RowError::Cell { column, found: cell.to_owned() });
+        self.text(column)?.map(parse).transpose()
+    }
+
+    /// A finite number: `NaN` and `inf` are no figures.
+    fn number(&self, column: &'static str) -> Result<Option<f64>, RowError> {
+        match self.parse::<f64>(column)? {
+            Some(number) if !number.is_finite() => Err(RowError::Cell { column, found: number.to_string() }),
+            number => Ok(number),
+        }
+    }
+
+    fn interval(&self, low: &'static str, high: &'static str) -> Result<Option<Interval>, RowError> {
+        Ok(self.number(low)?.zip(self.number(high)?).map(|(low, high)| Interval { low, high }))
+    }
+}
+
+/// A number with seven significant digits: more than any clock here resolves, and no trailing noise.
+#[must_use]
+pub fn significant(number: f64) -> String {
+    let rounded: f64 = format!("{number:.6e}").parse().unwrap_or(number);
+    // `-0` is no figure.
+    format!("{}", rounded + 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::{Dtype, Placement};
+
+    fn full() -> Row {
+        Row {
+            ns: Some(Nanoseconds(2.0331)),
+            ns_interval: Some(Interval { low: 2.031, high: 2.035 }),
+            cycles: Some(Cycles(7.48)),
+            cycles_interval: Some(Interval { low: 7.47, high: 7.49 }),
+            fastest_ns: Some(Nanoseconds(2.0)),
+            median_ns: Some(Nanoseconds(2.01)),
+            noise: Some(0.001),
+            pairs: Some(40),
+            set_aside: Some(1),
+            iterations: Some(1000),
+            unroll: Some(16),
+            check: Some(true),
+            evidence: Some("lock add 16/32".into()),
+            clock: Some(Hertz(3.68e9)),
+            ..Row::unmeasured(
+                Case {
+                    dtype: Some(Dtype::I32),
+                    layout: Some(Layout::Private { stride: 8 }),
+                    threads: Some(2),
+                    placement: Some(Placement::List(vec![0, 1])),
+                    ..Case::new("cpu.atomic.add")
+                },
+                Verdict::Resolved,
+            )
+        }
+    }
+
+    fn header() -> StringRecord {
+        StringRecord::from(Row::COLUMNS.to_vec())
+    }
+
+    #[test]
+    fn a_row_survives_the_way_to_a_file_and_back() {
+        let skipped = Row::unmeasured(Case::new("cpu.barrier.std"), Verdict::Skipped("one CPU".into()));
+        for row in [full(), skipped] {
+            let record = row.to_record();
+            assert_eq!(record.len(), Row::COLUMNS.len());
+            assert_eq!(Row::from_record(&header(), &record), Ok(row));
+        }
+    }
+
+    #[test]
+    fn the_columns_hold_what_the_contract_says() {
+        let record = full().to_record();
+        let cell = |name: &str| record.get(Row::COLUMNS.iter().position(|column| *column == name).unwrap()).unwrap();
+        assert_eq!(cell("domain"), "cpu");
+        assert_eq!(cell("family"), "atomic");
+        assert_eq!(cell("stride"), "8");
+        assert_eq!(cell("placement"), "0,1");
+        assert_eq!(cell("check"), "ok");
+        assert_eq!(cell("verdict"), "Resolved");
+        assert_eq!(cell("clock_hz"), "3680000000");
+        assert_eq!(cell("devices"), "");
+        let ops: f64 = cell("ops_per_s_total").parse().unwrap();
+        assert!((ops - 2.0 * 1e9 / 2.0331).abs() / ops < 1e-6);
+    }
+
+    #[test]
+    fn columns_may_stand_in_any_order_and_may_be_more() {
+        let mut header: Vec<&str> = Row::COLUMNS.to_vec();
+        header.reverse();
+        header.push("later");
+        let record = full().to_record();
+        let mut cells: Vec<&str> = record.iter().collect();
+        cells.reverse();
+        cells.push("x");
+        assert_eq!(Row::from_record(&StringRecord::from(header), &StringRecord::from(cells)), Ok(full()));
+    }
+
+    #[test]
+    fn bad_cells_are_named() {
+        let spoil = |column: &str, text: &str| {
+            let index = Row::COLUMNS.iter().position(|name| *name == column).unwrap();
+            let cells: Vec<String> = full()
+                .to_record()
+                .iter()
+                .enumerate()
+                .map(|(at, cell)| if at == index { text } else { cell }.to_owned())
+                .collect();
+            Row::from_record(&header(), &StringRecord::from(cells)).unwrap_err().to_string()
+        };
+        assert_eq!(spoil("ns", "NaN"), "column `ns` holds `NaN`");
+        assert_eq!(spoil("verdict", "fine"), "column `verdict` holds `fine`");
+        assert_eq!(spoil("stride", ""), "column `layout` holds `private`");
+        let short = StringRecord::from(Row::COLUMNS[..20].to_vec());
+        assert!(matches!(Row::from_record(&short, &full().to_record()), Err(RowError::MissingColumn(_))));
+    }
+
+    #[test]
+    fn a_cost_that_was_not_resolved_has_no_throughput() {
+        let row = Row { verdict: Verdict::Noisy("wide".into()), ..full() };
+        assert_eq!(row.ops_per_s_thread(), None);
+    }
+
+    #[test]
+    fn numbers_keep_seven_digits() {
+        assert_eq!(significant(2.033_183_947_234), "2.033184");
+        assert_eq!(significant(1_980_000_000.0), "1980000000");
+        assert_eq!(significant(-0.0), "0");
+    }
+}

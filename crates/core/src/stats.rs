@@ -1,0 +1,200 @@
+//! Statistics of observations: pure functions of slices, free of assumptions about the shape of the noise.
+
+/// An interval of values, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Half of its width.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    /// Whether `value` lies in it.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// This interval, at least `margin` wide to both sides of `centre`.
+    #[must_use]
+    pub fn at_least(self, centre: f64, margin: f64) -> Self {
+        Self { low: self.low.min(centre - margin), high: self.high.max(centre + margin) }
+    }
+}
+
+/// How sure an interval is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// 95 %: what is reported.
+    P95,
+    /// 99 %: what a cost must pass to be called different from zero.
+    P99,
+}
+
+impl Level {
+    const fn tail(self) -> f64 {
+        match self {
+            Self::P95 => 0.025,
+            Self::P99 => 0.005,
+        }
+    }
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
+}
+
+fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[middle - 1], upper) })
+}
+
+/// The middle value; of an even number of values, the mean of the two in the middle.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    median_of_sorted(&sorted(values))
+}
+
+/// The median absolute deviation from the median, in the unit of the values and without a factor for any
+/// distribution (Rousseeuw and Croux, 1993).
+#[must_use]
+pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
+    let centre = median(values)?;
+    median(&values.iter().map(|value| (value - centre).abs()).collect::<Vec<_>>())
+}
+
+/// The median absolute deviation relative to the median: "noise". `None` where the median is zero.
+#[must_use]
+pub fn noise(values: &[f64]) -> Option<f64> {
+    let centre = median(values)?;
+    let noise = median_absolute_deviation(values)? / centre.abs();
+    noise.is_finite().then_some(noise)
+}
+
+/// An interval that holds the median of the distribution the observations come from, with the confidence of
+/// `level`, whatever that distribution is.
+///
+/// For independent observations its ends are order statistics whose ranks follow from the binomial distribution
+/// (Hahn and Meeker, *Statistical Intervals*, 5.2; David and Nagaraja, *Order Statistics*, 7.1). `observations`
+/// must stand in the order they were taken: where neighbours resemble each other (a slow wave of noise, a drift), n
+/// observations tell less than n independent ones, and the distance of the ranks from the middle grows with the
+/// square root of the [`autocorrelation_time`] (Heidelberger and Lewis, *Quantile estimation in dependent
+/// sequences*, Operations Research 32, 1984).
+///
+/// `None` if there are too few observations for this level (fewer than 6 for 95 %, 8 for 99 %).
+#[must_use]
+pub fn median_interval(observations: &[f64], level: Level) -> Option<Interval> {
+    let sorted = sorted(observations);
+    let count = sorted.len();
+    let rank = lower_rank(count, level.tail())?;
+    let distance = (count as f64 / 2.0 - rank as f64) * autocorrelation_time(observations).sqrt();
+    let rank = (count as f64 / 2.0 - distance).floor().max(0.0) as usize;
+    Some(Interval { low: sorted[rank], high: sorted[count - 1 - rank] })
+}
+
+/// The largest rank (counted from 0) whose order statistic of `count` observations lies above the median with
+/// a probability of at most `tail`.
+fn lower_rank(count: usize, tail: f64) -> Option<usize> {
+    // P(at most k of n observations lie below the median), term by term in logarithms: 0.5^n underflows.
+    let mut log_term = -(count as f64) * std::f64::consts::LN_2;
+    let mut probability = 0.0;
+    let mut rank = None;
+    for below in 0..count {
+        probability += log_term.exp();
+        if probability > tail {
+            break;
+        }
+        rank = Some(below);
+        log_term += ((count - below) as f64 / (below + 1) as f64).ln();
+    }
+    rank
+}
+
+/// How many observations in a row tell as much as one independent observation, as far as being above or below
+/// the median goes; 1 for independent ones.
+///
+/// It is 1 + 2 (r1 + r2 + ...), r being the autocorrelations of the sign of the distance from the median, summed up
+/// to the first that cannot be told from zero. Never below 1: alternation is not credited.
+#[must_use]
+pub fn autocorrelation_time(observations: &[f64]) -> f64 {
+    let Some(centre) = median(observations) else { return 1.0 };
+    let signs: Vec<f64> = observations
+        .iter()
+        .map(|value| match value.total_cmp(&centre) {
+            std::cmp::Ordering::Less => -1.0,
+            std::cmp::Ordering::Equal => 0.0,
+            std::cmp::Ordering::Greater => 1.0,
+        })
+        .collect();
+    let energy: f64 = signs.iter().map(|sign| sign * sign).sum();
+    if energy == 0.0 {
+        return 1.0;
+    }
+    let insignificant = SIGNIFICANT_CORRELATION / (observations.len() as f64).sqrt();
+    let correlation = |lag: usize| signs.iter().zip(&signs[lag..]).map(|(a, b)| a * b).sum::<f64>() / energy;
+    let sum: f64 = (1..observations.len() / 2).map(correlation).take_while(|r| *r > insignificant).sum();
+    (1.0 + 2.0 * sum).max(1.0)
+}
+
+/// Standard errors (1 over the square root of n; Bartlett, 1946) an autocorrelation must exceed to be counted.
+const SIGNIFICANT_CORRELATION: f64 = 1.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median_absolute_deviation(&[1.0, 2.0, 3.0, 4.0, 100.0]), Some(1.0));
+        assert_eq!(noise(&[-1.0, 0.0, 1.0]), None);
+        assert_eq!(noise(&[]), None);
+    }
+
+    #[test]
+    fn ranks_are_those_of_the_binomial_tables() {
+        // Hahn and Meeker, table A.15: two-sided 95 % intervals for the median, as ranks counted from 1.
+        for (count, rank) in [(6, 1), (8, 1), (9, 2), (12, 3), (15, 4), (20, 6), (25, 8), (50, 18), (100, 40)] {
+            assert_eq!(lower_rank(count, Level::P95.tail()), Some(rank - 1), "{count}");
+        }
+        assert_eq!(lower_rank(5, Level::P95.tail()), None);
+        assert_eq!(lower_rank(7, Level::P99.tail()), None);
+        assert_eq!(lower_rank(8, Level::P99.tail()), Some(0));
+        // Far beyond where 0.5^n is zero in f64: close to n/2 - 1.96 sqrt(n)/2.
+        let rank = lower_rank(10_000, Level::P95.tail()).unwrap();
+        assert!((4_895..=4_905).contains(&rank), "{rank}");
+    }
+
+    #[test]
+    fn an_interval_is_made_of_observations() {
+        let observations: Vec<f64> = [5, 1, 9, 3, 7, 2, 8, 4, 6].map(f64::from).to_vec();
+        assert_eq!(median_interval(&observations, Level::P95), Some(Interval { low: 2.0, high: 8.0 }));
+        assert_eq!(median_interval(&observations[..5], Level::P95), None);
+    }
+
+    #[test]
+    fn resemblance_of_neighbours_widens_the_interval() {
+        let alternating: Vec<f64> = (0..64).map(|i| f64::from(i % 2) + f64::from(i) / 1e3).collect();
+        let blocks: Vec<f64> = (0..64).map(|i| f64::from((i / 8) % 2) + f64::from(i) / 1e3).collect();
+        assert!((autocorrelation_time(&alternating) - 1.0).abs() < 1e-12);
+        assert!(autocorrelation_time(&blocks) > 4.0);
+        assert!(autocorrelation_time(&[]) == 1.0 && autocorrelation_time(&[1.0; 9]) == 1.0);
+    }
+
+    #[test]
+    fn equal_observations_give_an_interval_of_no_width() {
+        assert_eq!(median_interval(&[2.0; 8], Level::P99), Some(Interval { low: 2.0, high: 2.0 }));
+    }
+}

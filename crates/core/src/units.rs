@@ -1,0 +1,81 @@
+//! Units as types. A duration, a cycle count and a frequency cannot be mixed up by accident.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! quantity {
+    ($(#[$meta:meta])* $name:ident, $unit:literal) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub f64);
+
+        impl $name {
+            /// The bare number, in the unit this type is named for.
+            #[must_use]
+            pub const fn value(self) -> f64 {
+                self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match f.precision() {
+                    Some(digits) => write!(f, "{:.digits$} {}", self.0, $unit),
+                    None => write!(f, "{} {}", self.0, $unit),
+                }
+            }
+        }
+    };
+}
+
+quantity!(
+    /// A span of time in nanoseconds.
+    Nanoseconds,
+    "ns"
+);
+quantity!(
+    /// A span of time in cycles of the core or streaming multiprocessor that did the work.
+    Cycles,
+    "cycles"
+);
+quantity!(
+    /// A frequency in hertz.
+    Hertz,
+    "Hz"
+);
+
+/// A reading, or a difference of two readings, of the clock an experiment times with; its length is the
+/// experiment's [`crate::Ruler`]'s business.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ticks(pub u64);
+
+impl Ticks {
+    /// The bare count.
+    #[must_use]
+    pub const fn count(self) -> u64 {
+        self.0
+    }
+
+    /// `self - earlier` as a signed number: differences of two samples may be negative.
+    #[must_use]
+    pub fn minus(self, earlier: Self) -> f64 {
+        self.0 as f64 - earlier.0 as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_of_ticks_keeps_its_sign() {
+        assert!((Ticks(3).minus(Ticks(5)) + 2.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn quantities_print_their_unit() {
+        assert_eq!(format!("{:.1}", Nanoseconds(2.04)), "2.0 ns");
+        assert_eq!(format!("{}", Hertz(5.0)), "5 Hz");
+    }
+}

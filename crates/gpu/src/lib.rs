@@ -1,0 +1,1 @@
+//! GPU side of syncscope.
