@@ -341,6 +341,8 @@ mod tests {
             version: "0.1.0".into(),
             command: vec!["syncscope".into(), "run".into()],
             preset: "quick".into(),
+            only: Vec::new(),
+            skip: Vec::new(),
             seed: 7,
             status: Status::Interrupted,
             started: "2001-09-09T01:46:40Z".into(),

@@ -38,6 +38,9 @@ pub struct Row {
     pub unroll: Option<u32>,
     /// What the figure is worth.
     pub verdict: Verdict,
+    /// What a reader of a resolved figure must know, such as "4 threads on 2 CPUs". Stands in the column `reason`, after
+    /// the verdict's own reason.
+    pub remark: Option<String>,
     /// Whether the primitive did its work; `None` where that cannot be seen.
     pub check: Option<bool>,
     /// What a disassembler found.
@@ -120,6 +123,7 @@ impl Row {
             iterations: None,
             unroll: None,
             verdict,
+            remark: None,
             check: None,
             evidence: None,
             clock: None,
@@ -142,6 +146,7 @@ impl Row {
             set_aside: Some(measurement.set_aside),
             iterations: Some(measurement.iterations),
             unroll: Some(measurement.unroll),
+            remark: measurement.remark.clone(),
             check: match measurement.check {
                 Check::Ok => Some(true),
                 Check::Failed(_) => Some(false),
@@ -164,6 +169,13 @@ impl Row {
     #[must_use]
     pub fn ops_per_s_total(&self) -> Option<f64> {
         self.ops_per_s_thread().map(|ops| ops * self.case.actors() as f64)
+    }
+
+    /// The text in the column `reason`: the verdict's reason and the remark.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        let parts = [Some(self.verdict.reason()).filter(|reason| !reason.is_empty()), self.remark.as_deref()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
     /// The cells of this row, in the order of [`Self::COLUMNS`].
@@ -198,7 +210,7 @@ impl Row {
             record.push_field(&count.map(|count| count.to_string()).unwrap_or_default());
         }
         record.push_field(self.verdict.name());
-        record.push_field(self.verdict.reason());
+        record.push_field(&self.explanation());
         record.push_field(match self.check {
             Some(true) => "ok",
             Some(false) => "failed",
@@ -252,6 +264,8 @@ impl Row {
             unroll: cells.parse("unroll")?,
             verdict: Verdict::from_columns(verdict, reason)
                 .ok_or_else(|| RowError::Cell { column: "verdict", found: verdict.to_owned() })?,
+            // The reason of every other verdict holds its remark already.
+            remark: (verdict == Verdict::Resolved.name() && !reason.is_empty()).then(|| reason.to_owned()),
             check: match cells.text("check")? {
                 None => None,
                 Some("ok") => Some(true),
@@ -343,7 +357,8 @@ mod tests {
     #[test]
     fn a_row_survives_the_way_to_a_file_and_back() {
         let skipped = Row::unmeasured(Case::new("cpu.barrier.std"), Verdict::Skipped("one CPU".into()));
-        for row in [full(), skipped] {
+        let remarked = Row { remark: Some("4 threads on 2 CPUs".into()), ..full() };
+        for row in [full(), skipped, remarked] {
             let record = row.to_record();
             assert_eq!(record.len(), Row::COLUMNS.len());
             assert_eq!(Row::from_record(&header(), &record), Ok(row));

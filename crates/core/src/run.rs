@@ -19,6 +19,8 @@ words! {
         Done = "done",
         /// Someone asked it to stop.
         Interrupted = "interrupted",
+        /// The time allowed for the whole run was spent before the plan was done.
+        BudgetSpent = "budget_spent",
     }
 }
 
@@ -34,6 +36,10 @@ pub struct Run {
     pub command: Vec<String>,
     /// The preset measured.
     pub preset: String,
+    /// The globs that chose primitives; empty means all.
+    pub only: Vec<String>,
+    /// The globs that left primitives out.
+    pub skip: Vec<String>,
     /// The seed of every random order.
     pub seed: u64,
     /// How it ended.

@@ -81,29 +81,31 @@ pub fn noise(values: &[f64]) -> Option<f64> {
     noise.is_finite().then_some(noise)
 }
 
-/// An interval that holds the median of the distribution the observations come from, with the confidence of
-/// `level`, whatever that distribution is.
+/// An interval that holds the median of the distribution the observations come from, with at least the
+/// confidence of `level`, whatever that distribution is.
 ///
 /// For independent observations its ends are order statistics whose ranks follow from the binomial distribution
-/// (Hahn and Meeker, *Statistical Intervals*, 5.2; David and Nagaraja, *Order Statistics*, 7.1). `observations`
-/// must stand in the order they were taken: where neighbours resemble each other (a slow wave of noise, a drift), n
-/// observations tell less than n independent ones, and the distance of the ranks from the middle grows with the
-/// square root of the [`autocorrelation_time`] (Heidelberger and Lewis, *Quantile estimation in dependent
+/// (Hahn and Meeker, *Statistical Intervals*, 5.2; David and Nagaraja, *Order Statistics*, 7.1).
+///
+/// `observations` must stand in the order they were taken: where neighbours resemble each other (a slow wave of
+/// noise), n observations tell less than n independent ones, and the distance of the ranks from the middle grows
+/// with the square root of the [`autocorrelation_time`] (Heidelberger and Lewis, *Quantile estimation in dependent
 /// sequences*, Operations Research 32, 1984).
 ///
 /// `None` if there are too few observations for this level (fewer than 6 for 95 %, 8 for 99 %).
 #[must_use]
 pub fn median_interval(observations: &[f64], level: Level) -> Option<Interval> {
     let sorted = sorted(observations);
-    let count = sorted.len();
-    let rank = lower_rank(count, level.tail())?;
-    let distance = (count as f64 / 2.0 - rank as f64) * autocorrelation_time(observations).sqrt();
-    let rank = (count as f64 / 2.0 - distance).floor().max(0.0) as usize;
-    Some(Interval { low: sorted[rank], high: sorted[count - 1 - rank] })
+    let last = sorted.len().checked_sub(1)?;
+    let middle = last as f64 / 2.0;
+    let rank = lower_rank(sorted.len(), level.tail())? as f64;
+    let distance = (middle - rank) * autocorrelation_time(observations).sqrt();
+    let rank = (middle - distance).floor().max(0.0) as usize;
+    Some(Interval { low: sorted[rank], high: sorted[last - rank] })
 }
 
-/// The largest rank (counted from 0) whose order statistic of `count` observations lies above the median with
-/// a probability of at most `tail`.
+/// The largest rank, counted from 0, whose order statistic of `count` observations lies above the median with a
+/// probability of at most `tail`.
 fn lower_rank(count: usize, tail: f64) -> Option<usize> {
     // P(at most k of n observations lie below the median), term by term in logarithms: 0.5^n underflows.
     let mut log_term = -(count as f64) * std::f64::consts::LN_2;
@@ -174,14 +176,16 @@ mod tests {
         assert_eq!(lower_rank(8, Level::P99.tail()), Some(0));
         // Far beyond where 0.5^n is zero in f64: close to n/2 - 1.96 sqrt(n)/2.
         let rank = lower_rank(10_000, Level::P95.tail()).unwrap();
-        assert!((4_895..=4_905).contains(&rank), "{rank}");
+        assert!((4_899..=4_903).contains(&rank), "{rank}");
     }
 
     #[test]
-    fn an_interval_is_made_of_observations() {
+    fn the_ends_of_an_interval_are_observations() {
         let observations: Vec<f64> = [5, 1, 9, 3, 7, 2, 8, 4, 6].map(f64::from).to_vec();
         assert_eq!(median_interval(&observations, Level::P95), Some(Interval { low: 2.0, high: 8.0 }));
+        assert_eq!(median_interval(&observations, Level::P99), Some(Interval { low: 1.0, high: 9.0 }));
         assert_eq!(median_interval(&observations[..5], Level::P95), None);
+        assert_eq!(median_interval(&[], Level::P95), None);
     }
 
     #[test]
@@ -190,7 +194,7 @@ mod tests {
         let blocks: Vec<f64> = (0..64).map(|i| f64::from((i / 8) % 2) + f64::from(i) / 1e3).collect();
         assert!((autocorrelation_time(&alternating) - 1.0).abs() < 1e-12);
         assert!(autocorrelation_time(&blocks) > 4.0);
-        assert!(autocorrelation_time(&[]) == 1.0 && autocorrelation_time(&[1.0; 9]) == 1.0);
+        assert!(autocorrelation_time(&[]) <= 1.0 && autocorrelation_time(&[1.0; 9]) <= 1.0);
     }
 
     #[test]

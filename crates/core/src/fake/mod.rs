@@ -1,6 +1,10 @@
 //! An experiment made of numbers: it drives the engine, the journal, the command and the reports where no
 //! hardware is wanted, and holds the truth against which the statistics are tested.
 
+mod laboratory;
+
+pub use laboratory::FakeLaboratory;
+
 use std::time::Duration;
 
 use crate::evidence::Evidence;
@@ -53,15 +57,15 @@ pub enum Fault {
 #[derive(Debug, Clone)]
 pub struct FakeExperiment {
     /// True cost of an operation in nanoseconds.
-    pub cost_ns: f64,
+    cost_ns: f64,
     /// Cost of a loop iteration besides its operations.
-    pub loop_ns: f64,
+    loop_ns: f64,
     /// What makes samples differ.
-    pub noise: Noise,
+    noise: Noise,
     /// What goes wrong.
-    pub fault: Fault,
+    fault: Fault,
     /// Time every sample takes for real.
-    pub dwell: Duration,
+    dwell: Duration,
     random: fastrand::Rng,
     samples: u64,
     spare_normal: Option<f64>,
@@ -102,6 +106,18 @@ impl FakeExperiment {
     #[must_use]
     pub fn with_fault(self, fault: Fault) -> Self {
         Self { fault, ..self }
+    }
+
+    /// The same with another cost of the loop.
+    #[must_use]
+    pub fn with_loop(self, loop_ns: f64) -> Self {
+        Self { loop_ns, ..self }
+    }
+
+    /// The same, taking real time for each sample.
+    #[must_use]
+    pub fn with_dwell(self, dwell: Duration) -> Self {
+        Self { dwell, ..self }
     }
 
     /// A standard normal number (Box and Muller, 1958).

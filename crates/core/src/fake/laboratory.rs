@@ -1,0 +1,65 @@
+//! A laboratory of fakes: the command, the journal and the reports run on it where hardware is not the question.
+
+use std::time::Duration;
+
+use super::{FakeExperiment, Fault, Noise};
+use crate::case::{Case, Dtype};
+use crate::experiment::Experiment;
+use crate::laboratory::{Laboratory, Listing, Preset, Refusal};
+use crate::primitive::Primitive;
+use crate::sweep::Sweep;
+
+const fn fake(id: &'static str, summary: &'static str) -> Primitive {
+    Primitive { id, summary, operation: "one operation that is only a number", source: "nowhere" }
+}
+
+/// One primitive for each way a case can end.
+static CATALOGUE: [Primitive; 5] = [
+    fake("cpu.atomic.add", "A cost that grows with the threads and is resolved"),
+    fake("cpu.atomic.read", "A cost of zero"),
+    fake("cpu.barrier.std", "A cost that drowns in noise"),
+    fake("cpu.fence.flush", "A primitive that does not exist here"),
+    fake("cpu.lock.std_mutex", "A primitive that fails when it is told to"),
+];
+
+/// Makes fakes.
+#[derive(Debug, Clone, Default)]
+pub struct FakeLaboratory {
+    /// Time every sample takes for real.
+    pub dwell: Duration,
+    /// What goes wrong with `cpu.lock.std_mutex`.
+    pub fault: Fault,
+}
+
+impl Laboratory for FakeLaboratory {
+    fn listing(&self) -> Vec<Listing> {
+        let reason = |primitive: &Primitive| (primitive.name() == "flush").then(|| "no such fake".to_owned());
+        CATALOGUE.iter().map(|primitive| Listing { primitive, unavailable: reason(primitive) }).collect()
+    }
+
+    fn plan(&self, preset: Preset) -> Vec<Case> {
+        let threads: &[u32] = if preset == Preset::Quick { &[1, 2] } else { &[1, 2, 4, 8] };
+        let sweep = |id: &str| Sweep::of(id).threads(threads);
+        let mut cases = sweep("cpu.atomic.add").dtypes(&[Dtype::I32, Dtype::F64]).cases();
+        for primitive in &CATALOGUE[1..] {
+            cases.extend(sweep(primitive.id).cases());
+        }
+        cases
+    }
+
+    fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
+        progress(cases.len(), cases.len());
+    }
+
+    fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let threads = f64::from(case.threads.unwrap_or(1));
+        let cost = |ns: f64| FakeExperiment::new(ns, case.id().number()).with_dwell(self.dwell);
+        Ok(Box::new(match case.primitive.as_str() {
+            "cpu.atomic.add" => cost(5.0 * threads).with_noise(Noise::Normal(50.0)),
+            "cpu.atomic.read" => cost(0.0).with_noise(Noise::Normal(50.0)),
+            "cpu.barrier.std" => cost(100.0 * threads).with_noise(Noise::Normal(1e6)),
+            "cpu.lock.std_mutex" => cost(20.0 * threads).with_fault(self.fault.clone()),
+            other => return Err(Refusal::Skipped(format!("there is no fake of {other}"))),
+        }))
+    }
+}

@@ -1,0 +1,178 @@
+//! The engine, driven by experiments that are made of numbers.
+#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+
+use std::time::Duration;
+
+use syncscope_core::engine::{Cancelled, Settings};
+use syncscope_core::fake::{FakeExperiment, Fault, Noise};
+use syncscope_core::stopping::PrecisionRule;
+use syncscope_core::{
+    Cancel, Case, Check, Engine, Evidence, Experiment, ExperimentError, Measurement, Row, Ruler, Sample, Shot, Side,
+    Verdict,
+};
+
+fn settings() -> Settings {
+    Settings {
+        sample: Duration::from_micros(20),
+        noisy_above: 0.05,
+        rule: PrecisionRule { precision: 0.01, min_pairs: 12, max_pairs: 60, max_time: Duration::from_secs(60) },
+    }
+}
+
+fn measure(mut experiment: impl Experiment) -> Measurement {
+    Engine::new(settings(), Cancel::new()).measure(&mut experiment, 42).unwrap()
+}
+
+#[test]
+fn a_silent_cost_is_found_exactly_and_soon() {
+    let measurement = measure(FakeExperiment::new(5.0, 1));
+    let estimate = measurement.estimate.unwrap();
+    assert_eq!(measurement.verdict, Verdict::Resolved);
+    assert!((estimate.ns.value() - 5.0).abs() < 0.001, "{estimate:?}");
+    assert!((estimate.cycles.unwrap().value() - 12.5).abs() < 0.005);
+    assert!((estimate.fastest_ns.value() - 4.0).abs() < 0.001);
+    assert!((estimate.median_ns.value() - 4.5).abs() < 0.001);
+    assert_eq!((measurement.pairs, measurement.set_aside), (12, 0));
+    assert!((measurement.clock.unwrap().value() - 2.5e9).abs() < 1.0);
+    // No interval is narrower than a step of the clock.
+    let interval = estimate.ns_interval.unwrap();
+    assert!(interval.half_width() >= 0.0999 / (measurement.iterations * 10) as f64);
+}
+
+#[test]
+fn samples_are_long_against_the_clock_and_no_longer_than_asked_for() {
+    // 1.0 ns of loop and 10 operations of 5 ns: 20 us are 392 iterations.
+    let measurement = measure(FakeExperiment::new(5.0, 1));
+    assert!((314..=480).contains(&measurement.iterations), "{}", measurement.iterations);
+}
+
+#[test]
+fn the_order_within_pairs_is_a_coin_that_the_seed_throws() {
+    let order = |seed| {
+        let mut experiment = FakeExperiment::new(5.0, 1).with_noise(Noise::Normal(500.0));
+        let measurement = Engine::new(settings(), Cancel::new()).measure(&mut experiment, seed).unwrap();
+        measurement.observations.iter().map(|o| o.baseline_first).collect::<Vec<_>>()
+    };
+    let first = order(1);
+    assert_eq!(first, order(1));
+    assert_ne!(first, order(2));
+    let heads = first.iter().filter(|first| **first).count();
+    assert!((15..=45).contains(&heads) && first.len() == 60, "{heads} of {}", first.len());
+}
+
+#[test]
+fn what_is_wide_is_noisy_and_what_may_be_nothing_is_below_resolution() {
+    let noisy = measure(FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(4_000.0)));
+    assert_eq!(noisy.verdict.name(), "Noisy", "{}", noisy.verdict);
+    assert!(noisy.verdict.reason().contains('%'));
+    let nothing = measure(FakeExperiment::new(0.0, 3));
+    assert_eq!(nothing.verdict.name(), "BelowResolution");
+    assert!(nothing.verdict.reason().starts_with("at most "), "{}", nothing.verdict);
+    assert_eq!(Row::measured(Case::new("cpu.fence.acquire"), &nothing).ops_per_s_thread(), None);
+}
+
+#[test]
+fn a_test_that_is_faster_than_its_baseline_is_explained_not_retried() {
+    let negative = measure(FakeExperiment::new(-1.0, 3).with_loop(100.0));
+    assert_eq!(negative.verdict.name(), "BelowResolution");
+    assert!(negative.verdict.reason().contains("1.000 ns per operation faster"), "{}", negative.verdict);
+    assert!(negative.estimate.unwrap().ns.value() < 0.0);
+}
+
+#[test]
+fn pairs_are_set_aside_for_causes_and_counted() {
+    let disturbed = measure(FakeExperiment::new(5.0, 3).with_fault(Fault::Disturbed));
+    assert_eq!(disturbed.verdict, Verdict::Resolved);
+    assert!(disturbed.set_aside > 0);
+    assert_eq!(disturbed.pairs + disturbed.set_aside, disturbed.observations.len() as u64);
+    let lost = measure(FakeExperiment::new(5.0, 3).with_fault(Fault::AlwaysDisturbed));
+    assert_eq!(lost.verdict, Verdict::Interfered("60 of 60 pairs set aside: involuntary context switch".into()));
+    assert_eq!(lost.estimate, None);
+    assert_eq!(lost.observations.len(), 60);
+}
+
+#[test]
+fn faults_become_verdicts() {
+    let verdict = |fault| measure(FakeExperiment::new(5.0, 3).with_fault(fault)).verdict;
+    assert_eq!(verdict(Fault::TimesOut), Verdict::TimedOut("not done after 2s".into()));
+    assert_eq!(verdict(Fault::Fails("no memory".into())), Verdict::Failed("no memory".into()));
+    assert_eq!(verdict(Fault::Miscounts), Verdict::Failed("check failed: expected 2, found 1".into()));
+    assert_eq!(verdict(Fault::Elided).name(), "Elided");
+}
+
+#[test]
+fn a_raised_flag_ends_a_measurement_without_a_result() {
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let mut experiment = FakeExperiment::new(5.0, 3);
+    assert_eq!(Engine::new(settings(), cancel).measure(&mut experiment, 1), Err(Cancelled));
+}
+
+/// Records the shots that it is asked for; each operation takes `operation_ns`.
+struct Recorder {
+    shots: Vec<Shot>,
+    operation_ns: f64,
+    most: u64,
+}
+
+impl Experiment for Recorder {
+    fn ruler(&self) -> Ruler {
+        FakeExperiment::new(1.0, 1).ruler()
+    }
+
+    /// As a test timed from the host: n against 3 n repetitions.
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        if side == Side::Test { 3 * iterations } else { iterations }
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.shots.push(shot);
+        let ns = 500.0 + self.operations(shot.side, shot.iterations) as f64 * self.operation_ns;
+        FakeExperiment::new(0.0, 1).with_loop(ns / shot.iterations as f64).sample(shot)
+    }
+
+    fn unroll(&self) -> u32 {
+        1
+    }
+
+    fn max_iterations(&self) -> u64 {
+        self.most
+    }
+
+    fn check(&mut self) -> Check {
+        Check::NotApplicable
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        Evidence::NotAvailable("numbers have no machine code".into())
+    }
+}
+
+#[test]
+fn repetition_difference_is_the_same_formula() {
+    let measurement = measure(Recorder { shots: Vec::new(), operation_ns: 7.0, most: u64::MAX });
+    assert!((measurement.estimate.unwrap().ns.value() - 7.0).abs() < 0.01);
+}
+
+#[test]
+fn both_shots_of_a_pair_are_back_to_back_and_share_iterations_and_number() {
+    let mut recorder = Recorder { shots: Vec::new(), operation_ns: 7.0, most: 100 };
+    let measurement = Engine::new(settings(), Cancel::new()).measure(&mut recorder, 1).unwrap();
+    assert_eq!(measurement.iterations, 100, "an experiment's own bound holds");
+    let taken = measurement.observations.len() * 2;
+    let pairs = &recorder.shots[recorder.shots.len() - taken..];
+    for (index, shots) in pairs.chunks(2).enumerate() {
+        assert_eq!((shots[0].pair, shots[1].pair), (index as u64, index as u64));
+        assert_ne!(shots[0].side, shots[1].side);
+    }
+}
+
+#[test]
+fn time_ends_a_measurement_when_pairs_do_not() {
+    let noise = Noise::Normal(5_000.0);
+    let mut experiment = FakeExperiment::new(5.0, 3).with_noise(noise).with_dwell(Duration::from_millis(2));
+    let rule = PrecisionRule { max_time: Duration::from_millis(30), max_pairs: 1_000_000, ..settings().rule };
+    let engine = Engine::new(Settings { rule, ..settings() }, Cancel::new());
+    let measurement = engine.measure(&mut experiment, 1).unwrap();
+    assert!((6..1_000).contains(&measurement.observations.len()), "{}", measurement.observations.len());
+}

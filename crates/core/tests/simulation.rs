@@ -1,0 +1,85 @@
+//! Do the statistics hold? Thousands of simulated measurements of costs that are known.
+#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+
+use std::time::Duration;
+
+use syncscope_core::engine::Settings;
+use syncscope_core::fake::{FakeExperiment, Noise};
+use syncscope_core::stopping::PrecisionRule;
+use syncscope_core::{Cancel, Engine, Measurement};
+
+const RUNS: u64 = 2_000;
+const COST_NS: f64 = 5.0;
+
+/// Samples of 20 us: 10 ns of noise are 0.05 % of a sample and, with an operation difference of about 2,000, 0.1 % of
+/// the cost.
+fn engine() -> Engine {
+    Engine::new(
+        Settings {
+            sample: Duration::from_micros(20),
+            noisy_above: 0.05,
+            rule: PrecisionRule {
+                precision: 0.01,
+                min_pairs: 12,
+                max_pairs: 60,
+                // Time is not simulated: pairs alone end a measurement.
+                max_time: Duration::from_secs(3600),
+            },
+        },
+        Cancel::new(),
+    )
+}
+
+fn simulate(cost_ns: f64, noise: Noise) -> Vec<Measurement> {
+    let engine = engine();
+    (0..RUNS)
+        .map(|seed| {
+            let mut experiment = FakeExperiment::new(cost_ns, seed).with_noise(noise);
+            engine.measure(&mut experiment, seed ^ 0x5eed).unwrap()
+        })
+        .collect()
+}
+
+/// Every shape of noise, small, middling and as large as the cost that it hides.
+fn noises() -> Vec<(&'static str, Noise)> {
+    let mut noises = Vec::new();
+    for scale in [20.0, 200.0, 1_000.0] {
+        noises.extend([
+            ("normal", Noise::Normal(scale)),
+            ("heavy-tailed", Noise::HeavyTailed(scale)),
+            ("bimodal", Noise::Bimodal(scale)),
+            ("drifting", Noise::Drifting(scale / 10.0)),
+            ("periodic, incommensurable", Noise::Periodic { amplitude_ns: scale, period: 7.3 }),
+            ("periodic, in step with the pairs", Noise::Periodic { amplitude_ns: scale, period: 4.0 }),
+            ("periodic, slow", Noise::Periodic { amplitude_ns: scale, period: 41.0 }),
+        ]);
+    }
+    noises
+}
+
+#[test]
+fn the_interval_covers_the_true_cost_and_the_estimate_is_unbiased() {
+    let mut failures = Vec::new();
+    for (name, noise) in noises() {
+        let estimates: Vec<_> =
+            simulate(COST_NS, noise).into_iter().map(|m| m.estimate.expect("a fake gives a figure")).collect();
+        let covered = estimates.iter().filter(|e| e.ns_interval.expect("60 pairs").contains(COST_NS)).count();
+        let coverage = covered as f64 / estimates.len() as f64;
+        let bias = estimates.iter().map(|e| e.ns.value() / COST_NS - 1.0).sum::<f64>() / estimates.len() as f64;
+        println!("{name:34} {noise:?}: coverage {:.1} %, bias {:+.3} %", coverage * 100.0, bias * 100.0);
+        if !(0.93..=0.99).contains(&coverage) || bias.abs() >= 0.005 {
+            failures.push(format!("{name} {noise:?}: coverage {coverage}, bias {bias}"));
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+#[test]
+fn a_cost_of_zero_is_below_resolution() {
+    for (name, noise) in noises() {
+        let below = simulate(0.0, noise).iter().filter(|m| m.verdict.name() == "BelowResolution").count();
+        let share = below as f64 / RUNS as f64;
+        println!("{name:34} {noise:?}: {:.1} % below resolution", share * 100.0);
+        assert!(share >= 0.95, "{name} {noise:?}: {share}");
+    }
+}
