@@ -1,2 +1,36 @@
-//! The `syncscope` command.
-fn main() {}
+//! The `syncscope` command: parse, plan, run, report. Nothing else of the project prints.
+
+#![allow(clippy::print_stdout, reason = "results go to stdout; this is the crate that prints")]
+
+mod args;
+mod failure;
+mod laboratories;
+mod list;
+mod measuring;
+mod plan;
+mod progress;
+mod report;
+mod run;
+mod system;
+mod terminal;
+
+use std::process::ExitCode;
+
+use args::{Arguments, Command};
+use failure::{Failure, Outcome};
+
+fn main() -> ExitCode {
+    let outcome = Arguments::read().and_then(|arguments| match arguments.command {
+        Command::Run(run) => run::run(run),
+        Command::List(list) => list::list(list),
+        Command::System(system) => system::system(system),
+        Command::Report(report) => report::report(report),
+    });
+    match outcome {
+        Ok(outcome) => outcome.exit_code(),
+        Err(failure) => {
+            terminal::error(&failure);
+            failure.exit_code()
+        }
+    }
+}

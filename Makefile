@@ -1,0 +1,34 @@
+# `make run` measures this machine, `make test` tests the project; both set up what they need.
+.PHONY: run test lint truths test-gpu bundle nvrtc build
+.DEFAULT_GOAL := run
+
+run: build            ## measure this machine (ARGS="--preset standard" for more)
+	scripts/setup gpu
+	target/release/syncscope run $(ARGS)
+
+build:
+	scripts/setup build
+	cargo build --release --quiet
+
+test:                 ## everything that needs no GPU
+	scripts/setup build kernels browser
+	cargo test --workspace
+
+lint:                 ## formatting, lints and documentation
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+truths:               ## figures that are known in advance; wants an idle machine
+	cargo test --release -p syncscope-cpu --test truths -- --ignored --nocapture --test-threads 1
+
+test-gpu:             ## what needs a CUDA device
+	scripts/setup build gpu
+	cargo test --release -p syncscope-gpu --test device -- --ignored --test-threads 1
+
+bundle:               ## dist/syncscope.tar.gz: the command and the GPU tests, for a machine without Rust
+	scripts/setup build
+	scripts/bundle
+
+nvrtc:                ## bring NVRTC into the project's folder
+	scripts/setup kernels

@@ -1,0 +1,62 @@
+//! `syncscope list`.
+
+use comfy_table::{ContentArrangement, Table, presets};
+use serde_json::json;
+use syncscope_core::Listing;
+
+use crate::args::{ListArguments, ListFormat};
+use crate::failure::{Failure, Outcome};
+use crate::laboratories::Laboratories;
+use crate::terminal;
+
+/// Shows what can be measured here, what cannot, and why.
+pub(crate) fn list(arguments: ListArguments) -> Result<Outcome, Failure> {
+    let listing = Laboratories::open(None)?.listing();
+    match arguments.format {
+        ListFormat::Table => println!("{}", as_table(&listing)),
+        ListFormat::Json => println!("{:#}", as_json(&listing)),
+    }
+    Ok(Outcome::Done)
+}
+
+fn as_table(listing: &[Listing]) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(terminal::width()).unwrap_or(100));
+    table.set_header(["primitive", "what it is", "source"]);
+    for entry in listing.iter().filter(|entry| entry.unavailable.is_none()) {
+        table.add_row([entry.primitive.id, entry.primitive.summary, entry.primitive.source]);
+    }
+    let mut text = table.trim_fmt();
+    for (reason, ids) in by_reason(listing) {
+        text.push_str(&format!("\n\nNot here: {reason}\n  {}", ids.join("\n  ")));
+    }
+    text
+}
+
+/// The primitives that cannot be measured, grouped by the reason, which many share.
+fn by_reason(listing: &[Listing]) -> Vec<(&str, Vec<&str>)> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for entry in listing {
+        let Some(reason) = entry.unavailable.as_deref() else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, ids)) => ids.push(entry.primitive.id),
+            None => groups.push((reason, vec![entry.primitive.id])),
+        }
+    }
+    groups
+}
+
+fn as_json(listing: &[Listing]) -> serde_json::Value {
+    let entry = |entry: &Listing| {
+        json!({
+            "id": entry.primitive.id,
+            "summary": entry.primitive.summary,
+            "operation": entry.primitive.operation,
+            "source": entry.primitive.source,
+            "available": entry.unavailable.is_none(),
+            "reason": entry.unavailable,
+        })
+    };
+    listing.iter().map(entry).collect()
+}

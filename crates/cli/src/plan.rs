@@ -1,0 +1,103 @@
+//! What a run measures: the cases of a preset, chosen by globs, in a random order.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use glob::Pattern;
+use syncscope_core::engine::Settings;
+use syncscope_core::stopping::PrecisionRule;
+use syncscope_core::{Case, CaseId, Preset};
+
+use crate::failure::Failure;
+use crate::laboratories::Laboratories;
+
+/// The globs of the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Choice {
+    only: Vec<Pattern>,
+    skip: Vec<Pattern>,
+}
+
+impl Choice {
+    pub(crate) fn new(only: &[String], skip: &[String]) -> Result<Self, Failure> {
+        let parse = |globs: &[String]| {
+            let pattern = |glob: &String| {
+                Pattern::new(glob).map_err(|error| Failure::Usage(format!("`{glob}` is no glob: {error}; try 'cpu.atomic.*'")))
+            };
+            globs.iter().map(pattern).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Self { only: parse(only)?, skip: parse(skip)? })
+    }
+
+    fn takes(&self, case: &Case) -> bool {
+        let matches = |globs: &[Pattern]| globs.iter().any(|glob| glob.matches(&case.primitive));
+        (self.only.is_empty() || matches(&self.only)) && !matches(&self.skip)
+    }
+
+    /// The first glob that matches none of `ids`.
+    fn idle<'a>(&'a self, ids: &[&str]) -> Option<&'a Pattern> {
+        self.only.iter().chain(&self.skip).find(|glob| !ids.iter().any(|id| glob.matches(id)))
+    }
+}
+
+/// The cases of a run: one list for each laboratory, in the order of [`Laboratories::all`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) parts: Vec<Vec<Case>>,
+}
+
+impl Plan {
+    /// Chooses and shuffles. A glob that matches no primitive is a mistake, said so.
+    pub(crate) fn new(laboratories: &mut Laboratories, preset: Preset, choice: &Choice, seed: u64) -> Result<Self, Failure> {
+        let listing = laboratories.listing();
+        let ids: Vec<&str> = listing.iter().map(|listing| listing.primitive.id).collect();
+        if let Some(glob) = choice.idle(&ids) {
+            return Err(Failure::Usage(format!("`{glob}` matches no primitive; `syncscope list` shows their ids")));
+        }
+        let mut random = fastrand::Rng::with_seed(seed);
+        let parts = laboratories.all().iter().map(|laboratory| {
+            let mut cases: Vec<Case> = laboratory.plan(preset).into_iter().filter(|case| choice.takes(case)).collect();
+            random.shuffle(&mut cases);
+            cases
+        });
+        let plan = Self { parts: parts.collect() };
+        if plan.len() > 0 {
+            return Ok(plan);
+        }
+        let reason = listing.iter().filter(|listing| choice.takes(&Case::new(listing.primitive.id)));
+        Err(match reason.filter_map(|listing| listing.unavailable.as_ref()).next() {
+            Some(reason) => Failure::CouldNot(format!("nothing of this can be measured here: {reason}")),
+            None => Failure::Usage("the globs leave nothing to measure; `syncscope list` shows the ids".to_owned()),
+        })
+    }
+
+    /// Number of cases.
+    pub(crate) fn len(&self) -> usize {
+        self.parts.iter().map(Vec::len).sum()
+    }
+
+    /// The plan without the cases that are finished.
+    pub(crate) fn without(mut self, finished: &HashSet<CaseId>) -> Self {
+        for part in &mut self.parts {
+            part.retain(|case| !finished.contains(&case.id()));
+        }
+        self
+    }
+}
+
+/// How the cases of a preset are measured.
+///
+/// Samples of 100 us are a thousand times longer than reading the clock and ten times shorter than a scheduler
+/// tick. Time allowed for a case is what the preset as a whole may take, divided by its number of cases.
+pub(crate) fn settings(preset: Preset) -> Settings {
+    let (precision, max_pairs, max_time_ms) = match preset {
+        Preset::Quick => (0.01, 100, 80),
+        Preset::Standard => (0.005, 300, 250),
+        Preset::Paper => (0.01, 150, 120),
+    };
+    Settings {
+        sample: Duration::from_micros(100),
+        noisy_above: 0.05,
+        rule: PrecisionRule { precision, min_pairs: 12, max_pairs, max_time: Duration::from_millis(max_time_ms) },
+    }
+}

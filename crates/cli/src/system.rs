@@ -1,0 +1,75 @@
+//! `syncscope system`.
+
+use serde_json::json;
+use syncscope_cpu::CpuLaboratory;
+
+use crate::args::{SystemArguments, SystemFormat};
+use crate::failure::{Failure, Outcome};
+use crate::laboratories::Laboratories;
+
+/// Shows this machine.
+pub(crate) fn system(arguments: SystemArguments) -> Result<Outcome, Failure> {
+    let laboratories = Laboratories::open(None)?;
+    match arguments.format {
+        SystemFormat::Json => println!("{:#}", as_json(&laboratories)),
+        SystemFormat::Text => print!("{}", as_text(&laboratories)),
+    }
+    Ok(Outcome::Done)
+}
+
+fn as_json(laboratories: &Laboratories) -> serde_json::Value {
+    json!({
+        "machine": laboratories.machine(),
+        "environment": laboratories.environment(),
+        "topology": laboratories.cpu.as_ref().map(CpuLaboratory::topology),
+        "warnings": laboratories.warnings(),
+        "gpu_unavailable": laboratories.without_gpu(),
+    })
+}
+
+fn as_text(laboratories: &Laboratories) -> String {
+    let environment = laboratories.environment();
+    let machine = laboratories.machine();
+    let mut text = String::new();
+    let mut line = |label: &str, value: &str| text.push_str(&format!("{label:12} {value}\n"));
+    line("CPU", &machine.cpu.model);
+    line("system", &environment.os);
+    line("hypervisor", machine.cpu.hypervisor.as_deref().unwrap_or("none seen"));
+    line("allowed CPUs", &environment.allowed_cpus);
+    line("CPU quota", &environment.cpu_quota.map_or("none".to_owned(), |cpus| format!("{cpus} CPUs")));
+    line("governor", environment.governor.as_deref().unwrap_or("not shown"));
+    for clock in &environment.clocks {
+        let told = format!(
+            "{:.3} GHz, steps of {:.2} ns, {:.1} ns to read",
+            clock.frequency_hz / 1e9,
+            clock.resolution_ns,
+            clock.read_cost_ns
+        );
+        line(&clock.name, &told);
+    }
+    for gpu in &machine.gpus {
+        let (major, minor) = gpu.compute_capability;
+        let told = format!(
+            "{} (compute {major}.{minor}), {} multiprocessors, {:.0} GiB",
+            gpu.name,
+            gpu.multiprocessors,
+            gpu.memory_bytes as f64 / f64::from(1 << 30)
+        );
+        line(&format!("GPU {}", gpu.index), &told);
+    }
+    for (label, version) in [
+        ("driver", &environment.nvidia_driver),
+        ("CUDA", &environment.cuda_driver),
+        ("NVRTC", &environment.nvrtc),
+    ] {
+        version.iter().for_each(|version| line(label, version));
+    }
+    laboratories.without_gpu().iter().for_each(|told| line("GPU", told));
+    if let Some(cpu) = &laboratories.cpu {
+        text.push_str(&format!("\n{}", cpu.topology()));
+    }
+    for warning in laboratories.warnings() {
+        text.push_str(&format!("\nwarning: {warning}\n"));
+    }
+    text
+}

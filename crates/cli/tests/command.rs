@@ -1,0 +1,261 @@
+//! The command as a user meets it, on fakes (`SYNCSCOPE_FAKE`) where the figures do not matter.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use syncscope_core::journal::RunDirectory;
+use syncscope_core::run::Status;
+
+fn syncscope(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));
+    command.args(words).env("SYNCSCOPE_FAKE", "").stdin(Stdio::null());
+    command
+}
+
+fn output(words: &[&str]) -> Output {
+    syncscope(words).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The line that says what went wrong; there must be just one.
+fn complaint(output: &Output) -> String {
+    let text = stderr(output);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    lines[0].to_owned()
+}
+
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_run_leaves_a_directory_that_says_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let output = output(&["run", "--out", &out, "--seed", "7"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("cpu.atomic.add"));
+    let directory = RunDirectory::open(Path::new(&out)).unwrap();
+    let run = directory.read_run().unwrap();
+    assert_eq!((run.status, run.seed, run.preset.as_str(), run.planned), (Status::Done, 7, "quick", 12));
+    assert!(run.ended.is_some());
+    let rows = directory.read_rows().unwrap();
+    assert_eq!(rows.len(), 12);
+    for (primitive, verdict) in [
+        ("cpu.atomic.add", "Resolved"),
+        ("cpu.atomic.read", "BelowResolution"),
+        ("cpu.barrier.std", "Noisy"),
+        ("cpu.fence.flush", "Skipped"),
+        ("cpu.lock.std_mutex", "Resolved"),
+    ] {
+        let mut found = rows.iter().filter(|row| row.case.primitive == primitive).peekable();
+        assert!(found.peek().is_some(), "{primitive}");
+        for row in found {
+            assert_eq!(row.verdict.name(), verdict, "{}: {}", row.case, row.verdict);
+        }
+    }
+    let page = fs::read_to_string(directory.report()).unwrap();
+    assert!(page.contains("cpu.barrier.std"));
+    let evidence = fs::read_dir(Path::new(&out).join("evidence")).unwrap().count();
+    assert_eq!(evidence, 5, "one listing for each piece of machine code");
+    let samples = csv::Reader::from_path(directory.samples()).unwrap().into_records().count();
+    let pairs: u64 = rows.iter().filter_map(|row| Some(row.pairs? + row.set_aside?)).sum();
+    assert_eq!(samples as u64, pairs, "every observation is kept");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let order = |name: &str, seed: &str| {
+        let out = path(folder.path(), name);
+        output(&["run", "--out", &out, "--seed", seed]);
+        let rows = RunDirectory::open(Path::new(&out)).unwrap().read_rows().unwrap();
+        rows.into_iter().map(|row| row.case).collect::<Vec<_>>()
+    };
+    assert_eq!(order("a", "1"), order("b", "1"));
+    assert_ne!(order("c", "1"), order("d", "2"));
+}
+
+#[test]
+fn failed_cases_are_exit_code_3_and_the_others_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    for (fault, verdict) in [("fails", "Failed"), ("times_out", "TimedOut"), ("miscounts", "Failed")] {
+        let out = path(folder.path(), fault);
+        let run = syncscope(&["run", "--out", &out]).env("SYNCSCOPE_FAKE", format!("fault={fault}")).output().unwrap();
+        assert_eq!(run.status.code(), Some(3), "{}", stderr(&run));
+        let rows = RunDirectory::open(Path::new(&out)).unwrap().read_rows().unwrap();
+        assert_eq!(rows.len(), 12);
+        let locks = rows.iter().filter(|row| row.case.primitive == "cpu.lock.std_mutex");
+        assert!(locks.clone().count() == 2 && locks.clone().all(|row| row.verdict.name() == verdict));
+    }
+}
+
+#[test]
+fn wrong_usage_is_one_line_with_a_remedy_and_exit_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let used = path(folder.path(), "used");
+    fs::create_dir(&used).unwrap();
+    fs::write(Path::new(&used).join("mine.txt"), "mine").unwrap();
+    let wrong: &[(&[&str], &str)] = &[
+        (&["run", "--preset", "fast"], "quick, standard, paper"),
+        (&["run", "--only", "cpu.atomics.*"], "syncscope list"),
+        (&["run", "--only", "cpu.["], "no glob"),
+        (&["run", "--only", "cpu.*", "--skip", "*"], "leave nothing"),
+        (&["run", "--out", &used], "--out"),
+        (&["run", "--resume", &used], "no run"),
+        (&["run", "--resume", &used, "--out", &used], "cannot be used with"),
+        (&["run", "--budget", "soon"], "10m"),
+        (&["run", "--device", "zero"], "--device"),
+        (&["report", &used], "no run"),
+        (&["report"], "DIR"),
+        (&["measure"], "unrecognized subcommand"),
+        (&[], "--help"),
+    ];
+    for (words, remedy) in wrong {
+        let output = output(words);
+        let complaint = complaint(&output);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {complaint}");
+        assert!(complaint.contains(remedy), "{words:?}: {complaint}");
+        assert!(output.stdout.is_empty());
+    }
+    assert_eq!(fs::read_dir(&used).unwrap().count(), 1, "nothing was written");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_exit_code_1() {
+    let output = output(&["run", "--out", "/proc/syncscope"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(complaint(&output).contains("/proc/syncscope"));
+}
+
+#[test]
+fn a_dry_run_shows_the_plan_and_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let output = output(&["run", "--dry-run", "--out", &out, "--only", "cpu.atomic.*"]);
+    let plan = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(plan.contains("4  cpu.atomic.add") && plan.contains("6  cases in all"), "{plan}");
+    assert!(!Path::new(&out).exists());
+}
+
+/// Starts a slow run and waits until the first rows stand in its journal.
+fn slow_run(out: &str) -> std::process::Child {
+    let child = syncscope(&["run", "--out", out, "--seed", "3"])
+        .env("SYNCSCOPE_FAKE", "dwell=10ms")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while finished(out) < 2 {
+        assert!(Instant::now() < deadline, "no row appeared");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+fn finished(out: &str) -> usize {
+    RunDirectory::open(Path::new(out)).and_then(|directory| directory.read_rows()).map_or(0, |rows| rows.len())
+}
+
+fn signal(child: &std::process::Child, signal: i32) {
+    // SAFETY: kill takes no pointers, and the child is not waited for yet, so its number is its own.
+    unsafe { libc::kill(child.id().cast_signed(), signal) };
+}
+
+#[test]
+fn an_interrupted_run_is_complete_as_far_as_it_came_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let mut child = slow_run(&out);
+    signal(&child, libc::SIGINT);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let directory = RunDirectory::open(Path::new(&out)).unwrap();
+    assert_eq!(directory.read_run().unwrap().status, Status::Interrupted);
+    let before = directory.read_rows().unwrap();
+    assert!((2..12).contains(&before.len()), "{}", before.len());
+    assert_eq!(output(&["report", &out]).status.code(), Some(0));
+
+    let resumed = output(&["run", "--resume", &out]);
+    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
+    let rows = directory.read_rows().unwrap();
+    assert_eq!((rows.len(), &rows[..before.len()]), (12, &before[..]));
+    assert_eq!(directory.read_run().unwrap().status, Status::Done);
+    assert_eq!(output(&["run", "--resume", &out]).status.code(), Some(2), "a run that is done");
+}
+
+#[test]
+fn a_killed_run_is_readable_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let mut child = slow_run(&out);
+    signal(&child, libc::SIGKILL);
+    child.wait().unwrap();
+    assert_eq!(RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap().status, Status::Running);
+    assert_eq!(output(&["report", &out]).status.code(), Some(0));
+    assert_eq!(output(&["run", "--resume", &out]).status.code(), Some(0));
+    assert_eq!(finished(&out), 12);
+}
+
+#[test]
+fn a_spent_budget_leaves_the_rest_for_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let run = syncscope(&["run", "--out", &out, "--budget", "1s"]).env("SYNCSCOPE_FAKE", "dwell=20ms").output().unwrap();
+    assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+    assert!(stderr(&run).contains("--resume"), "{}", stderr(&run));
+    assert!(finished(&out) < 12);
+    let directory = RunDirectory::open(Path::new(&out)).unwrap();
+    assert_eq!(directory.read_run().unwrap().status, Status::BudgetSpent);
+}
+
+#[test]
+fn results_go_to_stdout_and_the_rest_to_stderr() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let run = output(&["run", "--out", &out]);
+    assert!(!String::from_utf8_lossy(&run.stdout).contains('\u{1b}'), "colour where nobody looks");
+    assert!(!stderr(&run).contains('\u{1b}'));
+    assert!(stderr(&run).contains("looking at this machine"));
+    let list = output(&["list", "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    let flush = value.as_array().unwrap().iter().find(|entry| entry["id"] == "cpu.fence.flush").unwrap();
+    assert_eq!(flush["available"], false);
+    assert_eq!(flush["reason"], "no such fake");
+}
+
+#[test]
+fn several_runs_make_one_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b, page) = (path(folder.path(), "a"), path(folder.path(), "b"), path(folder.path(), "both.html"));
+    output(&["run", "--out", &a]);
+    output(&["run", "--out", &b]);
+    assert_eq!(output(&["report", &a, &b]).status.code(), Some(2), "the page of several runs needs a name");
+    assert_eq!(output(&["report", &a, &b, "-o", &page]).status.code(), Some(0));
+    assert!(fs::metadata(&page).unwrap().len() > 10_000);
+    let nowhere = output(&["report", &a, "-o", "/proc/page.html"]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(complaint(&nowhere).contains("-o"));
+}
+
+#[test]
+fn the_real_machine_is_described() {
+    let plain = |words: &[&str]| syncscope(words).env_remove("SYNCSCOPE_FAKE").output().unwrap();
+    let system = plain(&["system", "--format", "json"]);
+    assert_eq!(system.status.code(), Some(0), "{}", stderr(&system));
+    let value: serde_json::Value = serde_json::from_slice(&system.stdout).unwrap();
+    assert!(value["machine"]["cpu"]["hardware_threads"].as_u64().unwrap() >= 1);
+    let list = plain(&["list"]);
+    assert_eq!(list.status.code(), Some(0), "{}", stderr(&list));
+    let text = String::from_utf8_lossy(&list.stdout).into_owned();
+    assert!(text.contains("cpu.atomic.add") && text.contains("gpu.block.syncthreads"), "{text}");
+}
