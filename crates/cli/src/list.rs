@@ -21,7 +21,7 @@ pub(crate) fn list(arguments: ListArguments) -> Result<Outcome, Failure> {
 
 fn as_table(listing: &[Listing]) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(u16::try_from(terminal::width()).unwrap_or(100));
     table.set_header(["primitive", "what it is", "source"]);
     for entry in listing.iter().filter(|entry| entry.unavailable.is_none()) {

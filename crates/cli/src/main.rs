@@ -17,7 +17,6 @@ mod terminal;
 use std::process::ExitCode;
 
 use args::{Arguments, Command};
-use failure::{Failure, Outcome};
 
 fn main() -> ExitCode {
     let outcome = Arguments::read().and_then(|arguments| match arguments.command {

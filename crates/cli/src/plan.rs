@@ -22,7 +22,8 @@ impl Choice {
     pub(crate) fn new(only: &[String], skip: &[String]) -> Result<Self, Failure> {
         let parse = |globs: &[String]| {
             let pattern = |glob: &String| {
-                Pattern::new(glob).map_err(|error| Failure::Usage(format!("`{glob}` is no glob: {error}; try 'cpu.atomic.*'")))
+                Pattern::new(glob)
+                    .map_err(|error| Failure::Usage(format!("`{glob}` is no glob: {error}; try 'cpu.atomic.*'")))
             };
             globs.iter().map(pattern).collect::<Result<Vec<_>, _>>()
         };
@@ -48,19 +49,24 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Chooses and shuffles. A glob that matches no primitive is a mistake, said so.
-    pub(crate) fn new(laboratories: &mut Laboratories, preset: Preset, choice: &Choice, seed: u64) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        laboratories: &mut Laboratories,
+        preset: Preset,
+        choice: &Choice,
+        seed: u64,
+    ) -> Result<Self, Failure> {
         let listing = laboratories.listing();
         let ids: Vec<&str> = listing.iter().map(|listing| listing.primitive.id).collect();
         if let Some(glob) = choice.idle(&ids) {
             return Err(Failure::Usage(format!("`{glob}` matches no primitive; `syncscope list` shows their ids")));
         }
         let mut random = fastrand::Rng::with_seed(seed);
-        let parts = laboratories.all().iter().map(|laboratory| {
+        let mut plan = Self { parts: Vec::new() };
+        for laboratory in laboratories.all() {
             let mut cases: Vec<Case> = laboratory.plan(preset).into_iter().filter(|case| choice.takes(case)).collect();
             random.shuffle(&mut cases);
-            cases
-        });
-        let plan = Self { parts: parts.collect() };
+            plan.parts.push(cases);
+        }
         if plan.len() > 0 {
             return Ok(plan);
         }

@@ -80,7 +80,8 @@ impl Progress {
         if self.done == 0 {
             return "?".to_owned();
         }
-        let left = self.started.elapsed().as_secs_f64() / self.done as f64 * (self.total - self.done.min(self.total)) as f64;
+        let left =
+            self.started.elapsed().as_secs_f64() / self.done as f64 * (self.total - self.done.min(self.total)) as f64;
         humantime::format_duration(Duration::from_secs(left.round() as u64)).to_string()
     }
 }

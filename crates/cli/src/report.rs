@@ -11,12 +11,9 @@ use crate::terminal;
 
 /// Draws one page for one run or several.
 pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
-    let directories =
-        arguments.runs.iter().map(|path| RunDirectory::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let directories = arguments.runs.iter().map(|path| RunDirectory::open(path)).collect::<Result<Vec<_>, _>>()?;
     let output = output(arguments.output, &directories)?;
-    let load = |directory: &RunDirectory| RunData::load(directory.path());
-    let runs = directories.iter().map(load).collect::<Result<Vec<_>, _>>();
-    let runs = runs.map_err(|error| Failure::CouldNot(error.to_string()))?;
+    let runs = directories.iter().map(|directory| RunData::load(directory.path())).collect::<Result<Vec<_>, _>>()?;
     std::fs::write(&output, page::render(&runs))
         .map_err(|error| Failure::CouldNot(format!("{}: {error}; name another file with -o", output.display())))?;
     terminal::note(&format!("the page is {}", output.display()));

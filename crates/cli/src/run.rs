@@ -25,13 +25,14 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Outcome, Failure> {
     let mut progress = Progress::new("looking at this machine");
     let opened = Laboratories::open(arguments.device.as_deref());
     let mut laboratories = opened.inspect_err(|_| progress.finish())?;
-    let plan = Plan::new(&mut laboratories, order.preset, &order.choice, order.seed).inspect_err(|_| progress.finish())?;
+    let plan =
+        Plan::new(&mut laboratories, order.preset, &order.choice, order.seed).inspect_err(|_| progress.finish())?;
     if arguments.dry_run {
         progress.finish();
         print_plan(&plan);
         return Ok(Outcome::Done);
     }
-    let mut session = Session::begin(&order, &laboratories, &plan).inspect_err(|_| progress.finish())?;
+    let session = Session::begin(&order, &laboratories, &plan).inspect_err(|_| progress.finish())?;
     progress.suspend(|| {
         session.run.warnings.iter().for_each(|text| terminal::warning(text));
         laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
@@ -85,7 +86,10 @@ impl Order {
         if run.status == Status::Done {
             return Err(Failure::Usage(format!("{} is done; there is nothing to go on with", path.display())));
         }
-        let preset = run.preset.parse().map_err(|error| Failure::CouldNot(format!("{}: {error}", directory.run_json().display())))?;
+        let preset = run
+            .preset
+            .parse()
+            .map_err(|error| Failure::CouldNot(format!("{}: {error}", directory.run_json().display())))?;
         Ok(Self {
             preset,
             choice: Choice::new(&run.only, &run.skip)?,
@@ -144,7 +148,7 @@ impl Session {
         self.run.ended = Some(timestamp(SystemTime::now()));
         self.directory.write_run(&self.run)?;
         let status = measured?;
-        let data = RunData::load(self.directory.path()).map_err(|error| Failure::CouldNot(error.to_string()))?;
+        let data = RunData::load(self.directory.path())?;
         let report = self.directory.report();
         std::fs::write(&report, page::render(std::slice::from_ref(&data)))
             .map_err(|error| Failure::CouldNot(format!("{}: {error}", report.display())))?;

@@ -57,11 +57,9 @@ fn as_text(laboratories: &Laboratories) -> String {
         );
         line(&format!("GPU {}", gpu.index), &told);
     }
-    for (label, version) in [
-        ("driver", &environment.nvidia_driver),
-        ("CUDA", &environment.cuda_driver),
-        ("NVRTC", &environment.nvrtc),
-    ] {
+    for (label, version) in
+        [("driver", &environment.nvidia_driver), ("CUDA", &environment.cuda_driver), ("NVRTC", &environment.nvrtc)]
+    {
         version.iter().for_each(|version| line(label, version));
     }
     laboratories.without_gpu().iter().for_each(|told| line("GPU", told));

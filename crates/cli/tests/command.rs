@@ -43,7 +43,7 @@ fn a_run_leaves_a_directory_that_says_everything() {
     let out = path(folder.path(), "run");
     let output = output(&["run", "--out", &out, "--seed", "7"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("cpu.atomic.add"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("cpu.atomic"));
     let directory = RunDirectory::open(Path::new(&out)).unwrap();
     let run = directory.read_run().unwrap();
     assert_eq!((run.status, run.seed, run.preset.as_str(), run.planned), (Status::Done, 7, "quick", 12));
@@ -210,7 +210,8 @@ fn a_killed_run_is_readable_and_goes_on() {
 fn a_spent_budget_leaves_the_rest_for_later() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
-    let run = syncscope(&["run", "--out", &out, "--budget", "1s"]).env("SYNCSCOPE_FAKE", "dwell=20ms").output().unwrap();
+    let run =
+        syncscope(&["run", "--out", &out, "--budget", "1s"]).env("SYNCSCOPE_FAKE", "dwell=20ms").output().unwrap();
     assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
     assert!(stderr(&run).contains("--resume"), "{}", stderr(&run));
     assert!(finished(&out) < 12);

@@ -1,1 +1,30 @@
-//! CPU side of syncscope.
+//! CPU side of syncscope: topology, placement, the pinned team and the primitives.
+//!
+//! [`CpuLaboratory`] is the door: it opens the machine once and makes [`syncscope_core::Experiment`]s of the cases
+//! of its [`catalogue`]. One concept, one module:
+//!
+//! ```text
+//! hwloc -> topology -> placement -> team -> experiment <- primitives (operation -> the two loops)
+//!                                   clock ---^
+//! ```
+
+pub mod cgroup;
+pub mod clock;
+pub mod cpu_list;
+pub mod experiment;
+pub mod laboratory;
+pub mod placement;
+pub mod plan;
+pub mod primitives;
+pub mod sense_barrier;
+pub mod system;
+pub mod team;
+pub mod topology;
+
+mod cycles;
+mod hwloc;
+mod os;
+
+pub use laboratory::{CpuError, CpuLaboratory};
+pub use primitives::catalogue;
+pub use topology::Topology;

@@ -1,1 +1,20 @@
-//! Reports of syncscope.
+//! Reports of syncscope: what runs say, joined into a page and a table.
+//!
+//! ```no_run
+//! use syncscope_report::{RunData, page, table};
+//!
+//! let run = RunData::load("my-run".as_ref())?;
+//! let terminal = table::summary(&run, 100, true);
+//! let html = page::render(&[run]);
+//! # Ok::<(), syncscope_core::journal::JournalError>(())
+//! ```
+
+mod figure;
+mod highlights;
+mod naming;
+mod run_data;
+
+pub mod page;
+pub mod table;
+
+pub use run_data::RunData;

@@ -1,0 +1,149 @@
+//! A case of the CPU, made ready for the engine.
+
+use std::time::Duration;
+
+use syncscope_core::{Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+
+use crate::clock::Clock;
+use crate::cycles;
+use crate::primitives::Workload;
+use crate::primitives::operation::{self, UNROLL};
+use crate::team::{Record, Team, TeamError};
+
+/// What is granted on top of what a batch is expected to take.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A batch may take this many times as long as the one before it lets expect: on a busy machine it does.
+const PATIENCE: f64 = 20.0;
+
+/// Iterations of the loop that proves a primitive.
+const PROOF_ITERATIONS: u64 = 200;
+
+/// How the threads of a team share the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sharing {
+    /// What a reader must know: "4 threads on 2 CPUs".
+    pub(crate) remark: Option<String>,
+    /// Whether the threads have to take turns on the CPUs: then switches are part of what is measured.
+    pub(crate) in_turns: bool,
+    /// Whether the operating system chooses the CPUs: then migrations are part of what is measured.
+    pub(crate) unbound: bool,
+}
+
+/// A workload on a team.
+pub(crate) struct TeamExperiment<'a> {
+    team: &'a mut Team,
+    clock: &'a Clock,
+    workload: Workload,
+    sharing: Sharing,
+    /// What an iteration took at most in the last batch.
+    ns_per_iteration: f64,
+    defect: Option<String>,
+}
+
+impl<'a> TeamExperiment<'a> {
+    pub(crate) const fn new(team: &'a mut Team, clock: &'a Clock, workload: Workload, sharing: Sharing) -> Self {
+        Self { team, clock, workload, sharing, ns_per_iteration: 0.0, defect: None }
+    }
+
+    /// How long to wait for a batch.
+    fn limit(&self, shots: &[Shot]) -> Duration {
+        let iterations: u64 = shots.iter().map(|shot| shot.iterations).sum();
+        let expected = Duration::try_from_secs_f64(iterations as f64 * self.ns_per_iteration * PATIENCE / 1e9);
+        GRACE + expected.unwrap_or_default()
+    }
+
+    fn remember_pace(&mut self, shots: &[Shot], samples: &[Sample]) {
+        let pace = |(shot, sample): (&Shot, &Sample)| sample.slowest_ns() / shot.iterations.max(1) as f64;
+        self.ns_per_iteration = shots.iter().zip(samples).map(pace).fold(0.0, f64::max);
+    }
+
+    /// How long each thread took.
+    ///
+    /// Threads with CPUs of their own are let go together, and each times itself. Threads that take turns begin when
+    /// their turn comes: what they waited for it belongs to the time of the shot, which began with the first of them.
+    fn elapsed(&self, seen: &[&Record]) -> Vec<Ticks> {
+        let first = seen.iter().map(|record| record.started).min();
+        let start = |record: &Record| first.filter(|_| self.sharing.in_turns).unwrap_or(record.started);
+        seen.iter().map(|record| Ticks(record.stopped.0.saturating_sub(start(record).0))).collect()
+    }
+
+    /// The sample of shot `index`, from what each thread saw of it.
+    fn sample_of(&self, records: &[Vec<Record>], index: usize) -> Option<Sample> {
+        let seen: Vec<&Record> = records.iter().filter_map(|of_thread| of_thread.get(index)).collect();
+        let mut elapsed = self.elapsed(&seen);
+        let disturbance = if !self.sharing.unbound && seen.iter().any(|record| record.migrated) {
+            Some(Disturbance::Migration)
+        } else if !self.sharing.in_turns && seen.iter().any(|record| record.switched) {
+            Some(Disturbance::InvoluntarySwitch)
+        } else {
+            None
+        };
+        Some(Sample { disturbance, ..Sample::of_actors(&mut elapsed, self.clock.ns_per_tick())? })
+    }
+}
+
+fn error_of(error: TeamError) -> ExperimentError {
+    match error {
+        TeamError::TimedOut(limit) => ExperimentError::TimedOut { limit },
+        other => ExperimentError::Failed(other.to_string()),
+    }
+}
+
+impl Experiment for TeamExperiment<'_> {
+    fn ruler(&self) -> Ruler {
+        self.clock.ruler()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        operation::operations(side, iterations)
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        let samples = self.samples(&[shot])?;
+        samples.into_iter().next().ok_or_else(|| ExperimentError::Failed("the team has no threads".to_owned()))
+    }
+
+    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        let records = self.team.run(&self.workload.body, shots, self.limit(shots)).map_err(error_of)?;
+        if self.defect.is_none() {
+            self.defect = records.iter().flatten().find_map(|record| record.defect.clone());
+        }
+        // One value for the batch: a single reading is only as fine as the clock's steps.
+        let readings: Vec<f64> = records.iter().flatten().filter_map(|record| record.cycles_per_tick).collect();
+        let cycles_per_tick = cycles::robust_mean(&readings);
+        let samples: Option<Vec<Sample>> = (0..shots.len()).map(|index| self.sample_of(&records, index)).collect();
+        let samples = samples.ok_or_else(|| ExperimentError::Failed("the team has no threads".to_owned()))?;
+        self.remember_pace(shots, &samples);
+        Ok(samples.into_iter().map(|sample| Sample { cycles_per_tick, ..sample }).collect())
+    }
+
+    fn unroll(&self) -> u32 {
+        UNROLL
+    }
+
+    fn max_iterations(&self) -> u64 {
+        self.workload.max_iterations
+    }
+
+    fn check(&mut self) -> Check {
+        if let Some(proof) = &self.workload.proof
+            && self.defect.is_none()
+        {
+            let shot = Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair: 0 };
+            match self.team.run(proof, &[shot], GRACE) {
+                Ok(records) => self.defect = records.into_iter().flatten().find_map(|record| record.defect),
+                Err(error) => self.defect = Some(error.to_string()),
+            }
+        }
+        self.defect.clone().map_or(Check::Ok, Check::Failed)
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        Evidence::NotAvailable("the machine code of the loops has not been examined".to_owned())
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.sharing.remark.clone()
+    }
+}

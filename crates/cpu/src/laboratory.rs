@@ -1,0 +1,249 @@
+//! The CPU of this machine as a laboratory: what can be measured, and the experiments.
+
+use std::collections::BTreeMap;
+
+use syncscope_core::machine::{CpuMachine, Environment};
+use syncscope_core::{Case, Experiment, Laboratory, Listing, Placement, Preset, Refusal};
+
+use crate::clock::Clock;
+use crate::experiment::{Sharing, TeamExperiment};
+use crate::placement::{self, Placed};
+use crate::plan::Axes;
+use crate::primitives::{self, Entry, Workload};
+use crate::system::System;
+use crate::team::Team;
+use crate::topology::Topology;
+use crate::{cgroup, cpu_list, hwloc};
+
+/// Why the laboratory cannot be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CpuError {
+    /// hwloc gives no topology.
+    #[error(
+        "hwloc could not load the topology; if HWLOC_SYNTHETIC or HWLOC_XMLFILE is set, unset or correct it, \
+         otherwise see what `lstopo` or `hwloc-info` says and whether /sys is mounted"
+    )]
+    NoTopology,
+    /// hwloc and the operating system share no CPU.
+    #[error("the CPUs this process may use ({allowed}) are not in hwloc's topology; check taskset and the cpuset")]
+    NoCpu {
+        /// What the operating system allows.
+        allowed: String,
+    },
+}
+
+/// The CPUs of this machine, opened for measuring.
+pub struct CpuLaboratory {
+    topology: Topology,
+    system: System,
+    clock: Clock,
+    quota: Option<f64>,
+    load: Option<f64>,
+    /// The team of the last experiment; the next one keeps it if its threads stand on the same CPUs.
+    team: Option<Team>,
+}
+
+/// A load average per CPU from which on other work is likely to disturb the figures.
+const HIGH_LOAD: f64 = 0.25;
+
+impl CpuLaboratory {
+    /// Reads the topology, what this process may use of it, and calibrates the clock. Call it on a thread that was not
+    /// bound by the program itself: the CPUs that thread may use are the ones that are measured.
+    ///
+    /// # Errors
+    /// When there is no topology, or none of its CPUs may be used.
+    pub fn open() -> Result<Self, CpuError> {
+        let topology = allowed_topology()?;
+        let system = System::default();
+        // The load before this program adds to it.
+        let load = system.load();
+        let quota = cgroup::cpu_quota(system.root());
+        Ok(Self { topology, clock: Clock::calibrate(), quota, load, system, team: None })
+    }
+
+    /// The machine's topology.
+    #[must_use]
+    pub const fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The clock samples are timed with.
+    #[must_use]
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What the hardware is.
+    #[must_use]
+    pub fn machine(&self) -> CpuMachine {
+        CpuMachine {
+            model: self.system.processor().unwrap_or_else(|| "unknown".to_owned()),
+            architecture: std::env::consts::ARCH.to_owned(),
+            packages: self.topology.packages(),
+            numa_nodes: self.topology.numa_nodes.len() as u32,
+            cores: self.topology.cores(),
+            hardware_threads: self.topology.threads.len() as u32,
+            caches: self.topology.cache_summary(),
+            memory_bytes: self.topology.memory_bytes.or_else(|| self.system.memory_bytes()),
+            hypervisor: self.system.hypervisor(),
+        }
+    }
+
+    /// Fills in the CPU's part of the environment.
+    pub fn describe(&self, environment: &mut Environment) {
+        let cpus = self.topology.allowed_cpus();
+        environment.os = self.system.os();
+        environment.allowed_cpus = cpu_list::format(&cpus);
+        environment.cpu_quota = self.quota;
+        environment.governor = self.system.governor(&cpus);
+        environment.boost = self.system.boost();
+        environment.load = self.load;
+        environment.clocks.push(self.clock.description());
+        environment.libraries.extend(libraries());
+    }
+
+    /// What may disturb the figures, each with what to do about it.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let cpus = self.topology.allowed_cpus();
+        let (count, all) = (cpus.len(), self.topology.threads.len());
+        let governor = self.system.governor(&cpus).filter(|governor| governor != "performance");
+        let warnings = [
+            (!self.topology.this_system).then(|| {
+                "the topology is not this machine's (HWLOC_SYNTHETIC or HWLOC_XMLFILE is set): nothing can be measured"
+                    .to_owned()
+            }),
+            governor.map(|governor| {
+                format!(
+                    "the frequency governor is {governor}: `cpupower frequency-set -g performance` steadies the clock"
+                )
+            }),
+            self.system.hypervisor().map(|name| {
+                format!(
+                    "this is a virtual machine ({name}): its topology is a claim and other guests may disturb it; \
+                         measure on the host or on a dedicated instance for figures of the hardware"
+                )
+            }),
+            self.quota.filter(|quota| *quota < count as f64).map(|quota| {
+                format!(
+                    "a control group limits this process to the time of {quota} CPUs, of {count}: raise cpu.max (docker --cpus), \
+                         or use `taskset` to measure on no more CPUs than that"
+                )
+            }),
+            self.load.filter(|load| *load > HIGH_LOAD * count as f64).map(|load| {
+                format!("the load is {load:.2} where {count} CPUs may be used: stop other programs, or wait until they are done")
+            }),
+            self.clock.fallback_reason().map(|reason| {
+                format!("{reason}: the operating system's clock is used, which is coarser and costs more to read")
+            }),
+            (count < all).then(|| {
+                format!(
+                    "this process may use {count} of {all} hardware threads ({}): \
+                         taskset or a cpuset restricts it; start it without to measure them all",
+                    cpu_list::format(&cpus)
+                )
+            }),
+        ];
+        warnings.into_iter().flatten().collect()
+    }
+
+    /// Why nothing can be measured, if so.
+    fn obstacle(&self) -> Option<String> {
+        (!self.topology.this_system)
+            .then(|| "the topology is not this machine's: unset HWLOC_SYNTHETIC and HWLOC_XMLFILE".to_owned())
+    }
+
+    /// Makes any workload ready to run on `threads` threads: also one that is in no catalogue.
+    ///
+    /// # Errors
+    /// When the placement does not exist here or the team cannot be assembled.
+    pub fn experiment_of(
+        &mut self,
+        workload: Workload,
+        placement: &Placement,
+        threads: u32,
+    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        if let Some(obstacle) = self.obstacle() {
+            return Err(Refusal::Skipped(obstacle));
+        }
+        let placed = placement::place(&self.topology, placement, threads)
+            .map_err(|error| Refusal::Skipped(error.to_string()))?;
+        let sharing = self.sharing(placement, &placed);
+        let team = team_on(&mut self.team, &placed.cpus, &self.clock)?;
+        Ok(Box::new(TeamExperiment::new(team, &self.clock, workload, sharing)))
+    }
+
+    fn sharing(&self, placement: &Placement, placed: &Placed) -> Sharing {
+        let threads = placed.cpus.len();
+        let quota = self.quota.filter(|quota| *quota < threads as f64);
+        let cpus = |count: u32| format!("{count} CPU{}", if count == 1 { "" } else { "s" });
+        let crowded = placed.oversubscribed().then(|| format!("{threads} threads on {}", cpus(placed.available)));
+        let throttled = quota.map(|quota| format!("{threads} threads with the time of {quota} CPUs"));
+        let remarks: Vec<String> = crowded.into_iter().chain(throttled).collect();
+        Sharing {
+            in_turns: !remarks.is_empty(),
+            unbound: *placement == Placement::None,
+            remark: (!remarks.is_empty()).then(|| remarks.join(", ")),
+        }
+    }
+}
+
+/// A team on these CPUs: the last one, if it stands there and is fit.
+fn team_on<'a>(slot: &'a mut Option<Team>, cpus: &[Option<u32>], clock: &Clock) -> Result<&'a mut Team, Refusal> {
+    // The old threads leave before the new ones come.
+    let kept = slot.take().filter(|team| team.is_fit() && team.cpus() == cpus);
+    let team = match kept {
+        Some(team) => team,
+        None => Team::assemble(cpus, clock).map_err(|error| Refusal::Failed(error.to_string()))?,
+    };
+    Ok(slot.insert(team))
+}
+
+/// hwloc's topology with what the calling thread may use of it.
+fn allowed_topology() -> Result<Topology, CpuError> {
+    let topology = hwloc::load().ok_or(CpuError::NoTopology)?;
+    if !topology.this_system {
+        return Ok(topology);
+    }
+    // More than 1,024 CPUs do not fit into the library's mask; then all that hwloc finds count as allowed.
+    let Some(cores) = core_affinity::get_core_ids() else { return Ok(topology) };
+    let cpus: Vec<u32> = cores.iter().map(|core| core.id as u32).collect();
+    let topology = topology.restricted(|cpu| cpus.contains(&cpu));
+    if topology.allowed().next().is_none() {
+        return Err(CpuError::NoCpu { allowed: cpu_list::format(&cpus) });
+    }
+    Ok(topology)
+}
+
+/// Versions of the libraries that are themselves measured.
+fn libraries() -> BTreeMap<String, String> {
+    let locked = |name: &str| {
+        let entry = format!("name = \"{name}\"\nversion = \"");
+        let (_, rest) = include_str!("../../../Cargo.lock").split_once(&entry)?;
+        Some(rest.split('"').next()?.to_owned())
+    };
+    let compiler = Some(env!("SYNCSCOPE_RUSTC").to_owned()).filter(|version| !version.is_empty());
+    let versions = [("parking_lot", locked("parking_lot")), ("rust", compiler)];
+    versions.into_iter().filter_map(|(name, version)| Some((name.to_owned(), version?))).collect()
+}
+
+impl Laboratory for CpuLaboratory {
+    fn listing(&self) -> Vec<Listing> {
+        let list = |entry: &'static Entry| Listing { primitive: &entry.primitive, unavailable: self.obstacle() };
+        primitives::entries().map(list).collect()
+    }
+
+    fn plan(&self, preset: Preset) -> Vec<Case> {
+        let axes = Axes::of(preset, &self.topology);
+        primitives::entries().flat_map(|entry| (entry.cases)(&entry.primitive, &axes)).collect()
+    }
+
+    fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let entry = primitives::find(&case.primitive)
+            .ok_or_else(|| Refusal::Skipped(format!("there is no primitive {}", case.primitive)))?;
+        let workload = (entry.workload)(case)
+            .ok_or_else(|| Refusal::Skipped(format!("{} has no such variant", case.primitive)))?;
+        let placement = case.placement.clone().unwrap_or(Placement::Close);
+        self.experiment_of(workload, &placement, case.threads.unwrap_or(1).max(1))
+    }
+}

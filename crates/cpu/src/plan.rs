@@ -1,0 +1,119 @@
+//! The axes of the sweeps, by preset and machine.
+
+use syncscope_core::sweep::Sweep;
+use syncscope_core::{Dtype, Placement, Preset, Primitive};
+
+use crate::placement::place;
+use crate::topology::Topology;
+
+/// The values that primitives vary. Each takes the axes that mean something to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Axes {
+    /// Threads of a team, for each placement.
+    pub(crate) threads: Vec<(Placement, Vec<u32>)>,
+    /// Types of a shared variable.
+    pub(crate) dtypes: Vec<Dtype>,
+    /// Types of private elements.
+    pub(crate) private_dtypes: Vec<Dtype>,
+    /// Distances of private elements, in elements.
+    pub(crate) strides: Vec<u32>,
+}
+
+/// The types that processors treat differently: two widths, integer and floating point.
+const DTYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
+
+/// Up to here every number of threads is measured; beyond, eight between one power of two and the next.
+const DENSE: u32 = 16;
+
+impl Axes {
+    /// The axes of `preset` on a machine.
+    #[must_use]
+    pub fn of(preset: Preset, topology: &Topology) -> Self {
+        let cpus = topology.allowed().count().max(1) as u32;
+        let counts = match preset {
+            Preset::Quick => powers_of_two(cpus),
+            Preset::Standard => thinned(cpus),
+            // The papers go some threads beyond the CPUs.
+            Preset::Paper => thinned(cpus).into_iter().chain(cpus + 1..=cpus + 4).collect(),
+        };
+        let mut threads = vec![(Placement::Close, counts.clone())];
+        if preset != Preset::Quick {
+            threads.push((Placement::Spread, where_spread_differs(topology, &counts)));
+        }
+        let (private_dtypes, strides): (Vec<Dtype>, Vec<u32>) = match preset {
+            Preset::Quick => (vec![Dtype::I32, Dtype::F64], vec![1, 8, 16]),
+            Preset::Standard | Preset::Paper => (DTYPES.to_vec(), vec![1, 2, 4, 8, 16, 64]),
+        };
+        Self { threads, dtypes: DTYPES.to_vec(), private_dtypes, strides }
+    }
+
+    /// A sweep of `primitive` over placements and threads for each placement.
+    pub(crate) fn sweep(&self, primitive: &Primitive) -> Vec<Sweep> {
+        let one = |(placement, threads): &(Placement, Vec<u32>)| {
+            Sweep::of(primitive.id).placements(std::slice::from_ref(placement)).threads(threads)
+        };
+        self.threads.iter().map(one).collect()
+    }
+}
+
+/// 1, 2, 4, ... and `most`.
+fn powers_of_two(most: u32) -> Vec<u32> {
+    let mut counts: Vec<u32> =
+        std::iter::successors(Some(1_u32), |count| count.checked_mul(2)).take_while(|count| *count < most).collect();
+    counts.push(most);
+    counts
+}
+
+/// Every number up to [`DENSE`], then eight steps for each doubling, and `most`.
+fn thinned(most: u32) -> Vec<u32> {
+    let next = |count: &u32| Some(if *count < DENSE { count + 1 } else { count + (1 << count.ilog2()) / 8 });
+    let mut counts: Vec<u32> = std::iter::successors(Some(1), next).take_while(|count| *count < most).collect();
+    counts.push(most);
+    counts
+}
+
+/// The numbers of threads for which `spread` chooses other CPUs than `close`, or the same in another order.
+fn where_spread_differs(topology: &Topology, counts: &[u32]) -> Vec<u32> {
+    let differs = |count: u32| place(topology, &Placement::Close, count) != place(topology, &Placement::Spread, count);
+    counts.iter().copied().filter(|count| differs(*count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::tests::regular;
+
+    fn cases(preset: Preset, topology: &Topology) -> usize {
+        let axes = Axes::of(preset, topology);
+        crate::primitives::entries().map(|entry| (entry.cases)(&entry.primitive, &axes).len()).sum()
+    }
+
+    #[test]
+    fn numbers_of_threads() {
+        assert_eq!(powers_of_two(1), [1]);
+        assert_eq!(powers_of_two(8), [1, 2, 4, 8]);
+        assert_eq!(powers_of_two(12), [1, 2, 4, 8, 12]);
+        assert_eq!(thinned(3), [1, 2, 3]);
+        assert_eq!(thinned(27)[15..], [16, 18, 20, 22, 24, 26, 27]);
+        assert!(thinned(1024).len() < 70);
+    }
+
+    #[test]
+    fn spread_is_measured_where_it_differs() {
+        let flat = regular(1, 1, 1, 4, 1);
+        let smt = regular(1, 1, 1, 4, 2);
+        let spread = |topology| Axes::of(Preset::Standard, topology).threads[1].1.clone();
+        assert!(spread(&flat).is_empty());
+        assert_eq!(spread(&smt), [2, 3, 4, 5, 6], "one thread stands on the first core, seven fill all but one place");
+    }
+
+    #[test]
+    fn plans_are_affordable() {
+        let small = regular(1, 1, 1, 2, 1);
+        let large = regular(2, 1, 1, 4, 2);
+        assert!(cases(Preset::Quick, &small) < 60, "{}", cases(Preset::Quick, &small));
+        assert!(cases(Preset::Quick, &large) <= 250, "{}", cases(Preset::Quick, &large));
+        assert!(cases(Preset::Standard, &large) > cases(Preset::Quick, &large));
+        assert_eq!(Axes::of(Preset::Paper, &small).threads[0].1, [1, 2, 3, 4, 5, 6]);
+    }
+}

@@ -1,0 +1,132 @@
+//! What all barriers have in common: the team waits for itself, and the proof that nobody goes on early.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use syncscope_core::{Case, Primitive, Shot};
+
+use super::Proof;
+use super::operation::{Operation, SLOTS, Workload};
+use crate::plan::Axes;
+use crate::sense_barrier::OwnLine;
+use crate::team::Body;
+
+/// A barrier under study.
+pub(super) trait Barrier: Send + Sync + 'static {
+    /// What a thread remembers between two waits.
+    type Local;
+
+    /// A barrier for `threads` threads.
+    fn new(threads: u32) -> Self;
+
+    /// A thread's memory at a moment when nobody waits.
+    fn join(&self) -> Self::Local;
+
+    /// Waits for all threads.
+    fn wait(&self, local: &mut Self::Local);
+}
+
+pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    axes.sweep(primitive).into_iter().flat_map(syncscope_core::sweep::Sweep::cases).collect()
+}
+
+pub(super) fn workload<B: Barrier>(case: &Case) -> Option<Workload> {
+    let threads = case.threads?;
+    let barriers: Arc<[OwnLine<B>]> = (0..SLOTS).map(|_| OwnLine(B::new(threads))).collect();
+    let proof: Proof = Arc::new(Phases {
+        barriers: Arc::clone(&barriers),
+        reached: (0..threads).map(|_| OwnLine::default()).collect(),
+        defects: (0..threads).map(|_| OwnLine::default()).collect(),
+    });
+    Some(Workload::of(Wait(barriers)).with_proof(proof))
+}
+
+/// One barrier in each slot.
+struct Wait<B>(Arc<[OwnLine<B>]>);
+
+impl<B: Barrier> Operation for Wait<B> {
+    type Local<'a> = (&'a B, B::Local);
+
+    fn local(&self, slot: usize, _thread: usize) -> Self::Local<'_> {
+        let barrier = &self.0[slot].0;
+        (barrier, barrier.join())
+    }
+
+    #[inline(always)]
+    fn execute((barrier, local): &mut Self::Local<'_>) {
+        barrier.wait(local);
+    }
+
+    fn prepare(&self, _slot: usize, _thread: usize) {}
+
+    /// That all threads came to the end says little: see [`Phases`].
+    fn verify(&self, _slot: usize, _thread: usize, _operations: u64) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Proves that no thread leaves the barrier before the last one has come: each thread publishes the phase it is in,
+/// waits, and then must find every other thread in the same phase or, if that one was faster, in the next.
+struct Phases<B> {
+    barriers: Arc<[OwnLine<B>]>,
+    reached: Vec<OwnLine<AtomicU64>>,
+    /// Threads found behind, by the thread that found them.
+    defects: Vec<OwnLine<AtomicU64>>,
+}
+
+impl<B: Barrier> Body for Phases<B> {
+    fn prepare(&self, _shot: &Shot, thread: usize) {
+        self.reached[thread].0.store(0, Ordering::Relaxed);
+        self.defects[thread].0.store(0, Ordering::Relaxed);
+    }
+
+    fn run(&self, shot: &Shot, thread: usize) {
+        let barrier = &self.barriers[super::operation::slot_of(shot.pair)].0;
+        let mut local = barrier.join();
+        for phase in 1..=shot.iterations {
+            // Relaxed: it is for the barrier to make the store visible to the others.
+            self.reached[thread].0.store(phase, Ordering::Relaxed);
+            barrier.wait(&mut local);
+            let behind = self.reached.iter().filter(|other| other.0.load(Ordering::Relaxed) < phase).count();
+            self.defects[thread].0.fetch_add(behind as u64, Ordering::Relaxed);
+        }
+    }
+
+    fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
+        match self.defects[thread].0.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            behind => Err(format!("{behind} threads were still behind a barrier passed {} times", shot.iterations)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::team::Team;
+    use std::time::Duration;
+    use syncscope_core::Side;
+
+    /// A barrier that stops nobody.
+    struct Open;
+
+    impl Barrier for Open {
+        type Local = ();
+        fn new(_: u32) -> Self {
+            Self
+        }
+        fn join(&self) {}
+        fn wait(&self, (): &mut ()) {}
+    }
+
+    #[test]
+    fn a_barrier_that_stops_nobody_is_found_out() {
+        let case = Case { threads: Some(2), ..Case::new("cpu.barrier.std") };
+        let proof = workload::<Open>(&case).unwrap().proof.unwrap();
+        let mut team = Team::assemble(&[None, None], &Clock::calibrate()).unwrap();
+        let shot = Shot { side: Side::Test, iterations: 100_000, pair: 0 };
+        let records = team.run(&proof, &[shot], Duration::from_secs(20)).unwrap();
+        assert!(records.iter().flatten().any(|record| record.defect.is_some()));
+    }
+}

@@ -1,0 +1,32 @@
+//! `cpu.lock.parking_lot_mutex`: the mutex of the parking_lot library.
+
+use parking_lot::Mutex;
+use syncscope_core::Primitive;
+
+use super::Entry;
+use super::locks::{self, Lock};
+
+/// In theory: two compare-and-swaps on the lock's line, one byte wide. Contended: some spins with growing pauses, then a
+/// hash table of waiting threads outside the lock.
+pub(super) static ENTRY: Entry = Entry {
+    primitive: Primitive {
+        id: "cpu.lock.parking_lot_mutex",
+        summary: "The mutex of parking_lot: one byte, waiters in a global table",
+        operation: "one addition to a counter under the lock by each thread",
+        source: "parking_lot::Mutex; its version stands in run.json, because its fairness changed between versions",
+    },
+    cases: locks::cases,
+    workload: locks::workload::<Mutex<u64>>,
+};
+
+impl Lock for Mutex<u64> {
+    fn new() -> Self {
+        Self::new(0)
+    }
+
+    #[inline(always)]
+    fn with(&self, critical: impl FnOnce(&mut u64)) {
+        // Acquire on taking it, release on giving it back: the counter needs no more.
+        critical(&mut self.lock());
+    }
+}

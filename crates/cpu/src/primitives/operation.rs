@@ -1,0 +1,207 @@
+//! From one operation to the two loops of a case.
+//!
+//! A primitive writes its operation once, as [`Operation::execute`]. `timed_loop` repeats it: once in the baseline,
+//! twice in the test, each [`UNROLL`] times per iteration. Both are instances of one generic function, so no second copy
+//! of a loop exists that could differ in anything else.
+
+use std::sync::Arc;
+
+use syncscope_core::{Shot, Side};
+
+use super::Proof;
+use crate::team::Body;
+
+/// How often one iteration of the baseline holds the operation: often enough that counting and branching, a cycle or
+/// two, disappear beside it, and few enough that the test loop stays in the first-level instruction cache.
+pub const UNROLL: u32 = 16;
+
+/// Writes its argument 16 times ([`UNROLL`]).
+macro_rules! sixteen_times {
+    ($body:expr) => {
+        $body;
+        $body;
+        $body;
+        $body;
+        $body;
+        $body;
+        $body;
+        $body;
+        $body;
+        $body;
+        $body;
+        $body;
+        $body;
+        $body;
+        $body;
+        $body;
+    };
+}
+
+/// A synchronization operation on a state that a team shares. The state exists several times ("slots"): each pair of
+/// shots works on another one, so that a figure is not that of one accidental place in memory.
+pub trait Operation: Send + Sync + 'static {
+    /// What a thread keeps at hand: addresses, looked up before the loop.
+    type Local<'a>;
+
+    /// The thread's view of a slot. Runs inside the timed part, once.
+    fn local(&self, slot: usize, thread: usize) -> Self::Local<'_>;
+
+    /// The operation.
+    fn execute(local: &mut Self::Local<'_>);
+
+    /// Makes the thread's part of a slot ready before a shot.
+    fn prepare(&self, slot: usize, thread: usize);
+
+    /// Whether the thread's part of the slot is as `operations` by each thread must leave it.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String>;
+}
+
+/// The most iterations of a shot: a quarter of a billion operations, which at a quarter of a nanosecond each are far
+/// longer than any sample. A loop that does not get longer with its iterations must end somewhere.
+const MOST_ITERATIONS: u64 = 1 << 24;
+
+/// Slots of every state: few enough to stay in the second-level cache, enough for a median over places.
+pub const SLOTS: usize = 16;
+
+/// The slot a pair of shots works on.
+pub(crate) const fn slot_of(pair: u64) -> usize {
+    (pair % SLOTS as u64) as usize
+}
+
+/// The timed loop: the baseline with `REPEAT` 1, the test with 2. Never inlined, so that a disassembler finds it.
+#[inline(never)]
+fn timed_loop<O: Operation, const REPEAT: usize>(mut local: O::Local<'_>, iterations: u64) {
+    for _ in 0..iterations {
+        sixteen_times!({
+            O::execute(&mut local);
+            if REPEAT == 2 {
+                O::execute(&mut local);
+            }
+        });
+    }
+}
+
+/// Operations that one thread executes in `iterations` of `side`.
+pub(crate) fn operations(side: Side, iterations: u64) -> u64 {
+    let repeat = match side {
+        Side::Baseline => 1,
+        Side::Test => 2,
+    };
+    repeat * u64::from(UNROLL) * iterations
+}
+
+/// An operation, made a job for a team.
+struct Repeated<O>(O);
+
+impl<O: Operation> Body for Repeated<O> {
+    fn prepare(&self, shot: &Shot, thread: usize) {
+        self.0.prepare(slot_of(shot.pair), thread);
+    }
+
+    #[inline(never)]
+    fn run(&self, shot: &Shot, thread: usize) {
+        let local = self.0.local(slot_of(shot.pair), thread);
+        match shot.side {
+            Side::Baseline => timed_loop::<O, 1>(local, shot.iterations),
+            Side::Test => timed_loop::<O, 2>(local, shot.iterations),
+        }
+    }
+
+    fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
+        self.0.verify(slot_of(shot.pair), thread, operations(shot.side, shot.iterations))
+    }
+}
+
+/// Where the machine code of the two loops begins, for whoever disassembles it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopFunctions {
+    /// Address of the baseline.
+    pub baseline: usize,
+    /// Address of the test.
+    pub test: usize,
+}
+
+/// A case made ready for a team.
+pub struct Workload {
+    /// The job.
+    pub(crate) body: Arc<dyn Body>,
+    /// A job that proves, untimed, what the job's own verification cannot see.
+    pub(crate) proof: Option<Proof>,
+    /// The timed loops.
+    pub functions: LoopFunctions,
+    /// The most iterations of one shot.
+    pub(crate) max_iterations: u64,
+}
+
+impl Workload {
+    /// Both loops of `operation`.
+    #[must_use]
+    pub fn of<O: Operation>(operation: O) -> Self {
+        let baseline: fn(O::Local<'static>, u64) = timed_loop::<O, 1>;
+        let test: fn(O::Local<'static>, u64) = timed_loop::<O, 2>;
+        Self {
+            body: Arc::new(Repeated(operation)),
+            proof: None,
+            functions: LoopFunctions { baseline: baseline as usize, test: test as usize },
+            max_iterations: MOST_ITERATIONS,
+        }
+    }
+
+    /// The same with a proof.
+    pub(crate) fn with_proof(self, proof: Proof) -> Self {
+        Self { proof: Some(proof), ..self }
+    }
+
+    /// The same with a bound on the operations all threads together may execute in one shot.
+    pub(crate) fn with_most_operations(self, all: u64, threads: u32) -> Self {
+        let per_iteration = operations(Side::Test, 1) * u64::from(threads.max(1));
+        Self { max_iterations: (all / per_iteration).clamp(1, MOST_ITERATIONS), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    struct Count(AtomicU64);
+
+    impl Operation for Count {
+        type Local<'a> = &'a AtomicU64;
+        fn local(&self, _: usize, _: usize) -> &AtomicU64 {
+            &self.0
+        }
+        fn execute(local: &mut &AtomicU64) {
+            local.fetch_add(1, Ordering::Relaxed);
+        }
+        fn prepare(&self, _: usize, _: usize) {
+            self.0.store(0, Ordering::Relaxed);
+        }
+        fn verify(&self, _: usize, _: usize, operations: u64) -> Result<(), String> {
+            let found = self.0.load(Ordering::Relaxed);
+            if found == operations { Ok(()) } else { Err(format!("expected {operations}, found {found}")) }
+        }
+    }
+
+    #[test]
+    fn the_loops_execute_what_they_say() {
+        let workload = Workload::of(Count(AtomicU64::new(0)));
+        for side in [Side::Baseline, Side::Test] {
+            let shot = Shot { side, iterations: 7, pair: 3 };
+            workload.body.prepare(&shot, 0);
+            workload.body.run(&shot, 0);
+            assert_eq!(workload.body.verify(&shot, 0), Ok(()));
+        }
+        assert_eq!((operations(Side::Baseline, 7), operations(Side::Test, 7)), (112, 224));
+        assert_ne!(workload.functions.baseline, workload.functions.test);
+    }
+
+    #[test]
+    fn a_bound_on_operations_bounds_iterations() {
+        let workload = Workload::of(Count(AtomicU64::new(0))).with_most_operations(1 << 24, 4);
+        assert_eq!(workload.max_iterations, (1 << 24) / (32 * 4));
+    }
+}

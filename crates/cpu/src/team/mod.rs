@@ -1,0 +1,275 @@
+//! The team: threads, each bound to its CPU, that run the shots of an experiment together.
+//!
+//! One batch of shots is posted at a time. The main thread then sleeps and disturbs nobody; the workers start each
+//! shot together through a barrier of their own and time their own part of it. A job is `'static` and shared, so a team
+//! whose threads do not come back can be abandoned without leaving anything dangling.
+
+mod mailbox;
+mod worker;
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use syncscope_core::{Shot, Ticks};
+
+use self::mailbox::{Batch, Order, Shared};
+use self::worker::Worker;
+use crate::clock::Clock;
+
+/// What the threads of a team do in a shot.
+pub trait Body: Send + Sync {
+    /// Makes this thread's part of the state ready, before the shot and outside its time.
+    fn prepare(&self, shot: &Shot, thread: usize);
+
+    /// The timed part.
+    fn run(&self, shot: &Shot, thread: usize);
+
+    /// Looks, after all threads are done, whether this thread's part of the state is what the shot must have left.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String>;
+}
+
+/// What one thread saw of one shot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// When [`Body::run`] began.
+    pub started: Ticks,
+    /// When it was done.
+    pub stopped: Ticks,
+    /// Whether the operating system took the CPU away meanwhile.
+    pub switched: bool,
+    /// Whether the thread changed its CPU meanwhile.
+    pub migrated: bool,
+    /// Core cycles per tick right after the shot; only thread 0 measures it.
+    pub cycles_per_tick: Option<f64>,
+    /// What [`Body::verify`] found amiss.
+    pub defect: Option<String>,
+}
+
+/// Why a team gave no records.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TeamError {
+    /// A thread could not be started.
+    #[error("could not start thread {thread}: {reason}; check the limit on processes (`ulimit -u`, pids.max)")]
+    Spawn {
+        /// Its number in the team.
+        thread: usize,
+        /// What the operating system said.
+        reason: String,
+    },
+    /// A thread could not be bound.
+    #[error("could not bind thread {thread} to CPU {cpu}: {reason}; check taskset and the cpuset of the control group")]
+    Bind {
+        /// Its number in the team.
+        thread: usize,
+        /// The CPU.
+        cpu: u32,
+        /// What the operating system said.
+        reason: String,
+    },
+    /// A thread panicked.
+    #[error("thread {thread} panicked: {message}")]
+    Panicked {
+        /// Its number in the team.
+        thread: usize,
+        /// What it said.
+        message: String,
+    },
+    /// Some threads did not come back.
+    #[error("not done after {0:?}")]
+    TimedOut(Duration),
+    /// The team failed before and takes no more jobs.
+    #[error("this team failed earlier")]
+    Poisoned,
+}
+
+/// How long starting and binding all threads may take.
+const MUSTER: Duration = Duration::from_secs(20);
+
+/// A persistent team of threads.
+pub struct Team {
+    cpus: Vec<Option<u32>>,
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+    failed: bool,
+}
+
+impl Team {
+    /// Starts one thread for each entry of `cpus` and binds it to that CPU.
+    ///
+    /// # Errors
+    /// When a thread cannot be started or bound.
+    pub fn assemble(cpus: &[Option<u32>], clock: &Clock) -> Result<Self, TeamError> {
+        let shared = Arc::new(Shared::new(cpus.len(), clock));
+        let mut team = Self { cpus: cpus.to_vec(), shared, workers: Vec::new(), failed: false };
+        for (thread, cpu) in cpus.iter().enumerate() {
+            let worker = Worker { thread, cpu: *cpu, shared: Arc::clone(&team.shared) };
+            let spawned = thread::Builder::new().name(format!("team-{thread}")).spawn(move || worker.serve());
+            let handle = spawned.map_err(|error| TeamError::Spawn { thread, reason: error.to_string() })?;
+            team.workers.push(handle);
+        }
+        team.collect(MUSTER)?;
+        Ok(team)
+    }
+
+    /// The CPUs this team was assembled on.
+    #[must_use]
+    pub fn cpus(&self) -> &[Option<u32>] {
+        &self.cpus
+    }
+
+    /// Whether the team can take another job.
+    #[must_use]
+    pub const fn is_fit(&self) -> bool {
+        !self.failed
+    }
+
+    /// Runs `shots` one after the other. The records come by thread, then by shot.
+    ///
+    /// # Errors
+    /// When a thread panics or not all are done after `limit`; the team then takes no more jobs.
+    pub fn run(
+        &mut self,
+        body: &Arc<dyn Body>,
+        shots: &[Shot],
+        limit: Duration,
+    ) -> Result<Vec<Vec<Record>>, TeamError> {
+        if self.failed {
+            return Err(TeamError::Poisoned);
+        }
+        self.shared.post(Order::Run(Arc::new(Batch { body: Arc::clone(body), shots: shots.to_vec() })));
+        self.collect(limit)
+    }
+
+    fn collect(&mut self, limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
+        let collected = self.shared.collect(limit);
+        if collected.is_err() {
+            self.failed = true;
+            self.shared.barrier.break_down();
+        }
+        collected
+    }
+}
+
+impl Drop for Team {
+    /// Sends the threads home. Those of a failed team may never come back and are not waited for.
+    fn drop(&mut self) {
+        self.shared.post(Order::Leave);
+        // A team that is still being assembled has threads that wait for no order yet: they will find this one.
+        if !self.failed && self.workers.len() == self.cpus.len() {
+            for worker in self.workers.drain(..) {
+                // A worker catches the panics of its jobs; there is nothing more to learn from its end.
+                let _ = worker.join();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use syncscope_core::Side;
+
+    fn shots(count: u64) -> Vec<Shot> {
+        (0..count).map(|pair| Shot { side: Side::Baseline, iterations: 1, pair }).collect()
+    }
+
+    fn team(threads: usize) -> Team {
+        Team::assemble(&vec![None; threads], &Clock::calibrate()).unwrap()
+    }
+
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    /// Counts who ran what.
+    #[derive(Default)]
+    struct Roll([AtomicU64; 8]);
+
+    impl Body for Roll {
+        fn prepare(&self, _: &Shot, _: usize) {}
+        fn run(&self, shot: &Shot, thread: usize) {
+            self.0[thread].fetch_add(1 << (8 * shot.pair), Ordering::Relaxed);
+        }
+        fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
+            // All threads have run this shot by now.
+            let all = self.0.iter().take(4).all(|count| count.load(Ordering::Relaxed) >> (8 * shot.pair) & 0xff == 1);
+            if all { Ok(()) } else { Err(format!("seen by {thread}")) }
+        }
+    }
+
+    #[test]
+    fn every_thread_runs_every_shot_once() {
+        // Four threads are more than some test machines have CPUs.
+        let (mut team, roll) = (team(4), Arc::new(Roll::default()));
+        let body: Arc<dyn Body> = Arc::clone(&roll) as _;
+        let records = team.run(&body, &shots(5), LIMIT).unwrap();
+        assert_eq!(records.iter().map(Vec::len).collect::<Vec<_>>(), [5; 4]);
+        assert!(records.iter().flatten().all(|record| record.defect.is_none()));
+        let counts: Vec<u64> = roll.0.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        assert_eq!(counts[..4], [0x01_01_01_01_01; 4]);
+        assert_eq!(counts[4..], [0; 4]);
+    }
+
+    #[test]
+    fn defects_reach_the_records() {
+        let (mut team, body): (_, Arc<dyn Body>) = (team(2), Arc::new(Roll::default()));
+        let records = team.run(&body, &shots(1), LIMIT).unwrap();
+        assert_eq!(records[1][0].defect.as_deref(), Some("seen by 1"));
+    }
+
+    /// One thread misbehaves, the others wait for it.
+    struct Saboteur {
+        barrier: std::sync::Barrier,
+        panics: bool,
+    }
+
+    impl Body for Saboteur {
+        fn prepare(&self, _: &Shot, _: usize) {}
+        fn run(&self, _: &Shot, thread: usize) {
+            if thread == 1 && self.panics {
+                panic::resume_unwind(Box::new("sabotage"));
+            }
+            if thread != 1 {
+                self.barrier.wait();
+            }
+        }
+        fn verify(&self, _: &Shot, _: usize) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    fn sabotage(panics: bool, limit: Duration) -> (Team, TeamError) {
+        let mut team = team(3);
+        let body: Arc<dyn Body> = Arc::new(Saboteur { barrier: std::sync::Barrier::new(3), panics });
+        let error = team.run(&body, &shots(1), limit).unwrap_err();
+        (team, error)
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_no_hang() {
+        let (mut team, error) = sabotage(true, LIMIT);
+        assert_eq!(error, TeamError::Panicked { thread: 1, message: "sabotage".to_owned() });
+        assert!(!team.is_fit());
+        let body: Arc<dyn Body> = Arc::new(Roll::default());
+        assert_eq!(team.run(&body, &shots(1), LIMIT), Err(TeamError::Poisoned));
+    }
+
+    #[test]
+    fn threads_that_do_not_come_back_are_given_up() {
+        let limit = Duration::from_millis(50);
+        let (team, error) = sabotage(false, limit);
+        assert!(matches!(error, TeamError::TimedOut(waited) if waited >= limit), "{error}");
+        assert!(!team.is_fit());
+    }
+
+    #[test]
+    fn a_cpu_that_does_not_exist_is_named() {
+        let error = Team::assemble(&[None, Some(16_000)], &Clock::calibrate()).err().unwrap();
+        assert!(matches!(&error, TeamError::Bind { thread: 1, cpu: 16_000, .. }), "{error}");
+        assert!(error.to_string().contains("Invalid argument"), "{error}");
+    }
+}

@@ -1,0 +1,127 @@
+//! The laboratory makes experiments that run, check themselves and say what a reader must know.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use syncscope_core::engine::Settings;
+use syncscope_core::machine::Environment;
+use syncscope_core::stopping::PrecisionRule;
+use syncscope_core::{Cancel, Case, Check, Engine, Laboratory, Measurement, Placement, Preset, Refusal, Side};
+use syncscope_cpu::primitives::{Operation, Workload};
+use syncscope_cpu::{CpuLaboratory, catalogue};
+
+/// Short and coarse: nothing here looks at times.
+fn engine() -> Engine {
+    let rule = PrecisionRule { precision: 0.5, min_pairs: 8, max_pairs: 8, max_time: Duration::from_millis(20) };
+    Engine::new(Settings { sample: Duration::from_micros(20), noisy_above: 0.5, rule }, Cancel::new())
+}
+
+fn measure(laboratory: &mut CpuLaboratory, case: &Case) -> Measurement {
+    let mut experiment = laboratory.experiment(case).unwrap();
+    engine().measure(experiment.as_mut(), 1).unwrap()
+}
+
+#[test]
+fn every_primitive_does_its_work() {
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    let mut by_kind = BTreeMap::new();
+    for case in laboratory.plan(Preset::Paper) {
+        by_kind.insert(
+            (case.primitive.clone(), case.dtype, case.layout, case.threads.map(|threads| threads.min(4))),
+            case,
+        );
+    }
+    for case in by_kind.values().filter(|case| case.threads.unwrap() <= 4) {
+        let measurement = measure(&mut laboratory, case);
+        assert_eq!(measurement.check, Check::Ok, "{case}");
+        assert!(!measurement.verdict.is_failure(), "{case}: {}", measurement.verdict);
+    }
+}
+
+#[test]
+fn the_catalogue_is_what_is_listed_and_planned() {
+    let laboratory = CpuLaboratory::open().unwrap();
+    let listed: Vec<_> = laboratory.listing().iter().map(|listing| listing.primitive.id).collect();
+    assert_eq!(listed, catalogue().iter().map(|primitive| primitive.id).collect::<Vec<_>>());
+    let mut planned: Vec<_> = laboratory.plan(Preset::Quick).into_iter().map(|case| case.primitive).collect();
+    planned.dedup();
+    assert_eq!(planned, listed);
+    let mut ids: Vec<_> = laboratory.plan(Preset::Paper).iter().map(Case::id).collect();
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "no case is planned twice");
+}
+
+#[test]
+fn more_threads_than_cpus_are_said_to_be_so() {
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    let cpu = laboratory.topology().allowed_cpus()[0];
+    let case = Case { threads: Some(3), placement: Some(Placement::List(vec![cpu])), ..Case::new("cpu.barrier.sense") };
+    let measurement = measure(&mut laboratory, &case);
+    assert!(measurement.remark.unwrap().starts_with("3 threads on 1 CPU"));
+    assert_eq!(measurement.set_aside, 0, "switches belong to what is measured");
+}
+
+#[test]
+fn what_does_not_exist_is_skipped() {
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    let unknown = Case::new("cpu.barrier.telepathic");
+    assert!(matches!(laboratory.experiment(&unknown), Err(Refusal::Skipped(reason)) if reason.contains("telepathic")));
+    let incomplete = Case::new("cpu.atomic.add");
+    assert!(matches!(laboratory.experiment(&incomplete), Err(Refusal::Skipped(_))));
+}
+
+/// Goes wrong in one of its threads.
+struct Panics;
+
+impl Operation for Panics {
+    type Local<'a> = usize;
+    fn local(&self, _: usize, thread: usize) -> usize {
+        thread
+    }
+    fn execute(thread: &mut usize) {
+        if *thread == 1 {
+            std::panic::resume_unwind(Box::new("out of luck"));
+        }
+    }
+    fn prepare(&self, _: usize, _: usize) {}
+    fn verify(&self, _: usize, _: usize, _: u64) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[test]
+fn after_a_panic_the_next_experiment_works() {
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    let mut experiment = laboratory.experiment_of(Workload::of(Panics), &Placement::None, 2).unwrap();
+    let failed = engine().measure(experiment.as_mut(), 1).unwrap();
+    assert!(failed.verdict.is_failure());
+    assert_eq!(failed.verdict.reason(), "thread 1 panicked: out of luck");
+    drop(experiment);
+    let next = Case { threads: Some(2), placement: Some(Placement::None), ..Case::new("cpu.barrier.sense") };
+    assert_eq!(measure(&mut laboratory, &next).check, Check::Ok);
+}
+
+#[test]
+fn operations_are_counted_per_thread() {
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    let case = Case { threads: Some(1), ..Case::new("cpu.barrier.std") };
+    let experiment = laboratory.experiment(&case).unwrap();
+    assert_eq!(experiment.operations(Side::Test, 10), 2 * experiment.operations(Side::Baseline, 10));
+    assert_eq!(experiment.operations(Side::Baseline, 1), u64::from(experiment.unroll()));
+}
+
+#[test]
+fn the_environment_is_described() {
+    let laboratory = CpuLaboratory::open().unwrap();
+    let mut environment = Environment::default();
+    laboratory.describe(&mut environment);
+    assert_eq!(environment.clocks.len(), 1);
+    assert!(!environment.allowed_cpus.is_empty() && environment.os.contains("kernel"));
+    assert!(environment.libraries["parking_lot"].starts_with("0."));
+    assert!(environment.libraries["rust"].starts_with("rustc 1."));
+    assert!(!laboratory.machine().model.is_empty());
+}

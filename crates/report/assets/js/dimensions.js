@@ -1,0 +1,48 @@
+// The parameters by which rows differ. Each that varies within a panel becomes its axis, its lines or a selector.
+
+const column = (id, title, text) => ({ id, title, of: (row) => row[id], text: text || String });
+
+const DIMENSIONS = [
+  { id: "run", title: "run", of: (row) => row.run, text: (run) => RUNS[run].label },
+  column("name", "primitive"),
+  column("dtype", "type"),
+  column("variables", "variables"),
+  column("threads", "threads"),
+  column("blocks", "blocks"),
+  column("devices", "devices"),
+  column("placement", "placement"),
+  column("scope", "scope"),
+  column("space", "memory"),
+  column("order", "order"),
+  column("mode", "mode"),
+  column("group", "group"),
+];
+const dimension = (id) => DIMENSIONS.find((known) => known.id === id);
+
+const AXES = ["threads", "blocks", "devices"];
+const LINES_FIRST = ["run", "dtype", "name", "variables", "placement", "group", "order", "scope", "space", "mode", "blocks", "threads", "devices"];
+const DTYPES = ["i32", "u32", "u64", "f32", "f64"];
+
+const valueText = (dim, value) => (value === null ? "none" : dim.text(value));
+
+/** The values of a dimension among rows, in a sensible order; those without one (null) last. */
+function valuesOf(dim, rows) {
+  const values = [...new Set(rows.map(dim.of))];
+  const rank = dim.id === "dtype" ? (value) => DTYPES.indexOf(value) : (value) => value;
+  const ordered = dim.id === "dtype" || values.some((value) => typeof value === "number");
+  if (ordered) values.sort((a, b) => rank(a) - rank(b));
+  return values.filter((value) => value !== null).concat(values.includes(null) ? [null] : []);
+}
+
+const varying = (rows) => DIMENSIONS.filter((dim) => valuesOf(dim, rows).length > 1);
+
+/** What all rows of a panel have in common, in words. */
+function constants(rows) {
+  const skipped = ["run", "name"];
+  return DIMENSIONS.filter((dim) => !skipped.includes(dim.id)).flatMap((dim) => {
+    const values = valuesOf(dim, rows);
+    if (values.length !== 1 || values[0] === null) return [];
+    if (AXES.includes(dim.id)) return [plural(values[0], dim.id.slice(0, -1))];
+    return [dim.id === "scope" || dim.id === "space" ? `${values[0]} ${dim.title}` : valueText(dim, values[0])];
+  });
+}

@@ -1,0 +1,20 @@
+// Elements. Text only ever becomes a text node, so no text of a run can become markup.
+
+function make(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") node.addEventListener(name, value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat(3)) {
+    if (child !== null && child !== undefined) node.append(child);
+  }
+  return node;
+}
+
+const el = (name, attributes, ...children) => make(document.createElement(name), attributes, children);
+
+const svg = (name, attributes, ...children) =>
+  make(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+
+const byId = (id) => document.getElementById(id);

@@ -1,0 +1,42 @@
+// The page, from top to bottom.
+
+function drawNavigation() {
+  const targets = [["beside", "Side by side"], ["domain-cpu", "CPU"], ["domain-gpu", "GPU"], ["rows", "Rows"], ["method", "How to read"]];
+  byId("nav").append(...targets.filter(([id]) => byId(id) && !byId(id).hidden).map(([id, text]) => el("a", { href: `#${id}` }, text)));
+}
+
+function drawWords() {
+  byId("verdict-words").append(...Object.values(VERDICTS).flatMap(([tone, text, meaning]) => [el("dt", null, el("span", { class: `badge ${tone}` }, text)), el("dd", null, meaning)]));
+}
+
+/** With `#selftest` everything is drawn and what came of it is written where a test finds it. */
+function selfTest() {
+  const { dataset } = document.documentElement;
+  drawEverything();
+  const count = (selector) => String(document.querySelectorAll(selector).length);
+  dataset.charts = count("svg.chart");
+  dataset.lines = count(".chart .line");
+  dataset.legends = count(".legend .line");
+  dataset.bands = count(".band");
+  dataset.marks = count(".chart .mark");
+  dataset.hollow = count(".chart .mark:not(.resolved)");
+  dataset.broken = String([...document.querySelectorAll("svg.chart *")].filter((node) => [...node.attributes].some((attribute) => /NaN|Infinity|undefined/.test(attribute.value))).length);
+  dataset.rows = String(ROWS.length);
+  dataset.tableRows = count("#rows tbody tr");
+  dataset.cards = count(".card");
+  dataset.width = String(innerWidth);
+  dataset.overflow = String(document.scrollingElement.scrollWidth - innerWidth);
+  dataset.milliseconds = String(Math.round(performance.now()));
+}
+
+byId("page").hidden = false;
+drawOverview();
+drawSections();
+drawRows();
+drawWords();
+drawTheme();
+drawNavigation();
+byId("foot").append(el("p", null, `syncscope ${[...new Set(RUNS.map((run) => run.run.version))].join(", ")}. This page holds all of its data and needs no network.`));
+addEventListener("beforeprint", drawEverything);
+if (/selftest/.test(location.hash)) selfTest();
+document.documentElement.dataset.ready = "yes";

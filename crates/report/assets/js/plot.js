@@ -1,0 +1,100 @@
+// What every chart is made of: marks, and the way a reader goes from point to point.
+
+const SHAPES = [
+  (x, y, r) => `M${x - r},${y}a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0`,
+  (x, y, r) => `M${x - r * 0.9},${y - r * 0.9}h${r * 1.8}v${r * 1.8}h${-r * 1.8}z`,
+  (x, y, r) => `M${x},${y - r * 1.25}L${x + r * 1.25},${y}L${x},${y + r * 1.25}L${x - r * 1.25},${y}z`,
+  (x, y, r) => `M${x},${y - r * 1.15}L${x + r * 1.2},${y + r * 0.9}L${x - r * 1.2},${y + r * 0.9}z`,
+  (x, y, r) => `M${x},${y + r * 1.15}L${x + r * 1.2},${y - r * 0.9}L${x - r * 1.2},${y - r * 0.9}z`,
+];
+const DASHES = [null, "7 4", "2 3", "9 3 2 3"];
+const COLOURS = 8;
+
+const round = (value) => Math.round(value * 10) / 10;
+const cross = (x, y, r) => `M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}`;
+const triangle = (x, y, r, up) => SHAPES[up ? 3 : 4](x, y, r);
+
+/** The mark of one figure: filled, hollow, a bound or a cross. */
+function mark(x, y, figure, style, size = 3.6) {
+  const [at, height] = [round(x), round(y)];
+  if (figure.state === "none") return svg("path", { class: "mark missing", d: cross(at, height, 3) });
+  if (figure.state === "bound") return svg("path", { class: "mark bound", d: triangle(at, height, 4.4, figure.above) });
+  return svg("path", { class: `mark ${figure.state}`, d: SHAPES[style.shape](at, height, size) });
+}
+
+/** The colour, mark and dash of the n-th of `count` lines; `ordered` ones (numbers) get a ramp instead of hues. */
+function styleOf(at, count, ordered, run) {
+  const dash = DASHES[(run + Math.floor(at / COLOURS)) % DASHES.length];
+  const share = count > 1 ? Math.round((100 * at) / (count - 1)) : 0;
+  const colour = ordered && count > 2 ? `color-mix(in oklab, var(--ramp-high) ${share}%, var(--ramp-low))` : `var(--s${at % COLOURS})`;
+  return { colour, dash, shape: at % SHAPES.length };
+}
+
+/**
+ * Lets pointer, finger and keyboard reach every point of a chart. `spots` are {x, y, row, series}, in drawing order.
+ */
+function explorable(root, spots, highlight) {
+  if (spots.length === 0) return;
+  const ring = svg("circle", { class: "ring", r: 8, visibility: "hidden" });
+  root.append(ring);
+  let current = -1;
+  const scaleOf = (box) => box.width / root.viewBox.baseVal.width;
+  const show = (at, pointer) => {
+    current = at;
+    const spot = spots[at];
+    const box = root.getBoundingClientRect();
+    ring.setAttribute("cx", spot.x);
+    ring.setAttribute("cy", spot.y);
+    ring.setAttribute("visibility", "visible");
+    highlight(spot.series);
+    const place = pointer || [box.left + spot.x * scaleOf(box), box.top + spot.y * scaleOf(box)];
+    showTooltip(spot.row, ...place);
+  };
+  const hide = () => {
+    ring.setAttribute("visibility", "hidden");
+    highlight(null);
+    hideTooltip();
+  };
+  const nearest = (x, y, allowed = () => true) => {
+    let best = -1;
+    let least = Infinity;
+    spots.forEach((spot, at) => {
+      const distance = (spot.x - x) ** 2 + (spot.y - y) ** 2;
+      if (distance < least && allowed(spot)) [best, least] = [at, distance];
+    });
+    return [best, Math.sqrt(least)];
+  };
+  const point = (event) => {
+    const box = root.getBoundingClientRect();
+    const scale = scaleOf(box);
+    const [at, distance] = nearest((event.clientX - box.left) / scale, (event.clientY - box.top) / scale);
+    if (distance <= 60) show(at, [event.clientX, event.clientY]);
+    else hide();
+  };
+  const neighbour = (key) => {
+    if (current < 0) return 0;
+    const here = spots[current];
+    const same = spots.map((spot, at) => [spot, at]).filter(([spot]) => spot.series === here.series).map(([, at]) => at);
+    const place = same.indexOf(current);
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    if (step && same.length > 1) return same[Math.min(Math.max(place + step, 0), same.length - 1)];
+    const away = { ArrowUp: (spot) => spot.y < here.y, ArrowDown: (spot) => spot.y > here.y, ArrowLeft: (spot) => spot.x < here.x, ArrowRight: (spot) => spot.x > here.x }[key];
+    const [other] = nearest(here.x, here.y, (spot) => spot.series !== here.series && away(spot));
+    return other < 0 ? current : other;
+  };
+  root.addEventListener("pointermove", point);
+  root.addEventListener("pointerdown", point);
+  root.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
+  root.addEventListener("focus", () => { if (root.matches(":focus-visible")) show(Math.max(current, 0)); });
+  root.addEventListener("blur", hide);
+  root.addEventListener("keydown", (event) => {
+    if (!event.key.startsWith("Arrow")) return;
+    event.preventDefault();
+    show(neighbour(event.key));
+  });
+}
+
+/** The frame of a chart, as wide as its place and drawn in its pixels, so that lines and text are sharp. */
+function frame(kind, width, height, label) {
+  return svg("svg", { class: `chart ${kind}`, viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${label}. Arrow keys go from point to point.`, tabindex: 0 });
+}

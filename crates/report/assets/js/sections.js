@@ -1,0 +1,64 @@
+// The charts: CPU beside GPU first, then every family of every domain.
+
+const DOMAIN_TITLES = { cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU together" };
+
+const PAIRS = [
+  { title: "Atomic add", cpu: (row) => row.primitive === "cpu.atomic.add", gpu: (row) => row.primitive === "gpu.atomic.add" },
+  { title: "Barrier", cpu: (row) => row.family === "barrier" && row.domain === "cpu", gpu: (row) => row.family === "block" && row.domain === "gpu" },
+];
+
+/** Whose figures these are, where all are of one run. */
+function machineNote(domain, rows) {
+  const runs = [...new Set(rows.map((row) => row.run))];
+  if (runs.length !== 1) return null;
+  const run = RUNS[runs[0]];
+  return domain === "cpu" ? run.cpu : run.gpus.join(", ") || null;
+}
+
+function pairPanels(pair) {
+  const side = (domain) => {
+    const rows = ROWS.filter(pair[domain]);
+    return rows.length ? makePanel({ title: `${pair.title} on the ${DOMAIN_TITLES[domain]}`, note: machineNote(domain, rows), rows }) : null;
+  };
+  return [side("cpu"), side("gpu")];
+}
+
+function sideBySide() {
+  const pairs = PAIRS.map(pairPanels).filter(([cpu, gpu]) => cpu && gpu);
+  if (pairs.length === 0) return null;
+  return el("section", { id: "beside", "aria-labelledby": "beside-title" },
+    el("h2", { id: "beside-title" }, "CPU and GPU side by side"),
+    el("p", { class: "lead" }, "The same question, asked of both. Each pair of charts shares its vertical axis."),
+    pairs.map((panels) => makeGroup(panels, "grid pair")));
+}
+
+function domainSection(domain, families) {
+  const panels = families.map(({ family, title }) => makePanel({ title, note: `${domain}.${family}`, rows: rowsOf(domain, family) }));
+  const title = DOMAIN_TITLES[domain] || domain;
+  return el("section", { id: `domain-${domain}`, "aria-label": title }, el("h2", null, title),
+    el("div", { class: "grid" }, panels.map((panel) => makeGroup([panel], "single"))));
+}
+
+/** What no run has is said, so that its absence is not taken for an oversight. */
+function absence(domains) {
+  if (ROWS.length === 0 || domains.includes("gpu")) return null;
+  const devices = RUNS.some((run) => run.gpus.length > 0);
+  return el("p", { class: "lead" }, devices ? "GPUs are present, but no GPU case is among the rows." : "No NVIDIA GPU was found on this machine, so there are no GPU figures.");
+}
+
+function measureControls() {
+  const choose = (measure) => () => { VIEW.measure = measure; GROUPS.forEach((group) => group.update()); };
+  const radio = (measure) => el("label", { title: measure.axis }, el("input", { type: "radio", name: "measure", checked: measure === VIEW.measure, change: choose(measure) }), el("span", null, measure.label));
+  const log = el("input", { type: "checkbox", checked: VIEW.log, change: (event) => { VIEW.log = event.target.checked; GROUPS.forEach((group) => group.update()); } });
+  return el("div", { class: "toolbar" },
+    el("div", { class: "segments", role: "radiogroup", "aria-label": "What the charts show" }, MEASURES.map(radio)),
+    el("div", { class: "segments" }, el("label", { title: "Logarithmic or linear axes" }, log, el("span", null, "Log"))));
+}
+
+function drawSections() {
+  const domains = [...new Set(DATA.families.map((known) => known.domain))];
+  const host = byId("charts");
+  if (domains.length === 0) return;
+  host.append(measureControls(), ...[sideBySide(), absence(domains)].filter(Boolean));
+  for (const domain of domains) host.append(domainSection(domain, DATA.families.filter((known) => known.domain === domain)));
+}

@@ -1,0 +1,19 @@
+// Light or dark: the system decides until the reader does.
+
+const darkSystem = matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => (document.documentElement.dataset.theme || (darkSystem.matches ? "dark" : "light")) === "dark";
+
+function drawTheme() {
+  const button = byId("theme");
+  const label = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+  button.hidden = false;
+  button.setAttribute("aria-label", "Switch between light and dark");
+  button.addEventListener("click", () => {
+    const theme = isDark() ? "light" : "dark";
+    document.documentElement.dataset.theme = theme;
+    try { localStorage.setItem("syncscope-theme", theme); } catch (error) { /* a page from a file may not keep anything */ }
+    label();
+  });
+  darkSystem.addEventListener("change", label);
+  label();
+}

@@ -1,0 +1,23 @@
+//! Writes the page of a made-up run, to look at the page without measuring anything:
+//! `cargo run -p syncscope-report --example demo_page -- both demo.html`.
+
+#[path = "../tests/synthetic/mod.rs"]
+mod synthetic;
+
+use syncscope_report::{RunData, page};
+
+fn main() -> Result<(), String> {
+    let usage = "demo_page both|cpu|two|unresolved|empty|large FILE";
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [kind, path] = arguments.as_slice() else { return Err(usage.to_owned()) };
+    let runs = match kind.as_str() {
+        "both" => vec![synthetic::both()],
+        "cpu" => vec![synthetic::cpu_only()],
+        "two" => vec![synthetic::both(), synthetic::cpu_only()],
+        "unresolved" => vec![synthetic::unresolved()],
+        "empty" => vec![RunData { rows: vec![], ..synthetic::both() }],
+        "large" => vec![synthetic::large(10_000)],
+        _ => return Err(usage.to_owned()),
+    };
+    std::fs::write(path, page::render(&runs)).map_err(|error| format!("{path}: {error}"))
+}

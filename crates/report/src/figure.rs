@@ -1,0 +1,163 @@
+//! Figures as people read them.
+
+use syncscope_core::stats::Interval;
+use syncscope_core::{Row, Verdict};
+
+/// A number with so many significant digits, without an exponent: `0.0521`, `9.18`, `212`.
+fn digits(value: f64, digits: i32) -> String {
+    // The exponent after rounding: 0.9996 has the digits of 1.00.
+    let scientific = format!("{value:.*e}", (digits - 1).unsigned_abs() as usize);
+    let magnitude: i32 = scientific.split('e').next_back().and_then(|exponent| exponent.parse().ok()).unwrap_or(0);
+    let decimals = usize::try_from(digits - 1 - magnitude).unwrap_or(0).min(6);
+    format!("{value:.decimals$}")
+}
+
+/// A time in the unit that keeps it short: `2.03 ns`, `1.26 µs`, `3.10 ms`.
+pub(crate) fn time(ns: f64) -> String {
+    time_with(ns, 3)
+}
+
+fn time_with(ns: f64, significant: i32) -> String {
+    let (divisor, unit) = match ns.abs() {
+        // 999.5 would be rounded to four digits.
+        ..999.5 => (1.0, "ns"),
+        ..999.5e3 => (1e3, "µs"),
+        ..999.5e6 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    format!("{} {unit}", digits(ns / divisor, significant))
+}
+
+/// `33.8 cycles`, `69,638 cycles`.
+fn cycles(value: f64) -> String {
+    let text = digits(value, 3);
+    match text.len().checked_sub(3) {
+        Some(split @ 1..) if !text.contains('.') => format!("{},{} cycles", &text[..split], &text[split..]),
+        _ => format!("{text} cycles"),
+    }
+}
+
+/// The half-width of an interval relative to its point: `±1.0 %`.
+pub(crate) fn relative(point: f64, interval: Interval) -> Option<String> {
+    let percent = 100.0 * interval.half_width() / point.abs();
+    percent.is_finite().then(|| match percent {
+        ..0.05 => "±<0.1 %".to_owned(),
+        ..9.95 => format!("±{percent:.1} %"),
+        _ => format!("±{percent:.0} %"),
+    })
+}
+
+/// What a row says in a few words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cost {
+    /// `9.18 ns`, `< 0.05 ns`, `not resolved`, `skipped`.
+    pub(crate) figure: String,
+    /// `±1.0 %`, where there is a figure and an interval.
+    pub(crate) interval: Option<String>,
+    /// `33.8 cycles`, where cycles were measured.
+    pub(crate) cycles: Option<String>,
+    /// Whether `figure` is a cost.
+    pub(crate) resolved: bool,
+}
+
+impl Cost {
+    /// The cost a row gives, or the honest words for why it gives none.
+    pub(crate) fn of(row: &Row) -> Self {
+        let words = match &row.verdict {
+            Verdict::Resolved => return Self::resolved(row),
+            Verdict::BelowResolution(_) => match row.ns_interval {
+                Some(interval) if interval.high > 0.0 => format!("< {}", time_with(interval.high, 2)),
+                _ => "not resolved".to_owned(),
+            },
+            Verdict::Noisy(_) | Verdict::Interfered(_) => "not resolved".to_owned(),
+            Verdict::Elided(_) => "elided".to_owned(),
+            Verdict::TimedOut(_) => "timed out".to_owned(),
+            Verdict::Skipped(_) => "skipped".to_owned(),
+            Verdict::Failed(_) => "failed".to_owned(),
+        };
+        Self { figure: words, interval: None, cycles: None, resolved: false }
+    }
+
+    fn resolved(row: &Row) -> Self {
+        let Some(ns) = row.ns else {
+            return Self { figure: "no figure".to_owned(), interval: None, cycles: None, resolved: false };
+        };
+        Self {
+            figure: time(ns.value()),
+            interval: row.ns_interval.and_then(|interval| relative(ns.value(), interval)),
+            cycles: row.cycles.map(|value| cycles(value.value())),
+            resolved: true,
+        }
+    }
+}
+
+/// A duration for people: `42 s`, `3 min 20 s`, `2 h 05 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    match seconds {
+        ..60 => format!("{seconds} s"),
+        ..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::{Case, Cycles, Nanoseconds};
+
+    #[test]
+    fn times_keep_three_digits() {
+        for (ns, text) in [
+            (0.0, "0.00 ns"),
+            (0.052_13, "0.0521 ns"),
+            (2.0331, "2.03 ns"),
+            (98.76, "98.8 ns"),
+            (999.4, "999 ns"),
+            (999.6, "1.00 µs"),
+            (1_260.0, "1.26 µs"),
+            (3.1e6, "3.10 ms"),
+            (2.5e9, "2.50 s"),
+        ] {
+            assert_eq!(time(ns), text);
+        }
+    }
+
+    #[test]
+    fn thousands_of_cycles_are_set_apart() {
+        for (value, text) in [(33.84, "33.8 cycles"), (837.0, "837 cycles"), (69_638.4, "69,638 cycles")] {
+            assert_eq!(cycles(value), text);
+        }
+    }
+
+    #[test]
+    fn intervals_are_relative() {
+        let around = |half: f64| relative(10.0, Interval { low: 10.0 - half, high: 10.0 + half });
+        assert_eq!(around(0.1).as_deref(), Some("±1.0 %"));
+        assert_eq!(around(0.001).as_deref(), Some("±<0.1 %"));
+        assert_eq!(around(2.6).as_deref(), Some("±26 %"));
+        assert_eq!(relative(0.0, Interval { low: 0.0, high: 0.0 }), None);
+    }
+
+    #[test]
+    fn what_is_not_resolved_is_no_figure() {
+        let row = |verdict, high| Row {
+            ns: Some(Nanoseconds(0.01)),
+            ns_interval: Some(Interval { low: -0.02, high }),
+            cycles: Some(Cycles(0.1)),
+            ..Row::unmeasured(Case::new("cpu.fence.acquire"), verdict)
+        };
+        let below = Verdict::BelowResolution("at most 0.050 ns".into());
+        assert_eq!(Cost::of(&row(below.clone(), 0.05)).figure, "< 0.050 ns");
+        assert_eq!(Cost::of(&row(below, -0.01)).figure, "not resolved");
+        let noisy = Cost::of(&row(Verdict::Noisy("wide".into()), 4.0));
+        assert_eq!((noisy.figure.as_str(), noisy.cycles, noisy.resolved), ("not resolved", None, false));
+    }
+
+    #[test]
+    fn durations_are_short() {
+        assert_eq!(duration(41.6), "42 s");
+        assert_eq!(duration(200.0), "3 min 20 s");
+        assert_eq!(duration(7500.0), "2 h 05 min");
+    }
+}

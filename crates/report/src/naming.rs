@@ -1,0 +1,144 @@
+//! What machines, runs and families are called in reports.
+
+use std::collections::BTreeMap;
+
+use syncscope_core::machine::Machine;
+use syncscope_core::{Case, Layout};
+
+use crate::RunData;
+
+/// The processor without the vendor's ornaments: `AMD EPYC 9274F` for `AMD EPYC 9274F 24-Core Processor`,
+/// `Intel Xeon Gold 6242` for `Intel(R) Xeon(R) Gold 6242 CPU @ 2.80GHz`.
+pub(crate) fn cpu(model: &str) -> String {
+    let model = model.replace("(R)", "").replace("(TM)", "").replace("(tm)", "");
+    let model = model.split(" @ ").next().unwrap_or_default();
+    let ornament = |word: &str| matches!(word, "CPU" | "Processor") || word.ends_with("-Core");
+    let words: Vec<&str> = model.split_whitespace().filter(|word| !ornament(word)).collect();
+    if words.is_empty() { "unnamed CPU".to_owned() } else { words.join(" ") }
+}
+
+/// The devices, equal ones counted: `4 × NVIDIA H200`.
+pub(crate) fn gpus(machine: &Machine) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for gpu in &machine.gpus {
+        *counts.entry(gpu.name.as_str()).or_default() += 1;
+    }
+    let counted = |(name, count): (&str, usize)| if count == 1 { name.to_owned() } else { format!("{count} × {name}") };
+    counts.into_iter().map(counted).collect()
+}
+
+/// The machine in one line: `AMD EPYC 9274F + NVIDIA H200`.
+pub(crate) fn machine(machine: &Machine) -> String {
+    let mut parts = vec![cpu(&machine.cpu.model)];
+    parts.extend(gpus(machine));
+    parts.join(" + ")
+}
+
+/// A name for each run that tells it from the others: its machine; where that is not enough, its folder; then its
+/// start; then its number.
+pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
+    let mut labels: Vec<String> = runs.iter().map(|data| machine(&data.run.machine)).collect();
+    let additions: [fn(usize, &RunData) -> String; 3] =
+        [|_, data| data.name.clone(), |_, data| data.run.started.clone(), |index, _| format!("#{}", index + 1)];
+    for addition in additions {
+        let before = labels.clone();
+        for (index, label) in labels.iter_mut().enumerate() {
+            if before.iter().filter(|other| **other == before[index]).count() > 1 {
+                *label = format!("{} · {}", before[index], addition(index, &runs[index]));
+            }
+        }
+    }
+    labels
+}
+
+/// The families in the order reports show them, each with its heading.
+const FAMILIES: [(&str, &str); 16] = [
+    ("atomic", "Atomics"),
+    ("barrier", "Barriers"),
+    ("lock", "Locks"),
+    ("fence", "Fences"),
+    ("handoff", "Handoff"),
+    ("block", "Block barriers"),
+    ("warp", "Warp barriers"),
+    ("shuffle", "Shuffles"),
+    ("vote", "Votes"),
+    ("match", "Matches"),
+    ("reduce", "Warp reductions"),
+    ("cluster", "Clusters"),
+    ("grid", "Grid barriers"),
+    ("multi", "Multi-device barriers"),
+    ("launch", "Kernel launches"),
+    ("flag", "Flags"),
+];
+
+/// What a family is called in a heading.
+pub(crate) fn family(family: &str) -> String {
+    FAMILIES.iter().find(|(name, _)| *name == family).map_or(family, |(_, title)| title).to_owned()
+}
+
+/// Where a family stands in a report: CPU, GPU, both; what is not known yet comes last.
+pub(crate) fn family_order(domain: &str, family: &str) -> (usize, usize) {
+    let domains = ["cpu", "gpu", "hybrid"];
+    let domain = domains.iter().position(|known| *known == domain).unwrap_or(domains.len());
+    (domain, FAMILIES.iter().position(|(name, _)| *name == family).unwrap_or(FAMILIES.len()))
+}
+
+/// A verdict in a sentence: `below resolution`.
+pub(crate) fn verdict(name: &str) -> &str {
+    match name {
+        "Resolved" => "resolved",
+        "BelowResolution" => "below resolution",
+        "Noisy" => "noisy",
+        "Elided" => "elided",
+        "Interfered" => "interfered",
+        "TimedOut" => "timed out",
+        "Skipped" => "skipped",
+        "Failed" => "failed",
+        other => other,
+    }
+}
+
+/// `shared`, `private/8`.
+pub(crate) fn layout(layout: Layout) -> String {
+    match layout {
+        Layout::Shared => "shared".to_owned(),
+        Layout::Private { stride } => format!("private/{stride}"),
+    }
+}
+
+/// Threads, blocks and devices in short: `16 threads`, `132×1024`, `2 devices`.
+pub(crate) fn size(case: &Case) -> String {
+    let plural = |count: u32, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let on_device = match (case.blocks, case.threads) {
+        (Some(blocks), Some(threads)) if blocks > 1 => Some(format!("{blocks}×{threads}")),
+        (_, Some(threads)) => Some(plural(threads, "thread")),
+        (Some(blocks), None) => Some(plural(blocks, "block")),
+        (None, None) => None,
+    };
+    let devices = case.devices.filter(|devices| *devices > 1 || on_device.is_none());
+    let devices = devices.map(|devices| plural(devices, "device"));
+    [devices, on_device].into_iter().flatten().collect::<Vec<_>>().join(" × ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ornaments_are_left_out() {
+        assert_eq!(cpu("AMD EPYC 9274F 24-Core Processor"), "AMD EPYC 9274F");
+        assert_eq!(cpu("Intel(R) Xeon(R) Gold 6242 CPU @ 2.80GHz"), "Intel Xeon Gold 6242");
+        assert_eq!(cpu(""), "unnamed CPU");
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        let case = |devices, blocks, threads| Case { devices, blocks, threads, ..Case::new("gpu.block.syncthreads") };
+        assert_eq!(size(&case(None, None, Some(1))), "1 thread");
+        assert_eq!(size(&case(Some(1), Some(1), Some(32))), "32 threads");
+        assert_eq!(size(&case(None, Some(132), Some(1024))), "132×1024");
+        assert_eq!(size(&case(Some(2), Some(132), Some(64))), "2 devices × 132×64");
+        assert_eq!(size(&case(Some(1), None, None)), "1 device");
+        assert_eq!(size(&case(None, None, None)), "");
+    }
+}

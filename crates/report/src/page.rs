@@ -1,0 +1,100 @@
+//! The page: one self-contained file that needs no network, with the data of the runs inside.
+//!
+//! What the browser draws lives in `assets/`: a template, a style sheet and small scripts, one per concept, joined
+//! here. A new kind of chart is a new script in [`SCRIPTS`].
+
+mod data;
+mod facts;
+mod fallback;
+mod html;
+
+use crate::{RunData, naming};
+
+const TEMPLATE: &str = include_str!("../assets/report.html");
+const STYLE: &str = include_str!("../assets/report.css");
+
+/// Runs before all others, so that what goes wrong in them is seen.
+const GUARD: &str = include_str!("../assets/js/guard.js");
+
+/// The scripts, each using only what stands before it.
+const SCRIPTS: [&str; 16] = [
+    include_str!("../assets/js/dom.js"),
+    include_str!("../assets/js/format.js"),
+    include_str!("../assets/js/data.js"),
+    include_str!("../assets/js/dimensions.js"),
+    include_str!("../assets/js/measures.js"),
+    include_str!("../assets/js/scales.js"),
+    include_str!("../assets/js/tooltip.js"),
+    include_str!("../assets/js/plot.js"),
+    include_str!("../assets/js/chart_lines.js"),
+    include_str!("../assets/js/chart_dots.js"),
+    include_str!("../assets/js/panel.js"),
+    include_str!("../assets/js/overview.js"),
+    include_str!("../assets/js/sections.js"),
+    include_str!("../assets/js/rows.js"),
+    include_str!("../assets/js/theme.js"),
+    include_str!("../assets/js/main.js"),
+];
+
+/// The page of one run, or of several joined.
+#[must_use]
+pub fn render(runs: &[RunData]) -> String {
+    let labels = naming::labels(runs);
+    fill(TEMPLATE, |slot| match slot {
+        "title" => html::escape(&title(runs)),
+        "style" => STYLE.to_owned(),
+        "guard" => GUARD.to_owned(),
+        "data" => data::json(runs, &labels),
+        "fallback" => fallback::tables(runs, &labels),
+        "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
+        // The template is part of this crate, and a test renders all of it.
+        unknown => format!("<!-- no such slot: {unknown} -->"),
+    })
+}
+
+fn title(runs: &[RunData]) -> String {
+    match runs {
+        [data] => format!("syncscope: {}", naming::machine(&data.run.machine)),
+        _ => format!("syncscope: {} runs", runs.len()),
+    }
+}
+
+/// Replaces every `{{slot}}` of the template in one pass, so that nothing inserted is ever taken for a slot.
+fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
+    let mut page = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let Some((slot, after)) = after.split_once("}}") else { break };
+        page.push_str(before);
+        page.push_str(&content(slot));
+        rest = after;
+    }
+    page.push_str(rest);
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fills_a_slot_is_no_template() {
+        assert_eq!(fill("a{{x}}b{{y}}c", |slot| format!("<{slot}{{{{x}}}}>")), "a<x{{x}}>b<y{{x}}>c");
+    }
+
+    #[test]
+    fn every_slot_is_known() {
+        assert!(!render(&[]).contains("no such slot"));
+    }
+
+    #[test]
+    fn assets_keep_to_themselves() {
+        // Nothing is fetched, and nothing in a script ends the element it stands in.
+        for text in SCRIPTS.into_iter().chain([STYLE, GUARD, TEMPLATE]) {
+            assert!(!text.contains("@import") && !text.contains("fetch(") && !text.contains("src=\"http"));
+        }
+        for script in SCRIPTS.into_iter().chain([GUARD]) {
+            assert!(!script.contains("</script") && !script.contains("innerHTML"));
+        }
+    }
+}

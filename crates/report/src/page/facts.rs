@@ -1,0 +1,108 @@
+//! What a reader must know of a machine to judge its figures, as lines of label and text.
+
+use syncscope_core::Run;
+use syncscope_core::machine::{Cache, CpuMachine, Environment, GpuMachine};
+
+/// The facts of a run; what is not known is left out.
+pub(super) fn facts(run: &Run) -> Vec<(&'static str, String)> {
+    let mut facts = cpu(&run.machine.cpu);
+    facts.extend(run.machine.gpus.iter().map(|device| ("GPU", gpu(device))));
+    facts.extend(environment(&run.environment));
+    facts.push(("seed", run.seed.to_string()));
+    facts.push(("command", run.command.join(" ")));
+    facts
+}
+
+fn cpu(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
+    let counts = format!(
+        "{} ({}), {} packages, {} NUMA nodes, {} cores, {} hardware threads",
+        cpu.model, cpu.architecture, cpu.packages, cpu.numa_nodes, cpu.cores, cpu.hardware_threads
+    );
+    let caches = cpu.caches.iter().map(cache).collect::<Vec<_>>().join(", ");
+    [
+        ("CPU", Some(counts)),
+        ("caches", Some(caches).filter(|text| !text.is_empty())),
+        ("memory", cpu.memory_bytes.map(bytes)),
+        ("hypervisor", cpu.hypervisor.clone()),
+    ]
+    .into_iter()
+    .filter_map(|(label, text)| Some((label, text?)))
+    .collect()
+}
+
+fn cache(cache: &Cache) -> String {
+    let kind = match cache.kind.as_str() {
+        "data" => "d",
+        "instruction" => "i",
+        _ => "",
+    };
+    let Cache { level, count, line_bytes, shared_by, .. } = cache;
+    format!("{count} × L{level}{kind} {} ({line_bytes} B lines, {shared_by} threads each)", bytes(cache.size_bytes))
+}
+
+fn gpu(gpu: &GpuMachine) -> String {
+    let (major, minor) = gpu.compute_capability;
+    format!(
+        "{}: {}, compute capability {major}.{minor}, {} multiprocessors, {} memory, {} L2",
+        gpu.index,
+        gpu.name,
+        gpu.multiprocessors,
+        bytes(gpu.memory_bytes),
+        bytes(gpu.l2_bytes)
+    )
+}
+
+fn environment(environment: &Environment) -> Vec<(&'static str, String)> {
+    let clocks = environment.clocks.iter().map(|clock| {
+        let megahertz = clock.frequency_hz / 1e6;
+        let text = format!(
+            "{}: {megahertz:.1} MHz, step {:.2} ns, reading costs {:.1} ns",
+            clock.name, clock.resolution_ns, clock.read_cost_ns
+        );
+        ("clock", text)
+    });
+    let libraries = environment.libraries.iter().map(|(name, version)| format!("{name} {version}"));
+    let libraries = libraries.collect::<Vec<_>>().join(", ");
+    [
+        ("system", Some(environment.os.clone())),
+        ("allowed CPUs", Some(environment.allowed_cpus.clone())),
+        ("CPU quota", environment.cpu_quota.map(|quota| format!("{quota} CPUs"))),
+        ("governor", environment.governor.clone()),
+        ("boost", environment.boost.map(|on| if on { "on" } else { "off" }.to_owned())),
+        ("load", environment.load.map(|load| format!("{load:.2} at the start"))),
+        ("NVIDIA driver", environment.nvidia_driver.clone()),
+        ("CUDA", environment.cuda_driver.clone()),
+        ("NVRTC", environment.nvrtc.clone()),
+        ("libraries", Some(libraries)),
+    ]
+    .into_iter()
+    .filter_map(|(label, text)| Some((label, text.filter(|text| !text.is_empty())?)))
+    .chain(clocks)
+    .collect()
+}
+
+/// A size in binary units: `32 KiB`, `1.5 GiB`.
+fn bytes(count: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut size = count as f64;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < units.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    // One decimal where it says something.
+    let text = format!("{size:.1}");
+    format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_binary() {
+        assert_eq!(bytes(512), "512 B");
+        assert_eq!(bytes(32 << 10), "32 KiB");
+        assert_eq!(bytes(3 << 29), "1.5 GiB");
+    }
+}

@@ -1,0 +1,108 @@
+//! The closing table of a run, for the terminal.
+
+mod layout;
+mod paint;
+mod sections;
+
+use syncscope_core::Verdict;
+use syncscope_core::run::Status;
+
+use crate::{RunData, figure, naming};
+use paint::{Paint, Tone};
+
+/// The run in a screen or two: costs with their intervals, verdicts, failures and warnings.
+///
+/// No line is longer than `width` columns as long as `width` is at least 40. Escape codes stand in it only if
+/// `colour` allows them. The text does not end in a line break.
+#[must_use]
+pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
+    let paint = Paint { colour };
+    let mut lines = heading(data, width, paint);
+    let sections = sections::sections(&data.rows);
+    if !sections.is_empty() {
+        lines.push(String::new());
+        lines.extend(layout::lines(&sections, width, paint));
+    }
+    lines.push(String::new());
+    lines.extend(wrap(&verdicts(data), width, ""));
+    lines.extend(failures(data, width, paint));
+    for warning in &data.run.warnings {
+        lines.extend(wrap(&format!("warning: {warning}"), width, "  ").iter().map(|line| paint.text(line, Tone::Doubt)));
+    }
+    lines.join("\n")
+}
+
+fn heading(data: &RunData, width: usize, paint: Paint) -> Vec<String> {
+    let machine = wrap(&naming::machine(&data.run.machine), width, "  ");
+    let mut lines: Vec<String> = machine.iter().map(|line| paint.text(line, Tone::Strong)).collect();
+    let cases = format!("{} of {} cases", data.rows.len(), data.run.planned);
+    let state = match data.run.status {
+        Status::Done => format!("complete, {} cases", data.rows.len()),
+        Status::Running => format!("not finished: {cases}"),
+        Status::Interrupted => format!("interrupted: {cases}"),
+        Status::BudgetSpent => format!("stopped by its budget: {cases}"),
+    };
+    let mut parts = vec![format!("{} preset", data.run.preset), state];
+    parts.extend(data.seconds().map(figure::duration));
+    lines.extend(wrap(&parts.join(" · "), width, "  "));
+    lines
+}
+
+/// `776 resolved, 51 below resolution, 1 failed`.
+fn verdicts(data: &RunData) -> String {
+    let counts = data.verdicts();
+    if counts.is_empty() {
+        return "No case was finished.".to_owned();
+    }
+    counts.iter().map(|(name, count)| format!("{count} {}", naming::verdict(name))).collect::<Vec<_>>().join(", ")
+}
+
+/// Failures that are told one by one; the page has all of them.
+const MOST_FAILURES: usize = 5;
+
+fn failures(data: &RunData, width: usize, paint: Paint) -> Vec<String> {
+    let failed: Vec<_> = data.rows.iter().filter(|row| row.verdict.is_failure()).collect();
+    let mut lines: Vec<String> = failed
+        .iter()
+        .take(MOST_FAILURES)
+        .flat_map(|row| wrap(&failure(&row.case.to_string(), &row.verdict), width, "  "))
+        .collect();
+    if failed.len() > MOST_FAILURES {
+        lines.push(format!("and {} more; the page lists all", failed.len() - MOST_FAILURES));
+    }
+    lines.iter().map(|line| paint.text(line, Tone::Bad)).collect()
+}
+
+fn failure(case: &str, verdict: &Verdict) -> String {
+    format!("{}: {case}: {}", naming::verdict(verdict.name()), verdict.reason())
+}
+
+/// The text in lines of at most `width` columns, broken between words; lines after the first begin with `indent`.
+fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        let fresh = line == 0 || (lines.len() > 1 && line == indent.len());
+        if !fresh && line + 1 + word.chars().count() > width {
+            lines.push(format!("{indent}{word}"));
+        } else if let Some(last) = lines.last_mut() {
+            if !fresh {
+                last.push(' ');
+            }
+            last.push_str(word);
+        }
+    }
+    lines.iter().map(|line| layout::clip(line, width)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrap("one two three four", 9, "  "), ["one two", "  three", "  four"]);
+        assert_eq!(wrap("incomprehensible", 8, ""), ["incompr…"]);
+        assert_eq!(wrap("", 8, ""), [""]);
+    }
+}

@@ -1,0 +1,226 @@
+//! From rows to the lines of the table: one section per family, one line per primitive and variant, and at most three
+//! sizes (one thread, few, most).
+
+use std::collections::BTreeMap;
+
+use syncscope_core::{Case, Placement, Row};
+
+use crate::figure::Cost;
+use crate::naming;
+
+/// A part of the table with its own sizes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Section {
+    /// `cpu.atomic`, with what all its lines have in common.
+    pub(super) title: String,
+    /// `1 thread`, `4 threads`, `16 threads`.
+    pub(super) sizes: Vec<String>,
+    pub(super) lines: Vec<Line>,
+}
+
+/// One variant of one primitive, or several that cost the same.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Line {
+    /// `add i32, u64 shared`; the primitive's name is blank where the line above has it.
+    pub(super) label: String,
+    /// A cost for each size of the section, where there is a row.
+    pub(super) costs: Vec<Option<Cost>>,
+}
+
+/// Lines of one primitive; what is more stands on the page.
+const MOST_VARIANTS: usize = 5;
+
+/// Variants whose costs differ by less than this, or by less than their intervals, share a line.
+const SAME: f64 = 0.05;
+
+/// The sections of a run, CPU first.
+pub(super) fn sections(rows: &[Row]) -> Vec<Section> {
+    let mut families: BTreeMap<_, Vec<Variant<'_>>> = BTreeMap::new();
+    for row in rows {
+        let (domain, family) = row.case.domain_and_family();
+        let variants = families.entry((naming::family_order(domain, family), domain, family)).or_default();
+        let identity = without_size(&row.case);
+        match variants.iter_mut().find(|variant| variant.identity == identity) {
+            Some(variant) => variant.rows.push(row),
+            None => variants.push(Variant { identity, rows: vec![row] }),
+        }
+    }
+    families.into_values().flat_map(family_sections).collect()
+}
+
+/// Rows that differ only in their size.
+struct Variant<'a> {
+    identity: Case,
+    rows: Vec<&'a Row>,
+}
+
+impl<'a> Variant<'a> {
+    fn at(&self, size: &Case) -> Option<&'a Row> {
+        self.rows.iter().copied().find(|row| same_size(&row.case, size))
+    }
+}
+
+fn without_size(case: &Case) -> Case {
+    Case { threads: None, blocks: None, devices: None, ..case.clone() }
+}
+
+fn same_size(a: &Case, b: &Case) -> bool {
+    (a.threads, a.blocks, a.devices) == (b.threads, b.blocks, b.devices)
+}
+
+/// Sections until every variant has its line: those that have none of the usual sizes follow with their own.
+fn family_sections(mut variants: Vec<Variant<'_>>) -> Vec<Section> {
+    let mut sections = Vec::new();
+    while !variants.is_empty() {
+        let sizes = usual_sizes(&variants);
+        let (now, later): (Vec<_>, Vec<_>) =
+            variants.into_iter().partition(|variant| sizes.iter().any(|size| variant.at(size).is_some()));
+        sections.push(section(&now, &sizes));
+        variants = later;
+    }
+    sections
+}
+
+/// The smallest size, one in the middle of the logarithmic scale and the largest, of those that at least half as many
+/// variants have as have the most common one.
+fn usual_sizes(variants: &[Variant<'_>]) -> Vec<Case> {
+    let mut counts: Vec<(&Case, usize)> = Vec::new();
+    for row in variants.iter().flat_map(|variant| &variant.rows) {
+        match counts.iter_mut().find(|(size, _)| same_size(size, &row.case)) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((&row.case, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or_default();
+    let mut sizes: Vec<&Case> = counts.iter().filter(|(_, count)| 2 * count >= most).map(|(size, _)| *size).collect();
+    sizes.sort_by_key(|size| (size.actors(), size.blocks));
+    let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { return Vec::new() };
+    let middle = (first.actors() as f64 * last.actors() as f64).sqrt().ln();
+    let distance = |size: &&&Case| ((size.actors() as f64).ln() - middle).abs();
+    let between = sizes.get(1..sizes.len() - 1).unwrap_or_default();
+    let few = between.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let mut chosen = vec![*first];
+    chosen.extend(few);
+    if sizes.len() > 1 {
+        chosen.push(last);
+    }
+    chosen.into_iter().cloned().collect()
+}
+
+/// A line before it is written: every word of its variant may stand for several.
+struct Draft<'a> {
+    primitive: &'a str,
+    words: Vec<Vec<String>>,
+    rows: Vec<Option<&'a Row>>,
+}
+
+fn section(variants: &[Variant<'_>], sizes: &[Case]) -> Section {
+    let mut drafts: Vec<Draft<'_>> = Vec::new();
+    for variant in variants {
+        let draft = Draft {
+            primitive: &variant.rows[0].case.primitive,
+            words: words(&variant.identity).map(|word| vec![word]).to_vec(),
+            rows: sizes.iter().map(|size| variant.at(size)).collect(),
+        };
+        if !drafts.iter_mut().any(|known| known.absorb(&draft)) {
+            drafts.push(draft);
+        }
+    }
+    let common: Vec<bool> = (0..WORDS).map(|at| drafts.iter().all(|draft| draft.words[at] == drafts[0].words[at])).collect();
+    let shared: Vec<String> = (0..WORDS).filter(|at| common[*at]).map(|at| drafts[0].words[at].join(", ")).collect();
+    let (domain, family) = variants[0].identity.domain_and_family();
+    let mut title = vec![format!("{domain}.{family}")];
+    title.extend(shared.into_iter().filter(|word| !word.is_empty()));
+    Section { title: title.join(" · "), sizes: sizes.iter().map(naming::size).collect(), lines: lines(&drafts, &common) }
+}
+
+fn lines(drafts: &[Draft<'_>], common: &[bool]) -> Vec<Line> {
+    let mut primitives: Vec<&str> = Vec::new();
+    for draft in drafts {
+        if !primitives.contains(&draft.primitive) {
+            primitives.push(draft.primitive);
+        }
+    }
+    let width = primitives.iter().map(|primitive| short(primitive).chars().count()).max().unwrap_or_default();
+    primitives.into_iter().flat_map(|primitive| primitive_lines(primitive, width, drafts, common)).collect()
+}
+
+/// The last part of an id.
+fn short(primitive: &str) -> &str {
+    primitive.split('.').next_back().unwrap_or(primitive)
+}
+
+fn primitive_lines(primitive: &str, width: usize, drafts: &[Draft<'_>], common: &[bool]) -> Vec<Line> {
+    let own: Vec<_> = drafts.iter().filter(|draft| draft.primitive == primitive).collect();
+    let name = format!("{:width$}", short(primitive));
+    let blank = " ".repeat(width);
+    let shown = own.iter().take(MOST_VARIANTS).enumerate();
+    let mut lines: Vec<Line> = shown
+        .map(|(index, draft)| {
+            let name = if index == 0 { &name } else { &blank };
+            let costs = draft.rows.iter().map(|row| row.map(Cost::of)).collect();
+            Line { label: format!("{name} {}", draft.variant(common)), costs }
+        })
+        .collect();
+    if own.len() > MOST_VARIANTS {
+        let label = format!("{blank} {} more on the page", own.len() - MOST_VARIANTS);
+        lines.push(Line { label, costs: vec![] });
+    }
+    lines
+}
+
+const WORDS: usize = 8;
+
+/// What tells a variant from the others of its primitive.
+fn words(case: &Case) -> [String; WORDS] {
+    fn text<T: ToString>(value: Option<T>) -> String {
+        value.map(|value| value.to_string()).unwrap_or_default()
+    }
+    [
+        text(case.dtype),
+        case.layout.map(naming::layout).unwrap_or_default(),
+        text(case.placement.as_ref().map(placement)),
+        text(case.scope),
+        case.space.map(|space| format!("{space} mem")).unwrap_or_default(),
+        text(case.order),
+        text(case.mode),
+        text(case.group.as_ref()),
+    ]
+}
+
+/// A list of CPUs says that it is one.
+fn placement(placement: &Placement) -> String {
+    match placement {
+        Placement::List(_) => format!("CPUs {placement}"),
+        named => named.to_string(),
+    }
+}
+
+impl Draft<'_> {
+    /// Takes `other` into this line if only one word tells them apart and they cost the same everywhere.
+    fn absorb(&mut self, other: &Self) -> bool {
+        let different: Vec<usize> = (0..WORDS).filter(|at| self.words[*at] != other.words[*at]).collect();
+        let [at] = different.as_slice() else { return false };
+        let same = self.primitive == other.primitive && self.rows.iter().zip(&other.rows).all(|(a, b)| agree(*a, *b));
+        if same {
+            self.words[*at].extend(other.words[*at].iter().cloned());
+        }
+        same
+    }
+
+    fn variant(&self, common: &[bool]) -> String {
+        let words = self.words.iter().zip(common).filter(|(_, common)| !**common).map(|(words, _)| words.join(", "));
+        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn agree(a: Option<&Row>, b: Option<&Row>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
+    let (x, y) = (Cost::of(a), Cost::of(b));
+    if !x.resolved || !y.resolved {
+        return x == y;
+    }
+    let close = a.ns.zip(b.ns).is_some_and(|(a, b)| (a.value() - b.value()).abs() <= SAME * a.value().abs());
+    let overlap = a.ns_interval.zip(b.ns_interval).is_some_and(|(a, b)| a.low <= b.high && b.low <= a.high);
+    close || overlap
+}
