@@ -106,6 +106,9 @@ struct Pairs {
 /// A sample lasts at least this many steps of its clock, so that a step is 0.1 % of it.
 const RESOLUTION_STEPS: f64 = 1000.0;
 
+/// A loop of operations that does not fill a sample with this many iterations is empty.
+const MOST_ITERATIONS: u64 = 1 << 32;
+
 /// Pairs are queued for at most about this long between two looks at the wish to stop.
 const BATCH: Duration = Duration::from_millis(100);
 
@@ -148,32 +151,36 @@ impl Engine {
     }
 
     /// Chooses the iterations: the smallest number, found by growing, with which a sample of the baseline is long
-    /// enough. The shortest of three samples counts, so that an interruption is not taken for work.
+    /// enough. The shortest of three samples counts, so that an interruption is not taken for work: samples that are
+    /// too short drown in noise, while samples that are too long (a contended one whose partner was interrupted looked
+    /// shorter than it is) only take longer.
     fn calibrate(&self, experiment: &mut dyn Experiment) -> Result<Option<Calibration>, ExperimentError> {
         let ruler = experiment.ruler();
         let resolution_ns = ruler.resolution.0 as f64 * 1e9 / ruler.frequency.value();
         let target_ns = (self.settings.sample.as_nanos() as f64).max(RESOLUTION_STEPS * resolution_ns);
-        let most = experiment.max_iterations().max(1);
+        let most = experiment.max_iterations().clamp(1, MOST_ITERATIONS);
         let mut iterations = 1_u64;
         loop {
-            let mut shortest_ns = f64::INFINITY;
-            for _ in 0..3 {
+            let mut lengths_ns = Vec::new();
+            // One is enough where the goal is far.
+            while lengths_ns.len() < 3 && lengths_ns.last().is_none_or(|ns| *ns >= target_ns / 4.0) {
                 if self.cancel.is_cancelled() {
                     return Ok(None);
                 }
-                let sample = experiment.sample(Shot { side: Side::Baseline, iterations, pair: 0 })?;
-                shortest_ns = shortest_ns.min(sample.slowest_ns());
-                if shortest_ns < target_ns / 2.0 {
-                    break;
-                }
+                let shot = Shot { side: Side::Baseline, iterations, pair: lengths_ns.len() as u64 };
+                lengths_ns.push(experiment.sample(shot)?.slowest_ns());
             }
-            if shortest_ns >= target_ns * 0.8 || iterations >= most {
+            let sample_ns = lengths_ns.iter().copied().fold(f64::INFINITY, f64::min);
+            if sample_ns >= target_ns * 0.8 || iterations >= most {
+                if iterations >= MOST_ITERATIONS {
+                    return Err(ExperimentError::Elided(format!("{iterations} iterations take {sample_ns:.0} ns")));
+                }
                 // The first run of the other side pays for its cold caches here.
                 experiment.sample(Shot { side: Side::Test, iterations, pair: 0 })?;
-                return Ok(Some(Calibration { iterations, sample_ns: shortest_ns }));
+                return Ok(Some(Calibration { iterations, sample_ns }));
             }
             // A short sample is mostly overhead: what it says about longer ones is trusted for a factor of 50.
-            let factor = (target_ns / shortest_ns.max(1.0)).clamp(1.1, 50.0);
+            let factor = (target_ns / sample_ns.max(1.0)).clamp(1.1, 50.0);
             iterations = ((iterations as f64 * factor).ceil() as u64).min(most);
         }
     }
@@ -228,6 +235,9 @@ impl Engine {
         let set_aside = (observations.len() - used.len()) as u64;
         let verdict = match &check {
             Check::Failed(reason) => Verdict::Failed(format!("check failed: {reason}")),
+            _ if ns.iter().any(|ns| !ns.is_finite()) => {
+                Verdict::Failed("both loops execute the same number of operations".to_owned())
+            }
             _ if ns.len() < MIN_PAIRS as usize => Verdict::Interfered(interference(&observations)),
             _ => self.judge(&ns, costing.resolution * costing.ns_per_tick),
         };
@@ -254,7 +264,7 @@ impl Engine {
         };
         let interval = interval.at_least(point, resolution);
         let sure = stats::median_interval(ns, Level::P99).unwrap_or(interval);
-        if sure.low <= resolution {
+        if interval.low <= resolution {
             return Verdict::BelowResolution(if sure.high < -resolution {
                 format!(
                     "the test loop ran {:.3} ns per operation faster than the baseline: the operation hides in its context",
@@ -265,7 +275,7 @@ impl Engine {
             });
         }
         let relative = interval.half_width() / point;
-        if relative > self.settings.noisy_above {
+        if relative > self.settings.noisy_above || sure.low <= resolution {
             return Verdict::Noisy(format!(
                 "the interval is still +/- {:.0} % wide after {} pairs",
                 relative * 100.0,
@@ -283,6 +293,7 @@ fn verdict_of(error: ExperimentError) -> Verdict {
     match error {
         ExperimentError::TimedOut { .. } => Verdict::TimedOut(error.to_string()),
         ExperimentError::Unsupported(reason) => Verdict::Skipped(reason),
+        ExperimentError::Elided(reason) => Verdict::Elided(reason),
         ExperimentError::Failed(reason) => Verdict::Failed(reason),
     }
 }
@@ -381,7 +392,7 @@ impl Costing {
     fn estimate(&self, used: &[&Observation]) -> Option<Estimate> {
         let column = |value: fn(&Observation) -> f64| used.iter().map(|o| value(o)).collect::<Vec<_>>();
         let ns = column(|o| o.ns);
-        let point = stats::median(&ns)?;
+        let point = stats::median(&ns).filter(|point| point.is_finite())?;
         let interval = |values: &[f64], margin: f64| {
             let point = stats::median(values)?;
             Some(stats::median_interval(values, Level::P95)?.at_least(point, margin))

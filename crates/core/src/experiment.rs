@@ -123,6 +123,9 @@ pub enum ExperimentError {
     /// This case cannot run here, which only showed when it was tried.
     #[error("{0}")]
     Unsupported(String),
+    /// The time of the loop does not grow with its iterations: there is nothing in it.
+    #[error("{0}")]
+    Elided(String),
     /// Anything else, with what a user needs to act.
     #[error("{0}")]
     Failed(String),
@@ -166,6 +169,12 @@ pub trait Experiment {
 
     /// The operations that stand once in the machine code of one iteration.
     fn unroll(&self) -> u32;
+
+    /// The fewest iterations one sample may have, for experiments whose loop needs a while to come into its steady
+    /// state.
+    fn min_iterations(&self) -> u64 {
+        1
+    }
 
     /// The most iterations one sample may have, for experiments with a bound of their own.
     fn max_iterations(&self) -> u64 {

@@ -176,3 +176,40 @@ fn time_ends_a_measurement_when_pairs_do_not() {
     let measurement = engine.measure(&mut experiment, 1).unwrap();
     assert!((6..1_000).contains(&measurement.observations.len()), "{}", measurement.observations.len());
 }
+
+#[test]
+fn a_loop_that_does_not_grow_is_empty() {
+    let measurement = measure(FakeExperiment::new(0.0, 1).with_loop(0.0));
+    assert_eq!(measurement.verdict.name(), "Elided", "{}", measurement.verdict);
+}
+
+/// Both loops execute the same.
+struct Twins(FakeExperiment);
+
+impl Experiment for Twins {
+    fn ruler(&self) -> Ruler {
+        self.0.ruler()
+    }
+    fn operations(&self, _: Side, iterations: u64) -> u64 {
+        iterations
+    }
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.0.sample(shot)
+    }
+    fn unroll(&self) -> u32 {
+        1
+    }
+    fn check(&mut self) -> Check {
+        Check::Ok
+    }
+    fn evidence(&mut self) -> Evidence {
+        Evidence::NotAvailable("numbers have no machine code".into())
+    }
+}
+
+#[test]
+fn a_difference_over_nothing_is_no_figure() {
+    let measurement = measure(Twins(FakeExperiment::new(5.0, 1)));
+    assert_eq!(measurement.verdict.name(), "Failed", "{}", measurement.verdict);
+    assert_eq!(measurement.estimate, None);
+}
