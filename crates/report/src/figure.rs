@@ -91,13 +91,13 @@ impl Cost {
     }
 }
 
-/// A duration for people: `42 s`, `3 min 20 s`, `2 h 05 min`.
+/// A duration for people: `42 s`, `3 min 20 s`, `2 h 05 min`, with spaces that do not break.
 pub(crate) fn duration(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     match seconds {
-        ..60 => format!("{seconds} s"),
-        ..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60),
+        0..60 => format!("{seconds}\u{a0}s"),
+        60..3600 => format!("{}\u{a0}min\u{a0}{:02}\u{a0}s", seconds / 60, seconds % 60),
+        _ => format!("{}\u{a0}h\u{a0}{:02}\u{a0}min", seconds / 3600, seconds % 3600 / 60),
     }
 }
 
@@ -156,8 +156,8 @@ mod tests {
 
     #[test]
     fn durations_are_short() {
-        assert_eq!(duration(41.6), "42 s");
-        assert_eq!(duration(200.0), "3 min 20 s");
-        assert_eq!(duration(7500.0), "2 h 05 min");
+        for (seconds, text) in [(41.6, "42 s"), (200.0, "3 min 20 s"), (7500.0, "2 h 05 min")] {
+            assert_eq!(duration(seconds).replace('\u{a0}', " "), text);
+        }
     }
 }

@@ -23,7 +23,8 @@ pub(crate) fn gpus(machine: &Machine) -> Vec<String> {
     for gpu in &machine.gpus {
         *counts.entry(gpu.name.as_str()).or_default() += 1;
     }
-    let counted = |(name, count): (&str, usize)| if count == 1 { name.to_owned() } else { format!("{count} × {name}") };
+    let counted =
+        |(name, count): (&str, usize)| if count == 1 { name.to_owned() } else { format!("{count} × {name}") };
     counts.into_iter().map(counted).collect()
 }
 

@@ -1,7 +1,7 @@
 //! The page: one self-contained file that needs no network, with the data of the runs inside.
 //!
-//! What the browser draws lives in `assets/`: a template, a style sheet and small scripts, one per concept, joined
-//! here. A new kind of chart is a new script in [`SCRIPTS`].
+//! What the browser draws lives in `assets/`: a template, small style sheets and small scripts, one per concept, joined
+//! here. A new kind of chart is a new script in `SCRIPTS`.
 
 mod data;
 mod facts;
@@ -11,13 +11,23 @@ mod html;
 use crate::{RunData, naming};
 
 const TEMPLATE: &str = include_str!("../assets/report.html");
-const STYLE: &str = include_str!("../assets/report.css");
+
+/// The style sheets, in the order in which they override each other.
+const STYLES: [&str; 7] = [
+    include_str!("../assets/css/colours.css"),
+    include_str!("../assets/css/base.css"),
+    include_str!("../assets/css/overview.css"),
+    include_str!("../assets/css/panels.css"),
+    include_str!("../assets/css/charts.css"),
+    include_str!("../assets/css/rows.css"),
+    include_str!("../assets/css/media.css"),
+];
 
 /// Runs before all others, so that what goes wrong in them is seen.
 const GUARD: &str = include_str!("../assets/js/guard.js");
 
-/// The scripts, each using only what stands before it.
-const SCRIPTS: [&str; 16] = [
+/// The scripts, in one scope.
+const SCRIPTS: [&str; 19] = [
     include_str!("../assets/js/dom.js"),
     include_str!("../assets/js/format.js"),
     include_str!("../assets/js/data.js"),
@@ -29,6 +39,9 @@ const SCRIPTS: [&str; 16] = [
     include_str!("../assets/js/chart_lines.js"),
     include_str!("../assets/js/chart_dots.js"),
     include_str!("../assets/js/panel.js"),
+    include_str!("../assets/js/selectors.js"),
+    include_str!("../assets/js/legend.js"),
+    include_str!("../assets/js/groups.js"),
     include_str!("../assets/js/overview.js"),
     include_str!("../assets/js/sections.js"),
     include_str!("../assets/js/rows.js"),
@@ -42,7 +55,7 @@ pub fn render(runs: &[RunData]) -> String {
     let labels = naming::labels(runs);
     fill(TEMPLATE, |slot| match slot {
         "title" => html::escape(&title(runs)),
-        "style" => STYLE.to_owned(),
+        "style" => STYLES.concat(),
         "guard" => GUARD.to_owned(),
         "data" => data::json(runs, &labels),
         "fallback" => fallback::tables(runs, &labels),
@@ -90,7 +103,7 @@ mod tests {
     #[test]
     fn assets_keep_to_themselves() {
         // Nothing is fetched, and nothing in a script ends the element it stands in.
-        for text in SCRIPTS.into_iter().chain([STYLE, GUARD, TEMPLATE]) {
+        for text in SCRIPTS.into_iter().chain(STYLES).chain([GUARD, TEMPLATE]) {
             assert!(!text.contains("@import") && !text.contains("fetch(") && !text.contains("src=\"http"));
         }
         for script in SCRIPTS.into_iter().chain([GUARD]) {

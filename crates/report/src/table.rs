@@ -27,7 +27,8 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     lines.extend(wrap(&verdicts(data), width, ""));
     lines.extend(failures(data, width, paint));
     for warning in &data.run.warnings {
-        lines.extend(wrap(&format!("warning: {warning}"), width, "  ").iter().map(|line| paint.text(line, Tone::Doubt)));
+        lines
+            .extend(wrap(&format!("warning: {warning}"), width, "  ").iter().map(|line| paint.text(line, Tone::Doubt)));
     }
     lines.join("\n")
 }
@@ -80,7 +81,7 @@ fn failure(case: &str, verdict: &Verdict) -> String {
 /// The text in lines of at most `width` columns, broken between words; lines after the first begin with `indent`.
 fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split_whitespace() {
+    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
         let line = lines.last().map_or(0, |line| line.chars().count());
         let fresh = line == 0 || (lines.len() > 1 && line == indent.len());
         if !fresh && line + 1 + word.chars().count() > width {

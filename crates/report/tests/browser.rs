@@ -3,6 +3,8 @@
 //! The page draws everything and writes what came of it on its root element when its address ends in `#selftest`.
 //! `SYNCSCOPE_CHROMIUM` names the browser; `SYNCSCOPE_NO_BROWSER=1` leaves these tests out.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
+
 mod synthetic;
 
 use std::collections::BTreeMap;
@@ -34,7 +36,8 @@ fn browser() -> Option<PathBuf> {
     }
     let path = env::var_os("PATH").unwrap_or_default();
     let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-    let found = env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|file| file.is_file());
+    let found =
+        env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|file| file.is_file());
     assert!(
         found.is_some(),
         "no browser found: install chromium, name one with SYNCSCOPE_CHROMIUM, or set SYNCSCOPE_NO_BROWSER=1"
@@ -131,8 +134,8 @@ fn sound(findings: &Findings, runs: &[RunData]) {
     assert_eq!(number(findings, "broken"), 0, "attributes that are no numbers");
     assert!(number(findings, "overflow") <= 0, "the page is wider than the window: {findings:?}");
     let rows: usize = runs.iter().map(|data| data.rows.len()).sum();
-    assert_eq!(number(findings, "rows"), rows as i64);
-    assert_eq!(number(findings, "table-rows"), rows.min(100) as i64);
+    assert_eq!(number(findings, "rows"), i64::try_from(rows).unwrap());
+    assert_eq!(number(findings, "table-rows"), i64::try_from(rows.min(100)).unwrap());
 }
 
 #[test]
@@ -145,7 +148,10 @@ fn one_machine_on_a_desktop_and_a_phone() {
         assert_eq!(number(&findings, "charts"), 4 + 5 + 7);
         assert_eq!(number(&findings, "cards"), 12);
         assert!(number(&findings, "lines") >= 30, "{findings:?}");
-        assert!(number(&findings, "bands") >= number(&findings, "lines") - number(&findings, "legends"), "{findings:?}");
+        assert!(
+            number(&findings, "bands") >= number(&findings, "lines") - number(&findings, "legends"),
+            "{findings:?}"
+        );
         assert!(number(&findings, "hollow") > 0, "what is not resolved is drawn, and drawn apart");
     }
 }

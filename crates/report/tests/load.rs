@@ -1,18 +1,30 @@
 //! Runs as they lie on a disk: finished, interrupted, broken.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
+
 mod synthetic;
 
 use std::fs;
+use std::path::Path;
 
+use syncscope_core::journal::{Journal, RunDirectory};
 use syncscope_core::run::Status;
 use syncscope_report::{RunData, page, table};
+
+/// Writes a run the way a measurement does.
+fn write(data: &RunData, folder: &Path) {
+    let directory = RunDirectory::create(folder).unwrap();
+    directory.write_run(&data.run).unwrap();
+    let mut journal = Journal::open(&directory).unwrap();
+    data.rows.iter().for_each(|row| journal.append(row, &[]).unwrap());
+}
 
 #[test]
 fn a_written_run_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("my-run");
     let data = synthetic::cpu_only();
-    synthetic::write(&data, &path);
+    write(&data, &path);
     let read = RunData::load(&path).unwrap();
     assert_eq!(read.name, "my-run");
     assert_eq!(read.run, data.run);
@@ -27,7 +39,7 @@ fn a_run_that_goes_on_is_read_as_far_as_it_came() {
     let mut data = synthetic::cpu_only();
     data.run.status = Status::Running;
     data.run.ended = None;
-    synthetic::write(&data, &path);
+    write(&data, &path);
     let file = path.join("measurements.csv");
     let mut bytes = fs::read(&file).unwrap();
     bytes.truncate(bytes.len() - 30);
@@ -43,7 +55,7 @@ fn a_run_that_goes_on_is_read_as_far_as_it_came() {
 fn a_run_without_a_finished_case_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
-    synthetic::write(&RunData { rows: vec![], ..synthetic::cpu_only() }, &path);
+    write(&RunData { rows: vec![], ..synthetic::cpu_only() }, &path);
     let read = RunData::load(&path).unwrap();
     assert!(table::summary(&read, 80, false).contains("No case was finished."));
     assert!(page::render(&[read]).contains("</html>"));
@@ -54,7 +66,7 @@ fn errors_name_the_file() {
     let folder = tempfile::tempdir().unwrap();
     assert!(RunData::load(folder.path()).unwrap_err().to_string().contains("run.json"));
     let path = folder.path().join("run");
-    synthetic::write(&synthetic::cpu_only(), &path);
+    write(&synthetic::cpu_only(), &path);
     let file = path.join("measurements.csv");
     let text = fs::read_to_string(&file).unwrap().replacen("Resolved", "Perfect", 1);
     fs::write(&file, text).unwrap();

@@ -2,13 +2,14 @@
 
 mod synthetic;
 
-use syncscope_core::run::Status;
-use syncscope_core::{Case, Dtype, Layout, Row, Verdict};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Cycles, Dtype, Layout, Nanoseconds, Row, Verdict};
 use syncscope_report::{RunData, table};
 
 fn small() -> RunData {
     let add = |dtype, layout, threads, ns| {
-        let case = Case { dtype: Some(dtype), layout: Some(layout), threads: Some(threads), ..Case::new("cpu.atomic.add") };
+        let case =
+            Case { dtype: Some(dtype), layout: Some(layout), threads: Some(threads), ..Case::new("cpu.atomic.add") };
         exact(case, ns)
     };
     let private = Layout::Private { stride: 16 };
@@ -24,7 +25,7 @@ fn small() -> RunData {
         add(Dtype::I32, private, 1, 2.0),
         add(Dtype::I32, private, 16, 2.2),
         Row {
-            ns_interval: Some(syncscope_core::stats::Interval { low: -0.01, high: 0.05 }),
+            ns_interval: Some(Interval { low: -0.01, high: 0.05 }),
             ..Row::unmeasured(fence, Verdict::BelowResolution("at most 0.050 ns".into()))
         },
         Row::unmeasured(lock, Verdict::Failed("check failed: the counter is 3, not 4".into())),
@@ -34,8 +35,6 @@ fn small() -> RunData {
 
 /// A figure that does not depend on the hash of its case.
 fn exact(case: Case, ns: f64) -> Row {
-    use syncscope_core::stats::Interval;
-    use syncscope_core::{Cycles, Nanoseconds};
     Row {
         ns: Some(Nanoseconds(ns)),
         ns_interval: Some(Interval { low: ns * 0.99, high: ns * 1.01 }),
@@ -45,10 +44,95 @@ fn exact(case: Case, ns: f64) -> Row {
     }
 }
 
+/// Lines as they stand in the expected texts, where spaces that do not break look like the others.
+fn shown(data: &RunData, width: usize, colour: bool) -> String {
+    table::summary(data, width, colour).replace('\u{a0}', " ").replace('\u{1b}', "^")
+}
+
 #[test]
-fn probe() {
-    for width in [40, 80, 120] {
-        println!("{}\n", table::summary(&small(), width, false));
+fn a_small_run_in_a_wide_terminal() {
+    let expected = [
+        "AMD EPYC 9274F",
+        "standard preset · complete, 10 cases · 3 min 20 s",
+        "",
+        "cpu.atomic               1 thread                     4 threads                    16 threads",
+        "  add i32, u64 shared     2.00 ns ±1.0 % 8.00 cycles    40.0 ns ±1.0 % 160 cycles      200 ns ±1.0 %  800 cycles",
+        "      i32 private/16      2.00 ns ±1.0 % 8.00 cycles          –                       2.20 ns ±1.0 % 8.80 cycles",
+        "",
+        "cpu.lock                2 threads",
+        "  std_mutex                failed",
+        "",
+        "cpu.fence                1 thread",
+        "  acquire              < 0.050 ns",
+        "",
+        "8 resolved, 1 below resolution, 1 failed",
+        "failed: cpu.lock.std_mutex 2 threads: check failed: the counter is 3, not 4",
+        "warning: this is a virtual machine (KVM): other guests may disturb it; prefer an idle host",
+    ]
+    .join("\n");
+    assert_eq!(shown(&small(), 120, false), expected);
+}
+
+#[test]
+fn a_small_run_in_a_narrow_terminal() {
+    let expected = [
+        "AMD EPYC 9274F",
+        "standard preset · complete, 10 cases · 3 min 20 s",
+        "",
+        "cpu.atomic               1 thread         16 threads",
+        "  add i32, u64 shared     2.00 ns ±1.0 %      200 ns ±1.0 %",
+        "      i32 private/16      2.00 ns ±1.0 %     2.20 ns ±1.0 %",
+        "",
+        "cpu.lock                2 threads",
+        "  std_mutex                failed",
+        "",
+        "cpu.fence                1 thread",
+        "  acquire              < 0.050 ns",
+        "",
+        "8 resolved, 1 below resolution, 1 failed",
+        "failed: cpu.lock.std_mutex 2 threads: check failed: the",
+        "  counter is 3, not 4",
+        "warning: this is a virtual machine (KVM): other guests may",
+        "  disturb it; prefer an idle host",
+    ]
+    .join("\n");
+    assert_eq!(shown(&small(), 60, false), expected);
+}
+
+#[test]
+fn colour_is_only_for_terminals() {
+    let painted = shown(&small(), 60, true);
+    for part in ["^[1mAMD EPYC 9274F^[0m", "^[2m±1.0 %^[0m", "^[31mfailed^[0m", "^[33mwarning: this is"] {
+        assert!(painted.contains(part), "{part} in {painted}");
     }
-    println!("{}", table::summary(&small(), 60, true).replace('\u{1b}', "^"));
+    let codes = ["^[0m", "^[1m", "^[2m", "^[31m", "^[33m"];
+    let plain = codes.iter().fold(painted, |text, code| text.replace(code, ""));
+    assert_eq!(plain, shown(&small(), 60, false));
+}
+
+#[test]
+fn every_width_is_kept() {
+    for data in [synthetic::both(), synthetic::cpu_only(), synthetic::unresolved(), synthetic::large(3000)] {
+        for width in [40, 60, 80, 100, 120, 160] {
+            for line in shown(&data, width, false).lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_primitive_has_a_line() {
+    let data = synthetic::both();
+    let text = shown(&data, 100, false);
+    for row in &data.rows {
+        let name = row.case.primitive.split('.').next_back().unwrap();
+        assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "{name} in {text}");
+    }
+    assert!(text.contains("776 resolved, 51 below resolution"));
+}
+
+#[test]
+fn the_table_of_a_large_run_stays_short() {
+    assert!(shown(&synthetic::large(10_000), 100, false).lines().count() < 20);
 }

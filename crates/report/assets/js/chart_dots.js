@@ -8,17 +8,32 @@ function drawDot(root, dot, x, box, at) {
     group.append(svg("path", { class: "whisker", d: `M${round(x.to(figure.low))},${at}H${round(x.to(figure.high))}` }));
   }
   group.append(mark(place, at, figure, style, 4.4));
-  const text = figure.state === "none" ? verdictText(dot.row.verdict) : (figure.state === "bound" ? (figure.above ? "> " : "< ") : "") + dot.measure.text(figure.y, figure.state === "bound" ? 2 : 3);
+  const text =
+    figure.state === "none"
+      ? verdictText(dot.row.verdict)
+      : (figure.state === "bound" ? (figure.above ? "> " : "< ") : "") +
+        VIEW.measure.text(figure.y, figure.state === "bound" ? 2 : 3);
   const left = place > box.left + (box.right - box.left) * 0.6;
   // The text begins where the interval ends.
   const ends = figure.low === undefined ? [place, place] : [x.to(figure.low), x.to(figure.high)];
-  group.append(svg("text", { class: "value", x: round(left ? Math.min(ends[0], place - 4) - 8 : Math.max(ends[1], place + 4) + 8), y: at + 4, "text-anchor": left ? "end" : "start" }, text));
+  group.append(
+    svg(
+      "text",
+      {
+        class: "value",
+        x: round(left ? Math.min(ends[0], place - 4) - 8 : Math.max(ends[1], place + 4) + 8),
+        y: at + 4,
+        "text-anchor": left ? "end" : "start",
+      },
+      text,
+    ),
+  );
   root.append(group);
   dot.spot = { x: place, y: at, row: dot.row, series: dot };
   return group;
 }
 
-/** spec: {width, label, measure, log, domain, dots: [{label, style, figure, row, measure}]} */
+/** spec: {width, label, measure, log, domain, dots: [{label, style, figure, row}]} */
 function dotChart(spec) {
   const step = 30;
   const narrow = spec.width < 420;
@@ -34,7 +49,10 @@ function dotChart(spec) {
   if (spec.domain) {
     for (const tick of fittingTicks(x.ticks(Math.round((box.right - box.left) / 70)), x.to, 52)) {
       const at = round(x.to(tick));
-      axes.append(svg("line", { class: "grid", x1: at, x2: at, y1: box.top, y2: box.bottom }), svg("text", { x: at, y: box.bottom + 18, "text-anchor": "middle" }, spec.measure.tick(tick)));
+      axes.append(
+        svg("line", { class: "grid", x1: at, x2: at, y1: box.top, y2: box.bottom }),
+        svg("text", { x: at, y: box.bottom + 18, "text-anchor": "middle" }, spec.measure.tick(tick)),
+      );
     }
   }
   axes.append(svg("line", { class: "base", x1: box.left, x2: box.left, y1: box.top, y2: box.bottom }));
@@ -46,7 +64,12 @@ function dotChart(spec) {
     axes.append(svg("text", { class: "label", x: box.left - 10, y: at + 4, "text-anchor": "end" }, label));
     groups.set(dot, drawDot(root, dot, x, box, at));
   });
-  const highlight = (dot) => groups.forEach((group, other) => group.classList.toggle("dim", dot !== null && dot !== other));
-  explorable(root, spec.dots.map((dot) => dot.spot), highlight);
+  const highlight = (dot) =>
+    groups.forEach((group, other) => group.classList.toggle("dim", dot !== null && dot !== other));
+  explorable(
+    root,
+    spec.dots.map((dot) => dot.spot),
+    highlight,
+  );
   return { root, highlight };
 }

@@ -5,8 +5,11 @@ function stretches(points) {
   const found = [];
   let open = null;
   for (const point of points) {
-    if (point.figure.state !== "resolved") { open = null; continue; }
-    if (!open) found.push(open = []);
+    if (point.figure.state !== "resolved") {
+      open = null;
+      continue;
+    }
+    if (!open) found.push((open = []));
     open.push(point);
   }
   return found;
@@ -14,26 +17,45 @@ function stretches(points) {
 
 const polyline = (points) => points.map(([x, y], at) => `${at ? "L" : "M"}${round(x)},${round(y)}`).join("");
 
-function drawSeries(series, x, y, floor) {
+/** Lines of more points have no mark at each. */
+const MOST_MARKS = 40;
+
+/** Whether the lines of two series lie on each other, to the pixel. */
+function coincide(a, b, y) {
+  const heights = new Map(b.points.map((point) => [point.x, point.figure]));
+  const common = a.points.filter((point) => point.figure.state === "resolved" && heights.has(point.x));
+  const near = (point) => Math.abs(y.to(point.figure.y) - y.to(heights.get(point.x).y || 0)) < 1.5;
+  return common.length > 1 && common.every(near);
+}
+
+/** The wider, the more lines will be drawn onto this one: no line disappears below another. */
+const widthOf = (series, later, y) => 2 + 2.5 * Math.min(3, later.filter((other) => coincide(series, other, y)).length);
+
+function drawStretch(points, x, y, dash, width) {
+  if (points.length === 1) return [whisker(points[0], x, y)];
+  const path = (key) => points.map((point) => [x.to(point.x), y.to(point.figure[key])]);
+  const back = polyline(path("low").reverse()).replace("M", "L");
+  return [
+    svg("path", { class: "band", d: `${polyline(path("high"))}${back}z` }),
+    svg("path", { class: "line", d: polyline(path("y")), "stroke-dasharray": dash, "stroke-width": width }),
+  ];
+}
+
+/** later: the series that are drawn after this one; floor: where crosses stand. */
+function drawSeries(series, later, x, y, floor) {
   const group = svg("g", { class: "series", style: `--c: ${series.style.colour}` });
-  for (const points of stretches(series.points)) {
-    const at = (key) => points.map((point) => [x.to(point.x), y.to(point.figure[key])]);
-    if (points.length > 1) {
-      group.append(
-        svg("path", { class: "band", d: `${polyline(at("high"))}${polyline(at("low").reverse()).replace("M", "L")}z` }),
-        svg("path", { class: "line", d: polyline(at("y")), "stroke-dasharray": series.style.dash }));
-    } else {
-      group.append(whisker(points[0], x, y));
-    }
-  }
-  const dense = series.points.length > 40;
+  const parts = stretches(series.points);
+  const width = widthOf(series, later, y);
+  parts.forEach((points) => group.append(...drawStretch(points, x, y, series.style.dash, width)));
+  const lonely = new Set(parts.filter((points) => points.length === 1).flat());
   for (const point of series.points) {
-    const state = point.figure.state;
-    if (state === "open") group.append(whisker(point, x, y));
-    const lonely = state !== "resolved";
+    const { state } = point.figure;
     const height = state === "none" ? floor : y.to(point.figure.y);
     point.spot = { x: x.to(point.x), y: height, row: point.row, series };
-    if (!dense || lonely) group.append(mark(point.spot.x, height, point.figure, series.style));
+    if (state === "open") group.append(whisker(point, x, y));
+    if (state !== "resolved" || lonely.has(point) || series.points.length <= MOST_MARKS) {
+      group.append(mark(point.spot.x, height, point.figure, series.style));
+    }
   }
   return group;
 }
@@ -41,24 +63,37 @@ function drawSeries(series, x, y, floor) {
 /** The interval of a point that stands alone. */
 function whisker(point, x, y) {
   const at = round(x.to(point.x));
-  return svg("path", { class: "whisker", d: `M${at},${round(y.to(point.figure.low))}V${round(y.to(point.figure.high))}` });
+  return svg("path", {
+    class: "whisker",
+    d: `M${at},${round(y.to(point.figure.low))}V${round(y.to(point.figure.high))}`,
+  });
 }
 
 function drawAxes(root, spec, x, y, box) {
   const axes = svg("g", { class: "axes" });
-  if (!spec.domain) axes.append(svg("text", { class: "nothing", x: (box.left + box.right) / 2, y: box.top + box.height / 2, "text-anchor": "middle" }, "No figure among these cases"));
+  if (!spec.domain) {
+    const middle = { x: (box.left + box.right) / 2, y: box.top + box.height / 2, "text-anchor": "middle" };
+    axes.append(svg("text", { class: "nothing", ...middle }, "No figure among these cases"));
+  }
   for (const tick of spec.domain ? y.ticks(Math.round(box.height / (spec.log ? 32 : 44))) : []) {
     const at = round(y.to(tick));
-    axes.append(svg("line", { class: "grid", x1: box.left, x2: box.right, y1: at, y2: at }), svg("text", { x: box.left - 8, y: at + 4, "text-anchor": "end" }, spec.measure.tick(tick)));
+    axes.append(
+      svg("line", { class: "grid", x1: box.left, x2: box.right, y1: at, y2: at }),
+      svg("text", { x: box.left - 8, y: at + 4, "text-anchor": "end" }, spec.measure.tick(tick)),
+    );
   }
   axes.append(svg("line", { class: "base", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom }));
   for (const tick of fittingTicks(spec.xs, x.to, 34)) {
     const at = round(x.to(tick));
-    axes.append(svg("line", { class: "tick", x1: at, x2: at, y1: box.bottom, y2: box.bottom + 4 }), svg("text", { x: at, y: box.bottom + 18, "text-anchor": "middle" }, String(tick)));
+    axes.append(
+      svg("line", { class: "tick", x1: at, x2: at, y1: box.bottom, y2: box.bottom + 4 }),
+      svg("text", { x: at, y: box.bottom + 18, "text-anchor": "middle" }, String(tick)),
+    );
   }
   axes.append(
     svg("text", { class: "axis-title", x: 0, y: 11 }, spec.measure.axis),
-    svg("text", { class: "axis-title", x: box.right, y: box.bottom + 35, "text-anchor": "end" }, spec.xTitle));
+    svg("text", { class: "axis-title", x: box.right, y: box.bottom + 35, "text-anchor": "end" }, spec.xTitle),
+  );
   root.append(axes);
 }
 
@@ -66,22 +101,36 @@ function drawAxes(root, spec, x, y, box) {
 function lineChart(spec) {
   const height = spec.width < 420 ? 250 : 280;
   const domain = spec.domain || [1, 10];
-  const widest = Math.max(...makeScale(spec.log, domain, [0, 1]).ticks(6).map((tick) => spec.measure.tick(tick).length), 3);
+  const widest = Math.max(
+    ...makeScale(spec.log, domain, [0, 1])
+      .ticks(6)
+      .map((tick) => spec.measure.tick(tick).length),
+    3,
+  );
   const box = { left: Math.round(widest * 6.7 + 12), right: spec.width - 12, top: 26, bottom: height - 44 };
   box.height = box.bottom - box.top;
   const inset = 10;
   const [first, last] = [spec.xs[0], spec.xs[spec.xs.length - 1]];
-  const x = makeScale(spec.log && first > 0, spec.log ? [first, last] : [0, last], [box.left + (spec.log ? inset : 0), box.right - inset]);
+  const x = makeScale(spec.log && first > 0, spec.log ? [first, last] : [0, last], [
+    box.left + (spec.log ? inset : 0),
+    box.right - inset,
+  ]);
   const y = makeScale(spec.log, domain, [box.bottom - (spec.log ? 10 : 0), box.top]);
   const root = frame("lines", spec.width, height, spec.label);
   drawAxes(root, spec, x, y, box);
   const groups = new Map();
   spec.series.forEach((series, at) => {
-    const group = drawSeries(series, x, y, box.bottom - 5 - (at % 3) * 5);
+    const later = spec.series.slice(at + 1);
+    const group = drawSeries(series, later, x, y, box.bottom - 5 - (at % 3) * 5);
     groups.set(series, group);
     root.append(group);
   });
-  const highlight = (series) => groups.forEach((group, other) => group.classList.toggle("dim", series !== null && series !== other));
-  explorable(root, spec.series.flatMap((series) => series.points.map((point) => point.spot)), highlight);
+  const highlight = (series) =>
+    groups.forEach((group, other) => group.classList.toggle("dim", series !== null && series !== other));
+  explorable(
+    root,
+    spec.series.flatMap((series) => series.points.map((point) => point.spot)),
+    highlight,
+  );
   return { root, highlight };
 }

@@ -6,7 +6,9 @@ const SEVERAL = RUNS.length > 1;
 
 function rowFrom(cells, run, index) {
   const row = { run, index };
-  DATA.columns.forEach((column, at) => { row[column] = cells[at]; });
+  DATA.columns.forEach((column, at) => {
+    row[column] = cells[at];
+  });
   row.name = (row.primitive || "").split(".").slice(2).join(".");
   row.variables = row.layout === "private" ? `private, stride ${row.stride}` : row.layout;
   return row;
@@ -23,10 +25,18 @@ const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices ||
 /** The parameters of a row in a few words, the primitive left out. */
 function parameters(row) {
   const words = [row.dtype, row.variables];
-  if (row.threads !== null) words.push(row.blocks > 1 ? `${row.blocks}×${row.threads} threads` : plural(row.threads, "thread"));
+  if (row.threads !== null)
+    words.push(row.blocks > 1 ? `${row.blocks}×${row.threads} threads` : plural(row.threads, "thread"));
   else if (row.blocks !== null) words.push(plural(row.blocks, "block"));
   if (row.devices > 1) words.push(plural(row.devices, "device"));
-  words.push(row.placement, row.scope && `${row.scope} scope`, row.space && `${row.space} memory`, row.order, row.mode, row.group);
+  words.push(
+    row.placement,
+    row.scope && `${row.scope} scope`,
+    row.space && `${row.space} memory`,
+    row.order,
+    row.mode,
+    row.group,
+  );
   return words.filter((word) => word !== null && word !== undefined && word !== "");
 }
 

@@ -20,7 +20,21 @@ const DIMENSIONS = [
 const dimension = (id) => DIMENSIONS.find((known) => known.id === id);
 
 const AXES = ["threads", "blocks", "devices"];
-const LINES_FIRST = ["run", "dtype", "name", "variables", "placement", "group", "order", "scope", "space", "mode", "blocks", "threads", "devices"];
+const LINES_FIRST = [
+  "run",
+  "dtype",
+  "name",
+  "variables",
+  "placement",
+  "group",
+  "order",
+  "scope",
+  "space",
+  "mode",
+  "blocks",
+  "threads",
+  "devices",
+];
 const DTYPES = ["i32", "u32", "u64", "f32", "f64"];
 
 const valueText = (dim, value) => (value === null ? "none" : dim.text(value));

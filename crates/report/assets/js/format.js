@@ -21,12 +21,26 @@ function scaled(value, steps, count) {
   return [digits(value / chosen[0], count), chosen[1]];
 }
 
-const TIME_STEPS = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
-const RATE_STEPS = [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"], [1e12, "T"]];
+const TIME_STEPS = [
+  [1, "ns"],
+  [1e3, "µs"],
+  [1e6, "ms"],
+  [1e9, "s"],
+];
+const RATE_STEPS = [
+  [1, ""],
+  [1e3, "k"],
+  [1e6, "M"],
+  [1e9, "G"],
+  [1e12, "T"],
+];
 
 const timeParts = (ns, count) => scaled(ns, TIME_STEPS, count);
 const formatTime = (ns, count) => timeParts(ns, count).join(NBSP);
-const formatRate = (rate, count) => { const [number, unit] = scaled(rate, RATE_STEPS, count); return `${number}${NBSP}${unit}ops/s`; };
+const formatRate = (rate, count) => {
+  const [number, unit] = scaled(rate, RATE_STEPS, count);
+  return `${number}${NBSP}${unit}ops/s`;
+};
 const plainRate = (rate) => scaled(rate, RATE_STEPS, 3).join(NBSP);
 const formatCycles = (cycles, count) => `${digits(cycles, count)}${NBSP}cycles`;
 const formatCount = (count) => grouped(String(count));
@@ -46,6 +60,15 @@ function halfWidth(point, low, high) {
 
 /** A tick of an axis: no more digits than it needs. */
 const trim = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
-const tickTime = (ns) => { const [number, unit] = timeParts(ns, 3); return `${trim(number)}${NBSP}${unit}`; };
-const tickRate = (rate) => { const [number, unit] = scaled(rate, RATE_STEPS, 3); return unit ? `${trim(number)}${NBSP}${unit}` : trim(number); };
-const tickPlain = (value) => { const [number, unit] = scaled(value, RATE_STEPS, 3); return trim(number) + (unit ? NBSP + unit : ""); };
+const tickTime = (ns) => {
+  const [number, unit] = timeParts(ns, 3);
+  return `${trim(number)}${NBSP}${unit}`;
+};
+const tickRate = (rate) => {
+  const [number, unit] = scaled(rate, RATE_STEPS, 3);
+  return unit ? `${trim(number)}${NBSP}${unit}` : trim(number);
+};
+const tickPlain = (value) => {
+  const [number, unit] = scaled(value, RATE_STEPS, 3);
+  return trim(number) + (unit ? NBSP + unit : "");
+};

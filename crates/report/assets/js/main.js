@@ -1,12 +1,25 @@
 // The page, from top to bottom.
 
 function drawNavigation() {
-  const targets = [["beside", "Side by side"], ["domain-cpu", "CPU"], ["domain-gpu", "GPU"], ["rows", "Rows"], ["method", "How to read"]];
-  byId("nav").append(...targets.filter(([id]) => byId(id) && !byId(id).hidden).map(([id, text]) => el("a", { href: `#${id}` }, text)));
+  const targets = [
+    ["beside", "Side by side"],
+    ["domain-cpu", "CPU"],
+    ["domain-gpu", "GPU"],
+    ["rows", "Rows"],
+    ["method", "How to read"],
+  ];
+  byId("nav").append(
+    ...targets.filter(([id]) => byId(id) && !byId(id).hidden).map(([id, text]) => el("a", { href: `#${id}` }, text)),
+  );
 }
 
 function drawWords() {
-  byId("verdict-words").append(...Object.values(VERDICTS).flatMap(([tone, text, meaning]) => [el("dt", null, el("span", { class: `badge ${tone}` }, text)), el("dd", null, meaning)]));
+  byId("verdict-words").append(
+    ...Object.values(VERDICTS).flatMap(([tone, text, meaning]) => [
+      el("dt", null, el("span", { class: `badge ${tone}` }, text)),
+      el("dd", null, meaning),
+    ]),
+  );
 }
 
 /** With `#selftest` everything is drawn and what came of it is written where a test finds it. */
@@ -20,7 +33,11 @@ function selfTest() {
   dataset.bands = count(".band");
   dataset.marks = count(".chart .mark");
   dataset.hollow = count(".chart .mark:not(.resolved)");
-  dataset.broken = String([...document.querySelectorAll("svg.chart *")].filter((node) => [...node.attributes].some((attribute) => /NaN|Infinity|undefined/.test(attribute.value))).length);
+  dataset.broken = String(
+    [...document.querySelectorAll("svg.chart *")].filter((node) =>
+      [...node.attributes].some((attribute) => /NaN|Infinity|undefined/.test(attribute.value)),
+    ).length,
+  );
   dataset.rows = String(ROWS.length);
   dataset.tableRows = count("#rows tbody tr");
   dataset.cards = count(".card");
@@ -36,7 +53,8 @@ drawRows();
 drawWords();
 drawTheme();
 drawNavigation();
-byId("foot").append(el("p", null, `syncscope ${[...new Set(RUNS.map((run) => run.run.version))].join(", ")}. This page holds all of its data and needs no network.`));
+const versions = [...new Set(RUNS.map((run) => run.run.version))].join(", ");
+byId("foot").append(el("p", null, `syncscope ${versions}. This page holds all of its data and needs no network.`));
 addEventListener("beforeprint", drawEverything);
 if (/selftest/.test(location.hash)) selfTest();
 document.documentElement.dataset.ready = "yes";

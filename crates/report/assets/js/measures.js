@@ -3,10 +3,44 @@
 const costOf = (row) => [row.ns, row.ns_low, row.ns_high];
 
 const MEASURES = [
-  { id: "thread", label: "Per thread", axis: "operations per second of each thread", rate: true, triple: costOf, scale: () => 1e9, tick: tickRate, text: formatRate },
-  { id: "total", label: "Total", axis: "operations per second of all threads", rate: true, triple: costOf, scale: (row) => 1e9 * actors(row), tick: tickRate, text: formatRate },
-  { id: "ns", label: "Time", axis: "time per operation", rate: false, triple: costOf, tick: tickTime, text: formatTime },
-  { id: "cycles", label: "Cycles", axis: "cycles per operation", rate: false, triple: (row) => [row.cycles, row.cycles_low, row.cycles_high], tick: tickPlain, text: formatCycles },
+  {
+    id: "thread",
+    label: "Per thread",
+    axis: "operations per second of each thread",
+    rate: true,
+    triple: costOf,
+    scale: () => 1e9,
+    tick: tickRate,
+    text: formatRate,
+  },
+  {
+    id: "total",
+    label: "Total",
+    axis: "operations per second of all threads",
+    rate: true,
+    triple: costOf,
+    scale: (row) => 1e9 * actors(row),
+    tick: tickRate,
+    text: formatRate,
+  },
+  {
+    id: "ns",
+    label: "Time",
+    axis: "time per operation",
+    rate: false,
+    triple: costOf,
+    tick: tickTime,
+    text: formatTime,
+  },
+  {
+    id: "cycles",
+    label: "Cycles",
+    axis: "cycles per operation",
+    rate: false,
+    triple: (row) => [row.cycles, row.cycles_low, row.cycles_high],
+    tick: tickPlain,
+    text: formatCycles,
+  },
 ];
 
 const VIEW = { measure: MEASURES[0], log: true };
@@ -24,7 +58,9 @@ function figureOf(row, measure) {
   const open = row.verdict === "Noisy" || row.verdict === "Interfered";
   if (!(point > 0) || !(open || row.verdict === "Resolved")) return { state: "none" };
   const ends = low === null || high === null ? [point, point] : [low, high];
-  const [bottom, top] = (measure.rate ? ends.slice().reverse() : ends).map((end) => (end > 0 ? convert(end) : measure.rate ? Infinity : 0));
+  const [bottom, top] = (measure.rate ? ends.slice().reverse() : ends).map((end) =>
+    end > 0 ? convert(end) : measure.rate ? Infinity : 0,
+  );
   return { state: open ? "open" : "resolved", y: convert(point), low: bottom, high: top };
 }
 

@@ -18,9 +18,20 @@ const dateText = (moment) => moment.replace("T", " ").replace(/:\d\dZ$/, " UTC")
 
 function runLine(run) {
   const { run: details } = run;
-  return el("p", { class: "meta" }, statusPill(run),
-    [dateText(details.started), run.duration, `${details.preset} preset`, plural(run.rows.length, "case"), `syncscope ${details.version}`]
-      .filter(Boolean).map((text) => el("span", null, text)));
+  return el(
+    "p",
+    { class: "meta" },
+    statusPill(run),
+    [
+      dateText(details.started),
+      run.duration,
+      `${details.preset} preset`,
+      plural(run.rows.length, "case"),
+      `syncscope ${details.version}`,
+    ]
+      .filter(Boolean)
+      .map((text) => el("span", null, text)),
+  );
 }
 
 /** One thin bar: how much of the run is resolved. Pressing a word shows those rows. */
@@ -28,10 +39,19 @@ function verdictBar(run) {
   const total = run.rows.length;
   if (total === 0) return el("p", { class: "empty" }, "No case was finished in this run.");
   const part = ([name, count]) => el("span", { class: `part ${verdictTone(name)}`, style: `flex-grow: ${count}` });
-  const word = ([name, count]) => el("button", { type: "button", class: "quiet", click: () => showVerdict(name) },
-    el("i", { class: `dot ${verdictTone(name)}` }), `${formatCount(count)} ${verdictText(name)}`);
-  return el("div", { class: "verdicts" },
-    el("div", { class: "stack", "aria-hidden": "true" }, run.verdicts.map(part)), el("div", { class: "words" }, run.verdicts.map(word)));
+  const word = ([name, count]) =>
+    el(
+      "button",
+      { type: "button", class: "quiet", click: () => showVerdict(name) },
+      el("i", { class: `dot ${verdictTone(name)}` }),
+      `${formatCount(count)} ${verdictText(name)}`,
+    );
+  return el(
+    "div",
+    { class: "verdicts" },
+    el("div", { class: "stack", "aria-hidden": "true" }, run.verdicts.map(part)),
+    el("div", { class: "words" }, run.verdicts.map(word)),
+  );
 }
 
 function runFacts(run) {
@@ -41,44 +61,95 @@ function runFacts(run) {
 
 function warnings(run) {
   if (run.run.warnings.length === 0) return null;
-  return el("ul", { class: "warnings", "aria-label": "Warnings" }, run.run.warnings.map((text) => el("li", null, text)));
+  return el(
+    "ul",
+    { class: "warnings", "aria-label": "Warnings" },
+    run.run.warnings.map((text) => el("li", null, text)),
+  );
 }
 
 function runName(run, at) {
   if (!SEVERAL) return null;
-  return el("h2", { class: "run-name", style: `--c: var(--s${at % COLOURS})` }, el("i", { class: "swatch" }), run.label);
+  return el(
+    "h2",
+    { class: "run-name", style: `--c: var(--s${at % COLOURS})` },
+    el("i", { class: "swatch" }),
+    run.label,
+  );
 }
 
 function pageTitle() {
   if (SEVERAL) return el("h1", null, el("small", null, "What synchronization costs"), `${RUNS.length} runs compared`);
   if (RUNS.length === 0) return el("h1", null, "No runs");
   const parts = [RUNS[0].cpu, ...RUNS[0].gpus];
-  return el("h1", null, el("small", null, "What synchronization costs on"), parts.map((part, at) => [at ? el("span", { class: "plus" }, " + ") : null, el("span", { class: "whole" }, part)]));
+  return el(
+    "h1",
+    null,
+    el("small", null, "What synchronization costs on"),
+    parts.map((part, at) => [at ? el("span", { class: "plus" }, " + ") : null, el("span", { class: "whole" }, part)]),
+  );
 }
 
 /** The figure of one run on a card. */
 function cardFigure(row, at) {
-  const name = SEVERAL ? el("p", { class: "card-run", style: `--c: var(--s${at % COLOURS})` }, el("i", { class: "swatch" }), RUNS[at].label) : null;
+  const name = SEVERAL
+    ? el(
+        "p",
+        { class: "card-run", style: `--c: var(--s${at % COLOURS})` },
+        el("i", { class: "swatch" }),
+        RUNS[at].label,
+      )
+    : null;
   if (!row) return el("div", null, name, el("p", { class: "card-none" }, "not in this run"));
   const detail = el("p", { class: "card-case" }, [row.name, ...parameters(row)].slice(0, 4).join(" · "));
   if (row.verdict === "Resolved") {
     const [number, unit] = timeParts(row.ns);
     const relative = halfWidth(row.ns, row.ns_low, row.ns_high);
-    const second = [relative === null ? null : `±${formatPercent(relative)}`, row.cycles === null ? null : formatCycles(row.cycles)];
-    return el("div", null, name, el("p", { class: "card-figure" }, number, el("span", null, `${NBSP}${unit}`)), el("p", { class: "card-interval" }, second.filter(Boolean).join(" · ")), detail);
+    const second = [
+      relative === null ? null : `±${formatPercent(relative)}`,
+      row.cycles === null ? null : formatCycles(row.cycles),
+    ];
+    return el(
+      "div",
+      null,
+      name,
+      el("p", { class: "card-figure" }, number, el("span", null, `${NBSP}${unit}`)),
+      el("p", { class: "card-interval" }, second.filter(Boolean).join(" · ")),
+      detail,
+    );
   }
-  const words = row.verdict === "BelowResolution" && row.ns_high > 0 ? `< ${formatTime(row.ns_high, 2)}` : "not resolved";
-  return el("div", null, name, el("p", { class: "card-none" }, words), el("p", { class: "card-interval" }, verdictText(row.verdict)), detail);
+  const words =
+    row.verdict === "BelowResolution" && row.ns_high > 0 ? `< ${formatTime(row.ns_high, 2)}` : "not resolved";
+  return el(
+    "div",
+    null,
+    name,
+    el("p", { class: "card-none" }, words),
+    el("p", { class: "card-interval" }, verdictText(row.verdict)),
+    detail,
+  );
 }
 
 function cards() {
   if (DATA.highlights.length === 0) return null;
-  return el("div", { class: SEVERAL ? "cards several" : "cards" }, DATA.highlights.map((highlight) => el("article", { class: "card" },
-    el("h3", null, highlight.title), highlight.rows.map((index, at) => cardFigure(index === null ? null : ROWS_OF[at][index], at)))));
+  return el(
+    "div",
+    { class: SEVERAL ? "cards several" : "cards" },
+    DATA.highlights.map((highlight) =>
+      el(
+        "article",
+        { class: "card" },
+        el("h3", null, highlight.title),
+        highlight.rows.map((index, at) => cardFigure(index === null ? null : ROWS_OF[at][index], at)),
+      ),
+    ),
+  );
 }
 
 function drawOverview() {
-  const runs = RUNS.map((run, at) => el("div", { class: "run" }, runName(run, at), runLine(run), verdictBar(run), warnings(run), runFacts(run)));
+  const runs = RUNS.map((run, at) =>
+    el("div", { class: "run" }, runName(run, at), runLine(run), verdictBar(run), warnings(run), runFacts(run)),
+  );
   byId("overview").append(pageTitle(), el("div", { class: SEVERAL ? "runs several" : "runs" }, runs));
   const strip = cards();
   if (strip) byId("overview").append(strip);

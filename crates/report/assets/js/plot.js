@@ -26,7 +26,10 @@ function mark(x, y, figure, style, size = 3.6) {
 function styleOf(at, count, ordered, run) {
   const dash = DASHES[(run + Math.floor(at / COLOURS)) % DASHES.length];
   const share = count > 1 ? Math.round((100 * at) / (count - 1)) : 0;
-  const colour = ordered && count > 2 ? `color-mix(in oklab, var(--ramp-high) ${share}%, var(--ramp-low))` : `var(--s${at % COLOURS})`;
+  const colour =
+    ordered && count > 2
+      ? `color-mix(in oklab, var(--ramp-high) ${share}%, var(--ramp-low))`
+      : `var(--s${at % COLOURS})`;
   return { colour, dash, shape: at % SHAPES.length };
 }
 
@@ -74,18 +77,30 @@ function explorable(root, spots, highlight) {
   const neighbour = (key) => {
     if (current < 0) return 0;
     const here = spots[current];
-    const same = spots.map((spot, at) => [spot, at]).filter(([spot]) => spot.series === here.series).map(([, at]) => at);
+    const same = spots
+      .map((spot, at) => [spot, at])
+      .filter(([spot]) => spot.series === here.series)
+      .map(([, at]) => at);
     const place = same.indexOf(current);
     const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
     if (step && same.length > 1) return same[Math.min(Math.max(place + step, 0), same.length - 1)];
-    const away = { ArrowUp: (spot) => spot.y < here.y, ArrowDown: (spot) => spot.y > here.y, ArrowLeft: (spot) => spot.x < here.x, ArrowRight: (spot) => spot.x > here.x }[key];
+    const away = {
+      ArrowUp: (spot) => spot.y < here.y,
+      ArrowDown: (spot) => spot.y > here.y,
+      ArrowLeft: (spot) => spot.x < here.x,
+      ArrowRight: (spot) => spot.x > here.x,
+    }[key];
     const [other] = nearest(here.x, here.y, (spot) => spot.series !== here.series && away(spot));
     return other < 0 ? current : other;
   };
   root.addEventListener("pointermove", point);
   root.addEventListener("pointerdown", point);
-  root.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
-  root.addEventListener("focus", () => { if (root.matches(":focus-visible")) show(Math.max(current, 0)); });
+  root.addEventListener("pointerleave", (event) => {
+    if (event.pointerType === "mouse") hide();
+  });
+  root.addEventListener("focus", () => {
+    if (root.matches(":focus-visible")) show(Math.max(current, 0));
+  });
   root.addEventListener("blur", hide);
   root.addEventListener("keydown", (event) => {
     if (!event.key.startsWith("Arrow")) return;
@@ -96,5 +111,13 @@ function explorable(root, spots, highlight) {
 
 /** The frame of a chart, as wide as its place and drawn in its pixels, so that lines and text are sharp. */
 function frame(kind, width, height, label) {
-  return svg("svg", { class: `chart ${kind}`, viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${label}. Arrow keys go from point to point.`, tabindex: 0 });
+  return svg("svg", {
+    class: `chart ${kind}`,
+    viewBox: `0 0 ${width} ${height}`,
+    width,
+    height,
+    role: "img",
+    "aria-label": `${label}. Arrow keys go from point to point.`,
+    tabindex: 0,
+  });
 }

@@ -1,40 +1,102 @@
 // All rows: sorted by any column, filtered by words and by verdict.
 
 const PAGE_ROWS = 100;
+const MORE_ROWS = 500;
 const TABLE = { sort: null, descending: false, words: "", verdict: "", limit: PAGE_ROWS };
 
 const textColumn = (id, title) => ({ id, title, key: (row) => row[id], cell: (row) => row[id] });
-const numberColumn = (id, title, format, key) => ({ id, title, number: true, key: key || ((row) => row[id]), cell: (row, value) => (value === null ? null : format(value)) });
+const numberColumn = (id, title, format, key) => ({
+  id,
+  title,
+  number: true,
+  key: key || ((row) => row[id]),
+  cell: (row, value) => (value === null ? null : format(value)),
+});
 /** The parameters that have no column of their own. */
-const more = (row) => [row.placement, row.scope && `${row.scope} scope`, row.space && `${row.space} memory`, row.order, row.mode, row.group].filter(Boolean).join(" · ") || null;
+const more = (row) =>
+  [row.placement, row.scope && `${row.scope} scope`, row.space && `${row.space} memory`, row.order, row.mode, row.group]
+    .filter(Boolean)
+    .join(" · ") || null;
 const figureOnly = (read) => (row) => (row.verdict === "Resolved" ? read(row) : null);
 
 const COLUMNS = [
   { id: "run", title: "Run", key: (row) => RUNS[row.run].label, cell: (row) => RUNS[row.run].label, wanted: SEVERAL },
   { ...textColumn("primitive", "Primitive"), fixed: true },
-  textColumn("dtype", "Type"), textColumn("variables", "Variables"),
-  numberColumn("threads", "Threads", String), numberColumn("blocks", "Blocks", String), numberColumn("devices", "Devices", String),
+  textColumn("dtype", "Type"),
+  textColumn("variables", "Variables"),
+  numberColumn("threads", "Threads", String),
+  numberColumn("blocks", "Blocks", String),
+  numberColumn("devices", "Devices", String),
   { id: "more", title: "More", key: more, cell: (row, value) => value },
-  { id: "ns", title: "Cost", number: true, key: (row) => (row.verdict === "Resolved" ? row.ns : row.verdict === "BelowResolution" ? row.ns_high : null), cell: (row, value) => (value === null ? null : row.verdict === "Resolved" ? formatTime(value) : value > 0 ? `< ${formatTime(value, 2)}` : null) },
-  numberColumn("interval", "±", formatPercent, figureOnly((row) => halfWidth(row.ns, row.ns_low, row.ns_high))),
-  numberColumn("cycles", "Cycles", digits, figureOnly((row) => row.cycles)),
-  { id: "verdict", title: "Verdict", key: (row) => row.verdict, cell: (row) => el("span", { class: `badge ${verdictTone(row.verdict)}` }, verdictText(row.verdict)) },
-  numberColumn("ops_per_s_thread", "ops/s, each", plainRate), numberColumn("ops_per_s_total", "ops/s, all", plainRate),
-  numberColumn("noise", "Noise", formatPercent), numberColumn("pairs", "Pairs", formatCount),
+  {
+    id: "ns",
+    title: "Cost",
+    number: true,
+    key: (row) => (row.verdict === "Resolved" ? row.ns : row.verdict === "BelowResolution" ? row.ns_high : null),
+    cell: (row, value) =>
+      value === null
+        ? null
+        : row.verdict === "Resolved"
+          ? formatTime(value)
+          : value > 0
+            ? `< ${formatTime(value, 2)}`
+            : null,
+  },
+  numberColumn(
+    "interval",
+    "±",
+    formatPercent,
+    figureOnly((row) => halfWidth(row.ns, row.ns_low, row.ns_high)),
+  ),
+  numberColumn(
+    "cycles",
+    "Cycles",
+    digits,
+    figureOnly((row) => row.cycles),
+  ),
+  {
+    id: "verdict",
+    title: "Verdict",
+    key: (row) => row.verdict,
+    cell: (row) => el("span", { class: `badge ${verdictTone(row.verdict)}` }, verdictText(row.verdict)),
+  },
+  numberColumn("ops_per_s_thread", "ops/s, each", plainRate),
+  numberColumn("ops_per_s_total", "ops/s, all", plainRate),
+  numberColumn("noise", "Noise", formatPercent),
+  numberColumn("pairs", "Pairs", formatCount),
   textColumn("check", "Check"),
-  { id: "reason", title: "Reason and evidence", wide: true, key: (row) => row.reason, cell: (row) => [row.reason, row.evidence].filter(Boolean).join(" · ") || null },
+  {
+    id: "reason",
+    title: "Reason and evidence",
+    wide: true,
+    key: (row) => row.reason,
+    cell: (row) => [row.reason, row.evidence].filter(Boolean).join(" · ") || null,
+  },
 ];
 
-const wantedColumns = () => COLUMNS.filter((known) => (known.wanted === undefined ? ROWS.some((row) => known.key(row) !== null) : known.wanted));
+const wantedColumns = () =>
+  COLUMNS.filter((known) => (known.wanted === undefined ? ROWS.some((row) => known.key(row) !== null) : known.wanted));
 
 function haystack(row) {
-  if (!row.haystack) row.haystack = [RUNS[row.run].label, row.primitive, ...parameters(row), verdictText(row.verdict), row.reason, row.evidence].join(" ").toLowerCase();
+  if (!row.haystack)
+    row.haystack = [
+      RUNS[row.run].label,
+      row.primitive,
+      ...parameters(row),
+      verdictText(row.verdict),
+      row.reason,
+      row.evidence,
+    ]
+      .join(" ")
+      .toLowerCase();
   return row.haystack;
 }
 
 function matchingRows() {
   const words = TABLE.words.toLowerCase().split(/\s+/).filter(Boolean);
-  const rows = ROWS.filter((row) => (!TABLE.verdict || row.verdict === TABLE.verdict) && words.every((word) => haystack(row).includes(word)));
+  const rows = ROWS.filter(
+    (row) => (!TABLE.verdict || row.verdict === TABLE.verdict) && words.every((word) => haystack(row).includes(word)),
+  );
   if (!TABLE.sort) return rows;
   const { key } = TABLE.sort;
   const way = TABLE.descending ? -1 : 1;
@@ -53,19 +115,52 @@ let columns = [];
 let verdictSelect = null;
 
 function rowElement(row) {
-  return el("tr", null, columns.map((known) => {
-    const content = known.cell(row, known.key(row));
-    return el(known.fixed ? "th" : "td", { class: [known.number && "number", known.wide && "wide", known.fixed && "stuck"].filter(Boolean).join(" ") || null, scope: known.fixed ? "row" : null }, content);
-  }));
+  return el(
+    "tr",
+    null,
+    columns.map((known) => {
+      const content = known.cell(row, known.key(row));
+      return el(
+        known.fixed ? "th" : "td",
+        {
+          class:
+            [known.number && "number", known.wide && "wide", known.fixed && "stuck"].filter(Boolean).join(" ") || null,
+          scope: known.fixed ? "row" : null,
+        },
+        content,
+      );
+    }),
+  );
+}
+
+/** Puts rows in place in growing portions: the first are seen at once, and the table is laid out only a few times. */
+function fillTable(rows) {
+  const own = (fillTable.latest = {});
+  tableBody.replaceChildren();
+  const add = (from, count) => {
+    if (own !== fillTable.latest) return;
+    tableBody.append(...rows.slice(from, from + count).map(rowElement));
+    if (from + count < rows.length) requestAnimationFrame(() => add(from + count, 2 * count));
+  };
+  add(0, PAGE_ROWS);
 }
 
 function drawTable() {
   const rows = matchingRows();
-  tableBody.replaceChildren(...rows.slice(0, TABLE.limit).map(rowElement));
+  fillTable(rows.slice(0, TABLE.limit));
   const shown = Math.min(rows.length, TABLE.limit);
-  tableCount.textContent = `${formatCount(shown)} of ${plural(rows.length, "row")}${rows.length < ROWS.length ? `, filtered from ${formatCount(ROWS.length)}` : ""}`;
-  const show = (limit) => () => { TABLE.limit = limit; drawTable(); };
-  tableMore.replaceChildren(...(shown < rows.length ? [el("button", { type: "button", click: show(Infinity) }, `Show all ${formatCount(rows.length)}`)] : []));
+  const filtered = rows.length < ROWS.length ? `, filtered from ${formatCount(ROWS.length)}` : "";
+  tableCount.textContent = `${formatCount(shown)} of ${plural(rows.length, "row")}${filtered}`;
+  const show = (limit) => () => {
+    TABLE.limit = limit;
+    drawTable();
+  };
+  const button = (limit, text) => el("button", { type: "button", click: show(limit) }, text);
+  const more = rows.length - shown;
+  tableMore.replaceChildren(
+    ...(more > MORE_ROWS ? [button(shown + MORE_ROWS, `Show ${MORE_ROWS} more`)] : []),
+    ...(more > 0 ? [button(Infinity, `Show all ${formatCount(rows.length)}`)] : []),
+  );
 }
 
 function sortBy(known) {
@@ -88,13 +183,55 @@ function showVerdict(name) {
 function drawRows() {
   columns = wantedColumns();
   const present = Object.keys(VERDICTS).filter((name) => ROWS.some((row) => row.verdict === name));
-  verdictSelect = el("select", { change: (event) => { TABLE.verdict = event.target.value; drawTable(); } },
-    el("option", { value: "" }, "every verdict"), present.map((name) => el("option", { value: name }, verdictText(name))));
-  const filter = el("input", { type: "search", placeholder: "atomic add i32 16 threads", input: (event) => { TABLE.words = event.target.value; TABLE.limit = PAGE_ROWS; drawTable(); } });
-  const header = (known) => el("th", { scope: "col", "data-column": known.id, "aria-sort": "none", class: [known.number && "number", known.fixed && "stuck"].filter(Boolean).join(" ") || null }, el("button", { type: "button", click: () => sortBy(known) }, known.title));
-  if (ROWS.length === 0) { byId("rows").hidden = true; return; }
+  verdictSelect = el(
+    "select",
+    {
+      change: (event) => {
+        TABLE.verdict = event.target.value;
+        drawTable();
+      },
+    },
+    el("option", { value: "" }, "every verdict"),
+    present.map((name) => el("option", { value: name }, verdictText(name))),
+  );
+  const filter = el("input", {
+    type: "search",
+    placeholder: "atomic add i32 16 threads",
+    input: (event) => {
+      TABLE.words = event.target.value;
+      TABLE.limit = PAGE_ROWS;
+      drawTable();
+    },
+  });
+  const header = (known) =>
+    el(
+      "th",
+      {
+        scope: "col",
+        "data-column": known.id,
+        "aria-sort": "none",
+        class: [known.number && "number", known.fixed && "stuck"].filter(Boolean).join(" ") || null,
+      },
+      el("button", { type: "button", click: () => sortBy(known) }, known.title),
+    );
+  if (ROWS.length === 0) {
+    byId("rows").hidden = true;
+    return;
+  }
   byId("rows").append(
-    el("div", { class: "controls" }, el("label", { class: "choice grow" }, el("span", null, "filter"), filter), el("label", { class: "choice" }, el("span", null, "verdict"), verdictSelect), tableCount),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All rows" }, el("table", null, el("thead", null, el("tr", null, columns.map(header))), tableBody)), tableMore);
+    el(
+      "div",
+      { class: "controls" },
+      el("label", { class: "choice grow" }, el("span", null, "filter"), filter),
+      el("label", { class: "choice" }, el("span", null, "verdict"), verdictSelect),
+      tableCount,
+    ),
+    el(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "All rows" },
+      el("table", null, el("thead", null, el("tr", null, columns.map(header))), tableBody),
+    ),
+    tableMore,
+  );
   drawTable();
 }

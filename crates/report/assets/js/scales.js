@@ -39,8 +39,10 @@ function makeScale(log, [low, high], [from, to]) {
   };
 }
 
-/** The x axis has its ticks at the values measured, as many as fit. */
-function fittingTicks(values, place, width) {
+/** The x axis has its ticks at the values measured, as many as fit; of very many, at the powers of two. */
+function fittingTicks(all, place, width) {
+  const powers = all.filter((value, at) => Number.isInteger(Math.log2(value)) || at === all.length - 1);
+  const values = all.length > 16 && powers.length > 3 ? powers : all;
   const kept = [];
   const last = values[values.length - 1];
   const lastAt = place(last);

@@ -3,8 +3,16 @@
 const DOMAIN_TITLES = { cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU together" };
 
 const PAIRS = [
-  { title: "Atomic add", cpu: (row) => row.primitive === "cpu.atomic.add", gpu: (row) => row.primitive === "gpu.atomic.add" },
-  { title: "Barrier", cpu: (row) => row.family === "barrier" && row.domain === "cpu", gpu: (row) => row.family === "block" && row.domain === "gpu" },
+  {
+    title: "Atomic add",
+    cpu: (row) => row.primitive === "cpu.atomic.add",
+    gpu: (row) => row.primitive === "gpu.atomic.add",
+  },
+  {
+    title: "Barrier",
+    cpu: (row) => row.family === "barrier" && row.domain === "cpu",
+    gpu: (row) => row.family === "block" && row.domain === "gpu",
+  },
 ];
 
 /** Whose figures these are, where all are of one run. */
@@ -18,7 +26,9 @@ function machineNote(domain, rows) {
 function pairPanels(pair) {
   const side = (domain) => {
     const rows = ROWS.filter(pair[domain]);
-    return rows.length ? makePanel({ title: `${pair.title} on the ${DOMAIN_TITLES[domain]}`, note: machineNote(domain, rows), rows }) : null;
+    return rows.length
+      ? makePanel({ title: `${pair.title} on the ${DOMAIN_TITLES[domain]}`, note: machineNote(domain, rows), rows })
+      : null;
   };
   return [side("cpu"), side("gpu")];
 }
@@ -26,39 +36,77 @@ function pairPanels(pair) {
 function sideBySide() {
   const pairs = PAIRS.map(pairPanels).filter(([cpu, gpu]) => cpu && gpu);
   if (pairs.length === 0) return null;
-  return el("section", { id: "beside", "aria-labelledby": "beside-title" },
+  return el(
+    "section",
+    { id: "beside", "aria-labelledby": "beside-title" },
     el("h2", { id: "beside-title" }, "CPU and GPU side by side"),
     el("p", { class: "lead" }, "The same question, asked of both. Each pair of charts shares its vertical axis."),
-    pairs.map((panels) => makeGroup(panels, "grid pair")));
+    pairs.map((panels) => makeGroup(panels, "grid pair")),
+  );
 }
 
 function domainSection(domain, families) {
-  const panels = families.map(({ family, title }) => makePanel({ title, note: `${domain}.${family}`, rows: rowsOf(domain, family) }));
+  const panels = families.map(({ family, title }) =>
+    makePanel({ title, note: `${domain}.${family}`, rows: rowsOf(domain, family) }),
+  );
   const title = DOMAIN_TITLES[domain] || domain;
-  return el("section", { id: `domain-${domain}`, "aria-label": title }, el("h2", null, title),
-    el("div", { class: "grid" }, panels.map((panel) => makeGroup([panel], "single"))));
+  return el(
+    "section",
+    { id: `domain-${domain}`, "aria-label": title },
+    el("h2", null, title),
+    el(
+      "div",
+      { class: "grid" },
+      panels.map((panel) => makeGroup([panel], "single")),
+    ),
+  );
 }
 
 /** What no run has is said, so that its absence is not taken for an oversight. */
 function absence(domains) {
-  if (ROWS.length === 0 || domains.includes("gpu")) return null;
-  const devices = RUNS.some((run) => run.gpus.length > 0);
-  return el("p", { class: "lead" }, devices ? "GPUs are present, but no GPU case is among the rows." : "No NVIDIA GPU was found on this machine, so there are no GPU figures.");
+  if (domains.includes("gpu")) return null;
+  const present = RUNS.some((run) => run.gpus.length > 0);
+  const none = "No NVIDIA GPU was found on this machine, so there are no GPU figures.";
+  const text = present ? "GPUs are present, but no GPU case is among the rows." : none;
+  return el("section", { "aria-label": "GPU" }, el("h2", null, "GPU"), el("p", { class: "lead" }, text));
 }
 
 function measureControls() {
-  const choose = (measure) => () => { VIEW.measure = measure; GROUPS.forEach((group) => group.update()); };
-  const radio = (measure) => el("label", { title: measure.axis }, el("input", { type: "radio", name: "measure", checked: measure === VIEW.measure, change: choose(measure) }), el("span", null, measure.label));
-  const log = el("input", { type: "checkbox", checked: VIEW.log, change: (event) => { VIEW.log = event.target.checked; GROUPS.forEach((group) => group.update()); } });
-  return el("div", { class: "toolbar" },
+  const choose = (measure) => () => {
+    VIEW.measure = measure;
+    updateAll();
+  };
+  const radio = (measure) =>
+    el(
+      "label",
+      { title: measure.axis },
+      el("input", { type: "radio", name: "measure", checked: measure === VIEW.measure, change: choose(measure) }),
+      el("span", null, measure.label),
+    );
+  const log = el("input", {
+    type: "checkbox",
+    checked: VIEW.log,
+    change: (event) => {
+      VIEW.log = event.target.checked;
+      updateAll();
+    },
+  });
+  return el(
+    "div",
+    { class: "toolbar" },
     el("div", { class: "segments", role: "radiogroup", "aria-label": "What the charts show" }, MEASURES.map(radio)),
-    el("div", { class: "segments" }, el("label", { title: "Logarithmic or linear axes" }, log, el("span", null, "Log"))));
+    el(
+      "div",
+      { class: "segments" },
+      el("label", { title: "Logarithmic or linear axes" }, log, el("span", null, "Log")),
+    ),
+  );
 }
 
 function drawSections() {
-  const domains = [...new Set(DATA.families.map((known) => known.domain))];
-  const host = byId("charts");
+  const domains = [...new Set(DATA.families.map(({ domain }) => domain))];
   if (domains.length === 0) return;
-  host.append(measureControls(), ...[sideBySide(), absence(domains)].filter(Boolean));
-  for (const domain of domains) host.append(domainSection(domain, DATA.families.filter((known) => known.domain === domain)));
+  const familiesOf = (domain) => DATA.families.filter((known) => known.domain === domain);
+  const sections = domains.map((domain) => domainSection(domain, familiesOf(domain)));
+  byId("charts").append(...[measureControls(), sideBySide(), ...sections, absence(domains)].filter(Boolean));
 }

@@ -5,13 +5,19 @@ const isDark = () => (document.documentElement.dataset.theme || (darkSystem.matc
 
 function drawTheme() {
   const button = byId("theme");
-  const label = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+  const label = () => {
+    button.textContent = isDark() ? "Light" : "Dark";
+  };
   button.hidden = false;
   button.setAttribute("aria-label", "Switch between light and dark");
   button.addEventListener("click", () => {
     const theme = isDark() ? "light" : "dark";
     document.documentElement.dataset.theme = theme;
-    try { localStorage.setItem("syncscope-theme", theme); } catch (error) { /* a page from a file may not keep anything */ }
+    try {
+      localStorage.setItem("syncscope-theme", theme);
+    } catch (error) {
+      /* a page from a file may not keep anything */
+    }
     label();
   });
   darkSystem.addEventListener("change", label);

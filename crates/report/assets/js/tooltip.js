@@ -22,19 +22,35 @@ function tooltipContent(row) {
   return [
     el("p", { class: "tip-title" }, el("strong", null, row.primitive), SEVERAL ? ` · ${RUNS[row.run].label}` : ""),
     el("p", { class: "tip-parameters" }, parameters(row).join(" · ")),
-    el("p", { class: "tip-figure" }, headline(row), trusted && relative !== null ? el("span", null, ` ±${formatPercent(relative)}`) : null),
-    el("dl", null,
-      fact("verdict", [el("span", { class: `badge ${verdictTone(row.verdict)}` }, verdictText(row.verdict)), row.reason ? ` ${row.reason}` : ""]),
+    el(
+      "p",
+      { class: "tip-figure" },
+      headline(row),
+      trusted && relative !== null ? el("span", null, ` ±${formatPercent(relative)}`) : null,
+    ),
+    el(
+      "dl",
+      null,
+      fact("verdict", [
+        el("span", { class: `badge ${verdictTone(row.verdict)}` }, verdictText(row.verdict)),
+        row.reason ? ` ${row.reason}` : "",
+      ]),
       figures ? fact("95 % interval", between(formatTime, row.ns_low, row.ns_high)) : null,
       trusted ? fact("cycles", row.cycles === null ? null : digits(row.cycles)) : null,
       trusted ? fact("per thread", row.ops_per_s_thread === null ? null : formatRate(row.ops_per_s_thread)) : null,
       trusted && actors(row) > 1 ? fact("total", formatRate(row.ops_per_s_total)) : null,
-      trusted && row.threads > 1 ? fact("fastest thread", row.fastest_ns === null ? null : formatTime(row.fastest_ns)) : null,
-      fact("pairs", row.pairs === null ? null : `${formatCount(row.pairs)}${row.set_aside ? `, ${row.set_aside} set aside` : ""}`),
+      trusted && row.threads > 1
+        ? fact("fastest thread", row.fastest_ns === null ? null : formatTime(row.fastest_ns))
+        : null,
+      fact(
+        "pairs",
+        row.pairs === null ? null : `${formatCount(row.pairs)}${row.set_aside ? `, ${row.set_aside} set aside` : ""}`,
+      ),
       fact("noise", row.noise === null ? null : formatPercent(row.noise)),
       fact("clock", row.clock_hz === null ? null : `${digits(row.clock_hz / 1e9)}${NBSP}GHz`),
       fact("check", row.check, row.check === "failed" ? "bad" : null),
-      fact("evidence", row.evidence)),
+      fact("evidence", row.evidence),
+    ),
   ];
 }
 
@@ -46,10 +62,15 @@ function showTooltip(row, x, y) {
   const right = x + 16 + box.width < innerWidth - 8 ? x + 16 : x - 16 - box.width;
   const below = y + 16 + box.height < innerHeight - 8 ? y + 16 : y - 16 - box.height;
   const inside = (at, size, most) => Math.max(8, Math.min(at, most - size - 8));
-  tooltip.style.transform = `translate(${inside(right, box.width, innerWidth)}px, ${inside(below, box.height, innerHeight)}px)`;
+  const [left, top] = [inside(right, box.width, innerWidth), inside(below, box.height, innerHeight)];
+  tooltip.style.transform = `translate(${left}px, ${top}px)`;
 }
 
-function hideTooltip() { tooltip.hidden = true; }
+function hideTooltip() {
+  tooltip.hidden = true;
+}
 
 addEventListener("scroll", hideTooltip, { passive: true });
-addEventListener("keydown", (event) => { if (event.key === "Escape") hideTooltip(); });
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape") hideTooltip();
+});

@@ -1,5 +1,7 @@
 //! Text that stands in HTML.
 
+use std::fmt::Write;
+
 /// The text with everything replaced that means something in an element or in a quoted attribute.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -23,7 +25,8 @@ pub(super) fn escape_json(json: &str) -> String {
     for character in json.chars() {
         match character {
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                escaped.push_str(&format!("\\u{:04x}", u32::from(character)));
+                // Writing to a String cannot fail.
+                let _ = write!(escaped, "\\u{:04x}", u32::from(character));
             }
             other => escaped.push(other),
         }

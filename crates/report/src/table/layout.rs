@@ -92,7 +92,10 @@ fn title(section: &Section, detail: Detail) -> Vec<Cell> {
 fn extras(detail: Detail) -> impl Iterator<Item = fn(&Cost) -> Option<String>> {
     let interval: fn(&Cost) -> Option<String> = |cost| cost.interval.clone();
     let cycles: fn(&Cost) -> Option<String> = |cost| cost.cycles.clone();
-    [(detail.intervals, interval), (detail.cycles, cycles)].into_iter().filter(|(wanted, _)| *wanted).map(|(_, read)| read)
+    [(detail.intervals, interval), (detail.cycles, cycles)]
+        .into_iter()
+        .filter(|(wanted, _)| *wanted)
+        .map(|(_, read)| read)
 }
 
 fn figures(line: &Line, section: &Section, detail: Detail) -> Vec<Cell> {
@@ -140,7 +143,8 @@ fn colour(kind: Kind, line: &str, paint: Paint) -> String {
     let mut painted = String::new();
     let mut rest = line;
     // Intervals are told apart from the figures by their sign.
-    while let Some((start, end)) = rest.find('±').and_then(|start| Some((start, start + rest[start..].find('%')? + 1))) {
+    while let Some((start, end)) = rest.find('±').and_then(|start| Some((start, start + rest[start..].find('%')? + 1)))
+    {
         painted.push_str(&rest[..start]);
         painted.push_str(&paint.text(&rest[start..end], Tone::Quiet));
         rest = &rest[end..];

@@ -126,12 +126,17 @@ fn section(variants: &[Variant<'_>], sizes: &[Case]) -> Section {
             drafts.push(draft);
         }
     }
-    let common: Vec<bool> = (0..WORDS).map(|at| drafts.iter().all(|draft| draft.words[at] == drafts[0].words[at])).collect();
+    let common: Vec<bool> =
+        (0..WORDS).map(|at| drafts.iter().all(|draft| draft.words[at] == drafts[0].words[at])).collect();
     let shared: Vec<String> = (0..WORDS).filter(|at| common[*at]).map(|at| drafts[0].words[at].join(", ")).collect();
     let (domain, family) = variants[0].identity.domain_and_family();
     let mut title = vec![format!("{domain}.{family}")];
     title.extend(shared.into_iter().filter(|word| !word.is_empty()));
-    Section { title: title.join(" · "), sizes: sizes.iter().map(naming::size).collect(), lines: lines(&drafts, &common) }
+    Section {
+        title: title.join(" · "),
+        sizes: sizes.iter().map(naming::size).collect(),
+        lines: lines(&drafts, &common),
+    }
 }
 
 fn lines(drafts: &[Draft<'_>], common: &[bool]) -> Vec<Line> {

@@ -2,9 +2,6 @@
 
 #![allow(dead_code, reason = "each test and the example use a part of it")]
 
-use std::path::Path;
-
-use syncscope_core::journal::{Journal, RunDirectory};
 use syncscope_core::machine::{Cache, Clock, CpuMachine, Environment, GpuMachine, Machine};
 use syncscope_core::run::{SCHEMA, Status};
 use syncscope_core::stats::Interval;
@@ -65,14 +62,6 @@ pub(crate) fn large(count: u32) -> RunData {
     data
 }
 
-/// Writes a run the way a measurement does.
-pub(crate) fn write(data: &RunData, folder: &Path) {
-    let directory = RunDirectory::create(folder).unwrap();
-    directory.write_run(&data.run).unwrap();
-    let mut journal = Journal::open(&directory).unwrap();
-    data.rows.iter().for_each(|row| journal.append(row, &[]).unwrap());
-}
-
 pub(crate) fn data(name: &str, run: Run, rows: Vec<Row>) -> RunData {
     RunData { name: name.to_owned(), run, rows }
 }
@@ -98,12 +87,7 @@ pub(crate) fn run(cpu: &str, gpu: Option<&str>) -> Run {
             governor: Some("performance".into()),
             load: Some(0.07),
             nvidia_driver: gpu.map(|_| "580.95.05".to_owned()),
-            clocks: vec![Clock {
-                name: "tsc".into(),
-                frequency_hz: 2.596e9,
-                resolution_ns: 0.385,
-                read_cost_ns: 13.5,
-            }],
+            clocks: vec![Clock { name: "tsc".into(), frequency_hz: 2.596e9, resolution_ns: 0.385, read_cost_ns: 13.5 }],
             ..Environment::default()
         },
     }
@@ -125,7 +109,11 @@ fn cpu_machine(model: &str) -> CpuMachine {
         numa_nodes: 1,
         cores: 8,
         hardware_threads: 16,
-        caches: vec![cache(1, "data", 32 << 10, 2, 8), cache(2, "unified", 1 << 20, 2, 8), cache(3, "unified", 32 << 20, 16, 1)],
+        caches: vec![
+            cache(1, "data", 32 << 10, 2, 8),
+            cache(2, "unified", 1 << 20, 2, 8),
+            cache(3, "unified", 32 << 20, 16, 1),
+        ],
         memory_bytes: Some(64 << 30),
         hypervisor: Some("KVM".into()),
     }
@@ -249,7 +237,9 @@ fn cpu_atomics(factor: f64) -> Vec<Row> {
 
 pub(crate) fn gpu_rows(factor: f64) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (name, base) in [("syncthreads", 11.5), ("syncthreads_count", 19.0), ("named_barrier", 11.6), ("mbarrier", 31.0)] {
+    for (name, base) in
+        [("syncthreads", 11.5), ("syncthreads_count", 19.0), ("named_barrier", 11.6), ("mbarrier", 31.0)]
+    {
         let sweep = Sweep::of(&format!("gpu.block.{name}")).blocks(&[1, 132]).threads(&GPU_THREADS);
         rows.extend(sweep.cases().into_iter().map(|case| {
             let warps = f64::from(case.threads.unwrap_or(32)) / 32.0;
