@@ -159,7 +159,7 @@ impl Engine {
         let resolution_ns = ruler.resolution.0 as f64 * 1e9 / ruler.frequency.value();
         let target_ns = (self.settings.sample.as_nanos() as f64).max(RESOLUTION_STEPS * resolution_ns);
         let most = experiment.max_iterations().clamp(1, MOST_ITERATIONS);
-        let mut iterations = 1_u64;
+        let mut iterations = experiment.min_iterations().clamp(1, most);
         loop {
             let mut lengths_ns = Vec::new();
             // One is enough where the goal is far.

@@ -1,1 +1,39 @@
-//! GPU side of syncscope.
+//! GPU side of syncscope: devices, NVRTC, kernels, launches and the primitives.
+//!
+//! [`GpuLaboratory`] is the door: it opens the devices once and makes [`syncscope_core::Experiment`]s of the cases of its
+//! catalogue. The crate builds and its catalogue is there without a GPU, a driver or NVRTC. One concept, one module:
+//!
+//! ```text
+//! discovery -> nvrtc -> compile <- cache           catalogue <- plan
+//!                          |                           |
+//!   driver -> bench -> experiment <--------------- laboratory -> describe, nvml
+//!              ^-- ruler
+//! ```
+
+pub mod cache;
+pub mod compile;
+pub mod discovery;
+pub mod nvrtc;
+pub mod sass;
+
+mod arguments;
+mod bench;
+mod catalogue;
+mod describe;
+mod driver;
+mod error;
+mod evidence;
+mod experiment;
+mod laboratory;
+mod nvml;
+mod plan;
+mod ruler;
+
+pub use arguments::UNROLL;
+#[doc(hidden)]
+pub use catalogue::Fault;
+pub use catalogue::{cases, primitives, program_of};
+pub use error::{CudaError, GpuError, NvrtcError};
+pub use evidence::evidence_of;
+pub use laboratory::GpuLaboratory;
+pub use plan::Grid;

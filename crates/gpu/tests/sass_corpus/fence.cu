@@ -89,3 +89,13 @@ extern "C" __global__ void widths(char* c, unsigned short* h, u64* l, uint4* v, 
     asm volatile("applypriority.global.L2::evict_normal [%0], 128;" ::"l"(c));
 #endif
 }
+
+#if __CUDA_ARCH__ >= 1000
+extern "C" __global__ void widest(unsigned* p) {
+    unsigned a, b, c, d, e, f, g, h;
+    asm volatile("ld.global.v8.u32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d), "=r"(e), "=r"(f), "=r"(g), "=r"(h) : "l"(p) : "memory");
+    asm volatile("st.global.v8.u32 [%8], {%0, %1, %2, %3, %4, %5, %6, %7};"
+                 ::"r"(b), "r"(a), "r"(d), "r"(c), "r"(f), "r"(e), "r"(h), "r"(g), "l"(p + 64) : "memory");
+}
+#endif

@@ -1,0 +1,310 @@
+//! The measuring bench: a context with everything that launches need, prepared before the first one.
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::time::{Duration, Instant};
+
+use crate::arguments::{Arguments, Finding, Rate, WARP_THREADS, Warp};
+use crate::compile::Program;
+use crate::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Stream};
+use crate::error::CudaError;
+
+/// The largest grid that a batch of [`BATCH`] launches is prepared for has two full blocks on each multiprocessor.
+const BATCH: usize = 32;
+
+/// Kernels are asked to stop when a batch lasts longer. The longest honest one, two samples of some hundred million
+/// atomic additions to one variable, takes a second.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// So long a kernel that was asked to stop may take.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Whether a bench can go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// It can.
+    Good,
+    /// A kernel broke the context: a new bench is needed.
+    Broken,
+    /// A kernel does not end: nothing can be measured beside it, and to take down its context would mean to wait for it.
+    Occupied,
+}
+
+/// Why a batch gave no results.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Outage {
+    /// It lasted longer than the limit.
+    #[error("not done after {0:?}")]
+    TimedOut(Duration),
+    /// A call or a kernel failed.
+    #[error(transparent)]
+    Cuda(#[from] CudaError),
+    /// The results of one launch do not fit.
+    #[error("a grid of {0} warps is too large")]
+    TooLarge(u32),
+}
+
+/// The shape of a grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) blocks: u32,
+    pub(crate) threads: u32,
+}
+
+impl Shape {
+    const fn warps(self) -> u32 {
+        self.blocks * self.threads.div_ceil(WARP_THREADS)
+    }
+
+    /// Threads of the whole grid.
+    pub(crate) const fn grid_threads(self) -> usize {
+        self.blocks as usize * self.threads as usize
+    }
+}
+
+/// The kernels of a program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kernels {
+    pub(crate) baseline: Function,
+    pub(crate) test: Function,
+    pub(crate) check: Function,
+}
+
+/// One kernel to run. Addresses in the arguments are the bench's to fill in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Launch {
+    pub(crate) function: Function,
+    pub(crate) arguments: Arguments,
+}
+
+/// What one launch of a timed kernel left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Timing {
+    pub(crate) rate: Rate,
+    pub(crate) warps: Vec<Warp>,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    health: Health,
+    limit: Duration,
+    last_use: Option<Instant>,
+    modules: HashMap<Program, Kernels>,
+    abort: HostBuffer<u32>,
+    host: HostBuffer<u64>,
+    results: DeviceBuffer,
+    memory: DeviceBuffer,
+    finding: DeviceBuffer,
+    stream: Stream,
+    // The last field: it is dropped after all that lives in it.
+    context: Context,
+}
+
+/// Words of 8 bytes that one launch leaves: its rate, then its warps.
+const fn words_of(warps: u32) -> usize {
+    WORDS_OF_RATE + WORDS_OF_WARP * warps as usize
+}
+
+const WORDS_OF_RATE: usize = size_of::<Rate>() / size_of::<u64>();
+const WORDS_OF_WARP: usize = size_of::<Warp>() / size_of::<u64>();
+
+impl Bench {
+    /// Sets up a bench on a device with this many multiprocessors.
+    pub(crate) fn new(device: Device, multiprocessors: u32) -> Result<Self, CudaError> {
+        let context = Context::new(device)?;
+        let warps = 2 * multiprocessors * crate::arguments::MAX_BLOCK_THREADS / WARP_THREADS;
+        let words = BATCH * words_of(warps);
+        Ok(Self {
+            health: Health::Good,
+            limit: LIMIT,
+            last_use: None,
+            modules: HashMap::new(),
+            abort: HostBuffer::new(&context, 1)?,
+            host: HostBuffer::new(&context, words)?,
+            results: DeviceBuffer::new(&context, words * size_of::<u64>())?,
+            memory: DeviceBuffer::new(&context, 1 << 20)?,
+            finding: DeviceBuffer::new(&context, size_of::<Finding>())?,
+            stream: Stream::new(&context)?,
+            context,
+        })
+    }
+
+    /// Whether it can go on.
+    pub(crate) const fn health(&self) -> Health {
+        self.health
+    }
+
+    /// Takes the bench down, unless a kernel occupies it: that would mean to wait for one that does not end. The end of
+    /// the process takes it down then.
+    pub(crate) fn retire(self) {
+        if self.health == Health::Occupied {
+            std::mem::forget(self);
+        }
+    }
+
+    /// Changes how long a batch may take.
+    pub(crate) const fn set_limit(&mut self, limit: Option<Duration>) {
+        self.limit = match limit {
+            Some(limit) => limit,
+            None => LIMIT,
+        };
+    }
+
+    /// How long the device has had nothing to do.
+    pub(crate) fn idle(&self) -> Option<Duration> {
+        self.last_use.map(|moment| moment.elapsed())
+    }
+
+    /// Loads a program, once.
+    pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<Kernels, CudaError> {
+        if let Some(kernels) = self.modules.get(program) {
+            return Ok(*kernels);
+        }
+        self.context.make_current()?;
+        let module = Module::load(&self.context, cubin)?;
+        let function = |name: &CStr| module.function(name);
+        let kernels =
+            Kernels { baseline: function(c"baseline")?, test: function(c"test")?, check: function(c"check")? };
+        self.modules.insert(program.clone(), kernels);
+        Ok(kernels)
+    }
+
+    /// Provides `bytes` of variables, all zero.
+    pub(crate) fn clear_memory(&mut self, bytes: usize) -> Result<(), CudaError> {
+        self.context.make_current()?;
+        if bytes > self.memory.bytes() {
+            self.memory = DeviceBuffer::new(&self.context, bytes)?;
+        }
+        self.stream.clear(&self.memory, bytes)
+    }
+
+    /// Runs timed kernels one after the other and waits for all of them. Many go in batches, each with one copy of its
+    /// results and one wait.
+    pub(crate) fn run(&mut self, shape: Shape, launches: &[Launch]) -> Result<Vec<Timing>, Outage> {
+        self.context.make_current()?;
+        let words = words_of(shape.warps());
+        let room = self.results.bytes() / size_of::<u64>() / words;
+        if room == 0 {
+            return Err(Outage::TooLarge(shape.warps()));
+        }
+        let mut timings = Vec::with_capacity(launches.len());
+        for batch in launches.chunks(room.min(BATCH)) {
+            for (slot, launch) in batch.iter().enumerate() {
+                self.queue(shape, launch, slot * words)?;
+            }
+            let used = batch.len() * words;
+            self.stream
+                .copy_to_host(&self.results, &mut self.host, used * size_of::<u64>())
+                .map_err(|error| self.broken(error))?;
+            self.wait()?;
+            timings.extend(self.host.values()[..used].chunks_exact(words).map(timing_of));
+        }
+        Ok(timings)
+    }
+
+    /// Runs a kernel `check` and waits for its finding.
+    pub(crate) fn check(&mut self, shape: Shape, launch: &Launch) -> Result<Finding, Outage> {
+        self.context.make_current()?;
+        self.stream.clear(&self.finding, size_of::<Finding>()).map_err(|error| self.broken(error))?;
+        self.queue(shape, launch, 0)?;
+        self.stream
+            .copy_to_host(&self.finding, &mut self.host, size_of::<Finding>())
+            .map_err(|error| self.broken(error))?;
+        self.wait()?;
+        Ok(finding_of(self.host.values()))
+    }
+
+    /// Queues a launch whose results start at `word`.
+    fn queue(&mut self, shape: Shape, launch: &Launch, word: usize) -> Result<(), Outage> {
+        let rate = self.results.pointer() + (word * size_of::<u64>()) as u64;
+        let arguments = Arguments {
+            memory: self.memory.pointer(),
+            rate,
+            warps: rate + size_of::<Rate>() as u64,
+            finding: self.finding.pointer(),
+            abort: self.abort.device_pointer()?,
+            ..launch.arguments
+        };
+        let queued = self.stream.launch(launch.function, shape.blocks, shape.threads, &arguments);
+        queued.map_err(|error| self.broken(error))
+    }
+
+    /// Waits until everything queued is done, but not for ever.
+    fn wait(&mut self) -> Result<(), Outage> {
+        let done = self.wait_until(self.limit)?;
+        self.last_use = Some(Instant::now());
+        if done {
+            return Ok(());
+        }
+        // Kernels that spin look at this word.
+        self.abort.write_volatile(0, 1);
+        let stopped = self.wait_until(GRACE);
+        self.abort.write_volatile(0, 0);
+        if !stopped? {
+            self.health = Health::Occupied;
+        }
+        Err(Outage::TimedOut(self.limit))
+    }
+
+    /// Waits until everything queued is done; `false` if that lasts longer than `limit`.
+    fn wait_until(&mut self, limit: Duration) -> Result<bool, Outage> {
+        /// So long the host asks without a pause, to lose no time between batches.
+        const EAGER: Duration = Duration::from_millis(2);
+        let started = Instant::now();
+        while !self.stream.is_done().map_err(|error| self.broken(error))? {
+            let waited = started.elapsed();
+            if waited > limit {
+                return Ok(false);
+            }
+            if waited > EAGER {
+                std::thread::sleep(Duration::from_micros(50));
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        Ok(true)
+    }
+
+    /// An error of a kernel makes its context unusable, and shows in whatever call comes next.
+    fn broken(&mut self, error: CudaError) -> Outage {
+        self.health = Health::Broken;
+        error.into()
+    }
+}
+
+/// The words that a launch left.
+fn timing_of(words: &[u64]) -> Timing {
+    let (rate, warps) = words.split_at(WORDS_OF_RATE);
+    Timing {
+        rate: Rate { nanoseconds: rate[0], cycles: rate[1] },
+        warps: warps.chunks_exact(WORDS_OF_WARP).map(|warp| Warp { slowest: warp[0], fastest: warp[1] }).collect(),
+    }
+}
+
+/// The words of a finding; CUDA devices and their hosts are little-endian.
+fn finding_of(words: &[u64]) -> Finding {
+    Finding { mismatches: words[0] as u32, thread: (words[0] >> 32) as u32, expected: words[1], found: words[2] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_warp_is_a_warp() {
+        assert_eq!(Shape { blocks: 3, threads: 1 }.warps(), 3);
+        assert_eq!(Shape { blocks: 3, threads: 33 }.warps(), 6);
+        assert_eq!(Shape { blocks: 264, threads: 1024 }.warps(), 8448);
+    }
+
+    #[test]
+    fn results_are_read_as_they_are_written() {
+        let timing = timing_of(&[100, 198, 7, 5, 9, 6]);
+        assert_eq!(timing.rate, Rate { nanoseconds: 100, cycles: 198 });
+        assert_eq!(timing.warps, [Warp { slowest: 7, fastest: 5 }, Warp { slowest: 9, fastest: 6 }]);
+        assert_eq!(words_of(2), 6);
+        let finding = finding_of(&[(5 << 32) | 2, 10, 11]);
+        assert_eq!(finding, Finding { mismatches: 2, thread: 5, expected: 10, found: 11 });
+    }
+}

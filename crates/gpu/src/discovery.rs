@@ -1,0 +1,278 @@
+//! Where NVRTC and the CUDA headers are: with a toolkit, with the loader, in the project's folder or in a Python.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the project keeps what `make nvrtc` brings: an installation of wheels, below the project's folder.
+const PROJECT_FOLDER: &str = ".syncscope/cuda";
+
+/// The project's folder is looked for this many folders above the current one and the executable
+/// (`target/release/deps/` is three below).
+const FOLDERS_ABOVE: usize = 5;
+
+/// What of the process's surroundings says where CUDA may be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// CUDA_HOME and CUDA_PATH, those that are set.
+    pub toolkits: Vec<PathBuf>,
+    /// Where systems install toolkits: `/usr/local`.
+    pub system: Option<PathBuf>,
+    /// The current folder.
+    pub current: Option<PathBuf>,
+    /// The executable.
+    pub executable: Option<PathBuf>,
+    /// Folders that hold a `lib/python3.X/site-packages`.
+    pub pythons: Vec<PathBuf>,
+}
+
+/// A library that may be NVRTC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Candidate {
+    /// A file.
+    File(PathBuf),
+    /// A name that the dynamic loader may know.
+    Loader(String),
+}
+
+impl Candidate {
+    /// What to give to the loader.
+    #[must_use]
+    pub fn name(&self) -> &Path {
+        match self {
+            Self::File(path) => path,
+            Self::Loader(name) => Path::new(name),
+        }
+    }
+}
+
+impl Surroundings {
+    /// Those of this process.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let home = variable("HOME").map(|home| home.join(".local"));
+        let named = [variable("VIRTUAL_ENV"), variable("CONDA_PREFIX"), home].into_iter().flatten();
+        let on_path = variable("PATH").map(|path| pythons_on_path(path.as_os_str())).unwrap_or_default();
+        Self {
+            toolkits: [variable("CUDA_HOME"), variable("CUDA_PATH")].into_iter().flatten().collect(),
+            system: Some(PathBuf::from("/usr/local")),
+            current: env::current_dir().ok(),
+            executable: env::current_exe().ok(),
+            // Debian's pip installs there, whatever the prefix of its Python.
+            pythons: named.chain(on_path).chain([PathBuf::from("/usr/local")]).collect(),
+        }
+    }
+
+    /// Everything that may be NVRTC, in the order to try.
+    #[must_use]
+    pub fn nvrtc_libraries(&self) -> Vec<Candidate> {
+        let files = |root: &PathBuf| {
+            let folders = library_folders(root);
+            folders.iter().flat_map(|folder| nvrtc_files(folder)).map(Candidate::File).collect::<Vec<_>>()
+        };
+        let loader = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
+        let mut candidates: Vec<Candidate> = self.toolkits.iter().flat_map(files).collect();
+        candidates.extend(loader.map(|name| Candidate::Loader(name.to_owned())));
+        candidates.extend(self.system_toolkits().iter().flat_map(files));
+        candidates.extend(self.project_folders().iter().flat_map(files));
+        candidates.extend(self.site_packages().iter().flat_map(files));
+        candidates
+    }
+
+    /// Where the CUDA headers are, as include folders; empty if they are nowhere. Kernels made of built-ins need none.
+    #[must_use]
+    pub fn include_folders(&self) -> Vec<PathBuf> {
+        let roots = [self.toolkits.clone(), self.system_toolkits(), self.project_folders(), self.site_packages()];
+        roots.iter().flatten().find_map(|root| headers(root)).unwrap_or_default()
+    }
+
+    /// `/usr/local/cuda` and `/usr/local/cuda-13.0`, the newest first.
+    fn system_toolkits(&self) -> Vec<PathBuf> {
+        let mut toolkits = self.system.as_deref().map(entries).unwrap_or_default();
+        toolkits.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("cuda")));
+        toolkits.sort_by_key(|path| std::cmp::Reverse(numbers(path)));
+        toolkits
+    }
+
+    /// `.syncscope/cuda` in the current folder and that of the executable, and in those above.
+    fn project_folders(&self) -> Vec<PathBuf> {
+        let executable = self.executable.as_deref().and_then(Path::parent);
+        let starts = [self.current.as_deref(), executable].into_iter().flatten();
+        let mut folders: Vec<PathBuf> = starts
+            .flat_map(|start| start.ancestors().take(FOLDERS_ABOVE))
+            .map(|folder| folder.join(PROJECT_FOLDER))
+            .collect();
+        folders.retain(|folder| folder.is_dir());
+        folders
+    }
+
+    fn site_packages(&self) -> Vec<PathBuf> {
+        let mut folders = Vec::new();
+        for python in &self.pythons {
+            for library in entries(&python.join("lib")) {
+                if library.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3")) {
+                    // Debian's name, and everybody else's.
+                    folders.extend(["site-packages", "dist-packages"].map(|name| library.join(name)));
+                }
+            }
+        }
+        folders.retain(|folder| folder.is_dir());
+        folders
+    }
+}
+
+/// The folders above those of `PATH` that hold a `python3`; links are followed to where its packages are.
+fn pythons_on_path(path: &std::ffi::OsStr) -> Vec<PathBuf> {
+    let installed = |folder: PathBuf| {
+        let python = folder.join("python3");
+        let real = fs::canonicalize(&python).ok()?;
+        Some([python, real].into_iter().filter_map(|python| Some(python.parent()?.parent()?.to_path_buf())))
+    };
+    env::split_paths(path).filter_map(installed).flatten().collect()
+}
+
+/// Where a toolkit or an installation of wheels keeps its libraries.
+fn library_folders(root: &Path) -> Vec<PathBuf> {
+    const TOOLKIT: [&str; 4] = ["lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"];
+    let mut folders: Vec<PathBuf> = TOOLKIT.iter().map(|folder| root.join(folder)).collect();
+    // Wheels: one tree per version since CUDA 13, one per component before.
+    let mut wheels = entries(&root.join("nvidia"));
+    wheels.sort_by_key(|path| std::cmp::Reverse(numbers(path)));
+    folders.extend(wheels.into_iter().map(|wheel| wheel.join("lib")));
+    folders
+}
+
+/// The files of a folder that are NVRTC by their name, the newest first. `libnvrtc-builtins` and
+/// `libnvrtc.alt` are none.
+fn nvrtc_files(folder: &Path) -> Vec<PathBuf> {
+    let version = |path: &PathBuf| {
+        let name = path.file_name()?.to_str()?.strip_prefix("libnvrtc.so")?;
+        let digits = |part: &str| part.parse::<u32>().ok();
+        if name.is_empty() { Some(Vec::new()) } else { name.strip_prefix('.')?.split('.').map(digits).collect() }
+    };
+    let mut files: Vec<PathBuf> = entries(folder).into_iter().filter(|path| version(path).is_some()).collect();
+    files.sort_by_key(|path| std::cmp::Reverse(version(path)));
+    files
+}
+
+/// The include folders below `root` if it has the CUDA headers: themselves, and those of CCCL that they need.
+fn headers(root: &Path) -> Option<Vec<PathBuf>> {
+    let wheels = entries(&root.join("nvidia"));
+    let folders = [root.join("include"), root.join("targets/x86_64-linux/include")]
+        .into_iter()
+        .chain(wheels.iter().map(|wheel| wheel.join("include")));
+    let main = folders.into_iter().find(|folder| folder.join("cooperative_groups.h").is_file())?;
+    let cccl = [main.join("cccl"), root.join("nvidia/cuda_cccl/include")];
+    Some(std::iter::once(main).chain(cccl.into_iter().filter(|folder| folder.is_dir())).collect())
+}
+
+/// What a folder holds, by name; nothing if it cannot be read.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The numbers in a path's last part: `cuda-13.0` is newer than `cuda-9.2`.
+fn numbers(path: &Path) -> Vec<u32> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name.split(|character: char| !character.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree of empty files.
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        root
+    }
+
+    /// The files found, relative to `root`; what the loader is asked for is left out.
+    fn found(surroundings: &Surroundings, root: &Path) -> Vec<String> {
+        let relative = |candidate: Candidate| match candidate {
+            Candidate::File(path) => Some(path.strip_prefix(root).unwrap().to_string_lossy().into_owned()),
+            Candidate::Loader(_) => None,
+        };
+        surroundings.nvrtc_libraries().into_iter().filter_map(relative).collect()
+    }
+
+    #[test]
+    fn places_are_tried_in_order() {
+        let root = tree(&[
+            "home/lib64/libnvrtc.so.12",
+            "local/cuda-12.4/lib64/libnvrtc.so.12",
+            "local/cuda-13.0/targets/x86_64-linux/lib/libnvrtc.so.13",
+            "local/lib/libnvrtc.so.11",
+            "project/.syncscope/cuda/nvidia/cu13/lib/libnvrtc.so.13",
+            "project/target/release/syncscope",
+            "venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+        ]);
+        let at = |path: &str| root.path().join(path);
+        let surroundings = Surroundings {
+            toolkits: vec![at("home")],
+            system: Some(at("local")),
+            current: Some(at("elsewhere")),
+            executable: Some(at("project/target/release/syncscope")),
+            pythons: vec![at("venv")],
+        };
+        let expected = [
+            "home/lib64/libnvrtc.so.12",
+            "local/cuda-13.0/targets/x86_64-linux/lib/libnvrtc.so.13",
+            "local/cuda-12.4/lib64/libnvrtc.so.12",
+            "project/.syncscope/cuda/nvidia/cu13/lib/libnvrtc.so.13",
+            "venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+        ];
+        assert_eq!(found(&surroundings, root.path()), expected);
+        let loader = surroundings.nvrtc_libraries().iter().position(|found| matches!(found, Candidate::Loader(_)));
+        assert_eq!(loader, Some(1), "the loader is asked after CUDA_HOME and CUDA_PATH");
+    }
+
+    #[test]
+    fn the_projects_folder_is_found_from_the_current_one_too() {
+        let root = tree(&[".syncscope/cuda/nvidia/cu13/lib/libnvrtc.so.13"]);
+        let surroundings = Surroundings { current: Some(root.path().into()), ..Surroundings::default() };
+        assert_eq!(found(&surroundings, root.path()), [".syncscope/cuda/nvidia/cu13/lib/libnvrtc.so.13"]);
+    }
+
+    #[test]
+    fn only_nvrtc_itself_is_taken_and_the_newest_first() {
+        let root = tree(&[
+            "lib/libnvrtc-builtins.so.13.0",
+            "lib/libnvrtc.alt.so.13",
+            "lib/libnvrtc_static.a",
+            "lib/libnvrtc.so.12",
+            "lib/libnvrtc.so.13",
+            "lib/libnvrtc.so.9",
+        ]);
+        let surroundings = Surroundings { toolkits: vec![root.path().into()], ..Surroundings::default() };
+        let expected = ["lib/libnvrtc.so.13", "lib/libnvrtc.so.12", "lib/libnvrtc.so.9"];
+        assert_eq!(found(&surroundings, root.path()), expected);
+    }
+
+    #[test]
+    fn headers_come_with_those_they_need() {
+        let cccl = "nvidia/cu13/include/cccl";
+        let root = tree(&["nvidia/cu13/include/cooperative_groups.h", "nvidia/cu13/include/cccl/nv/target"]);
+        let surroundings = Surroundings { toolkits: vec![root.path().into()], ..Surroundings::default() };
+        let expected = [root.path().join("nvidia/cu13/include"), root.path().join(cccl)];
+        assert_eq!(surroundings.include_folders(), expected);
+        assert!(Surroundings::default().include_folders().is_empty());
+    }
+
+    #[test]
+    fn a_python_on_the_path_says_where_its_packages_are() {
+        let root = tree(&["venv/bin/python3", "other/bin/perl"]);
+        let path = env::join_paths([root.path().join("other/bin"), root.path().join("venv/bin")]).unwrap();
+        let found = pythons_on_path(&path);
+        assert!(found.contains(&root.path().join("venv")) && found.len() == 2, "{found:?}");
+    }
+}

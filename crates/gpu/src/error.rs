@@ -1,0 +1,153 @@
+//! What can go wrong between this process and a GPU, in the words of someone who can act on it.
+
+/// A call of the CUDA driver that failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{call}: {name} ({text})")]
+pub struct CudaError {
+    /// The function called.
+    pub call: &'static str,
+    /// The driver's number of the error.
+    pub code: u32,
+    /// The driver's name of it, such as `CUDA_ERROR_OUT_OF_MEMORY`.
+    pub name: String,
+    /// The driver's explanation.
+    pub text: String,
+}
+
+/// Why kernels cannot be compiled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NvrtcError {
+    /// The library is nowhere.
+    #[error(
+        "NVRTC, NVIDIA's run-time compiler, was not found; run `make nvrtc` in the project's folder, or `pip install \
+         nvidia-cuda-nvrtc`, or set CUDA_HOME to a CUDA toolkit"
+    )]
+    NotFound,
+    /// Libraries were found, and none of them works.
+    #[error("no NVRTC could be loaded: {}", .0.join("; "))]
+    Unusable(Vec<String>),
+    /// It is older than the device.
+    #[error(
+        "NVRTC {nvrtc} cannot compile for sm_{arch} (it knows {known}); install an NVRTC that does, such as the one of \
+         the CUDA version of the driver, {driver}"
+    )]
+    Architecture {
+        /// Version of the library.
+        nvrtc: String,
+        /// Compute capability of the device, as in `sm_90`.
+        arch: u32,
+        /// What it can compile for.
+        known: String,
+        /// CUDA version of the driver.
+        driver: String,
+    },
+    /// The compiler refused a kernel.
+    #[error("NVRTC {nvrtc} could not compile {file} for {arch} ({}): {log}", .options.join(" "))]
+    Compile {
+        /// Version of the library.
+        nvrtc: String,
+        /// The kernel's file.
+        file: String,
+        /// `sm_90`.
+        arch: String,
+        /// The options given.
+        options: Vec<String>,
+        /// What the compiler said.
+        log: String,
+    },
+    /// Another call failed.
+    #[error("{call}: {text}")]
+    Call {
+        /// The function called.
+        call: &'static str,
+        /// The library's explanation.
+        text: String,
+    },
+}
+
+/// Why there is no GPU laboratory.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GpuError {
+    /// Nobody wants one.
+    #[error("GPUs were not asked for")]
+    NotAsked,
+    /// There is no driver.
+    #[error("no NVIDIA driver (libcuda.so.1 cannot be loaded); GPUs are measured where one is installed")]
+    NoDriver,
+    /// The driver lacks a function.
+    #[error("the NVIDIA driver does not have {0}; CUDA 12.0 or later is needed (driver 525)")]
+    OldDriver(&'static str),
+    /// The driver sees no device.
+    #[error("the NVIDIA driver is there, but it sees no device{}", hidden(.visible.as_deref()))]
+    NoDevice {
+        /// What `CUDA_VISIBLE_DEVICES` says, where it is set.
+        visible: Option<String>,
+    },
+    /// A device was asked for that does not exist.
+    #[error("there is no device {asked}; there {}", numbers(.there))]
+    NoSuchDevice {
+        /// The number asked for.
+        asked: u32,
+        /// The numbers there are.
+        there: Vec<u32>,
+    },
+    /// Kernels cannot be compiled.
+    #[error(transparent)]
+    Nvrtc(#[from] NvrtcError),
+    /// A call of the driver failed.
+    #[error(transparent)]
+    Cuda(#[from] CudaError),
+    /// The device's global timer stands still, so that cycles have no length in nanoseconds.
+    #[error("the global timer of the device does not advance: clocks cannot be measured")]
+    NoTimer,
+    /// The kernel that measures the clock did not come back.
+    #[error("the clock of the device could not be measured: {0}")]
+    Unusable(String),
+    /// A kernel that outlasted its limit and the request to stop still occupies the device.
+    #[error("a kernel that did not end still occupies the device; start again")]
+    Occupied,
+}
+
+impl GpuError {
+    /// Whether the command line asks for what cannot be.
+    #[must_use]
+    pub const fn is_usage(&self) -> bool {
+        matches!(self, Self::NoSuchDevice { .. })
+    }
+}
+
+fn hidden(visible: Option<&str>) -> String {
+    match visible {
+        Some("") => "; CUDA_VISIBLE_DEVICES is empty and hides all of them".to_owned(),
+        Some(visible) => format!("; CUDA_VISIBLE_DEVICES={visible} may hide it"),
+        None => "; does `nvidia-smi` show one, and was it passed into this container?".to_owned(),
+    }
+}
+
+fn numbers(there: &[u32]) -> String {
+    match there {
+        [only] => format!("is {only} alone"),
+        _ => format!("are {}", there.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_what_is_missing_and_the_remedy() {
+        let hidden = GpuError::NoDevice { visible: Some(String::new()) }.to_string();
+        assert!(hidden.contains("CUDA_VISIBLE_DEVICES is empty"), "{hidden}");
+        let seven = GpuError::NoSuchDevice { asked: 7, there: vec![0, 1] };
+        assert_eq!(seven.to_string(), "there is no device 7; there are 0, 1");
+        assert_eq!(
+            GpuError::NoSuchDevice { asked: 7, there: vec![0] }.to_string(),
+            "there is no device 7; there is 0 alone"
+        );
+        assert!(seven.is_usage() && !GpuError::NoDriver.is_usage());
+        for remedy in ["make nvrtc", "pip install nvidia-cuda-nvrtc", "CUDA_HOME"] {
+            assert!(NvrtcError::NotFound.to_string().contains(remedy));
+        }
+    }
+}

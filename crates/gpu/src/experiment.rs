@@ -1,0 +1,293 @@
+//! A case on the bench: shots become launches, launches become samples.
+
+use syncscope_core::{
+    Check, Disturbance, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks,
+};
+
+use crate::arguments::{Arguments, Finding, Rate, UNROLL, WARM_UP, Warp};
+use crate::bench::{Bench, Kernels, Launch, Outage, Shape, Timing};
+use crate::catalogue::Proof;
+
+/// So many iterations at least, for the loop to be in its steady state, with the queues to the memory full, for all but a
+/// small part of a sample.
+const MIN_ITERATIONS: u64 = 16;
+
+/// Far more than any sample needs; the kernels count in 32 bits.
+const MAX_ITERATIONS: u64 = 1 << 30;
+
+/// The two samples of a pair whose clocks differ by more did not run on the same machine, as it were.
+const CLOCK_CHANGE: f64 = 0.02;
+
+/// Floating-point sums of ones are exact as long as they stay below 2^24 (f32): the launches that check them have no more
+/// blocks. 64 blocks * 1024 threads * (32 + 64 + 2 * 64) operations = 14,680,064.
+const EXACT_BLOCKS: u32 = 64;
+
+/// The parameters of a case that its kernels are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parameters {
+    pub(crate) shape: Shape,
+    pub(crate) dtype: Option<Dtype>,
+    /// Elements between the variables of neighbouring threads; 0: one variable for all.
+    pub(crate) stride: u32,
+}
+
+impl Parameters {
+    /// Bytes of the variables. Each thread may use an element of its own besides the shared variable.
+    pub(crate) fn memory_bytes(self) -> usize {
+        self.shape.grid_threads() * self.stride.max(1) as usize * self.dtype.map_or(8, Dtype::size_bytes)
+    }
+
+    fn is_floating(self) -> bool {
+        matches!(self.dtype, Some(Dtype::F32 | Dtype::F64))
+    }
+}
+
+/// What a case needs to run, besides the bench.
+#[derive(Debug, Clone)]
+pub(crate) struct Setup {
+    pub(crate) kernels: Kernels,
+    pub(crate) evidence: Evidence,
+    pub(crate) parameters: Parameters,
+    pub(crate) proof: Proof,
+    pub(crate) ruler: Ruler,
+    pub(crate) remark: Option<String>,
+}
+
+/// A case made ready to run. Its memory has been cleared.
+#[derive(Debug)]
+pub(crate) struct GpuExperiment<'a> {
+    bench: &'a mut Bench,
+    setup: Setup,
+    /// Operations of each thread since the memory was cleared, and in the last launch.
+    total_operations: u64,
+    last_operations: u64,
+}
+
+impl<'a> GpuExperiment<'a> {
+    pub(crate) const fn new(bench: &'a mut Bench, setup: Setup) -> Self {
+        Self { bench, setup, total_operations: 0, last_operations: 0 }
+    }
+
+    fn launch(&self, side: Side, iterations: u64) -> Launch {
+        let function = match side {
+            Side::Baseline => self.setup.kernels.baseline,
+            Side::Test => self.setup.kernels.test,
+        };
+        let arguments = Arguments {
+            iterations: iterations.min(MAX_ITERATIONS) as u32,
+            stride: self.setup.parameters.stride,
+            value_scale: 1,
+            ..Arguments::default()
+        };
+        Launch { function, arguments }
+    }
+
+    fn count(&mut self, shots: &[Shot]) {
+        for shot in shots {
+            self.last_operations = with_warm_up(shot.side, shot.iterations);
+            self.total_operations += self.last_operations;
+        }
+    }
+
+    /// Adds ones where the sum of the samples is not exact.
+    fn add_exactly(&mut self) -> Result<(Shape, Arguments), Outage> {
+        let Parameters { shape, .. } = self.setup.parameters;
+        let shape = Shape { blocks: shape.blocks.min(EXACT_BLOCKS), ..shape };
+        self.bench.clear_memory(self.setup.parameters.memory_bytes())?;
+        let ones = Arguments { value_scale: 0, value_bias: 1, ..self.launch(Side::Baseline, 1).arguments };
+        let launches = [Side::Baseline, Side::Test].map(|side| Launch { arguments: ones, ..self.launch(side, 1) });
+        self.bench.run(shape, &launches)?;
+        let total_operations = with_warm_up(Side::Baseline, 1) + with_warm_up(Side::Test, 1);
+        Ok((shape, Arguments { total_operations, ..ones }))
+    }
+
+    fn finding(&mut self) -> Result<Finding, Outage> {
+        let (shape, arguments) = if self.setup.proof == Proof::Sum && self.setup.parameters.is_floating() {
+            self.add_exactly()?
+        } else {
+            let (total_operations, last_operations) = (self.total_operations, self.last_operations);
+            let arguments = self.launch(Side::Baseline, 0).arguments;
+            (self.setup.parameters.shape, Arguments { total_operations, last_operations, ..arguments })
+        };
+        self.bench.check(shape, &Launch { function: self.setup.kernels.check, arguments })
+    }
+
+    fn sample_of(&self, timing: &Timing) -> Option<Sample> {
+        let nominal = 1e9 / self.setup.ruler.frequency.value();
+        let mut slowest: Vec<Ticks> = timing.warps.iter().map(|warp| Ticks(warp.slowest)).collect();
+        let fastest = timing.warps.iter().map(|warp: &Warp| Ticks(warp.fastest)).min()?;
+        // A warp's threads run together: the one in the middle of the warps is the one in the middle of the threads.
+        let sample = Sample::of_actors(&mut slowest, ns_per_cycle(timing.rate).unwrap_or(nominal))?;
+        Some(Sample { fastest, cycles_per_tick: Some(1.0), ..sample })
+    }
+}
+
+/// Operations of each thread in one launch, the harness's warm-up included.
+const fn with_warm_up(side: Side, iterations: u64) -> u64 {
+    operations(side, iterations) + WARM_UP as u64
+}
+
+const fn operations(side: Side, iterations: u64) -> u64 {
+    let repeat = match side {
+        Side::Baseline => 1,
+        Side::Test => 2,
+    };
+    iterations * UNROLL as u64 * repeat
+}
+
+/// The length of a cycle; `None` if the global timer did not say, or said what no device's clock is. (Its two halves are
+/// read one after the other; when the lower one wraps in between, every 4.3 s, the reading is off by that much.)
+pub(crate) fn ns_per_cycle(rate: Rate) -> Option<f64> {
+    const PLAUSIBLE_HERTZ: std::ops::Range<f64> = 5e7..1e10;
+    let length = rate.nanoseconds as f64 / rate.cycles as f64;
+    PLAUSIBLE_HERTZ.contains(&(1e9 / length)).then_some(length)
+}
+
+/// Marks the pairs in whose course the clock changed.
+fn mark_clock_changes(shots: &[Shot], samples: &mut [Sample]) {
+    for (index, pair) in shots.windows(2).enumerate() {
+        let [one, other] = [index, index + 1];
+        let ratio = samples[one].ns_per_tick / samples[other].ns_per_tick;
+        if pair[0].pair == pair[1].pair && pair[0].side != pair[1].side && (ratio - 1.0).abs() > CLOCK_CHANGE {
+            samples[one].disturbance = Some(Disturbance::ClockChange);
+            samples[other].disturbance = Some(Disturbance::ClockChange);
+        }
+    }
+}
+
+impl From<Outage> for ExperimentError {
+    fn from(outage: Outage) -> Self {
+        match outage {
+            Outage::TimedOut(limit) => Self::TimedOut { limit },
+            Outage::TooLarge(_) => Self::Unsupported(outage.to_string()),
+            Outage::Cuda(error) => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl Experiment for GpuExperiment<'_> {
+    fn ruler(&self) -> Ruler {
+        self.setup.ruler.clone()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        operations(side, iterations)
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        let mut samples = self.samples(&[shot])?;
+        samples.pop().ok_or_else(|| ExperimentError::Failed("a launch left no result".to_owned()))
+    }
+
+    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        let launches: Vec<Launch> = shots.iter().map(|shot| self.launch(shot.side, shot.iterations)).collect();
+        let timings = self.bench.run(self.setup.parameters.shape, &launches)?;
+        self.count(shots);
+        let samples: Option<Vec<Sample>> = timings.iter().map(|timing| self.sample_of(timing)).collect();
+        let mut samples = samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))?;
+        mark_clock_changes(shots, &mut samples);
+        Ok(samples)
+    }
+
+    fn unroll(&self) -> u32 {
+        UNROLL
+    }
+
+    fn min_iterations(&self) -> u64 {
+        MIN_ITERATIONS
+    }
+
+    fn max_iterations(&self) -> u64 {
+        MAX_ITERATIONS
+    }
+
+    fn check(&mut self) -> Check {
+        match self.finding() {
+            Ok(finding) if finding.mismatches == 0 => Check::Ok,
+            Ok(finding) => Check::Failed(self.describe(finding)),
+            Err(outage) => Check::Failed(outage.to_string()),
+        }
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        self.setup.evidence.clone()
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.setup.remark.clone()
+    }
+}
+
+impl GpuExperiment<'_> {
+    fn describe(&self, finding: Finding) -> String {
+        let value = |bits: u64| match self.setup.parameters.dtype {
+            Some(Dtype::F32 | Dtype::F64) => f64::from_bits(bits).to_string(),
+            Some(Dtype::I32) => bits.cast_signed().to_string(),
+            _ => bits.to_string(),
+        };
+        let Finding { mismatches, thread, expected, found } = finding;
+        format!("{mismatches} mismatches; thread {thread} expected {} and found {}", value(expected), value(found))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(ns_per_tick: f64) -> Sample {
+        Sample::of_actors(&mut [Ticks(10)], ns_per_tick).unwrap()
+    }
+
+    fn shot(side: Side, pair: u64) -> Shot {
+        Shot { side, iterations: 1, pair }
+    }
+
+    #[test]
+    fn pairs_with_two_clocks_are_set_aside_and_no_others() {
+        let shots = [
+            shot(Side::Baseline, 0),
+            shot(Side::Test, 0),
+            shot(Side::Test, 1),
+            shot(Side::Baseline, 1),
+            shot(Side::Baseline, 2),
+            shot(Side::Test, 2),
+        ];
+        let mut samples = [0.5, 0.501, 0.51, 0.6, 0.6, 0.6].map(sample);
+        mark_clock_changes(&shots, &mut samples);
+        let marked: Vec<bool> = samples.iter().map(|sample| sample.disturbance.is_some()).collect();
+        assert_eq!(marked, [false, false, true, true, false, false]);
+    }
+
+    #[test]
+    fn the_test_has_twice_the_operations() {
+        assert_eq!(operations(Side::Baseline, 10), 320);
+        assert_eq!(operations(Side::Test, 10), 640);
+        assert_eq!(with_warm_up(Side::Test, 10), 640 + 64);
+        assert_eq!(with_warm_up(Side::Baseline, 10), 320 + 64, "as many to warm up");
+    }
+
+    #[test]
+    fn a_clock_that_cannot_be_is_not_believed() {
+        let length = |nanoseconds, cycles| ns_per_cycle(Rate { nanoseconds, cycles });
+        assert_eq!(length(1000, 2000), Some(0.5));
+        assert_eq!(length(0, 2000), None, "the timer did not step");
+        assert_eq!(length(0, 0), None);
+        assert_eq!(length((1 << 32) + 1000, 2000), None, "a torn reading");
+        assert_eq!(length(1000_u64.wrapping_sub(1 << 32), 2000), None);
+    }
+
+    #[test]
+    fn sums_of_ones_are_exact() {
+        let operations = with_warm_up(Side::Baseline, 1) + with_warm_up(Side::Test, 1);
+        assert!(u64::from(EXACT_BLOCKS) * 1024 * operations < 1 << 24);
+    }
+
+    #[test]
+    fn memory_holds_every_threads_element() {
+        let shape = Shape { blocks: 264, threads: 1024 };
+        let bytes = |dtype, stride| Parameters { shape, dtype, stride }.memory_bytes();
+        assert_eq!(bytes(Some(Dtype::F64), 32), 264 * 1024 * 32 * 8);
+        assert_eq!(bytes(Some(Dtype::I32), 0), 264 * 1024 * 4);
+        assert_eq!(bytes(None, 0), 264 * 1024 * 8);
+    }
+}

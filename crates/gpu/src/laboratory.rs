@@ -1,0 +1,267 @@
+//! The GPU of this machine as a laboratory: what can be measured, and the experiments.
+
+use std::time::Duration;
+
+use syncscope_core::machine::{Clock, Environment, GpuMachine};
+use syncscope_core::{Case, Evidence, Experiment, Hertz, Laboratory, Layout, Listing, Preset, Refusal, Ruler};
+
+use crate::arguments::MAX_BLOCK_THREADS;
+use crate::bench::{Bench, Health, Kernels, Outage, Shape};
+use crate::cache::Cache;
+use crate::catalogue::{self, Fault, Proof, cases, entry_of, fault_program, primitives, program_of, ruler_program};
+use crate::compile::{Compiler, Program};
+use crate::describe;
+use crate::discovery::Surroundings;
+use crate::driver::{self, Device, Driver};
+use crate::error::{GpuError, NvrtcError};
+use crate::evidence::evidence_of;
+use crate::experiment::{GpuExperiment, Parameters, Setup};
+use crate::nvml::Nvml;
+use crate::nvrtc::{Needs, Nvrtc};
+use crate::plan::Grid;
+use crate::ruler;
+
+/// The CUDA devices of this machine, opened for measuring. What has no axis of devices is measured on the first.
+#[derive(Debug)]
+pub struct GpuLaboratory {
+    driver: Driver,
+    device: Device,
+    machines: Vec<GpuMachine>,
+    grid: Grid,
+    compiler: Compiler,
+    nvml: Option<Nvml>,
+    ruler: Ruler,
+    bench: Option<Bench>,
+}
+
+impl GpuLaboratory {
+    /// Opens the devices with the driver's numbers `devices`; all of them if none are named. Brings the clock of the first
+    /// one up and measures it, in about a second.
+    ///
+    /// # Errors
+    /// What is missing and how to get it: a driver, a device, the device named, NVRTC.
+    pub fn open(devices: Option<&[u32]>) -> Result<Self, GpuError> {
+        let driver = driver::load()?;
+        let numbers = chosen(devices, driver::device_count(driver)?)?;
+        let machines = numbers
+            .iter()
+            .map(|number| describe::machine(driver.device(*number)?, *number))
+            .collect::<Result<Vec<_>, _>>()?;
+        let Some(first) = machines.first() else { return Err(driver::no_device()) };
+        let device = driver.device(first.index)?;
+        let grid = Grid {
+            multiprocessors: first.multiprocessors,
+            max_threads: first.max_threads_per_block.min(MAX_BLOCK_THREADS),
+        };
+        let mut compiler = compiler_for(first.compute_capability, driver)?;
+        let mut bench = Bench::new(device, grid.multiprocessors)?;
+        let ruler = match measured_ruler(&mut bench, &mut compiler, grid) {
+            Ok(ruler) => ruler,
+            Err(error) => {
+                bench.retire();
+                return Err(error);
+            }
+        };
+        let nvml = Nvml::load();
+        Ok(Self { driver, device, machines, grid, compiler, nvml, ruler, bench: Some(bench) })
+    }
+
+    /// What the hardware is.
+    #[must_use]
+    pub fn machine(&self) -> Vec<GpuMachine> {
+        self.machines.clone()
+    }
+
+    /// Adds what is known of the GPU side.
+    pub fn describe(&self, environment: &mut Environment) {
+        let (major, minor) = self.driver.cuda_version();
+        let ns_per_tick = 1e9 / self.ruler.frequency.value();
+        environment.nvidia_driver = self.nvml.as_ref().and_then(Nvml::driver_version).or_else(describe::kernel_module);
+        environment.cuda_driver = Some(format!("{major}.{minor}"));
+        environment.nvrtc = Some(self.compiler.version());
+        environment.clocks.push(Clock {
+            name: self.ruler.name.to_owned(),
+            frequency_hz: self.ruler.frequency.value(),
+            resolution_ns: self.ruler.resolution.0 as f64 * ns_per_tick,
+            read_cost_ns: self.ruler.read_cost.0 as f64 * ns_per_tick,
+        });
+    }
+
+    /// What may disturb the figures, and what to do about it.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings: Vec<String> = self.compiler.warning().map(str::to_owned).into_iter().collect();
+        if let [first, _, ..] = &self.machines[..] {
+            warnings.push(format!("the figures are of device {} ({}) alone", first.index, first.name));
+        }
+        if let (Some(nvml), Ok(address)) = (&self.nvml, describe::pci_address(self.device)) {
+            warnings.extend(nvml.warnings(&address));
+        }
+        warnings
+    }
+
+    /// An experiment that goes wrong on purpose, with its own limit for a batch.
+    ///
+    /// # Errors
+    /// As [`Laboratory::experiment`].
+    #[doc(hidden)]
+    pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let parameters = Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0 };
+        let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is no primitive".to_owned());
+        self.set_up(&fault_program(fault), parameters, Proof::Trial, evidence, Some(limit))
+    }
+
+    /// Puts a case on the bench.
+    fn set_up(
+        &mut self,
+        program: &Program,
+        parameters: Parameters,
+        proof: Proof,
+        evidence: impl FnOnce(&[u8]) -> Evidence,
+        limit: Option<Duration>,
+    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let cubin = self.compiler.cubin(program).map_err(failed)?;
+        let grid = self.grid;
+        let clock_kernels = self.clock_kernels()?;
+        let ruler = self.ruler.clone();
+        let bench = self.bench()?;
+        bench.set_limit(None);
+        ruler::warm_up(bench, clock_kernels, grid.multiprocessors).map_err(failed)?;
+        let kernels = bench.load(program, &cubin).map_err(failed)?;
+        bench.clear_memory(parameters.memory_bytes()).map_err(failed)?;
+        bench.set_limit(limit);
+        let remark = waves(kernels, parameters.shape, grid);
+        Ok(Box::new(GpuExperiment::new(
+            bench,
+            Setup { kernels, evidence: evidence(&cubin), parameters, proof, ruler, remark },
+        )))
+    }
+
+    fn clock_kernels(&mut self) -> Result<Kernels, Refusal> {
+        let program = ruler_program();
+        let cubin = self.compiler.cubin(&program).map_err(failed)?;
+        self.bench()?.load(&program, &cubin).map_err(failed)
+    }
+
+    /// The bench; a new one if a kernel broke the last.
+    fn bench(&mut self) -> Result<&mut Bench, Refusal> {
+        match self.bench.as_ref().map(Bench::health) {
+            Some(Health::Occupied) => return Err(failed(GpuError::Occupied)),
+            Some(Health::Broken) => self.bench = None,
+            Some(Health::Good) | None => {}
+        }
+        match &mut self.bench {
+            Some(bench) => Ok(bench),
+            none => Ok(none.insert(Bench::new(self.device, self.grid.multiprocessors).map_err(failed)?)),
+        }
+    }
+
+    fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {
+        let (Some(threads), Some(blocks)) = (case.threads, case.blocks) else {
+            return Err(Refusal::Failed(format!("{case} does not say how many threads and blocks")));
+        };
+        if threads == 0 || threads > self.grid.max_threads {
+            return Err(Refusal::Skipped(format!("a block has 1 to {} threads on this device", self.grid.max_threads)));
+        }
+        if blocks == 0 {
+            return Err(Refusal::Skipped("a grid has at least one block".to_owned()));
+        }
+        let stride = case.layout.and_then(Layout::stride).unwrap_or(0);
+        Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride })
+    }
+}
+
+impl Drop for GpuLaboratory {
+    fn drop(&mut self) {
+        if let Some(bench) = self.bench.take() {
+            bench.retire();
+        }
+    }
+}
+
+impl Laboratory for GpuLaboratory {
+    fn listing(&self) -> Vec<Listing> {
+        primitives().iter().map(|primitive| Listing { primitive, unavailable: None }).collect()
+    }
+
+    fn plan(&self, preset: Preset) -> Vec<Case> {
+        cases(preset, &self.grid)
+    }
+
+    fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
+        let programs: Vec<Program> = cases.iter().filter_map(program_of).collect();
+        self.compiler.prepare(&programs, progress);
+    }
+
+    fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let (Some(entry), Some(program)) = (entry_of(case), program_of(case)) else {
+            return Err(Refusal::Skipped(format!("this version knows no primitive {}", case.primitive)));
+        };
+        let parameters = self.parameters(case)?;
+        self.set_up(&program, parameters, entry.proof, |cubin| evidence_of(case, cubin), None)
+    }
+}
+
+/// The devices asked for, by their numbers.
+fn chosen(devices: Option<&[u32]>, count: u32) -> Result<Vec<u32>, GpuError> {
+    let there: Vec<u32> = (0..count).collect();
+    if there.is_empty() {
+        return Err(driver::no_device());
+    }
+    let Some(asked) = devices.filter(|devices| !devices.is_empty()) else { return Ok(there) };
+    match asked.iter().find(|device| !there.contains(device)) {
+        Some(device) => Err(GpuError::NoSuchDevice { asked: *device, there }),
+        None => Ok(asked.to_vec()),
+    }
+}
+
+fn compiler_for(capability: (u32, u32), driver: Driver) -> Result<Compiler, GpuError> {
+    let needs = Needs { capability, driver: driver.cuda_version() };
+    let nvrtc = Nvrtc::find(&Surroundings::of_process(), Some(needs))?;
+    // `find` gives only compilers that have a target.
+    let arch = nvrtc.target(capability).ok_or(NvrtcError::NotFound)?;
+    Ok(Compiler::new(nvrtc, Cache::of_user(), arch))
+}
+
+fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, grid: Grid) -> Result<Ruler, GpuError> {
+    let program = catalogue::ruler_program();
+    let kernels = bench.load(&program, &compiler.cubin(&program)?)?;
+    let frequency = ruler::warm_up(bench, kernels, grid.multiprocessors).map_err(GpuError::from)?;
+    let frequency: Hertz = frequency.ok_or(GpuError::NoTimer)?;
+    Ok(ruler::measure(bench, kernels, frequency)?)
+}
+
+/// That the grid does not fit onto the device at once, if so.
+fn waves(kernels: Kernels, shape: Shape, grid: Grid) -> Option<String> {
+    let at_once = kernels.baseline.blocks_per_multiprocessor(shape.threads).ok()? * grid.multiprocessors;
+    (at_once > 0 && shape.blocks > at_once).then(|| format!("{at_once} of the {} blocks run at a time", shape.blocks))
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "`map_err` gives it by value")]
+fn failed(error: impl ToString) -> Refusal {
+    Refusal::Failed(error.to_string())
+}
+
+impl From<Outage> for GpuError {
+    fn from(outage: Outage) -> Self {
+        match outage {
+            Outage::Cuda(error) => Self::Cuda(error),
+            Outage::TimedOut(_) | Outage::TooLarge(_) => Self::Unusable(outage.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_chosen_by_number() {
+        assert_eq!(chosen(None, 2), Ok(vec![0, 1]));
+        assert_eq!(chosen(Some(&[]), 2), Ok(vec![0, 1]));
+        assert_eq!(chosen(Some(&[1, 0]), 2), Ok(vec![1, 0]));
+        let error = chosen(Some(&[0, 7]), 2).unwrap_err();
+        assert_eq!(error, GpuError::NoSuchDevice { asked: 7, there: vec![0, 1] });
+        assert!(matches!(chosen(None, 0), Err(GpuError::NoDevice { .. })));
+    }
+}

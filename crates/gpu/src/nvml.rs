@@ -1,0 +1,205 @@
+//! NVML, NVIDIA's management library: the few questions whose answers are warnings. Without it nothing is missing but
+//! those.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulonglong, c_void};
+use std::process;
+use std::ptr;
+
+use libloading::Library;
+
+type Status = c_int;
+type Device = *mut c_void;
+
+const SUCCESS: Status = 0;
+const INSUFFICIENT_SIZE: Status = 7;
+
+/// `nvmlProcessInfo_t` of the functions `_v3`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Process {
+    pid: c_uint,
+    used_memory: c_ulonglong,
+    gpu_instance: c_uint,
+    compute_instance: c_uint,
+}
+
+/// Bits of `nvmlDeviceGetCurrentClocksThrottleReasons` (`nvml.h`) that lower the clock below what was asked for.
+const SLOWDOWNS: [(u64, &str); 5] = [
+    (0x04, "its power limit"),
+    (0x08, "the hardware (temperature, power brake or power supply)"),
+    (0x20, "its temperature"),
+    (0x40, "its temperature, by the hardware"),
+    (0x80, "the power supply's brake"),
+];
+
+/// The functions asked, with the signatures of `nvml.h`.
+struct Functions {
+    init: unsafe extern "C" fn() -> Status,
+    shutdown: unsafe extern "C" fn() -> Status,
+    driver_version: unsafe extern "C" fn(*mut c_char, c_uint) -> Status,
+    by_pci_address: unsafe extern "C" fn(*const c_char, *mut Device) -> Status,
+    slowdowns: unsafe extern "C" fn(Device, *mut c_ulonglong) -> Status,
+    processes: unsafe extern "C" fn(Device, *mut c_uint, *mut Process) -> Status,
+    mig_mode: AskModes,
+    ecc_mode: AskModes,
+}
+
+/// The library, initialized.
+pub(crate) struct Nvml {
+    functions: Functions,
+    _library: Library,
+}
+
+impl std::fmt::Debug for Nvml {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Nvml").finish_non_exhaustive()
+    }
+}
+
+impl Functions {
+    fn of(library: &Library) -> Option<Self> {
+        /// A function of the library with the type its field has.
+        macro_rules! function {
+            ($name:literal) => {
+                // SAFETY: the types above are those of the header.
+                *unsafe { library.get($name) }.ok()?
+            };
+        }
+        Some(Self {
+            init: function!(b"nvmlInit_v2"),
+            shutdown: function!(b"nvmlShutdown"),
+            driver_version: function!(b"nvmlSystemGetDriverVersion"),
+            by_pci_address: function!(b"nvmlDeviceGetHandleByPciBusId_v2"),
+            slowdowns: function!(b"nvmlDeviceGetCurrentClocksThrottleReasons"),
+            processes: function!(b"nvmlDeviceGetComputeRunningProcesses_v3"),
+            mig_mode: function!(b"nvmlDeviceGetMigMode"),
+            ecc_mode: function!(b"nvmlDeviceGetEccMode"),
+        })
+    }
+}
+
+impl Nvml {
+    /// The driver's NVML, if it is there and works.
+    pub(crate) fn load() -> Option<Self> {
+        // SAFETY: loading NVML runs its initializers, which is what every program that links to it does.
+        let library = unsafe { Library::new("libnvidia-ml.so.1") }.ok()?;
+        let functions = Functions::of(&library)?;
+        // SAFETY: no requirement; every successful call is followed by a shutdown when this value is dropped.
+        (unsafe { (functions.init)() } == SUCCESS).then_some(Self { functions, _library: library })
+    }
+
+    /// Version of the driver, such as `580.95.05`.
+    pub(crate) fn driver_version(&self) -> Option<String> {
+        let mut text = [0_u8; 96];
+        // SAFETY: the buffer is as long as said; the library ends the text with a zero.
+        let status = unsafe { (self.functions.driver_version)(text.as_mut_ptr().cast(), text.len() as c_uint) };
+        let version = CStr::from_bytes_until_nul(&text).ok()?.to_string_lossy().into_owned();
+        (status == SUCCESS).then_some(version)
+    }
+
+    /// What on the device at this PCI address may disturb figures.
+    pub(crate) fn warnings(&self, address: &str) -> Vec<String> {
+        let Some(device) = self.device(address) else { return Vec::new() };
+        let others = self
+            .other_processes(device)
+            .filter(|count| *count > 0)
+            .map(|count| format!("{count} other processes use the GPU; figures may be of both; see `nvidia-smi`"));
+        let slowdown = self.slowdowns(device).and_then(slowdown);
+        let mig = self.is_partitioned(device).then(|| {
+            "the GPU is partitioned (MIG): figures are of one instance, whose neighbours share the way to its memory"
+                .to_owned()
+        });
+        let ecc = self.ecc_is_pending(device).then(|| {
+            "the GPU's error correction changes with its next reset; until then figures are of the old mode".to_owned()
+        });
+        [others, slowdown, mig, ecc].into_iter().flatten().collect()
+    }
+
+    fn device(&self, address: &str) -> Option<Device> {
+        let address = CString::new(address).ok()?;
+        let mut device = ptr::null_mut();
+        // SAFETY: the text is ended by a zero, the pointer valid for the call.
+        let status = unsafe { (self.functions.by_pci_address)(address.as_ptr(), &raw mut device) };
+        (status == SUCCESS).then_some(device)
+    }
+
+    fn slowdowns(&self, device: Device) -> Option<u64> {
+        let mut reasons = 0;
+        // SAFETY: the device is the library's, the pointer valid for the call.
+        let status = unsafe { (self.functions.slowdowns)(device, &raw mut reasons) };
+        (status == SUCCESS).then_some(reasons)
+    }
+
+    /// How many processes besides this one compute on the device. In a container the library may see all of them under
+    /// numbers of another namespace, or none.
+    fn other_processes(&self, device: Device) -> Option<usize> {
+        let mut processes = [Process { pid: 0, used_memory: 0, gpu_instance: 0, compute_instance: 0 }; 64];
+        let mut count = processes.len() as c_uint;
+        // SAFETY: the array is as long as said.
+        let status = unsafe { (self.functions.processes)(device, &raw mut count, processes.as_mut_ptr()) };
+        match status {
+            SUCCESS => {
+                Some(others(&processes.iter().take(count as usize).map(|process| process.pid).collect::<Vec<_>>()))
+            }
+            INSUFFICIENT_SIZE => Some(count as usize),
+            _ => None,
+        }
+    }
+
+    fn is_partitioned(&self, device: Device) -> bool {
+        modes(device, self.functions.mig_mode).is_some_and(|(current, _)| current != 0)
+    }
+
+    fn ecc_is_pending(&self, device: Device) -> bool {
+        modes(device, self.functions.ecc_mode).is_some_and(|(current, pending)| current != pending)
+    }
+}
+
+/// Asks for a mode: what it is now, and what it will be after the next reset.
+type AskModes = unsafe extern "C" fn(Device, *mut c_uint, *mut c_uint) -> Status;
+
+fn modes(device: Device, ask: AskModes) -> Option<(u32, u32)> {
+    let (mut current, mut pending) = (0, 0);
+    // SAFETY: the device is the library's, which is loaded, and the pointers are valid for the call.
+    let status = unsafe { ask(device, &raw mut current, &raw mut pending) };
+    (status == SUCCESS).then_some((current, pending))
+}
+
+impl Drop for Nvml {
+    fn drop(&mut self) {
+        // SAFETY: the library was initialized once for this value.
+        let _ = unsafe { (self.functions.shutdown)() };
+    }
+}
+
+/// This process is one of those listed, if its number is among them; under another namespace's number it is one too.
+fn others(pids: &[u32]) -> usize {
+    let own = process::id();
+    if pids.contains(&own) { pids.iter().filter(|pid| **pid != own).count() } else { pids.len().saturating_sub(1) }
+}
+
+fn slowdown(reasons: u64) -> Option<String> {
+    let causes: Vec<&str> = SLOWDOWNS.iter().filter(|(bit, _)| reasons & bit != 0).map(|(_, cause)| *cause).collect();
+    (!causes.is_empty())
+        .then(|| format!("the GPU's clock is held down by {}; nanoseconds suffer, cycles less", causes.join(" and ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idling_and_clocks_asked_for_are_no_slowdown() {
+        assert_eq!(slowdown(0x01), None);
+        assert_eq!(slowdown(0x02), None);
+        assert!(slowdown(0x24).is_some_and(|text| text.contains("its power limit and its temperature")));
+    }
+
+    #[test]
+    fn this_process_is_no_other() {
+        assert_eq!(others(&[]), 0);
+        assert_eq!(others(&[process::id()]), 0);
+        assert_eq!(others(&[process::id(), 1]), 1);
+        assert_eq!(others(&[4_000_000_000]), 0, "seen under another number");
+    }
+}

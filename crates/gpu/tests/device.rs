@@ -1,0 +1,163 @@
+//! What can only be tried on a CUDA device: `make test-gpu`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
+
+use std::time::{Duration, Instant};
+
+use syncscope_core::engine::Settings;
+use syncscope_core::machine::Environment;
+use syncscope_core::stopping::PrecisionRule;
+use syncscope_core::{
+    Cancel, Case, Check, Dtype, Engine, Laboratory, Layout, Measurement, Mode, Preset, Refusal, Verdict,
+};
+use syncscope_gpu::{Fault, GpuError, GpuLaboratory, NvrtcError};
+
+fn open() -> GpuLaboratory {
+    GpuLaboratory::open(None).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn engine() -> Engine {
+    let rule = PrecisionRule { precision: 0.005, min_pairs: 8, max_pairs: 40, max_time: Duration::from_millis(100) };
+    Engine::new(Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule }, Cancel::new())
+}
+
+fn measure(laboratory: &mut GpuLaboratory, case: &Case) -> Measurement {
+    let mut experiment = laboratory.experiment(case).unwrap_or_else(|error| panic!("{case}: {error}"));
+    engine().measure(experiment.as_mut(), 1).unwrap()
+}
+
+fn cycles(measurement: &Measurement) -> f64 {
+    measurement.estimate.as_ref().unwrap().cycles.unwrap().value()
+}
+
+/// The case of a plan that `wanted` describes.
+fn planned(laboratory: &GpuLaboratory, wanted: impl Fn(&Case) -> bool) -> Case {
+    laboratory.plan(Preset::Standard).into_iter().find(|case| wanted(case)).unwrap()
+}
+
+fn on_grid(case: &Case, id: &str, blocks: u32, threads: u32) -> bool {
+    case.primitive == id && case.blocks == Some(blocks) && case.threads == Some(threads)
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn the_device_and_its_clock_are_described() {
+    let laboratory = open();
+    let machines = laboratory.machine();
+    assert!(machines[0].multiprocessors > 0 && machines[0].max_threads_per_block >= 1024, "{machines:?}");
+    let mut environment = Environment::default();
+    laboratory.describe(&mut environment);
+    let clock = &environment.clocks[0];
+    assert!((5e8..5e9).contains(&clock.frequency_hz), "{clock:?}");
+    assert!(clock.read_cost_ns > 0.0 && clock.read_cost_ns < 100.0, "{clock:?}");
+    assert!(environment.cuda_driver.is_some() && environment.nvrtc.is_some() && environment.nvidia_driver.is_some());
+    println!("{machines:#?}\n{environment:#?}\n{:#?}", laboratory.warnings());
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn a_barrier_of_one_warp_costs_some_dozens_of_cycles() {
+    let mut laboratory = open();
+    let case = planned(&laboratory, |case| on_grid(case, "gpu.block.syncthreads", 1, 32));
+    let measurement = measure(&mut laboratory, &case);
+    assert_eq!((&measurement.verdict, &measurement.check), (&Verdict::Resolved, &Check::Ok), "{measurement:?}");
+    // 23 and 24 on A100 and RTX 4090 (SyncPerformance's figures).
+    assert!((15.0..40.0).contains(&cycles(&measurement)), "{}", cycles(&measurement));
+    let full = planned(&laboratory, |case| on_grid(case, "gpu.block.syncthreads", 1, 1024));
+    let full = measure(&mut laboratory, &full);
+    assert!(cycles(&full) > 1.5 * cycles(&measurement), "32 warps take longer than one: {}", cycles(&full));
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn a_shuffle_takes_its_latency_and_two_for_64_bits() {
+    let mut laboratory = open();
+    let of = |laboratory: &GpuLaboratory, dtype| {
+        planned(laboratory, |case| on_grid(case, "gpu.shuffle.idx", 1, 32) && case.dtype == Some(dtype))
+    };
+    for (dtype, expected) in [(Dtype::I32, 15.0..40.0), (Dtype::F32, 15.0..40.0), (Dtype::F64, 15.0..80.0)] {
+        let case = of(&laboratory, dtype);
+        assert_eq!(case.mode, Some(Mode::Latency));
+        let measurement = measure(&mut laboratory, &case);
+        assert_eq!((&measurement.verdict, &measurement.check), (&Verdict::Resolved, &Check::Ok), "{measurement:?}");
+        assert!(expected.contains(&cycles(&measurement)), "{case}: {}", cycles(&measurement));
+    }
+}
+
+/// Checks of every kind of grid: parts of warps, parts of blocks, more blocks than multiprocessors.
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn every_primitive_does_its_work_on_every_kind_of_grid() {
+    let mut laboratory = open();
+    let multiprocessors = laboratory.machine()[0].multiprocessors;
+    let layouts =
+        [None, Some(Layout::Shared), Some(Layout::Private { stride: 1 }), Some(Layout::Private { stride: 32 })];
+    let cases: Vec<Case> = laboratory
+        .plan(Preset::Standard)
+        .into_iter()
+        .filter(|case| [1, 16, 32, 1024].map(Some).contains(&case.threads))
+        .filter(|case| [1, 2 * multiprocessors].map(Some).contains(&case.blocks))
+        .filter(|case| layouts.contains(&case.layout))
+        .collect();
+    assert!(cases.len() > 80, "{}", cases.len());
+    for case in cases {
+        let measurement = measure(&mut laboratory, &case);
+        assert_eq!(measurement.check, Check::Ok, "{case}");
+        assert!(!measurement.verdict.is_failure(), "{case}: {}", measurement.verdict);
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn nanoseconds_and_cycles_agree_with_the_clock() {
+    let mut laboratory = open();
+    let case = planned(&laboratory, |case| on_grid(case, "gpu.block.syncthreads", 2, 256));
+    let measurement = measure(&mut laboratory, &case);
+    let estimate = measurement.estimate.as_ref().unwrap();
+    let hertz = estimate.cycles.unwrap().value() / estimate.ns.value() * 1e9;
+    assert!((hertz / measurement.clock.unwrap().value() - 1.0).abs() < 0.01, "{hertz} and {:?}", measurement.clock);
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn a_kernel_that_hangs_is_stopped_and_later_cases_go_on() {
+    let mut laboratory = open();
+    let started = Instant::now();
+    let mut experiment = laboratory.faulty(Fault::Hang, Duration::from_millis(300)).unwrap();
+    let measurement = engine().measure(experiment.as_mut(), 1).unwrap();
+    assert!(matches!(measurement.verdict, Verdict::TimedOut(_)), "{}", measurement.verdict);
+    drop(experiment);
+    assert!(started.elapsed() < Duration::from_secs(10));
+    works(&mut laboratory);
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn a_kernel_that_breaks_its_context_fails_alone() {
+    let mut laboratory = open();
+    let mut experiment = laboratory.faulty(Fault::Trap, Duration::from_secs(5)).unwrap();
+    let measurement = engine().measure(experiment.as_mut(), 1).unwrap();
+    let Verdict::Failed(reason) = &measurement.verdict else { panic!("{}", measurement.verdict) };
+    assert!(reason.contains("CUDA_ERROR"), "{reason}");
+    drop(experiment);
+    works(&mut laboratory);
+}
+
+fn works(laboratory: &mut GpuLaboratory) {
+    let case = planned(laboratory, |case| on_grid(case, "gpu.block.syncthreads", 1, 32));
+    let measurement = measure(laboratory, &case);
+    assert_eq!((&measurement.verdict, &measurement.check), (&Verdict::Resolved, &Check::Ok), "{measurement:?}");
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn what_does_not_exist_is_named() {
+    let error = GpuLaboratory::open(Some(&[99])).unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("there is no device 99; there "), "{error}");
+    assert!(!matches!(error, GpuError::Nvrtc(NvrtcError::NotFound)));
+    let mut laboratory = open();
+    let mut case = planned(&laboratory, |case| on_grid(case, "gpu.block.syncthreads", 1, 32));
+    case.threads = Some(2048);
+    assert!(matches!(laboratory.experiment(&case), Err(Refusal::Skipped(_))));
+    assert!(matches!(laboratory.experiment(&Case::new("gpu.block.none")), Err(Refusal::Skipped(_))));
+}

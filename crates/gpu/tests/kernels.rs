@@ -1,0 +1,140 @@
+//! Every kernel of the catalogue compiles for every architecture, and between the two readings of the clock stand
+//! exactly the instructions meant. Needs NVRTC and nvdisasm, not a GPU: `make nvrtc` brings both.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::process::Command;
+
+use syncscope_core::{Case, Dtype, Evidence, Preset};
+use syncscope_gpu::cache::Cache;
+use syncscope_gpu::compile::{Compiler, Program};
+use syncscope_gpu::discovery::Surroundings;
+use syncscope_gpu::nvrtc::Nvrtc;
+use syncscope_gpu::{Grid, UNROLL, cases, evidence_of, program_of};
+
+const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
+
+/// Instructions between the first one meant and the end of the timed region besides those meant: the loop's own, and with
+/// 64 bits a register moved.
+const MOST_OTHERS: usize = 8;
+
+fn compiler(arch: &str, cache: &Path) -> Compiler {
+    let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"));
+    Compiler::new(nvrtc, Cache::in_folder(cache), arch.to_owned())
+}
+
+/// One case for each program.
+fn programs() -> Vec<(Case, Program)> {
+    let grid = Grid { multiprocessors: 132, max_threads: 1024 };
+    let mut seen = HashSet::new();
+    let planned = cases(Preset::Standard, &grid).into_iter().filter_map(|case| Some((program_of(&case)?, case)));
+    planned.filter(|(program, _)| seen.insert(program.clone())).map(|(program, case)| (case, program)).collect()
+}
+
+fn disassemble(cubin: &[u8], folder: &Path) -> String {
+    let nvdisasm = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.syncscope/cuda/nvidia/cu13/bin/nvdisasm");
+    let file = folder.join("kernel.cubin");
+    std::fs::write(&file, cubin).unwrap();
+    let output = Command::new(nvdisasm).arg("-c").arg(&file).output();
+    let output = output.unwrap_or_else(|error| panic!("{nvdisasm}: {error}; run `make nvrtc`"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The instructions of a kernel, predicates left out: `BAR.SYNC 0x0`.
+fn instructions<'a>(listing: &'a str, kernel: &str) -> Vec<&'a str> {
+    let start = format!(".text.{kernel}:");
+    let body = listing.lines().skip_while(|line| *line != start).skip(1);
+    let body = body.take_while(|line| !line.starts_with("//---") && !line.contains(".section"));
+    let instruction = |line: &'a str| {
+        let text = line.trim().strip_prefix("/*")?.split_once("*/")?.1.trim();
+        Some(if text.starts_with('@') { text.split_once(' ')?.1.trim() } else { text })
+    };
+    body.filter_map(instruction).collect()
+}
+
+/// What stands between the two readings of the whole clock. There must be no third.
+fn timed_region<'a>(instructions: &[&'a str]) -> Vec<&'a str> {
+    let is_reading =
+        |text: &&str| ["CS2R ", "CS2UR "].iter().any(|name| text.starts_with(name)) && text.contains("SR_CLOCKLO");
+    let parts: Vec<_> = instructions.split(is_reading).collect();
+    assert_eq!(parts.len(), 3, "the clock is read twice: {instructions:#?}");
+    parts[1].to_vec()
+}
+
+/// The start of the instruction meant, and how many of them make one operation.
+fn meant(case: &Case) -> (&'static str, usize) {
+    let words = case.dtype.map_or(4, Dtype::size_bytes) / 4;
+    match case.primitive.as_str() {
+        "gpu.block.syncthreads" => ("BAR.SYNC", 1),
+        "gpu.atomic.add" => ("RED", 1),
+        "gpu.shuffle.idx" => ("SHFL.IDX", words),
+        other => panic!("what is meant by {other}?"),
+    }
+}
+
+#[test]
+fn between_the_clock_readings_stand_the_instructions_meant() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = programs();
+    assert_eq!(programs.len(), 9);
+    for arch in ARCHITECTURES {
+        let mut compiler = compiler(arch, &folder.path().join("cache"));
+        compiler.prepare(&programs.iter().map(|(_, program)| program.clone()).collect::<Vec<_>>(), &mut |_, _| {});
+        for (case, program) in &programs {
+            let cubin = compiler.cubin(program).unwrap_or_else(|error| panic!("{error}"));
+            let evidence = evidence_of(case, &cubin);
+            assert!(matches!(evidence, Evidence::Present { .. }), "{case} on {arch}: {evidence:?}");
+            let listing = disassemble(&cubin, folder.path());
+            for (kernel, repeat) in [("baseline", 1), ("test", 2)] {
+                let region = timed_region(&instructions(&listing, kernel));
+                let (name, each) = meant(case);
+                let found = region.iter().filter(|text| text.starts_with(name)).count();
+                assert_eq!(
+                    found,
+                    UNROLL as usize * repeat * each,
+                    "{name} in {kernel} of {case} on {arch}: {region:#?}"
+                );
+                let looped = region.iter().skip_while(|text| !text.starts_with(name)).count();
+                let others = looped - found;
+                assert!(others <= MOST_OTHERS, "{others} others in {kernel} of {case} on {arch}: {region:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn kernels_come_from_the_cache_the_second_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, program) = programs().remove(0);
+    let first = compiler("sm_90", folder.path()).cubin(&program).unwrap();
+    let kept: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let written = std::fs::metadata(&kept[0]).unwrap().modified().unwrap();
+    assert_eq!(compiler("sm_90", folder.path()).cubin(&program).unwrap(), first);
+    assert_eq!(std::fs::metadata(&kept[0]).unwrap().modified().unwrap(), written);
+
+    std::fs::write(&kept[0], "damaged").unwrap();
+    assert_eq!(compiler("sm_90", folder.path()).cubin(&program).unwrap(), first, "compiled again");
+    compiler("sm_80", folder.path()).cubin(&program).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "another architecture is another kernel");
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_to_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let mut compiler = compiler("sm_90", &file);
+    let (_, program) = programs().remove(0);
+    compiler.cubin(&program).unwrap();
+    assert!(compiler.warning().is_some_and(|warning| warning.contains("cannot be kept")));
+}
+
+#[test]
+fn headers_for_cooperative_groups_are_found() {
+    let folders = Surroundings::of_process().include_folders();
+    assert!(folders.iter().any(|folder| folder.join("nv/target").is_file()), "{folders:?}; run `make nvrtc`");
+}

@@ -1,0 +1,280 @@
+//! The decoder of machine code against `nvdisasm`: on a corpus of kernels that cover the instructions it must know, and
+//! on every program of the catalogue, for all architectures. Needs NVRTC and `nvdisasm`, but no GPU.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of a test that fails is a failed test")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use std::{fs, thread};
+
+use syncscope_core::{Evidence, Preset};
+use syncscope_gpu::discovery::Surroundings;
+use syncscope_gpu::nvrtc::{Nvrtc, Source};
+use syncscope_gpu::sass::{Arch, Cubin, Expectation, Instruction, Region, judge, timed_region};
+use syncscope_gpu::{Grid, UNROLL, cases, program_of};
+
+const ARCHS: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
+
+/// Instructions whose modifiers must agree exactly; of the others the bare mnemonic must.
+#[rustfmt::skip]
+const EXACT: &[&str] = &[
+    "ARRIVES", "ATOM", "ATOMG", "ATOMS", "BAR", "BRA", "BREAK", "BRX", "BRXU", "BSSY", "BSYNC", "CALL", "CCTL",
+    "CGAERRBAR", "CREDUX", "CS2R", "CS2UR", "ELECT", "ENDCOLLECTIVE", "ERRBAR", "EXIT", "FENCE", "LD", "LDG", "LDS",
+    "MATCH", "MEMBAR", "NANOSLEEP", "NOP", "R2UR", "RED", "REDAS", "REDG", "REDUX", "RET", "S2R", "S2UR", "SHFL",
+    "ST", "STAS", "STG", "STS", "SYNCS", "UCGABAR_ARV", "UCGABAR_WAIT", "VOTE", "VOTEU", "WARPSYNC", "YIELD",
+];
+
+/// The corpus: each file compiles for every architecture and holds for each what that has.
+const CORPUS: [(&str, &str); 8] = {
+    macro_rules! file {
+        ($name:literal) => {
+            ($name, include_str!(concat!("sass_corpus/", $name)))
+        };
+    }
+    [
+        file!("arithmetic.cu"),
+        file!("atomic.cu"),
+        file!("block.cu"),
+        file!("clock.cu"),
+        file!("control.cu"),
+        file!("fence.cu"),
+        file!("mbarrier.cu"),
+        file!("warp.cu"),
+    ]
+};
+
+/// All are compiled with this header, which the corpus does not include.
+const HARNESS: (&str, &str) = ("harness.cuh", include_str!("../../../kernels/harness.cuh"));
+
+/// A text to compile, and its macros.
+struct Program {
+    file: String,
+    text: String,
+    options: Vec<String>,
+    /// Whether it has the kernels `baseline` and `test`, each with a timed loop.
+    is_kernel: bool,
+}
+
+/// Kernels that are not in the catalogue: file, text, option, whether they have a timed loop.
+const BESIDE_CATALOGUE: [(&str, &str, Option<&str>, bool); 3] = [
+    ("ruler.cu", include_str!("../../../kernels/ruler.cu"), None, true),
+    ("fault.cu", include_str!("../../../kernels/fault.cu"), Some("-DFAULT=0"), true),
+    ("fault.cu", include_str!("../../../kernels/fault.cu"), Some("-DFAULT=1"), false),
+];
+
+/// The corpus and all kernels.
+fn programs() -> Vec<Program> {
+    let corpus = CORPUS.iter().map(|&(file, text)| Program {
+        file: file.into(),
+        text: text.into(),
+        options: Vec::new(),
+        is_kernel: false,
+    });
+    let beside = BESIDE_CATALOGUE.iter().map(|&(file, text, option, is_kernel)| Program {
+        file: file.into(),
+        text: text.into(),
+        options: option.into_iter().map(str::to_owned).collect(),
+        is_kernel,
+    });
+    corpus.chain(beside).chain(catalogue()).collect()
+}
+
+fn catalogue() -> Vec<Program> {
+    let grid = Grid { multiprocessors: 132, max_threads: 1024 };
+    let mut programs: Vec<Program> = Vec::new();
+    for case in Preset::ALL.iter().flat_map(|preset| cases(*preset, &grid)) {
+        let program = program_of(&case).unwrap();
+        let options = program.definitions.iter().map(|definition| format!("-D{definition}")).collect();
+        if !programs.iter().any(|known| known.file == program.file && known.options == options) {
+            programs.push(Program { file: program.file.into(), text: program.text.into(), options, is_kernel: true });
+        }
+    }
+    programs
+}
+
+/// A program compiled for an architecture.
+struct Compiled {
+    program: Program,
+    arch: u32,
+    cubin: Vec<u8>,
+}
+
+impl Compiled {
+    /// Whether this is the timed program with this file and these options.
+    fn is_kernel(&self, file: &str, options: &[&str]) -> bool {
+        self.program.is_kernel && self.program.file == file && self.program.options == options
+    }
+
+    fn name(&self) -> String {
+        format!("sm_{} {} {}", self.arch, self.program.file, self.program.options.join(" "))
+    }
+
+    /// The timed regions of baseline and test.
+    fn regions(&self) -> [Region; 2] {
+        let cubin = Cubin::parse(&self.cubin).unwrap();
+        ["baseline", "test"].map(|kernel| {
+            timed_region(cubin.kernel(kernel).unwrap()).unwrap_or_else(|error| panic!("{}: {error}", self.name()))
+        })
+    }
+}
+
+/// Everything, for all architectures; each architecture on a thread of its own.
+static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
+    let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
+    let compile = |arch: u32| -> Vec<Compiled> {
+        let compiled = programs().into_iter().map(|program| {
+            let source = Source { file: &program.file, text: &program.text, header: HARNESS };
+            let mut options = program.options.clone();
+            options.push("-std=c++17".to_owned());
+            let cubin = nvrtc.compile(source, &format!("sm_{arch}"), &options).unwrap();
+            Compiled { program, arch, cubin }
+        });
+        compiled.collect()
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = ARCHS.map(|arch| scope.spawn(move || compile(arch))).into();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
+});
+
+/// `nvdisasm` as `make nvrtc` brings it.
+fn nvdisasm() -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.syncscope/cuda/nvidia/cu13/bin/nvdisasm");
+    assert!(path.exists(), "{} is missing: run `make nvrtc`", path.display());
+    path
+}
+
+/// What `nvdisasm` says about one instruction.
+#[derive(Debug)]
+struct Expected {
+    offset: u64,
+    guard: String,
+    mnemonic: String,
+    /// Where a direct branch leads.
+    target: Option<u64>,
+}
+
+/// Disassembles bare code, as if it began at address 0.
+fn disassemble(code: &[u8], arch: u32) -> Vec<Expected> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), code).unwrap();
+    let output = Command::new(nvdisasm())
+        .args(["--binary", &format!("SM{arch}"), "--no-dataflow"])
+        .arg(file.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().filter_map(parse).collect()
+}
+
+/// Reads `/*0010*/  @!P0 BRA 0x370 ;`.
+fn parse(line: &str) -> Option<Expected> {
+    let (offset, text) = line.trim().strip_prefix("/*")?.split_once("*/")?;
+    let text = text.trim().trim_end_matches(';').trim_end();
+    let (guard, text) = if text.starts_with('@') { text.split_once(' ')? } else { ("", text) };
+    let (mnemonic, operands) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+    let last = operands.split(", ").last().unwrap_or_default();
+    let branches = ["BRA", "BSSY", "CALL", "WARPSYNC.COLLECTIVE"].iter().any(|branch| mnemonic.starts_with(branch));
+    Some(Expected {
+        offset: u64::from_str_radix(offset, 16).ok()?,
+        guard: guard.to_owned(),
+        mnemonic: mnemonic.to_owned(),
+        // A call with a register adds it to the number.
+        target: last.strip_prefix("0x").filter(|_| branches).and_then(|digits| u64::from_str_radix(digits, 16).ok()),
+    })
+}
+
+/// Where our reading of an instruction differs.
+fn difference(expected: &Expected, ours: &Instruction) -> Option<String> {
+    let bare = expected.mnemonic.split('.').next().unwrap();
+    let exact = EXACT.contains(&bare);
+    let guard = ours.predicate.map(|predicate| predicate.to_string()).unwrap_or_default();
+    let same = ours.offset == expected.offset
+        && ours.opcode == bare
+        && (!exact || ours.mnemonic == expected.mnemonic)
+        && guard == expected.guard
+        && ours.target == expected.target;
+    (!same).then(|| format!("{ours} ({:#034x}); nvdisasm: {expected:x?}", ours.raw))
+}
+
+/// The code of all kernels for an architecture, one after the other.
+fn code_for(arch: u32) -> Vec<u8> {
+    let mut code = Vec::new();
+    for compiled in COMPILED.iter().filter(|compiled| compiled.arch == arch) {
+        let cubin = Cubin::parse(&compiled.cubin).unwrap();
+        assert_eq!(cubin.arch().number(), arch);
+        for kernel in cubin.kernels().filter_map(|name| cubin.kernel(name)) {
+            code.extend(kernel.instructions().iter().flat_map(|instruction| instruction.raw.to_le_bytes()));
+        }
+    }
+    code
+}
+
+#[test]
+fn every_instruction_agrees_with_the_vendors_disassembler() {
+    for number in ARCHS {
+        let arch = Arch::new(number).unwrap();
+        let code = code_for(number);
+        let (words, rest) = code.as_chunks::<16>();
+        let expected = disassemble(&code, number);
+        assert!(rest.is_empty() && words.len() == expected.len(), "sm_{number}: {} instructions", words.len());
+        assert!(words.len() > 5_000, "sm_{number}: only {} instructions to compare", words.len());
+        let differences: Vec<String> = expected
+            .iter()
+            .zip(words)
+            .enumerate()
+            .map(|(index, (expected, word))| {
+                (expected, Instruction::decode(index as u64 * 16, u128::from_le_bytes(*word), arch))
+            })
+            .filter_map(|(expected, ours)| difference(expected, &ours))
+            .collect();
+        let shown = differences.iter().take(10).map(String::as_str).collect::<Vec<_>>().join("\n");
+        assert!(differences.is_empty(), "sm_{number}: {} differences\n{shown}", differences.len());
+    }
+}
+
+#[test]
+fn every_program_has_a_timed_region_without_unknown_instructions() {
+    for compiled in COMPILED.iter().filter(|compiled| compiled.program.is_kernel) {
+        for region in compiled.regions() {
+            assert_eq!(region.unknown(), 0, "{}:\n{}", compiled.name(), region.listing());
+        }
+    }
+}
+
+#[test]
+fn the_instructions_of_known_operations_are_found_in_their_number() {
+    let unroll = UNROLL as usize;
+    let expectations: [(&str, &[&str], Expectation); 4] = [
+        ("block.cu", &[], Expectation::new(["BAR.SYNC"], unroll)),
+        ("atomic.cu", &["-DVALUE=int"], Expectation::new(["RED.ADD", "REDG.ADD"], unroll)),
+        ("shuffle.cu", &["-DVALUE=int"], Expectation::new(["SHFL.IDX"], unroll)),
+        ("shuffle.cu", &["-DVALUE=double"], Expectation::new(["SHFL.IDX"], unroll).times(2)),
+    ];
+    for (file, options, expected) in expectations {
+        let compiled: Vec<_> = COMPILED.iter().filter(|compiled| compiled.is_kernel(file, options)).collect();
+        assert_eq!(compiled.len(), ARCHS.len(), "{file} {options:?}");
+        for compiled in compiled {
+            let [baseline, test] = compiled.regions();
+            let found = judge(&baseline, &test, &expected);
+            assert!(matches!(found, Evidence::Present { .. }), "{}: {:?}", compiled.name(), found.summary());
+        }
+    }
+}
+
+#[test]
+fn a_real_file_cut_off_anywhere_does_no_harm() {
+    let compiled = COMPILED.iter().find(|compiled| compiled.is_kernel("block.cu", &[])).unwrap();
+    let whole = &compiled.cubin;
+    let intact = Cubin::parse(whole).unwrap();
+    for length in 0..whole.len() {
+        // Bytes behind the last section that is read may be missing; then nothing else may be.
+        if let Ok(cubin) = Cubin::parse(&whole[..length]) {
+            assert!(cubin.kernels().eq(intact.kernels()));
+            for name in cubin.kernels() {
+                assert_eq!(cubin.kernel(name).unwrap().instructions(), intact.kernel(name).unwrap().instructions());
+            }
+        }
+    }
+}

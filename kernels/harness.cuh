@@ -1,0 +1,197 @@
+// The one loop that every operation is measured in.
+//
+// A family's file defines `struct Operation` and ends in `SYNCSCOPE_KERNELS`, which makes three kernels of it:
+//   baseline   UNROLL operations per iteration
+//   test       2 * UNROLL operations per iteration, from the same body
+//   check      asks the operation whether it did its work
+// An Operation has
+//   Operation(const Arguments &)         what a thread keeps in registers
+//   void run()                           the operation, once
+//   void finish(const Arguments &)       after the clock: stores what must not be optimized away
+//   static void check(const Arguments &) reports what is not as it should be
+#pragma once
+
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+// Operations that stand once in the machine code of one iteration of the baseline.
+constexpr int UNROLL = 32;
+
+// Operations of each thread before the clock is read.
+constexpr int WARM_UP = 2 * UNROLL;
+
+// What the threads of one warp saw, in cycles of its multiprocessor.
+struct Warp {
+    u64 slowest;
+    u64 fastest;
+};
+
+// The length of the same span by two clocks.
+struct Rate {
+    u64 nanoseconds;  // 0 if the global timer did not step within the bound of the search
+    u64 cycles;
+};
+
+// What a check found.
+struct Finding {
+    u32 mismatches;
+    u32 thread;  // one of the threads concerned
+    u64 expected;  // see `bits`
+    u64 found;
+};
+
+// Everything a kernel is told. `arguments.rs` holds the same structures; sizes are asserted on both sides.
+struct Arguments {
+    void *memory;               // the variables the operation works on, cleared before the first launch of a case
+    Warp *warps;                // one for each warp of the grid
+    Rate *rate;                 // one for the grid
+    Finding *finding;           // of the kernel `check`, cleared before
+    const volatile u32 *abort;  // in host memory; the host sets it to end a spin that lasts too long
+    u64 total_operations;       // `check`: operations of each thread since the memory was cleared
+    u64 last_operations;        // `check`: operations of each thread in the last launch
+    u32 iterations;
+    u32 stride;                 // elements between the variables of neighbouring threads; 0: one variable for all
+    u32 value_scale;            // a thread's value is value_scale * (its number in the grid) + value_bias
+    u32 value_bias;
+};
+
+static_assert(sizeof(Warp) == 16 && sizeof(Rate) == 16 && sizeof(Finding) == 24 && sizeof(Arguments) == 72,
+              "the host's structures must be these");
+
+__device__ __forceinline__ u32 grid_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
+
+// Lanes of this thread's warp that exist: the last warp of a block may be a part.
+__device__ __forceinline__ u32 warp_lanes() {
+    const u32 first = threadIdx.x & ~31u;
+    return min(32u, blockDim.x - first);
+}
+
+// The cycle counter of the multiprocessor. The clobber keeps memory accesses on their side of the reading.
+__device__ __forceinline__ u64 read_clock() {
+    u64 cycles;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(cycles)::"memory");
+    return cycles;
+}
+
+// Its lower half. Only the two readings around the loop are of 64 bits: that is how the timed region is told in the
+// machine code.
+__device__ __forceinline__ u32 read_clock_low() {
+    u32 cycles;
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles)::"memory");
+    return cycles;
+}
+
+// Nanoseconds, in steps of 32 ns to 1 us depending on the device.
+__device__ __forceinline__ u64 read_global_timer() {
+    u64 nanoseconds;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds)::"memory");
+    return nanoseconds;
+}
+
+// A moment by both clocks.
+struct Moment {
+    u64 nanoseconds;
+    u32 cycles_low;
+    bool exact;
+};
+
+// Waits for the global timer's next step, so that its coarseness does not matter: the moment is exact to one turn of
+// this loop, some 20 ns. The bound is a few times the coarsest step known.
+__device__ __forceinline__ Moment next_step_of_global_timer() {
+    const u64 first = read_global_timer();
+    Moment moment{first, read_clock_low(), false};
+#pragma unroll 1
+    for (int poll = 0; poll < 1000 && !moment.exact; poll++) {
+        moment.nanoseconds = read_global_timer();
+        moment.cycles_low = read_clock_low();
+        moment.exact = moment.nanoseconds != first;
+    }
+    return moment;
+}
+
+// The operation UNROLL * REPEAT times, one after the other.
+template <int REPEAT, typename Operation>
+__device__ __forceinline__ void run_copies(Operation &operation) {
+#pragma unroll
+    for (int copy = 0; copy < UNROLL * REPEAT; copy++) operation.run();
+}
+
+// Leaves the extremes of the warp's threads in its first thread. Lanes that do not exist are not asked.
+__device__ __forceinline__ Warp summarize_warp(u64 elapsed) {
+    const u32 lane = threadIdx.x & 31, lanes = warp_lanes();
+    const u32 mask = 0xffffffffu >> (32 - lanes);
+    Warp warp{elapsed, elapsed};
+    for (u32 distance = 16; distance > 0; distance /= 2) {
+        const u64 slower = __shfl_down_sync(mask, warp.slowest, distance);
+        const u64 faster = __shfl_down_sync(mask, warp.fastest, distance);
+        if (lane + distance < lanes) {
+            warp.slowest = max(warp.slowest, slower);
+            warp.fastest = min(warp.fastest, faster);
+        }
+    }
+    return warp;
+}
+
+// Runs the loop twice: first short, to bring instructions and data into their caches, then with the clock that counts.
+template <int REPEAT, typename Operation>
+__device__ __forceinline__ void measure(const Arguments &arguments) {
+    Operation operation(arguments);
+    // The whole first warp reads the rate, so that it stays converged.
+    const bool reads_rate = blockIdx.x == 0 && threadIdx.x < 32;
+    Moment before{};
+    u64 start, stop;
+#pragma unroll 1
+    for (u32 round = 0; round < 2; round++) {
+        // As many operations in both kernels: what is still queued from the first round when the second begins, and how
+        // unequally the blocks came through it, drops out of the difference.
+        const u32 iterations = round == 0 ? WARM_UP / (UNROLL * REPEAT) : arguments.iterations;
+        if (reads_rate) before = next_step_of_global_timer();
+
+        __syncthreads();
+        start = read_clock();
+#pragma unroll 1
+        for (u32 iteration = 0; iteration < iterations; iteration++) run_copies<REPEAT>(operation);
+        stop = read_clock();
+    }
+    Moment after{};
+    if (reads_rate) after = next_step_of_global_timer();
+    operation.finish(arguments);
+
+    const Warp warp = summarize_warp(stop - start);
+    if ((threadIdx.x & 31) == 0) {
+        const u32 warps_per_block = (blockDim.x + 31) / 32;
+        arguments.warps[blockIdx.x * warps_per_block + threadIdx.x / 32] = warp;
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        // The moments lie close to the readings around the loop: the lower halves of the counter are enough.
+        const u32 ahead = (u32)start - before.cycles_low, behind = after.cycles_low - (u32)stop;
+        const bool exact = before.exact && after.exact;
+        *arguments.rate = Rate{exact ? after.nanoseconds - before.nanoseconds : 0, stop - start + ahead + behind};
+    }
+}
+
+// A value for people: an integer as it is, a floating-point number as the bits of a double.
+__device__ __forceinline__ u64 bits(int value) { return (u64)(long long)value; }
+__device__ __forceinline__ u64 bits(u32 value) { return value; }
+__device__ __forceinline__ u64 bits(u64 value) { return value; }
+__device__ __forceinline__ u64 bits(double value) { return (u64)__double_as_longlong(value); }
+__device__ __forceinline__ u64 bits(float value) { return bits((double)value); }
+
+// Counts a mismatch and keeps the values of one.
+template <typename Value>
+__device__ __forceinline__ void report_mismatch(const Arguments &arguments, Value expected, Value found) {
+    if (atomicAdd(&arguments.finding->mismatches, 1u) == 0) {
+        arguments.finding->thread = grid_thread();
+        arguments.finding->expected = bits(expected);
+        arguments.finding->found = bits(found);
+    }
+}
+
+// Two full blocks of 1024 threads are to run on a multiprocessor at a time, where it has room for as many threads: that
+// leaves a thread 32 registers.
+#define SYNCSCOPE_KERNEL extern "C" __global__ void __launch_bounds__(1024, 2)
+
+#define SYNCSCOPE_KERNELS                                                                                  \
+    SYNCSCOPE_KERNEL baseline(const Arguments arguments) { measure<1, Operation>(arguments); }             \
+    SYNCSCOPE_KERNEL test(const Arguments arguments) { measure<2, Operation>(arguments); }                 \
+    SYNCSCOPE_KERNEL check(const Arguments arguments) { Operation::check(arguments); }

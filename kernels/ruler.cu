@@ -1,0 +1,19 @@
+// Readings of the multiprocessor's clock: what the ruler itself costs. Also what the device is kept busy with until
+// its clock has come up.
+#include "harness.cuh"
+
+struct Operation {
+    u64 sum = 0;
+
+    __device__ __forceinline__ explicit Operation(const Arguments &) {}
+
+    __device__ __forceinline__ void run() { sum += read_clock(); }
+
+    __device__ __forceinline__ void finish(const Arguments &arguments) {
+        static_cast<u64 *>(arguments.memory)[grid_thread()] = sum;
+    }
+
+    __device__ static void check(const Arguments &) {}
+};
+
+SYNCSCOPE_KERNELS
