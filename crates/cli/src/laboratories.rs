@@ -100,6 +100,7 @@ fn fake(script: &str) -> FakeLaboratory {
             ("dwell", time) => fake.dwell = humantime::parse_duration(time).unwrap_or(Duration::ZERO),
             ("fault", "fails") => fake.fault = Fault::Fails("told to fail".to_owned()),
             ("fault", "times_out") => fake.fault = Fault::TimesOut,
+            ("fault", "loses") => fake.fault = Fault::LosesLaboratory,
             ("fault", "elided") => fake.fault = Fault::Elided,
             ("fault", "miscounts") => fake.fault = Fault::Miscounts,
             _ => {}

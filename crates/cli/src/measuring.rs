@@ -11,6 +11,15 @@ use syncscope_core::{Cancel, Case, Engine, Laboratory, Refusal, Row, Verdict};
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::progress::Progress;
+use crate::terminal;
+
+/// How a case, or the part of a plan that one laboratory measures, ended.
+enum Ended {
+    Finished,
+    Lost,
+    Cancelled,
+    OutOfTime,
+}
 
 /// Measures the cases of a plan and writes each one down as soon as it is finished.
 pub(crate) struct Measuring<'a> {
@@ -34,44 +43,61 @@ impl Measuring<'_> {
             laboratory.prepare(cases, &mut |done, all| progress.say(&format!("preparing {done}/{all}")));
         }
         self.progress.count_to(plan.len() as u64);
+        let mut status = Status::Done;
         for (laboratory, cases) in laboratories.iter_mut().zip(&plan.parts) {
-            for case in cases {
-                if self.cancel.is_cancelled() {
-                    return Ok(Status::Interrupted);
-                }
-                if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                    return Ok(Status::BudgetSpent);
-                }
-                self.progress.say(&case.to_string());
-                if !self.measure_case(*laboratory, case)? {
-                    return Ok(Status::Interrupted);
-                }
-                self.progress.advance();
+            match self.measure_part(*laboratory, cases)? {
+                Ended::Finished => {}
+                // What another laboratory measures is not concerned; a new process can measure the rest.
+                Ended::Lost => status = Status::Interrupted,
+                Ended::Cancelled => return Ok(Status::Interrupted),
+                Ended::OutOfTime => return Ok(Status::BudgetSpent),
             }
         }
-        Ok(Status::Done)
+        Ok(status)
     }
 
-    /// Whether the case was finished.
-    fn measure_case(&mut self, laboratory: &mut dyn Laboratory, case: &Case) -> Result<bool, Failure> {
+    fn measure_part(&mut self, laboratory: &mut dyn Laboratory, cases: &[Case]) -> Result<Ended, Failure> {
+        for case in cases {
+            if self.cancel.is_cancelled() {
+                return Ok(Ended::Cancelled);
+            }
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(Ended::OutOfTime);
+            }
+            self.progress.say(&case.to_string());
+            match self.measure_case(laboratory, case)? {
+                Ended::Finished => self.progress.advance(),
+                ended => return Ok(ended),
+            }
+        }
+        Ok(Ended::Finished)
+    }
+
+    fn measure_case(&mut self, laboratory: &mut dyn Laboratory, case: &Case) -> Result<Ended, Failure> {
         let mut experiment = match laboratory.experiment(case) {
             Ok(experiment) => experiment,
-            Err(refusal) => {
-                let verdict = match refusal {
-                    Refusal::Skipped(reason) => Verdict::Skipped(reason),
-                    Refusal::Failed(reason) => Verdict::Failed(reason),
-                };
-                self.journal.append(&Row::unmeasured(case.clone(), verdict), &[])?;
-                return Ok(true);
-            }
+            Err(refusal) => return self.keep_refusal(case, refusal),
         };
         // Cases differ in their order of pairs, and a case does not depend on which others are measured.
         let Ok(measurement) = self.engine.measure(experiment.as_mut(), self.seed ^ case.id().number()) else {
-            return Ok(false);
+            return Ok(Ended::Cancelled);
         };
         self.keep_evidence(case, &measurement)?;
         self.journal.append(&Row::measured(case.clone(), &measurement), &measurement.observations)?;
-        Ok(true)
+        Ok(Ended::Finished)
+    }
+
+    fn keep_refusal(&mut self, case: &Case, refusal: Refusal) -> Result<Ended, Failure> {
+        let verdict = match refusal {
+            Refusal::Skipped(reason) => Verdict::Skipped(reason),
+            Refusal::Failed(reason) => Verdict::Failed(reason),
+            Refusal::Lost(reason) => {
+                self.progress.suspend(|| terminal::warning(&reason));
+                return Ok(Ended::Lost);
+            }
+        };
+        self.journal.append(&Row::unmeasured(case.clone(), verdict), &[])?;
+        Ok(Ended::Finished)
     }
 
     /// Writes the disassembly once for all cases that run the same machine code.

@@ -97,8 +97,8 @@ impl Plan {
 /// tick. Time allowed for a case is what the preset as a whole may take, divided by its number of cases.
 pub(crate) fn settings(preset: Preset) -> Settings {
     let (precision, max_pairs, max_time_ms) = match preset {
-        Preset::Quick => (0.01, 100, 80),
-        Preset::Standard => (0.005, 300, 250),
+        Preset::Quick => (0.01, 200, 150),
+        Preset::Standard => (0.005, 500, 300),
         Preset::Paper => (0.01, 150, 120),
     };
     Settings {

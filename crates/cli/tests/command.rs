@@ -147,6 +147,20 @@ fn a_dry_run_shows_the_plan_and_writes_nothing() {
     assert!(!Path::new(&out).exists());
 }
 
+#[test]
+fn a_lost_laboratory_leaves_the_rest_for_another_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let run = syncscope(&["run", "--out", &out, "--seed", "1"]).env("SYNCSCOPE_FAKE", "fault=loses").output().unwrap();
+    assert_eq!(run.status.code(), Some(1));
+    let told = stderr(&run);
+    assert!(told.contains("warning: the fake broke its laboratory") && told.contains("--resume"), "{told}");
+    let before = finished(&out);
+    assert!(before < 12);
+    assert_eq!(output(&["run", "--resume", &out]).status.code(), Some(0));
+    assert_eq!(finished(&out), 12);
+}
+
 /// Starts a slow run and waits until the first rows stand in its journal.
 fn slow_run(out: &str) -> std::process::Child {
     let child = syncscope(&["run", "--out", out, "--seed", "3"])

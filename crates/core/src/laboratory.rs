@@ -26,6 +26,9 @@ pub enum Refusal {
     /// It should exist, but could not be set up.
     #[error("{0}")]
     Failed(String),
+    /// The laboratory can measure nothing any more in this process. This case and those after it are for another.
+    #[error("{0}")]
+    Lost(String),
 }
 
 /// One line of `syncscope list`.
@@ -54,6 +57,7 @@ pub trait Laboratory {
     /// Makes one case ready to run.
     ///
     /// # Errors
-    /// [`Refusal::Skipped`] when the case does not exist here, [`Refusal::Failed`] when it could not be set up.
+    /// [`Refusal::Skipped`] when the case does not exist here, [`Refusal::Failed`] when it could not be set up,
+    /// [`Refusal::Lost`] when nothing can be set up any more.
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal>;
 }

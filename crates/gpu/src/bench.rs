@@ -75,6 +75,8 @@ pub(crate) struct Kernels {
 pub(crate) struct Launch {
     pub(crate) function: Function,
     pub(crate) arguments: Arguments,
+    /// Where in the memory its variables begin, in bytes.
+    pub(crate) offset: usize,
 }
 
 /// What one launch of a timed kernel left.
@@ -203,11 +205,13 @@ impl Bench {
         Ok(timings)
     }
 
-    /// Runs a kernel `check` and waits for its finding.
-    pub(crate) fn check(&mut self, shape: Shape, launch: &Launch) -> Result<Finding, Outage> {
+    /// Runs kernels `check` and waits for what they find together.
+    pub(crate) fn check(&mut self, shape: Shape, launches: &[Launch]) -> Result<Finding, Outage> {
         self.context.make_current()?;
         self.stream.clear(&self.finding, size_of::<Finding>()).map_err(|error| self.broken(error))?;
-        self.queue(shape, launch, 0)?;
+        for launch in launches {
+            self.queue(shape, launch, 0)?;
+        }
         self.stream
             .copy_to_host(&self.finding, &mut self.host, size_of::<Finding>())
             .map_err(|error| self.broken(error))?;
@@ -219,7 +223,7 @@ impl Bench {
     fn queue(&mut self, shape: Shape, launch: &Launch, word: usize) -> Result<(), Outage> {
         let rate = self.results.pointer() + (word * size_of::<u64>()) as u64;
         let arguments = Arguments {
-            memory: self.memory.pointer(),
+            memory: self.memory.pointer() + launch.offset as u64,
             rate,
             warps: rate + size_of::<Rate>() as u64,
             finding: self.finding.pointer(),

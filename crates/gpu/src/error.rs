@@ -104,8 +104,11 @@ pub enum GpuError {
     #[error("the clock of the device could not be measured: {0}")]
     Unusable(String),
     /// A kernel that outlasted its limit and the request to stop still occupies the device.
-    #[error("a kernel that did not end still occupies the device; start again")]
+    #[error("a kernel that did not end still occupies the device")]
     Occupied,
+    /// A kernel broke its context, and the driver gives this process no other.
+    #[error("a kernel broke its context, and this process gets no other: {0}")]
+    Lost(CudaError),
 }
 
 impl GpuError {

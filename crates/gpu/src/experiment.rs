@@ -7,6 +7,7 @@ use syncscope_core::{
 use crate::arguments::{Arguments, Finding, Rate, UNROLL, WARM_UP, Warp};
 use crate::bench::{Bench, Kernels, Launch, Outage, Shape, Timing};
 use crate::catalogue::Proof;
+use crate::places::{Executed, Places};
 
 /// So many iterations at least, for the loop to be in its steady state, with the queues to the memory full, for all but a
 /// small part of a sample.
@@ -58,17 +59,15 @@ pub(crate) struct Setup {
 pub(crate) struct GpuExperiment<'a> {
     bench: &'a mut Bench,
     setup: Setup,
-    /// Operations of each thread since the memory was cleared, and in the last launch.
-    total_operations: u64,
-    last_operations: u64,
+    places: Places,
 }
 
 impl<'a> GpuExperiment<'a> {
-    pub(crate) const fn new(bench: &'a mut Bench, setup: Setup) -> Self {
-        Self { bench, setup, total_operations: 0, last_operations: 0 }
+    pub(crate) const fn new(bench: &'a mut Bench, setup: Setup, places: Places) -> Self {
+        Self { bench, setup, places }
     }
 
-    fn launch(&self, side: Side, iterations: u64) -> Launch {
+    fn launch(&self, Shot { side, iterations, pair }: Shot) -> Launch {
         let function = match side {
             Side::Baseline => self.setup.kernels.baseline,
             Side::Test => self.setup.kernels.test,
@@ -79,37 +78,50 @@ impl<'a> GpuExperiment<'a> {
             value_scale: 1,
             ..Arguments::default()
         };
-        Launch { function, arguments }
+        Launch { function, arguments, offset: self.places.offset(pair) }
     }
 
-    fn count(&mut self, shots: &[Shot]) {
+    fn note(&mut self, shots: &[Shot]) {
         for shot in shots {
-            self.last_operations = with_warm_up(shot.side, shot.iterations);
-            self.total_operations += self.last_operations;
+            self.places.note(shot.pair, with_warm_up(shot.side, shot.iterations));
         }
     }
 
+    fn check_launch(&self, offset: usize, arguments: Arguments) -> Launch {
+        Launch { function: self.setup.kernels.check, arguments, offset }
+    }
+
     /// Adds ones where the sum of the samples is not exact.
-    fn add_exactly(&mut self) -> Result<(Shape, Arguments), Outage> {
+    fn add_exactly(&mut self) -> Result<(Shape, Launch), Outage> {
         let Parameters { shape, .. } = self.setup.parameters;
         let shape = Shape { blocks: shape.blocks.min(EXACT_BLOCKS), ..shape };
         self.bench.clear_memory(self.setup.parameters.memory_bytes())?;
-        let ones = Arguments { value_scale: 0, value_bias: 1, ..self.launch(Side::Baseline, 1).arguments };
-        let launches = [Side::Baseline, Side::Test].map(|side| Launch { arguments: ones, ..self.launch(side, 1) });
+        let launches = [Side::Baseline, Side::Test].map(|side| {
+            let launch = self.launch(Shot { side, iterations: 1, pair: 0 });
+            Launch { arguments: Arguments { value_scale: 0, value_bias: 1, ..launch.arguments }, ..launch }
+        });
         self.bench.run(shape, &launches)?;
         let total_operations = with_warm_up(Side::Baseline, 1) + with_warm_up(Side::Test, 1);
-        Ok((shape, Arguments { total_operations, ..ones }))
+        Ok((shape, self.check_launch(0, Arguments { total_operations, ..launches[0].arguments })))
     }
 
+    /// Asks the kernel `check` of every place that was worked on.
     fn finding(&mut self) -> Result<Finding, Outage> {
-        let (shape, arguments) = if self.setup.proof == Proof::Sum && self.setup.parameters.is_floating() {
-            self.add_exactly()?
-        } else {
-            let (total_operations, last_operations) = (self.total_operations, self.last_operations);
-            let arguments = self.launch(Side::Baseline, 0).arguments;
-            (self.setup.parameters.shape, Arguments { total_operations, last_operations, ..arguments })
+        if self.setup.proof == Proof::Sum && self.setup.parameters.is_floating() {
+            let (shape, launch) = self.add_exactly()?;
+            return self.bench.check(shape, &[launch]);
+        }
+        let arguments = self.launch(Shot { side: Side::Baseline, iterations: 0, pair: 0 }).arguments;
+        let of_place = |(offset, executed): (usize, Executed)| {
+            let Executed { total: total_operations, last: last_operations } = executed;
+            self.check_launch(offset, Arguments { total_operations, last_operations, ..arguments })
         };
-        self.bench.check(shape, &Launch { function: self.setup.kernels.check, arguments })
+        let mut launches: Vec<Launch> = self.places.used().map(of_place).collect();
+        if self.setup.proof == Proof::Trial {
+            // The trial does not look at what the samples left.
+            launches.truncate(1);
+        }
+        self.bench.check(self.setup.parameters.shape, &launches)
     }
 
     fn sample_of(&self, timing: &Timing) -> Option<Sample> {
@@ -180,9 +192,9 @@ impl Experiment for GpuExperiment<'_> {
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let launches: Vec<Launch> = shots.iter().map(|shot| self.launch(shot.side, shot.iterations)).collect();
+        let launches: Vec<Launch> = shots.iter().map(|shot| self.launch(*shot)).collect();
         let timings = self.bench.run(self.setup.parameters.shape, &launches)?;
-        self.count(shots);
+        self.note(shots);
         let samples: Option<Vec<Sample>> = timings.iter().map(|timing| self.sample_of(timing)).collect();
         let mut samples = samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))?;
         mark_clock_changes(shots, &mut samples);

@@ -18,6 +18,7 @@ use crate::evidence::evidence_of;
 use crate::experiment::{GpuExperiment, Parameters, Setup};
 use crate::nvml::Nvml;
 use crate::nvrtc::{Needs, Nvrtc};
+use crate::places::{POOL_BYTES, Places};
 use crate::plan::Grid;
 use crate::ruler;
 
@@ -123,17 +124,22 @@ impl GpuLaboratory {
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let grid = self.grid;
         let clock_kernels = self.clock_kernels()?;
+        // An eighth of a small device's memory is not missed by whoever else uses it.
+        let memory = self.machines.first().map_or(u64::MAX, |machine| machine.memory_bytes);
+        let pool = POOL_BYTES.min(usize::try_from(memory / 8).unwrap_or(usize::MAX));
         let ruler = self.ruler.clone();
         let bench = self.bench()?;
         bench.set_limit(None);
         ruler::warm_up(bench, clock_kernels, grid.multiprocessors).map_err(failed)?;
         let kernels = bench.load(program, &cubin).map_err(failed)?;
-        bench.clear_memory(parameters.memory_bytes()).map_err(failed)?;
+        let places = Places::new(parameters.memory_bytes(), pool);
+        bench.clear_memory(places.bytes()).map_err(failed)?;
         bench.set_limit(limit);
         let remark = waves(kernels, parameters.shape, grid);
         Ok(Box::new(GpuExperiment::new(
             bench,
             Setup { kernels, evidence: evidence(&cubin), parameters, proof, ruler, remark },
+            places,
         )))
     }
 
@@ -146,13 +152,16 @@ impl GpuLaboratory {
     /// The bench; a new one if a kernel broke the last.
     fn bench(&mut self) -> Result<&mut Bench, Refusal> {
         match self.bench.as_ref().map(Bench::health) {
-            Some(Health::Occupied) => return Err(failed(GpuError::Occupied)),
+            Some(Health::Occupied) => return Err(Refusal::Lost(GpuError::Occupied.to_string())),
             Some(Health::Broken) => self.bench = None,
             Some(Health::Good) | None => {}
         }
         match &mut self.bench {
             Some(bench) => Ok(bench),
-            none => Ok(none.insert(Bench::new(self.device, self.grid.multiprocessors).map_err(failed)?)),
+            none => {
+                let bench = Bench::new(self.device, self.grid.multiprocessors);
+                Ok(none.insert(bench.map_err(|error| Refusal::Lost(GpuError::Lost(error).to_string()))?))
+            }
         }
     }
 

@@ -7,7 +7,7 @@
 //! discovery -> nvrtc -> compile <- cache           catalogue <- plan
 //!                          |                           |
 //!   driver -> bench -> experiment <--------------- laboratory -> describe, nvml
-//!              ^-- ruler
+//!              ^-- ruler   ^-- places
 //! ```
 
 pub mod cache;
@@ -26,6 +26,7 @@ mod evidence;
 mod experiment;
 mod laboratory;
 mod nvml;
+mod places;
 mod plan;
 mod ruler;
 

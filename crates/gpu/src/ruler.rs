@@ -31,7 +31,7 @@ pub(crate) fn warm_up(bench: &mut Bench, kernels: Kernels, multiprocessors: u32)
     }
     bench.clear_memory(multiprocessors as usize * 128 * size_of::<u64>())?;
     let shape = Shape { blocks: multiprocessors, threads: 128 };
-    let launch = Launch { function: kernels.baseline, arguments: arguments(ITERATIONS) };
+    let launch = Launch { function: kernels.baseline, arguments: arguments(ITERATIONS), offset: 0 };
     let started = Instant::now();
     let mut lengths: Vec<f64> = Vec::new();
     while started.elapsed() < LONGEST {
@@ -57,7 +57,7 @@ pub(crate) fn measure(bench: &mut Bench, kernels: Kernels, frequency: Hertz) -> 
     let shape = Shape { blocks: 1, threads: 1 };
     let launch = |side| {
         let function = if side == Side::Baseline { kernels.baseline } else { kernels.test };
-        Launch { function, arguments: arguments(ITERATIONS) }
+        Launch { function, arguments: arguments(ITERATIONS), offset: 0 }
     };
     let timings = bench.run(shape, &[launch(Side::Baseline), launch(Side::Test)])?;
     let cycles: Vec<f64> = timings.iter().flat_map(|timing| &timing.warps).map(|warp| warp.slowest as f64).collect();

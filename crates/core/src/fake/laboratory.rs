@@ -58,6 +58,9 @@ impl Laboratory for FakeLaboratory {
             "cpu.atomic.add" => cost(5.0 * threads).with_noise(Noise::Normal(50.0)),
             "cpu.atomic.read" => cost(0.0).with_noise(Noise::Normal(50.0)),
             "cpu.barrier.std" => cost(100.0 * threads).with_noise(Noise::Normal(1e6)),
+            "cpu.lock.std_mutex" if self.fault == Fault::LosesLaboratory => {
+                return Err(Refusal::Lost("the fake broke its laboratory".to_owned()));
+            }
             "cpu.lock.std_mutex" => cost(20.0 * threads).with_fault(self.fault.clone()),
             other => return Err(Refusal::Skipped(format!("there is no fake of {other}"))),
         }))

@@ -51,6 +51,8 @@ pub enum Fault {
     Miscounts,
     /// The primitive is not in the machine code.
     Elided,
+    /// The laboratory is lost with it.
+    LosesLaboratory,
 }
 
 /// A case whose true cost is known.
