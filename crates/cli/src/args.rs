@@ -26,6 +26,8 @@ pub(crate) enum Command {
     List(ListArguments),
     /// Show this machine: CPU topology, caches, NUMA, GPUs, limits, clocks
     System(SystemArguments),
+    /// Show the machine instructions of every primitive, without timing; needs no GPU
+    Verify(VerifyArguments),
     /// Draw one page for one run or several
     Report(ReportArguments),
 }
@@ -89,6 +91,16 @@ pub(crate) enum SystemFormat {
     Text,
     /// For programs
     Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// GPU architectures to compile for (repeatable) [default: sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120]
+    #[arg(long, value_name = "ARCH")]
+    pub(crate) arch: Vec<String>,
+    /// Verify only primitives whose id matches, such as 'gpu.vote.*' (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) only: Vec<String>,
 }
 
 #[derive(Debug, Args)]

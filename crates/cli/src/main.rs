@@ -13,6 +13,7 @@ mod report;
 mod run;
 mod system;
 mod terminal;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(run),
         Command::List(list) => list::list(list),
         Command::System(system) => system::system(system),
+        Command::Verify(verify) => verify::verify(verify),
         Command::Report(report) => report::report(report),
     });
     match outcome {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use glob::Pattern;
 use syncscope_core::engine::Settings;
 use syncscope_core::stopping::PrecisionRule;
-use syncscope_core::{Case, CaseId, Preset};
+use syncscope_core::{Case, CaseId, Listing, Preset};
 
 use crate::failure::Failure;
 use crate::laboratories::Laboratories;
@@ -30,14 +30,20 @@ impl Choice {
         Ok(Self { only: parse(only)?, skip: parse(skip)? })
     }
 
-    fn takes(&self, case: &Case) -> bool {
+    pub(crate) fn takes(&self, case: &Case) -> bool {
         let matches = |globs: &[Pattern]| globs.iter().any(|glob| glob.matches(&case.primitive));
         (self.only.is_empty() || matches(&self.only)) && !matches(&self.skip)
     }
 
-    /// The first glob that matches none of `ids`.
-    fn idle<'a>(&'a self, ids: &[&str]) -> Option<&'a Pattern> {
-        self.only.iter().chain(&self.skip).find(|glob| !ids.iter().any(|id| glob.matches(id)))
+    /// That every glob matches some primitive; one that does not is a mistake.
+    pub(crate) fn check(&self, listing: &[Listing]) -> Result<(), Failure> {
+        let idle = |glob: &&Pattern| !listing.iter().any(|listing| glob.matches(listing.primitive.id));
+        match self.only.iter().chain(&self.skip).find(idle) {
+            Some(glob) => {
+                Err(Failure::Usage(format!("`{glob}` matches no primitive; `syncscope list` shows their ids")))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -56,10 +62,7 @@ impl Plan {
         seed: u64,
     ) -> Result<Self, Failure> {
         let listing = laboratories.listing();
-        let ids: Vec<&str> = listing.iter().map(|listing| listing.primitive.id).collect();
-        if let Some(glob) = choice.idle(&ids) {
-            return Err(Failure::Usage(format!("`{glob}` matches no primitive; `syncscope list` shows their ids")));
-        }
+        choice.check(&listing)?;
         let mut random = fastrand::Rng::with_seed(seed);
         let mut plan = Self { parts: Vec::new() };
         for laboratory in laboratories.all() {

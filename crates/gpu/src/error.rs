@@ -41,6 +41,14 @@ pub enum NvrtcError {
         /// CUDA version of the driver.
         driver: String,
     },
+    /// It does not know an architecture that was named.
+    #[error("NVRTC {nvrtc} does not compile for `{arch}`; name architectures such as sm_90, or install another NVRTC")]
+    UnknownArchitecture {
+        /// Version of the library.
+        nvrtc: String,
+        /// The architecture named.
+        arch: String,
+    },
     /// The compiler refused a kernel.
     #[error("NVRTC {nvrtc} could not compile {file} for {arch} ({}): {log}", .options.join(" "))]
     Compile {

@@ -15,6 +15,7 @@ pub mod compile;
 pub mod discovery;
 pub mod nvrtc;
 pub mod sass;
+pub mod verify;
 
 mod arguments;
 mod bench;

@@ -1,0 +1,41 @@
+//! `docs/PRIMITIVES.md` is made of the catalogues. `SYNCSCOPE_UPDATE=1 cargo test -p syncscope --test primitives_page`
+//! writes it anew.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use syncscope_core::Primitive;
+
+const HEAD: &str = "# Primitives
+
+What can be measured, made from the catalogues by a test. `syncscope list` shows what of it can be measured on a machine,
+and why the rest cannot. *Operation* is what `ns` is the cost of, as the slowest thread sees it.
+";
+
+fn page() -> String {
+    let mut page = HEAD.to_owned();
+    let mut section = String::new();
+    for primitive in syncscope_cpu::catalogue().iter().chain(syncscope_gpu::primitives()) {
+        let id = primitive.id.rsplit_once('.').unwrap().0.to_owned();
+        if id != section {
+            write!(page, "\n## {id}\n\n| id | what it is | operation | source |\n|---|---|---|---|\n").unwrap();
+            section = id;
+        }
+        let Primitive { id, summary, operation, source } = primitive;
+        writeln!(page, "| `{id}` | {summary} | {operation} | {source} |").unwrap();
+    }
+    page
+}
+
+#[test]
+fn the_page_of_primitives_is_the_catalogues() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/PRIMITIVES.md");
+    if std::env::var_os("SYNCSCOPE_UPDATE").is_some() {
+        fs::write(&path, page()).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == page(), "docs/PRIMITIVES.md is out of date; run this test with SYNCSCOPE_UPDATE=1");
+}
