@@ -13,8 +13,8 @@ use crate::terminal;
 pub(crate) fn list(arguments: ListArguments) -> Result<Outcome, Failure> {
     let listing = Laboratories::open(None)?.listing();
     match arguments.format {
-        ListFormat::Table => println!("{}", as_table(&listing)),
-        ListFormat::Json => println!("{:#}", as_json(&listing)),
+        ListFormat::Table => terminal::show(&as_table(&listing))?,
+        ListFormat::Json => terminal::show(&format!("{:#}", as_json(&listing)))?,
     }
     Ok(Outcome::Done)
 }

@@ -1,7 +1,5 @@
 //! The `syncscope` command: parse, plan, run, report. Nothing else of the project prints.
 
-#![allow(clippy::print_stdout, reason = "results go to stdout; this is the crate that prints")]
-
 mod args;
 mod failure;
 mod laboratories;

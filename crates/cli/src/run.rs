@@ -29,8 +29,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Outcome, Failure> {
         Plan::new(&mut laboratories, order.preset, &order.choice, order.seed).inspect_err(|_| progress.finish())?;
     if arguments.dry_run {
         progress.finish();
-        print_plan(&plan);
-        return Ok(Outcome::Done);
+        return show_plan(&plan).map(|()| Outcome::Done);
     }
     let session = Session::begin(&order, &laboratories, &plan).inspect_err(|_| progress.finish())?;
     progress.suspend(|| {
@@ -152,7 +151,7 @@ impl Session {
         let report = self.directory.report();
         std::fs::write(&report, page::render(std::slice::from_ref(&data)))
             .map_err(|error| Failure::CouldNot(format!("{}: {error}", report.display())))?;
-        println!("{}", table::summary(&data, terminal::width(), terminal::colour()));
+        terminal::show(&table::summary(&data, terminal::width(), terminal::colour()))?;
         terminal::note(&format!("the page is {}", report.display()));
         let go_on = format!("go on with: syncscope run --resume {}", self.directory.path().display());
         match status {
@@ -197,13 +196,13 @@ fn cancel_on_signal() -> Cancel {
     cancel
 }
 
-fn print_plan(plan: &Plan) {
+fn show_plan(plan: &Plan) -> Result<(), Failure> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for case in plan.parts.iter().flatten() {
         *counts.entry(case.primitive.as_str()).or_default() += 1;
     }
     for (primitive, count) in counts {
-        println!("{count:6}  {primitive}");
+        terminal::show(&format!("{count:6}  {primitive}"))?;
     }
-    println!("{:6}  cases in all", plan.len());
+    terminal::show(&format!("{:6}  cases in all", plan.len()))
 }

@@ -6,13 +6,14 @@ use syncscope_cpu::CpuLaboratory;
 use crate::args::{SystemArguments, SystemFormat};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
+use crate::terminal;
 
 /// Shows this machine.
 pub(crate) fn system(arguments: SystemArguments) -> Result<Outcome, Failure> {
     let laboratories = Laboratories::open(None)?;
     match arguments.format {
-        SystemFormat::Json => println!("{:#}", as_json(&laboratories)),
-        SystemFormat::Text => print!("{}", as_text(&laboratories)),
+        SystemFormat::Json => terminal::show(&format!("{:#}", as_json(&laboratories)))?,
+        SystemFormat::Text => terminal::show(&as_text(&laboratories).trim_end())?,
     }
     Ok(Outcome::Done)
 }

@@ -1,7 +1,9 @@
 //! What the terminal can show.
 
 use std::fmt::Display;
-use std::io::{IsTerminal, stderr, stdout};
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+
+use crate::failure::Failure;
 
 /// Whether results may be coloured: stdout is a terminal and nobody asked for no colour (<https://no-color.org>).
 pub(crate) fn colour() -> bool {
@@ -16,6 +18,14 @@ fn colour_wanted() -> bool {
 /// Columns of the terminal that shows the results; 100 where nobody looks.
 pub(crate) fn width() -> usize {
     terminal_size::terminal_size_of(stdout()).map_or(100, |(width, _)| usize::from(width.0).clamp(40, 160))
+}
+
+/// Writes a result to stdout. A reader who has seen enough (`| head`) is no error.
+pub(crate) fn show(text: &dyn Display) -> Result<(), Failure> {
+    match writeln!(stdout().lock(), "{text}") {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::CouldNot(format!("stdout: {error}"))),
+        _ => Ok(()),
+    }
 }
 
 fn labelled(label: &str, colour_code: u8, text: &dyn Display) {

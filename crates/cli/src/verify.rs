@@ -20,10 +20,10 @@ pub(crate) fn verify(arguments: VerifyArguments) -> Result<Outcome, Failure> {
     progress.finish();
     let findings = result?;
     for group in grouped(&findings) {
-        println!("{}", line(&group));
+        terminal::show(&line(&group))?;
     }
     let elided = findings.iter().filter(|finding| matches!(finding.evidence, Evidence::Elided { .. })).count();
-    println!("\n{} programs, {elided} of them without their instruction", findings.len());
+    terminal::show(&format!("\n{} programs, {elided} of them without their instruction", findings.len()))?;
     Ok(if elided > 0 { Outcome::SomeCasesFailed } else { Outcome::Done })
 }
 

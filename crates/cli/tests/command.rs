@@ -249,6 +249,15 @@ fn results_go_to_stdout_and_the_rest_to_stderr() {
 }
 
 #[test]
+fn a_reader_who_has_seen_enough_is_no_error() {
+    let mut child = syncscope(&["list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("panicked"));
+}
+
+#[test]
 fn several_runs_make_one_page() {
     let folder = tempfile::tempdir().unwrap();
     let (a, b, page) = (path(folder.path(), "a"), path(folder.path(), "b"), path(folder.path(), "both.html"));
