@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test lint truths test-gpu bundle nvrtc build
+.PHONY: run test lint loom truths test-gpu bundle nvrtc build
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -18,6 +18,9 @@ lint:                 ## formatting, lints and documentation
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+loom:                 ## every interleaving of small models of the locks and barriers
+	RUSTFLAGS="--cfg loom" cargo test --release -p syncscope-cpu --test loom --target-dir target/loom
 
 truths:               ## figures that are known in advance; wants an idle machine
 	cargo test --release -p syncscope-cpu --test truths -- --ignored --nocapture --test-threads 1

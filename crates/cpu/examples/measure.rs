@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use syncscope_core::engine::Settings;
 use syncscope_core::stats::median;
 use syncscope_core::stopping::PrecisionRule;
-use syncscope_core::{Cancel, Case, Engine, Laboratory, Measurement, Preset, Row, Verdict};
+use syncscope_core::{Cancel, Case, Engine, Laboratory, Measurement, Preset, Refusal, Row, Verdict};
 use syncscope_cpu::CpuLaboratory;
 
 fn settings() -> Settings {
@@ -41,14 +41,21 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn measure_all(laboratory: &mut CpuLaboratory, cases: &[Case]) -> Result<Vec<(Row, Measurement)>, Box<dyn Error>> {
     let engine = Engine::new(settings(), Cancel::new());
-    let measure = |case: &Case| {
-        let mut experiment = laboratory.experiment(case)?;
+    let mut measure = |case: &Case| {
+        let mut experiment = match laboratory.experiment(case) {
+            Ok(experiment) => experiment,
+            Err(Refusal::Skipped(reason)) => {
+                println!("{case}: skipped, {reason}");
+                return Ok(None);
+            }
+            Err(refusal) => return Err(refusal.into()),
+        };
         let measurement = engine.measure(experiment.as_mut(), case.id().number())?;
         let row = Row::measured(case.clone(), &measurement);
         print_row(&row);
-        Ok((row, measurement))
+        Ok(Some((row, measurement)))
     };
-    cases.iter().map(measure).collect()
+    cases.iter().filter_map(|case| measure(case).transpose()).collect()
 }
 
 fn print_row(row: &Row) {

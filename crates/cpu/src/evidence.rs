@@ -1,37 +1,107 @@
 //! What the processor executes between the two clock readings: the loops of this very binary, disassembled.
 //!
 //! A loop stands in a function of its own that is never inlined. It is decoded from its first byte to its end, its
-//! outermost loop is found by its backward branch, and the instructions in it are counted.
+//! outermost loop is found in the graph of its branches, and the instructions on the way round it are counted.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use syncscope_core::Evidence;
 
-/// How the instruction of a primitive is recognized, and how often one operation executes it.
+use crate::primitives::operation::{LoopFunctions, UNROLL};
+
+/// How the instruction of a primitive is recognized, and how often each of the [`UNROLL`] steps of a loop executes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expectation {
     /// The beginnings of the disassembled lines that count: `lock add`, `lock inc`. Calls are written `call`.
     pub any_of: &'static [&'static str],
-    /// How many of them one operation executes.
-    pub per_operation: u32,
+    /// How many of them a step of the baseline executes at least.
+    pub in_baseline: u32,
+    /// How many of them a step of the test executes at least.
+    pub in_test: u32,
 }
 
-/// The instructions of one timed loop, as text.
+/// What the two loops of a case must hold, on x86-64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// Instructions that can be counted.
+    Instructions(Expectation),
+    /// Both loops are the same, because the operation is no instruction; why.
+    NoInstruction(&'static str),
+    /// Counting says nothing about this operation; why.
+    Uncounted(&'static str),
+}
+
+impl Expected {
+    /// One of these instructions in each operation, once in the baseline and twice in the test.
+    #[must_use]
+    pub const fn once(any_of: &'static [&'static str]) -> Self {
+        Self::times(any_of, 1)
+    }
+
+    /// As many of these instructions in each operation, which stands once in the baseline and twice in the test.
+    #[must_use]
+    pub const fn times(any_of: &'static [&'static str], each: u32) -> Self {
+        Self::Instructions(Expectation { any_of, in_baseline: each, in_test: 2 * each })
+    }
+
+    /// One of these instructions in the test, none in the baseline.
+    #[must_use]
+    pub const fn added(any_of: &'static [&'static str]) -> Self {
+        Self::Instructions(Expectation { any_of, in_baseline: 0, in_test: 1 })
+    }
+}
+
+/// The instructions of one timed loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedLoop {
-    lines: Vec<String>,
+    lines: Vec<Line>,
+    /// The line where the loop is entered.
+    head: usize,
+}
+
+/// One instruction. Addresses are counted from the loop's first byte, so that equal loops are equal wherever they lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Line {
+    offset: u64,
+    text: String,
+    /// The lines that may come next without leaving the loop.
+    next: Vec<usize>,
 }
 
 impl TimedLoop {
-    /// How many instructions begin with one of the expected texts.
+    /// How many instructions that begin with one of the texts are executed at least, once round the loop.
+    ///
+    /// Repetitions, slow paths and second copies of a path, which compilers make at will, do not count: what does is
+    /// the shortest way round (Dijkstra's algorithm, with 1 for each instruction that is meant and 0 for the others).
     #[must_use]
     pub fn count(&self, any_of: &[&str]) -> u32 {
-        let meant = |line: &&String| any_of.iter().any(|start| begins_with_words(line, start));
-        self.lines.iter().filter(meant).count() as u32
+        let meant = |line: &Line| any_of.iter().any(|start| begins_with_words(&line.text, start));
+        let weights: Vec<u32> = self.lines.iter().map(|line| meant(line).into()).collect();
+        let mut open = BinaryHeap::from([Reverse((weights.get(self.head).copied().unwrap_or_default(), self.head))]);
+        let mut done = vec![false; self.lines.len()];
+        while let Some(Reverse((count, place))) = open.pop() {
+            let Some(line) = self.lines.get(place) else { break };
+            if line.next.contains(&self.head) {
+                return count;
+            }
+            if !std::mem::replace(&mut done[place], true) {
+                open.extend(line.next.iter().map(|next| Reverse((count + weights[*next], *next))));
+            }
+        }
+        0
+    }
+
+    /// Whether some way round the loop leads through another function.
+    fn calls(&self) -> bool {
+        self.lines.iter().any(|line| begins_with_words(&line.text, "call"))
     }
 
     /// All of them, a line each.
     #[must_use]
     pub fn listing(&self) -> String {
-        self.lines.iter().map(|line| format!("    {line}\n")).collect()
+        self.lines.iter().fold(String::new(), |listing, line| listing + &format!("{:6x}  {}\n", line.offset, line.text))
     }
 }
 
@@ -40,21 +110,59 @@ fn begins_with_words(line: &str, start: &str) -> bool {
     line.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
-/// Holds what was found in both loops against what was meant.
-///
-/// `unroll` operations stand in the baseline and twice as many in the test.
+/// Disassembles both loops and judges them.
 #[must_use]
-pub fn judge(baseline: &TimedLoop, test: &TimedLoop, expected: Expectation, unroll: u32) -> Evidence {
-    let found = (baseline.count(expected.any_of), test.count(expected.any_of));
-    let meant = (unroll * expected.per_operation, 2 * unroll * expected.per_operation);
-    let instruction = expected.any_of.join("|");
-    let listing = format!("baseline:\n{}test:\n{}", baseline.listing(), test.listing());
-    if found == meant {
-        Evidence::Present { summary: format!("{instruction} {}/{}", found.0, found.1), listing }
-    } else {
-        let summary = format!("{instruction} {}/{}, expected {}/{}", found.0, found.1, meant.0, meant.1);
-        Evidence::Elided { summary, listing }
+pub fn examine(functions: LoopFunctions, expected: Expected) -> Evidence {
+    if let Expected::Uncounted(reason) = expected {
+        return Evidence::NotAvailable(reason.to_owned());
     }
+    match (remembered_loop(functions.baseline), remembered_loop(functions.test)) {
+        (Ok(baseline), Ok(test)) => judge(&baseline, &test, expected),
+        (Err(reason), _) | (_, Err(reason)) => Evidence::NotAvailable(reason),
+    }
+}
+
+/// [`timed_loop`], once for each function: many cases share one, and code does not change.
+fn remembered_loop(entry: usize) -> Result<Arc<TimedLoop>, String> {
+    type Found = Result<Arc<TimedLoop>, String>;
+    static LOOPS: Mutex<BTreeMap<usize, Found>> = Mutex::new(BTreeMap::new());
+    let mut loops = LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+    loops.entry(entry).or_insert_with(|| timed_loop(entry).map(Arc::new)).clone()
+}
+
+/// Holds what was found in both loops against what was meant.
+#[must_use]
+pub fn judge(baseline: &TimedLoop, test: &TimedLoop, expected: Expected) -> Evidence {
+    let listing = || format!("baseline:\n{}test:\n{}", baseline.listing(), test.listing());
+    match expected {
+        Expected::Uncounted(reason) => Evidence::NotAvailable(reason.to_owned()),
+        Expected::NoInstruction(reason) if baseline == test => {
+            Evidence::Elided { summary: reason.to_owned(), listing: listing() }
+        }
+        Expected::NoInstruction(_) => {
+            Evidence::Substituted { summary: "instructions where none was expected".to_owned(), listing: listing() }
+        }
+        Expected::Instructions(expectation) => {
+            let found = (baseline.count(expectation.any_of), test.count(expectation.any_of));
+            let meant = (UNROLL * expectation.in_baseline, UNROLL * expectation.in_test);
+            let counts = format!("{} {}/{}", named(test, expectation.any_of), found.0, found.1);
+            let surprise = format!("{counts}, expected {}/{}", meant.0, meant.1);
+            if found == meant {
+                Evidence::Present { summary: counts, listing: listing() }
+            } else if found.1 >= meant.1 || test.calls() {
+                // More than expected, or a part of it behind a call: not understood, which is not the same as missing.
+                Evidence::NotAvailable(surprise)
+            } else {
+                Evidence::Elided { summary: surprise, listing: listing() }
+            }
+        }
+    }
+}
+
+/// The instructions that were found, or all that were looked for.
+fn named(found: &TimedLoop, any_of: &[&str]) -> String {
+    let there: Vec<&str> = any_of.iter().copied().filter(|text| found.count(&[text]) > 0).collect();
+    if there.is_empty() { any_of.join("|") } else { there.join("|") }
 }
 
 /// Disassembles the timed loop of the function at `entry`.
@@ -70,144 +178,65 @@ pub fn timed_loop(_entry: usize) -> Result<TimedLoop, String> {
 pub use x86_64::timed_loop;
 
 #[cfg(target_arch = "x86_64")]
-mod x86_64 {
-    use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, Instruction, IntelFormatter};
+mod x86_64;
 
-    use super::TimedLoop;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// No loop of ours is longer; a function that is was not understood.
-    const MOST_BYTES: usize = 64 * 1024;
-
-    /// Disassembles the timed loop of the function at `entry`.
-    ///
-    /// # Errors
-    /// When `entry` is not in the program's code or the function has no loop; the text says which.
-    pub fn timed_loop(entry: usize) -> Result<TimedLoop, String> {
-        let code = code_at(entry).ok_or("the function is not in the program's code")?;
-        let function = function(code, entry as u64);
-        let range = outermost_loop(&function).ok_or("the function has no loop")?;
-        let inside = function.iter().filter(|instruction| range.contains(&instruction.ip()));
-        let mut formatter = IntelFormatter::new();
-        formatter.options_mut().set_space_after_operand_separator(false);
-        let lines = inside.map(|instruction| {
-            let mut line = String::new();
-            formatter.format(instruction, &mut line);
-            line
-        });
-        Ok(TimedLoop { lines: lines.collect() })
+    fn lines(count: u32, line: &str) -> TimedLoop {
+        let round = |place| Line { offset: 0, text: line.to_owned(), next: vec![(place + 1) % count as usize] };
+        TimedLoop { lines: (0..count as usize).map(round).collect(), head: 0 }
     }
 
-    /// The bytes from `entry` to the end of the executable mapping that holds it, or [`MOST_BYTES`] of them.
-    fn code_at(entry: usize) -> Option<&'static [u8]> {
-        let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-        let end = maps.lines().find_map(|line| executable_end(line, entry))?;
-        let length = (end - entry).min(MOST_BYTES);
-        // SAFETY: the kernel says that [entry, end) is mapped readable and executable; it is the program's own code, which is
-        // never unmapped or written to.
-        Some(unsafe { std::slice::from_raw_parts(entry as *const u8, length) })
+    #[test]
+    fn the_shortest_way_round_counts() {
+        let line = |text: &str, next: &[usize]| Line { offset: 0, text: text.to_owned(), next: next.to_vec() };
+        // A compare-and-swap that is repeated, then one that stands on both ways round, then one that is on one way only.
+        let lines = vec![
+            line("mov eax,[rdi]", &[1]),
+            line("lock cmpxchg [rdi],ecx", &[2]),
+            line("jne 1", &[1, 3, 4]),
+            line("lock cmpxchg [rdi],ecx", &[0]),
+            line("lock cmpxchg [rdi],ecx", &[5]),
+            line("lock cmpxchg [rdi],ecx", &[0]),
+        ];
+        let timed = TimedLoop { lines, head: 0 };
+        assert_eq!((timed.count(&["lock cmpxchg"]), timed.count(&["mov"]), timed.count(&["call"])), (2, 1, 0));
     }
 
-    /// The end of the mapping that a line of `/proc/self/maps` describes, if code at `entry` is in it.
-    fn executable_end(line: &str, entry: usize) -> Option<usize> {
-        let mut words = line.split_whitespace();
-        let (start, end) = words.next()?.split_once('-')?;
-        let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
-        (words.next()?.starts_with("r-x") && (start..end).contains(&entry)).then_some(end)
+    fn increments(baseline: u32, test: u32) -> Evidence {
+        let line = "lock inc dword ptr [rax]";
+        judge(&lines(baseline, line), &lines(test, line), Expected::once(&["lock add", "lock inc"]))
     }
 
-    /// The instructions of one function: up to the first end of a path that no branch seen so far passes.
-    fn function(code: &[u8], entry: u64) -> Vec<Instruction> {
-        let mut instructions = Vec::new();
-        let mut furthest = entry;
-        for instruction in &mut Decoder::with_ip(64, code, entry, DecoderOptions::NONE) {
-            let next = instruction.next_ip();
-            match instruction.flow_control() {
-                FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch => {
-                    let target = instruction.near_branch_target();
-                    // A jump out of the code that was read is a tail call.
-                    if target < entry + code.len() as u64 {
-                        furthest = furthest.max(target);
-                    }
-                }
-                _ => {}
-            }
-            let ends = matches!(
-                instruction.flow_control(),
-                FlowControl::Return | FlowControl::UnconditionalBranch | FlowControl::IndirectBranch | FlowControl::Exception
-            );
-            instructions.push(instruction);
-            if ends && next > furthest {
-                break;
-            }
-        }
-        instructions
+    #[test]
+    fn what_is_there_is_named() {
+        assert_eq!(increments(16, 32).summary(), Some("lock inc 16/32"));
+        let (empty, fences) = (lines(0, ""), lines(16, "mfence"));
+        assert_eq!(judge(&empty, &fences, Expected::added(&["mfence"])).summary(), Some("mfence 0/16"));
     }
 
-    /// The addresses of the longest stretch that a backward branch closes.
-    fn outermost_loop(function: &[Instruction]) -> Option<std::ops::RangeInclusive<u64>> {
-        let entry = function.first()?.ip();
-        let branches = function.iter().filter(|instruction| {
-            matches!(instruction.flow_control(), FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch)
-        });
-        let backward = branches.filter(|branch| (entry..=branch.ip()).contains(&branch.near_branch_target()));
-        backward.map(|branch| branch.near_branch_target()..=branch.ip()).max_by_key(|range| range.end() - range.start())
+    #[test]
+    fn what_is_missing_is_elided() {
+        let elided = increments(16, 16);
+        assert!(matches!(&elided, Evidence::Elided { .. }));
+        assert_eq!(elided.summary(), Some("lock inc 16/16, expected 16/32"));
     }
 
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-        use crate::evidence::{Expectation, judge};
-        use std::sync::atomic::{AtomicU64, Ordering};
-        use syncscope_core::Evidence;
+    #[test]
+    fn what_is_not_understood_is_not_called_missing() {
+        assert!(matches!(increments(32, 64), Evidence::NotAvailable(reason) if reason.ends_with("expected 16/32")));
+        let calls = judge(&lines(16, "call rax"), &lines(32, "call rax"), Expected::once(&["lock add"]));
+        assert!(matches!(calls, Evidence::NotAvailable(reason) if reason.starts_with("lock add 0/0")));
+    }
 
-        #[inline(never)]
-        fn adds<const COUNT: usize>(counter: &AtomicU64, iterations: u64) {
-            for _ in 0..std::hint::black_box(iterations) {
-                for _ in 0..COUNT {
-                    // SAFETY: the counter is a valid, aligned u64 that only this thread uses.
-                    unsafe { std::arch::asm!("lock add qword ptr [{}], 1", in(reg) counter.as_ptr()) };
-                }
-                counter.store(1, Ordering::Relaxed);
-            }
-        }
-
-        #[test]
-        fn mappings_are_read() {
-            let line = "55d0-55e0 r-xp 00000000 08:01 1 /bin/x";
-            assert_eq!(executable_end(line, 0x55d8), Some(0x55e0));
-            assert_eq!(executable_end(line, 0x55e0), None);
-            assert_eq!(executable_end("55d0-55e0 rw-p 0 0 0", 0x55d8), None);
-            assert_eq!(executable_end("nonsense", 0x55d8), None);
-            assert!(timed_loop(8).is_err());
-        }
-
-        #[test]
-        fn a_function_ends_where_no_path_goes_on() {
-            // cmp edi,1; jne +1; ret; inc eax; jmp -4 (to inc eax); int3
-            let code = [0x83, 0xff, 0x01, 0x75, 0x01, 0xc3, 0xff, 0xc0, 0xeb, 0xfc, 0xcc];
-            let function = function(&code, 0x1000);
-            assert_eq!(function.len(), 5);
-            assert_eq!(outermost_loop(&function), Some(0x1006..=0x1008));
-        }
-
-        #[test]
-        fn instructions_of_the_running_binary_are_counted() {
-            // Small enough that the compiler unrolls the inner loop at any level of optimization that it has in tests.
-            let counter = AtomicU64::new(0);
-            adds::<1>(&counter, 3);
-            let found = timed_loop(adds::<1> as *const () as usize).unwrap();
-            assert_eq!(found.count(&["lock add"]), 1, "{}", found.listing());
-            assert_eq!(found.count(&["lock ad"]), 0, "words, not letters");
-        }
-
-        #[test]
-        fn what_is_missing_is_elided() {
-            let lines = |count: usize| TimedLoop { lines: vec!["lock inc qword ptr [rax]".to_owned(); count] };
-            let expected = Expectation { any_of: &["lock add", "lock inc"], per_operation: 1 };
-            let present = judge(&lines(16), &lines(32), expected, 16);
-            assert_eq!(present.summary(), Some("lock add|lock inc 16/32"));
-            let elided = judge(&lines(16), &lines(16), expected, 16);
-            assert!(matches!(&elided, Evidence::Elided { summary, .. } if summary.ends_with("16/16, expected 16/32")), "{elided:?}");
-        }
+    #[test]
+    fn an_operation_without_instructions_is_proved_by_equal_loops() {
+        let expected = Expected::NoInstruction("a fence for the compiler alone");
+        let same = judge(&lines(1, "dec rax"), &lines(1, "dec rax"), expected);
+        assert!(matches!(same, Evidence::Elided { summary, .. } if summary == "a fence for the compiler alone"));
+        let other = judge(&lines(1, "dec rax"), &lines(2, "dec rax"), expected);
+        assert!(matches!(other, Evidence::Substituted { .. }));
     }
 }

@@ -7,8 +7,8 @@ use syncscope_core::{Check, Disturbance, Evidence, Experiment, ExperimentError, 
 use crate::clock::Clock;
 use crate::cycles;
 use crate::primitives::Workload;
-use crate::primitives::operation::{self, UNROLL};
-use crate::team::{Record, Team, TeamError};
+use crate::primitives::operation::UNROLL;
+use crate::team::{Executor, Record, TeamError};
 
 /// What is granted on top of what a batch is expected to take.
 const GRACE: Duration = Duration::from_secs(2);
@@ -32,7 +32,7 @@ pub(crate) struct Sharing {
 
 /// A workload on a team.
 pub(crate) struct TeamExperiment<'a> {
-    team: &'a mut Team,
+    team: &'a mut dyn Executor,
     clock: &'a Clock,
     workload: Workload,
     sharing: Sharing,
@@ -42,7 +42,7 @@ pub(crate) struct TeamExperiment<'a> {
 }
 
 impl<'a> TeamExperiment<'a> {
-    pub(crate) const fn new(team: &'a mut Team, clock: &'a Clock, workload: Workload, sharing: Sharing) -> Self {
+    pub(crate) fn new(team: &'a mut dyn Executor, clock: &'a Clock, workload: Workload, sharing: Sharing) -> Self {
         Self { team, clock, workload, sharing, ns_per_iteration: 0.0, defect: None }
     }
 
@@ -96,7 +96,7 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        operation::operations(side, iterations)
+        self.workload.operations(side, iterations)
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
@@ -140,7 +140,7 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     fn evidence(&mut self) -> Evidence {
-        Evidence::NotAvailable("the machine code of the loops has not been examined".to_owned())
+        self.workload.evidence()
     }
 
     fn remark(&self) -> Option<String> {

@@ -1,19 +1,21 @@
 //! The CPU of this machine as a laboratory: what can be measured, and the experiments.
 
 use std::collections::BTreeMap;
+use std::thread;
 
 use syncscope_core::machine::{CpuMachine, Environment};
 use syncscope_core::{Case, Experiment, Laboratory, Listing, Placement, Preset, Refusal};
 
 use crate::clock::Clock;
 use crate::experiment::{Sharing, TeamExperiment};
+use crate::openmp::Runtime;
 use crate::placement::{self, Placed};
 use crate::plan::Axes;
 use crate::primitives::{self, Entry, Workload};
 use crate::system::System;
-use crate::team::Team;
+use crate::team::{Executor, OpenMpTeam, Team, TeamError};
 use crate::topology::Topology;
-use crate::{cgroup, cpu_list, hwloc};
+use crate::{cgroup, cpu_list, hwloc, os, pairs};
 
 /// Why the laboratory cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,8 +41,8 @@ pub struct CpuLaboratory {
     clock: Clock,
     quota: Option<f64>,
     load: Option<f64>,
-    /// The team of the last experiment; the next one keeps it if its threads stand on the same CPUs.
-    team: Option<Team>,
+    /// The threads of the last experiment; the next one keeps them if they are of its kind and stand on the same CPUs.
+    team: Option<Box<dyn Executor>>,
 }
 
 /// A load average per CPU from which on other work is likely to disturb the figures.
@@ -169,7 +171,7 @@ impl CpuLaboratory {
         let placed = placement::place(&self.topology, placement, threads)
             .map_err(|error| Refusal::Skipped(error.to_string()))?;
         let sharing = self.sharing(placement, &placed);
-        let team = team_on(&mut self.team, &placed.cpus, &self.clock)?;
+        let team = team_on(&mut self.team, workload.runtime, &placed.cpus, &self.clock)?;
         Ok(Box::new(TeamExperiment::new(team, &self.clock, workload, sharing)))
     }
 
@@ -188,15 +190,46 @@ impl CpuLaboratory {
     }
 }
 
-/// A team on these CPUs: the last one, if it stands there and is fit.
-fn team_on<'a>(slot: &'a mut Option<Team>, cpus: &[Option<u32>], clock: &Clock) -> Result<&'a mut Team, Refusal> {
+/// Threads of this program or of `runtime` on these CPUs: the last ones, if they stand there and are fit.
+fn team_on<'a>(
+    slot: &'a mut Option<Box<dyn Executor>>,
+    runtime: Option<&'static Runtime>,
+    cpus: &[Option<u32>],
+    clock: &Clock,
+) -> Result<&'a mut dyn Executor, Refusal> {
     // The old threads leave before the new ones come.
-    let kept = slot.take().filter(|team| team.is_fit() && team.cpus() == cpus);
+    let same_kind = |team: &dyn Executor| team.runtime() == runtime.map(|runtime| runtime.name);
+    let kept = slot.take().filter(|team| team.is_fit() && team.cpus() == cpus && same_kind(team.as_ref()));
     let team = match kept {
         Some(team) => team,
-        None => Team::assemble(cpus, clock).map_err(|error| Refusal::Failed(error.to_string()))?,
+        None => assemble(runtime, cpus, clock).map_err(|error| Refusal::Failed(error.to_string()))?,
     };
-    Ok(slot.insert(team))
+    Ok(slot.insert(team).as_mut())
+}
+
+fn assemble(
+    runtime: Option<&'static Runtime>,
+    cpus: &[Option<u32>],
+    clock: &Clock,
+) -> Result<Box<dyn Executor>, TeamError> {
+    Ok(match runtime {
+        None => Box::new(Team::assemble(cpus, clock)?),
+        Some(runtime) => Box::new(OpenMpTeam::assemble(runtime, cpus, clock)?),
+    })
+}
+
+/// Makes a workload on the CPU of the first thread that will run it: memory comes from the NUMA node of the CPU that
+/// touches it first. A CPU that cannot be used is for the team to report.
+fn workload_near(cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
+    let make = || {
+        let _ = cpu.map(os::bind_to);
+        primitives::workload_of(case)
+    };
+    thread::scope(|scope| {
+        let maker = thread::Builder::new().name("maker".to_owned()).spawn_scoped(scope, make);
+        let maker = maker.map_err(|error| Refusal::Failed(format!("could not start a thread: {error}")))?;
+        maker.join().unwrap_or_else(|_| Err(Refusal::Failed(format!("the memory of {case} could not be prepared"))))
+    })
 }
 
 /// hwloc's topology with what the calling thread may use of it.
@@ -229,7 +262,8 @@ fn libraries() -> BTreeMap<String, String> {
 
 impl Laboratory for CpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
-        let list = |entry: &'static Entry| Listing { primitive: &entry.primitive, unavailable: self.obstacle() };
+        let unavailable = |entry| self.obstacle().or_else(|| primitives::obstacle(entry));
+        let list = |entry: &'static Entry| Listing { primitive: &entry.primitive, unavailable: unavailable(entry) };
         primitives::entries().map(list).collect()
     }
 
@@ -239,11 +273,12 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let entry = primitives::find(&case.primitive)
-            .ok_or_else(|| Refusal::Skipped(format!("there is no primitive {}", case.primitive)))?;
-        let workload = (entry.workload)(case)
-            .ok_or_else(|| Refusal::Skipped(format!("{} has no such variant", case.primitive)))?;
-        let placement = case.placement.clone().unwrap_or(Placement::Close);
-        self.experiment_of(workload, &placement, case.threads.unwrap_or(1).max(1))
+        if let Some(obstacle) = pairs::obstacle(case) {
+            return Err(Refusal::Skipped(obstacle));
+        }
+        let (placement, threads) =
+            (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
+        let first = placement::place(&self.topology, &placement, 1).ok().and_then(|placed| placed.cpus[0]);
+        self.experiment_of(workload_near(first, case)?, &placement, threads)
     }
 }

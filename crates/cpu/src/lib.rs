@@ -11,12 +11,15 @@
 pub mod cgroup;
 pub mod clock;
 pub mod cpu_list;
+pub mod evidence;
 pub mod experiment;
 pub mod laboratory;
+pub mod openmp;
+pub mod pairs;
 pub mod placement;
 pub mod plan;
 pub mod primitives;
-pub mod sense_barrier;
+pub mod sync;
 pub mod system;
 pub mod team;
 pub mod topology;
@@ -26,5 +29,5 @@ mod hwloc;
 mod os;
 
 pub use laboratory::{CpuError, CpuLaboratory};
-pub use primitives::catalogue;
+pub use primitives::{catalogue, evidence_of};
 pub use topology::Topology;

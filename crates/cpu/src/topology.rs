@@ -248,6 +248,11 @@ pub(crate) mod tests {
         Topology { this_system: false, threads, numa_nodes, caches, memory_bytes: None }
     }
 
+    /// The CPUs that the calling thread may use, for tests that bind threads.
+    pub(crate) fn usable_cpus() -> Vec<u32> {
+        core_affinity::get_core_ids().unwrap_or_default().iter().map(|core| core.id as u32).collect()
+    }
+
     #[test]
     fn counts_follow_from_the_threads() {
         let topology = regular(2, 2, 2, 3, 2);

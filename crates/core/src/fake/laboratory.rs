@@ -57,7 +57,7 @@ impl Laboratory for FakeLaboratory {
         Ok(Box::new(match case.primitive.as_str() {
             "cpu.atomic.add" => cost(5.0 * threads).with_noise(Noise::Normal(50.0)),
             "cpu.atomic.read" => cost(0.0).with_noise(Noise::Normal(50.0)),
-            "cpu.barrier.std" => cost(100.0 * threads).with_noise(Noise::Normal(1e7)),
+            "cpu.barrier.std" => cost(100.0 * threads).with_noise(Noise::Proportional(1.0)),
             "cpu.lock.std_mutex" if self.fault == Fault::LosesLaboratory => {
                 return Err(Refusal::Lost("the fake broke its laboratory".to_owned()));
             }

@@ -20,6 +20,8 @@ pub enum Noise {
     Normal(f64),
     /// Mostly small, now and then enormous: exponential of a normal, times this scale (log-normal, sigma 2).
     HeavyTailed(f64),
+    /// In proportion to the sample: longer samples do not help (log-normal, with this sigma).
+    Proportional(f64),
     /// Zero or this much, by the throw of a coin, on a normal of a tenth of it.
     Bimodal(f64),
     /// Grows by this much with each sample, on a normal of ten times it.
@@ -133,12 +135,13 @@ impl FakeExperiment {
         radius * angle.cos()
     }
 
-    fn noise_ns(&mut self) -> f64 {
+    fn noise_ns(&mut self, true_ns: f64) -> f64 {
         let normal = self.normal();
         match self.noise {
             Noise::Silent => 0.0,
             Noise::Normal(deviation) => deviation * normal,
             Noise::HeavyTailed(scale) => scale * (2.0 * normal).exp(),
+            Noise::Proportional(sigma) => true_ns * ((sigma * normal).exp() - 1.0),
             Noise::Bimodal(gap) => f64::from(u8::from(self.random.bool())) * gap + gap / 10.0 * normal,
             Noise::Drifting(step) => step * self.samples as f64 + step * 10.0 * normal,
             Noise::Periodic { amplitude_ns, period } => {
@@ -171,7 +174,7 @@ impl Experiment for FakeExperiment {
         }
         let operations = self.operations(shot.side, shot.iterations) as f64;
         let true_ns = operations * self.cost_ns + shot.iterations as f64 * self.loop_ns;
-        let ns = (true_ns + self.noise_ns()).max(0.0);
+        let ns = (true_ns + self.noise_ns(true_ns)).max(0.0);
         self.samples += 1;
         let ticks = |share: f64| Ticks((ns * share * TICK_HZ / 1e9).round() as u64);
         let disturbed = match self.fault {

@@ -8,7 +8,7 @@ use syncscope_core::{Case, Primitive, Shot};
 use super::Proof;
 use super::operation::{Operation, SLOTS, Workload};
 use crate::plan::Axes;
-use crate::sense_barrier::OwnLine;
+use crate::sync::OwnLine;
 use crate::team::Body;
 
 /// A barrier under study.
@@ -16,11 +16,8 @@ pub(super) trait Barrier: Send + Sync + 'static {
     /// What a thread remembers between two waits.
     type Local;
 
-    /// A barrier for `threads` threads.
-    fn new(threads: u32) -> Self;
-
-    /// A thread's memory at a moment when nobody waits.
-    fn join(&self) -> Self::Local;
+    /// The memory of a thread, counted from 0, at a moment when nobody waits.
+    fn join(&self, thread: usize) -> Self::Local;
 
     /// Waits for all threads.
     fn wait(&self, local: &mut Self::Local);
@@ -30,9 +27,10 @@ pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.sweep(primitive).into_iter().flat_map(syncscope_core::sweep::Sweep::cases).collect()
 }
 
-pub(super) fn workload<B: Barrier>(case: &Case) -> Option<Workload> {
+/// The loops of the barrier that `make` makes for a number of threads.
+pub(super) fn workload<B: Barrier>(case: &Case, make: impl Fn(u32) -> B) -> Option<Workload> {
     let threads = case.threads?;
-    let barriers: Arc<[OwnLine<B>]> = (0..SLOTS).map(|_| OwnLine(B::new(threads))).collect();
+    let barriers: Arc<[OwnLine<B>]> = (0..SLOTS).map(|_| OwnLine(make(threads))).collect();
     let proof: Proof = Arc::new(Phases {
         barriers: Arc::clone(&barriers),
         reached: (0..threads).map(|_| OwnLine::default()).collect(),
@@ -47,9 +45,9 @@ struct Wait<B>(Arc<[OwnLine<B>]>);
 impl<B: Barrier> Operation for Wait<B> {
     type Local<'a> = (&'a B, B::Local);
 
-    fn local(&self, slot: usize, _thread: usize) -> Self::Local<'_> {
+    fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
         let barrier = &self.0[slot].0;
-        (barrier, barrier.join())
+        (barrier, barrier.join(thread))
     }
 
     #[inline(always)]
@@ -82,7 +80,7 @@ impl<B: Barrier> Body for Phases<B> {
 
     fn run(&self, shot: &Shot, thread: usize) {
         let barrier = &self.barriers[super::operation::slot_of(shot.pair)].0;
-        let mut local = barrier.join();
+        let mut local = barrier.join(thread);
         for phase in 1..=shot.iterations {
             // Relaxed: it is for the barrier to make the store visible to the others.
             self.reached[thread].0.store(phase, Ordering::Relaxed);
@@ -104,7 +102,7 @@ impl<B: Barrier> Body for Phases<B> {
 mod tests {
     use super::*;
     use crate::clock::Clock;
-    use crate::team::Team;
+    use crate::team::{Executor, Team};
     use std::time::Duration;
     use syncscope_core::Side;
 
@@ -113,17 +111,14 @@ mod tests {
 
     impl Barrier for Open {
         type Local = ();
-        fn new(_: u32) -> Self {
-            Self
-        }
-        fn join(&self) {}
+        fn join(&self, _: usize) {}
         fn wait(&self, (): &mut ()) {}
     }
 
     #[test]
     fn a_barrier_that_stops_nobody_is_found_out() {
         let case = Case { threads: Some(2), ..Case::new("cpu.barrier.std") };
-        let proof = workload::<Open>(&case).unwrap().proof.unwrap();
+        let proof = workload(&case, |_| Open).unwrap().proof.unwrap();
         let mut team = Team::assemble(&[None, None], &Clock::calibrate()).unwrap();
         let shot = Shot { side: Side::Test, iterations: 100_000, pair: 0 };
         let records = team.run(&proof, &[shot], Duration::from_secs(20)).unwrap();

@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use syncscope_core::Primitive;
 
 use super::Entry;
-use super::locks::{self, Lock};
+use super::locks::{self, Counter, Lock, LockKind};
+use crate::evidence::Expected;
 
 /// In theory: a compare-and-swap to take it, an exchange to give it back, both on the lock's line, and two looks at
 /// whether the thread is panicking (poisoning). Contended: some 100 spins, then a futex call for each sleeper.
@@ -17,16 +18,27 @@ pub(super) static ENTRY: Entry = Entry {
         source: "Rust std::sync::Mutex",
     },
     cases: locks::cases,
-    workload: locks::workload::<Mutex<u64>>,
+    workload: |case| Some(locks::workload(case, &Kind)?.expecting(Expected::times(&["lock cmpxchg", "xchg"], 2))),
 };
 
-impl Lock for Mutex<u64> {
-    fn new() -> Self {
-        Self::new(0)
+struct Kind;
+
+impl LockKind for Kind {
+    type Around<N: Counter> = Mutex<N>;
+
+    fn make<N: Counter>(&self, _threads: u32) -> Mutex<N> {
+        Mutex::new(N::default())
     }
+}
+
+impl<N: Counter> Lock<N> for Mutex<N> {
+    type Seat = ();
 
     #[inline(always)]
-    fn with(&self, critical: impl FnOnce(&mut u64)) {
+    fn seat(&self, _thread: usize) {}
+
+    #[inline(always)]
+    fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
         // Acquire on taking it, release on giving it back: the counter needs no more.
         critical(&mut self.lock().unwrap_or_else(PoisonError::into_inner));
     }

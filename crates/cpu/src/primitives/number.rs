@@ -1,44 +1,126 @@
-//! Numbers that can be added to atomically.
+//! Numbers that can be shared by threads.
 
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, Ordering::Relaxed};
 
-/// A type of the column `dtype`, by the atomic variable that holds it.
+use super::opaque;
+
+/// A type of the column `dtype`, and what can be done to a variable of that type.
 ///
-/// Every access is relaxed: only the atomicity of the addition is under study, no other memory is passed on.
-pub(crate) trait Number: Send + Sync + 'static {
+/// The ordering is the caller's; a compare-and-swap that fails orders nothing.
+pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     /// The variable.
     type Atomic: Send + Sync + Default;
+
+    /// Whether it is a floating-point type. No common processor calculates with those in memory: compilers load,
+    /// calculate, and compare-and-swap the bits until nobody came in between. So does this.
+    const FLOATING: bool;
 
     /// The largest count up to which adding one is exact.
     const LARGEST_COUNT: u64;
 
-    /// Adds one.
-    fn add_one(variable: &Self::Atomic);
+    /// The number for a count.
+    fn of(count: u64) -> Self;
 
-    /// Makes it zero.
-    fn reset(variable: &Self::Atomic);
+    /// The count for a number.
+    fn count(self) -> u64;
 
-    /// The variable as a count.
-    fn count(variable: &Self::Atomic) -> u64;
+    /// One more.
+    fn successor(self) -> Self;
+
+    /// Makes the compiler compute this number, whatever becomes of it.
+    fn keep(self);
+
+    /// Reads.
+    fn load(variable: &Self::Atomic, order: Ordering) -> Self;
+
+    /// Writes.
+    fn store(variable: &Self::Atomic, value: Self, order: Ordering);
+
+    /// Writes, and gives what was there.
+    fn swap(variable: &Self::Atomic, value: Self, order: Ordering) -> Self;
+
+    /// Writes `new` if `expected` is there, and says whether it was.
+    fn compare_and_swap(variable: &Self::Atomic, expected: Self, new: Self, order: Ordering) -> bool;
+
+    /// Adds one, and gives what was there.
+    fn fetch_increment(variable: &Self::Atomic, order: Ordering) -> Self;
+
+    /// Writes `value` if it is larger.
+    fn raise(variable: &Self::Atomic, value: Self, order: Ordering);
+
+    /// Adds one as to any variable of a program: a load and a store that others may come in between of. Being atomic
+    /// each on its own, which costs nothing, they are defined even then.
+    #[inline(always)]
+    fn increment_plainly(variable: &Self::Atomic) {
+        Self::store(variable, Self::load(variable, Relaxed).successor(), Relaxed);
+    }
+
+    /// Reads as from any variable of a program, but really does so each time.
+    ///
+    /// # Safety
+    /// Nobody may write to the variable meanwhile.
+    unsafe fn read_plainly(variable: &Self::Atomic);
 }
 
 macro_rules! integer {
     ($number:ty, $atomic:ty) => {
         impl Number for $number {
             type Atomic = $atomic;
+            const FLOATING: bool = false;
             const LARGEST_COUNT: u64 = <$number>::MAX as u64;
 
+            fn of(count: u64) -> Self {
+                count as $number
+            }
+
+            fn count(self) -> u64 {
+                self as u64
+            }
+
             #[inline(always)]
-            fn add_one(variable: &$atomic) {
-                variable.fetch_add(1, Relaxed);
+            fn successor(self) -> Self {
+                self.wrapping_add(1)
             }
 
-            fn reset(variable: &$atomic) {
-                variable.store(0, Relaxed);
+            #[inline(always)]
+            fn keep(self) {
+                opaque::keep(self as u64);
             }
 
-            fn count(variable: &$atomic) -> u64 {
-                variable.load(Relaxed) as u64
+            #[inline(always)]
+            fn load(variable: &$atomic, order: Ordering) -> Self {
+                variable.load(order)
+            }
+
+            #[inline(always)]
+            fn store(variable: &$atomic, value: Self, order: Ordering) {
+                variable.store(value, order);
+            }
+
+            #[inline(always)]
+            fn swap(variable: &$atomic, value: Self, order: Ordering) -> Self {
+                variable.swap(value, order)
+            }
+
+            #[inline(always)]
+            fn compare_and_swap(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> bool {
+                variable.compare_exchange(expected, new, order, Relaxed).is_ok()
+            }
+
+            #[inline(always)]
+            fn fetch_increment(variable: &$atomic, order: Ordering) -> Self {
+                variable.fetch_add(1, order)
+            }
+
+            #[inline(always)]
+            fn raise(variable: &$atomic, value: Self, order: Ordering) {
+                variable.fetch_max(value, order);
+            }
+
+            #[inline(always)]
+            unsafe fn read_plainly(variable: &$atomic) {
+                // SAFETY: the pointer is to a variable that lives, and the caller keeps writers away.
+                let _ = unsafe { variable.as_ptr().read_volatile() };
             }
         }
     };
@@ -47,63 +129,168 @@ macro_rules! integer {
 integer!(i32, AtomicI32);
 integer!(u64, AtomicU64);
 
-/// No common processor adds floating-point numbers in memory: compilers load, add, and compare-and-swap the bits
-/// until nobody came in between. So does this.
 macro_rules! float {
     ($number:ty, $atomic:ty) => {
         impl Number for $number {
             type Atomic = $atomic;
+            const FLOATING: bool = true;
             /// Every whole number up to here has its own value.
             const LARGEST_COUNT: u64 = 1 << <$number>::MANTISSA_DIGITS;
 
+            fn of(count: u64) -> Self {
+                count as $number
+            }
+
+            fn count(self) -> u64 {
+                self as u64
+            }
+
             #[inline(always)]
-            fn add_one(variable: &$atomic) {
-                let mut bits = variable.load(Relaxed);
-                loop {
-                    let sum = (<$number>::from_bits(bits) + 1.0).to_bits();
-                    match variable.compare_exchange_weak(bits, sum, Relaxed, Relaxed) {
-                        Ok(_) => break,
-                        Err(found) => bits = found,
-                    }
-                }
+            fn successor(self) -> Self {
+                self + 1.0
             }
 
-            fn reset(variable: &$atomic) {
-                variable.store(<$number>::to_bits(0.0), Relaxed);
+            #[inline(always)]
+            fn keep(self) {
+                opaque::keep(self.to_bits().into());
             }
 
-            fn count(variable: &$atomic) -> u64 {
-                <$number>::from_bits(variable.load(Relaxed)) as u64
+            #[inline(always)]
+            fn load(variable: &$atomic, order: Ordering) -> Self {
+                <$number>::from_bits(variable.load(order))
+            }
+
+            #[inline(always)]
+            fn store(variable: &$atomic, value: Self, order: Ordering) {
+                variable.store(value.to_bits(), order);
+            }
+
+            #[inline(always)]
+            fn swap(variable: &$atomic, value: Self, order: Ordering) -> Self {
+                <$number>::from_bits(variable.swap(value.to_bits(), order))
+            }
+
+            #[inline(always)]
+            fn compare_and_swap(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> bool {
+                variable.compare_exchange(expected.to_bits(), new.to_bits(), order, Relaxed).is_ok()
+            }
+
+            #[inline(always)]
+            fn fetch_increment(variable: &$atomic, order: Ordering) -> Self {
+                update(variable, order, Self::successor)
+            }
+
+            #[inline(always)]
+            fn raise(variable: &$atomic, value: Self, order: Ordering) {
+                update(variable, order, |found: Self| if value > found { value } else { found });
+            }
+
+            #[inline(always)]
+            unsafe fn read_plainly(variable: &$atomic) {
+                // SAFETY: the pointer is to a variable that lives, and the caller keeps writers away.
+                let _ = unsafe { variable.as_ptr().read_volatile() };
+            }
+        }
+
+        impl Bits<$atomic> for $number {
+            #[inline(always)]
+            fn exchange(variable: &$atomic, found: Self, new: Self, order: Ordering) -> Result<(), Self> {
+                let done = variable.compare_exchange_weak(found.to_bits(), new.to_bits(), order, Relaxed);
+                done.map(drop).map_err(<$number>::from_bits)
             }
         }
     };
 }
 
+/// A number that stands in a variable as its bits.
+trait Bits<A>: Sized {
+    /// A compare-and-swap of the bits, which gives what it found instead.
+    fn exchange(variable: &A, found: Self, new: Self, order: Ordering) -> Result<(), Self>;
+}
+
+/// Puts `change` of what is there in its place, and gives what was there.
+#[inline(always)]
+fn update<N: Number + Bits<N::Atomic>>(variable: &N::Atomic, order: Ordering, change: impl Fn(N) -> N) -> N {
+    let mut found = N::load(variable, Relaxed);
+    loop {
+        match N::exchange(variable, found, change(found), order) {
+            Ok(()) => return found,
+            Err(other) => found = other,
+        }
+    }
+}
+
 float!(f32, AtomicU32);
 float!(f64, AtomicU64);
+
+/// The expression for the type of a `Dtype`; `None` for types that no operation of this crate has.
+macro_rules! by_dtype {
+    ($dtype:expr, $number:ident => $made:expr) => {
+        match $dtype {
+            ::syncscope_core::Dtype::I32 => {
+                type $number = i32;
+                $made
+            }
+            ::syncscope_core::Dtype::U64 => {
+                type $number = u64;
+                $made
+            }
+            ::syncscope_core::Dtype::F32 => {
+                type $number = f32;
+                $made
+            }
+            ::syncscope_core::Dtype::F64 => {
+                type $number = f64;
+                $made
+            }
+            ::syncscope_core::Dtype::U32 => None,
+        }
+    };
+}
+pub(super) use by_dtype;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn counts_to<N: Number>(count: u64) -> u64 {
+    /// Does everything there is to a variable; the numbers it held, as counts.
+    fn history<N: Number>() -> Vec<u64> {
         let variable = N::Atomic::default();
-        N::reset(&variable);
-        (0..count).for_each(|_| N::add_one(&variable));
-        N::count(&variable)
+        let mut history = Vec::new();
+        let mut note = || history.push(N::load(&variable, Relaxed).count());
+        N::store(&variable, N::of(3), Relaxed);
+        note();
+        assert!(N::fetch_increment(&variable, Relaxed) == N::of(3));
+        note();
+        N::increment_plainly(&variable);
+        note();
+        assert!(N::swap(&variable, N::of(8), Relaxed) == N::of(5));
+        note();
+        assert!(!N::compare_and_swap(&variable, N::of(7), N::of(1), Relaxed));
+        note();
+        assert!(N::compare_and_swap(&variable, N::of(8), N::of(9), Relaxed));
+        note();
+        N::raise(&variable, N::of(2), Relaxed);
+        note();
+        N::raise(&variable, N::of(10), Relaxed);
+        note();
+        history
     }
 
     #[test]
-    fn every_number_counts() {
-        let counts = [counts_to::<i32>(1000), counts_to::<u64>(1000), counts_to::<f32>(1000), counts_to::<f64>(1000)];
-        assert_eq!(counts, [1000; 4]);
+    fn every_number_does_the_same() {
+        let expected = [3, 4, 5, 8, 8, 9, 9, 10];
+        assert_eq!(history::<i32>(), expected);
+        assert_eq!(history::<u64>(), expected);
+        assert_eq!(history::<f32>(), expected);
+        assert_eq!(history::<f64>(), expected);
     }
 
     #[test]
     fn counts_of_floats_end_where_the_mantissa_does() {
         let full = AtomicU32::new(16_777_216_f32.to_bits());
-        assert_eq!(f32::LARGEST_COUNT, f32::count(&full));
-        f32::add_one(&full);
-        assert_eq!(f32::count(&full), f32::LARGEST_COUNT);
+        assert_eq!(f32::LARGEST_COUNT, f32::load(&full, Relaxed).count());
+        f32::fetch_increment(&full, Relaxed);
+        assert_eq!(f32::load(&full, Relaxed).count(), f32::LARGEST_COUNT);
     }
 }

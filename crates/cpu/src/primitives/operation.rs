@@ -1,14 +1,17 @@
 //! From one operation to the two loops of a case.
 //!
-//! A primitive writes its operation once, as [`Operation::execute`]. `timed_loop` repeats it: once in the baseline,
-//! twice in the test, each [`UNROLL`] times per iteration. Both are instances of one generic function, so no second copy
-//! of a loop exists that could differ in anything else.
+//! A primitive writes its operation once, as [`Operation::execute`]. `timed_loop` repeats the operation's context, and in
+//! the test the operation in it, [`UNROLL`] times per iteration. Both are instances of one generic function, so no second
+//! copy of a loop exists that could differ in anything else. Where nothing else is said the context is the operation
+//! itself: once in the baseline, twice in the test.
 
 use std::sync::Arc;
 
-use syncscope_core::{Shot, Side};
+use syncscope_core::{Evidence, Shot, Side};
 
 use super::Proof;
+use crate::evidence::{self, Expected};
+use crate::openmp::Runtime;
 use crate::team::Body;
 
 /// How often one iteration of the baseline holds the operation: often enough that counting and branching, a cycle or
@@ -43,16 +46,32 @@ pub trait Operation: Send + Sync + 'static {
     /// What a thread keeps at hand: addresses, looked up before the loop.
     type Local<'a>;
 
+    /// How many operations the context executes: one if it is the operation itself, none if it is something else.
+    const IN_CONTEXT: u64 = 1;
+
     /// The thread's view of a slot. Runs inside the timed part, once.
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_>;
 
     /// The operation.
     fn execute(local: &mut Self::Local<'_>);
 
+    /// What both loops do before the place of the operation. Whoever writes another context also says how many
+    /// operations are [`Self::IN_CONTEXT`].
+    #[inline(always)]
+    fn before(local: &mut Self::Local<'_>) {
+        Self::execute(local);
+    }
+
+    /// What both loops do after the place of the operation.
+    #[inline(always)]
+    fn after(_local: &mut Self::Local<'_>) {}
+
     /// Makes the thread's part of a slot ready before a shot.
     fn prepare(&self, slot: usize, thread: usize);
 
-    /// Whether the thread's part of the slot is as `operations` by each thread must leave it.
+    /// Whether the thread's part of the slot is as `operations` by each thread (those of the context among them) must
+    /// leave it. Another thread may already prepare its part for the next shot: what several threads share belongs to one
+    /// of them, which both prepares and verifies it.
     ///
     /// # Errors
     /// What was expected and what was found.
@@ -71,26 +90,24 @@ pub(crate) const fn slot_of(pair: u64) -> usize {
     (pair % SLOTS as u64) as usize
 }
 
-/// The timed loop: the baseline with `REPEAT` 1, the test with 2. Never inlined, so that a disassembler finds it.
+/// The timed loop: the test if `TEST`, else the baseline. Never inlined, so that a disassembler finds it.
 #[inline(never)]
-fn timed_loop<O: Operation, const REPEAT: usize>(mut local: O::Local<'_>, iterations: u64) {
+fn timed_loop<O: Operation, const TEST: bool>(mut local: O::Local<'_>, iterations: u64) {
     for _ in 0..iterations {
         sixteen_times!({
-            O::execute(&mut local);
-            if REPEAT == 2 {
+            O::before(&mut local);
+            if TEST {
                 O::execute(&mut local);
             }
+            O::after(&mut local);
         });
     }
 }
 
-/// Operations that one thread executes in `iterations` of `side`.
-pub(crate) fn operations(side: Side, iterations: u64) -> u64 {
-    let repeat = match side {
-        Side::Baseline => 1,
-        Side::Test => 2,
-    };
-    repeat * u64::from(UNROLL) * iterations
+/// Operations that one thread executes in `iterations` of `side`, with `in_context` of them in each context.
+fn operations(in_context: u64, side: Side, iterations: u64) -> u64 {
+    let each = in_context + u64::from(side == Side::Test);
+    each * u64::from(UNROLL) * iterations
 }
 
 /// An operation, made a job for a team.
@@ -105,13 +122,13 @@ impl<O: Operation> Body for Repeated<O> {
     fn run(&self, shot: &Shot, thread: usize) {
         let local = self.0.local(slot_of(shot.pair), thread);
         match shot.side {
-            Side::Baseline => timed_loop::<O, 1>(local, shot.iterations),
-            Side::Test => timed_loop::<O, 2>(local, shot.iterations),
+            Side::Baseline => timed_loop::<O, false>(local, shot.iterations),
+            Side::Test => timed_loop::<O, true>(local, shot.iterations),
         }
     }
 
     fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
-        self.0.verify(slot_of(shot.pair), thread, operations(shot.side, shot.iterations))
+        self.0.verify(slot_of(shot.pair), thread, operations(O::IN_CONTEXT, shot.side, shot.iterations))
     }
 }
 
@@ -132,22 +149,50 @@ pub struct Workload {
     pub(crate) proof: Option<Proof>,
     /// The timed loops.
     pub functions: LoopFunctions,
+    /// What their machine code must hold.
+    pub expected: Expected,
+    /// How many operations each context executes.
+    in_context: u64,
     /// The most iterations of one shot.
     pub(crate) max_iterations: u64,
+    /// How many operations, as the catalogue counts them, one execution of the operation is.
+    per_execution: u64,
+    /// The OpenMP runtime whose threads run it; `None` for threads of this program.
+    pub(crate) runtime: Option<&'static Runtime>,
 }
 
 impl Workload {
     /// Both loops of `operation`.
     #[must_use]
     pub fn of<O: Operation>(operation: O) -> Self {
-        let baseline: fn(O::Local<'static>, u64) = timed_loop::<O, 1>;
-        let test: fn(O::Local<'static>, u64) = timed_loop::<O, 2>;
+        let baseline: fn(O::Local<'static>, u64) = timed_loop::<O, false>;
+        let test: fn(O::Local<'static>, u64) = timed_loop::<O, true>;
         Self {
             body: Arc::new(Repeated(operation)),
             proof: None,
             functions: LoopFunctions { baseline: baseline as usize, test: test as usize },
+            expected: Expected::Uncounted("nobody said what this operation looks like in machine code"),
+            in_context: O::IN_CONTEXT,
             max_iterations: MOST_ITERATIONS,
+            per_execution: 1,
+            runtime: None,
         }
+    }
+
+    /// The same with what its machine code must hold.
+    #[must_use]
+    pub fn expecting(self, expected: Expected) -> Self {
+        Self { expected, ..self }
+    }
+
+    /// The same, counted differently: one execution is as many operations.
+    pub(crate) fn with_operations_per_execution(self, per_execution: u64) -> Self {
+        Self { per_execution, ..self }
+    }
+
+    /// The same, run by the threads of an OpenMP runtime.
+    pub(crate) fn on_threads_of(self, runtime: &'static Runtime) -> Self {
+        Self { runtime: Some(runtime), ..self }
     }
 
     /// The same with a proof.
@@ -157,8 +202,20 @@ impl Workload {
 
     /// The same with a bound on the operations all threads together may execute in one shot.
     pub(crate) fn with_most_operations(self, all: u64, threads: u32) -> Self {
-        let per_iteration = operations(Side::Test, 1) * u64::from(threads.max(1));
+        let per_iteration = self.operations(Side::Test, 1) * u64::from(threads.max(1));
         Self { max_iterations: (all / per_iteration).clamp(1, MOST_ITERATIONS), ..self }
+    }
+
+    /// What the machine code of both loops shows.
+    #[must_use]
+    pub fn evidence(&self) -> Evidence {
+        evidence::examine(self.functions, self.expected)
+    }
+
+    /// Operations that one thread executes in `iterations` of `side`.
+    #[must_use]
+    pub fn operations(&self, side: Side, iterations: u64) -> u64 {
+        self.per_execution * operations(self.in_context, side, iterations)
     }
 }
 
@@ -195,8 +252,46 @@ mod tests {
             workload.body.run(&shot, 0);
             assert_eq!(workload.body.verify(&shot, 0), Ok(()));
         }
-        assert_eq!((operations(Side::Baseline, 7), operations(Side::Test, 7)), (112, 224));
+        assert_eq!((workload.operations(Side::Baseline, 7), workload.operations(Side::Test, 7)), (112, 224));
         assert_ne!(workload.functions.baseline, workload.functions.test);
+    }
+
+    /// Writes down what happens in which order.
+    struct Story(std::sync::Mutex<String>);
+
+    impl Operation for Story {
+        type Local<'a> = &'a std::sync::Mutex<String>;
+        const IN_CONTEXT: u64 = 0;
+        fn local(&self, _: usize, _: usize) -> Self::Local<'_> {
+            &self.0
+        }
+        fn execute(local: &mut Self::Local<'_>) {
+            local.lock().unwrap().push('!');
+        }
+        fn before(local: &mut Self::Local<'_>) {
+            local.lock().unwrap().push('(');
+        }
+        fn after(local: &mut Self::Local<'_>) {
+            local.lock().unwrap().push(')');
+        }
+        fn prepare(&self, _: usize, _: usize) {
+            self.0.lock().unwrap().clear();
+        }
+        fn verify(&self, _: usize, _: usize, operations: u64) -> Result<(), String> {
+            Err(format!("{operations} in {}", self.0.lock().unwrap()))
+        }
+    }
+
+    #[test]
+    fn an_operation_stands_in_its_context() {
+        let workload = Workload::of(Story(std::sync::Mutex::default()));
+        for (side, step, operations) in [(Side::Baseline, "()", 0), (Side::Test, "(!)", 16)] {
+            let shot = Shot { side, iterations: 1, pair: 0 };
+            workload.body.prepare(&shot, 0);
+            workload.body.run(&shot, 0);
+            let told = format!("{operations} in {}", step.repeat(16));
+            assert_eq!(workload.body.verify(&shot, 0), Err(told));
+        }
     }
 
     #[test]

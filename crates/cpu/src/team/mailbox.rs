@@ -7,7 +7,7 @@ use syncscope_core::Shot;
 
 use super::{Body, Record, TeamError};
 use crate::clock::Clock;
-use crate::sense_barrier::SenseBarrier;
+use crate::sync::SenseBarrier;
 
 /// How long a thread waits for the others at the start and at the end of a shot: longer than the main thread waits for a
 /// batch of ordinary length, so that this bound only ends what nobody waits for any more.
@@ -81,6 +81,17 @@ impl Shared {
         self.posted.notify_all();
     }
 
+    /// Has all threads run `shots` and waits for their records. A failure breaks the barrier for good.
+    pub(super) fn run(
+        &self,
+        body: &Arc<dyn Body>,
+        shots: &[Shot],
+        limit: Duration,
+    ) -> Result<Vec<Vec<Record>>, TeamError> {
+        self.post(Order::Run(Arc::new(Batch { body: Arc::clone(body), shots: shots.to_vec() })));
+        self.collect(limit)
+    }
+
     /// Sleeps until there is an order after number `seen`.
     pub(super) fn next_order(&self, seen: &mut u64) -> Order {
         let mailbox = self.mailbox();
@@ -116,6 +127,9 @@ impl Shared {
         });
         let complete: Option<Vec<_>> = reports.into_iter().map(|report| report?.ok()).collect();
         let waited = Duration::from_millis(started.elapsed().as_millis() as u64);
-        complete.ok_or_else(|| cause.unwrap_or(TeamError::TimedOut(waited)))
+        complete.ok_or_else(|| {
+            self.barrier.break_down();
+            cause.unwrap_or(TeamError::TimedOut(waited))
+        })
     }
 }

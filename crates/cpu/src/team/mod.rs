@@ -4,7 +4,9 @@
 //! shot together through a barrier of their own and time their own part of it. A job is `'static` and shared, so a team
 //! whose threads do not come back can be abandoned without leaving anything dangling.
 
+mod actor;
 mod mailbox;
+mod openmp;
 mod worker;
 
 use std::sync::Arc;
@@ -13,9 +15,12 @@ use std::time::Duration;
 
 use syncscope_core::{Shot, Ticks};
 
-use self::mailbox::{Batch, Order, Shared};
+use self::actor::Actor;
+use self::mailbox::{Order, Shared};
 use self::worker::Worker;
 use crate::clock::Clock;
+
+pub use self::openmp::OpenMpTeam;
 
 /// What the threads of a team do in a shot.
 pub trait Body: Send + Sync {
@@ -25,7 +30,8 @@ pub trait Body: Send + Sync {
     /// The timed part.
     fn run(&self, shot: &Shot, thread: usize);
 
-    /// Looks, after all threads are done, whether this thread's part of the state is what the shot must have left.
+    /// Looks, after all threads are done, whether this thread's part of the state is what the shot must have left. Only
+    /// this thread's part: others may already prepare theirs for the next shot.
     ///
     /// # Errors
     /// What was expected and what was found.
@@ -78,6 +84,16 @@ pub enum TeamError {
         /// What it said.
         message: String,
     },
+    /// An OpenMP runtime made a smaller team.
+    #[error("{runtime} gave {given} threads where {asked} were asked for; check OMP_THREAD_LIMIT and `ulimit -u`")]
+    TooFewThreads {
+        /// The runtime.
+        runtime: &'static str,
+        /// How many threads the case has.
+        asked: usize,
+        /// How many there were.
+        given: usize,
+    },
     /// Some threads did not come back.
     #[error("not done after {0:?}")]
     TimedOut(Duration),
@@ -89,7 +105,25 @@ pub enum TeamError {
 /// How long starting and binding all threads may take.
 const MUSTER: Duration = Duration::from_secs(20);
 
-/// A persistent team of threads.
+/// Threads that run the shots of an experiment together: a [`Team`] or an [`OpenMpTeam`].
+pub trait Executor {
+    /// The CPUs its threads are bound to.
+    fn cpus(&self) -> &[Option<u32>];
+
+    /// The OpenMP runtime whose threads they are, if so.
+    fn runtime(&self) -> Option<&'static str>;
+
+    /// Whether it can take another job.
+    fn is_fit(&self) -> bool;
+
+    /// Runs `shots` one after the other. The records come by thread, then by shot.
+    ///
+    /// # Errors
+    /// When a thread panics or not all are done after `limit`; the threads then take no more jobs.
+    fn run(&mut self, body: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError>;
+}
+
+/// A persistent team of threads of this program.
 pub struct Team {
     cpus: Vec<Option<u32>>,
     shared: Arc<Shared>,
@@ -106,51 +140,41 @@ impl Team {
         let shared = Arc::new(Shared::new(cpus.len(), clock));
         let mut team = Self { cpus: cpus.to_vec(), shared, workers: Vec::new(), failed: false };
         for (thread, cpu) in cpus.iter().enumerate() {
-            let worker = Worker { thread, cpu: *cpu, shared: Arc::clone(&team.shared) };
+            let worker = Worker { cpu: *cpu, actor: Actor { thread, shared: Arc::clone(&team.shared) } };
             let spawned = thread::Builder::new().name(format!("team-{thread}")).spawn(move || worker.serve());
             let handle = spawned.map_err(|error| TeamError::Spawn { thread, reason: error.to_string() })?;
             team.workers.push(handle);
         }
-        team.collect(MUSTER)?;
+        team.remember(|shared| shared.collect(MUSTER))?;
         Ok(team)
     }
 
-    /// The CPUs this team was assembled on.
-    #[must_use]
-    pub fn cpus(&self) -> &[Option<u32>] {
+    /// Does something that ends the team if it fails.
+    fn remember<T>(&mut self, job: impl FnOnce(&Shared) -> Result<T, TeamError>) -> Result<T, TeamError> {
+        let outcome = job(&self.shared);
+        self.failed = outcome.is_err();
+        outcome
+    }
+}
+
+impl Executor for Team {
+    fn cpus(&self) -> &[Option<u32>] {
         &self.cpus
     }
 
-    /// Whether the team can take another job.
-    #[must_use]
-    pub const fn is_fit(&self) -> bool {
+    fn runtime(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn is_fit(&self) -> bool {
         !self.failed
     }
 
-    /// Runs `shots` one after the other. The records come by thread, then by shot.
-    ///
-    /// # Errors
-    /// When a thread panics or not all are done after `limit`; the team then takes no more jobs.
-    pub fn run(
-        &mut self,
-        body: &Arc<dyn Body>,
-        shots: &[Shot],
-        limit: Duration,
-    ) -> Result<Vec<Vec<Record>>, TeamError> {
+    fn run(&mut self, body: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
         if self.failed {
             return Err(TeamError::Poisoned);
         }
-        self.shared.post(Order::Run(Arc::new(Batch { body: Arc::clone(body), shots: shots.to_vec() })));
-        self.collect(limit)
-    }
-
-    fn collect(&mut self, limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
-        let collected = self.shared.collect(limit);
-        if collected.is_err() {
-            self.failed = true;
-            self.shared.barrier.break_down();
-        }
-        collected
+        self.remember(|shared| shared.run(body, shots, limit))
     }
 }
 

@@ -1,0 +1,168 @@
+//! The OpenMP runtimes of this system, as libraries: what a compiler makes of `#pragma omp parallel`, `barrier` and
+//! `critical` is calls of these functions.
+//!
+//! GCC's libgomp defines them; LLVM's libomp exports the same names for programs compiled by GCC. Both read their
+//! environment (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`, `KMP_BLOCKTIME`, ...) once, when they are loaded: what it says then
+//! decides how their threads wait, and so what their primitives cost.
+
+#![allow(clippy::inline_always, reason = "these calls are themselves measured and must stand in the timed loop")]
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::LazyLock;
+
+use libloading::Library;
+use syncscope_core::Case;
+
+use crate::sync::{Broken, RawLock};
+
+/// The function of a parallel region.
+pub(crate) type Region = unsafe extern "C" fn(*mut c_void);
+
+/// A loaded runtime.
+#[derive(Debug, Clone, Copy)]
+pub struct Runtime {
+    /// Its name in the column `group`.
+    pub name: &'static str,
+    parallel: unsafe extern "C" fn(Region, *mut c_void, c_uint, c_uint),
+    set_dynamic: unsafe extern "C" fn(c_int),
+    thread_number: unsafe extern "C" fn() -> c_int,
+    thread_count: unsafe extern "C" fn() -> c_int,
+    barrier: unsafe extern "C" fn(),
+    critical_start: unsafe extern "C" fn(),
+    critical_end: unsafe extern "C" fn(),
+}
+
+/// Where the runtimes are found: a name for the column `group`, and the names the library may have.
+const KNOWN: [(&str, &[&str]); 2] = [("libgomp", &["libgomp.so.1"]), ("libomp", &["libomp.so.5", "libomp.so"])];
+
+/// The runtime that is expected on every system with GCC.
+pub(crate) const USUAL: &str = KNOWN[0].0;
+
+/// The runtimes that are installed. They are loaded at the first call and stay loaded: their threads outlive a region.
+#[must_use]
+pub fn runtimes() -> &'static [Runtime] {
+    static RUNTIMES: LazyLock<Vec<Runtime>> = LazyLock::new(|| {
+        KNOWN.iter().filter_map(|(name, files)| files.iter().find_map(|file| Runtime::load(name, file))).collect()
+    });
+    &RUNTIMES
+}
+
+/// The runtime of this name, or what to do to have it.
+///
+/// # Errors
+/// A text for the user.
+pub fn runtime(name: &str) -> Result<&'static Runtime, String> {
+    runtimes().iter().find(|runtime| runtime.name == name).ok_or_else(|| {
+        format!(
+            "the OpenMP runtime {name} is not installed: install libgomp1 (GCC's; Debian, Ubuntu) or libgomp (Fedora), \
+             or libomp5 (LLVM's), or put its folder into LD_LIBRARY_PATH"
+        )
+    })
+}
+
+impl Runtime {
+    /// Loads a runtime for ever. `None` if there is no such library or it lacks a function.
+    fn load(name: &'static str, file: &str) -> Option<Self> {
+        // SAFETY: the initializers of an OpenMP runtime read the environment and the number of CPUs; both libraries are
+        // made to be loaded into any program.
+        let library = unsafe { Library::new(file) }.ok()?;
+        // SAFETY: the types are those of GCC's libgomp/libgomp_g.h and omp.h, which are its binary interface.
+        let runtime = unsafe {
+            Self {
+                name,
+                parallel: *library.get(b"GOMP_parallel\0").ok()?,
+                set_dynamic: *library.get(b"omp_set_dynamic\0").ok()?,
+                thread_number: *library.get(b"omp_get_thread_num\0").ok()?,
+                thread_count: *library.get(b"omp_get_num_threads\0").ok()?,
+                barrier: *library.get(b"GOMP_barrier\0").ok()?,
+                critical_start: *library.get(b"GOMP_critical_start\0").ok()?,
+                critical_end: *library.get(b"GOMP_critical_end\0").ok()?,
+            }
+        };
+        // Its threads live on after the last region; unloading it would take their code away.
+        std::mem::forget(library);
+        Some(runtime)
+    }
+
+    /// `#pragma omp parallel num_threads(threads)`: runs `region(data)` on a team, the caller among it.
+    ///
+    /// # Safety
+    /// `region` may be called with `data` on several threads at a time, and does not unwind.
+    pub(crate) unsafe fn parallel(&self, region: Region, data: *mut c_void, threads: u32) {
+        // SAFETY: the function takes any number of threads; 0 asks for no particular binding. The rest is the caller's.
+        unsafe {
+            // As many threads as asked for, not fewer as the load suggests.
+            (self.set_dynamic)(0);
+            (self.parallel)(region, data, threads, 0);
+        }
+    }
+
+    /// The number of the calling thread in its region.
+    pub(crate) fn thread_number(&self) -> usize {
+        // SAFETY: may be called anywhere.
+        usize::try_from(unsafe { (self.thread_number)() }).unwrap_or_default()
+    }
+
+    /// The number of threads of the region around the caller.
+    pub(crate) fn thread_count(&self) -> usize {
+        // SAFETY: may be called anywhere.
+        usize::try_from(unsafe { (self.thread_count)() }).unwrap_or_default()
+    }
+
+    /// `#pragma omp barrier`.
+    #[inline(always)]
+    pub(crate) fn barrier(&self) {
+        // SAFETY: may be called anywhere; outside a region there is a team of one.
+        unsafe { (self.barrier)() };
+    }
+}
+
+/// The lock of all unnamed critical sections.
+#[derive(Debug)]
+pub(crate) struct Critical(pub(crate) &'static Runtime);
+
+// SAFETY: one thread at a time is in a critical section, and entering and leaving it flush (OpenMP 5.2, 15.2, 15.8.6).
+unsafe impl RawLock for Critical {
+    type Seat = ();
+
+    #[inline(always)]
+    fn seat(&self, _thread: usize) {}
+
+    #[inline(always)]
+    unsafe fn lock(&self, (): &mut ()) -> Result<(), Broken> {
+        // SAFETY: may be called anywhere but in a critical section, where this thread is not.
+        unsafe { (self.0.critical_start)() };
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn unlock(&self, (): &mut ()) -> Result<(), Broken> {
+        // SAFETY: this thread is in a critical section, says the caller.
+        unsafe { (self.0.critical_end)() };
+        Ok(())
+    }
+}
+
+/// Each case with each runtime that is installed; with the usual one where none is.
+pub(crate) fn with_every_runtime(cases: &[Case]) -> Vec<Case> {
+    let installed = runtimes().iter().map(|runtime| runtime.name);
+    let fallback = Some(USUAL).filter(|_| runtimes().is_empty());
+    let on = |name: &str| {
+        let group = Some(name.to_owned());
+        cases.iter().map(|case| Case { group: group.clone(), ..case.clone() }).collect::<Vec<_>>()
+    };
+    installed.chain(fallback).flat_map(on).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_explained() {
+        let reason = runtime("libopenmp-of-nobody").unwrap_err();
+        assert!(reason.contains("libopenmp-of-nobody") && reason.contains("install libgomp1"), "{reason}");
+        assert!(Runtime::load("libc", "libc.so.6").is_none(), "a library without the functions is no runtime");
+        assert!(Runtime::load("nothing", "libopenmp-of-nobody.so").is_none());
+    }
+}

@@ -1,0 +1,52 @@
+//! `cpu.handoff.cas_pingpong`: compare-and-swap on one line.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use syncscope_core::Primitive;
+
+use super::handoffs::{self, Handoff};
+use super::{Entry, LIMIT};
+use crate::evidence::Expected;
+use crate::sync::{Broken, Fuse};
+
+/// In theory: the waiting core asks for the line in exclusive state again and again, so that it moves even while it is
+/// not its turn; a hand-off is one such move. Published core-to-core latencies are measured in this way.
+pub(super) static ENTRY: Entry = Entry {
+    primitive: Primitive {
+        id: "cpu.handoff.cas_pingpong",
+        summary: "Two threads compare-and-swap one variable in turn, again and again without a pause until it is their turn",
+        operation: handoffs::OPERATION,
+        source: "nviennot, core-to-core-latency (compare-and-swap mode)",
+    },
+    cases: handoffs::cases,
+    workload: |case| handoffs::workload::<CasToken>(case, Expected::once(&["lock cmpxchg"])),
+};
+
+/// The number of turns, and nothing else on its line that changes.
+pub(super) struct CasToken {
+    turns: AtomicU32,
+    fuse: Fuse,
+}
+
+impl Handoff for CasToken {
+    fn new() -> Self {
+        Self { turns: AtomicU32::new(0), fuse: Fuse::new(LIMIT) }
+    }
+
+    fn attend(&self, thread: usize) {
+        if thread == 0 {
+            self.turns.store(0, Ordering::Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn pass(&self, _thread: usize, turn: u32) -> Result<(), Broken> {
+        // Acquire and release: with the token goes what the other one wrote before it. A failed attempt reads nothing.
+        let swap = || self.turns.compare_exchange(turn, turn.wrapping_add(1), Ordering::AcqRel, Ordering::Relaxed);
+        self.fuse.wait_eagerly(|| swap().is_ok())
+    }
+
+    fn turns(&self) -> u32 {
+        self.turns.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,71 @@
+//! What a thread of a team does with a batch, whoever started that thread.
+
+use std::any::Any;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use syncscope_core::{Shot, Ticks};
+
+use super::mailbox::{Batch, Failure, Report, Shared};
+use super::{Body, Record, TeamError};
+use crate::sync::{Broken, LocalSense};
+use crate::{cycles, os};
+
+/// One thread of a team.
+pub(super) struct Actor {
+    pub(super) thread: usize,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Actor {
+    /// Runs all shots of a batch. A panic ends in the report and nowhere else.
+    pub(super) fn carry_out(&self, batch: &Batch, sense: &mut LocalSense) -> Report {
+        match panic::catch_unwind(AssertUnwindSafe(|| self.perform(batch, sense))) {
+            Ok(Ok(records)) => Ok(records),
+            Ok(Err(Broken)) => Err(Failure::LeftAlone),
+            Err(payload) => Err(self.explain(payload.as_ref())),
+        }
+    }
+
+    fn perform(&self, batch: &Batch, sense: &mut LocalSense) -> Result<Vec<Record>, Broken> {
+        // No allocation between the shots.
+        let mut records = Vec::with_capacity(batch.shots.len());
+        for shot in &batch.shots {
+            records.push(self.shoot(batch.body.as_ref(), shot, sense)?);
+        }
+        Ok(records)
+    }
+
+    fn shoot(&self, body: &dyn Body, shot: &Shot, sense: &mut LocalSense) -> Result<Record, Broken> {
+        let Shared { clock, barrier, .. } = &*self.shared;
+        body.prepare(shot, self.thread);
+        let cpu = os::current_cpu();
+        let before = os::involuntary_switches();
+        barrier.wait(sense)?;
+        let started = clock.start();
+        body.run(shot, self.thread);
+        let stopped = clock.stop();
+        let switched = os::involuntary_switches() != before;
+        let migrated = os::current_cpu() != cpu;
+        barrier.wait(sense)?;
+        Ok(Record {
+            started: Ticks(started),
+            stopped: Ticks(stopped),
+            switched,
+            migrated,
+            defect: body.verify(shot, self.thread).err(),
+            cycles_per_tick: (self.thread == 0).then(|| cycles::per_tick(clock)).flatten(),
+        })
+    }
+
+    /// What the payload of a panic says. Primitives whose own waits break unwind with [`Broken`].
+    fn explain(&self, payload: &(dyn Any + Send)) -> Failure {
+        if payload.is::<Broken>() {
+            return Failure::LeftAlone;
+        }
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let message = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        let message = message.unwrap_or_else(|| "no message".to_owned());
+        Failure::Cause(TeamError::Panicked { thread: self.thread, message })
+    }
+}
