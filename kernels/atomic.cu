@@ -1,36 +1,183 @@
-// Atomic additions to global memory whose result nobody uses (gpu.atomic.add), as in Burtchell and Burtscher, IISWC 2024.
+// Atomic operations (gpu.atomic), on global and on shared memory; the first as in Burtchell and Burtscher, IISWC 2024.
 //
-// VALUE is the type of the variable.
+// VALUE is the type of the variable, KIND the operation, ATOMIC the function of CUDA that does it, which also says the
+// scope. IN_SHARED_MEMORY is 0 or 1. With RESULT_USED, each operation needs the result of the one before.
 #include "harness.cuh"
 
 using Value = VALUE;
 
+enum Kind { ADD, SUB, MIN, MAX, AND, OR, XOR, EXCHANGE, CAS_PASS, CAS_FAIL };
+
+constexpr bool SUMS = KIND == ADD || KIND == SUB;
+constexpr bool COMPARES = KIND == CAS_PASS || KIND == CAS_FAIL;
+
+// The block's variables, where they lie in shared memory.
+constexpr u32 SHARED_BYTES = IN_SHARED_MEMORY ? 32 * 1024 : 8;
+__shared__ u64 shared_memory[SHARED_BYTES / 8];
+
+template <typename Value>
+__device__ __forceinline__ Value apply(Value *target, Value compare, Value value) {
+    if constexpr (COMPARES) {
+        return ATOMIC(target, compare, value);
+    } else {
+        return ATOMIC(target, value);
+    }
+}
+
+// `value`, but only once `old` is known, at the price of one instruction. `zero` is 0, which the compiler does not know.
+__device__ __forceinline__ int after(int old, int value, u32 zero) { return old & (int)zero | value; }
+__device__ __forceinline__ u32 after(u32 old, u32 value, u32 zero) { return old & zero | value; }
+__device__ __forceinline__ u64 after(u64 old, u64 value, u32 zero) { return old & (u64)zero << 32 | value; }
+__device__ __forceinline__ float after(float old, float value, u32 zero) { return fmaf(old, (float)zero, value); }
+__device__ __forceinline__ double after(double old, double value, u32 zero) { return fma(old, (double)zero, value); }
+
+// Makes the compiler believe that a value matters.
+__device__ __forceinline__ void keep(u32 value) { asm volatile("" ::"r"(value)); }
+__device__ __forceinline__ void keep(int value) { asm volatile("" ::"r"(value)); }
+__device__ __forceinline__ void keep(u64 value) { asm volatile("" ::"l"(value)); }
+__device__ __forceinline__ void keep(float value) { asm volatile("" ::"f"(value)); }
+__device__ __forceinline__ void keep(double value) { asm volatile("" ::"d"(value)); }
+
+// What the operation makes of a variable, where that does not depend on the order of the threads.
+template <typename Value>
+__device__ Value combined(Value variable, Value offered) {
+    if constexpr (KIND == MIN) return min(variable, offered);
+    if constexpr (KIND == MAX) return max(variable, offered);
+    if constexpr (KIND == AND) return variable & offered;
+    if constexpr (KIND == OR) return variable | offered;
+    if constexpr (KIND == XOR) return variable ^ offered;
+    return variable;
+}
+
 struct Operation {
     Value *target;
+    Value compare;
     Value value;
+    Value same;
+    Value result;
+    u32 zero;
 
     // The value differs from thread to thread, and the distance between the targets is known at run time only: the
-    // compiler can neither add up a warp's values itself nor tell the shared variable from private ones. What
+    // compiler can neither combine a warp's values itself nor tell the shared variable from private ones. What
     // aggregation there is, the hardware does.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : target(static_cast<Value *>(arguments.memory) + (u64)arguments.stride * grid_thread()),
-          value((Value)(arguments.value_scale * grid_thread() + arguments.value_bias)) {}
+        : target(first_variable(arguments) + (u64)arguments.stride * (IN_SHARED_MEMORY ? threadIdx.x : grid_thread())),
+          compare(0),
+          value((Value)(arguments.value_scale * grid_thread() + arguments.value_bias)),
+          same(0),
+          result(0),
+          zero((u32)arguments.total_operations) {
+        if constexpr (COMPARES) {
+            // As in the paper, zero is exchanged for zero, or is never what is expected.
+            value = (Value)zero;
+            compare = (Value)(KIND == CAS_PASS ? zero : 1 + zero);
+        }
+        same = value + (Value)zero;
+        if constexpr (IN_SHARED_MEMORY) {
+            for (u32 word = threadIdx.x; word < SHARED_BYTES / 8; word += blockDim.x) shared_memory[word] = 0;
+        }
+    }
 
-    // Relaxed, device scope. Without a use of the result this is a reduction (RED), which does not wait.
-    __device__ __forceinline__ void run() { atomicAdd(target, value); }
+    __device__ __forceinline__ static Value *first_variable(const Arguments &arguments) {
+        return IN_SHARED_MEMORY ? reinterpret_cast<Value *>(shared_memory) : static_cast<Value *>(arguments.memory);
+    }
 
-    __device__ __forceinline__ void finish(const Arguments &) {}
+    // Relaxed. Without a use of the result this is a reduction (RED) where there is one, which does not wait.
+    __device__ __forceinline__ void run() {
+        if constexpr (!RESULT_USED) {
+            apply(target, compare, value);
+            if constexpr (KIND == AND || KIND == OR) swap_values();
+        } else if constexpr (KIND == CAS_PASS) {
+            compare = apply(target, compare, value);
+        } else if constexpr (SUMS) {
+            result = apply(target, compare, after(result, value, zero));
+        } else {
+            value = apply(target, compare, value);
+        }
+    }
+
+    // To do AND or OR twice with one value is to do it once, and the compiler knows that. It does not know that these two
+    // are one.
+    __device__ __forceinline__ void swap_values() {
+        const Value next = same;
+        same = value;
+        value = next;
+    }
+
+    // Adds what lies in shared memory to global memory, which outlives the launch.
+    __device__ __forceinline__ void finish(const Arguments &arguments) {
+        if constexpr (RESULT_USED) keep(SUMS ? result : KIND == CAS_PASS ? compare : value);
+        if constexpr (SUMS && IN_SHARED_MEMORY) {
+            __syncthreads();
+            if (is_first_of_variable(arguments)) static_cast<Value *>(arguments.memory)[grid_thread()] += *target;
+        }
+    }
+
+    // Whether no thread with a smaller number has the same variable.
+    __device__ static bool is_first_of_variable(const Arguments &arguments) {
+        return arguments.stride != 0 || (IN_SHARED_MEMORY ? threadIdx.x : grid_thread()) == 0;
+    }
+
+    __device__ static void check(const Arguments &arguments) {
+        if constexpr (SUMS) {
+            check_sum(arguments);
+        } else {
+            check_trial(arguments);
+        }
+    }
 
     // Integers wrap around in the sum as in the variable; floating point is checked with sums that are exact.
-    __device__ static void check(const Arguments &arguments) {
-        const u64 threads = (u64)gridDim.x * blockDim.x, thread = grid_thread();
-        const bool shared = arguments.stride == 0;
-        if (shared && thread != 0) return;
-        const u64 one_each = shared ? arguments.value_scale * (threads * (threads - 1) / 2) + arguments.value_bias * threads
-                                    : arguments.value_scale * thread + arguments.value_bias;
-        const Value expected = (Value)(arguments.total_operations * one_each);
-        const Value found = static_cast<const Value *>(arguments.memory)[arguments.stride * thread];
+    __device__ static void check_sum(const Arguments &arguments) {
+        if (!is_first_of_variable(arguments)) return;
+        const u64 sharing = arguments.stride != 0 ? 1 : IN_SHARED_MEMORY ? blockDim.x : (u64)gridDim.x * blockDim.x;
+        const u64 thread = grid_thread();
+        const u64 numbers = sharing * thread + sharing * (sharing - 1) / 2;
+        const u64 one_each = arguments.value_scale * numbers + arguments.value_bias * sharing;
+        const u64 sum = arguments.total_operations * one_each;
+        const Value expected = (Value)(KIND == SUB ? 0 - sum : sum);
+        const u64 index = IN_SHARED_MEMORY ? thread : arguments.stride * thread;
+        const Value found = static_cast<const Value *>(arguments.memory)[index];
         if (found != expected) report_mismatch(arguments, expected, found);
+    }
+
+    // The threads of a block use one variable of their own, three times each.
+    __device__ static void check_trial(const Arguments &arguments) {
+        Value *variable = first_variable(arguments) + (IN_SHARED_MEMORY ? 0 : blockIdx.x * blockDim.x);
+        const Value initial = KIND == MIN ? (Value)100'000 : KIND == AND ? (Value)~0u : (Value)0;
+        __syncthreads();
+        if (threadIdx.x == 0) *variable = initial;
+        __syncthreads();
+        u32 passed = 0;
+        for (u32 round = 0; round < 3; round++) {
+            const Value compare = KIND == CAS_FAIL ? initial + (Value)1 : initial;
+            const Value old = apply(variable, compare, offered(threadIdx.x));
+            if constexpr (COMPARES) passed += old == compare;
+        }
+        const u32 passes = COMPARES ? __syncthreads_count(passed) : 0;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            const Value left = *static_cast<volatile Value *>(variable), expected = expected_after(initial, left);
+            if (left != expected) report_mismatch(arguments, expected, left);
+            if (COMPARES && passes != (KIND == CAS_PASS)) report_mismatch(arguments, (u32)(KIND == CAS_PASS), passes);
+        }
+    }
+
+    // What a thread of the block offers in the trial.
+    __device__ static Value offered(u32 thread) {
+        if constexpr (KIND == AND) return (Value)~(1u << thread % 31);
+        if constexpr (KIND == OR || KIND == XOR) return (Value)(1u << (thread * 7) % 31);
+        return (Value)(thread + 1);
+    }
+
+    // What the operations of all threads of the block make of the variable.
+    __device__ static Value expected_after(Value initial, Value left) {
+        if constexpr (KIND == CAS_FAIL) return initial;
+        // Any thread may be the last, or the first to find what it expects.
+        if constexpr (KIND == EXCHANGE || KIND == CAS_PASS) return left >= 1 && left <= (Value)blockDim.x ? left : (Value)1;
+        Value value = initial;
+        // Three times is as good as once.
+        for (u32 thread = 0; thread < blockDim.x; thread++) value = combined(value, offered(thread));
+        return value;
     }
 };
 

@@ -1,36 +1,50 @@
-// Barriers of a thread block (gpu.block.syncthreads).
+// Barriers of a thread block (gpu.block).
+//
+// KIND says which; GROUPS is the number of parts of the block that wait each for themselves at a named barrier.
 #include "harness.cuh"
 
+enum Kind { PLAIN, COUNT, AND, OR, NAMED };
+
 struct Operation {
-    __device__ __forceinline__ explicit Operation(const Arguments &) {}
+    u32 value;    // what the last reducing barrier returned
+    u32 barrier;  // 1 or more; the harness uses 0
+    u32 threads;  // of the group
 
-    __device__ __forceinline__ void run() { __syncthreads(); }
+    __device__ __forceinline__ explicit Operation(const Arguments &arguments)
+        : value(arguments.value_scale), barrier(1 + threadIdx.x / (blockDim.x / GROUPS)), threads(blockDim.x / GROUPS) {}
 
-    __device__ __forceinline__ void finish(const Arguments &) {}
+    // A reducing barrier is asked about what the one before returned.
+    __device__ __forceinline__ void run() {
+        if constexpr (KIND == PLAIN) __syncthreads();
+        if constexpr (KIND == COUNT) value = __syncthreads_count(value);
+        if constexpr (KIND == AND) value = __syncthreads_and(value);
+        if constexpr (KIND == OR) value = __syncthreads_or(value);
+        if constexpr (KIND == NAMED) asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+    }
 
-    // Each thread writes, waits, and reads what a thread of another warp wrote; before the next round it waits again.
-    // Warps arrive at different times, so that without a barrier a reader would be too early.
-    __device__ static void check(const Arguments &arguments) {
-        __shared__ volatile u32 phases[1024];
-        Operation barrier(arguments);
-        const u32 partner = (threadIdx.x + blockDim.x / 2) % blockDim.x;
-        phases[threadIdx.x] = 0;
-        barrier.run();
-#pragma unroll 1
-        for (u32 phase = 1; phase <= 16; phase++) {
-            dawdle((threadIdx.x / 32 * 7 + phase * 5) % 32);
-            phases[threadIdx.x] = phase;
-            barrier.run();
-            const u32 found = phases[partner];
-            if (found != phase) report_mismatch(arguments, phase, found);
-            barrier.run();
+    __device__ __forceinline__ void finish(const Arguments &arguments) {
+        if constexpr (KIND == COUNT || KIND == AND || KIND == OR) {
+            static_cast<u32 *>(arguments.memory)[grid_thread()] = value;
         }
     }
 
-    // Lets some hundreds of cycles pass for each step.
-    __device__ static void dawdle(u32 steps) {
-        const u32 start = read_clock_low();
-        while (read_clock_low() - start < steps * 256) {
+    __device__ static void check(const Arguments &arguments) {
+        check_meeting<Operation>(arguments, blockDim.x / GROUPS);
+        if constexpr (KIND == COUNT || KIND == AND || KIND == OR) check_result(arguments);
+    }
+
+    // No thread, the first, every second, all but the first, all.
+    __device__ static void check_result(const Arguments &arguments) {
+        const u32 all = blockDim.x, half = (all + 1) / 2;
+        const u32 yes[] = {0, threadIdx.x == 0, threadIdx.x % 2 == 0, threadIdx.x != 0, 1}, many[] = {0, 1, half, all - 1, all};
+        Operation barrier(arguments);
+#pragma unroll
+        for (u32 question = 0; question < 5; question++) {
+            barrier.value = yes[question];
+            barrier.run();
+            const u32 count = many[question], found = KIND == COUNT ? barrier.value : barrier.value != 0;
+            const u32 expected = KIND == COUNT ? count : KIND == AND ? count == all : count != 0;
+            if (found != expected) report_mismatch(arguments, expected, found);
         }
     }
 };

@@ -9,6 +9,7 @@
 //   void run()                           the operation, once
 //   void finish(const Arguments &)       after the clock: stores what must not be optimized away
 //   static void check(const Arguments &) reports what is not as it should be
+// `SYNCSCOPE_KERNELS_AS(Body, Paths)` makes them with another body or other paths through the loop; see there.
 #pragma once
 
 using u32 = unsigned int;
@@ -109,12 +110,83 @@ __device__ __forceinline__ Moment next_step_of_global_timer() {
     return moment;
 }
 
-// The operation UNROLL * REPEAT times, one after the other.
-template <int REPEAT, typename Operation>
-__device__ __forceinline__ void run_copies(Operation &operation) {
+// Bodies: what one of the UNROLL copies in the loop is. COUNT is 1 in the baseline and 2 in the test.
+
+// The operation COUNT times.
+template <int COUNT>
+struct Repeated {
+    static constexpr int OPERATIONS = COUNT;
+
+    template <int PATH, typename Operation>
+    __device__ __forceinline__ static void run(Operation &operation) {
 #pragma unroll
-    for (int copy = 0; copy < UNROLL * REPEAT; copy++) operation.run();
+        for (int count = 0; count < COUNT; count++) operation.run();
+    }
+};
+
+// A context, `before()` and `after()`, around nothing in the baseline and around the operation in the test.
+template <int COUNT>
+struct InContext {
+    static constexpr int OPERATIONS = 1;
+
+    template <int PATH, typename Operation>
+    __device__ __forceinline__ static void run(Operation &operation) {
+        operation.before();
+        if constexpr (COUNT == 2) operation.run();
+        operation.after();
+    }
+};
+
+// The operation COUNT times; it is told by which path the thread came.
+template <int COUNT>
+struct OnItsPath {
+    static constexpr int OPERATIONS = COUNT;
+
+    template <int PATH, typename Operation>
+    __device__ __forceinline__ static void run(Operation &operation) {
+#pragma unroll
+        for (int count = 0; count < COUNT; count++) operation.template run<PATH>();
+    }
+};
+
+template <typename Body, int PATH, typename Operation>
+__device__ __forceinline__ void run_loop(Operation &operation, u32 iterations) {
+#pragma unroll 1
+    for (u32 iteration = 0; iteration < iterations; iteration++) {
+#pragma unroll
+        for (int copy = 0; copy < UNROLL; copy++) Body::template run<PATH>(operation);
+    }
 }
+
+// Paths: how the threads of a warp come through the loop.
+
+// All together.
+struct Together {
+    template <typename Body, typename Operation>
+    __device__ __forceinline__ static void run(Operation &operation, u32 iterations) {
+        run_loop<Body, 0>(operation, iterations);
+    }
+};
+
+// Those of which the operation says `takes_part()`; the others wait behind the loop.
+struct Partly {
+    template <typename Body, typename Operation>
+    __device__ __forceinline__ static void run(Operation &operation, u32 iterations) {
+        if (operation.takes_part()) run_loop<Body, 0>(operation, iterations);
+    }
+};
+
+// In two parts, each with a loop of its own.
+struct Apart {
+    template <typename Body, typename Operation>
+    __device__ __forceinline__ static void run(Operation &operation, u32 iterations) {
+        if (operation.takes_part()) {
+            run_loop<Body, 0>(operation, iterations);
+        } else {
+            run_loop<Body, 1>(operation, iterations);
+        }
+    }
+};
 
 // Leaves the extremes of the warp's threads in its first thread. Lanes that do not exist are not asked.
 __device__ __forceinline__ Warp summarize_warp(u64 elapsed) {
@@ -133,7 +205,7 @@ __device__ __forceinline__ Warp summarize_warp(u64 elapsed) {
 }
 
 // Runs the loop twice: first short, to bring instructions and data into their caches, then with the clock that counts.
-template <int REPEAT, typename Operation>
+template <typename Body, typename Paths, typename Operation>
 __device__ __forceinline__ void measure(const Arguments &arguments) {
     Operation operation(arguments);
     // The whole first warp reads the rate, so that it stays converged.
@@ -144,13 +216,12 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
     for (u32 round = 0; round < 2; round++) {
         // As many operations in both kernels: what is still queued from the first round when the second begins, and how
         // unequally the blocks came through it, drops out of the difference.
-        const u32 iterations = round == 0 ? WARM_UP / (UNROLL * REPEAT) : arguments.iterations;
+        const u32 iterations = round == 0 ? WARM_UP / (UNROLL * Body::OPERATIONS) : arguments.iterations;
         if (reads_rate) before = next_step_of_global_timer();
 
         __syncthreads();
         start = read_clock();
-#pragma unroll 1
-        for (u32 iteration = 0; iteration < iterations; iteration++) run_copies<REPEAT>(operation);
+        Paths::template run<Body>(operation, iterations);
         stop = read_clock();
     }
     Moment after{};
@@ -187,11 +258,52 @@ __device__ __forceinline__ void report_mismatch(const Arguments &arguments, Valu
     }
 }
 
+// Bounds a spin: looks every now and then whether the host wants it to end.
+struct Patience {
+    const volatile u32 *abort;
+    u32 spins = 0;
+
+    __device__ __forceinline__ explicit Patience(const volatile u32 *abort) : abort(abort) {}
+
+    // To be asked once for each turn.
+    __device__ __forceinline__ bool lasts() { return ++spins % 512 != 0 || *abort == 0; }
+};
+
+// Lets some hundreds of cycles pass for each step.
+__device__ __forceinline__ void dawdle(u32 steps) {
+    const u32 start = read_clock_low();
+    while (read_clock_low() - start < steps * 256) {
+    }
+}
+
+// Checks a barrier of `group` neighbouring threads of a block each. Every thread writes, waits, and reads what a thread
+// half the group further on wrote; before the next round it waits again. Warps arrive at different times, so that without a
+// barrier a reader would be too early.
+template <typename Operation>
+__device__ void check_meeting(const Arguments &arguments, u32 group) {
+    __shared__ volatile u32 phases[1024];
+    Operation barrier(arguments);
+    const u32 first = threadIdx.x / group * group, partner = first + (threadIdx.x - first + group / 2) % group;
+    phases[threadIdx.x] = 0;
+    __syncthreads();
+#pragma unroll 1
+    for (u32 phase = 1; phase <= 16; phase++) {
+        dawdle((threadIdx.x / 32 * 7 + phase * 5) % 32);
+        phases[threadIdx.x] = phase;
+        barrier.run();
+        const u32 found = phases[partner];
+        if (found != phase) report_mismatch(arguments, phase, found);
+        barrier.run();
+    }
+}
+
 // Two full blocks of 1024 threads are to run on a multiprocessor at a time, where it has room for as many threads: that
 // leaves a thread 32 registers.
 #define SYNCSCOPE_KERNEL extern "C" __global__ void __launch_bounds__(1024, 2)
 
-#define SYNCSCOPE_KERNELS                                                                                  \
-    SYNCSCOPE_KERNEL baseline(const Arguments arguments) { measure<1, Operation>(arguments); }             \
-    SYNCSCOPE_KERNEL test(const Arguments arguments) { measure<2, Operation>(arguments); }                 \
+#define SYNCSCOPE_KERNELS SYNCSCOPE_KERNELS_AS(Repeated, Together)
+
+#define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                    \
+    SYNCSCOPE_KERNEL baseline(const Arguments arguments) { measure<Body<1>, Paths, Operation>(arguments); }  \
+    SYNCSCOPE_KERNEL test(const Arguments arguments) { measure<Body<2>, Paths, Operation>(arguments); }      \
     SYNCSCOPE_KERNEL check(const Arguments arguments) { Operation::check(arguments); }

@@ -1,33 +1,61 @@
-// Exchange of registers within a warp (gpu.shuffle.idx), each exchange depending on the one before.
+// Exchange of registers within a warp (gpu.shuffle), each exchange depending on the one before.
 //
-// VALUE is the type exchanged; those of 64 bits take two instructions.
+// VALUE is the type exchanged; those of 64 bits take two instructions. KIND says from which lane each lane reads. Warps
+// are full or have a power of two of lanes.
 #include "harness.cuh"
 
 using Value = VALUE;
 
+enum Kind { IDX, UP, DOWN, XOR };
+
 struct Operation {
     Value value;
-    u32 source;
+    u32 lanes;
+    u32 source;  // IDX: the lane; XOR: the distance
 
     // The paper reads from lane (lane + 1) % 32, which in a block of fewer than 32 threads may not exist and then gives
-    // an undefined value. Turning within the lanes that exist costs the same and can be checked.
+    // an undefined value. Staying within the lanes that exist costs the same and can be checked.
     __device__ __forceinline__ explicit Operation(const Arguments &)
-        : value((Value)grid_thread()), source(((threadIdx.x & 31) + 1) % warp_lanes()) {}
+        : value((Value)grid_thread()),
+          lanes(warp_lanes()),
+          source(KIND == IDX ? ((threadIdx.x & 31) + 1) % lanes : min(1u, lanes - 1)) {}
 
     // The mask may name lanes that do not exist: the instruction waits for those named that have not exited (PTX ISA,
     // shfl.sync), and a constant mask of all lanes needs no instruction of its own.
-    __device__ __forceinline__ void run() { value = __shfl_sync(0xffffffffu, value, source); }
+    __device__ __forceinline__ void run() {
+        constexpr u32 ALL = 0xffffffffu;
+        if constexpr (KIND == IDX) value = __shfl_sync(ALL, value, source);
+        if constexpr (KIND == UP) value = __shfl_up_sync(ALL, value, 1);
+        if constexpr (KIND == DOWN) value = __shfl_down_sync(ALL, value, 1, lanes);
+        if constexpr (KIND == XOR) value = __shfl_xor_sync(ALL, value, source);
+    }
+
+    // The lane whose value `lane` holds after so many exchanges. A lane whose source lies outside keeps its own.
+    __device__ static u64 origin(u64 lane, u64 lanes, u64 exchanges) {
+        if constexpr (KIND == IDX) return (lane + exchanges) % lanes;
+        if constexpr (KIND == UP) return lane - min(lane, exchanges);
+        if constexpr (KIND == DOWN) return min(lane + exchanges, lanes - 1);
+        return lanes == 1 ? lane : lane ^ (exchanges & 1);
+    }
 
     __device__ __forceinline__ void finish(const Arguments &arguments) {
         static_cast<Value *>(arguments.memory)[grid_thread()] = value;
     }
 
-    // After n exchanges each lane holds the value of the lane n further on.
+    __device__ static void verify(const Arguments &arguments, u64 exchanges, Value found) {
+        const u32 lane = threadIdx.x & 31;
+        const Value expected = (Value)(grid_thread() - lane + origin(lane, warp_lanes(), exchanges));
+        if (found != expected) report_mismatch(arguments, expected, found);
+    }
+
+    // What the last launch left, and, as its exchanges are many and even in number, three more.
     __device__ static void check(const Arguments &arguments) {
-        const u32 lane = threadIdx.x & 31, thread = grid_thread();
-        const u32 origin = thread - lane + (u32)((lane + arguments.last_operations) % warp_lanes());
-        const Value found = static_cast<const Value *>(arguments.memory)[thread];
-        if (found != (Value)origin) report_mismatch(arguments, (Value)origin, found);
+        verify(arguments, arguments.last_operations, static_cast<const Value *>(arguments.memory)[grid_thread()]);
+        Operation operation(arguments);
+        for (u32 exchanges = 1; exchanges <= 3; exchanges++) {
+            operation.run();
+            verify(arguments, exchanges, operation.value);
+        }
     }
 };
 

@@ -1,10 +1,10 @@
 //! What was executed: the seam between a case and the decoder of machine code.
 
-use syncscope_core::{Case, Dtype, Evidence};
+use syncscope_core::{Case, Evidence};
 
 use crate::arguments::UNROLL;
-use crate::catalogue::{Entry, Meant, entry_of};
-use crate::sass::{self, Expectation};
+use crate::catalogue::{Meant, entry_of};
+use crate::sass::{self, Cubin, Expectation, Region, timed_region};
 
 /// The kernels that a case times.
 const TIMED: [&str; 2] = ["baseline", "test"];
@@ -12,15 +12,40 @@ const TIMED: [&str; 2] = ["baseline", "test"];
 /// The evidence in the compiled program of a case.
 #[must_use]
 pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
-    match entry_of(case) {
-        Some(entry) => sass::evidence(cubin, TIMED, &expectation(entry, case.dtype)),
-        None => Evidence::NotAvailable(format!("this version knows no primitive {}", case.primitive)),
+    let Some(entry) = entry_of(case) else {
+        return Evidence::NotAvailable(format!("this version knows no primitive {}", case.primitive));
+    };
+    let meant = (entry.meant)(case);
+    let evidence = sass::evidence(cubin, TIMED, &expectation(&meant));
+    match (evidence, meant.out_of_line) {
+        (Evidence::Elided { summary, listing }, Some(instruction)) => {
+            match out_of_line(cubin, instruction, meant.times) {
+                Some(summary) => Evidence::Present { summary, listing },
+                None => Evidence::Elided { summary, listing },
+            }
+        }
+        (evidence, _) => evidence,
     }
 }
 
-fn expectation(entry: &Entry, dtype: Option<Dtype>) -> Expectation {
-    let Meant { instructions, moves_words } = entry.meant;
-    let words = dtype.map_or(1, |dtype| dtype.size_bytes().div_ceil(4));
-    let expectation = Expectation::new(instructions.iter().copied(), UNROLL as usize);
-    if moves_words { expectation.times(words) } else { expectation }
+fn expectation(meant: &Meant) -> Expectation {
+    let mut expectation = Expectation::new(meant.instructions.iter().copied(), UNROLL as usize)
+        .or_instead(meant.substitutes.iter().copied())
+        .times(meant.times);
+    if meant.only_in_test {
+        (expectation.baseline_repeats, expectation.test_repeats) = (0, 1);
+    }
+    expectation
+}
+
+/// That the slow paths of both kernels have the instruction once for each operation, if they do.
+fn out_of_line(cubin: &[u8], instruction: &str, times: usize) -> Option<String> {
+    let cubin = Cubin::parse(cubin).ok()?;
+    let [baseline, test] = TIMED.map(|name| timed_region(cubin.kernel(name)?).ok());
+    let count =
+        |region: Region| region.out_of_line().iter().flatten().filter(|found| found.matches(instruction)).count();
+    let (in_baseline, in_test) = (count(baseline?), count(test?));
+    let expected = UNROLL as usize * times;
+    (in_baseline == expected && in_test == 2 * expected)
+        .then(|| format!("{instruction} {in_baseline}/{in_test} out of line"))
 }

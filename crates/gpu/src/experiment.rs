@@ -30,12 +30,15 @@ pub(crate) struct Parameters {
     pub(crate) dtype: Option<Dtype>,
     /// Elements between the variables of neighbouring threads; 0: one variable for all.
     pub(crate) stride: u32,
+    /// Arrays of such variables, one behind the other.
+    pub(crate) arrays: usize,
 }
 
 impl Parameters {
     /// Bytes of the variables. Each thread may use an element of its own besides the shared variable.
     pub(crate) fn memory_bytes(self) -> usize {
-        self.shape.grid_threads() * self.stride.max(1) as usize * self.dtype.map_or(8, Dtype::size_bytes)
+        let elements = self.shape.grid_threads() * self.stride.max(1) as usize;
+        self.arrays * elements * self.dtype.map_or(8, Dtype::size_bytes)
     }
 
     fn is_floating(self) -> bool {
@@ -297,9 +300,9 @@ mod tests {
     #[test]
     fn memory_holds_every_threads_element() {
         let shape = Shape { blocks: 264, threads: 1024 };
-        let bytes = |dtype, stride| Parameters { shape, dtype, stride }.memory_bytes();
-        assert_eq!(bytes(Some(Dtype::F64), 32), 264 * 1024 * 32 * 8);
-        assert_eq!(bytes(Some(Dtype::I32), 0), 264 * 1024 * 4);
-        assert_eq!(bytes(None, 0), 264 * 1024 * 8);
+        let bytes = |dtype, stride| Parameters { shape, dtype, stride, arrays: 2 }.memory_bytes();
+        assert_eq!(bytes(Some(Dtype::F64), 32), 2 * 264 * 1024 * 32 * 8);
+        assert_eq!(bytes(Some(Dtype::I32), 0), 2 * 264 * 1024 * 4);
+        assert_eq!(bytes(None, 0), 2 * 264 * 1024 * 8);
     }
 }

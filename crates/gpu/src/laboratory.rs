@@ -8,7 +8,9 @@ use syncscope_core::{Case, Evidence, Experiment, Hertz, Laboratory, Layout, List
 use crate::arguments::MAX_BLOCK_THREADS;
 use crate::bench::{Bench, Health, Kernels, Outage, Shape};
 use crate::cache::Cache;
-use crate::catalogue::{self, Fault, Proof, cases, entry_of, fault_program, primitives, program_of, ruler_program};
+use crate::catalogue::{
+    self, Fault, Proof, arrays_of, cases, entry_of, fault_program, primitives, program_of, ruler_program, unavailable,
+};
 use crate::compile::{Compiler, Program};
 use crate::describe;
 use crate::discovery::Surroundings;
@@ -107,7 +109,7 @@ impl GpuLaboratory {
     /// As [`Laboratory::experiment`].
     #[doc(hidden)]
     pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let parameters = Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0 };
+        let parameters = Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1 };
         let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is no primitive".to_owned());
         self.set_up(&fault_program(fault), parameters, Proof::Trial, evidence, Some(limit))
     }
@@ -143,6 +145,11 @@ impl GpuLaboratory {
         )))
     }
 
+    /// Why the device does not have a primitive, if so.
+    fn unavailable(&self, id: &str) -> Option<String> {
+        unavailable(id, self.machines.first()?.compute_capability)
+    }
+
     fn clock_kernels(&mut self) -> Result<Kernels, Refusal> {
         let program = ruler_program();
         let cubin = self.compiler.cubin(&program).map_err(failed)?;
@@ -176,7 +183,7 @@ impl GpuLaboratory {
             return Err(Refusal::Skipped("a grid has at least one block".to_owned()));
         }
         let stride = case.layout.and_then(Layout::stride).unwrap_or(0);
-        Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride })
+        Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride, arrays: arrays_of(case) })
     }
 }
 
@@ -190,7 +197,8 @@ impl Drop for GpuLaboratory {
 
 impl Laboratory for GpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
-        primitives().iter().map(|primitive| Listing { primitive, unavailable: None }).collect()
+        let list = |primitive: &'static _| Listing { primitive, unavailable: self.unavailable(primitive.id) };
+        primitives().iter().map(list).collect()
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
@@ -198,7 +206,8 @@ impl Laboratory for GpuLaboratory {
     }
 
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
-        let programs: Vec<Program> = cases.iter().filter_map(program_of).collect();
+        let here = cases.iter().filter(|case| self.unavailable(&case.primitive).is_none());
+        let programs: Vec<Program> = here.filter_map(program_of).collect();
         self.compiler.prepare(&programs, progress);
     }
 
@@ -206,6 +215,9 @@ impl Laboratory for GpuLaboratory {
         let (Some(entry), Some(program)) = (entry_of(case), program_of(case)) else {
             return Err(Refusal::Skipped(format!("this version knows no primitive {}", case.primitive)));
         };
+        if let Some(reason) = self.unavailable(&case.primitive) {
+            return Err(Refusal::Skipped(reason));
+        }
         let parameters = self.parameters(case)?;
         self.set_up(&program, parameters, entry.proof, |cubin| evidence_of(case, cubin), None)
     }

@@ -14,6 +14,7 @@ pub mod cache;
 pub mod compile;
 pub mod discovery;
 pub mod nvrtc;
+pub mod peer;
 pub mod sass;
 pub mod verify;
 
@@ -34,7 +35,7 @@ mod ruler;
 pub use arguments::UNROLL;
 #[doc(hidden)]
 pub use catalogue::Fault;
-pub use catalogue::{cases, primitives, program_of};
+pub use catalogue::{cases, primitives, program_of, unavailable};
 pub use error::{CudaError, GpuError, NvrtcError};
 pub use evidence::evidence_of;
 pub use laboratory::GpuLaboratory;

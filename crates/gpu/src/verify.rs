@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use syncscope_core::{Case, Evidence, Preset};
 
 use crate::cache::Cache;
-use crate::catalogue::{cases, program_of};
+use crate::catalogue::{cases, program_of, unavailable};
 use crate::compile::{Compiler, Program};
 use crate::discovery::Surroundings;
 use crate::error::NvrtcError;
@@ -55,15 +55,17 @@ pub fn verify(
     let mut verified = Vec::with_capacity(all);
     for (index, arch) in archs.iter().enumerate() {
         let nvrtc = Nvrtc::find(&Surroundings::of_process(), None)?;
-        if capability(arch).and_then(|capability| nvrtc.target(capability)).as_ref() != Some(arch) {
+        let capability = capability(arch).filter(|capability| nvrtc.target(*capability).as_ref() == Some(arch));
+        let Some(capability) = capability else {
             return Err(NvrtcError::UnknownArchitecture { nvrtc: nvrtc.version(), arch: arch.clone() });
-        }
+        };
         let mut compiler = Compiler::new(nvrtc, Cache::of_user(), arch.clone());
         compiler.prepare(&texts, &mut |done, _| progress(index * programs.len() + done, all));
         verified.extend(programs.iter().map(|(case, program)| {
-            let evidence = match compiler.cubin(program) {
-                Ok(cubin) => evidence_of(case, &cubin),
-                Err(error) => Evidence::NotAvailable(error.to_string()),
+            let evidence = match (unavailable(&case.primitive, capability), compiler.cubin(program)) {
+                (Some(reason), _) => Evidence::NotAvailable(reason),
+                (None, Ok(cubin)) => evidence_of(case, &cubin),
+                (None, Err(error)) => Evidence::NotAvailable(error.to_string()),
             };
             Verified { case: case.clone(), arch: arch.clone(), evidence }
         }));

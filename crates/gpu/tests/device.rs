@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use syncscope_core::engine::Settings;
 use syncscope_core::machine::Environment;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Cancel, Case, Check, Dtype, Engine, Laboratory, Layout, Measurement, Mode, Preset, Refusal, Verdict,
+    Cancel, Case, Check, Dtype, Engine, Laboratory, Layout, Measurement, Mode, Preset, Refusal, Scope, Space, Verdict,
 };
 use syncscope_gpu::{Fault, GpuError, GpuLaboratory, NvrtcError};
 
@@ -98,13 +99,73 @@ fn every_primitive_does_its_work_on_every_kind_of_grid() {
         .filter(|case| [1, 16, 32, 1024].map(Some).contains(&case.threads))
         .filter(|case| [1, 2 * multiprocessors].map(Some).contains(&case.blocks))
         .filter(|case| layouts.contains(&case.layout))
+        // A hundred thousand threads on one variable take seconds, and show nothing that ten thousand do not.
+        .filter(|case| case.actors() <= 16_384)
         .collect();
-    assert!(cases.len() > 80, "{}", cases.len());
+    laboratory.prepare(&cases, &mut |_, _| {});
+    let mut done = HashSet::new();
+    let mut wrong = Vec::new();
     for case in cases {
+        let measurement = match laboratory.experiment(&case) {
+            Ok(mut experiment) => hasty_engine().measure(experiment.as_mut(), 1).unwrap(),
+            Err(Refusal::Skipped(_)) => continue,
+            Err(refusal) => panic!("{case}: {refusal}"),
+        };
+        if measurement.check != Check::Ok || measurement.verdict.is_failure() {
+            wrong.push(format!("{case}: {:?}, {}", measurement.check, measurement.verdict));
+        }
+        done.insert(case.primitive);
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    let listing = laboratory.listing();
+    let missing: Vec<_> = listing
+        .iter()
+        .filter(|line| line.unavailable.is_none() && !done.contains(line.primitive.id))
+        .map(|line| line.primitive.id)
+        .collect();
+    assert!(missing.is_empty(), "not tried: {missing:?}");
+}
+
+/// Two pairs are enough to see whether something works.
+fn hasty_engine() -> Engine {
+    let rule = PrecisionRule { precision: 0.1, min_pairs: 2, max_pairs: 2, max_time: Duration::from_millis(50) };
+    Engine::new(Settings { sample: Duration::from_micros(20), noisy_above: 0.05, rule }, Cancel::new())
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn halves_of_a_warp_that_meet_pay_for_it() {
+    let mut laboratory = open();
+    let mut of = |group: &str| {
+        let wanted = |case: &Case| on_grid(case, "gpu.warp.syncwarp", 1, 32) && case.group.as_deref() == Some(group);
+        let case = planned(&laboratory, wanted);
+        measure(&mut laboratory, &case)
+    };
+    let (together, apart) = (of("converged"), of("divergent"));
+    assert_eq!((&apart.verdict, &apart.check), (&Verdict::Resolved, &Check::Ok), "{apart:?}");
+    assert!(cycles(&apart) > 2.0 * cycles(&together), "{} and {}", cycles(&apart), cycles(&together));
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn waiting_for_an_atomics_result_takes_longer_than_not_waiting() {
+    let mut laboratory = open();
+    let mut of = |mode, space| {
+        let wanted = |case: &Case| {
+            let is_mode = case.mode == Some(mode) && case.space == Some(space) && case.scope != Some(Scope::System);
+            let is_kind = case.dtype == Some(Dtype::I32) && case.layout == Some(Layout::Shared);
+            on_grid(case, "gpu.atomic.add", 1, 32) && is_mode && is_kind
+        };
+        let case = planned(&laboratory, wanted);
         let measurement = measure(&mut laboratory, &case);
         assert_eq!(measurement.check, Check::Ok, "{case}");
-        assert!(!measurement.verdict.is_failure(), "{case}: {}", measurement.verdict);
-    }
+        cycles(&measurement)
+    };
+    let unused = of(Mode::Throughput, Space::Global);
+    let used = of(Mode::Latency, Space::Global);
+    let beside = of(Mode::Latency, Space::Shared);
+    assert!(used > 100.0 && used > 2.0 * unused, "the way to the cache and back: {used}, {unused}");
+    assert!(beside < used, "shared memory is nearer: {beside}, {used}");
 }
 
 #[test]

@@ -1,0 +1,58 @@
+// Memory fences (gpu.fence) between the updates of two arrays, as in Burtchell and Burtscher, IISWC 2024: each thread
+// updates its element of the first, passes the fence, and updates its element of the second. The baseline is the two
+// updates.
+//
+// VALUE is the type of the elements, FENCE the function of CUDA.
+#include "harness.cuh"
+
+using Value = VALUE;
+
+struct Operation {
+    volatile Value *first, *second;
+    Value one;
+
+    // The arrays lie one behind the other.
+    __device__ __forceinline__ explicit Operation(const Arguments &arguments)
+        : first(static_cast<Value *>(arguments.memory) + (u64)arguments.stride * grid_thread()),
+          second(first + (u64)arguments.stride * gridDim.x * blockDim.x),
+          one((Value)arguments.value_scale) {}
+
+    // Volatile: without fences between them the compiler would leave only the last of many updates.
+    __device__ __forceinline__ void before() { *first = *first + one; }
+
+    __device__ __forceinline__ void run() { FENCE(); }
+
+    __device__ __forceinline__ void after() { *second = *second + one; }
+
+    __device__ __forceinline__ void finish(const Arguments &) {}
+
+    // Each element has been updated as often as its partner. From there on, whoever sees an update of a second element
+    // must see the one of the first that came before it: readers look in the opposite order, with a fence between.
+    __device__ static void check(const Arguments &arguments) {
+        Operation own(arguments);
+        const Value updates = *own.first, others = *own.second;
+        if (updates != others || updates == 0) report_mismatch(arguments, updates, others);
+        const volatile Value *first = own.first + arguments.stride * ((long long)partner() - grid_thread());
+        const volatile Value *second = own.second + arguments.stride * ((long long)partner() - grid_thread());
+#pragma unroll 1
+        for (u32 round = 0; round < 64; round++) {
+            own.before();
+            own.run();
+            own.after();
+            const Value later = *second;
+            own.run();
+            const Value earlier = *first;
+            if (earlier < later) report_mismatch(arguments, later, earlier);
+        }
+    }
+
+    // A thread within the fence's reach: of another warp for the fence of a block, else of another block, where there are
+    // others.
+    __device__ static u32 partner() {
+        const u32 threads = REACHES_BLOCK_ONLY ? blockDim.x : gridDim.x * blockDim.x;
+        const u32 thread = REACHES_BLOCK_ONLY ? threadIdx.x : grid_thread();
+        return grid_thread() - thread + (thread + threads / 2) % threads;
+    }
+};
+
+SYNCSCOPE_KERNELS_AS(InContext, Together)

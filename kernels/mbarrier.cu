@@ -1,0 +1,44 @@
+// A barrier object in shared memory that all threads of a block arrive at and wait for (gpu.block.mbarrier). Compute
+// capability 8.0 or later.
+#include "harness.cuh"
+
+__shared__ u64 object;
+
+struct Operation {
+    u32 address;
+    const volatile u32 *abort;
+
+    // The harness lets no thread begin before all have come here.
+    __device__ __forceinline__ explicit Operation(const Arguments &arguments)
+        : address((u32)__cvta_generic_to_shared(&object)), abort(arguments.abort) {
+        if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address), "r"(blockDim.x) : "memory");
+    }
+
+    // Arriving releases what the thread wrote, and the end of the phase acquires what the others wrote.
+    __device__ __forceinline__ void run() {
+        u64 phase;
+        asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(phase) : "r"(address) : "memory");
+        Patience patience(abort);
+        while (!is_over(phase) && patience.lasts()) {
+        }
+    }
+
+    // From compute capability 9.0 on the thread may sleep here for a while.
+    __device__ __forceinline__ bool is_over(u64 phase) {
+        u32 over;
+#if __CUDA_ARCH__ >= 900
+        asm volatile("{.reg .pred over; mbarrier.try_wait.shared.b64 over, [%1], %2; selp.u32 %0, 1, 0, over;}"
+                     : "=r"(over) : "r"(address), "l"(phase) : "memory");
+#else
+        asm volatile("{.reg .pred over; mbarrier.test_wait.shared.b64 over, [%1], %2; selp.u32 %0, 1, 0, over;}"
+                     : "=r"(over) : "r"(address), "l"(phase) : "memory");
+#endif
+        return over != 0;
+    }
+
+    __device__ __forceinline__ void finish(const Arguments &) {}
+
+    __device__ static void check(const Arguments &arguments) { check_meeting<Operation>(arguments, blockDim.x); }
+};
+
+SYNCSCOPE_KERNELS
