@@ -10,7 +10,7 @@ use crate::laboratories::Laboratories;
 use crate::terminal;
 
 /// Shows what can be measured here, what cannot, and why.
-pub(crate) fn list(arguments: ListArguments) -> Result<Outcome, Failure> {
+pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
     let listing = Laboratories::open(None)?.listing();
     match arguments.format {
         ListFormat::Table => terminal::show(&as_table(&listing))?,
@@ -27,11 +27,9 @@ fn as_table(listing: &[Listing]) -> String {
     for entry in listing.iter().filter(|entry| entry.unavailable.is_none()) {
         table.add_row([entry.primitive.id, entry.primitive.summary, entry.primitive.source]);
     }
-    let mut text = table.trim_fmt();
-    for (reason, ids) in by_reason(listing) {
-        text.push_str(&format!("\n\nNot here: {reason}\n  {}", ids.join("\n  ")));
-    }
-    text
+    let missing = by_reason(listing);
+    let missing = missing.iter().map(|(reason, ids)| format!("Not here: {reason}\n  {}", ids.join("\n  ")));
+    std::iter::once(table.trim_fmt()).chain(missing).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The primitives that cannot be measured, grouped by the reason, which many share.

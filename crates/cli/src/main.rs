@@ -19,10 +19,10 @@ use args::{Arguments, Command};
 
 fn main() -> ExitCode {
     let outcome = Arguments::read().and_then(|arguments| match arguments.command {
-        Command::Run(run) => run::run(run),
-        Command::List(list) => list::list(list),
-        Command::System(system) => system::system(system),
-        Command::Verify(verify) => verify::verify(verify),
+        Command::Run(run) => run::run(&run),
+        Command::List(list) => list::list(&list),
+        Command::System(system) => system::system(&system),
+        Command::Verify(verify) => verify::verify(&verify),
         Command::Report(report) => report::report(report),
     });
     match outcome {

@@ -73,8 +73,8 @@ impl Plan {
         if plan.len() > 0 {
             return Ok(plan);
         }
-        let reason = listing.iter().filter(|listing| choice.takes(&Case::new(listing.primitive.id)));
-        Err(match reason.filter_map(|listing| listing.unavailable.as_ref()).next() {
+        let mut reason = listing.iter().filter(|listing| choice.takes(&Case::new(listing.primitive.id)));
+        Err(match reason.find_map(|listing| listing.unavailable.as_ref()) {
             Some(reason) => Failure::CouldNot(format!("nothing of this can be measured here: {reason}")),
             None => Failure::Usage("the globs leave nothing to measure; `syncscope list` shows the ids".to_owned()),
         })
@@ -100,7 +100,7 @@ impl Plan {
 /// tick. Time allowed for a case is what the preset as a whole may take, divided by its number of cases.
 pub(crate) fn settings(preset: Preset) -> Settings {
     let (precision, max_pairs, max_time_ms) = match preset {
-        Preset::Quick => (0.01, 200, 150),
+        Preset::Quick => (0.01, 400, 300),
         Preset::Standard => (0.005, 500, 300),
         Preset::Paper => (0.01, 150, 120),
     };

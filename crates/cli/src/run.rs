@@ -18,10 +18,10 @@ use crate::progress::Progress;
 use crate::terminal;
 
 /// Measures this machine.
-pub(crate) fn run(arguments: RunArguments) -> Result<Outcome, Failure> {
+pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     let started = Instant::now();
     // Checked before the machine is looked at, which takes a moment.
-    let order = Order::new(&arguments)?;
+    let order = Order::new(arguments)?;
     let mut progress = Progress::new("looking at this machine");
     let opened = Laboratories::open(arguments.device.as_deref());
     let mut laboratories = opened.inspect_err(|_| progress.finish())?;

@@ -9,7 +9,7 @@ use crate::laboratories::Laboratories;
 use crate::terminal;
 
 /// Shows this machine.
-pub(crate) fn system(arguments: SystemArguments) -> Result<Outcome, Failure> {
+pub(crate) fn system(arguments: &SystemArguments) -> Result<Outcome, Failure> {
     let laboratories = Laboratories::open(None)?;
     match arguments.format {
         SystemFormat::Json => terminal::show(&format!("{:#}", as_json(&laboratories)))?,
@@ -31,8 +31,8 @@ fn as_json(laboratories: &Laboratories) -> serde_json::Value {
 fn as_text(laboratories: &Laboratories) -> String {
     let environment = laboratories.environment();
     let machine = laboratories.machine();
-    let mut text = String::new();
-    let mut line = |label: &str, value: &str| text.push_str(&format!("{label:12} {value}\n"));
+    let mut lines = Vec::new();
+    let mut line = |label: &str, value: &str| lines.push(format!("{label:12} {value}"));
     line("CPU", &machine.cpu.model);
     line("system", &environment.os);
     line("hypervisor", machine.cpu.hypervisor.as_deref().unwrap_or("none seen"));
@@ -61,14 +61,16 @@ fn as_text(laboratories: &Laboratories) -> String {
     for (label, version) in
         [("driver", &environment.nvidia_driver), ("CUDA", &environment.cuda_driver), ("NVRTC", &environment.nvrtc)]
     {
-        version.iter().for_each(|version| line(label, version));
+        if let Some(version) = version {
+            line(label, version);
+        }
     }
-    laboratories.without_gpu().iter().for_each(|told| line("GPU", told));
+    if let Some(told) = laboratories.without_gpu() {
+        line("GPU", &told);
+    }
     if let Some(cpu) = &laboratories.cpu {
-        text.push_str(&format!("\n{}", cpu.topology()));
+        lines.push(format!("\n{}", cpu.topology()));
     }
-    for warning in laboratories.warnings() {
-        text.push_str(&format!("\nwarning: {warning}\n"));
-    }
-    text
+    lines.extend(laboratories.warnings().iter().map(|warning| format!("warning: {warning}")));
+    lines.join("\n")
 }

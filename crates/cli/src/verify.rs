@@ -13,10 +13,10 @@ use crate::progress::Progress;
 use crate::terminal;
 
 /// Shows what machine instructions stand in the timed regions. Elided primitives are exit code 3.
-pub(crate) fn verify(arguments: VerifyArguments) -> Result<Outcome, Failure> {
+pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let choice = Choice::new(&arguments.only, &[])?;
     let mut progress = Progress::new("looking at this machine");
-    let result = found(&arguments, &choice, &mut progress);
+    let result = found(arguments, &choice, &mut progress);
     progress.finish();
     let findings = result?;
     for group in grouped(&findings) {
