@@ -42,7 +42,7 @@ fn found(arguments: &VerifyArguments, choice: &Choice, progress: &mut Progress) 
         }
         // Someone who named an architecture wants the GPU's part; others get what there is.
         Err(error) if arguments.arch.is_empty() => {
-            terminal::note(&format!("the GPU's kernels are not verified: {error}"))
+            terminal::note(&format!("the GPU's kernels are not verified: {error}"));
         }
         Err(error) => return Err(Failure::CouldNot(error.to_string())),
     }
