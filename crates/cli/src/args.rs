@@ -43,7 +43,7 @@ pub(crate) struct RunArguments {
     /// Leave out primitives whose id matches (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub(crate) skip: Vec<String>,
-    /// Folder for the results; it must be new or empty [default: syncscope-runs/<time>-<preset>]
+    /// Folder for the results; it must be new or empty [default: syncscope-runs/TIME-PRESET]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Go on with a run that was interrupted, with its preset, globs and seed
