@@ -10,9 +10,10 @@ build:
 	scripts/setup build
 	cargo build --release --quiet
 
-test:                 ## everything that needs no GPU
+test:                 ## everything that needs no GPU; every kernel for every architecture last
 	scripts/setup build kernels browser
 	cargo test --workspace
+	cargo test -p syncscope-gpu --test kernels -- --ignored
 
 lint:                 ## formatting, lints and documentation
 	cargo fmt --all --check

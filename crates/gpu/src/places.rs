@@ -2,7 +2,7 @@
 //!
 //! What an access costs depends on its address: which slice of the second-level cache holds it, in which half of the
 //! chip, and which other addresses share the slice. On an H200 the same 8,448 threads adding to neighbouring elements
-//! take 48 to 83 cycles, depending on where the elements begin, and each place repeats its own figure within 2 %. So each
+//! take 48 to 83 cycles, depending on where the elements begin, and each place repeats its own figure within 4 %. So each
 //! pair of samples takes another place, and the figure is the median over them.
 
 /// Memory that the places of one case may take together.

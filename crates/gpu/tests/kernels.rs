@@ -123,7 +123,7 @@ fn between_the_clock_readings_stand_the_instructions_meant() {
 }
 
 #[test]
-#[ignore = "takes minutes: cargo test -p syncscope-gpu --test kernels -- --ignored"]
+#[ignore = "takes minutes the first time; `make test` runs it last"]
 fn every_program_has_its_instructions_on_every_architecture() {
     let wrong: Vec<String> = ARCHITECTURES.into_iter().flat_map(|arch| wrong_evidence(arch, &programs())).collect();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
