@@ -83,7 +83,11 @@ impl Measuring<'_> {
             return Ok(Ended::Cancelled);
         };
         self.keep_evidence(case, &measurement)?;
-        self.journal.append(&Row::measured(case.clone(), &measurement), &measurement.observations)?;
+        self.journal.append(
+            &Row::measured(case.clone(), &measurement),
+            &measurement.observations,
+            &measurement.details,
+        )?;
         Ok(Ended::Finished)
     }
 
@@ -96,7 +100,7 @@ impl Measuring<'_> {
                 return Ok(Ended::Lost);
             }
         };
-        self.journal.append(&Row::unmeasured(case.clone(), verdict), &[])?;
+        self.journal.append(&Row::unmeasured(case.clone(), verdict), &[], &[])?;
         Ok(Ended::Finished)
     }
 

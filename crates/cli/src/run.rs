@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
 use syncscope_core::journal::{Journal, RunDirectory};
+use syncscope_core::machine::MeasuredTopology;
 use syncscope_core::run::{SCHEMA, Status, timestamp};
 use syncscope_core::{Cancel, CaseId, Engine, Preset, Run};
 use syncscope_report::{RunData, page, table};
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     }
     .measure(laboratories.all(), &plan.without(&session.finished));
     progress.finish();
-    session.end(measured)
+    session.end(measured, &mut laboratories)
 }
 
 /// What was asked for, by the command line or by the run that is resumed.
@@ -141,10 +142,11 @@ impl Session {
     }
 
     /// Writes how the run ended and the report, and shows the table.
-    fn end(mut self, measured: Result<Status, Failure>) -> Result<Outcome, Failure> {
+    fn end(mut self, measured: Result<Status, Failure>, laboratories: &mut Laboratories) -> Result<Outcome, Failure> {
         // A full disk ends the measuring; what is in the journal is a run all the same.
         self.run.status = *measured.as_ref().unwrap_or(&Status::Interrupted);
         self.run.ended = Some(timestamp(SystemTime::now()));
+        self.run.measured_topology = self.measured_topology(laboratories)?;
         self.directory.write_run(&self.run)?;
         let status = measured?;
         let data = RunData::load(self.directory.path())?;
@@ -165,6 +167,15 @@ impl Session {
         let failed = data.rows.iter().any(|row| row.verdict.is_failure());
         Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
     }
+
+    /// What all rows together say about the topology; said aloud where it contradicts what the system reports.
+    fn measured_topology(&self, laboratories: &mut Laboratories) -> Result<Option<MeasuredTopology>, Failure> {
+        let rows = self.directory.read_rows()?;
+        let topology = laboratories.all().iter().find_map(|laboratory| laboratory.measured_topology(&rows));
+        let contradictions = topology.iter().flat_map(|topology| &topology.contradictions);
+        contradictions.for_each(|text| terminal::warning(text));
+        Ok(topology)
+    }
 }
 
 fn new_run(order: &Order, laboratories: &Laboratories, plan: &Plan) -> Run {
@@ -183,6 +194,7 @@ fn new_run(order: &Order, laboratories: &Laboratories, plan: &Plan) -> Run {
         warnings: laboratories.warnings(),
         machine: laboratories.machine(),
         environment: laboratories.environment(),
+        measured_topology: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::cancel::Cancel;
+use crate::detail::Detail;
 use crate::evidence::Evidence;
 use crate::experiment::{Check, Disturbance, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 use crate::stats::{self, Interval, Level};
@@ -75,6 +76,8 @@ pub struct Measurement {
     pub evidence: Evidence,
     /// Clock of the core or multiprocessor during the case.
     pub clock: Option<Hertz>,
+    /// What else was found out.
+    pub details: Vec<Detail>,
     /// Every pair, those set aside included.
     pub observations: Vec<Observation>,
 }
@@ -253,6 +256,7 @@ impl Engine {
             check,
             evidence,
             clock,
+            details: experiment.details().into_iter().filter(|detail| detail.value.is_finite()).collect(),
             observations,
         }
     }
@@ -429,6 +433,7 @@ impl Measurement {
             check: Check::NotApplicable,
             evidence,
             clock: None,
+            details: Vec::new(),
             observations: Vec::new(),
         }
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::detail::Detail;
 use crate::evidence::Evidence;
 use crate::units::{Hertz, Ticks};
 
@@ -190,6 +191,12 @@ pub trait Experiment {
     /// What a reader of the figure must know: "4 threads on 2 CPUs".
     fn remark(&self) -> Option<String> {
         None
+    }
+
+    /// What else can be found out about the case: percentiles, fairness. Asked once, after the last sample and the
+    /// check; may take some milliseconds.
+    fn details(&mut self) -> Vec<Detail> {
+        Vec::new()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The run directory: `measurements.csv` and `samples.csv` grow line by line while a run goes on, so that what
 //! is finished is readable whatever happens next.
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use csv::{ReaderBuilder, StringRecord};
 
 use crate::case::CaseId;
+use crate::detail::Detail;
 use crate::engine::Observation;
 use crate::row::{Row, RowError, significant};
 use crate::run::{Run, SCHEMA};
@@ -126,6 +128,12 @@ impl RunDirectory {
         self.0.join("samples.csv")
     }
 
+    /// What is known of the cases besides their costs.
+    #[must_use]
+    pub fn details(&self) -> PathBuf {
+        self.0.join("details.csv")
+    }
+
     /// Who, where, when.
     #[must_use]
     pub fn run_json(&self) -> PathBuf {
@@ -184,6 +192,26 @@ impl RunDirectory {
         Ok(rows)
     }
 
+    /// Reads all details, case by case; runs of older versions have none. A line that holds no detail is passed over.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read.
+    pub fn read_details(&self) -> Result<HashMap<CaseId, Vec<Detail>>, JournalError> {
+        let path = self.details();
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
+            read => read.at(&path)?,
+        };
+        let mut details: HashMap<CaseId, Vec<Detail>> = HashMap::new();
+        for record in ReaderBuilder::new().flexible(true).from_reader(complete_lines(&bytes)).records() {
+            let record = record.map_err(|source| JournalError::Csv { path: path.clone(), source })?;
+            if let Some(detail) = Detail::from_record(&record) {
+                details.entry(CaseId(record[0].to_owned())).or_default().push(detail);
+            }
+        }
+        Ok(details)
+    }
+
     /// Keeps a disassembly in `evidence/`.
     ///
     /// # Errors
@@ -220,11 +248,12 @@ fn parse_rows(path: &Path, bytes: &[u8]) -> Result<(Vec<Row>, StringRecord), Jou
     Ok((rows, header))
 }
 
-/// The two growing files of a run that is being measured.
+/// The growing files of a run that is being measured.
 #[derive(Debug)]
 pub struct Journal {
     measurements: LineFile,
     samples: LineFile,
+    details: LineFile,
 }
 
 /// A file to which whole lines are added, each with one write.
@@ -279,19 +308,26 @@ impl Journal {
         Ok(Self {
             measurements: LineFile::open(directory.measurements(), &Row::COLUMNS)?,
             samples: LineFile::open(directory.samples(), &SAMPLE_COLUMNS)?,
+            details: LineFile::open(directory.details(), &[&["case_id"], &Detail::COLUMNS[..]].concat())?,
         })
     }
 
-    /// Writes one finished case: its observations first, so that every row in the journal has them.
+    /// Writes one finished case: its observations and details first, so that every row in the journal has them.
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn append(&mut self, row: &Row, observations: &[Observation]) -> Result<(), JournalError> {
+    pub fn append(&mut self, row: &Row, observations: &[Observation], details: &[Detail]) -> Result<(), JournalError> {
         let id = row.case.id();
         let samples: Vec<_> = observations.iter().map(|observation| sample_record(&id, observation)).collect();
         self.samples.append(&samples)?;
+        let details: Vec<_> = details.iter().map(|detail| detail_record(&id, detail)).collect();
+        self.details.append(&details)?;
         self.measurements.append(&[row.to_record()])
     }
+}
+
+fn detail_record(id: &CaseId, detail: &Detail) -> StringRecord {
+    std::iter::once(id.0.clone()).chain(detail.cells()).collect()
 }
 
 fn sample_record(id: &CaseId, observation: &Observation) -> StringRecord {
@@ -351,6 +387,7 @@ mod tests {
             warnings: Vec::new(),
             machine: Machine::default(),
             environment: Environment::default(),
+            measured_topology: None,
         }
     }
 
@@ -360,13 +397,16 @@ mod tests {
         let directory = RunDirectory::create(&folder.path().join("a/b")).unwrap();
         directory.write_run(&run()).unwrap();
         let mut journal = Journal::open(&directory).unwrap();
-        journal.append(&row("cpu.barrier.std"), &[observation()]).unwrap();
-        journal.append(&row("cpu.barrier.sense"), &[]).unwrap();
+        journal.append(&row("cpu.barrier.std"), &[observation()], &[Detail::of_case("p99_ns", 7.5)]).unwrap();
+        journal.append(&row("cpu.barrier.sense"), &[], &[]).unwrap();
         let reopened = RunDirectory::open(directory.path()).unwrap();
         let rows = reopened.read_rows().unwrap();
         assert_eq!(rows.len(), 2);
         assert_eq!(rows[0].verdict.reason(), "two lines, and \"quotes\"");
         assert_eq!(reopened.read_run().unwrap(), run());
+        let details = reopened.read_details().unwrap();
+        assert_eq!(details[&rows[0].case.id()], [Detail::of_case("p99_ns", 7.5)]);
+        assert_eq!(details.len(), 1);
         let samples = fs::read_to_string(directory.samples()).unwrap();
         assert_eq!(samples.lines().count(), 2);
         assert!(samples.contains(",3,test,100,150,0.5,,migration"), "{samples}");
@@ -377,7 +417,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(folder.path()).unwrap();
         let mut journal = Journal::open(&directory).unwrap();
-        journal.append(&row("cpu.barrier.std"), &[observation()]).unwrap();
+        journal.append(&row("cpu.barrier.std"), &[observation()], &[Detail::of_case("p99_ns", 7.5)]).unwrap();
         drop(journal);
         let whole = fs::read(directory.measurements()).unwrap();
         let mut cut = whole.clone();
@@ -386,7 +426,7 @@ mod tests {
         assert_eq!(directory.read_rows().unwrap().len(), 1);
         let mut journal = Journal::open(&directory).unwrap();
         assert_eq!(fs::read(directory.measurements()).unwrap(), whole);
-        journal.append(&row("cpu.barrier.sense"), &[]).unwrap();
+        journal.append(&row("cpu.barrier.sense"), &[], &[]).unwrap();
         assert_eq!(directory.read_rows().unwrap().len(), 2);
     }
 

@@ -2,7 +2,9 @@
 
 use crate::case::Case;
 use crate::experiment::Experiment;
+use crate::machine::MeasuredTopology;
 use crate::primitive::Primitive;
+use crate::row::Row;
 use crate::text::words;
 
 words! {
@@ -60,4 +62,10 @@ pub trait Laboratory {
     /// [`Refusal::Skipped`] when the case does not exist here, [`Refusal::Failed`] when it could not be set up,
     /// [`Refusal::Lost`] when nothing can be set up any more.
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal>;
+
+    /// What the finished rows of a run say about the topology of the machine; `None` where nothing was measured of it.
+    fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {
+        let _ = rows;
+        None
+    }
 }

@@ -13,6 +13,7 @@ mod text;
 
 pub mod cancel;
 pub mod case;
+pub mod detail;
 pub mod engine;
 pub mod evidence;
 pub mod experiment;
@@ -31,6 +32,7 @@ pub mod verdict;
 
 pub use cancel::Cancel;
 pub use case::{Case, CaseId, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+pub use detail::Detail;
 pub use engine::{Engine, Measurement, Observation};
 pub use evidence::Evidence;
 pub use experiment::{Check, Disturbance, Experiment, ExperimentError, Ruler, Sample, Shot, Side};

@@ -56,6 +56,28 @@ pub struct Cache {
     pub count: u32,
 }
 
+/// What measuring says about the CPUs' topology, which a virtual machine may hide or make up.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredTopology {
+    /// Groups of CPUs that answer each other faster than others do, the nearest level first.
+    pub groups: Vec<MeasuredGroup>,
+    /// Where these groups contradict what the system reports, in words for people.
+    pub contradictions: Vec<String>,
+}
+
+/// CPUs that are near each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredGroup {
+    /// What they seem to share: `core`, `cache`.
+    pub shares: String,
+    /// The CPUs, as a list such as `0-3,8`.
+    pub cpus: String,
+    /// The median of a hand-off between two of them, in nanoseconds.
+    pub handoff_ns: f64,
+}
+
 /// One CUDA device.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::{Environment, Machine};
+use crate::machine::{Environment, Machine, MeasuredTopology};
 use crate::text::words;
 
 /// Version of the layout of a run directory. Raised when a reader of the old layout would misread the new one.
@@ -56,6 +56,9 @@ pub struct Run {
     pub machine: Machine,
     /// Its state.
     pub environment: Environment,
+    /// What was measured of the CPUs' topology, at the end of a run that measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_topology: Option<MeasuredTopology>,
 }
 
 /// A moment as RFC 3339 text, to the second, UTC.

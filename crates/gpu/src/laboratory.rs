@@ -9,7 +9,8 @@ use crate::arguments::MAX_BLOCK_THREADS;
 use crate::bench::{Bench, Health, Kernels, Outage, Shape};
 use crate::cache::Cache;
 use crate::catalogue::{
-    self, Fault, Proof, arrays_of, cases, entry_of, fault_program, primitives, program_of, ruler_program, unavailable,
+    self, Fault, Method, Proof, arrays_of, cases, entry_of, fault_program, primitives, program_of, ruler_program,
+    unavailable,
 };
 use crate::compile::{Compiler, Program};
 use crate::describe;
@@ -218,8 +219,12 @@ impl Laboratory for GpuLaboratory {
         if let Some(reason) = self.unavailable(&case.primitive) {
             return Err(Refusal::Skipped(reason));
         }
-        let parameters = self.parameters(case)?;
-        self.set_up(&program, parameters, entry.proof, |cubin| evidence_of(case, cubin), None)
+        match entry.method {
+            Method::Kernel => {
+                let parameters = self.parameters(case)?;
+                self.set_up(&program, parameters, entry.proof, |cubin| evidence_of(case, cubin), None)
+            }
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! A run as it is read from its directory.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use syncscope_core::journal::{JournalError, RunDirectory};
 use syncscope_core::run::seconds_between;
-use syncscope_core::{Row, Run, Verdict};
+use syncscope_core::{CaseId, Detail, Row, Run, Verdict};
 
 /// One run: who measured what, and all that was measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +16,8 @@ pub struct RunData {
     pub run: Run,
     /// The finished cases, in the order they were measured.
     pub rows: Vec<Row>,
+    /// What is known of the cases besides their costs.
+    pub details: HashMap<CaseId, Vec<Detail>>,
 }
 
 impl RunData {
@@ -25,7 +28,12 @@ impl RunData {
     /// When the folder holds no run, or a file in it cannot be read or understood; the error names the file.
     pub fn load(path: &Path) -> Result<Self, JournalError> {
         let directory = RunDirectory::open(path)?;
-        Ok(Self { name: folder_name(path), run: directory.read_run()?, rows: directory.read_rows()? })
+        Ok(Self {
+            name: folder_name(path),
+            run: directory.read_run()?,
+            rows: directory.read_rows()?,
+            details: directory.read_details()?,
+        })
     }
 
     /// How long it took in seconds; `None` while it goes on or if its end was not written.

@@ -16,7 +16,7 @@ fn write(data: &RunData, folder: &Path) {
     let directory = RunDirectory::create(folder).unwrap();
     directory.write_run(&data.run).unwrap();
     let mut journal = Journal::open(&directory).unwrap();
-    data.rows.iter().for_each(|row| journal.append(row, &[]).unwrap());
+    data.rows.iter().for_each(|row| journal.append(row, &[], &[]).unwrap());
 }
 
 #[test]

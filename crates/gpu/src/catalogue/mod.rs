@@ -29,6 +29,13 @@ pub(crate) enum Proof {
     Trial,
 }
 
+/// How the cases of an entry are set up and timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// By the clock of the multiprocessor, around a loop in one grid on one device.
+    Kernel,
+}
+
 /// What an operation is meant to become.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Meant {
@@ -75,6 +82,7 @@ pub(crate) struct Entry {
     kernel: Kernel,
     /// The macros that make the kernel the one of a case.
     definitions: fn(&Case) -> Vec<String>,
+    pub(crate) method: Method,
     pub(crate) proof: Proof,
     pub(crate) meant: fn(&Case) -> Meant,
     /// The lowest compute capability that has it.
@@ -91,6 +99,7 @@ impl Entry {
             primitive: Primitive { id: "", summary: "", operation: "", source: "" },
             kernel,
             definitions: |_| Vec::new(),
+            method: Method::Kernel,
             proof,
             meant: |_| Meant::of(&[]),
             needs: (7, 5),

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test and the example use a part of it")]
 
+use std::collections::HashMap;
+
 use syncscope_core::machine::{Cache, Clock, CpuMachine, Environment, GpuMachine, Machine};
 use syncscope_core::run::{SCHEMA, Status};
 use syncscope_core::stats::Interval;
@@ -63,7 +65,7 @@ pub(crate) fn large(count: u32) -> RunData {
 }
 
 pub(crate) fn data(name: &str, run: Run, rows: Vec<Row>) -> RunData {
-    RunData { name: name.to_owned(), run, rows }
+    RunData { name: name.to_owned(), run, rows, details: HashMap::new() }
 }
 
 pub(crate) fn run(cpu: &str, gpu: Option<&str>) -> Run {
@@ -90,6 +92,7 @@ pub(crate) fn run(cpu: &str, gpu: Option<&str>) -> Run {
             clocks: vec![Clock { name: "tsc".into(), frequency_hz: 2.596e9, resolution_ns: 0.385, read_cost_ns: 13.5 }],
             ..Environment::default()
         },
+        measured_topology: None,
     }
 }
 
