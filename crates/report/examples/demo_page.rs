@@ -7,13 +7,14 @@ mod synthetic;
 use syncscope_report::{RunData, page};
 
 fn main() -> Result<(), String> {
-    let usage = "demo_page both|cpu|two|unresolved|empty|large FILE";
+    let usage = "demo_page both|complete|cpu|two|unresolved|empty|large FILE";
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, path] = arguments.as_slice() else { return Err(usage.to_owned()) };
     let runs = match kind.as_str() {
         "both" => vec![synthetic::both()],
+        "complete" => vec![synthetic::wide::complete()],
         "cpu" => vec![synthetic::cpu_only()],
-        "two" => vec![synthetic::both(), synthetic::cpu_only()],
+        "two" => vec![synthetic::wide::complete(), synthetic::cpu_only()],
         "unresolved" => vec![synthetic::unresolved()],
         "empty" => vec![RunData { rows: vec![], ..synthetic::both() }],
         "large" => vec![synthetic::large(10_000)],

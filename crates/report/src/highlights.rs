@@ -42,9 +42,9 @@ pub(crate) const HIGHLIGHTS: [Highlight; 12] = [
 ];
 
 const BARRIERS: &[&str] = &["cpu.barrier.std", "cpu.barrier.sense", "cpu.barrier.dissemination", "cpu.barrier.tree"];
-const LOCKS: &[&str] = &["cpu.lock.std_mutex", "cpu.lock.parking_lot_mutex", "cpu.lock.pthread_mutex"];
+pub(crate) const LOCKS: &[&str] = &["cpu.lock.std_mutex", "cpu.lock.parking_lot_mutex", "cpu.lock.pthread_mutex"];
 const HANDOFFS: &[&str] = &["cpu.handoff.cas_pingpong", "cpu.handoff.store_pingpong"];
-const GRIDS: &[&str] = &["gpu.grid.cooperative", "gpu.grid.counter", "gpu.grid.lock_free"];
+pub(crate) const GRIDS: &[&str] = &["gpu.grid.cooperative", "gpu.grid.counter", "gpu.grid.lock_free"];
 
 impl Highlight {
     /// The row that answers the question, by its index. Which one does not depend on what was measured.
@@ -73,7 +73,7 @@ impl Highlight {
 }
 
 /// How far a case is from what people mean when they name no parameter: an `i32` shared by all.
-fn usualness(case: &Case) -> [usize; 6] {
+pub(crate) fn usualness(case: &Case) -> [usize; 6] {
     fn rank<T: PartialEq>(value: Option<&T>, usual: &[T]) -> usize {
         value.map_or(0, |value| usual.iter().position(|known| known == value).unwrap_or(usual.len()))
     }

@@ -9,10 +9,15 @@
 //! # Ok::<(), syncscope_core::journal::JournalError>(())
 //! ```
 
+mod false_sharing;
 mod figure;
 mod highlights;
+mod ladder;
+mod matrix;
 mod naming;
 mod run_data;
+#[cfg(test)]
+mod testing;
 
 pub mod page;
 pub mod table;

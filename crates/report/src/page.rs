@@ -3,6 +3,7 @@
 //! What the browser draws lives in `assets/`: a template, small style sheets and small scripts, one per concept, joined
 //! here. A new kind of chart is a new script in `SCRIPTS`.
 
+mod columns;
 mod data;
 mod facts;
 mod fallback;
@@ -13,12 +14,13 @@ use crate::{RunData, naming};
 const TEMPLATE: &str = include_str!("../assets/report.html");
 
 /// The style sheets, in the order in which they override each other.
-const STYLES: [&str; 7] = [
+const STYLES: [&str; 8] = [
     include_str!("../assets/css/colours.css"),
     include_str!("../assets/css/base.css"),
     include_str!("../assets/css/overview.css"),
     include_str!("../assets/css/panels.css"),
     include_str!("../assets/css/charts.css"),
+    include_str!("../assets/css/pictures.css"),
     include_str!("../assets/css/rows.css"),
     include_str!("../assets/css/media.css"),
 ];
@@ -27,7 +29,7 @@ const STYLES: [&str; 7] = [
 const GUARD: &str = include_str!("../assets/js/guard.js");
 
 /// The scripts, in one scope.
-const SCRIPTS: [&str; 19] = [
+const SCRIPTS: [&str; 26] = [
     include_str!("../assets/js/dom.js"),
     include_str!("../assets/js/format.js"),
     include_str!("../assets/js/data.js"),
@@ -42,6 +44,13 @@ const SCRIPTS: [&str; 19] = [
     include_str!("../assets/js/selectors.js"),
     include_str!("../assets/js/legend.js"),
     include_str!("../assets/js/groups.js"),
+    include_str!("../assets/js/views.js"),
+    include_str!("../assets/js/ladder.js"),
+    include_str!("../assets/js/heat.js"),
+    include_str!("../assets/js/heat_maps.js"),
+    include_str!("../assets/js/matrix.js"),
+    include_str!("../assets/js/fairness.js"),
+    include_str!("../assets/js/active_warps.js"),
     include_str!("../assets/js/overview.js"),
     include_str!("../assets/js/sections.js"),
     include_str!("../assets/js/rows.js"),

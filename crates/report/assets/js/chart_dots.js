@@ -1,6 +1,6 @@
 // Points with intervals, one per case: where nothing varies along an axis.
 
-function drawDot(root, dot, x, box, at) {
+function drawDot(root, dot, x, box, at, measure) {
   const { figure, style } = dot;
   const group = svg("g", { class: "series", style: `--c: ${style.colour}` });
   const place = figure.state === "none" ? box.left + 5 : x.to(figure.y);
@@ -12,7 +12,7 @@ function drawDot(root, dot, x, box, at) {
     figure.state === "none"
       ? verdictText(dot.row.verdict)
       : (figure.state === "bound" ? (figure.above ? "> " : "< ") : "") +
-        VIEW.measure.text(figure.y, figure.state === "bound" ? 2 : 3);
+        measure.text(figure.y, figure.state === "bound" ? 2 : 3);
   const left = place > box.left + (box.right - box.left) * 0.6;
   // The text begins where the interval ends.
   const ends = figure.low === undefined ? [place, place] : [x.to(figure.low), x.to(figure.high)];
@@ -62,7 +62,7 @@ function dotChart(spec) {
     const at = box.top + step * (index + 0.5) + 3;
     const label = dot.label.length > fits ? `${dot.label.slice(0, fits - 1)}…` : dot.label;
     axes.append(svg("text", { class: "label", x: box.left - 10, y: at + 4, "text-anchor": "end" }, label));
-    groups.set(dot, drawDot(root, dot, x, box, at));
+    groups.set(dot, drawDot(root, dot, x, box, at, spec.measure));
   });
   const highlight = (dot) =>
     groups.forEach((group, other) => group.classList.toggle("dim", dot !== null && dot !== other));

@@ -111,8 +111,8 @@ function lineChart(spec) {
   box.height = box.bottom - box.top;
   const inset = 10;
   const [first, last] = [spec.xs[0], spec.xs[spec.xs.length - 1]];
-  const x = makeScale(spec.log && first > 0, spec.log ? [first, last] : [0, last], [
-    box.left + (spec.log ? inset : 0),
+  const x = makeScale(spec.logX && first > 0, spec.logX ? [first, last] : [0, last], [
+    box.left + (spec.logX ? inset : 0),
     box.right - inset,
   ]);
   const y = makeScale(spec.log, domain, [box.bottom - (spec.log ? 10 : 0), box.top]);

@@ -4,23 +4,56 @@ const DATA = JSON.parse(byId("data").textContent);
 const RUNS = DATA.runs;
 const SEVERAL = RUNS.length > 1;
 
-function rowFrom(cells, run, index) {
+/** The cells of one column, top to bottom; what is not in the file is null. */
+function cellsOf(column, count) {
+  if (column === null) return new Array(count).fill(null);
+  if (Array.isArray(column)) return column;
+  return column.at.map((place) => (place === null ? null : column.words[place]));
+}
+
+function rowFrom(columns, run, index) {
   const row = { run, index };
   DATA.columns.forEach((column, at) => {
-    row[column] = cells[at];
+    row[column] = columns[at][index];
   });
-  row.name = (row.primitive || "").split(".").slice(2).join(".");
+  const [domain, family, ...name] = (row.primitive || "").split(".");
+  row.domain = domain;
+  row.family = family;
+  row.name = name.join(".");
   row.variables = row.layout === "private" ? `private, stride ${row.stride}` : row.layout;
+  const resolved = row.verdict === "Resolved" && row.ns > 0;
+  row.ops_per_s_thread = resolved ? 1e9 / row.ns : null;
+  row.ops_per_s_total = resolved ? (1e9 / row.ns) * actors(row) : null;
+  row.details = null;
+  row.warps = null;
+  row.perUnit = null;
   return row;
 }
 
-const ROWS_OF = RUNS.map((run, at) => run.rows.map((cells, index) => rowFrom(cells, at, index)));
-const ROWS = ROWS_OF.flat();
+function rowsFrom(run, at) {
+  const columns = run.columns.map((column) => cellsOf(column, run.count));
+  const rows = Array.from({ length: run.count }, (_, index) => rowFrom(columns, at, index));
+  for (const [index, name, actor, value] of run.details) {
+    const row = rows[index];
+    row.details = row.details || [];
+    row.details.push({ name, actor, value });
+  }
+  return rows;
+}
 
-const rowsOf = (domain, family) => ROWS.filter((row) => row.domain === domain && row.family === family);
+/** A number that is known of a row as a whole besides its cost; null where it is not. */
+function detailOf(row, name) {
+  const found = row.details && row.details.find((detail) => detail.name === name && detail.actor === null);
+  return found ? found.value : null;
+}
 
 /** How many threads take part on all devices together. */
 const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices || 1);
+
+const ROWS_OF = RUNS.map(rowsFrom);
+const ROWS = ROWS_OF.flat();
+
+const rowsOf = (domain, family) => ROWS.filter((row) => row.domain === domain && row.family === family);
 
 /** The parameters of a row in a few words, the primitive left out. */
 function parameters(row) {

@@ -9,6 +9,8 @@ const DIMENSIONS = [
   column("variables", "variables"),
   column("threads", "threads"),
   column("blocks", "blocks"),
+  column("warps", "active warps per SM"),
+  column("perUnit", "blocks per SM"),
   column("devices", "devices"),
   column("placement", "placement"),
   column("scope", "scope"),
@@ -19,8 +21,9 @@ const DIMENSIONS = [
 ];
 const dimension = (id) => DIMENSIONS.find((known) => known.id === id);
 
-const AXES = ["threads", "blocks", "devices"];
+const AXES = ["threads", "warps", "blocks", "devices"];
 const LINES_FIRST = [
+  "perUnit",
   "run",
   "dtype",
   "name",
@@ -56,6 +59,7 @@ function constants(rows) {
   return DIMENSIONS.filter((dim) => !skipped.includes(dim.id)).flatMap((dim) => {
     const values = valuesOf(dim, rows);
     if (values.length !== 1 || values[0] === null) return [];
+    if (dim.id === "warps" || dim.id === "perUnit") return [`${values[0]} ${dim.title}`];
     if (AXES.includes(dim.id)) return [plural(values[0], dim.id.slice(0, -1))];
     return [dim.id === "scope" || dim.id === "space" ? `${values[0]} ${dim.title}` : valueText(dim, values[0])];
   });

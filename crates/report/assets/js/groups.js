@@ -52,10 +52,14 @@ function makeGroup(panels, className) {
   panels.forEach((panel) => {
     panel.group = group;
   });
-  GROUPS.push(group);
-  sight.observe(root);
-  sizes.observe(root);
+  register(group);
   return root;
+}
+
+function register(group) {
+  GROUPS.push(group);
+  sight.observe(group.root);
+  sizes.observe(group.root);
 }
 
 const updateAll = () => GROUPS.forEach((group) => group.update());

@@ -2,6 +2,7 @@
 
 function drawNavigation() {
   const targets = [
+    ["ladder", "Ladder"],
     ["beside", "Side by side"],
     ["domain-cpu", "CPU"],
     ["domain-gpu", "GPU"],

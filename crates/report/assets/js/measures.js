@@ -50,6 +50,7 @@ const VIEW = { measure: MEASURES[0], log: true };
  * `bound` has a limit, `none` has nothing.
  */
 function figureOf(row, measure) {
+  if (measure.figure) return measure.figure(row);
   const [point, low, high] = measure.triple(row);
   const convert = (cost) => (measure.rate ? measure.scale(row) / cost : cost);
   if (row.verdict === "BelowResolution") {

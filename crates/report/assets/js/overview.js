@@ -9,7 +9,7 @@ const STATUS = {
 
 function statusPill(run) {
   const [tone, text] = STATUS[run.run.status] || ["void", run.run.status];
-  const finished = run.rows.length;
+  const finished = run.count;
   const part = tone === "good" ? null : `: ${formatCount(finished)} of ${formatCount(run.run.planned)} cases`;
   return el("span", { class: `badge ${tone}` }, text, part);
 }
@@ -26,7 +26,7 @@ function runLine(run) {
       dateText(details.started),
       run.duration,
       `${details.preset} preset`,
-      plural(run.rows.length, "case"),
+      plural(run.count, "case"),
       `syncscope ${details.version}`,
     ]
       .filter(Boolean)
@@ -36,7 +36,7 @@ function runLine(run) {
 
 /** One thin bar: how much of the run is resolved. Pressing a word shows those rows. */
 function verdictBar(run) {
-  const total = run.rows.length;
+  const total = run.count;
   if (total === 0) return el("p", { class: "empty" }, "No case was finished in this run.");
   const part = ([name, count]) => el("span", { class: `part ${verdictTone(name)}`, style: `flex-grow: ${count}` });
   const word = ([name, count]) =>

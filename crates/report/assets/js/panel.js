@@ -3,8 +3,8 @@
 /** Cases that are drawn at most where each is a line of its own. */
 const MOST_DOTS = 40;
 
-/** options: {title, note, rows} */
-function makePanel({ title, note, rows }) {
+/** options: {title, note, rows, measure}; `measure` stands in place of the one the reader chose. */
+function makePanel({ title, note, rows, measure }) {
   const dims = varying(rows);
   const axes = dims.filter((dim) => AXES.includes(dim.id));
   const parts = {
@@ -17,6 +17,7 @@ function makePanel({ title, note, rows }) {
   const panel = {
     title,
     rows,
+    measure: measure || null,
     dims,
     axes,
     parts,
@@ -33,6 +34,8 @@ function makePanel({ title, note, rows }) {
   panel.lines = usualLines(panel);
   return panel;
 }
+
+const measureOf = (panel) => panel.measure || VIEW.measure;
 
 /** The dimensions that may become lines. */
 const lineDimensions = (panel) => panel.dims.filter((dim) => dim.id !== panel.x);
@@ -74,7 +77,7 @@ function seriesOf(panel, rows, x) {
       const style = styleOf(rank, values.length, ordered, byRun ? row.run : 0);
       found.set(label, { label, rank, run: row.run, style, points: [] });
     }
-    found.get(label).points.push({ x: x.of(row), figure: figureOf(row, VIEW.measure), row });
+    found.get(label).points.push({ x: x.of(row), figure: figureOf(row, measureOf(panel)), row });
   }
   const series = [...found.values()].sort((a, b) => a.rank - b.rank || a.run - b.run);
   series.forEach(({ points }) => points.sort((a, b) => a.x - b.x));
@@ -87,7 +90,7 @@ function dotsOf(panel, rows) {
   const dots = rows.map((row) => {
     const words = named.filter((dim) => dim.of(row) !== null).map((dim) => dim.text(dim.of(row)));
     const style = styleOf(row.run, 1, false, 0);
-    return { label: words.join(" · ") || row.name, style, figure: figureOf(row, VIEW.measure), row };
+    return { label: words.join(" · ") || row.name, style, figure: figureOf(row, measureOf(panel)), row };
   });
   const order = [...new Set(dots.map((dot) => dot.label))];
   dots.sort((a, b) => order.indexOf(a.label) - order.indexOf(b.label) || a.row.run - b.row.run);
@@ -113,14 +116,16 @@ function contentOf(panel) {
   return { kind: "lines", rows, choices, xs, series, shown, figures };
 }
 
-const xTitle = (axis, domain) => (axis === "threads" && domain === "gpu" ? "threads per block" : axis);
+const xTitle = (axis, domain) =>
+  axis === "threads" && domain === "gpu" ? "threads per block" : dimension(axis).title;
 
 /** Draws a panel's content on a given vertical (or, for dots, horizontal) domain. */
 function drawPanel(panel, content, domain) {
   const { plot } = panel.parts;
   const width = Math.round(plot.clientWidth) || 560;
-  const { axis } = VIEW.measure;
-  const common = { width, measure: VIEW.measure, log: VIEW.log, domain };
+  const measure = measureOf(panel);
+  const { axis } = measure;
+  const common = { width, measure, log: VIEW.log && !measure.domain, logX: VIEW.log, domain: measure.domain || domain };
   const chart =
     content.kind === "lines"
       ? lineChart({
@@ -134,5 +139,5 @@ function drawPanel(panel, content, domain) {
   panel.width = width;
   plot.replaceChildren(chart.root);
   drawLegend(panel, content, chart);
-  drawRest(panel, content);
+  if (!panel.measure) drawRest(panel, content);
 }

@@ -45,20 +45,55 @@ function sideBySide() {
   );
 }
 
-function domainSection(domain, families) {
-  const panels = families.map(({ family, title }) =>
-    makePanel({ title, note: `${domain}.${family}`, rows: rowsOf(domain, family) }),
+/** What is said below the chart of a family in words. */
+function findingsOf(domain, family) {
+  if (domain !== "cpu" || family !== "atomic") return null;
+  const found = RUNS.flatMap((run) => run.false_sharing.map((text) => (SEVERAL ? `${run.label}: ${text}` : text)));
+  if (found.length === 0) return null;
+  return viewCard(
+    "False sharing",
+    "atomic additions to private elements, neighbours against elements further apart",
+    el("ul", { class: "finding" }, found.map((text) => el("li", null, text))),
   );
+}
+
+/** Of rows that differ only in the CPUs they ran on, the one in the middle: the matrix shows all of them. */
+function representatives(rows) {
+  const found = new Map();
+  for (const row of rows) {
+    const list = /^[\d,]+$/.test(row.placement || "");
+    const key = [row.run, row.primitive, list ? "" : row.index, ...parameters({ ...row, placement: null })].join("|");
+    found.set(key, [...(found.get(key) || []), row]);
+  }
+  return [...found.values()].map((alike) => {
+    const sorted = alike.sort((a, b) => (a.ns === null) - (b.ns === null) || a.ns - b.ns);
+    return sorted[Math.floor((sorted.length - 1) / 2)];
+  });
+}
+
+/** The panel of a family and the pictures that belong to it. */
+function familyCards({ domain, family, title }) {
+  const all = rowsOf(domain, family);
+  const rows = domain === "cpu" && RUNS.some((run) => run.matrix) ? representatives(all) : all;
+  const single = (panel) => (panel ? makeGroup([panel], "single") : null);
+  return [
+    single(makePanel({ title, note: `${domain}.${family}`, rows })),
+    domain === "gpu" && family === "block" ? single(activeWarpsPanel()) : null,
+    family === "lock" ? single(fairnessPanel(domain)) : null,
+    family === "handoff" || family === "flag" ? tailsCard(domain) : null,
+    findingsOf(domain, family),
+    heatMapCard(family, all),
+    domain === "cpu" && family === "handoff" ? matrixCards() : null,
+  ];
+}
+
+function domainSection(domain, families) {
   const title = DOMAIN_TITLES[domain] || domain;
   return el(
     "section",
     { id: `domain-${domain}`, "aria-label": title },
     el("h2", null, title),
-    el(
-      "div",
-      { class: "grid" },
-      panels.map((panel) => makeGroup([panel], "single")),
-    ),
+    el("div", { class: "grid" }, families.map(familyCards)),
   );
 }
 
@@ -108,5 +143,5 @@ function drawSections() {
   if (domains.length === 0) return;
   const familiesOf = (domain) => DATA.families.filter((known) => known.domain === domain);
   const sections = domains.map((domain) => domainSection(domain, familiesOf(domain)));
-  byId("charts").append(...[measureControls(), sideBySide(), ...sections, absence(domains)].filter(Boolean));
+  byId("charts").append(...[ladderSection(), measureControls(), sideBySide(), ...sections, absence(domains)].filter(Boolean));
 }

@@ -15,6 +15,28 @@ function headline(row) {
   return figure.state === "none" ? "no figure" : formatTime(row.ns);
 }
 
+/** What is known of a row besides its cost, in words. */
+const DETAIL_WORDS = {
+  p50_ns: ["median of single ones", formatTime],
+  p90_ns: ["90th percentile", formatTime],
+  p99_ns: ["99th percentile", formatTime],
+  max_ns: ["slowest of all", formatTime],
+  jain_index: ["Jain’s index", (value) => digits(value, 3)],
+};
+
+function detailFacts(row) {
+  const facts = Object.entries(DETAIL_WORDS).map(([name, [label, text]]) => {
+    const value = detailOf(row, name);
+    return fact(label, value === null ? null : text(value));
+  });
+  const shares = (row.details || []).filter((detail) => detail.name === "acquisitions_per_s").map(({ value }) => value);
+  if (shares.length > 1) {
+    const ends = between(formatRate, Math.min(...shares), Math.max(...shares));
+    facts.push(fact("acquisitions", `${ends} of each thread`));
+  }
+  return facts;
+}
+
 function tooltipContent(row) {
   const relative = halfWidth(row.ns, row.ns_low, row.ns_high);
   const figures = row.ns !== null;
@@ -39,9 +61,10 @@ function tooltipContent(row) {
       trusted ? fact("cycles", row.cycles === null ? null : digits(row.cycles)) : null,
       trusted ? fact("per thread", row.ops_per_s_thread === null ? null : formatRate(row.ops_per_s_thread)) : null,
       trusted && actors(row) > 1 ? fact("total", formatRate(row.ops_per_s_total)) : null,
-      trusted && row.threads > 1
-        ? fact("fastest thread", row.fastest_ns === null ? null : formatTime(row.fastest_ns))
+      trusted && actors(row) > 1 && row.fastest_ns !== null
+        ? fact("fastest, middle", [row.fastest_ns, row.median_ns].filter((ns) => ns !== null).map((ns) => formatTime(ns)).join(", "))
         : null,
+      detailFacts(row),
       fact(
         "pairs",
         row.pairs === null ? null : `${formatCount(row.pairs)}${row.set_aside ? `, ${row.set_aside} set aside` : ""}`,
@@ -56,7 +79,7 @@ function tooltipContent(row) {
 
 /** Shows a row near a point of the window, where there is room. */
 function showTooltip(row, x, y) {
-  tooltip.replaceChildren(...tooltipContent(row));
+  tooltip.replaceChildren(...tooltipContent(row.original || row));
   tooltip.hidden = false;
   const box = tooltip.getBoundingClientRect();
   const right = x + 16 + box.width < innerWidth - 8 ? x + 16 : x - 16 - box.width;

@@ -1,41 +1,21 @@
 //! The data of the page, as the scripts read it.
 
 use serde::Serialize;
-use serde_json::Value;
 use syncscope_core::{Row, Run};
 
+use super::columns::{self, COLUMNS, Column};
 use super::html::escape_json;
 use crate::highlights::HIGHLIGHTS;
-use crate::{RunData, figure, naming};
-
-/// Columns of `measurements.csv` that hold numbers; the others hold text.
-const NUMBERS: [&str; 19] = [
-    "stride",
-    "threads",
-    "blocks",
-    "devices",
-    "ns",
-    "ns_low",
-    "ns_high",
-    "cycles",
-    "cycles_low",
-    "cycles_high",
-    "ops_per_s_thread",
-    "ops_per_s_total",
-    "fastest_ns",
-    "median_ns",
-    "noise",
-    "pairs",
-    "set_aside",
-    "iterations",
-    "unroll",
-];
+use crate::ladder::LADDER;
+use crate::matrix::{self, Matrix};
+use crate::{RunData, false_sharing, figure, naming};
 
 #[derive(Serialize)]
 struct Page<'a> {
     columns: &'a [&'a str],
     runs: Vec<PageRun<'a>>,
     highlights: Vec<PageHighlight>,
+    ladder: Vec<PageRung>,
     families: Vec<PageFamily<'a>>,
 }
 
@@ -51,12 +31,28 @@ struct PageRun<'a> {
     facts: Vec<(&'static str, String)>,
     verdicts: Vec<(&'static str, usize)>,
     run: &'a Run,
-    /// The cells of `measurements.csv`, row by row; `null` for an empty one.
-    rows: Vec<Vec<Value>>,
+    /// What the strides of private elements say, sentence by sentence.
+    false_sharing: Vec<String>,
+    matrix: Option<Matrix>,
+    /// What is known of rows besides their costs: the row's index, the name, the actor, the value.
+    details: Vec<(usize, &'a str, Option<u32>, f64)>,
+    /// How many rows there are.
+    count: usize,
+    /// The columns of `measurements.csv`.
+    columns: Vec<Column>,
 }
 
 #[derive(Serialize)]
 struct PageHighlight {
+    title: &'static str,
+    /// For each run, the index of the row among its rows.
+    rows: Vec<Option<usize>>,
+}
+
+#[derive(Serialize)]
+struct PageRung {
+    domain: &'static str,
+    level: &'static str,
     title: &'static str,
     /// For each run, the index of the row among its rows.
     rows: Vec<Option<usize>>,
@@ -72,7 +68,7 @@ struct PageFamily<'a> {
 /// The data as JSON that may stand in a `script` element.
 pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
     let page = Page {
-        columns: &Row::COLUMNS,
+        columns: &COLUMNS,
         runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
         highlights: HIGHLIGHTS
             .iter()
@@ -81,6 +77,16 @@ pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
                 rows: runs.iter().map(|data| highlight.find(&data.rows)).collect(),
             })
             .filter(|highlight| highlight.rows.iter().any(Option::is_some))
+            .collect(),
+        ladder: LADDER
+            .iter()
+            .map(|rung| PageRung {
+                domain: rung.domain(),
+                level: rung.level,
+                title: rung.title,
+                rows: runs.iter().map(|data| rung.find(&data.run, &data.rows)).collect(),
+            })
+            .filter(|rung| rung.rows.iter().any(Option::is_some))
             .collect(),
         families: families(runs),
     };
@@ -98,22 +104,24 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         facts: super::facts::facts(&data.run),
         verdicts: data.verdicts(),
         run: &data.run,
-        rows: data.rows.iter().map(cells).collect(),
+        false_sharing: false_sharing::findings(&data.run, &data.rows)
+            .iter()
+            .map(false_sharing::Finding::sentence)
+            .collect(),
+        matrix: matrix::matrix(&data.rows),
+        details: details(data),
+        count: data.rows.len(),
+        columns: columns::columns(&data.rows),
     }
 }
 
-fn cells(row: &Row) -> Vec<Value> {
-    let record = row.to_record();
-    Row::COLUMNS.iter().zip(record.iter()).map(|(column, cell)| value(column, cell)).collect()
-}
-
-fn value(column: &str, cell: &str) -> Value {
-    if cell.is_empty() {
-        return Value::Null;
-    }
-    let number = || cell.parse::<f64>().ok().and_then(serde_json::Number::from_f64);
-    let numeric = NUMBERS.contains(&column) || column == "clock_hz";
-    numeric.then(number).flatten().map_or_else(|| Value::String(cell.to_owned()), Value::Number)
+/// The details of all rows, in the order of the rows.
+fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
+    let of_row = |(index, row): (usize, &Row)| {
+        let own = data.details.get(&row.case.id()).into_iter().flatten();
+        own.map(|detail| (index, detail.name.as_str(), detail.actor, detail.value)).collect::<Vec<_>>()
+    };
+    data.rows.iter().enumerate().flat_map(of_row).collect()
 }
 
 /// The families in the order in which the rows name them first, CPU before GPU.

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test and the example use a part of it")]
 
+pub(crate) mod wide;
+
 use std::collections::HashMap;
 
 use syncscope_core::machine::{Cache, Clock, CpuMachine, Environment, GpuMachine, Machine};

@@ -1,0 +1,58 @@
+// Coloured cells: from a cost to a colour, and the ink that can be read on it.
+
+/** From the low end over the middle to the high one. */
+function heatColour(share) {
+  const [upper, lower, part] = share < 0.5 ? ["mid", "low", share * 2] : ["high", "mid", share * 2 - 1];
+  return `color-mix(in oklab, var(--heat-${upper}) ${Math.round(part * 100)}%, var(--heat-${lower}))`;
+}
+
+function heatInk(share) {
+  const band = share < 0.25 ? "low" : share < 0.52 ? "mid" : share < 0.65 ? "upper" : "high";
+  return `var(--heat-ink-${band})`;
+}
+
+/** Where a cost stands between the least and the most, on a logarithmic scale. */
+function heatShare([low, high], cost) {
+  if (!(high > low * 1.02)) return 0.35;
+  return Math.min(1, Math.max(0, Math.log(cost / low) / Math.log(high / low)));
+}
+
+/** Oblique lines: nothing was measured here. */
+function hatch(x, y, width, height) {
+  const lines = [];
+  const most = width + height;
+  for (let at = 6; at < most; at += 6) {
+    const [x1, y1] = at < height ? [0, at] : [at - height, height];
+    const [x2, y2] = at < width ? [at, 0] : [width, at - width];
+    lines.push(`M${round(x + x1)},${round(y + y1)}L${round(x + x2)},${round(y + y2)}`);
+  }
+  return svg("path", { class: "hatch", d: lines.join("") });
+}
+
+/** What the cells of a map are told in: the reader's choice of time or cycles, in a unit that keeps the numbers short. */
+function heatUnit(rows) {
+  if (VIEW.measure.id === "cycles" && rows.some((row) => row.cycles !== null)) {
+    return { name: "cycles", of: (row) => row.cycles, text: (row) => shortNumber(row.cycles) };
+  }
+  const costs = rows.map((row) => row.ns).filter((ns) => ns > 0);
+  const least = costs.length ? Math.min(...costs) : 1;
+  const [divisor, name] = least >= 300 ? [1e3, "µs"] : [1, "ns"];
+  return { name, of: (row) => row.ns, text: (row) => shortNumber(row.ns / divisor) };
+}
+
+function shortNumber(value) {
+  if (value >= 99950) return `${digits(value / 1000, 3)}k`;
+  return value >= 999.5 ? String(Math.round(value)) : digits(value, value >= 99.5 ? 3 : 2 + (value >= 9.995));
+}
+
+const costRange = (rows, unit) => {
+  const costs = rows.filter((row) => row.verdict === "Resolved" || row.verdict === "Noisy").map(unit.of);
+  const known = costs.filter((cost) => cost > 0);
+  return known.length ? [Math.min(...known), Math.max(...known)] : [1, 1];
+};
+
+/** The words between which the colours run. */
+function heatRamp(range, unit) {
+  const text = (cost) => `${shortNumber(unit.name === "µs" ? cost / 1e3 : cost)}${NBSP}${unit.name}`;
+  return el("p", { class: "ramp heat" }, text(range[0]), el("i"), text(range[1]));
+}

@@ -1,0 +1,180 @@
+// The cost ladder: every level at which threads wait for each other, on one logarithmic axis of time.
+
+const SIDES = { cpu: "CPU", gpu: "GPU", hybrid: "Both" };
+const SIDE_COLOURS = { cpu: "var(--s0)", gpu: "var(--s1)", hybrid: "var(--s3)" };
+const TIME = MEASURES.find((measure) => measure.id === "ns");
+
+/** The marks of one rung: one for each run that has it. */
+function rungMarks(rung) {
+  return rung.rows
+    .map((index, run) => {
+      if (index === null) return null;
+      const row = ROWS_OF[run][index];
+      const colour = SEVERAL ? `var(--s${run % COLOURS})` : SIDE_COLOURS[rung.domain];
+      const shape = SEVERAL ? run % SHAPES.length : { cpu: 0, gpu: 1, hybrid: 2 }[rung.domain] || 0;
+      return { row, run, figure: figureOf(row, TIME), style: { colour, dash: null, shape } };
+    })
+    .filter(Boolean);
+}
+
+/** Rungs with their heights; a level begins with its name, a side with more room. */
+function ladderLines(step) {
+  const lines = [];
+  let y = 0;
+  let side = null;
+  let level = null;
+  for (const rung of DATA.ladder) {
+    const marks = rungMarks(rung);
+    if (marks.length === 0) continue;
+    if (rung.domain !== side && rung.level !== "Several GPUs" && rung.level !== "CPU and GPU") {
+      if (side !== null) y += step * 0.5;
+      side = rung.domain;
+    }
+    const first = `${side} ${rung.level}` !== level;
+    if (first && level !== null) y += step * 0.3;
+    level = `${side} ${rung.level}`;
+    lines.push({ rung, marks, level: first ? rung.level : null, y: y + step / 2 });
+    y += step;
+  }
+  return { lines, height: y };
+}
+
+function ladderText(mark) {
+  const { figure, row } = mark;
+  if (figure.state === "none") return verdictText(row.verdict);
+  return (figure.state === "bound" ? "< " : "") + formatTime(figure.y, figure.state === "bound" ? 2 : 3);
+}
+
+function drawRung(root, line, x, box, wide) {
+  const at = round(box.top + line.y);
+  const spots = [];
+  const figures = line.marks.map(({ figure }) => figure).filter(({ state }) => state !== "none");
+  const farthest = figures.length ? Math.max(...figures.map(({ y }) => x.to(y))) : box.left;
+  root.append(svg("line", { class: "rail", x1: box.left, x2: round(farthest), y1: at, y2: at }));
+  for (const mark_ of line.marks) {
+    const { figure, style } = mark_;
+    const group = svg("g", { class: "series", style: `--c: ${style.colour}` });
+    const place = figure.state === "none" ? box.left + 6 : x.to(figure.y);
+    if (figure.state === "resolved" || figure.state === "open") {
+      const [from, to] = [round(x.to(Math.max(figure.low, x.low))), round(x.to(figure.high))];
+      if (to - from > 1) group.append(svg("path", { class: "whisker", d: `M${from},${at}H${to}` }));
+    }
+    group.append(mark(place, at, figure, style, 5));
+    root.append(group);
+    spots.push({ x: place, y: at, row: mark_.row, series: mark_ });
+  }
+  const [only] = line.marks;
+  if (line.marks.length === 1 || wide) {
+    const words = SEVERAL ? line.marks.map(ladderText).join(" · ") : ladderText(only);
+    const end = figures.length ? Math.max(...figures.map(({ state, y, high }) => x.to(state === "bound" ? y : high || y))) : place0(box);
+    root.append(svg("text", { class: "value", x: round(end + 10), y: at + 4 }, words));
+  }
+  return spots;
+}
+
+const place0 = (box) => box.left + 10;
+
+function drawLadderAxis(root, spec, x, box) {
+  const axes = svg("g", { class: "axes" });
+  for (const tick of fittingTicks(x.ticks(12), x.to, 44)) {
+    const at = round(x.to(tick));
+    axes.append(
+      svg("line", { class: "grid", x1: at, x2: at, y1: box.top, y2: box.bottom }),
+      svg("text", { x: at, y: box.top - 8, "text-anchor": "middle" }, tickTime(tick)),
+      svg("text", { x: at, y: box.bottom + 18, "text-anchor": "middle" }, tickTime(tick)),
+    );
+  }
+  root.append(axes);
+}
+
+function drawLadderLabels(root, lines, box, narrow) {
+  for (const line of lines) {
+    const at = box.top + line.y;
+    if (line.level && !narrow) {
+      root.append(svg("text", { class: "level", x: 0, y: round(at + 4) }, line.level));
+    }
+    const title = narrow ? line.rung.title.replace("Hand-off, ", "") : line.rung.title;
+    const fits = Math.floor((box.left - (narrow ? 8 : 118)) / 6.7);
+    const text = title.length > fits ? `${title.slice(0, fits - 1)}…` : title;
+    root.append(svg("text", { class: "label", x: box.left - 10, y: round(at + 4), "text-anchor": "end" }, text));
+  }
+}
+
+/** A bar along the edge of each side, so that CPU and GPU are told apart at a glance. */
+function drawSides(root, lines, box, step) {
+  const spans = new Map();
+  for (const { rung, y } of lines) {
+    const [from] = spans.get(rung.domain) || [y];
+    spans.set(rung.domain, [from, y]);
+  }
+  for (const [domain, [from, to]] of spans) {
+    root.append(
+      svg("rect", {
+        class: "side",
+        style: `--c: ${SIDE_COLOURS[domain]}`,
+        x: box.left - 3,
+        width: 3,
+        y: round(box.top + from - step / 2 + 2),
+        height: round(to - from + step - 4),
+      }),
+    );
+  }
+}
+
+function ladderChart(width) {
+  const narrow = width < 620;
+  const step = narrow ? 23 : 24;
+  const { lines, height } = ladderLines(step);
+  const box = { left: narrow ? 132 : 300, right: width - (narrow ? 76 : 110 + 60 * (RUNS.length - 1)), top: 28 };
+  box.bottom = box.top + height;
+  const root = frame("ladder", width, box.bottom + 26, "Cost of every level of synchronization, in time");
+  const range = extent(lines.flatMap((line) => line.marks.map((one) => one.figure))) || [1, 1000];
+  const low = 10 ** Math.floor(Math.log10(range[0] / 1.2));
+  const x = makeScale(true, [low, range[1] * 1.15], [box.left, box.right]);
+  x.low = low;
+  drawLadderAxis(root, null, x, box);
+  drawSides(root, lines, box, step);
+  drawLadderLabels(root, lines, box, narrow);
+  const spots = lines.flatMap((line) => drawRung(root, line, x, box, !narrow));
+  explorable(root, spots, () => {});
+  return root;
+}
+
+function ladderLegend() {
+  const entry = (colour, shape, text) =>
+    el(
+      "span",
+      { class: "key" },
+      svg(
+        "svg",
+        { width: 14, height: 14, "aria-hidden": "true", style: `--c: ${colour}` },
+        svg("path", { class: "mark resolved", d: SHAPES[shape](7, 7, 4.6) }),
+      ),
+      text,
+    );
+  const keys = SEVERAL
+    ? RUNS.map((run, at) => entry(`var(--s${at % COLOURS})`, at % SHAPES.length, run.label))
+    : Object.keys(SIDES)
+        .filter((domain) => DATA.ladder.some((rung) => rung.domain === domain))
+        .map((domain, at) => entry(SIDE_COLOURS[domain], at, SIDES[domain]));
+  return el("p", { class: "keys" }, keys);
+}
+
+/** The section with the ladder; null where there are too few rungs for a picture. */
+function ladderSection() {
+  if (DATA.ladder.length < 3) return null;
+  const plot = el("div", { class: "plot" });
+  const card = el("article", { class: "panel wide" }, ladderLegend(), plot);
+  const section = el(
+    "section",
+    { id: "ladder", "aria-labelledby": "ladder-title" },
+    el("h2", { id: "ladder-title" }, "The cost ladder"),
+    el(
+      "p",
+      { class: "lead" },
+      "What it costs to synchronize at each level of the machine, one operation each. Every step to the right is ten times the time.",
+    ),
+    card,
+  );
+  return makeView(section, plot, (width) => plot.replaceChildren(ladderChart(width)));
+}

@@ -1,0 +1,135 @@
+//! The core-to-core matrix: who answers whom how fast, ordered by what was measured.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use syncscope_core::{Placement, Row, Verdict};
+
+/// The primitive the matrix is made of.
+const SUBJECT: &str = "cpu.handoff.cas_pingpong";
+
+/// The hand-offs between the CPUs of a machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Matrix {
+    /// The CPUs, near ones beside each other.
+    pub(crate) cpus: Vec<u32>,
+    /// Each measured pair: the places of its CPUs in `cpus`, and its row.
+    pub(crate) pairs: Vec<(usize, usize, usize)>,
+    /// How many pairs these CPUs make.
+    pub(crate) possible: usize,
+}
+
+/// The matrix of a run; `None` where fewer than two pairs were measured.
+pub(crate) fn matrix(rows: &[Row]) -> Option<Matrix> {
+    let mut measured: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+    for (index, row) in rows.iter().enumerate() {
+        let Some(pair) = pair(row) else { continue };
+        let known = measured.entry(pair).or_insert(index);
+        // A pair may stand twice, with a class and as a part of the matrix: the one without a class is kept.
+        if row.case.group < rows[*known].case.group {
+            *known = index;
+        }
+    }
+    if measured.len() < 2 {
+        return None;
+    }
+    let cpus = order(rows, &measured);
+    let places: BTreeMap<u32, usize> = cpus.iter().enumerate().map(|(place, cpu)| (*cpu, place)).collect();
+    let pairs = measured.iter().map(|((a, b), row)| (places[a], places[b], *row)).collect();
+    let possible = cpus.len() * (cpus.len() - 1) / 2;
+    Some(Matrix { cpus, pairs, possible })
+}
+
+/// The two CPUs of a row of the matrix, the smaller first.
+fn pair(row: &Row) -> Option<(u32, u32)> {
+    let Some(Placement::List(cpus)) = &row.case.placement else { return None };
+    let &[a, b] = cpus.as_slice() else { return None };
+    let counts = row.case.primitive == SUBJECT && a != b && !matches!(row.verdict, Verdict::Skipped(_));
+    counts.then(|| (a.min(b), a.max(b)))
+}
+
+/// Single-linkage clustering (Gower and Ross, Applied Statistics 18, 1969): pairs from the fastest to the slowest join the
+/// groups of their CPUs, and joined groups stand beside each other. Pairs without a resolved cost say nothing about
+/// nearness.
+fn order(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> Vec<u32> {
+    let mut near: Vec<(f64, u32, u32)> = measured
+        .iter()
+        .filter(|(_, row)| rows[**row].verdict == Verdict::Resolved)
+        .filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b)))
+        .collect();
+    near.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    let mut group_of: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for cpu in measured.keys().flat_map(|(a, b)| [*a, *b]) {
+        group_of.insert(cpu, cpu);
+        groups.insert(cpu, vec![cpu]);
+    }
+    for (_, a, b) in near {
+        // A group is named after its smallest CPU, which stands first in it.
+        let (first, second) = (group_of[&a].min(group_of[&b]), group_of[&a].max(group_of[&b]));
+        if first == second {
+            continue;
+        }
+        let joined = groups.remove(&second).unwrap_or_default();
+        joined.iter().for_each(|cpu| {
+            group_of.insert(*cpu, first);
+        });
+        groups.entry(first).or_default().extend(joined);
+    }
+    groups.into_values().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::{Case, Nanoseconds};
+
+    fn row(a: u32, b: u32, ns: f64) -> Row {
+        let placement = Some(Placement::List(vec![a, b]));
+        let case = Case { threads: Some(2), placement, ..Case::new(SUBJECT) };
+        Row { ns: Some(Nanoseconds(ns)), ..Row::unmeasured(case, Verdict::Resolved) }
+    }
+
+    /// Four CPUs: 0 and 2 are siblings, 1 and 3 are.
+    fn siblings() -> Vec<Row> {
+        vec![row(0, 1, 50.0), row(0, 2, 6.0), row(0, 3, 52.0), row(2, 1, 51.0), row(1, 3, 6.1), row(2, 3, 50.0)]
+    }
+
+    #[test]
+    fn near_cpus_stand_beside_each_other() {
+        let matrix = matrix(&siblings()).unwrap();
+        assert_eq!(matrix.cpus, [0, 2, 1, 3]);
+        assert_eq!((matrix.pairs.len(), matrix.possible), (6, 6));
+        // CPUs 1 and 2, whatever the order in the list.
+        assert!(matrix.pairs.contains(&(2, 1, 3)), "{:?}", matrix.pairs);
+    }
+
+    #[test]
+    fn sampled_pairs_are_counted_and_keep_their_cpus() {
+        let rows = [row(0, 8, 40.0), row(1, 9, 45.0), Row { verdict: Verdict::Noisy(String::new()), ..row(4, 5, 1.0) }];
+        let matrix = matrix(&rows).unwrap();
+        assert_eq!(matrix.cpus, [0, 8, 1, 9, 4, 5]);
+        assert_eq!((matrix.pairs.len(), matrix.possible), (3, 15));
+    }
+
+    #[test]
+    fn other_rows_are_no_part_of_it() {
+        let alone = [row(0, 1, 50.0)];
+        assert_eq!(matrix(&alone), None);
+        let mut rows = siblings();
+        rows.push(Row { case: Case { primitive: "cpu.handoff.futex".into(), ..row(4, 5, 1.0).case }, ..row(4, 5, 1.0) });
+        rows.push(row(7, 7, 1.0));
+        rows.push(Row { verdict: Verdict::Skipped(String::new()), ..row(8, 9, 1.0) });
+        assert_eq!(matrix(&rows).unwrap().cpus.len(), 4);
+    }
+
+    #[test]
+    fn a_pair_with_a_class_and_without_stands_once() {
+        let mut classed = row(0, 2, 6.0);
+        classed.case.group = Some("same_core".into());
+        let rows: Vec<Row> = std::iter::once(classed).chain(siblings()).collect();
+        let matrix = matrix(&rows).unwrap();
+        assert_eq!(matrix.pairs.len(), 6);
+        assert!(!matrix.pairs.iter().any(|(_, _, row)| *row == 0));
+    }
+}

@@ -1,0 +1,26 @@
+//! What the tests of this crate share.
+
+use syncscope_core::Run;
+use syncscope_core::machine::{Environment, Machine};
+use syncscope_core::run::{SCHEMA, Status};
+
+/// A run on a machine of which nothing is known.
+pub(crate) fn run() -> Run {
+    Run {
+        schema: SCHEMA,
+        version: "0.1.0".into(),
+        command: vec![],
+        preset: "standard".into(),
+        only: vec![],
+        skip: vec![],
+        seed: 0,
+        status: Status::Done,
+        started: "2026-11-21T07:00:00Z".into(),
+        ended: None,
+        planned: 0,
+        warnings: vec![],
+        machine: Machine::default(),
+        environment: Environment::default(),
+        measured_topology: None,
+    }
+}
