@@ -71,7 +71,7 @@ pub(crate) const LADDER: &[Rung] = {
         rung("One core", "Atomic add, alone", &["cpu.atomic.add"], one_thread, Smallest),
         rung("One core", "Full fence", &["cpu.fence.seq_cst"], one_thread, Smallest),
         rung("One core", "Lock, alone", LOCKS, one_thread, Smallest),
-        rung("Two threads", "Hand-off", HANDOFFS, |case, _| case.group.is_none(), Middle),
+        rung("Two threads", "Hand-off, close", HANDOFFS, |case, _| case.group.is_none(), Smallest),
         rung("Two threads", "Hand-off, same core", HANDOFFS, |case, _| in_group(case, "same_core"), Middle),
         rung("Two threads", "Hand-off, same L2", HANDOFFS, |case, _| in_group(case, "same_l2"), Middle),
         rung("Two threads", "Hand-off, same L3", HANDOFFS, |case, _| in_group(case, "same_l3"), Middle),

@@ -1,6 +1,6 @@
 //! The core-to-core matrix: who answers whom how fast, ordered by what was measured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use syncscope_core::{Placement, Row, Verdict};
@@ -48,35 +48,54 @@ fn pair(row: &Row) -> Option<(u32, u32)> {
     counts.then(|| (a.min(b), a.max(b)))
 }
 
-/// Single-linkage clustering (Gower and Ross, Applied Statistics 18, 1969): pairs from the fastest to the slowest join the
-/// groups of their CPUs, and joined groups stand beside each other. Pairs without a resolved cost say nothing about
-/// nearness.
+/// Costs within this factor of the smallest one are one level: what differs less is noise.
+const LEVEL: f64 = 1.25;
+
+/// Single-linkage clustering (Gower and Ross, Applied Statistics 18, 1969), level by level: the pairs of a level join the
+/// groups of their CPUs, and joined groups stand beside each other, the one with the smallest CPU first. Pairs without
+/// a resolved cost say nothing about nearness.
 fn order(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> Vec<u32> {
     let mut near: Vec<(f64, u32, u32)> = measured
         .iter()
         .filter(|(_, row)| rows[**row].verdict == Verdict::Resolved)
         .filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b)))
         .collect();
-    near.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-    let mut group_of: BTreeMap<u32, u32> = BTreeMap::new();
-    let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for cpu in measured.keys().flat_map(|(a, b)| [*a, *b]) {
-        group_of.insert(cpu, cpu);
-        groups.insert(cpu, vec![cpu]);
+    near.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut groups: Vec<Vec<u32>> =
+        measured.keys().flat_map(|(a, b)| [*a, *b]).collect::<BTreeSet<u32>>().into_iter().map(|cpu| vec![cpu]).collect();
+    let mut rest = near.as_slice();
+    while let Some((least, _, _)) = rest.first() {
+        let level = rest.partition_point(|(cost, _, _)| *cost <= LEVEL * least).max(1);
+        groups = joined(groups, &rest[..level]);
+        rest = &rest[level..];
     }
-    for (_, a, b) in near {
-        // A group is named after its smallest CPU, which stands first in it.
-        let (first, second) = (group_of[&a].min(group_of[&b]), group_of[&a].max(group_of[&b]));
-        if first == second {
-            continue;
-        }
-        let joined = groups.remove(&second).unwrap_or_default();
-        joined.iter().for_each(|cpu| {
-            group_of.insert(*cpu, first);
-        });
-        groups.entry(first).or_default().extend(joined);
+    groups.concat()
+}
+
+/// The groups after these pairs have joined theirs, each in the order of its parts, by their smallest CPUs.
+fn joined(groups: Vec<Vec<u32>>, pairs: &[(f64, u32, u32)]) -> Vec<Vec<u32>> {
+    let place: BTreeMap<u32, usize> =
+        groups.iter().enumerate().flat_map(|(at, group)| group.iter().map(move |cpu| (*cpu, at))).collect();
+    // Each group points at one before it that it is joined to, or at itself.
+    let mut first: Vec<usize> = (0..groups.len()).collect();
+    for (_, a, b) in pairs {
+        let (a, b) = (root(&mut first, place[a]), root(&mut first, place[b]));
+        first[a.max(b)] = a.min(b);
     }
-    groups.into_values().flatten().collect()
+    let mut together: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+    for (at, group) in groups.into_iter().enumerate() {
+        together.entry(root(&mut first, at)).or_default().extend(group);
+    }
+    together.into_values().collect()
+}
+
+/// The first group that this one is joined to; the way there is shortened.
+fn root(first: &mut [usize], mut at: usize) -> usize {
+    while first[at] != at {
+        first[at] = first[first[at]];
+        at = first[at];
+    }
+    at
 }
 
 #[cfg(test)]
@@ -102,6 +121,20 @@ mod tests {
         assert_eq!((matrix.pairs.len(), matrix.possible), (6, 6));
         // CPUs 1 and 2, whatever the order in the list.
         assert!(matrix.pairs.contains(&(2, 1, 3)), "{:?}", matrix.pairs);
+    }
+
+    #[test]
+    fn noise_within_a_level_does_not_shuffle_cpus() {
+        let wobble = |a: u32, b: u32| f64::from((a * 7 + b * 13) % 11);
+        let mut rows = Vec::new();
+        for a in 0..8u32 {
+            for b in a + 1..8 {
+                // Even CPUs share one cache, odd ones another.
+                let ns = if a % 2 == b % 2 { 40.0 + wobble(a, b) * 0.8 } else { 70.0 + wobble(a, b) };
+                rows.push(row(a, b, ns));
+            }
+        }
+        assert_eq!(matrix(&rows).unwrap().cpus, [0, 2, 4, 6, 1, 3, 5, 7]);
     }
 
     #[test]

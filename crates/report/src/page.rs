@@ -29,7 +29,7 @@ const STYLES: [&str; 8] = [
 const GUARD: &str = include_str!("../assets/js/guard.js");
 
 /// The scripts, in one scope.
-const SCRIPTS: [&str; 26] = [
+const SCRIPTS: [&str; 27] = [
     include_str!("../assets/js/dom.js"),
     include_str!("../assets/js/format.js"),
     include_str!("../assets/js/data.js"),
@@ -51,6 +51,7 @@ const SCRIPTS: [&str; 26] = [
     include_str!("../assets/js/matrix.js"),
     include_str!("../assets/js/fairness.js"),
     include_str!("../assets/js/active_warps.js"),
+    include_str!("../assets/js/false_sharing.js"),
     include_str!("../assets/js/overview.js"),
     include_str!("../assets/js/sections.js"),
     include_str!("../assets/js/rows.js"),

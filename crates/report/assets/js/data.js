@@ -27,6 +27,7 @@ function rowFrom(columns, run, index) {
   row.details = null;
   row.warps = null;
   row.perUnit = null;
+  row.apart = null;
   return row;
 }
 

@@ -11,6 +11,7 @@ const DIMENSIONS = [
   column("blocks", "blocks"),
   column("warps", "active warps per SM"),
   column("perUnit", "blocks per SM"),
+  column("apart", "stride in elements"),
   column("devices", "devices"),
   column("placement", "placement"),
   column("scope", "scope"),
@@ -21,7 +22,7 @@ const DIMENSIONS = [
 ];
 const dimension = (id) => DIMENSIONS.find((known) => known.id === id);
 
-const AXES = ["threads", "warps", "blocks", "devices"];
+const AXES = ["apart", "threads", "warps", "blocks", "devices"];
 const LINES_FIRST = [
   "perUnit",
   "run",
@@ -59,7 +60,7 @@ function constants(rows) {
   return DIMENSIONS.filter((dim) => !skipped.includes(dim.id)).flatMap((dim) => {
     const values = valuesOf(dim, rows);
     if (values.length !== 1 || values[0] === null) return [];
-    if (dim.id === "warps" || dim.id === "perUnit") return [`${values[0]} ${dim.title}`];
+    if (["warps", "perUnit", "apart"].includes(dim.id)) return [`${values[0]} ${dim.title}`];
     if (AXES.includes(dim.id)) return [plural(values[0], dim.id.slice(0, -1))];
     return [dim.id === "scope" || dim.id === "space" ? `${values[0]} ${dim.title}` : valueText(dim, values[0])];
   });

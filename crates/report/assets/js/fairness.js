@@ -38,7 +38,7 @@ function tailsOf(domain) {
   return [...found.values()].map(({ label, run, rows }) => {
     const sorted = rows.sort((a, b) => detailOf(a, "p50_ns") - detailOf(b, "p50_ns"));
     const row = sorted[Math.floor((sorted.length - 1) / 2)];
-    const name = rows.length > 1 ? `${label} (middle of ${rows.length})` : label;
+    const name = rows.length > 1 ? `${label} · ${plural(rows.length, "pair")}` : label;
     return { label: name, run, row, values: PERCENTILES.map((percentile) => detailOf(row, percentile)) };
   });
 }
@@ -63,7 +63,7 @@ function drawTail(root, tail, x, at) {
 function tailChart(tails, width) {
   const step = 27;
   const longest = Math.max(...tails.map((tail) => tail.label.length));
-  const left = Math.min(Math.round(longest * 6.9 + 14), Math.round(width * 0.42));
+  const left = Math.min(Math.round(longest * 6.9 + 14), Math.round(width * 0.5));
   const box = { left, right: width - 16, top: 24, bottom: 24 + tails.length * step };
   const values = tails.flatMap((tail) => tail.values).filter((value) => value > 0);
   const x = makeScale(true, [Math.min(...values) / 1.3, Math.max(...values) * 1.2], [box.left + 6, box.right]);
@@ -96,7 +96,7 @@ function tailsCard(domain) {
   const tails = all.slice(0, MOST_TAILS);
   if (tails.length === 0) return null;
   const plot = el("div", { class: "plot" });
-  const note = "dot: median · thick: to the 90th percentile · thin: to the 99th · ring: the slowest";
+  const note = "dot: median · thick: to the 90th percentile · thin: to the 99th · ring: the slowest · of many pairs, the one in the middle";
   const rest = all.length > tails.length ? el("p", { class: "fixed" }, `${tails.length} of ${all.length} are drawn.`) : null;
   const card = el(
     "article",

@@ -42,7 +42,7 @@ function heatUnit(rows) {
 
 function shortNumber(value) {
   if (value >= 99950) return `${digits(value / 1000, 3)}k`;
-  return value >= 999.5 ? String(Math.round(value)) : digits(value, value >= 99.5 ? 3 : 2 + (value >= 9.995));
+  return value >= 999.5 ? String(Math.round(value)) : digits(value, 3);
 }
 
 const costRange = (rows, unit) => {

@@ -121,7 +121,7 @@ function winnerCells(maps, axis, columns, lines) {
       if (rivals.length < 2) return;
       const [best, second] = rivals;
       const tied = best.ns_high !== null && second.ns_low !== null && second.ns_low <= best.ns_high;
-      const text = tied ? "≈" : `${digits(second.ns / best.ns, 2)}×`;
+      const text = tied ? "≈" : `${digits(second.ns / best.ns, 3)}×`;
       const place = names.indexOf(best.name);
       const colour = `color-mix(in oklab, var(--s${place % COLOURS}) ${tied ? 22 : 45}%, var(--surface))`;
       cells.push({ x, y, colour, ink: "var(--ink)", text, row: best });

@@ -39,8 +39,7 @@ function ladderLines(step) {
   return { lines, height: y };
 }
 
-function ladderText(mark) {
-  const { figure, row } = mark;
+function ladderText({ figure, row }) {
   if (figure.state === "none") return verdictText(row.verdict);
   return (figure.state === "bound" ? "< " : "") + formatTime(figure.y, figure.state === "bound" ? 2 : 3);
 }
@@ -51,8 +50,8 @@ function drawRung(root, line, x, box, wide) {
   const figures = line.marks.map(({ figure }) => figure).filter(({ state }) => state !== "none");
   const farthest = figures.length ? Math.max(...figures.map(({ y }) => x.to(y))) : box.left;
   root.append(svg("line", { class: "rail", x1: box.left, x2: round(farthest), y1: at, y2: at }));
-  for (const mark_ of line.marks) {
-    const { figure, style } = mark_;
+  for (const point of line.marks) {
+    const { figure, style, row } = point;
     const group = svg("g", { class: "series", style: `--c: ${style.colour}` });
     const place = figure.state === "none" ? box.left + 6 : x.to(figure.y);
     if (figure.state === "resolved" || figure.state === "open") {
@@ -61,20 +60,18 @@ function drawRung(root, line, x, box, wide) {
     }
     group.append(mark(place, at, figure, style, 5));
     root.append(group);
-    spots.push({ x: place, y: at, row: mark_.row, series: mark_ });
+    spots.push({ x: place, y: at, row, series: line.rung });
   }
-  const [only] = line.marks;
   if (line.marks.length === 1 || wide) {
-    const words = SEVERAL ? line.marks.map(ladderText).join(" · ") : ladderText(only);
-    const end = figures.length ? Math.max(...figures.map(({ state, y, high }) => x.to(state === "bound" ? y : high || y))) : place0(box);
+    const words = line.marks.map(ladderText).join(" · ");
+    const ends = figures.map(({ state, y, high }) => x.to(state === "bound" ? y : high));
+    const end = ends.length ? Math.max(...ends) : box.left + 10;
     root.append(svg("text", { class: "value", x: round(end + 10), y: at + 4 }, words));
   }
   return spots;
 }
 
-const place0 = (box) => box.left + 10;
-
-function drawLadderAxis(root, spec, x, box) {
+function drawLadderAxis(root, x, box) {
   const axes = svg("g", { class: "axes" });
   for (const tick of fittingTicks(x.ticks(12), x.to, 44)) {
     const at = round(x.to(tick));
@@ -132,7 +129,7 @@ function ladderChart(width) {
   const low = 10 ** Math.floor(Math.log10(range[0] / 1.2));
   const x = makeScale(true, [low, range[1] * 1.15], [box.left, box.right]);
   x.low = low;
-  drawLadderAxis(root, null, x, box);
+  drawLadderAxis(root, x, box);
   drawSides(root, lines, box, step);
   drawLadderLabels(root, lines, box, narrow);
   const spots = lines.flatMap((line) => drawRung(root, line, x, box, !narrow));
@@ -172,7 +169,7 @@ function ladderSection() {
     el(
       "p",
       { class: "lead" },
-      "What it costs to synchronize at each level of the machine, one operation each. Every step to the right is ten times the time.",
+      "What it costs to synchronize at each level of the machine, one operation each, on one logarithmic axis.",
     ),
     card,
   );

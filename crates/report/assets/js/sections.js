@@ -45,18 +45,6 @@ function sideBySide() {
   );
 }
 
-/** What is said below the chart of a family in words. */
-function findingsOf(domain, family) {
-  if (domain !== "cpu" || family !== "atomic") return null;
-  const found = RUNS.flatMap((run) => run.false_sharing.map((text) => (SEVERAL ? `${run.label}: ${text}` : text)));
-  if (found.length === 0) return null;
-  return viewCard(
-    "False sharing",
-    "atomic additions to private elements, neighbours against elements further apart",
-    el("ul", { class: "finding" }, found.map((text) => el("li", null, text))),
-  );
-}
-
 /** Of rows that differ only in the CPUs they ran on, the one in the middle: the matrix shows all of them. */
 function representatives(rows) {
   const found = new Map();
@@ -81,7 +69,7 @@ function familyCards({ domain, family, title }) {
     domain === "gpu" && family === "block" ? single(activeWarpsPanel()) : null,
     family === "lock" ? single(fairnessPanel(domain)) : null,
     family === "handoff" || family === "flag" ? tailsCard(domain) : null,
-    findingsOf(domain, family),
+    domain === "cpu" && family === "atomic" ? single(strideCard()) : null,
     heatMapCard(family, all),
     domain === "cpu" && family === "handoff" ? matrixCards() : null,
   ];

@@ -48,7 +48,7 @@ pub(crate) fn matrix(cpus: u32) -> Vec<Row> {
     for a in 0..cpus {
         for b in a + 1..cpus {
             let sibling = b - a == cpus / 2 && (a == 3 || a == 5);
-            let near = a / 8 == b / 8;
+            let near = a % (cpus / 2) / (cpus / 4) == b % (cpus / 2) / (cpus / 4);
             let (group, ns) = match (sibling, near) {
                 (true, _) => ("same_l3", 6.0),
                 (_, true) => ("same_l3", 48.0),
