@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
     /// Draw one page for one run or several
     Report(ReportArguments),
+    /// Make a run of what another tool measured, to draw and compare it
+    Import(ImportArguments),
 }
 
 #[derive(Debug, Args)]
@@ -111,6 +113,28 @@ pub(crate) struct ReportArguments {
     /// The page to write [default: report.html in the folder of a single run]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    #[command(subcommand)]
+    pub(crate) source: ImportSource,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportSource {
+    /// The results of SyncPerformance (Burtchell and Burtscher, IISWC 2024)
+    Syncperformance(SyncperformanceArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SyncperformanceArguments {
+    /// Folder with the results of one system: `runtimes.csv` files, in folders named after their programs
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// Folder for the run; it must be new or empty
+    #[arg(short, long, value_name = "RUN")]
+    pub(crate) output: PathBuf,
 }
 
 fn preset_parser() -> impl TypedValueParser<Value = Preset> {

@@ -2,6 +2,7 @@
 
 mod args;
 mod failure;
+mod import;
 mod laboratories;
 mod list;
 mod measuring;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         Command::System(system) => system::system(&system),
         Command::Verify(verify) => verify::verify(&verify),
         Command::Report(report) => report::report(report),
+        Command::Import(import) => import::import(&import),
     });
     match outcome {
         Ok(outcome) => outcome.exit_code(),

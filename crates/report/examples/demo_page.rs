@@ -7,7 +7,7 @@ mod synthetic;
 use syncscope_report::{RunData, page};
 
 fn main() -> Result<(), String> {
-    let usage = "demo_page both|complete|cpu|two|unresolved|empty|large FILE";
+    let usage = "demo_page both|complete|cpu|two|unresolved|empty|large|paper|matrix FILE";
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, path] = arguments.as_slice() else { return Err(usage.to_owned()) };
     let runs = match kind.as_str() {
@@ -17,6 +17,8 @@ fn main() -> Result<(), String> {
         "two" => vec![synthetic::wide::complete(), synthetic::cpu_only()],
         "unresolved" => vec![synthetic::unresolved()],
         "empty" => vec![RunData { rows: vec![], ..synthetic::both() }],
+        "paper" => vec![synthetic::wide::paper()],
+        "matrix" => vec![RunData { rows: synthetic::wide::matrix(64), ..synthetic::wide::complete() }],
         "large" => vec![synthetic::large(10_000)],
         _ => return Err(usage.to_owned()),
     };

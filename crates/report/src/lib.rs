@@ -20,6 +20,7 @@ mod run_data;
 mod testing;
 
 pub mod page;
+pub mod syncperformance;
 pub mod table;
 
 pub use run_data::RunData;

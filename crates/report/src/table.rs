@@ -7,7 +7,7 @@ mod sections;
 use syncscope_core::Verdict;
 use syncscope_core::run::Status;
 
-use crate::{RunData, figure, naming};
+use crate::{RunData, false_sharing, figure, naming};
 use paint::{Paint, Tone};
 
 /// The run in a screen or two: costs with their intervals, verdicts, failures and warnings.
@@ -24,9 +24,12 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
         lines.extend(layout::lines(&sections, width, paint));
     }
     lines.push(String::new());
+    let sharing = false_sharing::summary(&false_sharing::findings(&data.run, &data.rows));
+    lines.extend(sharing.iter().flat_map(|text| wrap(text, width, "  ")));
     lines.extend(wrap(&verdicts(data), width, ""));
     lines.extend(failures(data, width, paint));
-    for warning in &data.run.warnings {
+    let contradictions = data.run.measured_topology.iter().flat_map(|topology| &topology.contradictions);
+    for warning in contradictions.chain(&data.run.warnings) {
         lines
             .extend(wrap(&format!("warning: {warning}"), width, "  ").iter().map(|line| paint.text(line, Tone::Doubt)));
     }

@@ -157,6 +157,46 @@ fn one_machine_on_a_desktop_and_a_phone() {
 }
 
 #[test]
+fn every_level_of_a_machine() {
+    let runs = [synthetic::wide::complete()];
+    for width in [DESKTOP, PHONE] {
+        let Some((findings, dom)) = open(&runs, width) else { return };
+        sound(&findings, &runs);
+        assert!(number(&findings, "rungs") >= 30, "{findings:?}");
+        // Two kinds of cluster barriers; three grid barriers and the best of them; three barriers of 1, 2 and 4 devices and
+        // the best of each.
+        assert_eq!(number(&findings, "maps"), 2 + 4 + 3 * 4, "{findings:?}");
+        assert!(number(&findings, "cells") > 150 && number(&findings, "hatched") > 20, "{findings:?}");
+        assert_eq!(number(&findings, "matrices"), 1);
+        assert!(number(&findings, "tails") >= 6, "{findings:?}");
+        for text in ["Fairness of locks", "False sharing", "from stride 8 (64 bytes) on", "Block barriers by active warps"] {
+            assert!(dom.contains(text), "{text}");
+        }
+        assert!(dom.contains("CPUs 3 and 11 answer each other in 6.0 ns"), "a contradiction is a notice");
+    }
+}
+
+#[test]
+fn every_level_of_several_machines() {
+    let runs = [synthetic::wide::complete(), synthetic::cpu_only()];
+    let Some((findings, _)) = open(&runs, DESKTOP) else { return };
+    sound(&findings, &runs);
+    assert!(number(&findings, "rungs") >= 30, "{findings:?}");
+}
+
+#[test]
+fn the_matrix_of_many_cpus_stays_light() {
+    let mut large = synthetic::wide::complete();
+    large.rows = synthetic::wide::matrix(256);
+    large.details.clear();
+    let runs = [large];
+    let Some((findings, _)) = open(&runs, DESKTOP) else { return };
+    sound(&findings, &runs);
+    assert_eq!(number(&findings, "matrices"), 1);
+    assert!(number(&findings, "nodes") < 10_000, "one path for each shade, not one for each of 32,640 pairs: {findings:?}");
+}
+
+#[test]
 fn several_machines() {
     let runs = [synthetic::both(), synthetic::cpu_only()];
     let Some((findings, dom)) = open(&runs, DESKTOP) else { return };
@@ -204,9 +244,12 @@ fn hostile_text_runs_nothing() {
 
 #[test]
 fn ten_thousand_rows() {
-    let runs = [synthetic::large(10_000)];
-    let Some((findings, _)) = open(&runs, DESKTOP) else { return };
-    sound(&findings, &runs);
-    // The time is told, not judged: the machine that tests may be busy.
-    eprintln!("10,000 rows are drawn after {} ms", number(&findings, "milliseconds"));
+    for run in [synthetic::large(10_000), synthetic::wide::paper()] {
+        let runs = [run];
+        let Some((findings, _)) = open(&runs, DESKTOP) else { return };
+        sound(&findings, &runs);
+        // The times are told, not judged: the machine that tests may be busy.
+        let [opened, drawn] = ["opened", "milliseconds"].map(|name| number(&findings, name));
+        eprintln!("{} rows: open after {opened} ms, every chart drawn after {drawn} ms", runs[0].rows.len());
+    }
 }

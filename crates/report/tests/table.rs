@@ -136,3 +136,17 @@ fn every_primitive_has_a_line() {
 fn the_table_of_a_large_run_stays_short() {
     assert!(shown(&synthetic::large(10_000), 100, false).lines().count() < 20);
 }
+
+#[test]
+fn every_level_has_its_section_and_the_text_stays_short() {
+    let data = synthetic::wide::complete();
+    let text = shown(&data, 100, false);
+    for section in ["gpu.cluster", "gpu.grid", "gpu.multi", "gpu.launch", "hybrid.flag"] {
+        assert!(text.lines().any(|line| line.starts_with(section)), "{section} in {text}");
+    }
+    assert!(text.contains("f64: from stride 8 (64 bytes) on,"), "{text}");
+    assert!(text.contains("warning: CPUs 3 and 11 answer each other in 6.0 ns"), "{text}");
+    // 120 pairs of CPUs are told by one of each class.
+    assert_eq!(text.matches("same_l3").count(), 1, "{text}");
+    assert!(text.lines().count() < 120, "{} lines: {text}", text.lines().count());
+}

@@ -39,6 +39,13 @@ function selfTest() {
       [...node.attributes].some((attribute) => /NaN|Infinity|undefined/.test(attribute.value)),
     ).length,
   );
+  dataset.rungs = count(".ladder .rail");
+  dataset.cells = count(".cells .cell");
+  dataset.hatched = count(".cells .hatch");
+  dataset.maps = count(".map");
+  dataset.matrices = count(".matrix");
+  dataset.tails = count(".tails .mark.resolved");
+  dataset.nodes = count("*");
   dataset.rows = String(ROWS.length);
   dataset.tableRows = count("#rows tbody tr");
   dataset.cards = count(".card");
@@ -57,5 +64,6 @@ drawNavigation();
 const versions = [...new Set(RUNS.map((run) => run.run.version))].join(", ");
 byId("foot").append(el("p", null, `syncscope ${versions}. This page holds all of its data and needs no network.`));
 addEventListener("beforeprint", drawEverything);
+document.documentElement.dataset.opened = String(Math.round(performance.now()));
 if (/selftest/.test(location.hash)) selfTest();
 document.documentElement.dataset.ready = "yes";

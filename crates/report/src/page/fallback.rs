@@ -8,6 +8,9 @@ use super::html::escape;
 use crate::RunData;
 use crate::figure::Cost;
 
+/// Lines of one table; they would double a large page.
+const MOST_LINES: usize = 2000;
+
 /// One table per run.
 pub(super) fn tables(runs: &[RunData], labels: &[String]) -> String {
     let mut html = String::new();
@@ -27,8 +30,11 @@ pub(super) fn tables(runs: &[RunData], labels: &[String]) -> String {
         }
         html.push_str("<div class=\"scroll\"><table><thead><tr><th>Case</th><th>Cost</th><th>95 % interval</th>");
         html.push_str("<th>Cycles</th><th>Verdict</th></tr></thead><tbody>");
-        data.rows.iter().for_each(|row| html.push_str(&line(row)));
+        data.rows.iter().take(MOST_LINES).for_each(|row| html.push_str(&line(row)));
         html.push_str("</tbody></table></div>");
+        if data.rows.len() > MOST_LINES {
+            let _ = write!(html, "<p>{} more cases are in measurements.csv.</p>", data.rows.len() - MOST_LINES);
+        }
     }
     html
 }

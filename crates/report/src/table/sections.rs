@@ -36,7 +36,7 @@ const SAME: f64 = 0.05;
 /// The sections of a run, CPU first.
 pub(super) fn sections(rows: &[Row]) -> Vec<Section> {
     let mut families: BTreeMap<_, Vec<Variant<'_>>> = BTreeMap::new();
-    for row in rows {
+    for row in representatives(rows) {
         let (domain, family) = row.case.domain_and_family();
         let variants = families.entry((naming::family_order(domain, family), domain, family)).or_default();
         let identity = without_size(&row.case);
@@ -46,6 +46,25 @@ pub(super) fn sections(rows: &[Row]) -> Vec<Section> {
         }
     }
     families.into_values().flat_map(family_sections).collect()
+}
+
+/// Of rows that differ only in the CPUs they ran on, the one in the middle, such as one pair for all of its class.
+fn representatives(rows: &[Row]) -> Vec<&Row> {
+    let mut alike: BTreeMap<Case, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        if let Some(Placement::List(_)) = row.case.placement {
+            alike.entry(Case { placement: None, ..row.case.clone() }).or_default().push(row);
+        }
+    }
+    let cost = |row: &Row| row.ns.map_or(f64::INFINITY, |ns| ns.value());
+    alike.values_mut().for_each(|rows| rows.sort_by(|a, b| cost(a).total_cmp(&cost(b))));
+    let stands = |row: &Row| match alike.get(&Case { placement: None, ..row.case.clone() }) {
+        Some(rows) if matches!(row.case.placement, Some(Placement::List(_))) => {
+            rows.get((rows.len() - 1) / 2).is_some_and(|middle| std::ptr::eq(*middle, row))
+        }
+        _ => true,
+    };
+    rows.iter().filter(|row| stands(row)).collect()
 }
 
 /// Rows that differ only in their size.

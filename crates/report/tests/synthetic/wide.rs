@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use syncscope_core::machine::{GpuMachine, MeasuredGroup, MeasuredTopology};
-use syncscope_core::{Case, CaseId, Detail, Dtype, Layout, Placement, Row, Verdict};
+use syncscope_core::sweep::Sweep;
+use syncscope_core::{Case, CaseId, Detail, Dtype, Layout, Placement, Row, Scope, Verdict};
 use syncscope_report::RunData;
 
 use super::{CPU_HZ, CPU_THREADS, GPU_HZ, both, resolved};
@@ -34,6 +35,26 @@ pub(crate) fn complete() -> RunData {
         ],
     });
     data.details = details(&data.rows);
+    data
+}
+
+/// As many rows as the largest preset makes.
+pub(crate) fn paper() -> RunData {
+    let mut data = complete();
+    let strides = [1, 2, 4, 16, 32, 128].map(|stride| Layout::Private { stride });
+    let layouts = [&[Layout::Shared], &strides[..]].concat();
+    for name in ["add", "sub", "max", "exchange", "cas_pass", "cas_fail"] {
+        let sweep = Sweep::of(&format!("gpu.atomic.{name}"))
+            .dtypes(&[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64])
+            .layouts(&layouts)
+            .scopes(&[Scope::Block])
+            .blocks(&[1, 2, 66, 132, 264, 528])
+            .threads(&[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
+        data.rows.extend(sweep.cases().into_iter().map(|case| {
+            let ns = 3.0 * (case.actors() as f64 / 32.0).powf(0.7).max(1.0);
+            resolved(case, ns, 0.02, GPU_HZ)
+        }));
+    }
     data
 }
 

@@ -1,0 +1,243 @@
+//! `syncscope import`.
+
+mod openmp;
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use syncscope_core::journal::{Journal, JournalError, RunDirectory};
+use syncscope_core::machine::{CpuMachine, Environment, GpuMachine, Machine};
+use syncscope_core::run::{SCHEMA, Status, timestamp};
+use syncscope_core::{Case, Row, Run};
+use syncscope_gpu::peer::peer_program;
+use syncscope_report::syncperformance::{PeerError, PeerFigure, PeerFile};
+
+use crate::args::{ImportArguments, ImportSource, SyncperformanceArguments};
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// The name of a result file.
+const RESULTS: &str = "runtimes.csv";
+
+/// Folders below the asked one: a device, a program, a stride.
+const DEEPEST: usize = 4;
+
+/// Makes a run of another tool's results.
+pub(crate) fn import(arguments: &ImportArguments) -> Result<Outcome, Failure> {
+    let ImportSource::Syncperformance(source) = &arguments.source;
+    syncperformance(source)
+}
+
+impl From<PeerError> for Failure {
+    fn from(error: PeerError) -> Self {
+        Self::CouldNot(error.to_string())
+    }
+}
+
+fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Failure> {
+    let mut paths = Vec::new();
+    collect(&arguments.results, DEEPEST, &mut paths)?;
+    if paths.is_empty() {
+        let folder = arguments.results.display();
+        return Err(Failure::Usage(format!("{folder} holds no {RESULTS}; name the folder of one system's results")));
+    }
+    paths.sort();
+    let mut found = Found::default();
+    for path in &paths {
+        found.add(path, &PeerFile::read(path)?);
+    }
+    if let [first, second, ..] = found.systems.keys().collect::<Vec<_>>().as_slice() {
+        let folder = arguments.results.display();
+        let (first, second) = (first.display(), second.display());
+        return Err(Failure::Usage(format!("{folder} holds the results of several systems ({first}, {second}); name one")));
+    }
+    let run = found.run(&arguments.results);
+    let rows = found.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
+    write(&arguments.output, &run, &rows)?;
+    for warning in &run.warnings {
+        terminal::warning(warning);
+    }
+    terminal::note(&format!("{} rows are in {}", rows.len(), arguments.output.display()));
+    Ok(Outcome::Done)
+}
+
+/// The result files below a folder.
+fn collect(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::CouldNot(format!("{}: {error}", folder.display()));
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        // The kind of the entry itself: a link could lead in a circle.
+        let kind = entry.file_type().map_err(failed)?;
+        if kind.is_dir() && depth > 0 {
+            collect(&entry.path(), depth - 1, paths)?;
+        } else if kind.is_file() && entry.file_name() == RESULTS {
+            paths.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// What the files hold.
+#[derive(Default)]
+struct Found {
+    /// The row of each case, and the program it comes from.
+    rows: BTreeMap<Case, (Row, String)>,
+    /// Programs that measure what another one measures: the one left out, and the one kept.
+    repeated: BTreeMap<String, String>,
+    /// Programs without a case.
+    left_out: BTreeMap<String, &'static str>,
+    /// The folders in which devices and OpenMP programs lie, with the device's name if any is there.
+    systems: BTreeMap<PathBuf, Option<String>>,
+    blocks: Vec<u32>,
+}
+
+impl Found {
+    fn add(&mut self, path: &Path, file: &PeerFile) {
+        self.note_system(path, file);
+        for figure in &file.figures {
+            self.blocks.extend(figure.blocks);
+            let Some(case) = case(file, figure) else {
+                let reason = if file.program.starts_with("omp_") { openmp::reason(&file.program) } else { "unknown" };
+                self.left_out.insert(file.program.clone(), reason);
+                continue;
+            };
+            let row = figure.row(case.clone(), file.iterations);
+            match self.rows.entry(case) {
+                Entry::Vacant(entry) => {
+                    entry.insert((row, file.program.clone()));
+                }
+                // Files come sorted, so that the second version of a program is the one that is kept.
+                Entry::Occupied(mut entry) => {
+                    let (_, earlier) = entry.insert((row, file.program.clone()));
+                    if earlier != file.program {
+                        self.repeated.insert(earlier, file.program.clone());
+                    }
+                }
+            }
+        }
+    }
+
+    /// `system/program/[step1/]runtimes.csv`, or `system/device/program/[step1/]runtimes.csv`.
+    fn note_system(&mut self, path: &Path, file: &PeerFile) {
+        let folder = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| *name == *file.program));
+        let Some(parent) = folder.and_then(Path::parent) else { return };
+        if file.program.starts_with("cuda_") {
+            let device = parent.file_name().map(|name| name.to_string_lossy().replace('_', " "));
+            self.systems.insert(parent.parent().unwrap_or(parent).to_owned(), device);
+        } else {
+            self.systems.entry(parent.to_owned()).or_default();
+        }
+    }
+
+    /// What is known of the run. Nothing is made up: the files tell neither machine nor date.
+    fn run(&self, results: &Path) -> Run {
+        let resolved = results.canonicalize().unwrap_or_else(|_| results.to_owned());
+        let system = resolved.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let device = self.systems.values().flatten().next();
+        let gpu = device.map(|name| GpuMachine {
+            name: name.clone(),
+            multiprocessors: multiprocessors(&self.blocks),
+            ..GpuMachine::default()
+        });
+        Run {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: std::env::args().collect(),
+            preset: "imported".to_owned(),
+            only: vec![],
+            skip: vec![],
+            seed: 0,
+            status: Status::Done,
+            started: timestamp(SystemTime::now()),
+            ended: None,
+            planned: self.rows.len() as u64,
+            warnings: self.warnings(),
+            machine: Machine {
+                cpu: CpuMachine { model: format!("CPU of {system}"), ..CpuMachine::default() },
+                gpus: gpu.into_iter().collect(),
+            },
+            environment: Environment::default(),
+            measured_topology: None,
+        }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = vec![
+            "imported from SyncPerformance: differences of medians of nine runs, without intervals, repeated up to seven \
+             times until they were positive; GPU times are cycles divided by the nominal clock; the date is that of the import"
+                .to_owned(),
+        ];
+        let repeated = self.repeated.iter().map(|(earlier, kept)| format!("{earlier} is left out: {kept} measures the same"));
+        let left_out = self.left_out.iter().map(|(program, reason)| format!("{program} is left out: {reason}"));
+        warnings.extend(repeated.chain(left_out));
+        warnings
+    }
+}
+
+fn case(file: &PeerFile, figure: &PeerFigure) -> Option<Case> {
+    let Some(program) = peer_program(&file.program) else {
+        return openmp::case(&file.program, figure.dtype, file.stride, figure.threads);
+    };
+    let dtype = if program.types == [None] { None } else { Some(figure.dtype) };
+    if !program.types.contains(&dtype) {
+        return None;
+    }
+    Some(program.case(dtype, file.stride.unwrap_or(1), figure.blocks.unwrap_or(1), figure.threads))
+}
+
+/// The peer measures 1, 2, half as many, as many and twice as many blocks as there are multiprocessors; 0 where these are
+/// others.
+fn multiprocessors(blocks: &[u32]) -> u32 {
+    let mut sorted = blocks.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    match sorted.as_slice() {
+        [1, 2, half, all, twice] if *all == 2 * half && *twice == 2 * all => *all,
+        _ => 0,
+    }
+}
+
+fn write(output: &Path, run: &Run, rows: &[Row]) -> Result<(), Failure> {
+    let directory = RunDirectory::create(output).map_err(|error| match error {
+        JournalError::NotEmpty(path) => Failure::Usage(format!("{} is not empty; name another with -o", path.display())),
+        other => other.into(),
+    })?;
+    directory.write_run(run)?;
+    let mut journal = Journal::open(&directory)?;
+    for row in rows {
+        journal.append(row, &[], &[])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multiprocessors_follow_from_the_blocks() {
+        assert_eq!(multiprocessors(&[80, 1, 2, 20, 40, 1]), 40);
+        assert_eq!(multiprocessors(&[1, 2, 132]), 0);
+        assert_eq!(multiprocessors(&[]), 0);
+    }
+
+    #[test]
+    fn the_second_version_of_a_program_is_kept() {
+        let file = |program: &str, ms| {
+            let text = format!("{program}\nn iter,1000\n\"\"\nn_blocks,1\ntype mode,aggregate,32\nint,max,{ms}\n");
+            PeerFile::parse(&text).unwrap()
+        };
+        let mut found = Found::default();
+        for (program, ms) in [("cuda_atomiccas_scalar_pass", "1e-6"), ("cuda_atomiccas_scalar_pass_v2", "3e-6")] {
+            let path = PathBuf::from(format!("/x/system/GPU/{program}/runtimes.csv"));
+            found.add(&path, &file(program, ms));
+        }
+        let rows: Vec<_> = found.rows.values().collect();
+        assert_eq!(rows.len(), 1);
+        assert!((rows[0].0.ns.unwrap().value() - 3.0).abs() < 1e-9);
+        assert!(found.warnings()[1].starts_with("cuda_atomiccas_scalar_pass is left out"));
+        assert_eq!(found.systems.into_iter().collect::<Vec<_>>(), [("/x/system".into(), Some("GPU".to_owned()))]);
+    }
+}

@@ -1,0 +1,317 @@
+//! The result files of SyncPerformance (Burtchell and Burtscher, *Characterizing CUDA and OpenMP Synchronization
+//! Primitives*, IISWC 2024): `runtimes.csv`, one for each program and stride.
+//!
+//! ```text
+//! cuda_atomicadd_array_v2
+//! n iter,1000
+//! arr step,16
+//! ""
+//! n_blocks,1
+//! type mode,aggregate,1,2,4
+//! int,max,3.3e-06,3.3e-06,3.4e-06
+//! int,min,...
+//! ```
+//!
+//! The figures of its CUDA programs are milliseconds (cycles divided by the nominal clock in kHz), those of its OpenMP
+//! programs seconds; `max` is the slowest thread.
+
+use std::path::{Path, PathBuf};
+
+use syncscope_core::{Case, Dtype, Nanoseconds, Row, Verdict};
+
+/// Files that are larger hold something else.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// What can be wrong with a result file.
+#[derive(Debug)]
+pub enum PeerError {
+    /// The operating system refused.
+    Io(PathBuf, std::io::Error),
+    /// A line is not what stands there in a result file.
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl std::fmt::Display for PeerError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Line { path, line, reason } => write!(f, "{}, line {line}: {reason}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for PeerError {}
+
+/// One result file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PeerFile {
+    /// The program that wrote it, such as `cuda_syncthreads`.
+    pub program: String,
+    /// Iterations of its loops.
+    pub iterations: Option<u64>,
+    /// Distance between the elements of neighbouring threads, in elements.
+    pub stride: Option<u32>,
+    /// Its figures, in the order of the file.
+    pub figures: Vec<PeerFigure>,
+}
+
+/// What the program says of one size and type.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PeerFigure {
+    /// The type.
+    pub dtype: Dtype,
+    /// Blocks of the grid; `None` on the CPU.
+    pub blocks: Option<u32>,
+    /// Threads of the team or of each block.
+    pub threads: u32,
+    /// Time of one operation as the slowest thread sees it.
+    pub slowest: Nanoseconds,
+    /// The same as the fastest thread sees it.
+    pub fastest: Option<Nanoseconds>,
+    /// The same as the thread in the middle sees it.
+    pub median: Option<Nanoseconds>,
+}
+
+impl PeerFile {
+    /// Reads a result file.
+    ///
+    /// # Errors
+    /// When it cannot be read or a line of it is not understood; the error names file and line.
+    pub fn read(path: &Path) -> Result<Self, PeerError> {
+        let io = |error| PeerError::Io(path.to_owned(), error);
+        let size = std::fs::metadata(path).map_err(io)?.len();
+        if size > MOST_BYTES {
+            let reason = format!("the file has {size} bytes; result files have at most {MOST_BYTES}");
+            return Err(PeerError::Line { path: path.to_owned(), line: 1, reason });
+        }
+        let bytes = std::fs::read(path).map_err(io)?;
+        Self::parse(&String::from_utf8_lossy(&bytes))
+            .map_err(|(line, reason)| PeerError::Line { path: path.to_owned(), line, reason })
+    }
+
+    /// The file in this text.
+    ///
+    /// # Errors
+    /// The first line that is not understood, counted from 1, and why.
+    pub fn parse(text: &str) -> Result<Self, (usize, String)> {
+        let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+        let program = lines.next().map(|(_, line)| line.to_owned()).unwrap_or_default();
+        if program.is_empty() || program.contains([',', '"']) {
+            return Err((1, format!("expected the name of a program, found `{}`", shown(&program))));
+        }
+        let mut reader = Reader::new(&program);
+        for (number, line) in lines {
+            reader.line(line).map_err(|reason| (number, reason))?;
+        }
+        let Reader { iterations, stride, figures, .. } = reader;
+        Ok(Self { program, iterations, stride, figures })
+    }
+}
+
+impl PeerFigure {
+    /// The row of this figure in the case that measures the same. The peer publishes no intervals, and a time that is not
+    /// positive is none.
+    #[must_use]
+    pub fn row(&self, case: Case, iterations: Option<u64>) -> Row {
+        let ns = self.slowest.value();
+        let positive = |time: Option<Nanoseconds>| time.filter(|time| time.value().is_finite() && time.value() > 0.0);
+        let verdict = match ns {
+            _ if !ns.is_finite() => Verdict::Failed("the peer reports no number".to_owned()),
+            _ if ns < 0.0 => Verdict::Noisy("the peer reports a negative time".to_owned()),
+            0.0 => Verdict::BelowResolution("the peer reports a time of zero".to_owned()),
+            _ => Verdict::Resolved,
+        };
+        let remark = (verdict == Verdict::Resolved).then(|| "imported; no interval was published".to_owned());
+        Row {
+            ns: Some(self.slowest).filter(|_| ns.is_finite()),
+            fastest_ns: positive(self.fastest),
+            median_ns: positive(self.median),
+            iterations,
+            remark,
+            ..Row::unmeasured(case, verdict)
+        }
+    }
+}
+
+/// The state between two lines.
+struct Reader {
+    /// Nanoseconds in the file's unit.
+    unit: f64,
+    iterations: Option<u64>,
+    stride: Option<u32>,
+    blocks: Option<u32>,
+    threads: Vec<u32>,
+    figures: Vec<PeerFigure>,
+    /// Where the figures of the type that is being read begin.
+    open: Option<(Dtype, usize)>,
+}
+
+impl Reader {
+    fn new(program: &str) -> Self {
+        let unit = if program.starts_with("cuda_") { 1e6 } else { 1e9 };
+        Self { unit, iterations: None, stride: None, blocks: None, threads: vec![], figures: vec![], open: None }
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        if line.is_empty() || line == "\"\"" {
+            return Ok(());
+        }
+        let (key, rest) = line.split_once(',').ok_or_else(|| format!("expected `name,value`, found `{}`", shown(line)))?;
+        match key {
+            "n iter" => self.iterations = Some(number(rest)?),
+            "arr step" => self.stride = Some(positive(rest)?),
+            "n_blocks" => {
+                self.blocks = Some(positive(rest)?);
+                self.threads.clear();
+            }
+            "type mode" => {
+                let counts = rest.strip_prefix("aggregate,").ok_or("expected `type mode,aggregate,` and thread counts")?;
+                self.threads = counts.split(',').map(positive).collect::<Result<_, _>>()?;
+                self.open = None;
+            }
+            _ => self.figures(dtype(key)?, rest)?,
+        }
+        Ok(())
+    }
+
+    fn figures(&mut self, dtype: Dtype, rest: &str) -> Result<(), String> {
+        let (aggregate, values) = rest.split_once(',').ok_or("expected an aggregate and figures")?;
+        let times: Vec<Nanoseconds> =
+            values.split(',').map(|value| number(value).map(|time: f64| Nanoseconds(time * self.unit))).collect::<Result<_, _>>()?;
+        if times.len() != self.threads.len() {
+            return Err(format!("{} figures for {} thread counts", times.len(), self.threads.len()));
+        }
+        match aggregate {
+            "max" => {
+                self.open = Some((dtype, self.figures.len()));
+                self.figures.extend(self.threads.iter().zip(times).map(|(threads, slowest)| PeerFigure {
+                    dtype,
+                    blocks: self.blocks,
+                    threads: *threads,
+                    slowest,
+                    fastest: None,
+                    median: None,
+                }));
+            }
+            "min" | "med" => {
+                let Some((_, from)) = self.open.filter(|(open, _)| *open == dtype) else {
+                    return Err(format!("`{aggregate}` stands before `max`"));
+                };
+                for (figure, time) in self.figures[from..].iter_mut().zip(times) {
+                    *(if aggregate == "min" { &mut figure.fastest } else { &mut figure.median }) = Some(time);
+                }
+            }
+            "avg" => {}
+            other => return Err(format!("unknown aggregate `{}`", shown(other))),
+        }
+        Ok(())
+    }
+}
+
+fn dtype(word: &str) -> Result<Dtype, String> {
+    match word {
+        "int" => Ok(Dtype::I32),
+        "ull" => Ok(Dtype::U64),
+        "float" => Ok(Dtype::F32),
+        "double" => Ok(Dtype::F64),
+        other => Err(format!("unknown type `{}`", shown(other))),
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.trim().parse().map_err(|_| format!("`{}` is no number", shown(text)))
+}
+
+fn positive(text: &str) -> Result<u32, String> {
+    number(text).and_then(|count| if count > 0 { Ok(count) } else { Err("0 is no size".to_owned()) })
+}
+
+/// The beginning of a text that may be anything.
+fn shown(text: &str) -> String {
+    text.chars().take(40).map(|character| if character.is_control() { '?' } else { character }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CUDA: &str = "cuda_atomicadd_array_v2\nn iter,1000\narr step,16\n\"\"\nn_blocks,2\ntype mode,aggregate,1,32\n\
+        int,max,2e-06,4e-06\nint,min,1e-06,3e-06\nint,med,2e-06,3e-06\nint,avg,2e-06,3e-06\null,max,5e-06,-1e-06\n\"\"\n";
+
+    #[test]
+    fn figures_of_a_cuda_program() {
+        let file = PeerFile::parse(CUDA).unwrap();
+        assert_eq!((file.program.as_str(), file.iterations, file.stride), ("cuda_atomicadd_array_v2", Some(1000), Some(16)));
+        assert_eq!(file.figures.len(), 4);
+        let second = file.figures[1];
+        assert_eq!((second.dtype, second.blocks, second.threads), (Dtype::I32, Some(2), 32));
+        assert!((second.slowest.value() - 4.0).abs() < 1e-9, "milliseconds");
+        assert!((second.fastest.unwrap().value() - 3.0).abs() < 1e-9);
+        assert_eq!(file.figures[2].fastest, None);
+    }
+
+    #[test]
+    fn openmp_programs_tell_seconds() {
+        let file = PeerFile::parse("omp_barrier\nn iter,1000\n\"\"\ntype mode,aggregate,2\nint,max,4.67e-07\n").unwrap();
+        assert!((file.figures[0].slowest.value() - 467.0).abs() < 1e-6);
+        assert_eq!(file.figures[0].blocks, None);
+    }
+
+    #[test]
+    fn what_is_no_time_is_explained() {
+        let of = |ns| {
+            let figure = PeerFigure {
+                dtype: Dtype::I32,
+                blocks: None,
+                threads: 2,
+                slowest: Nanoseconds(ns),
+                fastest: Some(Nanoseconds(-1.0)),
+                median: None,
+            };
+            figure.row(Case::new("cpu.barrier.openmp"), Some(1000))
+        };
+        assert_eq!(of(3.0).verdict, Verdict::Resolved);
+        assert_eq!((of(3.0).ns_interval, of(3.0).cycles, of(3.0).fastest_ns), (None, None, None));
+        assert_eq!(of(-3.0).verdict, Verdict::Noisy("the peer reports a negative time".into()));
+        assert_eq!(of(0.0).verdict.name(), "BelowResolution");
+        assert_eq!((of(f64::NAN).verdict.name(), of(f64::NAN).ns), ("Failed", None));
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        for (text, line, part) in [
+            ("", 1, "name of a program"),
+            ("a,b\n", 1, "name of a program"),
+            ("omp_barrier\nnonsense\n", 2, "name,value"),
+            ("omp_barrier\nn iter,many\n", 2, "no number"),
+            ("omp_barrier\ntype mode,aggregate,0\n", 2, "no size"),
+            ("omp_barrier\ntype mode,1,2\n", 2, "aggregate"),
+            ("omp_barrier\ntype mode,aggregate,1,2\nint,max,1e-9\n", 3, "1 figures for 2"),
+            ("omp_barrier\ntype mode,aggregate,1\nint,min,1e-9\n", 3, "before `max`"),
+            ("omp_barrier\ntype mode,aggregate,1\nint,sum,1e-9\n", 3, "unknown aggregate"),
+            ("omp_barrier\ntype mode,aggregate,1\nbool,max,1e-9\n", 3, "unknown type"),
+            ("omp_barrier\nint,max,1e-9\n", 2, "1 figures for 0"),
+            ("omp_barrier\nn_blocks,99999999999\n", 2, "no number"),
+        ] {
+            let (found, reason) = PeerFile::parse(text).unwrap_err();
+            assert!(found == line && reason.contains(part), "{text:?}: line {found}: {reason}");
+        }
+    }
+
+    #[test]
+    fn hostile_bytes_end_in_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runtimes.csv");
+        std::fs::write(&path, [0xff, 0x00, b'\n', 0xfe, b',', 0x07]).unwrap();
+        let error = PeerFile::read(&path).unwrap_err().to_string();
+        assert!(error.contains("runtimes.csv, line 2"), "{error}");
+        assert!(PeerFile::read(&folder.path().join("none")).is_err());
+    }
+}
