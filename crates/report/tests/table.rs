@@ -147,6 +147,6 @@ fn every_level_has_its_section_and_the_text_stays_short() {
     assert!(text.contains("f64: from stride 8 (64 bytes) on,"), "{text}");
     assert!(text.contains("warning: CPUs 3 and 11 answer each other in 6.0 ns"), "{text}");
     // 120 pairs of CPUs are told by one of each class.
-    assert_eq!(text.matches("same_l3").count(), 1, "{text}");
-    assert!(text.lines().count() < 120, "{} lines: {text}", text.lines().count());
+    assert_eq!(text.lines().filter(|line| line.contains("CPUs ") && line.contains("same_")).count(), 2, "{text}");
+    assert!(text.lines().count() < 150, "{} lines: {text}", text.lines().count());
 }

@@ -73,7 +73,7 @@ function drawRung(root, line, x, box, wide) {
 
 function drawLadderAxis(root, x, box) {
   const axes = svg("g", { class: "axes" });
-  for (const tick of fittingTicks(x.ticks(12), x.to, 44)) {
+  for (const tick of fittingTicks(x.ticks(Math.round((box.right - box.left) / 54)), x.to, 40)) {
     const at = round(x.to(tick));
     axes.append(
       svg("line", { class: "grid", x1: at, x2: at, y1: box.top, y2: box.bottom }),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::{Case, Placement, Row};
+use syncscope_core::{Case, Placement, Row, Verdict};
 
 use crate::figure::Cost;
 use crate::naming;
@@ -104,7 +104,11 @@ fn family_sections(mut variants: Vec<Variant<'_>>) -> Vec<Section> {
 /// variants have as have the most common one.
 fn usual_sizes(variants: &[Variant<'_>]) -> Vec<Case> {
     let mut counts: Vec<(&Case, usize)> = Vec::new();
-    for row in variants.iter().flat_map(|variant| &variant.rows) {
+    let rows = || variants.iter().flat_map(|variant| &variant.rows);
+    // A size that exists nowhere is shown only if there is no other.
+    let exists = |row: &Row| !matches!(row.verdict, Verdict::Skipped(_));
+    let any = rows().any(|row| exists(row));
+    for row in rows().filter(|row| exists(row) || !any) {
         match counts.iter_mut().find(|(size, _)| same_size(size, &row.case)) {
             Some((_, count)) => *count += 1,
             None => counts.push((&row.case, 1)),
