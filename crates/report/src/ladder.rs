@@ -44,13 +44,8 @@ pub(crate) struct Rung {
     pick: Pick,
 }
 
-const BARRIERS: &[&str] = &[
-    "cpu.barrier.std",
-    "cpu.barrier.sense",
-    "cpu.barrier.dissemination",
-    "cpu.barrier.tree",
-    "cpu.barrier.openmp",
-];
+const BARRIERS: &[&str] =
+    &["cpu.barrier.std", "cpu.barrier.sense", "cpu.barrier.dissemination", "cpu.barrier.tree", "cpu.barrier.openmp"];
 const HANDOFFS: &[&str] = &["cpu.handoff.cas_pingpong", "cpu.handoff.store_pingpong"];
 const SLEEPERS: &[&str] = &["cpu.handoff.futex", "cpu.handoff.condvar", "cpu.handoff.park"];
 const MULTI: &[&str] = &["gpu.multi.flags", "gpu.multi.counter", "gpu.multi.host_barrier"];
@@ -90,7 +85,13 @@ pub(crate) const LADDER: &[Rung] = {
         rung("Block", "Barrier, one warp", &["gpu.block.syncthreads"], |case, _| one_warp(case), Smallest),
         rung("Block", "Barrier, 1,024 threads", &["gpu.block.syncthreads"], |case, _| block(case, 1024), Smallest),
         rung("Block", "Fence", &["gpu.fence.block"], |case, _| one_warp(case), Smallest),
-        rung("Block", "Atomic add, shared memory", &["gpu.atomic.add"], |case, _| atomic(case, Space::Shared), Smallest),
+        rung(
+            "Block",
+            "Atomic add, shared memory",
+            &["gpu.atomic.add"],
+            |case, _| atomic(case, Space::Shared),
+            Smallest,
+        ),
         rung("Cluster", "Barrier, 2 blocks", &["gpu.cluster.sync"], |case, _| in_group(case, "cluster 2"), Smallest),
         rung("Cluster", "Barrier, 8 blocks", &["gpu.cluster.sync"], |case, _| in_group(case, "cluster 8"), Smallest),
         rung("Device", "Fence", &["gpu.fence.device"], |case, _| one_warp(case), Smallest),
@@ -213,8 +214,8 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
     use syncscope_core::Nanoseconds;
+    use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
 
     fn run() -> Run {
         let cpu = CpuMachine { hardware_threads: 8, ..CpuMachine::default() };

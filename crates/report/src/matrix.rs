@@ -61,8 +61,13 @@ fn order(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> Vec<u32> {
         .filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b)))
         .collect();
     near.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut groups: Vec<Vec<u32>> =
-        measured.keys().flat_map(|(a, b)| [*a, *b]).collect::<BTreeSet<u32>>().into_iter().map(|cpu| vec![cpu]).collect();
+    let mut groups: Vec<Vec<u32>> = measured
+        .keys()
+        .flat_map(|(a, b)| [*a, *b])
+        .collect::<BTreeSet<u32>>()
+        .into_iter()
+        .map(|cpu| vec![cpu])
+        .collect();
     let mut rest = near.as_slice();
     while let Some((least, _, _)) = rest.first() {
         let level = rest.partition_point(|(cost, _, _)| *cost <= LEVEL * least).max(1);
@@ -150,7 +155,10 @@ mod tests {
         let alone = [row(0, 1, 50.0)];
         assert_eq!(matrix(&alone), None);
         let mut rows = siblings();
-        rows.push(Row { case: Case { primitive: "cpu.handoff.futex".into(), ..row(4, 5, 1.0).case }, ..row(4, 5, 1.0) });
+        rows.push(Row {
+            case: Case { primitive: "cpu.handoff.futex".into(), ..row(4, 5, 1.0).case },
+            ..row(4, 5, 1.0)
+        });
         rows.push(row(7, 7, 1.0));
         rows.push(Row { verdict: Verdict::Skipped(String::new()), ..row(8, 9, 1.0) });
         assert_eq!(matrix(&rows).unwrap().cpus.len(), 4);

@@ -92,8 +92,11 @@ impl PeerFile {
             return Err(PeerError::Line { path: path.to_owned(), line: 1, reason });
         }
         let bytes = std::fs::read(path).map_err(io)?;
-        Self::parse(&String::from_utf8_lossy(&bytes))
-            .map_err(|(line, reason)| PeerError::Line { path: path.to_owned(), line, reason })
+        Self::parse(&String::from_utf8_lossy(&bytes)).map_err(|(line, reason)| PeerError::Line {
+            path: path.to_owned(),
+            line,
+            reason,
+        })
     }
 
     /// The file in this text.
@@ -163,7 +166,8 @@ impl Reader {
         if line.is_empty() || line == "\"\"" {
             return Ok(());
         }
-        let (key, rest) = line.split_once(',').ok_or_else(|| format!("expected `name,value`, found `{}`", shown(line)))?;
+        let (key, rest) =
+            line.split_once(',').ok_or_else(|| format!("expected `name,value`, found `{}`", shown(line)))?;
         match key {
             "n iter" => self.iterations = Some(number(rest)?),
             "arr step" => self.stride = Some(positive(rest)?),
@@ -172,7 +176,8 @@ impl Reader {
                 self.threads.clear();
             }
             "type mode" => {
-                let counts = rest.strip_prefix("aggregate,").ok_or("expected `type mode,aggregate,` and thread counts")?;
+                let counts =
+                    rest.strip_prefix("aggregate,").ok_or("expected `type mode,aggregate,` and thread counts")?;
                 self.threads = counts.split(',').map(positive).collect::<Result<_, _>>()?;
                 self.open = None;
             }
@@ -183,8 +188,10 @@ impl Reader {
 
     fn figures(&mut self, dtype: Dtype, rest: &str) -> Result<(), String> {
         let (aggregate, values) = rest.split_once(',').ok_or("expected an aggregate and figures")?;
-        let times: Vec<Nanoseconds> =
-            values.split(',').map(|value| number(value).map(|time: f64| Nanoseconds(time * self.unit))).collect::<Result<_, _>>()?;
+        let times: Vec<Nanoseconds> = values
+            .split(',')
+            .map(|value| number(value).map(|time: f64| Nanoseconds(time * self.unit)))
+            .collect::<Result<_, _>>()?;
         if times.len() != self.threads.len() {
             return Err(format!("{} figures for {} thread counts", times.len(), self.threads.len()));
         }
@@ -248,7 +255,10 @@ mod tests {
     #[test]
     fn figures_of_a_cuda_program() {
         let file = PeerFile::parse(CUDA).unwrap();
-        assert_eq!((file.program.as_str(), file.iterations, file.stride), ("cuda_atomicadd_array_v2", Some(1000), Some(16)));
+        assert_eq!(
+            (file.program.as_str(), file.iterations, file.stride),
+            ("cuda_atomicadd_array_v2", Some(1000), Some(16))
+        );
         assert_eq!(file.figures.len(), 4);
         let second = file.figures[1];
         assert_eq!((second.dtype, second.blocks, second.threads), (Dtype::I32, Some(2), 32));
@@ -259,7 +269,8 @@ mod tests {
 
     #[test]
     fn openmp_programs_tell_seconds() {
-        let file = PeerFile::parse("omp_barrier\nn iter,1000\n\"\"\ntype mode,aggregate,2\nint,max,4.67e-07\n").unwrap();
+        let file =
+            PeerFile::parse("omp_barrier\nn iter,1000\n\"\"\ntype mode,aggregate,2\nint,max,4.67e-07\n").unwrap();
         assert!((file.figures[0].slowest.value() - 467.0).abs() < 1e-6);
         assert_eq!(file.figures[0].blocks, None);
     }

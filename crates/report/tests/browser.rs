@@ -169,7 +169,9 @@ fn every_level_of_a_machine() {
         assert!(number(&findings, "cells") > 150 && number(&findings, "hatched") > 20, "{findings:?}");
         assert_eq!(number(&findings, "matrices"), 1);
         assert!(number(&findings, "tails") >= 6, "{findings:?}");
-        for text in ["Fairness of locks", "False sharing", "from stride 8 (64 bytes) on", "Block barriers by active warps"] {
+        for text in
+            ["Fairness of locks", "False sharing", "from stride 8 (64 bytes) on", "Block barriers by active warps"]
+        {
             assert!(dom.contains(text), "{text}");
         }
         assert!(dom.contains("CPUs 3 and 11 answer each other in 6.0 ns"), "a contradiction is a notice");
@@ -193,7 +195,10 @@ fn the_matrix_of_many_cpus_stays_light() {
     let Some((findings, _)) = open(&runs, DESKTOP) else { return };
     sound(&findings, &runs);
     assert_eq!(number(&findings, "matrices"), 1);
-    assert!(number(&findings, "nodes") < 10_000, "one path for each shade, not one for each of 32,640 pairs: {findings:?}");
+    assert!(
+        number(&findings, "nodes") < 10_000,
+        "one path for each shade, not one for each of 32,640 pairs: {findings:?}"
+    );
 }
 
 #[test]

@@ -51,7 +51,9 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
     if let [first, second, ..] = found.systems.keys().collect::<Vec<_>>().as_slice() {
         let folder = arguments.results.display();
         let (first, second) = (first.display(), second.display());
-        return Err(Failure::Usage(format!("{folder} holds the results of several systems ({first}, {second}); name one")));
+        return Err(Failure::Usage(format!(
+            "{folder} holds the results of several systems ({first}, {second}); name one"
+        )));
     }
     let run = found.run(&arguments.results);
     let rows = found.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
@@ -169,7 +171,8 @@ impl Found {
              times until they were positive; GPU times are cycles divided by the nominal clock; the date is that of the import"
                 .to_owned(),
         ];
-        let repeated = self.repeated.iter().map(|(earlier, kept)| format!("{earlier} is left out: {kept} measures the same"));
+        let repeated =
+            self.repeated.iter().map(|(earlier, kept)| format!("{earlier} is left out: {kept} measures the same"));
         let left_out = self.left_out.iter().map(|(program, reason)| format!("{program} is left out: {reason}"));
         warnings.extend(repeated.chain(left_out));
         warnings
@@ -201,7 +204,9 @@ fn multiprocessors(blocks: &[u32]) -> u32 {
 
 fn write(output: &Path, run: &Run, rows: &[Row]) -> Result<(), Failure> {
     let directory = RunDirectory::create(output).map_err(|error| match error {
-        JournalError::NotEmpty(path) => Failure::Usage(format!("{} is not empty; name another with -o", path.display())),
+        JournalError::NotEmpty(path) => {
+            Failure::Usage(format!("{} is not empty; name another with -o", path.display()))
+        }
         other => other.into(),
     })?;
     directory.write_run(run)?;

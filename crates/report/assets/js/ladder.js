@@ -90,8 +90,8 @@ function drawLadderLabels(root, lines, box, narrow) {
     if (line.level && !narrow) {
       root.append(svg("text", { class: "level", x: 0, y: round(at + 4) }, line.level));
     }
-    const title = narrow ? line.rung.title.replace("Hand-off, ", "") : line.rung.title;
-    const fits = Math.floor((box.left - (narrow ? 8 : 118)) / 6.7);
+    const { title } = line.rung;
+    const fits = Math.floor((box.left - (narrow ? 12 : 118)) / 7.1);
     const text = title.length > fits ? `${title.slice(0, fits - 1)}…` : title;
     root.append(svg("text", { class: "label", x: box.left - 10, y: round(at + 4), "text-anchor": "end" }, text));
   }
@@ -122,7 +122,7 @@ function ladderChart(width) {
   const narrow = width < 620;
   const step = narrow ? 23 : 24;
   const { lines, height } = ladderLines(step);
-  const box = { left: narrow ? 132 : 300, right: width - (narrow ? 76 : 110 + 60 * (RUNS.length - 1)), top: 28 };
+  const box = { left: narrow ? 160 : 300, right: width - (narrow ? 76 : 110 + 60 * (RUNS.length - 1)), top: 28 };
   box.bottom = box.top + height;
   const root = frame("ladder", width, box.bottom + 26, "Cost of every level of synchronization, in time");
   const range = extent(lines.flatMap((line) => line.marks.map((one) => one.figure))) || [1, 1000];

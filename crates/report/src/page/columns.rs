@@ -121,10 +121,7 @@ mod tests {
     #[test]
     fn what_repeats_is_written_once() {
         let column = words(["a", "", "b", "a"].into_iter());
-        assert_eq!(
-            serde_json::to_string(&column).ok().as_deref(),
-            Some(r#"{"words":["a","b"],"at":[0,null,1,0]}"#)
-        );
+        assert_eq!(serde_json::to_string(&column).ok().as_deref(), Some(r#"{"words":["a","b"],"at":[0,null,1,0]}"#));
         assert_eq!(words(["", ""].into_iter()), Column::Empty);
     }
 

@@ -85,11 +85,8 @@ pub(crate) fn matrix(cpus: u32) -> Vec<Row> {
         }
     }
     for (name, ns) in [("store_pingpong", 41.0), ("channel", 190.0), ("futex", 5200.0), ("condvar", 9100.0)] {
-        let case = Case {
-            threads: Some(2),
-            placement: Some(Placement::Close),
-            ..Case::new(&format!("cpu.handoff.{name}"))
-        };
+        let case =
+            Case { threads: Some(2), placement: Some(Placement::Close), ..Case::new(&format!("cpu.handoff.{name}")) };
         rows.push(resolved(case, ns, 0.04, CPU_HZ));
     }
     rows
@@ -126,7 +123,10 @@ fn warps() -> Vec<Row> {
     vec![
         resolved(group("gpu.warp.syncwarp", "divergent"), 83.0, 0.01, GPU_HZ),
         resolved(gpu("gpu.vote.ballot", 1, 32), 8.6, 0.01, GPU_HZ),
-        Row::unmeasured(group("gpu.warp.syncwarp", "converged"), Verdict::Elided("expected WARPSYNC, found NOP".into())),
+        Row::unmeasured(
+            group("gpu.warp.syncwarp", "converged"),
+            Verdict::Elided("expected WARPSYNC, found NOP".into()),
+        ),
     ]
 }
 
