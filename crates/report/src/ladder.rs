@@ -3,7 +3,7 @@
 //! The picture is that of Zhang et al. (IPDPS 2020, figures 12 and 13), from the warp to several devices, with the CPU
 //! beside it, from one core to two packages.
 
-use syncscope_core::{Case, Mode, Placement, Row, Run, Space, Verdict};
+use syncscope_core::{Case, Mode, Nanoseconds, Placement, Row, Run, Space, Verdict};
 
 use crate::highlights::{GRIDS, LOCKS, usualness};
 
@@ -167,10 +167,10 @@ impl Rung {
             .filter(|(_, row)| !matches!(row.verdict, Verdict::Skipped(_)) && (self.fits)(&row.case, sizes))
             .collect();
         match self.pick {
-            Pick::Smallest => self.first_primitive(&fitting, |case| case.actors()),
+            Pick::Smallest => self.first_primitive(&fitting, Case::actors),
             Pick::Largest => self.first_primitive(&fitting, |case| u64::MAX - case.actors()),
             Pick::Middle => self.middle(&fitting),
-            Pick::Best => self.cheapest(&fitting, |case| case.actors()),
+            Pick::Best => self.cheapest(&fitting, Case::actors),
             Pick::BestLargest => self.cheapest(&fitting, |case| u64::MAX - case.actors()),
         }
     }
@@ -199,13 +199,13 @@ impl Rung {
             own.sort_by(|(_, _, a), (_, _, b)| a.total_cmp(b));
             own.get(own.len().saturating_sub(1) / 2).map(|(index, ..)| *index)
         });
-        middle.or_else(|| self.first_primitive(fitting, |case| case.actors()))
+        middle.or_else(|| self.first_primitive(fitting, Case::actors))
     }
 }
 
 /// The resolved rows with their costs.
 fn resolved<'a>(fitting: &'a [(usize, &'a Row)]) -> impl Iterator<Item = (usize, &'a Row, f64)> {
-    let cost = |row: &Row| row.ns.filter(|_| row.verdict == Verdict::Resolved).map(|ns| ns.value());
+    let cost = |row: &Row| row.ns.filter(|_| row.verdict == Verdict::Resolved).map(Nanoseconds::value);
     fitting.iter().filter_map(move |(index, row)| Some((*index, *row, cost(row)?)))
 }
 
@@ -214,7 +214,6 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    use syncscope_core::Nanoseconds;
     use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
 
     fn run() -> Run {

@@ -144,8 +144,8 @@ fn one_machine_on_a_desktop_and_a_phone() {
     for width in [DESKTOP, PHONE] {
         let Some((findings, _)) = open(&runs, width) else { return };
         sound(&findings, &runs);
-        // Two pairs, five CPU families and seven GPU families.
-        assert_eq!(number(&findings, "charts"), 4 + 5 + 7);
+        // The ladder, two pairs, five CPU families and seven GPU families.
+        assert_eq!(number(&findings, "charts"), 1 + 4 + 5 + 7);
         assert_eq!(number(&findings, "cards"), 12);
         assert!(number(&findings, "lines") >= 30, "{findings:?}");
         assert!(
@@ -206,7 +206,7 @@ fn several_machines() {
     let runs = [synthetic::both(), synthetic::cpu_only()];
     let Some((findings, dom)) = open(&runs, DESKTOP) else { return };
     sound(&findings, &runs);
-    assert_eq!(number(&findings, "charts"), 4 + 5 + 7);
+    assert_eq!(number(&findings, "charts"), 1 + 4 + 5 + 7);
     assert!(dom.contains("data-label=\"Intel Xeon Platinum 8375C\""), "a line per run, named in the legend");
     assert!(dom.contains("interrupted: "));
 }
@@ -216,7 +216,7 @@ fn a_machine_without_a_gpu() {
     let runs = [synthetic::cpu_only()];
     let Some((findings, dom)) = open(&runs, PHONE) else { return };
     sound(&findings, &runs);
-    assert_eq!(number(&findings, "charts"), 5);
+    assert_eq!(number(&findings, "charts"), 1 + 5);
     assert!(dom.contains("No NVIDIA GPU was found"));
 }
 

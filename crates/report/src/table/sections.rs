@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::{Case, Placement, Row, Verdict};
+use syncscope_core::{Case, Nanoseconds, Placement, Row, Verdict};
 
 use crate::figure::Cost;
 use crate::naming;
@@ -56,8 +56,10 @@ fn representatives(rows: &[Row]) -> Vec<&Row> {
             alike.entry(Case { placement: None, ..row.case.clone() }).or_default().push(row);
         }
     }
-    let cost = |row: &Row| row.ns.map_or(f64::INFINITY, |ns| ns.value());
-    alike.values_mut().for_each(|rows| rows.sort_by(|a, b| cost(a).total_cmp(&cost(b))));
+    let cost = |row: &Row| row.ns.map_or(f64::INFINITY, Nanoseconds::value);
+    for rows in alike.values_mut() {
+        rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+    }
     let stands = |row: &Row| match alike.get(&Case { placement: None, ..row.case.clone() }) {
         Some(rows) if matches!(row.case.placement, Some(Placement::List(_))) => {
             rows.get((rows.len() - 1) / 2).is_some_and(|middle| std::ptr::eq(*middle, row))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use syncscope_core::machine::{GpuMachine, MeasuredGroup, MeasuredTopology};
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, CaseId, Detail, Dtype, Layout, Placement, Row, Scope, Verdict};
+use syncscope_core::{Case, CaseId, Detail, Dtype, Layout, Nanoseconds, Placement, Row, Scope, Verdict};
 use syncscope_report::RunData;
 
 use super::{CPU_HZ, CPU_THREADS, GPU_HZ, both, resolved};
@@ -234,7 +234,7 @@ fn sweeps() -> Vec<Row> {
 fn details(rows: &[Row]) -> HashMap<CaseId, Vec<Detail>> {
     let of = |row: &Row| -> Vec<Detail> {
         let threads = row.case.threads.unwrap_or(1);
-        let ns = row.ns.map_or(0.0, |ns| ns.value());
+        let ns = row.ns.map_or(0.0, Nanoseconds::value);
         match row.case.domain_and_family() {
             ("cpu", "lock") if threads > 1 => {
                 let unfair = if row.case.primitive.ends_with("std_mutex") { 0.6 } else { 0.02 };
