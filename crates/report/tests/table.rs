@@ -144,7 +144,7 @@ fn every_level_has_its_section_and_the_text_stays_short() {
     for section in ["gpu.cluster", "gpu.grid", "gpu.multi", "gpu.launch", "hybrid.flag"] {
         assert!(text.lines().any(|line| line.starts_with(section)), "{section} in {text}");
     }
-    assert!(text.contains("f64: from stride 8 (64 bytes) on,"), "{text}");
+    assert!(text.contains("f64: from stride 8 (64 bytes)"), "{text}");
     assert!(text.contains("warning: CPUs 3 and 11 answer each other in 6.0 ns"), "{text}");
     // 120 pairs of CPUs are told by one of each class.
     assert_eq!(text.lines().filter(|line| line.contains("CPUs ") && line.contains("same_")).count(), 2, "{text}");

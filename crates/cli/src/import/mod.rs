@@ -157,7 +157,7 @@ impl Found {
             planned: self.rows.len() as u64,
             warnings: self.warnings(),
             machine: Machine {
-                cpu: CpuMachine { model: format!("CPU of {system}"), ..CpuMachine::default() },
+                cpu: CpuMachine { model: format!("{system} (SyncPerformance)"), ..CpuMachine::default() },
                 gpus: gpu.into_iter().collect(),
             },
             environment: Environment::default(),
