@@ -171,10 +171,14 @@ impl Found {
              times until they were positive; GPU times are cycles divided by the nominal clock; the date is that of the import"
                 .to_owned(),
         ];
-        let repeated =
-            self.repeated.iter().map(|(earlier, kept)| format!("{earlier} is left out: {kept} measures the same"));
-        let left_out = self.left_out.iter().map(|(program, reason)| format!("{program} is left out: {reason}"));
-        warnings.extend(repeated.chain(left_out));
+        let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for (program, kept) in &self.repeated {
+            reasons.entry(format!("{kept} measures the same")).or_default().push(program);
+        }
+        for (program, reason) in &self.left_out {
+            reasons.entry((*reason).to_owned()).or_default().push(program);
+        }
+        warnings.extend(reasons.iter().map(|(reason, programs)| format!("left out {}: {reason}", programs.join(", "))));
         warnings
     }
 }
@@ -242,7 +246,7 @@ mod tests {
         let rows: Vec<_> = found.rows.values().collect();
         assert_eq!(rows.len(), 1);
         assert!((rows[0].0.ns.unwrap().value() - 3.0).abs() < 1e-9);
-        assert!(found.warnings()[1].starts_with("cuda_atomiccas_scalar_pass is left out"));
+        assert!(found.warnings()[1].starts_with("left out cuda_atomiccas_scalar_pass: "), "{:?}", found.warnings());
         assert_eq!(found.systems.into_iter().collect::<Vec<_>>(), [("/x/system".into(), Some("GPU".to_owned()))]);
     }
 }
