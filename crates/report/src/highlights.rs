@@ -53,7 +53,7 @@ impl Highlight {
             let candidates = rows.iter().enumerate().filter(|(_, row)| row.case.primitive == **primitive);
             candidates
                 .filter(|(_, row)| self.fits(&row.case))
-                .min_by_key(|(_, row)| (usualness(&row.case), self.distance(&row.case)))
+                .min_by_key(|(_, row)| (usualness(&row.case), self.distance(&row.case), &row.case))
                 .map(|(index, _)| index)
         })
     }
@@ -73,7 +73,7 @@ impl Highlight {
 }
 
 /// How far a case is from what people mean when they name no parameter: an `i32` shared by all.
-pub(crate) fn usualness(case: &Case) -> [usize; 6] {
+pub(crate) fn usualness(case: &Case) -> [usize; 7] {
     fn rank<T: PartialEq>(value: Option<&T>, usual: &[T]) -> usize {
         value.map_or(0, |value| usual.iter().position(|known| known == value).unwrap_or(usual.len()))
     }
@@ -84,6 +84,8 @@ pub(crate) fn usualness(case: &Case) -> [usize; 6] {
         rank(case.space.as_ref(), &[Space::Global]),
         rank(case.scope.as_ref(), &[Scope::Device]),
         rank(case.placement.as_ref(), &[Placement::Close, Placement::Spread, Placement::None]),
+        // A launch is that of an empty kernel unless its length is named.
+        rank(case.group.as_ref(), &["empty".to_owned()]),
     ]
 }
 
@@ -109,6 +111,17 @@ mod tests {
         assert_eq!(HIGHLIGHTS[0].find(&rows), Some(2));
         assert_eq!(HIGHLIGHTS[1].find(&rows), Some(4));
         assert_eq!(HIGHLIGHTS[3].find(&rows), None);
+    }
+
+    #[test]
+    fn the_order_of_rows_and_the_length_of_kernels_do_not_matter() {
+        let launch = |group: &str| {
+            let case = Case { group: Some(group.to_owned()), ..Case::new("gpu.launch.stream") };
+            Row::unmeasured(case, Verdict::Resolved)
+        };
+        assert_eq!(HIGHLIGHTS[11].find(&[launch("20 us"), launch("empty"), launch("5 us")]), Some(1));
+        assert_eq!(HIGHLIGHTS[11].find(&[launch("5 us"), launch("20 us")]), Some(1));
+        assert_eq!(HIGHLIGHTS[11].find(&[launch("20 us"), launch("5 us")]), Some(0));
     }
 
     #[test]

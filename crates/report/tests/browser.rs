@@ -168,6 +168,11 @@ fn every_level_of_a_machine() {
         assert_eq!(number(&findings, "maps"), 2 + 4 + 3 * 4, "{findings:?}");
         assert!(number(&findings, "cells") > 150 && number(&findings, "hatched") > 20, "{findings:?}");
         assert_eq!(number(&findings, "matrices"), 1);
+        assert_eq!(
+            number(&findings, "answering"),
+            number(&findings, "charts"),
+            "a chart does not answer the arrow keys"
+        );
         assert!(number(&findings, "tails") >= 6, "{findings:?}");
         for text in
             ["Fairness of locks", "False sharing", "from stride 8 (64 bytes) on", "Block barriers by active warps"]

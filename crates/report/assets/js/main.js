@@ -23,6 +23,15 @@ function drawWords() {
   );
 }
 
+/** Whether a chart tells of a case when an arrow key is pressed. */
+function answers(chart) {
+  hideTooltip();
+  chart.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", cancelable: true }));
+  const told = !tooltip.hidden && tooltip.textContent.length > 0;
+  chart.dispatchEvent(new Event("blur"));
+  return told;
+}
+
 /** With `#selftest` everything is drawn and what came of it is written where a test finds it. */
 function selfTest() {
   const { dataset } = document.documentElement;
@@ -49,6 +58,7 @@ function selfTest() {
   dataset.rows = String(ROWS.length);
   dataset.tableRows = count("#rows tbody tr");
   dataset.cards = count(".card");
+  dataset.answering = String([...document.querySelectorAll("svg.chart")].filter(answers).length);
   dataset.width = String(innerWidth);
   dataset.overflow = String(document.scrollingElement.scrollWidth - innerWidth);
   dataset.milliseconds = String(Math.round(performance.now()));

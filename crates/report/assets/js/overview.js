@@ -60,11 +60,15 @@ function runFacts(run) {
 }
 
 function warnings(run) {
-  if (run.run.warnings.length === 0) return null;
+  const topology = run.run.measured_topology;
+  // With a matrix they stand beside it.
+  const contradicted = topology && !run.matrix ? topology.contradictions : [];
+  const texts = run.run.warnings.concat(contradicted);
+  if (texts.length === 0) return null;
   return el(
     "ul",
     { class: "warnings", "aria-label": "Warnings" },
-    run.run.warnings.map((text) => el("li", null, text)),
+    texts.map((text) => el("li", null, text)),
   );
 }
 
