@@ -2,6 +2,10 @@
 
 const CELL_HEIGHT = 25;
 
+/** Four maps stand side by side on a wide page; the style sheet says the same. */
+const LEAST_WIDTH = 265;
+const MAP_GAP = 28;
+
 /** The number in a group such as `cluster 8`. */
 const groupNumber = (row) => {
   const found = /(\d+)$/.exec(row.group || "");
@@ -63,7 +67,7 @@ function cellChart({ width, label, columns, lines, xTitle, yTitle, cells }) {
       root.append(svg("rect", { class: "cell", style: `--c: ${cell.colour}`, ...box }));
     }
     if (cell.hatched) root.append(hatch(x + 1, y + 1, ...size));
-    if (cell.text) {
+    if (cell.text && cell.text.length * 6.6 <= wide) {
       const at = { x: round(x + wide / 2), y: round(y + CELL_HEIGHT / 2 + 4), "text-anchor": "middle" };
       root.append(svg("text", { class: "cell-text", style: `--ink-c: ${cell.ink}`, ...at }, cell.text));
     }
@@ -155,9 +159,8 @@ function winnerFigure(maps, axis, width) {
 }
 
 function drawMaps(plot, family, rows, total) {
-  const gap = 28;
-  const fit = Math.max(1, Math.floor((total + gap) / (370 + gap)));
-  const width = Math.floor((total - gap * (fit - 1)) / fit);
+  const fit = Math.max(1, Math.floor((total + MAP_GAP) / (LEAST_WIDTH + MAP_GAP)));
+  const width = Math.floor((total - MAP_GAP * (fit - 1)) / fit);
   const figures = [];
   for (const run of ascending(rows.map((row) => row.run))) {
     const own = rows.filter((row) => row.run === run);

@@ -17,8 +17,8 @@ function rungMarks(rung) {
     .filter(Boolean);
 }
 
-/** Rungs with their heights; a level begins with its name, a side with more room. */
-function ladderLines(step) {
+/** Rungs with their heights; a level begins with its name (`narrow`: on a line of its own), a side with more room. */
+function ladderLines(step, narrow) {
   const lines = [];
   let y = 0;
   let side = null;
@@ -33,6 +33,7 @@ function ladderLines(step) {
     const first = `${side} ${rung.level}` !== level;
     if (first && level !== null) y += step * 0.3;
     level = `${side} ${rung.level}`;
+    if (first && narrow) y += step * 0.8;
     lines.push({ rung, marks, level: first ? rung.level : null, y: y + step / 2 });
     y += step;
   }
@@ -87,8 +88,9 @@ function drawLadderAxis(root, x, box) {
 function drawLadderLabels(root, lines, box, narrow) {
   for (const line of lines) {
     const at = box.top + line.y;
-    if (line.level && !narrow) {
-      root.append(svg("text", { class: "level", x: 0, y: round(at + 4) }, line.level));
+    if (line.level) {
+      const above = narrow ? 17 : 0;
+      root.append(svg("text", { class: "level", x: 0, y: round(at + 4 - above) }, line.level));
     }
     const { title } = line.rung;
     const fits = Math.floor((box.left - (narrow ? 12 : 118)) / 7.1);
@@ -121,7 +123,7 @@ function drawSides(root, lines, box, step) {
 function ladderChart(width) {
   const narrow = width < 620;
   const step = narrow ? 23 : 24;
-  const { lines, height } = ladderLines(step);
+  const { lines, height } = ladderLines(step, narrow);
   const box = { left: narrow ? 160 : 300, right: width - (narrow ? 76 : 110 + 60 * (RUNS.length - 1)), top: 28 };
   box.bottom = box.top + height;
   const root = frame("ladder", width, box.bottom + 26, "Cost of every level of synchronization, in time");
