@@ -110,8 +110,11 @@ impl Experiment for TeamExperiment<'_> {
             self.defect = records.iter().flatten().find_map(|record| record.defect.clone());
         }
         // One value for the batch: a single reading is only as fine as the clock's steps.
-        let readings: Vec<f64> = records.iter().flatten().filter_map(|record| record.cycles_per_tick).collect();
-        let cycles_per_tick = cycles::robust_mean(&readings);
+        let readings = |reading: fn(&Record) -> Option<f64>| -> Vec<f64> {
+            records.iter().flatten().filter_map(reading).collect()
+        };
+        let counted = readings(|record| record.counted_per_tick);
+        let cycles_per_tick = cycles::of_batch(&counted, &readings(|record| record.chained_per_tick));
         let samples: Option<Vec<Sample>> = (0..shots.len()).map(|index| self.sample_of(&records, index)).collect();
         let samples = samples.ok_or_else(|| ExperimentError::Failed("the team has no threads".to_owned()))?;
         self.remember_pace(shots, &samples);

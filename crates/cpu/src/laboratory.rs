@@ -15,7 +15,7 @@ use crate::primitives::{self, Entry, Workload};
 use crate::system::System;
 use crate::team::{Executor, OpenMpTeam, Team, TeamError};
 use crate::topology::Topology;
-use crate::{cgroup, cpu_list, hwloc, os, pairs};
+use crate::{cgroup, cpu_list, cycles, hwloc, os, pairs};
 
 /// Why the laboratory cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +39,8 @@ pub struct CpuLaboratory {
     topology: Topology,
     system: System,
     clock: Clock,
+    /// How core cycles are counted.
+    core_cycles: String,
     quota: Option<f64>,
     load: Option<f64>,
     /// The threads of the last experiment; the next one keeps them if they are of its kind and stand on the same CPUs.
@@ -60,7 +62,8 @@ impl CpuLaboratory {
         // The load before this program adds to it.
         let load = system.load();
         let quota = cgroup::cpu_quota(system.root());
-        Ok(Self { topology, clock: Clock::calibrate(), quota, load, system, team: None })
+        let core_cycles = cycles::description();
+        Ok(Self { topology, clock: Clock::calibrate(), core_cycles, quota, load, system, team: None })
     }
 
     /// The machine's topology.
@@ -101,6 +104,7 @@ impl CpuLaboratory {
         environment.boost = self.system.boost();
         environment.load = self.load;
         environment.clocks.push(self.clock.description());
+        environment.core_cycles = Some(self.core_cycles.clone());
         environment.libraries.extend(libraries());
     }
 

@@ -27,6 +27,7 @@ pub mod topology;
 mod cycles;
 mod hwloc;
 mod os;
+mod perf;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use primitives::{catalogue, evidence_of};
