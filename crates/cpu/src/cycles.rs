@@ -161,9 +161,11 @@ pub(crate) fn of_batch(counted: &[f64], chained: &[f64]) -> Option<f64> {
 /// What `run.json` says about how cycles are counted here.
 pub(crate) fn description() -> String {
     match Meter::of_this_thread() {
-        Ok(_) => "the processor's counter (perf_event_open, user mode), checked against a chain of dependent additions, \
+        Ok(_) => {
+            "the processor's counter (perf_event_open, user mode), checked against a chain of dependent additions, \
                   which stands in for it where threads sleep"
-            .to_owned(),
+                .to_owned()
+        }
         Err(error) => {
             let setting = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
             let setting = Some(setting.trim()).filter(|setting| !setting.is_empty()).unwrap_or("not shown");

@@ -8,12 +8,11 @@ use syncscope_core::{Case, Experiment, Laboratory, Listing, Placement, Preset, R
 
 use crate::clock::Clock;
 use crate::experiment::{Sharing, TeamExperiment};
-use crate::openmp::Runtime;
 use crate::placement::{self, Placed};
 use crate::plan::Axes;
 use crate::primitives::{self, Entry, Workload};
 use crate::system::System;
-use crate::team::{Executor, OpenMpTeam, Team, TeamError};
+use crate::teams::Teams;
 use crate::topology::Topology;
 use crate::{cgroup, cpu_list, cycles, hwloc, os, pairs};
 
@@ -43,8 +42,7 @@ pub struct CpuLaboratory {
     core_cycles: String,
     quota: Option<f64>,
     load: Option<f64>,
-    /// The threads of the last experiment; the next one keeps them if they are of its kind and stand on the same CPUs.
-    team: Option<Box<dyn Executor>>,
+    teams: Teams,
 }
 
 /// A load average per CPU from which on other work is likely to disturb the figures.
@@ -63,7 +61,7 @@ impl CpuLaboratory {
         let load = system.load();
         let quota = cgroup::cpu_quota(system.root());
         let core_cycles = cycles::description();
-        Ok(Self { topology, clock: Clock::calibrate(), core_cycles, quota, load, system, team: None })
+        Ok(Self { topology, clock: Clock::calibrate(), core_cycles, quota, load, system, teams: Teams::default() })
     }
 
     /// The machine's topology.
@@ -175,7 +173,7 @@ impl CpuLaboratory {
         let placed = placement::place(&self.topology, placement, threads)
             .map_err(|error| Refusal::Skipped(error.to_string()))?;
         let sharing = self.sharing(placement, &placed);
-        let team = team_on(&mut self.team, workload.runtime, &placed.cpus, &self.clock)?;
+        let team = self.teams.on(workload.runtime, &placed.cpus, &self.clock)?;
         Ok(Box::new(TeamExperiment::new(team, &self.clock, workload, sharing)))
     }
 
@@ -192,34 +190,6 @@ impl CpuLaboratory {
             remark: (!remarks.is_empty()).then(|| remarks.join(", ")),
         }
     }
-}
-
-/// Threads of this program or of `runtime` on these CPUs: the last ones, if they stand there and are fit.
-fn team_on<'a>(
-    slot: &'a mut Option<Box<dyn Executor>>,
-    runtime: Option<&'static Runtime>,
-    cpus: &[Option<u32>],
-    clock: &Clock,
-) -> Result<&'a mut dyn Executor, Refusal> {
-    // The old threads leave before the new ones come.
-    let same_kind = |team: &dyn Executor| team.runtime() == runtime.map(|runtime| runtime.name);
-    let kept = slot.take().filter(|team| team.is_fit() && team.cpus() == cpus && same_kind(team.as_ref()));
-    let team = match kept {
-        Some(team) => team,
-        None => assemble(runtime, cpus, clock).map_err(|error| Refusal::Failed(error.to_string()))?,
-    };
-    Ok(slot.insert(team).as_mut())
-}
-
-fn assemble(
-    runtime: Option<&'static Runtime>,
-    cpus: &[Option<u32>],
-    clock: &Clock,
-) -> Result<Box<dyn Executor>, TeamError> {
-    Ok(match runtime {
-        None => Box::new(Team::assemble(cpus, clock)?),
-        Some(runtime) => Box::new(OpenMpTeam::assemble(runtime, cpus, clock)?),
-    })
 }
 
 /// Makes a workload on the CPU of the first thread that will run it: memory comes from the NUMA node of the CPU that

@@ -28,6 +28,7 @@ mod cycles;
 mod hwloc;
 mod os;
 mod perf;
+mod teams;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use primitives::{catalogue, evidence_of};
