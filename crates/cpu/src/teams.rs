@@ -25,13 +25,12 @@ impl Teams {
         let name = runtime.map(|runtime| runtime.name);
         // The threads of an OpenMP runtime wait for work on the CPU: they leave before others are timed.
         self.0.retain(|team| team.is_fit() && (team.runtime().is_none() || team.runtime() == name));
-        let known = |team: &Box<dyn Executor>| team.cpus() == cpus && team.runtime() == name;
-        let team = match self.0.iter().position(known) {
-            Some(place) => self.0.remove(place),
-            None => {
-                self.make_room(cpus.len(), name);
-                assemble(runtime, cpus, clock).map_err(|error| Refusal::Failed(error.to_string()))?
-            }
+        let known = self.0.iter().position(|team| team.cpus() == cpus && team.runtime() == name);
+        let team = if let Some(place) = known {
+            self.0.remove(place)
+        } else {
+            self.make_room(cpus.len(), name);
+            assemble(runtime, cpus, clock).map_err(|error| Refusal::Failed(error.to_string()))?
         };
         self.0.push(team);
         let last = self.0.last_mut().ok_or_else(|| Refusal::Failed("no team".to_owned()))?;

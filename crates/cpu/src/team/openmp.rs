@@ -97,7 +97,7 @@ impl Helper {
             // SAFETY: `region` reads the job, which is `Sync` and outlives the region, and lets no panic out.
             unsafe { self.runtime.parallel(region, data, self.cpus.len() as u32) };
         }
-        self.runtime.send_threads_away();
+        self.runtime.lay_to_rest(self.cpus.len() as u32);
     }
 }
 
