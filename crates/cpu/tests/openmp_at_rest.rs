@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use syncscope_core::{Case, Experiment, Laboratory, Placement, Shot, Side};
+use syncscope_core::{Case, Laboratory, Placement, Shot, Side};
 use syncscope_cpu::CpuLaboratory;
 
 /// The time all threads of this process had on CPUs, in ticks of the kernel's clock (10 ms on Linux).
