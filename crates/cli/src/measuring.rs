@@ -6,10 +6,10 @@ use std::time::Instant;
 use syncscope_core::engine::Measurement;
 use syncscope_core::journal::{Journal, RunDirectory};
 use syncscope_core::run::Status;
-use syncscope_core::{Cancel, Case, Engine, Laboratory, Refusal, Row, Verdict};
+use syncscope_core::{Cancel, Case, Engine, Laboratory, Preset, Refusal, Row, Verdict};
 
 use crate::failure::Failure;
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -23,7 +23,7 @@ enum Ended {
 
 /// Measures the cases of a plan and writes each one down as soon as it is finished.
 pub(crate) struct Measuring<'a> {
-    pub(crate) engine: Engine,
+    pub(crate) preset: Preset,
     pub(crate) cancel: Cancel,
     pub(crate) deadline: Option<Instant>,
     pub(crate) seed: u64,
@@ -79,7 +79,8 @@ impl Measuring<'_> {
             Err(refusal) => return self.keep_refusal(case, refusal),
         };
         // Cases differ in their order of pairs, and a case does not depend on which others are measured.
-        let Ok(measurement) = self.engine.measure(experiment.as_mut(), self.seed ^ case.id().number()) else {
+        let engine = Engine::new(plan::settings(self.preset, case), self.cancel.clone());
+        let Ok(measurement) = engine.measure(experiment.as_mut(), self.seed ^ case.id().number()) else {
             return Ok(Ended::Cancelled);
         };
         self.keep_evidence(case, &measurement)?;

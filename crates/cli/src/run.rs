@@ -7,14 +7,14 @@ use std::time::{Instant, SystemTime};
 use syncscope_core::journal::{Journal, RunDirectory};
 use syncscope_core::machine::MeasuredTopology;
 use syncscope_core::run::{SCHEMA, Status, timestamp};
-use syncscope_core::{Cancel, CaseId, Engine, Preset, Run};
+use syncscope_core::{Cancel, CaseId, Preset, Run};
 use syncscope_report::{RunData, page, table};
 
 use crate::args::RunArguments;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::measuring::Measuring;
-use crate::plan::{self, Choice, Plan};
+use crate::plan::{Choice, Plan};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     });
     let cancel = cancel_on_signal();
     let measured = Measuring {
-        engine: Engine::new(plan::settings(order.preset), cancel.clone()),
+        preset: order.preset,
         cancel,
         deadline: arguments.budget.map(|budget| started + budget),
         seed: order.seed,

@@ -48,6 +48,9 @@ fn as_text(laboratories: &Laboratories) -> String {
         );
         line(&clock.name, &told);
     }
+    if let Some(told) = &environment.core_cycles {
+        line("core cycles", told);
+    }
     for gpu in &machine.gpus {
         let (major, minor) = gpu.compute_capability;
         let told = format!(

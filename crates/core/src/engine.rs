@@ -154,13 +154,13 @@ impl Engine {
     }
 
     /// Chooses the iterations: the smallest number, found by growing, with which a sample of the baseline is long
-    /// enough. The shortest of three samples counts, so that an interruption is not taken for work: samples that are
-    /// too short drown in noise, while samples that are too long (a contended one whose partner was interrupted looked
-    /// shorter than it is) only take longer.
+    /// enough. The middle one of three samples counts, so that neither an interruption is taken for work, nor a case that
+    /// has a fast and a slow mode gets samples that are far too long whenever it is slow.
     fn calibrate(&self, experiment: &mut dyn Experiment) -> Result<Option<Calibration>, ExperimentError> {
         let ruler = experiment.ruler();
         let resolution_ns = ruler.resolution.0 as f64 * 1e9 / ruler.frequency.value();
-        let target_ns = (self.settings.sample.as_nanos() as f64).max(RESOLUTION_STEPS * resolution_ns);
+        let sample = experiment.sample_length().unwrap_or(self.settings.sample);
+        let target_ns = (sample.as_nanos() as f64).max(RESOLUTION_STEPS * resolution_ns);
         let most = experiment.max_iterations().clamp(1, MOST_ITERATIONS);
         let mut iterations = experiment.min_iterations().clamp(1, most);
         loop {
@@ -173,7 +173,7 @@ impl Engine {
                 let shot = Shot { side: Side::Baseline, iterations, pair: lengths_ns.len() as u64 };
                 lengths_ns.push(experiment.sample(shot)?.slowest_ns());
             }
-            let sample_ns = lengths_ns.iter().copied().fold(f64::INFINITY, f64::min);
+            let sample_ns = stats::median(&lengths_ns).unwrap_or_default();
             if sample_ns >= target_ns * 0.8 || iterations >= most {
                 if iterations >= MOST_ITERATIONS {
                     return Err(ExperimentError::Elided(format!("{iterations} iterations take {sample_ns:.0} ns")));
@@ -197,8 +197,9 @@ impl Engine {
         let mut order = Order::new(seed, iterations);
         let mut observations = Vec::new();
         let mut clocks = Vec::new();
+        let rule = self.settings.rule.with_share_of_time(experiment.share_of_time());
         for look in 0.. {
-            let goal = self.settings.rule.next_look(look);
+            let goal = rule.next_look(look);
             while (observations.len() as u64) < goal {
                 if self.cancel.is_cancelled() {
                     return Ok(None);
@@ -212,7 +213,7 @@ impl Engine {
                         .zip(samples.chunks_exact(2))
                         .map(|(shots, samples)| costing.observe(shots, samples)),
                 );
-                if observations.len() as u64 >= MIN_PAIRS && started.elapsed() >= self.settings.rule.max_time {
+                if observations.len() as u64 >= MIN_PAIRS && started.elapsed() >= rule.max_time {
                     break;
                 }
             }
@@ -222,7 +223,7 @@ impl Engine {
                 pairs: observations.len() as u64,
                 elapsed: started.elapsed(),
             };
-            if self.settings.rule.judge(&progress).is_some() {
+            if rule.judge(&progress).is_some() {
                 break;
             }
         }

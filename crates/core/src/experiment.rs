@@ -182,8 +182,19 @@ pub trait Experiment {
         u64::MAX
     }
 
+    /// How long a sample should be, for experiments whose clock needs less than the engine's settings say.
+    fn sample_length(&self) -> Option<Duration> {
+        None
+    }
+
     /// Whether the primitive did its work in all shots so far.
     fn check(&mut self) -> Check;
+
+    /// How much of the time that the settings allow for one case is worth spending on this one: more where every sample
+    /// is long whatever its iterations, less where more pairs tell nothing more.
+    fn share_of_time(&self) -> f64 {
+        1.0
+    }
 
     /// The machine instructions found in the timed region.
     fn evidence(&mut self) -> Evidence;

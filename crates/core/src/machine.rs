@@ -130,6 +130,9 @@ pub struct Environment {
     pub nvrtc: Option<String>,
     /// The clocks that were read, each with what was measured of it.
     pub clocks: Vec<Clock>,
+    /// How the cycles of the CPUs' cores are counted, and why not otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_cycles: Option<String>,
     /// Versions of the libraries that are themselves measured, such as parking_lot.
     pub libraries: BTreeMap<String, String>,
 }

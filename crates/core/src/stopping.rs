@@ -53,6 +53,15 @@ pub struct PrecisionRule {
     pub max_time: Duration,
 }
 
+impl PrecisionRule {
+    /// The same with this share of the time. A share that is no positive number changes nothing.
+    #[must_use]
+    pub fn with_share_of_time(&self, share: f64) -> Self {
+        let seconds = self.max_time.as_secs_f64() * if share > 0.0 { share } else { 1.0 };
+        Self { max_time: Duration::try_from_secs_f64(seconds).unwrap_or(self.max_time), ..self.clone() }
+    }
+}
+
 impl StoppingRule for PrecisionRule {
     /// Each look gives chance another opportunity to stop early on a lucky interval, so there are few: each half as
     /// far again as the one before.
@@ -113,6 +122,14 @@ mod tests {
         assert_eq!(RULE.judge(&progress(1.0, 5.0, 100)), Some(Stop::BudgetSpent));
         let slow = Progress { elapsed: Duration::from_secs(1), estimate: None, ..progress(0.0, 0.0, 2) };
         assert_eq!(RULE.judge(&slow), Some(Stop::BudgetSpent));
+    }
+
+    #[test]
+    fn a_share_of_the_time() {
+        let time = |share| RULE.with_share_of_time(share).max_time;
+        assert_eq!((time(0.5), time(4.0)), (Duration::from_millis(500), Duration::from_secs(4)));
+        assert!([0.0, -1.0, f64::NAN, f64::INFINITY].into_iter().all(|share| time(share) == RULE.max_time));
+        assert_eq!(RULE.with_share_of_time(0.5).max_pairs, RULE.max_pairs);
     }
 
     #[test]

@@ -1,20 +1,37 @@
 //! A case of the CPU, made ready for the engine.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use syncscope_core::{Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+use syncscope_core::{
+    Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks,
+};
 
 use crate::clock::Clock;
 use crate::cycles;
 use crate::primitives::Workload;
 use crate::primitives::operation::UNROLL;
-use crate::team::{Executor, Record, TeamError};
+use crate::team::{Body, Executor, Record, TeamError};
 
 /// What is granted on top of what a batch is expected to take.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A batch may take this many times as long as the one before it lets expect: on a busy machine it does.
 const PATIENCE: f64 = 20.0;
+
+/// Length of a sample on threads that have CPUs of their own: some thousand readings of the clock. What disturbs a
+/// contended loop is which thread happened to come first and in what step they then go, which is drawn anew with each
+/// sample: many short samples say more about it than few long ones.
+const SAMPLE: Duration = Duration::from_micros(40);
+
+/// Length of a sample of threads that sleep: a dozen of their wake-ups and more, so that one of them is no sample of its own.
+const SLEEPY_SAMPLE: Duration = Duration::from_micros(500);
+
+/// Threads that sleep have samples ten times as long.
+const SLEEPY_SHARE: f64 = 4.0;
+
+/// Threads that take turns: their figure is mostly the scheduler's, whose time slices no number of pairs averages out.
+const CROWDED_SHARE: f64 = 0.5;
 
 /// Iterations of the loop that proves a primitive.
 const PROOF_ITERATIONS: u64 = 200;
@@ -39,11 +56,12 @@ pub(crate) struct TeamExperiment<'a> {
     /// What an iteration took at most in the last batch.
     ns_per_iteration: f64,
     defect: Option<String>,
+    details: Vec<Detail>,
 }
 
 impl<'a> TeamExperiment<'a> {
     pub(crate) fn new(team: &'a mut dyn Executor, clock: &'a Clock, workload: Workload, sharing: Sharing) -> Self {
-        Self { team, clock, workload, sharing, ns_per_iteration: 0.0, defect: None }
+        Self { team, clock, workload, sharing, ns_per_iteration: 0.0, defect: None, details: Vec::new() }
     }
 
     /// How long to wait for a batch.
@@ -56,6 +74,15 @@ impl<'a> TeamExperiment<'a> {
     fn remember_pace(&mut self, shots: &[Shot], samples: &[Sample]) {
         let pace = |(shot, sample): (&Shot, &Sample)| sample.slowest_ns() / shot.iterations.max(1) as f64;
         self.ns_per_iteration = shots.iter().zip(samples).map(pace).fold(0.0, f64::max);
+    }
+
+    /// Runs one shot of another job and remembers what its verification finds.
+    fn run_aside(&mut self, body: &Arc<dyn Body>) {
+        let shot = Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair: 0 };
+        match self.team.run(body, &[shot], GRACE) {
+            Ok(records) => self.defect = records.into_iter().flatten().find_map(|record| record.defect),
+            Err(error) => self.defect = Some(error.to_string()),
+        }
     }
 
     /// How long each thread took.
@@ -110,8 +137,11 @@ impl Experiment for TeamExperiment<'_> {
             self.defect = records.iter().flatten().find_map(|record| record.defect.clone());
         }
         // One value for the batch: a single reading is only as fine as the clock's steps.
-        let readings: Vec<f64> = records.iter().flatten().filter_map(|record| record.cycles_per_tick).collect();
-        let cycles_per_tick = cycles::robust_mean(&readings);
+        let readings = |reading: fn(&Record) -> Option<f64>| -> Vec<f64> {
+            records.iter().flatten().filter_map(reading).collect()
+        };
+        let counted = readings(|record| record.counted_per_tick);
+        let cycles_per_tick = cycles::of_batch(&counted, &readings(|record| record.chained_per_tick));
         let samples: Option<Vec<Sample>> = (0..shots.len()).map(|index| self.sample_of(&records, index)).collect();
         let samples = samples.ok_or_else(|| ExperimentError::Failed("the team has no threads".to_owned()))?;
         self.remember_pace(shots, &samples);
@@ -126,17 +156,41 @@ impl Experiment for TeamExperiment<'_> {
         self.workload.max_iterations
     }
 
+    fn sample_length(&self) -> Option<Duration> {
+        match (self.sharing.in_turns, self.workload.sleeps) {
+            // The settings': a time slice is longer than any sample.
+            (true, _) => None,
+            (false, true) => Some(SLEEPY_SAMPLE),
+            (false, false) => Some(SAMPLE),
+        }
+    }
+
+    fn share_of_time(&self) -> f64 {
+        match (self.sharing.in_turns, self.workload.sleeps) {
+            (true, _) => CROWDED_SHARE,
+            (false, true) => SLEEPY_SHARE,
+            (false, false) => 1.0,
+        }
+    }
+
     fn check(&mut self) -> Check {
-        if let Some(proof) = &self.workload.proof
+        if let Some(proof) = self.workload.proof.clone()
             && self.defect.is_none()
         {
-            let shot = Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair: 0 };
-            match self.team.run(proof, &[shot], GRACE) {
-                Ok(records) => self.defect = records.into_iter().flatten().find_map(|record| record.defect),
-                Err(error) => self.defect = Some(error.to_string()),
-            }
+            self.run_aside(&proof);
+        }
+        if let Some(study) = self.workload.study.as_ref().map(|make| make(self.clock))
+            && self.defect.is_none()
+        {
+            let body: Arc<dyn Body> = Arc::clone(&study) as _;
+            self.run_aside(&body);
+            self.details = study.details();
         }
         self.defect.clone().map_or(Check::Ok, Check::Failed)
+    }
+
+    fn details(&mut self) -> Vec<Detail> {
+        std::mem::take(&mut self.details)
     }
 
     fn evidence(&mut self) -> Evidence {

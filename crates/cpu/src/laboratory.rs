@@ -8,14 +8,13 @@ use syncscope_core::{Case, Experiment, Laboratory, Listing, Placement, Preset, R
 
 use crate::clock::Clock;
 use crate::experiment::{Sharing, TeamExperiment};
-use crate::openmp::Runtime;
 use crate::placement::{self, Placed};
 use crate::plan::Axes;
 use crate::primitives::{self, Entry, Workload};
 use crate::system::System;
-use crate::team::{Executor, OpenMpTeam, Team, TeamError};
+use crate::teams::Teams;
 use crate::topology::Topology;
-use crate::{cgroup, cpu_list, hwloc, os, pairs};
+use crate::{cgroup, cpu_list, cycles, hwloc, os, pairs};
 
 /// Why the laboratory cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,10 +38,11 @@ pub struct CpuLaboratory {
     topology: Topology,
     system: System,
     clock: Clock,
+    /// How core cycles are counted.
+    core_cycles: String,
     quota: Option<f64>,
     load: Option<f64>,
-    /// The threads of the last experiment; the next one keeps them if they are of its kind and stand on the same CPUs.
-    team: Option<Box<dyn Executor>>,
+    teams: Teams,
 }
 
 /// A load average per CPU from which on other work is likely to disturb the figures.
@@ -60,7 +60,8 @@ impl CpuLaboratory {
         // The load before this program adds to it.
         let load = system.load();
         let quota = cgroup::cpu_quota(system.root());
-        Ok(Self { topology, clock: Clock::calibrate(), quota, load, system, team: None })
+        let core_cycles = cycles::description();
+        Ok(Self { topology, clock: Clock::calibrate(), core_cycles, quota, load, system, teams: Teams::default() })
     }
 
     /// The machine's topology.
@@ -101,6 +102,7 @@ impl CpuLaboratory {
         environment.boost = self.system.boost();
         environment.load = self.load;
         environment.clocks.push(self.clock.description());
+        environment.core_cycles = Some(self.core_cycles.clone());
         environment.libraries.extend(libraries());
     }
 
@@ -171,7 +173,7 @@ impl CpuLaboratory {
         let placed = placement::place(&self.topology, placement, threads)
             .map_err(|error| Refusal::Skipped(error.to_string()))?;
         let sharing = self.sharing(placement, &placed);
-        let team = team_on(&mut self.team, workload.runtime, &placed.cpus, &self.clock)?;
+        let team = self.teams.on(workload.runtime, &placed.cpus, &self.clock)?;
         Ok(Box::new(TeamExperiment::new(team, &self.clock, workload, sharing)))
     }
 
@@ -188,34 +190,6 @@ impl CpuLaboratory {
             remark: (!remarks.is_empty()).then(|| remarks.join(", ")),
         }
     }
-}
-
-/// Threads of this program or of `runtime` on these CPUs: the last ones, if they stand there and are fit.
-fn team_on<'a>(
-    slot: &'a mut Option<Box<dyn Executor>>,
-    runtime: Option<&'static Runtime>,
-    cpus: &[Option<u32>],
-    clock: &Clock,
-) -> Result<&'a mut dyn Executor, Refusal> {
-    // The old threads leave before the new ones come.
-    let same_kind = |team: &dyn Executor| team.runtime() == runtime.map(|runtime| runtime.name);
-    let kept = slot.take().filter(|team| team.is_fit() && team.cpus() == cpus && same_kind(team.as_ref()));
-    let team = match kept {
-        Some(team) => team,
-        None => assemble(runtime, cpus, clock).map_err(|error| Refusal::Failed(error.to_string()))?,
-    };
-    Ok(slot.insert(team).as_mut())
-}
-
-fn assemble(
-    runtime: Option<&'static Runtime>,
-    cpus: &[Option<u32>],
-    clock: &Clock,
-) -> Result<Box<dyn Executor>, TeamError> {
-    Ok(match runtime {
-        None => Box::new(Team::assemble(cpus, clock)?),
-        Some(runtime) => Box::new(OpenMpTeam::assemble(runtime, cpus, clock)?),
-    })
 }
 
 /// Makes a workload on the CPU of the first thread that will run it: memory comes from the NUMA node of the CPU that

@@ -27,6 +27,8 @@ pub mod topology;
 mod cycles;
 mod hwloc;
 mod os;
+mod perf;
+mod teams;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use primitives::{catalogue, evidence_of};

@@ -30,6 +30,8 @@ pub struct Runtime {
     barrier: unsafe extern "C" fn(),
     critical_start: unsafe extern "C" fn(),
     critical_end: unsafe extern "C" fn(),
+    /// libomp's alone: how long the threads of the caller's later regions look for work before they sleep.
+    set_blocktime: Option<unsafe extern "C" fn(c_int)>,
 }
 
 /// Where the runtimes are found: a name for the column `group`, and the names the library may have.
@@ -77,6 +79,7 @@ impl Runtime {
                 barrier: *library.get(b"GOMP_barrier\0").ok()?,
                 critical_start: *library.get(b"GOMP_critical_start\0").ok()?,
                 critical_end: *library.get(b"GOMP_critical_end\0").ok()?,
+                set_blocktime: library.get(b"kmp_set_blocktime\0").ok().map(|function| *function),
             }
         };
         // Its threads live on after the last region; unloading it would take their code away.
@@ -94,6 +97,22 @@ impl Runtime {
             // As many threads as asked for, not fewer as the load suggests.
             (self.set_dynamic)(0);
             (self.parallel)(region, data, threads, 0);
+        }
+    }
+
+    /// Sends the `threads` threads of the caller's last region to sleep. libomp's would look for work for another 200 ms
+    /// (`KMP_BLOCKTIME`), on CPUs where something else is measured by then; libgomp's end with the caller.
+    ///
+    /// The setting counts for the threads that a region ends with, so there is one more of them, in which nothing is done.
+    /// (`omp_pause_resource_all` would do the same, but the next region of another thread then crashes in libomp 14.)
+    pub(crate) fn lay_to_rest(&self, threads: u32) {
+        unsafe extern "C" fn nothing(_data: *mut c_void) {}
+        if let Some(set_blocktime) = self.set_blocktime {
+            // SAFETY: may be called anywhere; the region does nothing with its data.
+            unsafe {
+                set_blocktime(0);
+                self.parallel(nothing, std::ptr::null_mut(), threads);
+            }
         }
     }
 

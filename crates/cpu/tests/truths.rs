@@ -23,6 +23,58 @@ fn engine() -> Engine {
     Engine::new(Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule }, Cancel::new())
 }
 
+/// `K` additions of registers, each of which needs the result of the one before.
+struct Additions<const K: usize>;
+
+impl<const K: usize> Operation for Additions<K> {
+    type Local<'a> = u64;
+
+    fn local(&self, _slot: usize, _thread: usize) -> u64 {
+        3
+    }
+
+    #[inline(always)]
+    fn execute(value: &mut u64) {
+        for _ in 0..K {
+            add(value);
+        }
+    }
+
+    fn prepare(&self, _slot: usize, _thread: usize) {}
+
+    fn verify(&self, _slot: usize, _thread: usize, _operations: u64) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn add(value: &mut u64) {
+    // SAFETY: adds a register of its own. Not `pure`: nobody looks at the sum, and it must be computed.
+    unsafe { std::arch::asm!("add {0}, {0}", inout(reg) * value, options(nomem, nostack)) };
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn add(value: &mut u64) {
+    // SAFETY: adds a register of its own. Not `pure`: nobody looks at the sum, and it must be computed.
+    unsafe { std::arch::asm!("add {0}, {0}, {0}", inout(reg) * value, options(nomem, nostack)) };
+}
+
+#[test]
+#[ignore = "needs a quiet machine; run by `make truths`"]
+fn an_addition_costs_a_cycle() {
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    // uops.info, ADD_R64_R64: one cycle on every x86-64 core. Where cycles come from the chain of additions, this says
+    // that the chain and the measured loop agree; where they come from the counter, that both agree with it.
+    for (k, workload) in [(1.0, Workload::of(Additions::<1>)), (4.0, Workload::of(Additions::<4>))] {
+        let measurement = measure(&mut laboratory, workload);
+        let cycles = measurement.estimate.unwrap().cycles.unwrap().value();
+        println!("{k} additions: {cycles:.4} cycles, noise {:?}", measurement.noise);
+        assert!((cycles / k - 1.0).abs() < 0.02, "{k} additions cost {cycles}");
+    }
+}
+
 /// `K` multiplications, each of which needs the result of the one before.
 struct Multiplications<const K: usize>;
 
@@ -116,6 +168,179 @@ fn an_atomic_addition_that_nobody_contends() {
             println!("{case}: {:.3}, {:.3}, noise {:?}", estimate.ns, estimate.cycles.unwrap(), measurement.noise);
             // No processor locks a line in less than a cycle; contention would cost tens of nanoseconds.
             assert!((0.2..20.0).contains(&estimate.ns.value()));
+        }
+    }
+}
+
+/// What an uncontended `lock add` costs on a processor, in cycles, by the family and model of CPUID.
+fn expected_lock_add(family: u32, model: u32, vendor: &str) -> Option<(&'static str, std::ops::RangeInclusive<f64>)> {
+    match (vendor, family, model) {
+        // uops.info, LOCK_ADD_M64_R64: 7 on Zen 4.
+        ("AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => Some(("Zen 4", 6.0..=8.0)),
+        // Not published; measured by this project on an EPYC of family 1Ah: 20.0.
+        ("AuthenticAMD", 0x1a, _) => Some(("Zen 5", 18.0..=22.0)),
+        // uops.info, LOCK_ADD_M64_R64: 18 to 20 on Alder Lake's Golden Cove.
+        ("GenuineIntel", 6, 0x8f | 0xcf | 0x97 | 0x9a | 0xb7 | 0xba | 0xbf) => Some(("Golden Cove", 17.0..=21.0)),
+        _ => None,
+    }
+}
+
+/// Vendor, family and model of the processor, as Linux gives them.
+fn processor() -> Option<(String, u32, u32)> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let field = |name: &str| {
+        let line = text.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
+        Some(line.split(':').nth(1)?.trim().to_owned())
+    };
+    Some((field("vendor_id")?, field("cpu family")?.parse().ok()?, field("model")?.parse().ok()?))
+}
+
+#[test]
+#[ignore = "needs a quiet machine; run by `make truths`"]
+fn an_uncontended_lock_add_costs_what_is_known_of_the_processor() {
+    let known = processor().and_then(|(vendor, family, model)| expected_lock_add(family, model, &vendor));
+    let Some((name, expected)) = known else {
+        println!("skipped: nothing is known of {:?}", processor());
+        return;
+    };
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    for dtype in [Dtype::I32, Dtype::U64] {
+        let case = Case {
+            dtype: Some(dtype),
+            layout: Some(Layout::Shared),
+            threads: Some(1),
+            placement: Some(Placement::Close),
+            order: Some(MemoryOrder::Relaxed),
+            ..Case::new("cpu.atomic.add")
+        };
+        let mut experiment = laboratory.experiment(&case).unwrap();
+        let measurement = engine().measure(experiment.as_mut(), 1).unwrap();
+        let cycles = measurement.estimate.unwrap().cycles.unwrap().value();
+        println!("{name}: {case}: {cycles:.2} cycles");
+        assert!(expected.contains(&cycles), "{name}: {cycles} cycles, expected {expected:?}");
+    }
+}
+
+/// The published method, as a program of its own: a loop with the operation once against a loop with it twice, the
+/// slowest thread, the median of many pairs. Prints nanoseconds per operation.
+const PROGRAM: &str = r#"
+#define _GNU_SOURCE
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PAIRS = 401, UNROLL = 16, MOST = 64 };
+static int cpus[MOST];
+static unsigned long counter;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+#define TIMES(op) op op op op op op op op op op op op op op op op
+#define BARRIER _Pragma("omp barrier")
+#define CRITICAL _Pragma("omp critical") { counter++; }
+#define SHOT(name, op) \
+    static double name(int threads, long iterations) { \
+        double longest = 0; \
+        _Pragma("omp parallel num_threads(threads)") { \
+            cpu_set_t set; CPU_ZERO(&set); CPU_SET(cpus[omp_get_thread_num()], &set); \
+            sched_setaffinity(0, sizeof set, &set); \
+            _Pragma("omp barrier") \
+            double start = now(); \
+            for (long i = 0; i < iterations; i++) { TIMES(op) } \
+            double took = now() - start; \
+            _Pragma("omp critical(longest)") { if (took > longest) longest = took; } \
+        } \
+        return longest; \
+    }
+SHOT(barrier_once, BARRIER)
+SHOT(barrier_twice, BARRIER BARRIER)
+SHOT(critical_once, CRITICAL)
+SHOT(critical_twice, CRITICAL CRITICAL)
+
+int main(int argc, char **argv) {
+    int barrier = !strcmp(argv[1], "barrier"), threads = argc - 2;
+    for (int i = 0; i < threads; i++) cpus[i] = atoi(argv[i + 2]);
+    double (*once)(int, long) = barrier ? barrier_once : critical_once;
+    double (*twice)(int, long) = barrier ? barrier_twice : critical_twice;
+    long iterations = 1;
+    while (once(threads, iterations) < 40000 && iterations < 1 << 20) iterations *= 2;
+    static double costs[PAIRS];
+    for (int i = 0; i < PAIRS; i++) {
+        double a, b;
+        if (rand() & 64) { a = once(threads, iterations); b = twice(threads, iterations); }
+        else { b = twice(threads, iterations); a = once(threads, iterations); }
+        costs[i] = (b - a) / (iterations * UNROLL);
+    }
+    qsort(costs, PAIRS, sizeof *costs, by_value);
+    printf("%f\n", costs[PAIRS / 2]);
+    return 0;
+}
+"#;
+
+/// The program, compiled; `None` where there is no C compiler that knows OpenMP.
+fn compiled(folder: &std::path::Path) -> Option<std::path::PathBuf> {
+    let (source, program) = (folder.join("openmp.c"), folder.join("openmp"));
+    std::fs::write(&source, PROGRAM).unwrap();
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-O2", "-fopenmp", "-o"]).arg(&program).arg(&source);
+    let output = compiler.output().ok()?;
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    // A compiler without OpenMP is no failure; one that does not understand the program is.
+    assert!(output.status.success() || !complaint.contains("openmp.c:"), "{complaint}");
+    output.status.success().then_some(program)
+}
+
+#[test]
+#[ignore = "needs a quiet machine; run by `make truths`"]
+fn a_c_program_finds_the_same_for_libgomp() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path()) else {
+        println!("skipped: no C compiler with -fopenmp");
+        return;
+    };
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    let cpus = laboratory.topology().allowed_cpus();
+    if cpus.len() < 2 || syncscope_cpu::openmp::runtime("libgomp").is_err() {
+        println!("skipped: libgomp and two CPUs are needed");
+        return;
+    }
+    for (what, primitive, dtype) in
+        [("barrier", "cpu.barrier.openmp", None), ("critical", "cpu.lock.openmp_critical", Some(Dtype::U64))]
+    {
+        for threads in [2, 4].into_iter().filter(|threads| *threads <= cpus.len()) {
+            let on = &cpus[..threads];
+            let case = Case {
+                dtype,
+                layout: dtype.map(|_| Layout::Shared),
+                threads: Some(threads as u32),
+                placement: Some(Placement::List(on.to_vec())),
+                group: Some("libgomp".to_owned()),
+                ..Case::new(primitive)
+            };
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+            // By turns, so that a slow moment of the machine meets both.
+            for _ in 0..5 {
+                let mut experiment = laboratory.experiment(&case).unwrap();
+                ours.push(engine().measure(experiment.as_mut(), 1).unwrap().estimate.unwrap().ns.value());
+                let list = on.iter().map(ToString::to_string);
+                let output = std::process::Command::new(&program).arg(what).args(list).output().unwrap();
+                theirs.push(String::from_utf8(output.stdout).unwrap().trim().parse::<f64>().unwrap());
+            }
+            let [ours, theirs] = [ours, theirs].map(|values| syncscope_core::stats::median(&values).unwrap());
+            println!("{what}, {threads} threads: {ours:.2} ns here, {theirs:.2} ns in C");
+            assert!((ours / theirs - 1.0).abs() < 0.1, "{what}, {threads} threads: {ours} here, {theirs} in C");
         }
     }
 }

@@ -105,8 +105,11 @@ fn workload_of<N: Number, U: Update, O: Order>(case: &Case) -> Option<Workload> 
     };
     let instructions = if N::FLOATING { U::FLOATING_INSTRUCTIONS } else { U::INSTRUCTIONS };
     let witnesses = Witnesses::<N, U>::new(Arc::clone(&elements), case.threads?);
+    let contenders = if elements.sharers() > 1 && U::GROWTH == Growth::ByAll { elements.sharers() } else { 1 };
     let variables: Variables<N, U, O> = Variables { elements, kind: PhantomData };
-    let workload = Workload::of(variables).with_most_operations(most, 1).expecting(Expected::once(instructions));
+    let workload = Workload::contended(variables, contenders)
+        .with_most_operations(most, 1)
+        .expecting(Expected::once(instructions));
     Some(if U::WITNESSED { workload.with_proof(Arc::new(witnesses) as Proof) } else { workload })
 }
 
@@ -132,6 +135,11 @@ impl<N: Number, U: Update, O: Order> Operation for Variables<N, U, O> {
         if let Some(variable) = self.elements.owned(slot, thread) {
             N::store(variable, N::of(U::INITIAL), Ordering::Relaxed);
         }
+    }
+
+    fn counted(&self, slot: usize) -> Option<u64> {
+        let count = || N::load(self.elements.get(slot, 0), Ordering::Relaxed).count();
+        (U::GROWTH == Growth::ByAll).then(count)
     }
 
     fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {

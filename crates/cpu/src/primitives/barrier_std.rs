@@ -19,7 +19,8 @@ pub(super) static ENTRY: Entry = Entry {
     workload: |case| {
         Some(
             barriers::workload(case, |threads| std::sync::Barrier::new(threads as usize))?
-                .expecting(Expected::Uncounted("the barrier is a library function, behind a call")),
+                .expecting(Expected::Uncounted("the barrier is a library function, behind a call"))
+                .sleeping(),
         )
     },
 };

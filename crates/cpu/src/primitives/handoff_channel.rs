@@ -6,7 +6,7 @@ use crossbeam::channel::{self, Receiver, Sender};
 use syncscope_core::Primitive;
 
 use super::handoffs::{self, Handoff};
-use super::{Entry, LIMIT};
+use super::{Entry, LIMIT, Workload};
 use crate::evidence::Expected;
 use crate::sync::Broken;
 
@@ -22,6 +22,7 @@ pub(super) static ENTRY: Entry = Entry {
     cases: handoffs::cases,
     workload: |case| {
         handoffs::workload::<Channels>(case, Expected::Uncounted("a channel is a library, not an instruction"))
+            .map(Workload::sleeping)
     },
 };
 

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use syncscope_core::Primitive;
 
 use super::handoffs::{self, Handoff};
-use super::{Entry, LIMIT};
+use super::{Entry, LIMIT, Workload};
 use crate::evidence::Expected;
 use crate::sync::Broken;
 
@@ -24,6 +24,7 @@ pub(super) static ENTRY: Entry = Entry {
             case,
             Expected::Uncounted("a condition variable is a system call, not an instruction"),
         )
+        .map(Workload::sleeping)
     },
 };
 

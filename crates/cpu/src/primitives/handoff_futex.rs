@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use syncscope_core::Primitive;
 
 use super::handoffs::{self, Handoff};
-use super::{Entry, LIMIT};
+use super::{Entry, LIMIT, Workload};
 use crate::evidence::Expected;
 use crate::os;
 use crate::sync::Broken;
@@ -25,6 +25,7 @@ pub(super) static ENTRY: Entry = Entry {
             case,
             Expected::Uncounted("a futex is a system call behind a library function"),
         )
+        .map(Workload::sleeping)
     },
 };
 

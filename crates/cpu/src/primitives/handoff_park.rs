@@ -8,7 +8,7 @@ use std::time::Instant;
 use syncscope_core::Primitive;
 
 use super::handoffs::{self, Handoff};
-use super::{Entry, LIMIT};
+use super::{Entry, LIMIT, Workload};
 use crate::evidence::Expected;
 use crate::sync::Broken;
 
@@ -24,6 +24,7 @@ pub(super) static ENTRY: Entry = Entry {
     cases: handoffs::cases,
     workload: |case| {
         handoffs::workload::<Parked>(case, Expected::Uncounted("parking is a system call, not an instruction"))
+            .map(Workload::sleeping)
     },
 };
 

@@ -1,9 +1,13 @@
 //! What all hand-offs have in common: two threads pass a token to and fro, and the token counts how often.
 
+use std::sync::Arc;
+
 use syncscope_core::{Case, Placement, Primitive, sweep::Sweep};
 
 use super::operation::{Operation, SLOTS, Workload};
 use super::or_leave;
+use super::round_trips::RoundTrips;
+use super::study::MakeStudy;
 use crate::evidence::Expected;
 use crate::pairs;
 use crate::plan::Axes;
@@ -39,14 +43,16 @@ pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 
 /// The loops of a hand-off, and what their machine code must hold.
 pub(super) fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
-    let slots = (0..SLOTS).map(|_| OwnLine(H::new())).collect();
-    let workload = Workload::of(Passing::<H> { slots }).expecting(expected);
+    let slots: Arc<[OwnLine<H>]> = (0..SLOTS).map(|_| OwnLine(H::new())).collect();
+    let tokens = Arc::clone(&slots);
+    let study: MakeStudy = Box::new(move |clock| Arc::new(RoundTrips::new(Arc::clone(&tokens), clock)));
+    let workload = Workload::of(Passing::<H> { slots }).expecting(expected).with_study(study);
     (case.threads == Some(2)).then(|| workload.with_operations_per_execution(2))
 }
 
 /// A token in each slot.
 struct Passing<H> {
-    slots: Vec<OwnLine<H>>,
+    slots: Arc<[OwnLine<H>]>,
 }
 
 /// One of the two threads and the turn it waits for.

@@ -51,7 +51,7 @@ impl<N: Counter> Readers<N> {
         };
         // Every thread has a sum of its own.
         let expected = Expected::once(&["lock xadd"]);
-        Some(Workload::of(operation).with_most_operations(N::LARGEST_COUNT, 1).expecting(expected))
+        Some(Workload::contended(operation, threads).with_most_operations(N::LARGEST_COUNT, 1).expecting(expected))
     }
 
     fn set_sum(sum: &Mutex<N>, value: N) {
@@ -84,6 +84,11 @@ impl<N: Counter> Operation for Readers<N> {
         // Acquire on taking it: a writer's value would be seen. Release on giving it back: it would wait for the read.
         let one = reader.one.read().unwrap_or_else(PoisonError::into_inner);
         reader.sum.add(*one);
+    }
+
+    fn counted(&self, _slot: usize) -> Option<u64> {
+        let of = |sum: &OwnLine<Mutex<N>>| sum.0.lock().unwrap_or_else(PoisonError::into_inner).count();
+        Some(self.sums.iter().map(of).sum())
     }
 
     fn prepare(&self, _slot: usize, thread: usize) {

@@ -97,7 +97,7 @@ fn locked<K: LockKind, N: Counter>(case: &Case, kind: &K) -> Option<Workload> {
     let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
     let slots = (0..SLOTS).map(|_| OwnLine(kind.make::<N>(threads))).collect();
     let operation = Locked::<K::Around<N>, N> { slots, threads, counter: PhantomData };
-    Some(Workload::of(operation).with_most_operations(N::LARGEST_COUNT, threads))
+    Some(Workload::contended(operation, threads).with_most_operations(N::LARGEST_COUNT, threads))
 }
 
 struct Locked<L, N> {
@@ -133,13 +133,18 @@ impl<L: Lock<N>, N: Counter> Operation for Locked<L, N> {
         }
     }
 
+    fn counted(&self, slot: usize) -> Option<u64> {
+        let mut count = 0;
+        self.visit(slot, 0, |counter| count = counter.count());
+        Some(count)
+    }
+
     /// Two holders at a time would lose additions.
     fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
         if thread != 0 {
             return Ok(());
         }
-        let (expected, mut found) = (u64::from(self.threads) * operations, 0);
-        self.visit(slot, thread, |counter| found = counter.count());
+        let (expected, found) = (u64::from(self.threads) * operations, self.counted(slot).unwrap_or_default());
         if found == expected { Ok(()) } else { Err(format!("{expected} additions under the lock made {found}")) }
     }
 }

@@ -21,6 +21,7 @@ mod barrier_sense;
 mod barrier_std;
 mod barrier_tree;
 mod barriers;
+mod contest;
 mod fence_flush;
 mod fences;
 mod handoff_cas;
@@ -46,6 +47,8 @@ mod number;
 mod opaque;
 pub mod operation;
 mod orders;
+mod round_trips;
+mod study;
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;

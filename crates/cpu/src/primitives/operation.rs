@@ -10,6 +10,8 @@ use std::sync::Arc;
 use syncscope_core::{Evidence, Shot, Side};
 
 use super::Proof;
+use super::contest::Contest;
+use super::study::MakeStudy;
 use crate::evidence::{self, Expected};
 use crate::openmp::Runtime;
 use crate::team::Body;
@@ -69,6 +71,12 @@ pub trait Operation: Send + Sync + 'static {
     /// Makes the thread's part of a slot ready before a shot.
     fn prepare(&self, slot: usize, thread: usize);
 
+    /// How many operations all threads together left in a slot, where that can be told; asked while nobody executes any.
+    fn counted(&self, slot: usize) -> Option<u64> {
+        let _ = slot;
+        None
+    }
+
     /// Whether the thread's part of the slot is as `operations` by each thread (those of the context among them) must
     /// leave it. Another thread may already prepare its part for the next shot: what several threads share belongs to one
     /// of them, which both prepares and verifies it.
@@ -111,7 +119,7 @@ fn operations(in_context: u64, side: Side, iterations: u64) -> u64 {
 }
 
 /// An operation, made a job for a team.
-struct Repeated<O>(O);
+struct Repeated<O>(Arc<O>);
 
 impl<O: Operation> Body for Repeated<O> {
     fn prepare(&self, shot: &Shot, thread: usize) {
@@ -159,12 +167,28 @@ pub struct Workload {
     per_execution: u64,
     /// The OpenMP runtime whose threads run it; `None` for threads of this program.
     pub(crate) runtime: Option<&'static Runtime>,
+    /// Whether the threads sleep in the kernel while they wait for each other.
+    pub(crate) sleeps: bool,
+    /// What is found out besides the cost.
+    pub(crate) study: Option<MakeStudy>,
 }
 
 impl Workload {
     /// Both loops of `operation`.
     #[must_use]
     pub fn of<O: Operation>(operation: O) -> Self {
+        Self::of_shared(Arc::new(operation))
+    }
+
+    /// Both loops of `operation`, for which `threads` threads contend: how often each of them gets its way is counted, too.
+    pub(crate) fn contended<O: Operation>(operation: O, threads: u32) -> Self {
+        let operation = Arc::new(operation);
+        let contestants = Arc::clone(&operation);
+        let study: MakeStudy = Box::new(move |clock| Arc::new(Contest::new(Arc::clone(&contestants), threads, clock)));
+        Self { study: (threads > 1).then_some(study), ..Self::of_shared(operation) }
+    }
+
+    fn of_shared<O: Operation>(operation: Arc<O>) -> Self {
         let baseline: fn(O::Local<'static>, u64) = timed_loop::<O, false>;
         let test: fn(O::Local<'static>, u64) = timed_loop::<O, true>;
         Self {
@@ -176,6 +200,8 @@ impl Workload {
             max_iterations: MOST_ITERATIONS,
             per_execution: 1,
             runtime: None,
+            sleeps: false,
+            study: None,
         }
     }
 
@@ -193,6 +219,16 @@ impl Workload {
     /// The same, run by the threads of an OpenMP runtime.
     pub(crate) fn on_threads_of(self, runtime: &'static Runtime) -> Self {
         Self { runtime: Some(runtime), ..self }
+    }
+
+    /// The same, whose threads sleep in the kernel while they wait for each other.
+    pub(crate) fn sleeping(self) -> Self {
+        Self { sleeps: true, ..self }
+    }
+
+    /// The same with a study.
+    pub(crate) fn with_study(self, study: MakeStudy) -> Self {
+        Self { study: Some(study), ..self }
     }
 
     /// The same with a proof.

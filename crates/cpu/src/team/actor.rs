@@ -8,16 +8,27 @@ use syncscope_core::{Shot, Ticks};
 
 use super::mailbox::{Batch, Failure, Report, Shared};
 use super::{Body, Record, TeamError};
+use crate::cycles::{self, Meter};
+use crate::os;
+use crate::perf::UserCycles;
 use crate::sync::{Broken, LocalSense};
-use crate::{cycles, os};
 
 /// One thread of a team.
 pub(super) struct Actor {
-    pub(super) thread: usize,
-    pub(super) shared: Arc<Shared>,
+    thread: usize,
+    shared: Arc<Shared>,
+    /// The counter of this thread's cycles, where there is one. Only thread 0 counts.
+    meter: Option<Meter<UserCycles>>,
 }
 
 impl Actor {
+    /// The calling thread, as number `thread` of the team.
+    pub(super) fn here(thread: usize, shared: Arc<Shared>) -> Self {
+        // A thread without a counter has the chain of additions; why there is none stands in `run.json`.
+        let meter = if thread == 0 { Meter::of_this_thread().ok() } else { None };
+        Self { thread, shared, meter }
+    }
+
     /// Runs all shots of a batch. A panic ends in the report and nowhere else.
     pub(super) fn carry_out(&self, batch: &Batch, sense: &mut LocalSense) -> Report {
         match panic::catch_unwind(AssertUnwindSafe(|| self.perform(batch, sense))) {
@@ -42,9 +53,11 @@ impl Actor {
         let cpu = os::current_cpu();
         let before = os::involuntary_switches();
         barrier.wait(sense)?;
+        let cycles = self.meter.as_ref().and_then(Meter::start);
         let started = clock.start();
         body.run(shot, self.thread);
         let stopped = clock.stop();
+        let counted = self.meter.as_ref().and_then(|meter| meter.per_tick(cycles, stopped.saturating_sub(started)));
         let switched = os::involuntary_switches() != before;
         let migrated = os::current_cpu() != cpu;
         barrier.wait(sense)?;
@@ -54,7 +67,8 @@ impl Actor {
             switched,
             migrated,
             defect: body.verify(shot, self.thread).err(),
-            cycles_per_tick: (self.thread == 0).then(|| cycles::per_tick(clock)).flatten(),
+            counted_per_tick: counted,
+            chained_per_tick: (self.thread == 0).then(|| cycles::per_tick(clock)).flatten(),
         })
     }
 

@@ -15,7 +15,6 @@ use std::time::Duration;
 
 use syncscope_core::{Shot, Ticks};
 
-use self::actor::Actor;
 use self::mailbox::{Order, Shared};
 use self::worker::Worker;
 use crate::clock::Clock;
@@ -49,8 +48,10 @@ pub struct Record {
     pub switched: bool,
     /// Whether the thread changed its CPU meanwhile.
     pub migrated: bool,
-    /// Core cycles per tick right after the shot; only thread 0 measures it.
-    pub cycles_per_tick: Option<f64>,
+    /// Core cycles per tick during the shot, as the processor counted them in user mode; only thread 0 counts.
+    pub counted_per_tick: Option<f64>,
+    /// Core cycles per tick right after the shot, from a chain of dependent additions; only thread 0 measures it.
+    pub chained_per_tick: Option<f64>,
     /// What [`Body::verify`] found amiss.
     pub defect: Option<String>,
 }
@@ -140,7 +141,7 @@ impl Team {
         let shared = Arc::new(Shared::new(cpus.len(), clock));
         let mut team = Self { cpus: cpus.to_vec(), shared, workers: Vec::new(), failed: false };
         for (thread, cpu) in cpus.iter().enumerate() {
-            let worker = Worker { cpu: *cpu, actor: Actor { thread, shared: Arc::clone(&team.shared) } };
+            let worker = Worker { thread, cpu: *cpu, shared: Arc::clone(&team.shared) };
             let spawned = thread::Builder::new().name(format!("team-{thread}")).spawn(move || worker.serve());
             let handle = spawned.map_err(|error| TeamError::Spawn { thread, reason: error.to_string() })?;
             team.workers.push(handle);

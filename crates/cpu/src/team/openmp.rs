@@ -97,6 +97,7 @@ impl Helper {
             // SAFETY: `region` reads the job, which is `Sync` and outlives the region, and lets no panic out.
             unsafe { self.runtime.parallel(region, data, self.cpus.len() as u32) };
         }
+        self.runtime.lay_to_rest(self.cpus.len() as u32);
     }
 }
 
@@ -122,7 +123,7 @@ impl Job<'_> {
         // The runtime may give its threads to somebody else's region afterwards: they get their old CPUs back.
         let _restored_at_the_end = os::Affinity::of_this_thread();
         let bound = cpus[thread].map_or(Ok(()), |cpu| worker::bind(thread, cpu));
-        let actor = Actor { thread, shared: Arc::clone(shared) };
+        let actor = Actor::here(thread, Arc::clone(shared));
         let report = match bound {
             Ok(()) => actor.carry_out(self.batch, &mut shared.barrier.join()),
             Err(cause) => Err(Failure::Cause(cause)),

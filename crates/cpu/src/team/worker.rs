@@ -1,34 +1,38 @@
 //! The life of a thread of the pinned team.
 
+use std::sync::Arc;
+
 use super::TeamError;
 use super::actor::Actor;
-use super::mailbox::{Failure, Order};
+use super::mailbox::{Failure, Order, Shared};
 use crate::os;
 
 /// One thread of the team.
 pub(super) struct Worker {
+    pub(super) thread: usize,
     pub(super) cpu: Option<u32>,
-    pub(super) actor: Actor,
+    pub(super) shared: Arc<Shared>,
 }
 
 impl Worker {
     /// Binds itself, then carries out one order after the other until one fails.
     pub(super) fn serve(self) {
-        let Self { cpu, actor } = self;
-        let bound = cpu.map_or(Ok(()), |cpu| bind(actor.thread, cpu));
+        let Self { thread, cpu, shared } = self;
+        let bound = cpu.map_or(Ok(()), |cpu| bind(thread, cpu));
         let is_bound = bound.is_ok();
         // Joined before the report: nobody may use the barrier earlier.
-        let mut sense = actor.shared.barrier.join();
-        actor.shared.report(actor.thread, bound.map(|()| Vec::new()).map_err(Failure::Cause));
+        let mut sense = shared.barrier.join();
+        let actor = Actor::here(thread, Arc::clone(&shared));
+        shared.report(thread, bound.map(|()| Vec::new()).map_err(Failure::Cause));
         let mut seen = 0;
         if !is_bound {
             return;
         }
         loop {
-            let Order::Run(batch) = actor.shared.next_order(&mut seen) else { return };
+            let Order::Run(batch) = shared.next_order(&mut seen) else { return };
             let report = actor.carry_out(&batch, &mut sense);
             let failed = report.is_err();
-            actor.shared.report(actor.thread, report);
+            shared.report(thread, report);
             if failed {
                 return;
             }

@@ -1,0 +1,39 @@
+//! The threads of an OpenMP runtime disturb nothing that is measured after them. The only test of its process: it looks at
+//! the time that the whole process takes.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+
+use std::time::Duration;
+
+use syncscope_core::{Case, Laboratory, Placement, Shot, Side};
+use syncscope_cpu::CpuLaboratory;
+
+/// The time all threads of this process had on CPUs, in ticks of the kernel's clock (10 ms on Linux).
+fn cpu_ticks() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    // The name, in parentheses, may hold blanks; user and system time are the 14th and 15th field.
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().unwrap()).sum()
+}
+
+#[test]
+fn a_runtime_that_was_measured_leaves_the_cpus_alone() {
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    for runtime in syncscope_cpu::openmp::runtimes() {
+        for threads in [2, 4, 3] {
+            let case = |primitive, group: Option<&str>| Case {
+                threads: Some(threads),
+                placement: Some(Placement::Close),
+                group: group.map(str::to_owned),
+                ..Case::new(primitive)
+            };
+            let shot = Shot { side: Side::Test, iterations: 20, pair: 0 };
+            laboratory.experiment(&case("cpu.barrier.openmp", Some(runtime.name))).unwrap().sample(shot).unwrap();
+            laboratory.experiment(&case("cpu.barrier.sense", None)).unwrap().sample(shot).unwrap();
+            let before = cpu_ticks();
+            std::thread::sleep(Duration::from_millis(150));
+            let spent = cpu_ticks() - before;
+            assert!(spent <= 3, "{} had the CPUs for {spent} ticks", runtime.name);
+        }
+    }
+}
