@@ -13,12 +13,16 @@ pub mod clock;
 pub mod cpu_list;
 pub mod evidence;
 pub mod experiment;
+pub mod inference;
 pub mod laboratory;
+pub mod matrix;
+pub mod numa;
 pub mod openmp;
 pub mod pairs;
 pub mod placement;
 pub mod plan;
 pub mod primitives;
+pub mod siblings;
 pub mod sync;
 pub mod system;
 pub mod team;
@@ -26,6 +30,7 @@ pub mod topology;
 
 mod cycles;
 mod hwloc;
+mod memory;
 mod os;
 
 pub use laboratory::{CpuError, CpuLaboratory};

@@ -3,8 +3,10 @@
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Dtype, Placement, Preset, Primitive};
 
-use crate::pairs::{self, PairClass};
-use crate::placement::place;
+use crate::matrix::{self, ClassedPair};
+use crate::numa::Homes;
+use crate::pairs;
+use crate::placement::where_spread_differs;
 use crate::topology::Topology;
 
 /// The values that primitives vary. Each takes the axes that mean something to it.
@@ -23,7 +25,13 @@ pub struct Axes {
     /// Whether two threads are measured on each class of pairs.
     pub(crate) vary_pairs: bool,
     /// A pair of CPUs for each class that the machine has.
-    pub(crate) pairs: Vec<(PairClass, [u32; 2])>,
+    pub(crate) pairs: Vec<ClassedPair>,
+    /// The pairs of the core-to-core matrix.
+    pub(crate) matrix: Vec<ClassedPair>,
+    /// Those of the matrix by plain stores.
+    pub(crate) matrix_by_stores: Vec<ClassedPair>,
+    /// The NUMA nodes that a line is placed on in turn.
+    pub(crate) homes: Homes,
 }
 
 /// The variants of an operation on variables.
@@ -119,6 +127,8 @@ impl Axes {
             threads.push((Placement::Spread, where_spread_differs(topology, &counts)));
         }
         let (addition, relatives, flush) = grids(preset, topology);
+        let pairs = pairs::classes(topology);
+        let matrix = matrix::pairs(topology, most_pairs(preset));
         let lock_dtypes = if preset == Preset::Quick { vec![Dtype::U64] } else { DTYPES.to_vec() };
         Self {
             threads,
@@ -127,7 +137,10 @@ impl Axes {
             flush,
             lock_dtypes,
             vary_pairs: preset != Preset::Quick,
-            pairs: pairs::classes(topology),
+            homes: Homes::of(topology, &pairs),
+            pairs,
+            matrix_by_stores: if preset == Preset::Paper { matrix.clone() } else { Vec::new() },
+            matrix,
         }
     }
 
@@ -137,6 +150,15 @@ impl Axes {
             Sweep::of(primitive.id).placements(std::slice::from_ref(placement)).threads(threads)
         };
         self.threads.iter().map(one).collect()
+    }
+}
+
+/// How many pairs the core-to-core matrix has at most: a few seconds' worth in the quick preset (all pairs of 9 CPUs), half a
+/// minute's beyond (all pairs of 32 CPUs).
+const fn most_pairs(preset: Preset) -> usize {
+    match preset {
+        Preset::Quick => 36,
+        Preset::Standard | Preset::Paper => 512,
     }
 }
 
@@ -154,12 +176,6 @@ fn thinned(most: u32) -> Vec<u32> {
     let mut counts: Vec<u32> = std::iter::successors(Some(1), next).take_while(|count| *count < most).collect();
     counts.push(most);
     counts
-}
-
-/// The numbers of threads for which `spread` chooses other CPUs than `close`, or the same in another order.
-fn where_spread_differs(topology: &Topology, counts: &[u32]) -> Vec<u32> {
-    let differs = |count: u32| place(topology, &Placement::Close, count) != place(topology, &Placement::Spread, count);
-    counts.iter().copied().filter(|count| differs(*count)).collect()
 }
 
 #[cfg(test)]

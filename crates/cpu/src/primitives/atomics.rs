@@ -105,8 +105,10 @@ fn workload_of<N: Number, U: Update, O: Order>(case: &Case) -> Option<Workload> 
     };
     let instructions = if N::FLOATING { U::FLOATING_INSTRUCTIONS } else { U::INSTRUCTIONS };
     let witnesses = Witnesses::<N, U>::new(Arc::clone(&elements), case.threads?);
+    let extent = elements.extent();
     let variables: Variables<N, U, O> = Variables { elements, kind: PhantomData };
     let workload = Workload::of(variables).with_most_operations(most, 1).expecting(Expected::once(instructions));
+    let workload = workload.in_memory(extent);
     Some(if U::WITNESSED { workload.with_proof(Arc::new(witnesses) as Proof) } else { workload })
 }
 

@@ -1,10 +1,14 @@
 //! What all hand-offs have in common: two threads pass a token to and fro, and the token counts how often.
 
-use syncscope_core::{Case, Placement, Primitive, sweep::Sweep};
+use std::collections::HashSet;
+
+use syncscope_core::{Case, CaseId, Placement, Primitive, sweep::Sweep};
 
 use super::operation::{Operation, SLOTS, Workload};
 use super::or_leave;
 use crate::evidence::Expected;
+use crate::matrix::{self, ClassedPair};
+use crate::memory::Pages;
 use crate::pairs;
 use crate::plan::Axes;
 use crate::sync::{Broken, OwnLine};
@@ -37,16 +41,28 @@ pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     two.into_iter().chain(on_pairs).collect()
 }
 
+/// The same for a hand-off that the core-to-core matrix is made of: on `pairs` too, and on each NUMA node's memory.
+pub(super) fn cases_of_matrix(primitive: &Primitive, axes: &Axes, pairs: &[ClassedPair]) -> Vec<Case> {
+    let mut cases = cases(primitive, axes);
+    let two = Sweep::of(primitive.id).threads(&[2]).cases();
+    // The pairs that stand for their classes are among all pairs.
+    let known: HashSet<CaseId> = cases.iter().map(Case::id).collect();
+    let matrix = two.iter().flat_map(|two| matrix::on_matrix(pairs, two));
+    cases.extend(matrix.filter(|case| !known.contains(&case.id())));
+    cases
+}
+
 /// The loops of a hand-off, and what their machine code must hold.
 pub(super) fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
-    let slots = (0..SLOTS).map(|_| OwnLine(H::new())).collect();
-    let workload = Workload::of(Passing::<H> { slots }).expecting(expected);
+    let slots = Pages::filled(SLOTS, |_| OwnLine(H::new()));
+    let extent = slots.extent();
+    let workload = Workload::of(Passing::<H> { slots }).expecting(expected).in_memory(extent);
     (case.threads == Some(2)).then(|| workload.with_operations_per_execution(2))
 }
 
 /// A token in each slot.
 struct Passing<H> {
-    slots: Vec<OwnLine<H>>,
+    slots: Pages<OwnLine<H>>,
 }
 
 /// One of the two threads and the turn it waits for.
