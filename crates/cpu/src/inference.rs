@@ -259,7 +259,7 @@ fn move_cores(votes: &[Vec<(usize, i64)>], partition: &mut Partition) -> bool {
             moved = true;
         } else if stay < 0 {
             // Nobody wants it: it becomes a group of its own.
-            let free = (0..).find(|group| !partition.contains(group));
+            let free = (0..partition.len()).find(|group| !partition.contains(group));
             partition[place] = free.unwrap_or(partition[place]);
             moved = true;
         }

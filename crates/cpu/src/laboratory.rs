@@ -186,6 +186,20 @@ impl CpuLaboratory {
         Ok(Box::new(TeamExperiment::new(team, &self.clock, workload, sharing)))
     }
 
+    /// The workload of a case, its memory where the case says, and what a reader must know of that.
+    fn workload_in_its_place(&self, case: &Case, placement: &Placement) -> Result<(Workload, Option<String>), Refusal> {
+        if let Some(node) = numa::home_of(case) {
+            let toucher = numa::toucher(&self.topology, node)?;
+            let workload = workload_near(Some(toucher), case)?;
+            let whereabouts = numa::verify(&workload.extents, node, toucher)?;
+            return Ok((workload, Some(whereabouts)));
+        }
+        let first = placement::place(&self.topology, placement, 1).ok().and_then(|placed| placed.cpus[0]);
+        let workload = workload_near(first, case)?;
+        let astray = first.and_then(|first| numa::astray(&self.topology, &workload.extents, first));
+        Ok((workload, astray))
+    }
+
     fn sharing(&self, placement: &Placement, placed: &Placed) -> Sharing {
         let threads = placed.cpus.len();
         let quota = self.quota.filter(|quota| *quota < threads as f64);
@@ -290,20 +304,7 @@ impl Laboratory for CpuLaboratory {
         }
         let (placement, threads) =
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
-        let (workload, whereabouts) = match numa::home_of(case) {
-            Some(node) => {
-                let toucher = numa::toucher(&self.topology, node)?;
-                let workload = workload_near(Some(toucher), case)?;
-                let whereabouts = numa::verify(&workload.extents, node, toucher)?;
-                (workload, Some(whereabouts))
-            }
-            None => {
-                let first = placement::place(&self.topology, &placement, 1).ok().and_then(|placed| placed.cpus[0]);
-                let workload = workload_near(first, case)?;
-                let astray = first.and_then(|first| numa::astray(&self.topology, &workload.extents, first));
-                (workload, astray)
-            }
-        };
+        let (workload, whereabouts) = self.workload_in_its_place(case, &placement)?;
         self.experiment_with(workload, &placement, threads, whereabouts)
     }
 

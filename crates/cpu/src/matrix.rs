@@ -57,7 +57,7 @@ fn in_order_of_sampling(count: usize) -> impl Iterator<Item = [usize; 2]> {
 /// section of `count` (Knuth, The Art of Computer Programming 3, 6.4, theorem S).
 fn scattered(count: usize) -> impl Iterator<Item = usize> {
     let golden = (count as f64 * 0.618_034) as usize;
-    let step = (golden.max(1)..).find(|step| coprime(*step, count)).unwrap_or(1);
+    let step = (golden.max(1)..=count).find(|step| coprime(*step, count)).unwrap_or(1);
     (0..count).map(move |index| index * step % count)
 }
 
@@ -153,7 +153,9 @@ mod tests {
         let mut of_cpu: BTreeMap<u32, usize> = BTreeMap::new();
         for (class, pair) in &found {
             *of_class.entry(*class).or_default() += 1;
-            pair.iter().for_each(|cpu| *of_cpu.entry(*cpu).or_default() += 1);
+            for cpu in pair {
+                *of_cpu.entry(*cpu).or_default() += 1;
+            }
         }
         assert_eq!(of_class.len(), 5);
         assert!(of_class.values().all(|count| (102..=103).contains(count)), "{of_class:?}");

@@ -203,7 +203,8 @@ mod tests {
     fn memory_that_nobody_touched_is_an_error_and_not_node_0() {
         let untouched = map(4096);
         let start = untouched.as_ptr().addr();
-        assert!(Whereabouts::of(&[start..start + 4096]).is_err());
+        let extents = std::array::from_fn::<_, 1, _>(|_| start..start + 4096);
+        assert!(Whereabouts::of(&extents).is_err());
         // SAFETY: the mapping was made above and nobody else knows it.
         unsafe { libc::munmap(untouched.as_ptr().cast(), 4096) };
     }

@@ -14,7 +14,7 @@ const ALIGNMENT: usize = 128;
 /// What the columns `layout` and `stride` describe: in each slot one element for all threads, or one for each. The slots
 /// begin at a boundary, on pages that the elements have to themselves.
 pub(crate) struct Elements<T> {
-    elements: Pages<T>,
+    pages: Pages<T>,
     per_slot: usize,
     layout: Layout,
     threads: u32,
@@ -31,13 +31,13 @@ impl<T: Default> Elements<T> {
         let per_line = (ALIGNMENT / size_of::<T>().max(1)).max(1);
         // Up to the next boundary: slots have no line in common.
         let per_slot = count.next_multiple_of(per_line);
-        let elements = Pages::filled(SLOTS * per_slot, |_| T::default());
-        Some(Self { elements, per_slot, layout, threads })
+        let pages = Pages::filled(SLOTS * per_slot, |_| T::default());
+        Some(Self { pages, per_slot, layout, threads })
     }
 
     /// Where they are.
     pub(crate) fn extent(&self) -> Range<usize> {
-        self.elements.extent()
+        self.pages.extent()
     }
 
     /// The element that `thread` uses.
@@ -46,7 +46,7 @@ impl<T: Default> Elements<T> {
             Layout::Shared => 0,
             Layout::Private { stride } => thread * stride as usize,
         };
-        &self.elements[slot * self.per_slot + within]
+        &self.pages[slot * self.per_slot + within]
     }
 
     /// The element that `thread` looks after, before and after it is used; one thread does so for all that share it.
