@@ -232,10 +232,8 @@ impl Pair {
 
 /// The two CPUs, the lower one first, and the cost of a row of the matrix.
 fn cost_of_pair(row: &Row) -> Option<([u32; 2], f64)> {
-    let group = row.case.group.as_deref();
     // Other groups are the same pairs under other conditions: a line on another node.
-    let of_matrix =
-        row.case.primitive == matrix::PRIMITIVE && PairClass::ALL.iter().any(|class| group == Some(class.as_str()));
+    let of_matrix = row.case.primitive == matrix::PRIMITIVE && PairClass::of_case(&row.case).is_some();
     let measured = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_)) && row.check != Some(false);
     let Some(Placement::List(cpus)) = &row.case.placement else { return None };
     let ns = row.ns.map(|ns| ns.0).filter(|ns| of_matrix && measured && *ns > 0.0)?;
@@ -695,7 +693,7 @@ mod tests {
         };
         for seed in SEEDS.step_by(20) {
             let mut random = Random(seed);
-            let sample = matrix::pairs(&machine, 512);
+            let sample = matrix::pairs(&machine, &crate::pairs::classes(&machine), 512);
             let mut noisy = |[a, b]: [u32; 2]| row(a, b, cost(a, b) * (0.9 + 0.2 * random.next()));
             let rows: Vec<Row> = sample.into_iter().map(|(_, pair)| noisy(pair)).collect();
             assert_eq!(told(&machine, &rows).1, Vec::<String>::new(), "{seed}");

@@ -42,6 +42,11 @@ impl PairClass {
         }
     }
 
+    /// The class of a case of two threads, if it has one.
+    pub(crate) fn of_case(case: &Case) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| case.group.as_deref() == Some(class.as_str()))
+    }
+
     /// What a machine without such a pair lacks.
     pub(crate) const fn lack(self) -> &'static str {
         match self {
@@ -152,7 +157,7 @@ pub(crate) fn on_pairs(axes: &Axes, cases: &[Case]) -> Vec<Case> {
 
 /// Why a case of [`on_pairs`] cannot be measured: it has a class and no pair of it.
 pub(crate) fn obstacle(case: &Case) -> Option<String> {
-    let class = PairClass::ALL.into_iter().find(|class| case.group.as_deref() == Some(class.as_str()))?;
+    let class = PairClass::of_case(case)?;
     case.placement.is_none().then(|| class.lack().to_owned())
 }
 

@@ -128,7 +128,7 @@ impl Axes {
         }
         let (addition, relatives, flush) = grids(preset, topology);
         let pairs = pairs::classes(topology);
-        let matrix = matrix::pairs(topology, most_pairs(preset));
+        let matrix = matrix::pairs(topology, &pairs, most_pairs(preset));
         let lock_dtypes = if preset == Preset::Quick { vec![Dtype::U64] } else { DTYPES.to_vec() };
         Self {
             threads,
