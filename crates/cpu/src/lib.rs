@@ -6,6 +6,8 @@
 //! ```text
 //! hwloc -> topology -> placement -> team -> experiment <- primitives (operation -> the two loops)
 //!                                   clock ---^
+//! topology -> pairs, matrix, siblings, numa (what is studied on which CPUs) -> plan; memory (where a line is)
+//! rows of the matrix -> inference (what they say of the topology)
 //! ```
 
 pub mod cgroup;
