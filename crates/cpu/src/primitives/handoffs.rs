@@ -41,7 +41,7 @@ pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     two.into_iter().chain(on_pairs).collect()
 }
 
-/// The same for a hand-off that the core-to-core matrix is made of: on `pairs` too, and on each NUMA node's memory.
+/// The same for a hand-off that a core-to-core matrix is made of: on all of `pairs` too.
 pub(super) fn cases_of_matrix(primitive: &Primitive, axes: &Axes, pairs: &[ClassedPair]) -> Vec<Case> {
     let mut cases = cases(primitive, axes);
     let two = Sweep::of(primitive.id).threads(&[2]).cases();
