@@ -9,6 +9,7 @@ use syncscope_cpu::CpuLaboratory;
 use syncscope_gpu::GpuLaboratory;
 
 use crate::failure::Failure;
+use crate::plan::Plan;
 
 /// Everything that can measure here.
 pub(crate) struct Laboratories {
@@ -83,6 +84,11 @@ impl Laboratories {
         let mut warnings = self.cpu.as_ref().map(CpuLaboratory::warnings).unwrap_or_default();
         warnings.extend(self.gpu.as_ref().map(GpuLaboratory::warnings).unwrap_or_default());
         warnings
+    }
+
+    /// What a reader of the figures of this plan must know beforehand.
+    pub(crate) fn notes(&mut self, plan: &Plan) -> Vec<String> {
+        self.all().iter().zip(&plan.parts).flat_map(|(laboratory, cases)| laboratory.notes(cases)).collect()
     }
 
     /// Why the GPU is not measured, if that needs saying.

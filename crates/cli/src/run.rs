@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
         progress.finish();
         return show_plan(&plan).map(|()| Outcome::Done);
     }
-    let session = Session::begin(&order, &laboratories, &plan).inspect_err(|_| progress.finish())?;
+    let session = Session::begin(&order, &mut laboratories, &plan).inspect_err(|_| progress.finish())?;
     progress.suspend(|| {
         session.run.warnings.iter().for_each(|text| terminal::warning(text));
         laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
@@ -115,7 +115,7 @@ struct Session {
 }
 
 impl Session {
-    fn begin(order: &Order, laboratories: &Laboratories, plan: &Plan) -> Result<Self, Failure> {
+    fn begin(order: &Order, laboratories: &mut Laboratories, plan: &Plan) -> Result<Self, Failure> {
         let session = match &order.place {
             Place::New(path) => Self {
                 directory: RunDirectory::create(path)?,
@@ -178,7 +178,9 @@ impl Session {
     }
 }
 
-fn new_run(order: &Order, laboratories: &Laboratories, plan: &Plan) -> Run {
+fn new_run(order: &Order, laboratories: &mut Laboratories, plan: &Plan) -> Run {
+    let mut warnings = laboratories.warnings();
+    warnings.extend(laboratories.notes(plan));
     Run {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -191,7 +193,7 @@ fn new_run(order: &Order, laboratories: &Laboratories, plan: &Plan) -> Run {
         started: timestamp(SystemTime::now()),
         ended: None,
         planned: plan.len() as u64,
-        warnings: laboratories.warnings(),
+        warnings,
         machine: laboratories.machine(),
         environment: laboratories.environment(),
         measured_topology: None,

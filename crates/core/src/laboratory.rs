@@ -50,6 +50,13 @@ pub trait Laboratory {
     /// The cases of `preset` on this machine, in the catalogue's order.
     fn plan(&self, preset: Preset) -> Vec<Case>;
 
+    /// What a reader of the figures of `cases` must know beforehand, such as that they are a sample. It stands among the
+    /// run's warnings.
+    fn notes(&self, cases: &[Case]) -> Vec<String> {
+        let _ = cases;
+        Vec::new()
+    }
+
     /// Does what is better done once for all cases, such as compiling kernels. `progress` hears how many of how
     /// many pieces are done. What fails here fails again, with its reason, in [`Self::experiment`].
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {

@@ -70,11 +70,12 @@ pub struct MeasuredTopology {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredGroup {
-    /// What they seem to share: `core`, `cache`.
+    /// What they seem to share: `core`, `cache`, `package` (whatever is beyond the first such cache), or nothing but the
+    /// `machine`.
     pub shares: String,
     /// The CPUs, as a list such as `0-3,8`.
     pub cpus: String,
-    /// The median of a hand-off between two of them, in nanoseconds.
+    /// The median of a hand-off, in nanoseconds, between two of them that share nothing nearer.
     pub handoff_ns: f64,
 }
 

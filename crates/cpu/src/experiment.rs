@@ -47,6 +47,14 @@ pub(crate) struct Sharing {
     pub(crate) unbound: bool,
 }
 
+impl Sharing {
+    /// The same with something else that a reader must know.
+    pub(crate) fn also_saying(self, remark: Option<String>) -> Self {
+        let remarks: Vec<String> = self.remark.into_iter().chain(remark).collect();
+        Self { remark: (!remarks.is_empty()).then(|| remarks.join(", ")), ..self }
+    }
+}
+
 /// A workload on a team.
 pub(crate) struct TeamExperiment<'a> {
     team: &'a mut dyn Executor,

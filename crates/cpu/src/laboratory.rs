@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::thread;
 
-use syncscope_core::machine::{CpuMachine, Environment};
-use syncscope_core::{Case, Experiment, Laboratory, Listing, Placement, Preset, Refusal};
+use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
+use syncscope_core::{Case, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
 
 use crate::clock::Clock;
 use crate::experiment::{Sharing, TeamExperiment};
@@ -14,7 +14,7 @@ use crate::primitives::{self, Entry, Workload};
 use crate::system::System;
 use crate::teams::Teams;
 use crate::topology::Topology;
-use crate::{cgroup, cpu_list, cycles, hwloc, os, pairs};
+use crate::{cgroup, cpu_list, cycles, hwloc, inference, matrix, numa, os, pairs, siblings};
 
 /// Why the laboratory cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -167,14 +167,39 @@ impl CpuLaboratory {
         placement: &Placement,
         threads: u32,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        self.experiment_with(workload, placement, threads, None)
+    }
+
+    /// The same with `whereabouts`, what a reader must know of the place of its memory.
+    fn experiment_with(
+        &mut self,
+        workload: Workload,
+        placement: &Placement,
+        threads: u32,
+        whereabouts: Option<String>,
+    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         if let Some(obstacle) = self.obstacle() {
             return Err(Refusal::Skipped(obstacle));
         }
         let placed = placement::place(&self.topology, placement, threads)
             .map_err(|error| Refusal::Skipped(error.to_string()))?;
-        let sharing = self.sharing(placement, &placed);
+        let sharing = self.sharing(placement, &placed).also_saying(whereabouts);
         let team = self.teams.on(workload.runtime, &placed.cpus, &self.clock)?;
         Ok(Box::new(TeamExperiment::new(team, &self.clock, workload, sharing)))
+    }
+
+    /// The workload of a case, its memory where the case says, and what a reader must know of that.
+    fn workload_in_its_place(&self, case: &Case, placement: &Placement) -> Result<(Workload, Option<String>), Refusal> {
+        if let Some(node) = numa::home_of(case) {
+            let toucher = numa::toucher(&self.topology, node)?;
+            let workload = workload_near(Some(toucher), case)?;
+            let whereabouts = numa::verify(&workload.extents, node, toucher)?;
+            return Ok((workload, Some(whereabouts)));
+        }
+        let first = placement::place(&self.topology, placement, 1).ok().and_then(|placed| placed.cpus[0]);
+        let workload = workload_near(first, case)?;
+        let astray = first.and_then(|first| numa::astray(&self.topology, &workload.extents, first));
+        Ok((workload, astray))
     }
 
     fn sharing(&self, placement: &Placement, placed: &Placed) -> Sharing {
@@ -247,12 +272,45 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        if let Some(obstacle) = pairs::obstacle(case) {
+        let missing = pairs::obstacle(case).or_else(|| siblings::obstacle(case)).or_else(|| numa::obstacle(case));
+        if let Some(obstacle) = missing {
             return Err(Refusal::Skipped(obstacle));
         }
         let (placement, threads) =
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
-        let first = placement::place(&self.topology, &placement, 1).ok().and_then(|placed| placed.cpus[0]);
-        self.experiment_of(workload_near(first, case)?, &placement, threads)
+        let (workload, whereabouts) = self.workload_in_its_place(case, &placement)?;
+        self.experiment_with(workload, &placement, threads, whereabouts)
+    }
+
+    fn notes(&self, cases: &[Case]) -> Vec<String> {
+        matrix::note(&self.topology, cases).into_iter().collect()
+    }
+
+    fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {
+        inference::infer(&self.topology, rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_below_the_threads_is_said_in_the_row() {
+        let mut laboratory = CpuLaboratory::open().unwrap();
+        laboratory.quota = Some(1.5);
+        let cpu = laboratory.topology.allowed_cpus()[0];
+        let remark = |laboratory: &mut CpuLaboratory, threads| {
+            let placement = Some(Placement::List(vec![cpu]));
+            let case = Case { threads: Some(threads), placement, ..Case::new("cpu.barrier.sense") };
+            laboratory.experiment(&case).unwrap().remark()
+        };
+        assert_eq!(remark(&mut laboratory, 1), None, "one thread has the time it needs");
+        let told = remark(&mut laboratory, 2).unwrap();
+        assert_eq!(told, "2 threads on 1 CPU, 2 threads with the time of 1.5 CPUs");
+        assert!(
+            laboratory.warnings().iter().any(|text| text.contains("1.5 CPUs"))
+                || laboratory.topology.allowed().count() < 2
+        );
     }
 }

@@ -6,6 +6,8 @@
 //! ```text
 //! hwloc -> topology -> placement -> team -> experiment <- primitives (operation -> the two loops)
 //!                                   clock ---^
+//! topology -> pairs, matrix, siblings, numa (what is studied on which CPUs) -> plan; memory (where a line is)
+//! rows of the matrix -> inference (what they say of the topology)
 //! ```
 
 pub mod cgroup;
@@ -13,12 +15,16 @@ pub mod clock;
 pub mod cpu_list;
 pub mod evidence;
 pub mod experiment;
+pub mod inference;
 pub mod laboratory;
+pub mod matrix;
+pub mod numa;
 pub mod openmp;
 pub mod pairs;
 pub mod placement;
 pub mod plan;
 pub mod primitives;
+pub mod siblings;
 pub mod sync;
 pub mod system;
 pub mod team;
@@ -26,6 +32,7 @@ pub mod topology;
 
 mod cycles;
 mod hwloc;
+mod memory;
 mod os;
 mod perf;
 mod teams;

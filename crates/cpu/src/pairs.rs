@@ -1,5 +1,7 @@
 //! Pairs of CPUs by what is the nearest thing they share: the classes in which two threads are measured.
 
+use std::collections::HashMap;
+
 use syncscope_core::{Case, Placement};
 
 use crate::plan::Axes;
@@ -40,8 +42,13 @@ impl PairClass {
         }
     }
 
+    /// The class of a case of two threads, if it has one.
+    pub(crate) fn of_case(case: &Case) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| case.group.as_deref() == Some(class.as_str()))
+    }
+
     /// What a machine without such a pair lacks.
-    const fn lack(self) -> &'static str {
+    pub(crate) const fn lack(self) -> &'static str {
         match self {
             Self::SameCore => "no two CPUs this process may use are hardware threads of one core",
             Self::SameL2 => "no two cores this process may use share a second-level cache",
@@ -51,25 +58,63 @@ impl PairClass {
             Self::Across => "the CPUs this process may use are in one package",
         }
     }
+}
 
-    /// The class of two different CPUs.
-    fn of(topology: &Topology, a: &HardwareThread, b: &HardwareThread) -> Self {
-        let share_cache = |levels: std::ops::RangeInclusive<u32>| {
-            let both = |cpus: &[u32]| cpus.contains(&a.os) && cpus.contains(&b.os);
-            topology.caches.iter().any(|cache| levels.contains(&cache.level) && both(&cache.cpus))
-        };
-        if a.core == b.core {
-            Self::SameCore
-        } else if share_cache(1..=2) {
-            Self::SameL2
-        } else if share_cache(3..=u32::MAX) {
-            Self::SameL3
-        } else if a.numa_node == b.numa_node {
-            Self::SameNode
-        } else if a.package == b.package {
-            Self::SamePackage
+/// The CPUs this process may use, in topology order, and what each is part of: looked up once, so that the class of a pair
+/// takes no search among the caches.
+pub(crate) struct Neighbours<'a> {
+    threads: Vec<&'a HardwareThread>,
+    caches: Vec<[Option<u32>; LEVELS]>,
+}
+
+/// Levels of cache that hwloc knows.
+const LEVELS: usize = 5;
+
+/// Levels that stand near a core: what shares one of them shares more than the last-level cache.
+const NEAR_LEVELS: usize = 2;
+
+impl<'a> Neighbours<'a> {
+    pub(crate) fn of(topology: &'a Topology) -> Self {
+        let threads: Vec<&HardwareThread> = topology.allowed().collect();
+        let places: HashMap<u32, usize> =
+            threads.iter().enumerate().map(|(place, thread)| (thread.os, place)).collect();
+        let mut caches = vec![[None; LEVELS]; threads.len()];
+        for (number, cache) in topology.caches.iter().enumerate() {
+            let level = (cache.level as usize).clamp(1, LEVELS) - 1;
+            for place in cache.cpus.iter().filter_map(|cpu| places.get(cpu)) {
+                caches[*place][level] = Some(number as u32);
+            }
+        }
+        Self { threads, caches }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// The number of the CPU in a place.
+    pub(crate) fn cpu(&self, place: usize) -> u32 {
+        self.threads[place].os
+    }
+
+    /// The class of the CPUs in two different places.
+    pub(crate) fn class(&self, a: usize, b: usize) -> PairClass {
+        let (first, second) = (self.threads[a], self.threads[b]);
+        let mut levels = self.caches[a].iter().zip(&self.caches[b]);
+        let shared = |(one, other): (&Option<u32>, &Option<u32>)| one.is_some() && one == other;
+        if first.core == second.core {
+            PairClass::SameCore
+        } else if levels.by_ref().take(NEAR_LEVELS).any(shared) {
+            PairClass::SameL2
+        } else if levels.any(shared) {
+            PairClass::SameL3
+        } else if first.numa_node == second.numa_node {
+            PairClass::SameNode
+        } else if first.package == second.package {
+            PairClass::SamePackage
         } else {
-            Self::Across
+            PairClass::Across
         }
     }
 }
@@ -77,14 +122,17 @@ impl PairClass {
 /// The classes of this machine, the nearest first, each with its first pair in topology order.
 #[must_use]
 pub fn classes(topology: &Topology) -> Vec<(PairClass, [u32; 2])> {
-    let usable: Vec<&HardwareThread> = topology.allowed().collect();
+    let neighbours = Neighbours::of(topology);
     let mut found: Vec<(PairClass, [u32; 2])> = Vec::new();
-    for (index, a) in usable.iter().enumerate() {
-        for b in &usable[index + 1..] {
-            let class = PairClass::of(topology, a, b);
+    for a in 0..neighbours.len() {
+        for b in a + 1..neighbours.len() {
+            let class = neighbours.class(a, b);
             if found.iter().all(|(known, _)| *known != class) {
-                found.push((class, [a.os, b.os]));
+                found.push((class, [neighbours.cpu(a), neighbours.cpu(b)]));
             }
+        }
+        if found.len() == PairClass::ALL.len() {
+            break;
         }
     }
     found.sort_unstable();
@@ -109,7 +157,7 @@ pub(crate) fn on_pairs(axes: &Axes, cases: &[Case]) -> Vec<Case> {
 
 /// Why a case of [`on_pairs`] cannot be measured: it has a class and no pair of it.
 pub(crate) fn obstacle(case: &Case) -> Option<String> {
-    let class = PairClass::ALL.into_iter().find(|class| case.group.as_deref() == Some(class.as_str()))?;
+    let class = PairClass::of_case(case)?;
     case.placement.is_none().then(|| class.lack().to_owned())
 }
 

@@ -73,26 +73,69 @@ fn close<'a>(places: &[&'a HardwareThread], threads: u32) -> Vec<&'a HardwareThr
 /// share a core while another core is free, and packages, NUMA nodes and last-level caches fill evenly. The threads
 /// are then numbered in topology order, as OpenMP numbers its subpartitions.
 fn spread<'a>(places: &[&'a HardwareThread], threads: u32) -> Vec<&'a HardwareThread> {
-    let mut chosen: Vec<usize> = Vec::new();
-    while chosen.len() < places.len().min(threads as usize) {
-        let crowding = |place: &HardwareThread| {
-            let count = |shares: &dyn Fn(&HardwareThread) -> bool| {
-                chosen.iter().filter(|index| shares(places[**index])).count()
-            };
-            (
-                count(&|other| other.core == place.core),
-                count(&|other| other.package == place.package),
-                count(&|other| other.numa_node == place.numa_node),
-                count(&|other| other.last_level_cache == place.last_level_cache),
-            )
-        };
-        let free = (0..places.len()).filter(|index| !chosen.contains(index));
-        // The first of the least crowded places: `min_by_key` keeps topology order among equals.
-        let Some(next) = free.min_by_key(|index| crowding(places[*index])) else { break };
-        chosen.push(next);
-    }
+    let mut chosen = least_crowded_first(places, threads as usize);
     chosen.sort_unstable();
     chosen.into_iter().map(|index| places[index]).collect()
+}
+
+/// The places that `count` threads take one after the other, each the least crowded that is left.
+fn least_crowded_first(places: &[&HardwareThread], count: usize) -> Vec<usize> {
+    let mut crowd = Crowd::default();
+    // Topology order, and the first of the least crowded: `min_by_key` keeps the order among equals.
+    let mut free: Vec<usize> = (0..places.len()).collect();
+    let mut chosen = Vec::new();
+    while chosen.len() < count {
+        let next = free.iter().enumerate().min_by_key(|(_, index)| crowd.around(places[**index]));
+        let Some(position) = next.map(|(position, _)| position) else { break };
+        let index = free.remove(position);
+        crowd.join(places[index]);
+        chosen.push(index);
+    }
+    chosen
+}
+
+/// How many threads were placed on each part of the machine: cores, packages, NUMA nodes, last-level caches.
+#[derive(Default)]
+struct Crowd {
+    on: [Vec<u32>; 4],
+}
+
+impl Crowd {
+    /// The parts that a place belongs to, in the order in which they are to fill evenly. What belongs to no cache stands
+    /// together before the first one.
+    fn parts(place: &HardwareThread) -> [usize; 4] {
+        let cache = place.last_level_cache.map_or(0, |cache| cache + 1);
+        [place.core, place.package, place.numa_node, cache].map(|part| part as usize)
+    }
+
+    fn around(&self, place: &HardwareThread) -> [u32; 4] {
+        let parts = Self::parts(place);
+        std::array::from_fn(|kind| self.on[kind].get(parts[kind]).copied().unwrap_or_default())
+    }
+
+    fn join(&mut self, place: &HardwareThread) {
+        for (on, part) in self.on.iter_mut().zip(Self::parts(place)) {
+            if on.len() <= part {
+                on.resize(part + 1, 0);
+            }
+            on[part] += 1;
+        }
+    }
+}
+
+/// Those of the numbers of threads for which `spread` chooses other CPUs than `close`, or the same in another order.
+///
+/// More threads take the places of fewer and then others, so that one walk tells the places of them all: placing each
+/// number by itself would take minutes for a thousand CPUs.
+pub(crate) fn where_spread_differs(topology: &Topology, counts: &[u32]) -> Vec<u32> {
+    let places: Vec<&HardwareThread> = topology.allowed().collect();
+    let order = least_crowded_first(&places, places.len());
+    let differs = |count: u32| {
+        let count = (count as usize).min(places.len());
+        // Close takes the first places: spread does so too if none of its places lies beyond them.
+        order[..count].iter().any(|index| *index >= count)
+    };
+    counts.iter().copied().filter(|count| differs(*count)).collect()
 }
 
 /// With more threads than places, consecutive threads share one: each place gets the same number, the first ones one
@@ -190,5 +233,22 @@ mod tests {
         let placed = place(&regular(1, 1, 1, 2, 1), &Placement::None, 3).unwrap();
         assert_eq!(placed, Placed { cpus: vec![None; 3], available: 2 });
         assert!(placed.oversubscribed());
+    }
+
+    #[test]
+    fn spread_differs_where_placing_says_so() {
+        let machines = [
+            regular(2, 1, 1, 4, 2),
+            regular(2, 4, 2, 2, 2),
+            regular(1, 1, 1, 5, 1),
+            regular(2, 2, 1, 3, 2).restricted(|cpu| cpu % 5 != 1),
+        ];
+        for machine in machines {
+            let counts: Vec<u32> = (1..=40).collect();
+            let differs =
+                |count: &u32| cpus(&machine, &Placement::Close, *count) != cpus(&machine, &Placement::Spread, *count);
+            let expected: Vec<u32> = counts.iter().copied().filter(differs).collect();
+            assert_eq!(where_spread_differs(&machine, &counts), expected);
+        }
     }
 }

@@ -3,8 +3,10 @@
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Dtype, Placement, Preset, Primitive};
 
-use crate::pairs::{self, PairClass};
-use crate::placement::place;
+use crate::matrix::{self, ClassedPair};
+use crate::numa::Homes;
+use crate::pairs;
+use crate::placement::where_spread_differs;
 use crate::topology::Topology;
 
 /// The values that primitives vary. Each takes the axes that mean something to it.
@@ -23,7 +25,13 @@ pub struct Axes {
     /// Whether two threads are measured on each class of pairs.
     pub(crate) vary_pairs: bool,
     /// A pair of CPUs for each class that the machine has.
-    pub(crate) pairs: Vec<(PairClass, [u32; 2])>,
+    pub(crate) pairs: Vec<ClassedPair>,
+    /// The pairs of the core-to-core matrix.
+    pub(crate) matrix: Vec<ClassedPair>,
+    /// Those of the matrix by plain stores.
+    pub(crate) matrix_by_stores: Vec<ClassedPair>,
+    /// The NUMA nodes that a line is placed on in turn.
+    pub(crate) homes: Homes,
 }
 
 /// The variants of an operation on variables.
@@ -119,6 +127,8 @@ impl Axes {
             threads.push((Placement::Spread, where_spread_differs(topology, &counts)));
         }
         let (addition, relatives, flush) = grids(preset, topology);
+        let pairs = pairs::classes(topology);
+        let matrix = matrix::pairs(topology, &pairs, most_pairs(preset));
         let lock_dtypes = if preset == Preset::Quick { vec![Dtype::U64] } else { DTYPES.to_vec() };
         Self {
             threads,
@@ -127,7 +137,10 @@ impl Axes {
             flush,
             lock_dtypes,
             vary_pairs: preset != Preset::Quick,
-            pairs: pairs::classes(topology),
+            homes: Homes::of(topology, &pairs),
+            pairs,
+            matrix_by_stores: if preset == Preset::Paper { matrix.clone() } else { Vec::new() },
+            matrix,
         }
     }
 
@@ -137,6 +150,15 @@ impl Axes {
             Sweep::of(primitive.id).placements(std::slice::from_ref(placement)).threads(threads)
         };
         self.threads.iter().map(one).collect()
+    }
+}
+
+/// How many pairs the core-to-core matrix has at most: a few seconds' worth in the quick preset (all pairs of 9 CPUs), half a
+/// minute's beyond (all pairs of 32 CPUs).
+const fn most_pairs(preset: Preset) -> usize {
+    match preset {
+        Preset::Quick => 36,
+        Preset::Standard | Preset::Paper => 512,
     }
 }
 
@@ -154,12 +176,6 @@ fn thinned(most: u32) -> Vec<u32> {
     let mut counts: Vec<u32> = std::iter::successors(Some(1), next).take_while(|count| *count < most).collect();
     counts.push(most);
     counts
-}
-
-/// The numbers of threads for which `spread` chooses other CPUs than `close`, or the same in another order.
-fn where_spread_differs(topology: &Topology, counts: &[u32]) -> Vec<u32> {
-    let differs = |count: u32| place(topology, &Placement::Close, count) != place(topology, &Placement::Spread, count);
-    counts.iter().copied().filter(|count| differs(*count)).collect()
 }
 
 #[cfg(test)]
@@ -215,5 +231,84 @@ mod tests {
         assert!(cases(Preset::Quick, &large) <= 350, "{}", cases(Preset::Quick, &large));
         assert!(cases(Preset::Standard, &large) > cases(Preset::Quick, &large));
         assert_eq!(Axes::of(Preset::Paper, &small).threads[0].1, [1, 2, 3, 4, 5, 6]);
+    }
+
+    /// Machines of every kind: packages, NUMA nodes, caches, cores, hardware threads, and whether some CPUs are forbidden.
+    fn machines() -> Vec<Topology> {
+        vec![
+            regular(1, 1, 1, 1, 1),
+            regular(1, 1, 1, 1, 2),
+            regular(2, 4, 2, 8, 2),
+            regular(1, 1, 4, 4, 1),
+            regular(2, 1, 1, 75, 2),
+            regular(2, 4, 2, 8, 2).restricted(|cpu| cpu % 3 != 1),
+            regular(8, 1, 1, 4, 4),
+        ]
+    }
+
+    #[test]
+    fn everything_planned_can_be_placed() {
+        for topology in machines() {
+            for preset in Preset::ALL {
+                let axes = Axes::of(*preset, &topology);
+                for entry in crate::primitives::entries() {
+                    for case in (entry.cases)(&entry.primitive, &axes) {
+                        let (Some(placement), Some(threads)) = (&case.placement, case.threads) else { continue };
+                        let placed = crate::placement::place(&topology, placement, threads).unwrap();
+                        assert_eq!(placed.cpus.len(), threads as usize, "{case}");
+                        if let Placement::List(cpus) = placement {
+                            assert_eq!(cpus.len(), threads as usize, "{case}");
+                            assert!(!placed.oversubscribed(), "{case}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_case_is_planned_twice() {
+        for topology in machines() {
+            for preset in Preset::ALL {
+                let axes = Axes::of(*preset, &topology);
+                let cases: Vec<_> =
+                    crate::primitives::entries().flat_map(|entry| (entry.cases)(&entry.primitive, &axes)).collect();
+                let ids: std::collections::HashSet<_> = cases.iter().map(syncscope_core::Case::id).collect();
+                assert_eq!(ids.len(), cases.len());
+            }
+        }
+    }
+
+    #[test]
+    fn every_class_is_measured_with_and_without_contention() {
+        let axes = Axes::of(Preset::Standard, &regular(2, 4, 2, 2, 2));
+        let add = crate::primitives::find("cpu.atomic.add").unwrap();
+        let cases = (add.cases)(&add.primitive, &axes);
+        for (class, pair) in &axes.pairs {
+            let of_class = cases.iter().filter(|case| case.group.as_deref() == Some(class.as_str()));
+            let (shared, private): (Vec<_>, Vec<_>) =
+                of_class.partition(|case| case.layout == Some(syncscope_core::Layout::Shared));
+            assert!(!shared.is_empty() && !private.is_empty(), "{class:?}");
+            assert!(shared.iter().chain(&private).all(|case| case.placement == Some(Placement::List(pair.to_vec()))));
+            let apart = |case: &&syncscope_core::Case| {
+                case.layout.and_then(syncscope_core::Layout::stride).unwrap() as usize
+                    * case.dtype.unwrap().size_bytes()
+                    >= 128
+            };
+            assert!(private.iter().all(apart), "lines of their own");
+        }
+    }
+
+    #[test]
+    fn a_thousand_cpus_are_planned_at_once_and_within_bounds() {
+        let machine = regular(2, 4, 4, 16, 2);
+        assert_eq!(machine.threads.len(), 1024);
+        let started = std::time::Instant::now();
+        let counts = Preset::ALL.iter().map(|preset| cases(*preset, &machine)).collect::<Vec<_>>();
+        // Generous: the work is a few tens of milliseconds, a plan that is cubic in the CPUs takes minutes.
+        assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
+        let matrix = Axes::of(Preset::Paper, &machine).matrix.len();
+        assert_eq!((matrix, Axes::of(Preset::Quick, &machine).matrix.len()), (512, 36));
+        assert!(counts[0] < 600 && counts[1] < 20_000 && counts[2] < 40_000, "{counts:?}");
     }
 }

@@ -8,9 +8,12 @@ use std::time::Duration;
 use syncscope_core::engine::Settings;
 use syncscope_core::machine::Environment;
 use syncscope_core::stopping::PrecisionRule;
-use syncscope_core::{Cancel, Case, Check, Engine, Laboratory, Measurement, Placement, Preset, Refusal, Side, Verdict};
+use syncscope_core::{
+    Cancel, Case, Check, Dtype, Engine, Laboratory, Layout, Measurement, MemoryOrder, Placement, Preset, Refusal, Row,
+    Side, Verdict,
+};
 use syncscope_cpu::primitives::{Operation, Workload};
-use syncscope_cpu::{CpuLaboratory, catalogue};
+use syncscope_cpu::{CpuLaboratory, catalogue, matrix};
 
 /// Short and coarse: nothing here looks at times.
 fn engine() -> Engine {
@@ -83,6 +86,56 @@ fn a_class_of_pairs_that_does_not_exist_is_skipped() {
     assert!(!missing.is_empty(), "no machine has cores with and without a common cache in every node and package");
     for case in missing {
         assert!(matches!(laboratory.experiment(case), Err(Refusal::Skipped(reason)) if reason.contains("may use")));
+    }
+}
+
+#[test]
+fn the_matrix_says_which_cpus_are_near() {
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    let plan = laboratory.plan(Preset::Quick);
+    let of_pair =
+        |case: &&Case| case.primitive == matrix::PRIMITIVE && matches!(case.placement, Some(Placement::List(_)));
+    let pairs: Vec<&Case> = plan.iter().filter(of_pair).collect();
+    let cpus = laboratory.topology().allowed().count();
+    assert_eq!(pairs.len(), (cpus * (cpus - 1) / 2).min(36));
+    let all = cpus * (cpus - 1) / 2;
+    assert_eq!(laboratory.notes(&plan).is_empty(), pairs.len() == all, "a sample says that it is one");
+    let Some(case) = pairs.first() else { return };
+    let measurement = measure(&mut laboratory, case);
+    assert_eq!(measurement.check, Check::Ok);
+    let row = Row::measured((*case).clone(), &measurement);
+    if matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_)) {
+        let measured = laboratory.measured_topology(std::slice::from_ref(&row)).unwrap();
+        assert_eq!(measured.groups.len(), 1);
+        assert_eq!((Some(measured.groups[0].handoff_ns), measured.contradictions.len()), (row.ns.map(|ns| ns.0), 0));
+    }
+    assert_eq!(laboratory.measured_topology(&[]), None);
+}
+
+#[test]
+fn the_line_is_on_the_node_it_is_said_to_be_on() {
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    let node = laboratory.topology().allowed().next().unwrap().numa_node;
+    let cpu = laboratory.topology().allowed_cpus()[0];
+    for primitive in ["cpu.atomic.add", matrix::PRIMITIVE] {
+        let on = |node: u32| Case {
+            dtype: Some(Dtype::U64),
+            layout: Some(Layout::Shared),
+            order: Some(MemoryOrder::Relaxed),
+            threads: Some(2),
+            placement: Some(Placement::List(vec![cpu])),
+            group: Some(format!("line_on_node {node}")),
+            ..Case::new(primitive)
+        };
+        match laboratory.experiment(&on(node)) {
+            Ok(experiment) => {
+                assert!(experiment.remark().unwrap().ends_with(&format!("the line is on NUMA node {node}")));
+            }
+            // A sandbox may forbid to ask.
+            Err(Refusal::Skipped(reason)) => assert!(reason.contains("move_pages"), "{reason}"),
+            Err(other) => panic!("{other}"),
+        }
+        assert!(matches!(laboratory.experiment(&on(4242)), Err(Refusal::Skipped(reason)) if reason.contains("4242")));
     }
 }
 

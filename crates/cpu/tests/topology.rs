@@ -3,33 +3,49 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 
+use std::collections::HashSet;
 use std::process::Command;
 
 use syncscope_core::{Case, Laboratory, Placement, Preset, Refusal};
 use syncscope_cpu::placement::place;
-use syncscope_cpu::{CpuLaboratory, Topology};
+use syncscope_cpu::{CpuLaboratory, Topology, pairs};
 
 #[test]
 #[ignore = "started by the other tests of this file, in a process of its own"]
 #[allow(clippy::print_stdout, reason = "its output is read by the process that started it")]
 fn print_topology() {
     match CpuLaboratory::open() {
-        Ok(laboratory) => println!("TOPOLOGY {}", serde_json::to_string(laboratory.topology()).unwrap()),
+        Ok(laboratory) => {
+            println!("TOPOLOGY {}", serde_json::to_string(laboratory.topology()).unwrap());
+            let plan = laboratory.plan(Preset::Standard);
+            let groups: Vec<_> = plan.into_iter().map(|case| case.group.unwrap_or_default()).collect();
+            println!("PLAN {}", serde_json::to_string(&groups).unwrap());
+        }
         Err(error) => println!("ERROR {error}"),
     }
 }
 
-fn look_at(description: &str) -> Result<Topology, String> {
+/// What the process says of the machine `description` after `label`.
+fn ask(description: &str, label: &str) -> Result<String, String> {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "--nocapture", "print_topology"])
         .env("HWLOC_SYNTHETIC", description)
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    match text.split_once("TOPOLOGY ") {
-        Some((_, json)) => Ok(serde_json::from_str(json.lines().next().unwrap()).unwrap()),
+    match text.split_once(label) {
+        Some((_, json)) => Ok(json.lines().next().unwrap().to_owned()),
         None => Err(text),
     }
+}
+
+fn look_at(description: &str) -> Result<Topology, String> {
+    Ok(serde_json::from_str(&ask(description, "TOPOLOGY ")?).unwrap())
+}
+
+/// The column `group` of everything that is planned there.
+fn plan_of(description: &str) -> Vec<String> {
+    serde_json::from_str(&ask(description, "PLAN ").unwrap()).unwrap()
 }
 
 fn cpus(topology: &Topology, placement: &Placement, threads: u32) -> Vec<u32> {
@@ -69,6 +85,62 @@ fn four_numa_nodes_in_one_package() {
     assert!(topology.threads.iter().all(|thread| thread.numa_node == thread.os / 2));
     assert!(topology.threads.iter().all(|thread| thread.last_level_cache.is_none()));
     assert_eq!(cpus(&topology, &Placement::Spread, 4), [0, 2, 4, 6]);
+}
+
+#[test]
+fn a_thousand_hardware_threads() {
+    let started = std::time::Instant::now();
+    let topology = look_at("pack:2 [numa] group:4 l3:4 l2:16 l1d:1 core:1 pu:2").unwrap();
+    // Generous: looking takes a few tens of milliseconds.
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    assert_eq!((topology.threads.len(), topology.cores(), topology.packages()), (1024, 512, 2));
+    assert_eq!(topology.threads.iter().map(|thread| thread.last_level_cache).collect::<HashSet<_>>().len(), 32);
+    let spread = cpus(&topology, &Placement::Spread, 32);
+    let caches: HashSet<_> = topology
+        .threads
+        .iter()
+        .filter(|thread| spread.contains(&thread.os))
+        .map(|thread| thread.last_level_cache)
+        .collect();
+    assert_eq!(caches.len(), 32, "one thread in each cache");
+}
+
+#[test]
+fn two_packages_of_four_nodes_with_smt() {
+    let topology = look_at("pack:2 numa:4 l3:2 l2:4 core:1 pu:2").unwrap();
+    assert_eq!(
+        (topology.packages(), topology.numa_nodes.len(), topology.cores(), topology.threads.len()),
+        (2, 8, 64, 128)
+    );
+    let classes: Vec<_> = pairs::classes(&topology).into_iter().map(|(class, pair)| (class.as_str(), pair)).collect();
+    assert_eq!(
+        classes,
+        [
+            ("same_core", [0, 1]),
+            ("same_l3", [0, 2]),
+            ("same_node", [0, 8]),
+            ("same_package", [0, 16]),
+            ("across", [0, 64])
+        ]
+    );
+    let planned = plan_of("pack:2 numa:4 l3:2 l2:4 core:1 pu:2");
+    let count = |wanted: &str| planned.iter().filter(|group| group.as_str() == wanted).count();
+    // On each of eight nodes an addition and a hand-off, by a pair of one node and a pair of two packages.
+    assert!((0..8).all(|node| count(&format!("line_on_node {node}")) == 4));
+    assert_eq!((count("line_on_node"), count("sibling_idle"), count("sibling_busy")), (0, 2, 2));
+}
+
+#[test]
+fn three_hundred_cpus_on_an_odd_machine() {
+    // Three packages of 25 cores with four hardware threads each.
+    let description = "pack:3 [numa] l3:5 core:5 pu:4";
+    assert_eq!(look_at(description).unwrap().threads.len(), 300);
+    let planned = plan_of(description);
+    let of_class = |class: &str| planned.iter().filter(|group| group.as_str() == class).count();
+    for class in ["same_core", "same_l3", "same_node", "across"] {
+        assert!(of_class(class) >= 100, "{class}: {}", of_class(class));
+    }
+    assert!(planned.len() < 20_000, "{}", planned.len());
 }
 
 #[test]

@@ -8,8 +8,8 @@ use super::Entry;
 use super::atomics::{self, Growth, Update};
 use super::number::Number;
 use super::orders::Access;
-use crate::pairs;
 use crate::plan::Axes;
+use crate::{numa, pairs, siblings};
 
 /// In theory: the line is held in exclusive state while its owner adds. Alone, 5 to 20 cycles, most of them for draining
 /// the store buffer. Shared by n threads, one transfer of the line per operation, so the cost of each thread grows at
@@ -32,6 +32,11 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     let layouts = [Layout::Shared, Layout::Private { stride: 16 }];
     let two = Sweep::of(primitive.id).dtypes(&[Dtype::U64]).layouts(&layouts).orders(&[MemoryOrder::Relaxed]).cases();
     cases.extend(pairs::on_pairs(axes, &two));
+    // A thread whose sibling is idle, or does the same on its own line: one locked instruction, and a loop around one.
+    let private = Sweep::of(primitive.id).dtypes(&[Dtype::U64, Dtype::F64]).layouts(&layouts[1..]);
+    cases.extend(siblings::idle_and_busy(axes, &private.orders(&[MemoryOrder::Relaxed]).cases()));
+    cases.extend(numa::on_nodes(axes, &two[0]));
+    cases.extend(numa::on_the_only_node(axes, &two[0]));
     cases
 }
 

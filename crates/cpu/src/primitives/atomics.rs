@@ -106,10 +106,12 @@ fn workload_of<N: Number, U: Update, O: Order>(case: &Case) -> Option<Workload> 
     let instructions = if N::FLOATING { U::FLOATING_INSTRUCTIONS } else { U::INSTRUCTIONS };
     let witnesses = Witnesses::<N, U>::new(Arc::clone(&elements), case.threads?);
     let contenders = if elements.sharers() > 1 && U::GROWTH == Growth::ByAll { elements.sharers() } else { 1 };
+    let extent = elements.extent();
     let variables: Variables<N, U, O> = Variables { elements, kind: PhantomData };
     let workload = Workload::contended(variables, contenders)
         .with_most_operations(most, 1)
-        .expecting(Expected::once(instructions));
+        .expecting(Expected::once(instructions))
+        .in_memory(extent);
     Some(if U::WITNESSED { workload.with_proof(Arc::new(witnesses) as Proof) } else { workload })
 }
 

@@ -2,11 +2,13 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use syncscope_core::Primitive;
+use syncscope_core::{Case, Primitive};
 
 use super::handoffs::{self, Handoff};
 use super::{Entry, LIMIT};
 use crate::evidence::Expected;
+use crate::numa;
+use crate::plan::Axes;
 use crate::sync::{Broken, Fuse};
 
 /// In theory: the waiting core asks for the line in exclusive state again and again, so that it moves even while it is
@@ -18,9 +20,16 @@ pub(super) static ENTRY: Entry = Entry {
         operation: handoffs::OPERATION,
         source: "nviennot, core-to-core-latency (compare-and-swap mode)",
     },
-    cases: handoffs::cases,
+    cases,
     workload: |case| handoffs::workload::<CasToken>(case, Expected::once(&["lock cmpxchg"])),
 };
+
+/// Every pair of the matrix, and the line on each NUMA node in turn.
+fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    let mut cases = handoffs::cases_of_matrix(primitive, axes, &axes.matrix);
+    cases.extend(numa::on_nodes(axes, &Case::new(primitive.id)));
+    cases
+}
 
 /// The number of turns, and nothing else on its line that changes.
 pub(super) struct CasToken {

@@ -18,7 +18,7 @@ pub(super) static ENTRY: Entry = Entry {
         operation: handoffs::OPERATION,
         source: "nviennot, core-to-core-latency (read/write mode); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
     },
-    cases: handoffs::cases,
+    cases: |primitive, axes| handoffs::cases_of_matrix(primitive, axes, &axes.matrix_by_stores),
     workload: |case| {
         handoffs::workload::<StoreToken>(
             case,

@@ -1,14 +1,17 @@
 //! What all hand-offs have in common: two threads pass a token to and fro, and the token counts how often.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use syncscope_core::{Case, Placement, Primitive, sweep::Sweep};
+use syncscope_core::{Case, CaseId, Placement, Primitive, sweep::Sweep};
 
 use super::operation::{Operation, SLOTS, Workload};
 use super::or_leave;
 use super::round_trips::RoundTrips;
 use super::study::MakeStudy;
 use crate::evidence::Expected;
+use crate::matrix::{self, ClassedPair};
+use crate::memory::Pages;
 use crate::pairs;
 use crate::plan::Axes;
 use crate::sync::{Broken, OwnLine};
@@ -41,18 +44,29 @@ pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     two.into_iter().chain(on_pairs).collect()
 }
 
+/// The same for a hand-off that a core-to-core matrix is made of: on all of `pairs` too.
+pub(super) fn cases_of_matrix(primitive: &Primitive, axes: &Axes, pairs: &[ClassedPair]) -> Vec<Case> {
+    let mut cases = cases(primitive, axes);
+    let two = Sweep::of(primitive.id).threads(&[2]).cases();
+    // The pairs that stand for their classes are among all pairs.
+    let known: HashSet<CaseId> = cases.iter().map(Case::id).collect();
+    let matrix = two.iter().flat_map(|two| matrix::on_matrix(pairs, two));
+    cases.extend(matrix.filter(|case| !known.contains(&case.id())));
+    cases
+}
+
 /// The loops of a hand-off, and what their machine code must hold.
 pub(super) fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
-    let slots: Arc<[OwnLine<H>]> = (0..SLOTS).map(|_| OwnLine(H::new())).collect();
-    let tokens = Arc::clone(&slots);
+    let slots = Arc::new(Pages::filled(SLOTS, |_| OwnLine(H::new())));
+    let (tokens, extent) = (Arc::clone(&slots), slots.extent());
     let study: MakeStudy = Box::new(move |clock| Arc::new(RoundTrips::new(Arc::clone(&tokens), clock)));
-    let workload = Workload::of(Passing::<H> { slots }).expecting(expected).with_study(study);
+    let workload = Workload::of(Passing::<H> { slots }).expecting(expected).with_study(study).in_memory(extent);
     (case.threads == Some(2)).then(|| workload.with_operations_per_execution(2))
 }
 
 /// A token in each slot.
 struct Passing<H> {
-    slots: Arc<[OwnLine<H>]>,
+    slots: Arc<Pages<OwnLine<H>>>,
 }
 
 /// One of the two threads and the turn it waits for.

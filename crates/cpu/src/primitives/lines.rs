@@ -1,59 +1,52 @@
 //! Memory whose place relative to cache lines is known.
 
+use std::ops::Range;
+
 use syncscope_core::{Case, Layout};
 
 use super::operation::SLOTS;
+use crate::memory::Pages;
 
-/// Alignment of arrays: a multiple of every line length in common use (64 bytes; 128 on some ARM and POWER cores, and
+/// Alignment of slots: a multiple of every line length in common use (64 bytes; 128 on some ARM and POWER cores, and
 /// as the pair of lines that x86 prefetches).
 const ALIGNMENT: usize = 128;
 
-/// Elements that start at a 128-byte boundary.
-pub(crate) struct Aligned<T> {
-    elements: Vec<T>,
-    first: usize,
-}
-
-impl<T: Default> Aligned<T> {
-    /// `count` elements with their default value.
-    pub(crate) fn new(count: usize) -> Self {
-        let spare = ALIGNMENT / size_of::<T>().max(1);
-        let elements: Vec<T> = std::iter::repeat_with(T::default).take(count + 2 * spare).collect();
-        // One more alignment's worth of elements behind the last one keeps strangers off its line.
-        let first = elements.as_ptr().align_offset(ALIGNMENT).min(spare);
-        Self { elements, first }
-    }
-
-    /// Element `index`, counted from the boundary.
-    pub(crate) fn get(&self, index: usize) -> &T {
-        &self.elements[self.first + index]
-    }
-}
-
-/// What the columns `layout` and `stride` describe: in each slot one element for all threads, or one for each.
+/// What the columns `layout` and `stride` describe: in each slot one element for all threads, or one for each. The slots
+/// begin at a boundary, on pages that the elements have to themselves.
 pub(crate) struct Elements<T> {
-    slots: Vec<Aligned<T>>,
+    pages: Pages<T>,
+    per_slot: usize,
     layout: Layout,
     threads: u32,
 }
 
 impl<T: Default> Elements<T> {
-    /// The elements of a case. `None` if it has no layout or no threads.
+    /// The elements of a case, on pages that the calling thread touches first. `None` if it has no layout or no threads.
     pub(crate) fn of(case: &Case) -> Option<Self> {
         let (layout, threads) = (case.layout?, case.threads?);
         let count = match layout {
             Layout::Shared => 1,
             Layout::Private { stride } => threads as usize * stride as usize,
         };
-        Some(Self { slots: std::iter::repeat_with(|| Aligned::new(count)).take(SLOTS).collect(), layout, threads })
+        let per_line = (ALIGNMENT / size_of::<T>().max(1)).max(1);
+        // Up to the next boundary: slots have no line in common.
+        let per_slot = count.next_multiple_of(per_line);
+        let pages = Pages::filled(SLOTS * per_slot, |_| T::default());
+        Some(Self { pages, per_slot, layout, threads })
+    }
+
+    /// Where they are.
+    pub(crate) fn extent(&self) -> Range<usize> {
+        self.pages.extent()
     }
 
     /// The element that `thread` uses.
     pub(crate) fn get(&self, slot: usize, thread: usize) -> &T {
-        self.slots[slot].get(match self.layout {
+        let within = match self.layout {
             Layout::Shared => 0,
             Layout::Private { stride } => thread * stride as usize,
-        })
+        };
+        &self.pages[slot * self.per_slot + within]
     }
 
     /// The element that `thread` looks after, before and after it is used; one thread does so for all that share it.
@@ -81,13 +74,20 @@ mod tests {
     use std::sync::atomic::{AtomicU32, AtomicU64};
 
     #[test]
-    fn arrays_start_at_a_boundary() {
-        for count in [1, 3, 1000] {
-            let narrow = Aligned::<AtomicU32>::new(count);
-            let wide = Aligned::<AtomicU64>::new(count);
-            assert_eq!(std::ptr::from_ref(narrow.get(0)).addr() % ALIGNMENT, 0);
-            assert_eq!(std::ptr::from_ref(wide.get(0)).addr() % ALIGNMENT, 0);
-            let _last = (narrow.get(count - 1), wide.get(count - 1));
+    fn every_slot_starts_at_a_boundary_of_its_own() {
+        fn places<T: Default>(layout: Layout) -> Vec<usize> {
+            let case = Case { layout: Some(layout), threads: Some(3), ..Case::new("cpu.atomic.add") };
+            let elements = Elements::<T>::of(&case).unwrap();
+            let place = |slot| std::ptr::from_ref(elements.get(slot, 0)).addr();
+            let last = std::ptr::from_ref(elements.get(SLOTS - 1, 2)).addr();
+            assert!(elements.extent().contains(&place(0)) && elements.extent().contains(&last));
+            (0..SLOTS).map(place).collect()
+        }
+        for layout in [Layout::Shared, Layout::Private { stride: 1 }, Layout::Private { stride: 50 }] {
+            for places in [places::<AtomicU32>(layout), places::<AtomicU64>(layout)] {
+                assert!(places.iter().all(|place| place.is_multiple_of(ALIGNMENT)));
+                assert!(places.windows(2).all(|pair| pair[1] >= pair[0] + ALIGNMENT));
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 //! copy of a loop exists that could differ in anything else. Where nothing else is said the context is the operation
 //! itself: once in the baseline, twice in the test.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use syncscope_core::{Evidence, Shot, Side};
@@ -165,6 +166,8 @@ pub struct Workload {
     pub(crate) max_iterations: u64,
     /// How many operations, as the catalogue counts them, one execution of the operation is.
     per_execution: u64,
+    /// The addresses of what the threads work on, where its place in memory is known.
+    pub(crate) extents: Vec<Range<usize>>,
     /// The OpenMP runtime whose threads run it; `None` for threads of this program.
     pub(crate) runtime: Option<&'static Runtime>,
     /// Whether the threads sleep in the kernel while they wait for each other.
@@ -199,6 +202,7 @@ impl Workload {
             in_context: O::IN_CONTEXT,
             max_iterations: MOST_ITERATIONS,
             per_execution: 1,
+            extents: Vec::new(),
             runtime: None,
             sleeps: false,
             study: None,
@@ -214,6 +218,11 @@ impl Workload {
     /// The same, counted differently: one execution is as many operations.
     pub(crate) fn with_operations_per_execution(self, per_execution: u64) -> Self {
         Self { per_execution, ..self }
+    }
+
+    /// The same with the addresses of what the threads work on.
+    pub(crate) fn in_memory(self, extent: Range<usize>) -> Self {
+        Self { extents: vec![extent], ..self }
     }
 
     /// The same, run by the threads of an OpenMP runtime.

@@ -11,6 +11,7 @@ use super::handoffs::Handoff;
 use super::or_leave;
 use super::study::Study;
 use crate::clock::Clock;
+use crate::memory::Pages;
 use crate::sync::OwnLine;
 use crate::team::Body;
 
@@ -29,7 +30,7 @@ const FEWEST: usize = 100;
 /// cannot be told by one clock reader, and the clock moves in steps (`resolution_ns` of `run.json`), so the fastest
 /// hand-offs, of a few nanoseconds, come in halves of such steps.
 pub(crate) struct RoundTrips<H> {
-    tokens: Arc<[OwnLine<H>]>,
+    tokens: Arc<Pages<OwnLine<H>>>,
     clock: Clock,
     /// The last turn of thread 0, which writes it before it passes, so thread 1 knows it when it answers.
     last: OwnLine<AtomicU32>,
@@ -38,7 +39,7 @@ pub(crate) struct RoundTrips<H> {
 }
 
 impl<H: Handoff> RoundTrips<H> {
-    pub(crate) fn new(tokens: Arc<[OwnLine<H>]>, clock: &Clock) -> Self {
+    pub(crate) fn new(tokens: Arc<Pages<OwnLine<H>>>, clock: &Clock) -> Self {
         Self { tokens, clock: clock.clone(), last: OwnLine(AtomicU32::new(u32::MAX)), trips: Mutex::default() }
     }
 
@@ -136,7 +137,7 @@ mod tests {
 
     fn timed<H: Handoff>() -> Vec<Detail> {
         let clock = Clock::calibrate();
-        let tokens: Arc<[OwnLine<H>]> = [OwnLine(H::new())].into();
+        let tokens = Arc::new(Pages::filled(1, |_| OwnLine(H::new())));
         let study = Arc::new(RoundTrips::new(tokens, &clock));
         let shot = Shot { side: Side::Test, iterations: 1, pair: 0 };
         let body: Arc<dyn Body> = Arc::clone(&study) as _;

@@ -1,0 +1,43 @@
+//! What a run says of the core-to-core matrix, on a machine that does not exist: nothing is measured, everything is planned.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use syncscope_core::journal::RunDirectory;
+
+/// The warnings of `run.json`, after a run of the hand-off by compare-and-swap on the machine `description`.
+fn warnings(description: &str, preset: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let output = Command::new(env!("CARGO_BIN_EXE_syncscope"))
+        .args(["run", "--preset", preset, "--only", "cpu.handoff.cas_pingpong", "--out", out.to_str().unwrap()])
+        .env("HWLOC_SYNTHETIC", description)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let directory = RunDirectory::open(Path::new(&out)).unwrap();
+    assert!(directory.read_rows().unwrap().iter().all(|row| row.verdict.name() == "Skipped"));
+    let run = directory.read_run().unwrap();
+    assert_eq!(run.measured_topology, None, "nothing was measured");
+    let aloud = |warning: &String| told.split_whitespace().collect::<String>().contains(&warning.replace(' ', ""));
+    assert!(run.warnings.iter().all(aloud), "what stands in run.json was said: {told}");
+    run.warnings
+}
+
+#[test]
+fn a_sample_of_the_pairs_is_said_to_be_one() {
+    let sampled = |description, preset| {
+        warnings(description, preset).into_iter().filter(|text| text.contains("is a sample of")).collect::<Vec<_>>()
+    };
+    let quick = sampled("pack:1 [numa] l3:1 core:16 pu:1", "quick");
+    assert!(quick.len() == 1 && quick[0].contains("36 of 120 pairs"), "{quick:?}");
+    assert_eq!(sampled("pack:1 [numa] l3:1 core:16 pu:1", "standard"), Vec::<String>::new());
+    assert_eq!(sampled("pack:1 [numa] l3:1 core:9 pu:1", "quick"), Vec::<String>::new());
+    let large = sampled("pack:2 [numa] l3:2 core:16 pu:2", "paper");
+    assert!(large.len() == 1 && large[0].contains("512 of 8128 pairs"), "{large:?}");
+}
