@@ -182,6 +182,17 @@ pub trait Experiment {
         u64::MAX
     }
 
+    /// How long a sample should be, for experiments whose clock needs less than the engine's settings say.
+    fn sample_length(&self) -> Option<Duration> {
+        None
+    }
+
+    /// How far the clock of a pair may be from that of the others, relative to it, before the pair is set aside; `None`
+    /// where each sample does not tell its clock, or does not tell it well enough for that.
+    fn clock_tolerance(&self) -> Option<f64> {
+        None
+    }
+
     /// Whether the primitive did its work in all shots so far.
     fn check(&mut self) -> Check;
 

@@ -14,6 +14,16 @@ pub struct CudaError {
     pub text: String,
 }
 
+impl CudaError {
+    /// `CUDA_ERROR_OUT_OF_MEMORY` of `cuda.h`.
+    const OUT_OF_MEMORY: u32 = 2;
+
+    /// Whether the device has no memory left, which concerns one call alone.
+    pub(crate) const fn is_out_of_memory(&self) -> bool {
+        self.code == Self::OUT_OF_MEMORY
+    }
+}
+
 /// Why kernels cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NvrtcError {

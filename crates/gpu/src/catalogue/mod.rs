@@ -29,6 +29,15 @@ pub(crate) enum Proof {
     Trial,
 }
 
+/// What an operation keeps busy: until that has as much to do as it can take, the loop is not in its steady state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Busy {
+    /// Each multiprocessor, with its queues to the memory.
+    Multiprocessors,
+    /// Something that the device has once.
+    Device,
+}
+
 /// How the cases of an entry are set up and timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
@@ -84,6 +93,7 @@ pub(crate) struct Entry {
     definitions: fn(&Case) -> Vec<String>,
     pub(crate) method: Method,
     pub(crate) proof: Proof,
+    pub(crate) busy: Busy,
     pub(crate) meant: fn(&Case) -> Meant,
     /// The lowest compute capability that has it.
     needs: (u32, u32),
@@ -101,6 +111,7 @@ impl Entry {
             definitions: |_| Vec::new(),
             method: Method::Kernel,
             proof,
+            busy: Busy::Multiprocessors,
             meant: |_| Meant::of(&[]),
             needs: (7, 5),
             arrays: 1,
