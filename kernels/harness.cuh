@@ -18,7 +18,7 @@ using u64 = unsigned long long;
 // Operations that stand once in the machine code of one iteration of the baseline.
 constexpr int UNROLL = 32;
 
-// Operations of each thread before the clock is read.
+// Operations of each thread before the clock is read; where there is a context, half as many.
 constexpr int WARM_UP = 2 * UNROLL;
 
 // What the threads of one warp saw, in cycles of its multiprocessor.
@@ -117,7 +117,7 @@ __device__ __forceinline__ Moment next_step_of_global_timer() {
 // The operation COUNT times.
 template <int COUNT>
 struct Repeated {
-    static constexpr int OPERATIONS = COUNT;
+    static constexpr u32 WARM_UP_ITERATIONS = WARM_UP / (UNROLL * COUNT);
 
     template <int PATH, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation) {
@@ -129,7 +129,7 @@ struct Repeated {
 // A context, `before()` and `after()`, around nothing in the baseline and around the operation in the test.
 template <int COUNT>
 struct InContext {
-    static constexpr int OPERATIONS = 1;
+    static constexpr u32 WARM_UP_ITERATIONS = 1;
 
     template <int PATH, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation) {
@@ -142,7 +142,7 @@ struct InContext {
 // The operation COUNT times; it is told by which path the thread came.
 template <int COUNT>
 struct OnItsPath {
-    static constexpr int OPERATIONS = COUNT;
+    static constexpr u32 WARM_UP_ITERATIONS = WARM_UP / (UNROLL * COUNT);
 
     template <int PATH, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation) {
@@ -219,7 +219,7 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
     for (u32 round = arguments.cold; round < 2; round++) {
         // As many operations in both kernels: what is still queued from the first round when the second begins, and how
         // unequally the blocks came through it, drops out of the difference.
-        const u32 iterations = round == 0 ? WARM_UP / (UNROLL * Body::OPERATIONS) : arguments.iterations;
+        const u32 iterations = round == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
         if (reads_rate) before = next_step_of_global_timer();
 
         __syncthreads();

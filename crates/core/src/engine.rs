@@ -201,11 +201,14 @@ impl Engine {
         let Some(Calibration { iterations, sample_ns }) = calibration else { return Ok(None) };
         let costing = Costing::new(experiment, iterations);
         let batch_pairs = ((BATCH.as_nanos() as f64 / (3.0 * sample_ns)) as u64).max(1);
+        let rule = &self.settings.rule;
+        let max_time = experiment.max_time().map_or(rule.max_time, |most| most.min(rule.max_time));
+        let rule = PrecisionRule { max_time, ..rule.clone() };
         let mut order = Order::new(seed, iterations);
         let mut observations = Vec::new();
         let mut clocks = Vec::new();
         for look in 0.. {
-            let goal = self.settings.rule.next_look(look);
+            let goal = rule.next_look(look);
             while (observations.len() as u64) < goal {
                 if self.cancel.is_cancelled() {
                     return Ok(None);
@@ -219,7 +222,7 @@ impl Engine {
                         .zip(samples.chunks_exact(2))
                         .map(|(shots, samples)| costing.observe(shots, samples)),
                 );
-                if observations.len() as u64 >= MIN_PAIRS && started.elapsed() >= self.settings.rule.max_time {
+                if observations.len() as u64 >= MIN_PAIRS && started.elapsed() >= rule.max_time {
                     break;
                 }
             }
@@ -229,7 +232,7 @@ impl Engine {
                 pairs: observations.len() as u64,
                 elapsed: started.elapsed(),
             };
-            if self.settings.rule.judge(&progress).is_some() {
+            if rule.judge(&progress).is_some() {
                 break;
             }
         }

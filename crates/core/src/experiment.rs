@@ -187,6 +187,11 @@ pub trait Experiment {
         None
     }
 
+    /// The most time for all pairs, for experiments that know that the rule's is more than is worth spending.
+    fn max_time(&self) -> Option<Duration> {
+        None
+    }
+
     /// How far the clock of a pair may be from that of the others, relative to it, before the pair is set aside; `None`
     /// where each sample does not tell its clock, or does not tell it well enough for that.
     fn clock_tolerance(&self) -> Option<f64> {

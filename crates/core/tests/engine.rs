@@ -226,3 +226,59 @@ fn a_difference_over_nothing_is_no_figure() {
     assert_eq!(measurement.verdict.name(), "Failed", "{}", measurement.verdict);
     assert_eq!(measurement.estimate, None);
 }
+
+#[test]
+fn no_figure_of_whatever_kind_goes_unexplained() {
+    let noises = [Noise::Silent, Noise::Normal(500.0), Noise::HeavyTailed(50.0), Noise::Bimodal(300.0)];
+    let faults = [
+        Fault::None,
+        Fault::TimesOut,
+        Fault::Fails("no memory".into()),
+        Fault::Disturbed,
+        Fault::AlwaysDisturbed,
+        Fault::ClockSinks,
+        Fault::Miscounts,
+        Fault::Elided,
+    ];
+    for (cost, noise, fault) in [5.0, 0.001, 0.0, -2.0]
+        .into_iter()
+        .flat_map(|cost| noises.iter().map(move |noise| (cost, *noise)))
+        .flat_map(|(cost, noise)| faults.iter().map(move |fault| (cost, noise, fault.clone())))
+    {
+        let told = format!("{cost} ns, {noise:?}, {fault:?}");
+        let experiment = FakeExperiment::new(cost, 5).with_loop(100.0).with_noise(noise).with_fault(fault);
+        let row = Row::measured(Case::new("cpu.barrier.std"), &measure(experiment));
+        assert_eq!(row.defect(), None, "{told}: {row:?}");
+    }
+}
+
+#[test]
+fn an_experiment_may_want_less_time_than_the_rule_allows() {
+    struct Hurried(FakeExperiment);
+    impl Experiment for Hurried {
+        fn ruler(&self) -> Ruler {
+            self.0.ruler()
+        }
+        fn operations(&self, side: Side, iterations: u64) -> u64 {
+            self.0.operations(side, iterations)
+        }
+        fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+            self.0.sample(shot)
+        }
+        fn unroll(&self) -> u32 {
+            self.0.unroll()
+        }
+        fn max_time(&self) -> Option<Duration> {
+            Some(Duration::ZERO)
+        }
+        fn check(&mut self) -> Check {
+            Check::Ok
+        }
+        fn evidence(&mut self) -> Evidence {
+            self.0.evidence()
+        }
+    }
+    let noisy = || FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(5000.0));
+    assert_eq!(measure(noisy()).observations.len(), 60, "the rule's most");
+    assert_eq!(measure(Hurried(noisy())).observations.len(), 12, "the first look");
+}

@@ -166,17 +166,24 @@ impl Bench {
         if let Some(kernels) = self.modules.get(program) {
             return Ok(*kernels);
         }
-        self.context.make_current()?;
-        let module = Module::load(&self.context, cubin)?;
-        let function = |name: &CStr| module.function(name);
-        let kernels =
-            Kernels { baseline: function(c"baseline")?, test: function(c"test")?, check: function(c"check")? };
+        let kernels = self.load_now(cubin).map_err(|error| self.judged(error))?;
         self.modules.insert(program.clone(), kernels);
         Ok(kernels)
     }
 
+    fn load_now(&self, cubin: &[u8]) -> Result<Kernels, CudaError> {
+        self.context.make_current()?;
+        let module = Module::load(&self.context, cubin)?;
+        let function = |name: &CStr| module.function(name);
+        Ok(Kernels { baseline: function(c"baseline")?, test: function(c"test")?, check: function(c"check")? })
+    }
+
     /// Provides `bytes` of variables, all zero.
     pub(crate) fn clear_memory(&mut self, bytes: usize) -> Result<(), CudaError> {
+        self.clear_now(bytes).map_err(|error| self.judged(error))
+    }
+
+    fn clear_now(&mut self, bytes: usize) -> Result<(), CudaError> {
         self.context.make_current()?;
         if bytes > self.memory.bytes() {
             // Given back first: a device may not have room for both.
@@ -274,6 +281,14 @@ impl Bench {
             }
         }
         Ok(true)
+    }
+
+    /// Not every error of a call that launches nothing means that the context is broken.
+    fn judged(&mut self, error: CudaError) -> CudaError {
+        if error.is_fatal() {
+            self.health = Health::Broken;
+        }
+        error
     }
 
     /// An error of a kernel makes its context unusable, and shows in whatever call comes next.

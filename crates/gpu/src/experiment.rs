@@ -10,17 +10,13 @@ use syncscope_core::{
 
 use crate::arguments::{Arguments, Finding, Rate, UNROLL, WARM_UP, WARP_THREADS, Warp};
 use crate::bench::{Bench, Kernels, Launch, Outage, Shape, Timing};
-use crate::catalogue::{Busy, Proof};
+use crate::catalogue::{Busy, Pace, Proof};
 use crate::nvml::{ClockState, Watch};
 use crate::places::{Executed, Places};
 
-/// So long a sample should be. Steps of the clock are half a nanosecond and the threads' start differs by some ten
-/// nanoseconds, which a sample ten thousand times as long does not notice.
-const SAMPLE: Duration = Duration::from_micros(40);
-
 /// Where a sample of as few iterations as there may be takes so long, nothing is gained by warming up: a cold start costs
-/// some microseconds, and most of them in both loops.
-const NEEDS_NO_WARMING: Duration = Duration::from_millis(2);
+/// less than a microsecond, most of it in both loops.
+const NEEDS_NO_WARMING: Duration = Duration::from_micros(500);
 
 /// Far more than any sample needs; the kernels count in 32 bits.
 const MAX_ITERATIONS: u64 = 1 << 30;
@@ -61,6 +57,7 @@ impl Parameters {
             // Blocks of one multiprocessor share its queues; one block is sure to be there.
             Busy::Multiprocessors => (OF_A_WARP, self.shape.threads.div_ceil(WARP_THREADS)),
             Busy::Device => (OF_ALL_WARPS, self.shape.warps()),
+            Busy::Nothing => (1, 1),
         };
         u64::from(needed.div_ceil(warps.max(1)))
     }
@@ -81,6 +78,7 @@ pub(crate) struct Setup {
     pub(crate) remark: Option<String>,
     /// As many as bring the loop into its steady state.
     pub(crate) min_iterations: u64,
+    pub(crate) pace: Pace,
     /// Who knows about the device's clocks, if anyone does.
     pub(crate) watch: Option<Rc<Watch>>,
 }
@@ -299,7 +297,11 @@ impl Experiment for GpuExperiment<'_> {
     }
 
     fn sample_length(&self) -> Option<Duration> {
-        Some(SAMPLE)
+        Some(self.setup.pace.sample)
+    }
+
+    fn max_time(&self) -> Option<Duration> {
+        self.setup.pace.most
     }
 
     fn clock_tolerance(&self) -> Option<f64> {

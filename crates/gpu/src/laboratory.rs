@@ -12,14 +12,14 @@ use crate::arguments::MAX_BLOCK_THREADS;
 use crate::bench::{Bench, Health, Kernels, Outage, Shape};
 use crate::cache::Cache;
 use crate::catalogue::{
-    self, Fault, Method, Proof, arrays_of, cases, entry_of, fault_program, primitives, program_of, ruler_program,
+    self, Fault, Method, Pace, Proof, arrays_of, cases, entry_of, fault_program, primitives, program_of, ruler_program,
     unavailable,
 };
 use crate::compile::{Compiler, Program};
 use crate::describe;
 use crate::discovery::Surroundings;
 use crate::driver::{self, Device, Driver};
-use crate::error::{GpuError, NvrtcError};
+use crate::error::{CudaError, GpuError, NvrtcError};
 use crate::evidence::evidence_of;
 use crate::experiment::{GpuExperiment, Parameters, Setup};
 use crate::nvml::{Nvml, Watch};
@@ -128,7 +128,7 @@ impl GpuLaboratory {
     pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let parameters = Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1 };
         let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is no primitive".to_owned());
-        let order = Order { parameters, proof: Proof::Trial, min_iterations: 1, limit: Some(limit) };
+        let order = Order { parameters, proof: Proof::Trial, min_iterations: 1, pace: Pace::USUAL, limit: Some(limit) };
         let cubin = self.compiler.cubin(&fault_program(fault)).map_err(failed)?;
         self.set_up(&fault_program(fault), evidence(&cubin), order)
     }
@@ -138,7 +138,7 @@ impl GpuLaboratory {
         &mut self,
         program: &Program,
         evidence: Evidence,
-        Order { parameters, proof, min_iterations, limit }: Order,
+        Order { parameters, proof, min_iterations, pace, limit }: Order,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let grid = self.grid;
@@ -151,10 +151,12 @@ impl GpuLaboratory {
         bench.set_limit(None);
         ruler::warm_up(bench, clock_kernels, grid.multiprocessors).map_err(failed)?;
         let kernels = profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)?;
-        let places = profile::time(Phase::Clear, || cleared_places(bench, parameters.memory_bytes(), pool))?;
+        let places = profile::time(Phase::Clear, || {
+            cleared_places(|bytes| bench.clear_memory(bytes), parameters.memory_bytes(), pool)
+        })?;
         bench.set_limit(limit);
         let remark = waves(kernels, parameters.shape, grid);
-        let setup = Setup { kernels, evidence, parameters, proof, ruler, remark, min_iterations, watch };
+        let setup = Setup { kernels, evidence, parameters, proof, ruler, remark, min_iterations, pace, watch };
         Ok(Box::new(GpuExperiment::new(bench, setup, places)))
     }
 
@@ -248,7 +250,7 @@ impl Laboratory for GpuLaboratory {
                 let parameters = self.parameters(case)?;
                 let min_iterations = parameters.min_iterations(entry.busy);
                 let evidence = self.evidence(case, &program)?;
-                self.set_up(&program, evidence, Order { parameters, proof: entry.proof, min_iterations, limit: None })
+                self.set_up(&program, evidence, Order { parameters, proof: entry.proof, min_iterations, pace: entry.pace, limit: None })
             }
         }
     }
@@ -260,15 +262,21 @@ struct Order {
     parameters: Parameters,
     proof: Proof,
     min_iterations: u64,
+    pace: Pace,
     /// How long a batch may take, if not as long as usual.
     limit: Option<Duration>,
 }
 
 /// Places of `bytes` in cleared memory of the device: as many as fit into `pool` bytes, or as the device has room for.
-fn cleared_places(bench: &mut Bench, bytes: usize, pool: usize) -> Result<Places, Refusal> {
+/// `clear` clears so many bytes.
+fn cleared_places(
+    mut clear: impl FnMut(usize) -> Result<(), CudaError>,
+    bytes: usize,
+    pool: usize,
+) -> Result<Places, Refusal> {
     let mut places = Places::new(bytes, pool);
     loop {
-        match bench.clear_memory(places.bytes()) {
+        match clear(places.bytes()) {
             Ok(()) => return Ok(places),
             Err(error) if error.is_out_of_memory() => match places.halved() {
                 Some(fewer) => places = fewer,
@@ -335,6 +343,33 @@ impl From<Outage> for GpuError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn error(code: u32) -> CudaError {
+        CudaError { call: "cuMemAlloc", code, name: "CUDA_ERROR".into(), text: "told to fail".into() }
+    }
+
+    #[test]
+    fn a_device_with_little_memory_measures_on_fewer_places_or_says_what_it_lacks() {
+        let cleared = |free: usize| {
+            let mut asked = Vec::new();
+            let places = cleared_places(
+                |bytes| {
+                    asked.push(bytes >> 20);
+                    if bytes <= free { Ok(()) } else { Err(error(2)) }
+                },
+                100 << 20,
+                1 << 30,
+            );
+            (places.map(|places| places.bytes() >> 20), asked)
+        };
+        assert_eq!(cleared(4 << 30), (Ok(1000), vec![1000]));
+        assert_eq!(cleared(300 << 20), (Ok(200), vec![1000, 500, 200]));
+        let (nothing, asked) = cleared(50 << 20);
+        assert_eq!(asked, [1000, 500, 200, 100]);
+        assert!(matches!(&nothing, Err(Refusal::Skipped(reason)) if reason.contains("take 100 MiB")), "{nothing:?}");
+        let broken = cleared_places(|_| Err(error(719)), 8, 1 << 20);
+        assert!(matches!(&broken, Err(Refusal::Failed(reason)) if reason.contains("told to fail")), "{broken:?}");
+    }
 
     #[test]
     fn devices_are_chosen_by_number() {

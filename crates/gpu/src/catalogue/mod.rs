@@ -2,6 +2,7 @@
 //! family or two.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Preset, Primitive};
@@ -36,6 +37,27 @@ pub(crate) enum Busy {
     Multiprocessors,
     /// Something that the device has once.
     Device,
+    /// Nothing: each thread waits for what it has begun.
+    Nothing,
+}
+
+/// How long the samples of an entry are, and how long they may be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// Length of a sample.
+    pub(crate) sample: Duration,
+    /// Time for all pairs of a case, where the preset's is more than is worth spending.
+    pub(crate) most: Option<Duration>,
+}
+
+impl Pace {
+    /// Steps of the clock are half a nanosecond and the threads' start differs by some ten nanoseconds, which a sample of
+    /// this length does not notice.
+    pub(crate) const USUAL: Self = Self { sample: Duration::from_micros(30), most: None };
+
+    /// For a cost that is a thousandth of its context: a longer sample tells more than many short ones, and if it does not
+    /// tell, nothing does.
+    const PATIENT: Self = Self { sample: Duration::from_micros(100), most: Some(Duration::from_millis(25)) };
 }
 
 /// How the cases of an entry are set up and timed.
@@ -94,6 +116,7 @@ pub(crate) struct Entry {
     pub(crate) method: Method,
     pub(crate) proof: Proof,
     pub(crate) busy: Busy,
+    pub(crate) pace: Pace,
     pub(crate) meant: fn(&Case) -> Meant,
     /// The lowest compute capability that has it.
     needs: (u32, u32),
@@ -112,6 +135,7 @@ impl Entry {
             method: Method::Kernel,
             proof,
             busy: Busy::Multiprocessors,
+            pace: Pace::USUAL,
             meant: |_| Meant::of(&[]),
             needs: (7, 5),
             arrays: 1,
