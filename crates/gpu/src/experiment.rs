@@ -117,7 +117,8 @@ impl WarmUp {
 
 impl<'a> GpuExperiment<'a> {
     pub(crate) const fn new(bench: &'a mut Bench, setup: Setup, places: Places) -> Self {
-        Self { bench, setup, places, warm_up: WarmUp::Short, clocks: None, clock_state: None }
+        let warm_up = if setup.pace.cold { WarmUp::None } else { WarmUp::Short };
+        Self { bench, setup, places, warm_up, clocks: None, clock_state: None }
     }
 
     fn launch(&self, Shot { side, iterations, pair }: Shot) -> Launch {

@@ -250,7 +250,7 @@ impl Laboratory for GpuLaboratory {
                 let parameters = self.parameters(case)?;
                 let min_iterations = parameters.min_iterations(entry.busy);
                 let evidence = self.evidence(case, &program)?;
-                self.set_up(&program, evidence, Order { parameters, proof: entry.proof, min_iterations, pace: entry.pace, limit: None })
+                self.set_up(&program, evidence, Order { parameters, proof: entry.proof, min_iterations, pace: (entry.pace)(case), limit: None })
             }
         }
     }

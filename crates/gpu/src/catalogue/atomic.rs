@@ -3,7 +3,7 @@
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Preset, Primitive, Scope, Space};
 
-use super::{Entry, Kernel, Meant, Proof, STRIDES, kernel};
+use super::{Entry, Kernel, Meant, Pace, Proof, STRIDES, kernel};
 use crate::plan::Grid;
 
 const KERNEL: Kernel = kernel!("atomic.cu");
@@ -39,6 +39,7 @@ macro_rules! atomic {
                 (_, Some(Mode::Latency)) => Meant::of(&[$($global),+]),
                 _ => Meant::of(&[$($reduction),+]),
             },
+            pace,
             cases: |id, preset, grid| cases(id, preset, *grid, $types, Breadth::$breadth),
             ..Entry::of(KERNEL, Proof::$proof)
         }
@@ -210,6 +211,17 @@ fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
         format!("IN_SHARED_MEMORY={}", u32::from(case.space == Some(Space::Shared))),
         format!("RESULT_USED={}", u32::from(case.mode == Some(Mode::Latency))),
     ]
+}
+
+fn pace(case: &Case) -> Pace {
+    let is_one_for_all = case.layout == Some(Layout::Shared) && case.space == Some(Space::Global);
+    if is_one_for_all && case.blocks > Some(1) {
+        Pace::CROWD
+    } else if case.mode == Some(Mode::Throughput) && case.threads >= Some(256) {
+        Pace::MANY_WARPS
+    } else {
+        Pace::USUAL
+    }
 }
 
 fn private(strides: &[u32]) -> Vec<Layout> {

@@ -34,7 +34,7 @@ static BLOCK: Entry = Entry {
     },
     definitions: |case| definitions(case, "__threadfence_block", 1),
     meant: |_| Meant::of(&["MEMBAR.CTA"]).only_in_test(),
-    pace: Pace::PATIENT,
+    pace: |_| Pace::PATIENT,
     ..FENCE
 };
 

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Preset, Primitive, Scope};
 
-use super::{Busy, Entry, Kernel, Meant, Proof, Sweep, kernel};
+use super::{Busy, Entry, Kernel, Meant, Pace, Proof, Sweep, kernel};
 
 const KERNEL: Kernel = kernel!("lock.cu");
 
@@ -10,6 +10,7 @@ const KERNEL: Kernel = kernel!("lock.cu");
 /// second-level cache. With n warps each waits for the n - 1 others, and what spins besides makes every trip longer.
 const LOCK: Entry = Entry {
     busy: Busy::Device,
+    pace: |case| if case.blocks > Some(1) { Pace::CROWD } else { Pace::USUAL },
     cases: |id, preset, grid| {
         let blocks = if preset == Preset::Quick { vec![1, grid.multiprocessors] } else { grid.blocks(preset) };
         let threads = if preset == Preset::Quick { vec![32] } else { vec![32, 64, 128, 256, 512, 1024] };
