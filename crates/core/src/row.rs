@@ -169,8 +169,11 @@ impl Row {
         let intervals = [("ns", self.ns_interval), ("cycles", self.cycles_interval)];
         let ends = intervals.iter().filter_map(|(name, interval)| interval.map(|interval| (*name, interval)));
         let ends = ends.flat_map(|(name, interval)| [(name, interval.low), (name, interval.high)]);
-        let points =
-            [("ns", self.ns.map(Nanoseconds::value)), ("cycles", self.cycles.map(Cycles::value)), ("noise", self.noise)];
+        let points = [
+            ("ns", self.ns.map(Nanoseconds::value)),
+            ("cycles", self.cycles.map(Cycles::value)),
+            ("noise", self.noise),
+        ];
         let actors = [("fastest_ns", self.fastest_ns), ("median_ns", self.median_ns)]
             .map(|(name, cost)| (name, cost.map(Nanoseconds::value)));
         let points = points.into_iter().chain(actors).filter_map(|(name, number)| Some((name, number?)));
@@ -180,9 +183,14 @@ impl Row {
         if self.verdict != Verdict::Resolved {
             return self.verdict.reason().is_empty().then(|| format!("{} has no reason", self.verdict.name()));
         }
-        let Some((cost, interval)) = self.ns.zip(self.ns_interval) else { return Some("no cost was resolved".to_owned()) };
-        let [cycles, fastest, median] =
-            [self.cycles.map(Cycles::value), self.fastest_ns.map(Nanoseconds::value), self.median_ns.map(Nanoseconds::value)];
+        let Some((cost, interval)) = self.ns.zip(self.ns_interval) else {
+            return Some("no cost was resolved".to_owned());
+        };
+        let [cycles, fastest, median] = [
+            self.cycles.map(Cycles::value),
+            self.fastest_ns.map(Nanoseconds::value),
+            self.median_ns.map(Nanoseconds::value),
+        ];
         let costs = [Some(cost.value()), Some(interval.low), cycles, fastest, median];
         if costs.into_iter().flatten().any(|cost| cost <= 0.0) {
             return Some(format!("a figure of the cost that was resolved, {} ns, is not above zero", cost.value()));
@@ -453,7 +461,8 @@ mod tests {
     #[test]
     fn a_figure_without_explanation_is_a_defect() {
         assert_eq!(full().defect(), None);
-        let noisy = |ns, reason: &str| Row { ns: Some(Nanoseconds(ns)), verdict: Verdict::Noisy(reason.into()), ..full() };
+        let noisy =
+            |ns, reason: &str| Row { ns: Some(Nanoseconds(ns)), verdict: Verdict::Noisy(reason.into()), ..full() };
         assert_eq!(noisy(-1.0, "wide").defect(), None, "the verdict says what it is worth");
         assert_eq!(noisy(-1.0, "").defect().as_deref(), Some("Noisy has no reason"));
         assert_eq!(noisy(f64::NAN, "wide").defect().as_deref(), Some("`ns` is NaN"));

@@ -94,14 +94,19 @@ fn pairs_are_set_aside_for_causes_and_counted() {
 #[test]
 fn pairs_with_another_clock_are_set_aside_though_each_is_whole() {
     // A clock that falls by a tenth between two pairs changes nanoseconds and is in neither pair's difference.
-    let fallen = measure(FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(400.0)).with_fault(Fault::ClockFalls(20)));
+    let fallen =
+        measure(FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(400.0)).with_fault(Fault::ClockFalls(20)));
     assert_eq!(fallen.verdict, Verdict::Resolved);
     assert!(fallen.set_aside >= 1 && fallen.pairs > fallen.set_aside, "{}", fallen.set_aside);
     let clocks_agree = fallen.observations.iter().skip(20).all(|observation| observation.set_aside.is_none());
     assert!(clocks_agree, "the clock that most pairs had is the case's");
     assert!((fallen.estimate.unwrap().ns.value() - 5.0 / 0.9).abs() < 0.1, "no mixture of two clocks");
     let sunk = measure(FakeExperiment::new(5.0, 3).with_fault(Fault::ClockSinks));
-    assert!(matches!(&sunk.verdict, Verdict::Interfered(reason) if reason.contains("clock change")), "{}", sunk.verdict);
+    assert!(
+        matches!(&sunk.verdict, Verdict::Interfered(reason) if reason.contains("clock change")),
+        "{}",
+        sunk.verdict
+    );
 }
 
 #[test]

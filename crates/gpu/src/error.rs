@@ -32,7 +32,8 @@ impl CudaError {
             // Errors of memory and links that cannot be corrected.
             | 214 | 220 | 226
             // Illegal address, launch timeout, context destroyed, assertion, exceptions of the hardware, launch failed.
-            | 700 | 702 | 709 | 710 | 714..=719
+            | 700 | 702 | 709 | 710 | 714
+                ..=719
             // Unknown.
             | 999
         )

@@ -405,7 +405,10 @@ mod tests {
             let shape = Shape { blocks, threads };
             Parameters { shape, dtype: None, stride: 0, arrays: 1 }.min_iterations(busy)
         };
-        assert_eq!([1, 32, 64, 96, 512, 1024].map(|threads| of(1, threads, Busy::Multiprocessors)), [16, 16, 8, 6, 1, 1]);
+        assert_eq!(
+            [1, 32, 64, 96, 512, 1024].map(|threads| of(1, threads, Busy::Multiprocessors)),
+            [16, 16, 8, 6, 1, 1]
+        );
         assert_eq!(of(264, 32, Busy::Multiprocessors), 16, "each multiprocessor has queues of its own");
         assert_eq!([of(1, 32, Busy::Device), of(2, 32, Busy::Device), of(132, 32, Busy::Device)], [4, 2, 1]);
     }

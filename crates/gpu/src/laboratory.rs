@@ -96,7 +96,8 @@ impl GpuLaboratory {
     pub fn describe(&self, environment: &mut Environment) {
         let (major, minor) = self.driver.cuda_version();
         let ns_per_tick = 1e9 / self.ruler.frequency.value();
-        environment.nvidia_driver = self.nvml.as_ref().and_then(|nvml| nvml.driver_version()).or_else(describe::kernel_module);
+        environment.nvidia_driver =
+            self.nvml.as_ref().and_then(|nvml| nvml.driver_version()).or_else(describe::kernel_module);
         environment.cuda_driver = Some(format!("{major}.{minor}"));
         environment.nvrtc = Some(self.compiler.version());
         environment.clocks.push(Clock {
@@ -250,7 +251,11 @@ impl Laboratory for GpuLaboratory {
                 let parameters = self.parameters(case)?;
                 let min_iterations = parameters.min_iterations(entry.busy);
                 let evidence = self.evidence(case, &program)?;
-                self.set_up(&program, evidence, Order { parameters, proof: entry.proof, min_iterations, pace: (entry.pace)(case), limit: None })
+                self.set_up(
+                    &program,
+                    evidence,
+                    Order { parameters, proof: entry.proof, min_iterations, pace: (entry.pace)(case), limit: None },
+                )
             }
         }
     }
@@ -275,20 +280,16 @@ fn cleared_places(
     pool: usize,
 ) -> Result<Places, Refusal> {
     let mut places = Places::new(bytes, pool);
-    loop {
-        match clear(places.bytes()) {
-            Ok(()) => return Ok(places),
-            Err(error) if error.is_out_of_memory() => match places.halved() {
-                Some(fewer) => places = fewer,
-                None => {
-                    let megabytes = bytes.div_ceil(1 << 20);
-                    let reason = format!("the variables take {megabytes} MiB, which the device does not have free");
-                    return Err(Refusal::Skipped(reason));
-                }
-            },
-            Err(error) => return Err(failed(error)),
+    while let Err(error) = clear(places.bytes()) {
+        if !error.is_out_of_memory() {
+            return Err(failed(error));
         }
+        places = places.halved().ok_or_else(|| {
+            let megabytes = bytes.div_ceil(1 << 20);
+            Refusal::Skipped(format!("the variables take {megabytes} MiB, which the device does not have free"))
+        })?;
     }
+    Ok(places)
 }
 
 /// The devices asked for, by their numbers.

@@ -254,7 +254,9 @@ fn cases(id: &str, preset: Preset, grid: Grid, types: &[Dtype], breadth: Breadth
     let [papers, others] = [papers, others].map(|types| types.into_iter().copied().collect::<Vec<Dtype>>());
     let used = grid.coarse(id, beside).dtypes(types).layouts(if quick { &shared } else { &both });
     let mut cases = Vec::new();
-    for (types, preset, strides) in [(&papers, preset, strides), (&others, Preset::Standard, strides_of(Preset::Standard))] {
+    for (types, preset, strides) in
+        [(&papers, preset, strides), (&others, Preset::Standard, strides_of(Preset::Standard))]
+    {
         let on_one = if wide { grid.full(id, preset) } else { grid.coarse(id, beside) };
         let on_many = grid.coarse(id, if wide { preset } else { beside });
         cases.extend(in_device(on_one.dtypes(types).layouts(&shared), Mode::Throughput));
