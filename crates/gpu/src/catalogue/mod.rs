@@ -59,7 +59,8 @@ impl Pace {
 
     /// For many warps in the queue of one multiprocessor: some are served before others, which evens out in time. (On an
     /// H200, 1,024 threads that compare and swap seem 7 to 9 % cheaper in 30 us than in 500.)
-    const MANY_WARPS: Self = Self { sample: Duration::from_micros(120), ..Self::USUAL };
+    const MANY_WARPS: Self =
+        Self { sample: Duration::from_micros(120), most: Some(Duration::from_millis(60)), ..Self::USUAL };
 
     /// For blocks that contend for one variable: all begin at the same time only when the kernel begins. After a first run
     /// of the loop some come early and compete with that of the others, and the slowest has less company than it should:
@@ -69,7 +70,7 @@ impl Pace {
     /// For a cost that is a thousandth of its context: a longer sample tells more than many short ones, and if it does not
     /// tell, nothing does.
     const PATIENT: Self =
-        Self { sample: Duration::from_micros(100), most: Some(Duration::from_millis(25)), ..Self::USUAL };
+        Self { sample: Duration::from_micros(100), most: Some(Duration::from_millis(12)), ..Self::USUAL };
 }
 
 /// How the cases of an entry are set up and timed.
