@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test lint loom truths test-gpu bundle nvrtc build
+.PHONY: run test lint loom truths test-gpu sanitize-gpu bundle nvrtc build
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -29,6 +29,10 @@ truths:               ## figures that are known in advance; wants an idle machin
 test-gpu:             ## what needs a CUDA device
 	scripts/setup build gpu
 	cargo test --release -p syncscope-gpu --test device -- --ignored --test-threads 1
+
+sanitize-gpu:         ## every kernel under compute-sanitizer: memory, races, initialization, barriers
+	scripts/setup build gpu
+	scripts/sanitize
 
 bundle:               ## dist/syncscope.tar.gz: the command and the GPU tests, for a machine without Rust
 	scripts/setup build

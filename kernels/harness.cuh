@@ -18,7 +18,7 @@ using u64 = unsigned long long;
 // Operations that stand once in the machine code of one iteration of the baseline.
 constexpr int UNROLL = 32;
 
-// Operations of each thread before the clock is read.
+// Operations of each thread before the clock is read; where there is a context, half as many.
 constexpr int WARM_UP = 2 * UNROLL;
 
 // What the threads of one warp saw, in cycles of its multiprocessor.
@@ -54,9 +54,11 @@ struct Arguments {
     u32 stride;                 // elements between the variables of neighbouring threads; 0: one variable for all
     u32 value_scale;            // a thread's value is value_scale * (its number in the grid) + value_bias
     u32 value_bias;
+    u32 cold;                   // 0: the loop runs once before it is timed; 1: it does not
+    u32 padding;
 };
 
-static_assert(sizeof(Warp) == 16 && sizeof(Rate) == 16 && sizeof(Finding) == 24 && sizeof(Arguments) == 72,
+static_assert(sizeof(Warp) == 16 && sizeof(Rate) == 16 && sizeof(Finding) == 24 && sizeof(Arguments) == 80,
               "the host's structures must be these");
 
 __device__ __forceinline__ u32 grid_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
@@ -115,7 +117,7 @@ __device__ __forceinline__ Moment next_step_of_global_timer() {
 // The operation COUNT times.
 template <int COUNT>
 struct Repeated {
-    static constexpr int OPERATIONS = COUNT;
+    static constexpr u32 WARM_UP_ITERATIONS = WARM_UP / (UNROLL * COUNT);
 
     template <int PATH, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation) {
@@ -127,7 +129,7 @@ struct Repeated {
 // A context, `before()` and `after()`, around nothing in the baseline and around the operation in the test.
 template <int COUNT>
 struct InContext {
-    static constexpr int OPERATIONS = 1;
+    static constexpr u32 WARM_UP_ITERATIONS = 1;
 
     template <int PATH, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation) {
@@ -140,7 +142,7 @@ struct InContext {
 // The operation COUNT times; it is told by which path the thread came.
 template <int COUNT>
 struct OnItsPath {
-    static constexpr int OPERATIONS = COUNT;
+    static constexpr u32 WARM_UP_ITERATIONS = WARM_UP / (UNROLL * COUNT);
 
     template <int PATH, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation) {
@@ -205,6 +207,7 @@ __device__ __forceinline__ Warp summarize_warp(u64 elapsed) {
 }
 
 // Runs the loop twice: first short, to bring instructions and data into their caches, then with the clock that counts.
+// Where the loop takes milliseconds, the host leaves out the first, which would double that for nothing.
 template <typename Body, typename Paths, typename Operation>
 __device__ __forceinline__ void measure(const Arguments &arguments) {
     Operation operation(arguments);
@@ -213,10 +216,10 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
     Moment before{};
     u64 start, stop;
 #pragma unroll 1
-    for (u32 round = 0; round < 2; round++) {
+    for (u32 round = arguments.cold; round < 2; round++) {
         // As many operations in both kernels: what is still queued from the first round when the second begins, and how
         // unequally the blocks came through it, drops out of the difference.
-        const u32 iterations = round == 0 ? WARM_UP / (UNROLL * Body::OPERATIONS) : arguments.iterations;
+        const u32 iterations = round == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
         if (reads_rate) before = next_step_of_global_timer();
 
         __syncthreads();

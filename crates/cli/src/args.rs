@@ -39,7 +39,8 @@ pub(crate) struct RunArguments {
     /// How much to measure
     #[arg(long, value_parser = preset_parser(), default_value = "quick")]
     pub(crate) preset: Preset,
-    /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable)
+    /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable); @syncperformance: only what the
+    /// CUDA programs of SyncPerformance measure
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Vec<String>,
     /// Leave out primitives whose id matches (repeatable)

@@ -1,10 +1,11 @@
 //! The laboratories of this machine: CPU and, where there is one, GPU; or fakes, for trying the command itself.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use syncscope_core::fake::{FakeLaboratory, Fault};
 use syncscope_core::machine::{Environment, Machine};
-use syncscope_core::{Laboratory, Listing};
+use syncscope_core::{Case, Laboratory, Listing};
 use syncscope_cpu::CpuLaboratory;
 use syncscope_gpu::GpuLaboratory;
 
@@ -57,6 +58,11 @@ impl Laboratories {
             listing.extend(primitives.map(|primitive| Listing { primitive, unavailable: unavailable.clone() }));
         }
         listing
+    }
+
+    /// What SyncPerformance's CUDA programs would measure here.
+    pub(crate) fn peer_cases(&self) -> HashSet<Case> {
+        self.gpu.as_ref().map(GpuLaboratory::peer_cases).unwrap_or_default()
     }
 
     /// What the hardware is.

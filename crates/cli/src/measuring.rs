@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use syncscope_core::engine::Measurement;
 use syncscope_core::journal::{Journal, RunDirectory};
+use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::Status;
 use syncscope_core::{Cancel, Case, Engine, Laboratory, Preset, Refusal, Row, Verdict};
 
@@ -40,7 +41,9 @@ impl Measuring<'_> {
         let mut laboratories = laboratories;
         for (laboratory, cases) in laboratories.iter_mut().zip(&plan.parts) {
             let progress = &mut *self.progress;
-            laboratory.prepare(cases, &mut |done, all| progress.say(&format!("preparing {done}/{all}")));
+            profile::time(Phase::Prepare, || {
+                laboratory.prepare(cases, &mut |done, all| progress.say(&format!("preparing {done}/{all}")));
+            });
         }
         self.progress.count_to(plan.len() as u64);
         let mut status = Status::Done;
@@ -74,7 +77,7 @@ impl Measuring<'_> {
     }
 
     fn measure_case(&mut self, laboratory: &mut dyn Laboratory, case: &Case) -> Result<Ended, Failure> {
-        let mut experiment = match laboratory.experiment(case) {
+        let mut experiment = match profile::time(Phase::SetUp, || laboratory.experiment(case)) {
             Ok(experiment) => experiment,
             Err(refusal) => return self.keep_refusal(case, refusal),
         };
@@ -83,13 +86,12 @@ impl Measuring<'_> {
         let Ok(measurement) = engine.measure(experiment.as_mut(), self.seed ^ case.id().number()) else {
             return Ok(Ended::Cancelled);
         };
-        self.keep_evidence(case, &measurement)?;
-        self.journal.append(
-            &Row::measured(case.clone(), &measurement),
-            &measurement.observations,
-            &measurement.details,
-        )?;
-        Ok(Ended::Finished)
+        profile::time(Phase::Write, || {
+            self.keep_evidence(case, &measurement)?;
+            let row = Row::measured(case.clone(), &measurement);
+            Ok(self.journal.append(&row, &measurement.observations, &measurement.details)?)
+        })
+        .map(|()| Ended::Finished)
     }
 
     fn keep_refusal(&mut self, case: &Case, refusal: Refusal) -> Result<Ended, Failure> {

@@ -11,23 +11,29 @@ use syncscope_core::{Case, CaseId, Domain, Listing, Preset};
 use crate::failure::Failure;
 use crate::laboratories::Laboratories;
 
+/// Stands among the globs of `--only` for the grid of SyncPerformance's CUDA programs.
+const PEER: &str = "@syncperformance";
+
 /// The globs of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
     only: Vec<Pattern>,
     skip: Vec<Pattern>,
+    /// Whether nothing is measured but what SyncPerformance measures.
+    peer: bool,
 }
 
 impl Choice {
     pub(crate) fn new(only: &[String], skip: &[String]) -> Result<Self, Failure> {
         let parse = |globs: &[String]| {
+            let globs = globs.iter().filter(|glob| *glob != PEER);
             let pattern = |glob: &String| {
                 Pattern::new(glob)
                     .map_err(|error| Failure::Usage(format!("`{glob}` is no glob: {error}; try 'cpu.atomic.*'")))
             };
-            globs.iter().map(pattern).collect::<Result<Vec<_>, _>>()
+            globs.map(pattern).collect::<Result<Vec<_>, _>>()
         };
-        Ok(Self { only: parse(only)?, skip: parse(skip)? })
+        Ok(Self { only: parse(only)?, skip: parse(skip)?, peer: only.iter().any(|glob| glob == PEER) })
     }
 
     pub(crate) fn takes(&self, case: &Case) -> bool {
@@ -65,8 +71,10 @@ impl Plan {
         choice.check(&listing)?;
         let mut random = fastrand::Rng::with_seed(seed);
         let mut plan = Self { parts: Vec::new() };
+        let peer = choice.peer.then(|| laboratories.peer_cases());
+        let takes = |case: &Case| choice.takes(case) && peer.as_ref().is_none_or(|peer| peer.contains(case));
         for laboratory in laboratories.all() {
-            let mut cases: Vec<Case> = laboratory.plan(preset).into_iter().filter(|case| choice.takes(case)).collect();
+            let mut cases: Vec<Case> = laboratory.plan(preset).into_iter().filter(|case| takes(case)).collect();
             random.shuffle(&mut cases);
             plan.parts.push(cases);
         }

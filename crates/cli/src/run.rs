@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use syncscope_core::journal::{Journal, RunDirectory};
 use syncscope_core::machine::MeasuredTopology;
+use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::{SCHEMA, Status, timestamp};
 use syncscope_core::{Cancel, CaseId, Preset, Run};
 use syncscope_report::{RunData, page, table};
@@ -21,10 +22,13 @@ use crate::terminal;
 /// Measures this machine.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     let started = Instant::now();
+    if std::env::var_os(PROFILE).is_some() {
+        profile::ask();
+    }
     // Checked before the machine is looked at, which takes a moment.
     let order = Order::new(arguments)?;
     let mut progress = Progress::new("looking at this machine");
-    let opened = Laboratories::open(arguments.device.as_deref());
+    let opened = profile::time(Phase::Open, || Laboratories::open(arguments.device.as_deref()));
     let mut laboratories = opened.inspect_err(|_| progress.finish())?;
     let plan =
         Plan::new(&mut laboratories, order.preset, &order.choice, order.seed).inspect_err(|_| progress.finish())?;
@@ -50,7 +54,22 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     }
     .measure(laboratories.all(), &plan.without(&session.finished));
     progress.finish();
-    session.end(measured, &mut laboratories)
+    let ended = profile::time(Phase::Report, || session.end(measured, &mut laboratories));
+    show_account(started.elapsed());
+    ended
+}
+
+/// Asks for a table of where the time went; see CONTRIBUTING.md.
+const PROFILE: &str = "SYNCSCOPE_PROFILE";
+
+fn show_account(elapsed: Duration) {
+    let Some(account) = profile::account() else { return };
+    terminal::note(&format!("{:<16}{:>10.3} s", "all", elapsed.as_secs_f64()));
+    for profile::Entry { phase, spent, times } in account {
+        let each_us = spent.as_secs_f64() * 1e6 / times as f64;
+        let spent_s = spent.as_secs_f64();
+        terminal::note(&format!("{:<16}{spent_s:>10.3} s{times:>10} times{each_us:>12.1} us each", phase.as_str()));
+    }
 }
 
 /// What was asked for, by the command line or by the run that is resumed.

@@ -6,6 +6,7 @@ use crate::cancel::Cancel;
 use crate::detail::Detail;
 use crate::evidence::Evidence;
 use crate::experiment::{Check, Disturbance, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use crate::profile::{self, Phase};
 use crate::stats::{self, Interval, Level};
 use crate::stopping::{PrecisionRule, Progress, StoppingRule};
 use crate::units::{Cycles, Hertz, Nanoseconds, Ticks};
@@ -112,6 +113,9 @@ const RESOLUTION_STEPS: f64 = 1000.0;
 /// A loop of operations that does not fill a sample with this many iterations is empty.
 const MOST_ITERATIONS: u64 = 1 << 32;
 
+/// No interruption is as long as this many samples.
+const FAR_BEHIND: f64 = 100.0;
+
 /// Pairs are queued for at most about this long between two looks at the wish to stop.
 const BATCH: Duration = Duration::from_millis(100);
 
@@ -165,8 +169,9 @@ impl Engine {
         let mut iterations = experiment.min_iterations().clamp(1, most);
         loop {
             let mut lengths_ns = Vec::new();
-            // One is enough where the goal is far.
-            while lengths_ns.len() < 3 && lengths_ns.last().is_none_or(|ns| *ns >= target_ns / 4.0) {
+            // One is enough where the goal is far, or far behind.
+            let near = target_ns / 4.0..target_ns * FAR_BEHIND;
+            while lengths_ns.len() < 3 && lengths_ns.last().is_none_or(|ns| near.contains(ns)) {
                 if self.cancel.is_cancelled() {
                     return Ok(None);
                 }
@@ -191,7 +196,8 @@ impl Engine {
     /// Takes pairs until the rule says stop. `None` if someone asked to stop.
     fn take_pairs(&self, experiment: &mut dyn Experiment, seed: u64) -> Result<Option<Pairs>, ExperimentError> {
         let started = Instant::now();
-        let Some(Calibration { iterations, sample_ns }) = self.calibrate(experiment)? else { return Ok(None) };
+        let calibration = profile::time(Phase::Calibrate, || self.calibrate(experiment))?;
+        let Some(Calibration { iterations, sample_ns }) = calibration else { return Ok(None) };
         let costing = Costing::new(experiment, iterations);
         let batch_pairs = ((BATCH.as_nanos() as f64 / (3.0 * sample_ns)) as u64).max(1);
         let mut order = Order::new(seed, iterations);
@@ -205,8 +211,8 @@ impl Engine {
                     return Ok(None);
                 }
                 let shots = order.shots(batch_pairs.min(goal - observations.len() as u64));
-                let samples = experiment.samples(&shots)?;
-                clocks.extend(samples.iter().filter_map(clock_of));
+                let samples = profile::time(Phase::Pairs, || experiment.samples(&shots))?;
+                clocks.extend(samples.chunks_exact(2).map(clock_of));
                 observations.extend(
                     shots
                         .chunks_exact(2)
@@ -227,13 +233,17 @@ impl Engine {
                 break;
             }
         }
-        Ok(Some(Pairs { iterations, observations, clock: stats::median(&clocks).map(Hertz) }))
+        let clock = stats::median(&clocks.iter().copied().flatten().collect::<Vec<_>>());
+        if let (Some(clock), Some(tolerance)) = (clock, experiment.clock_tolerance()) {
+            set_aside_other_clocks(&mut observations, &clocks, clock, tolerance);
+        }
+        Ok(Some(Pairs { iterations, observations, clock: clock.map(Hertz) }))
     }
 
     fn conclude(&self, experiment: &mut dyn Experiment, pairs: Pairs, evidence: Evidence) -> Measurement {
         let Pairs { iterations, observations, clock } = pairs;
         let costing = Costing::new(experiment, iterations);
-        let check = experiment.check();
+        let check = profile::time(Phase::Check, || experiment.check());
         let used: Vec<&Observation> = observations.iter().filter(|o| o.set_aside.is_none()).collect();
         let ns: Vec<f64> = used.iter().map(|o| o.ns).collect();
         let set_aside = (observations.len() - used.len()) as u64;
@@ -257,7 +267,10 @@ impl Engine {
             check,
             evidence,
             clock,
-            details: experiment.details().into_iter().filter(|detail| detail.value.is_finite()).collect(),
+            details: profile::time(Phase::Details, || experiment.details())
+                .into_iter()
+                .filter(|detail| detail.value.is_finite())
+                .collect(),
             observations,
         }
     }
@@ -303,9 +316,21 @@ fn verdict_of(error: ExperimentError) -> Verdict {
     }
 }
 
-fn clock_of(sample: &Sample) -> Option<f64> {
-    let hertz = sample.cycles_per_tick? / sample.ns_per_tick * 1e9;
-    hertz.is_finite().then_some(hertz)
+/// The clock during the samples of a pair, in hertz.
+fn clock_of(pair: &[Sample]) -> Option<f64> {
+    let hertz = |sample: &Sample| Some(sample.cycles_per_tick? / sample.ns_per_tick * 1e9);
+    let clocks: Option<Vec<f64>> = pair.iter().map(hertz).collect();
+    stats::median(&clocks?).filter(|hertz| hertz.is_finite())
+}
+
+/// Sets aside the pairs whose clock is not the one that most pairs had. It is seen outside of the costs: a clock that
+/// changed between two pairs is in neither of their differences.
+fn set_aside_other_clocks(observations: &mut [Observation], clocks: &[Option<f64>], usual: f64, tolerance: f64) {
+    for (observation, clock) in observations.iter_mut().zip(clocks) {
+        if clock.is_some_and(|clock| (clock / usual - 1.0).abs() > tolerance) {
+            observation.set_aside.get_or_insert(Disturbance::ClockChange);
+        }
+    }
 }
 
 fn interference(observations: &[Observation]) -> String {

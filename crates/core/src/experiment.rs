@@ -187,6 +187,12 @@ pub trait Experiment {
         None
     }
 
+    /// How far the clock of a pair may be from that of the others, relative to it, before the pair is set aside; `None`
+    /// where each sample does not tell its clock, or does not tell it well enough for that.
+    fn clock_tolerance(&self) -> Option<f64> {
+        None
+    }
+
     /// Whether the primitive did its work in all shots so far.
     fn check(&mut self) -> Check;
 

@@ -22,6 +22,7 @@ pub mod journal;
 pub mod laboratory;
 pub mod machine;
 pub mod primitive;
+pub mod profile;
 pub mod row;
 pub mod run;
 pub mod stats;

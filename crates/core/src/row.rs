@@ -3,7 +3,7 @@
 use csv::StringRecord;
 
 use crate::case::{Case, Layout};
-use crate::engine::Measurement;
+use crate::engine::{Estimate, Measurement};
 use crate::experiment::Check;
 use crate::stats::Interval;
 use crate::units::{Cycles, Hertz, Nanoseconds};
@@ -134,13 +134,17 @@ impl Row {
     #[must_use]
     pub fn measured(case: Case, measurement: &Measurement) -> Self {
         let estimate = measurement.estimate.as_ref();
+        // Whom others overtook in one of the loops alone has no cost: there is none beside a cost that was resolved.
+        let of_actor = |cost: fn(&Estimate) -> Nanoseconds| {
+            estimate.map(cost).filter(|cost| measurement.verdict != Verdict::Resolved || cost.value() > 0.0)
+        };
         Self {
             ns: estimate.map(|estimate| estimate.ns),
             ns_interval: estimate.and_then(|estimate| estimate.ns_interval),
             cycles: estimate.and_then(|estimate| estimate.cycles),
             cycles_interval: estimate.and_then(|estimate| estimate.cycles_interval),
-            fastest_ns: estimate.map(|estimate| estimate.fastest_ns),
-            median_ns: estimate.map(|estimate| estimate.median_ns),
+            fastest_ns: of_actor(|estimate| estimate.fastest_ns),
+            median_ns: of_actor(|estimate| estimate.median_ns),
             noise: measurement.noise,
             pairs: Some(measurement.pairs),
             set_aside: Some(measurement.set_aside),
@@ -156,6 +160,42 @@ impl Row {
             clock: measurement.clock,
             ..Self::unmeasured(case, measurement.verdict.clone())
         }
+    }
+
+    /// What is wrong with the figures, given the verdict; `None` if nothing is. Every figure is a number, one that is not
+    /// above zero stands beside a verdict that says why, and a cost that was resolved is there, inside its interval.
+    #[must_use]
+    pub fn defect(&self) -> Option<String> {
+        let intervals = [("ns", self.ns_interval), ("cycles", self.cycles_interval)];
+        let ends = intervals.iter().filter_map(|(name, interval)| interval.map(|interval| (*name, interval)));
+        let ends = ends.flat_map(|(name, interval)| [(name, interval.low), (name, interval.high)]);
+        let points = [
+            ("ns", self.ns.map(Nanoseconds::value)),
+            ("cycles", self.cycles.map(Cycles::value)),
+            ("noise", self.noise),
+        ];
+        let actors = [("fastest_ns", self.fastest_ns), ("median_ns", self.median_ns)]
+            .map(|(name, cost)| (name, cost.map(Nanoseconds::value)));
+        let points = points.into_iter().chain(actors).filter_map(|(name, number)| Some((name, number?)));
+        if let Some((name, number)) = points.chain(ends).find(|(_, number)| !number.is_finite()) {
+            return Some(format!("`{name}` is {number}"));
+        }
+        if self.verdict != Verdict::Resolved {
+            return self.verdict.reason().is_empty().then(|| format!("{} has no reason", self.verdict.name()));
+        }
+        let Some((cost, interval)) = self.ns.zip(self.ns_interval) else {
+            return Some("no cost was resolved".to_owned());
+        };
+        let [cycles, fastest, median] = [
+            self.cycles.map(Cycles::value),
+            self.fastest_ns.map(Nanoseconds::value),
+            self.median_ns.map(Nanoseconds::value),
+        ];
+        let costs = [Some(cost.value()), Some(interval.low), cycles, fastest, median];
+        if costs.into_iter().flatten().any(|cost| cost <= 0.0) {
+            return Some(format!("a figure of the cost that was resolved, {} ns, is not above zero", cost.value()));
+        }
+        (!interval.contains(cost.value())).then(|| format!("{} ns is outside of its interval", cost.value()))
     }
 
     /// Operations per second of one thread; only of a resolved cost.
@@ -416,6 +456,28 @@ mod tests {
     fn a_cost_that_was_not_resolved_has_no_throughput() {
         let row = Row { verdict: Verdict::Noisy("wide".into()), ..full() };
         assert_eq!(row.ops_per_s_thread(), None);
+    }
+
+    #[test]
+    fn a_figure_without_explanation_is_a_defect() {
+        assert_eq!(full().defect(), None);
+        let noisy =
+            |ns, reason: &str| Row { ns: Some(Nanoseconds(ns)), verdict: Verdict::Noisy(reason.into()), ..full() };
+        assert_eq!(noisy(-1.0, "wide").defect(), None, "the verdict says what it is worth");
+        assert_eq!(noisy(-1.0, "").defect().as_deref(), Some("Noisy has no reason"));
+        assert_eq!(noisy(f64::NAN, "wide").defect().as_deref(), Some("`ns` is NaN"));
+        for resolved in [
+            Row { ns: Some(Nanoseconds(0.0)), ..full() },
+            Row { ns: Some(Nanoseconds(-1.0)), ..full() },
+            Row { ns: Some(Nanoseconds(3.0)), ..full() },
+            Row { ns_interval: Some(Interval { low: -0.1, high: 3.0 }), ..full() },
+            Row { cycles: Some(Cycles(0.0)), ..full() },
+            Row { fastest_ns: Some(Nanoseconds(f64::INFINITY)), ..full() },
+            Row { ns: None, ..full() },
+            Row { fastest_ns: Some(Nanoseconds(-0.5)), ..full() },
+        ] {
+            assert!(resolved.defect().is_some(), "{resolved:?}");
+        }
     }
 
     #[test]

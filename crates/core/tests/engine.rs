@@ -92,6 +92,24 @@ fn pairs_are_set_aside_for_causes_and_counted() {
 }
 
 #[test]
+fn pairs_with_another_clock_are_set_aside_though_each_is_whole() {
+    // A clock that falls by a tenth between two pairs changes nanoseconds and is in neither pair's difference.
+    let fallen =
+        measure(FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(400.0)).with_fault(Fault::ClockFalls(20)));
+    assert_eq!(fallen.verdict, Verdict::Resolved);
+    assert!(fallen.set_aside >= 1 && fallen.pairs > fallen.set_aside, "{}", fallen.set_aside);
+    let clocks_agree = fallen.observations.iter().skip(20).all(|observation| observation.set_aside.is_none());
+    assert!(clocks_agree, "the clock that most pairs had is the case's");
+    assert!((fallen.estimate.unwrap().ns.value() - 5.0 / 0.9).abs() < 0.1, "no mixture of two clocks");
+    let sunk = measure(FakeExperiment::new(5.0, 3).with_fault(Fault::ClockSinks));
+    assert!(
+        matches!(&sunk.verdict, Verdict::Interfered(reason) if reason.contains("clock change")),
+        "{}",
+        sunk.verdict
+    );
+}
+
+#[test]
 fn faults_become_verdicts() {
     let verdict = |fault| measure(FakeExperiment::new(5.0, 3).with_fault(fault)).verdict;
     assert_eq!(verdict(Fault::TimesOut), Verdict::TimedOut("not done after 2s".into()));
@@ -212,4 +230,60 @@ fn a_difference_over_nothing_is_no_figure() {
     let measurement = measure(Twins(FakeExperiment::new(5.0, 1)));
     assert_eq!(measurement.verdict.name(), "Failed", "{}", measurement.verdict);
     assert_eq!(measurement.estimate, None);
+}
+
+#[test]
+fn no_figure_of_whatever_kind_goes_unexplained() {
+    let noises = [Noise::Silent, Noise::Normal(500.0), Noise::HeavyTailed(50.0), Noise::Bimodal(300.0)];
+    let faults = [
+        Fault::None,
+        Fault::TimesOut,
+        Fault::Fails("no memory".into()),
+        Fault::Disturbed,
+        Fault::AlwaysDisturbed,
+        Fault::ClockSinks,
+        Fault::Miscounts,
+        Fault::Elided,
+    ];
+    for (cost, noise, fault) in [5.0, 0.001, 0.0, -2.0]
+        .into_iter()
+        .flat_map(|cost| noises.iter().map(move |noise| (cost, *noise)))
+        .flat_map(|(cost, noise)| faults.iter().map(move |fault| (cost, noise, fault.clone())))
+    {
+        let told = format!("{cost} ns, {noise:?}, {fault:?}");
+        let experiment = FakeExperiment::new(cost, 5).with_loop(100.0).with_noise(noise).with_fault(fault);
+        let row = Row::measured(Case::new("cpu.barrier.std"), &measure(experiment));
+        assert_eq!(row.defect(), None, "{told}: {row:?}");
+    }
+}
+
+#[test]
+fn an_experiment_may_want_less_time_than_the_rule_allows() {
+    struct Hurried(FakeExperiment);
+    impl Experiment for Hurried {
+        fn ruler(&self) -> Ruler {
+            self.0.ruler()
+        }
+        fn operations(&self, side: Side, iterations: u64) -> u64 {
+            self.0.operations(side, iterations)
+        }
+        fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+            self.0.sample(shot)
+        }
+        fn unroll(&self) -> u32 {
+            self.0.unroll()
+        }
+        fn share_of_time(&self) -> f64 {
+            1e-9
+        }
+        fn check(&mut self) -> Check {
+            Check::Ok
+        }
+        fn evidence(&mut self) -> Evidence {
+            self.0.evidence()
+        }
+    }
+    let noisy = || FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(5000.0));
+    assert_eq!(measure(noisy()).observations.len(), 60, "the rule's most");
+    assert_eq!(measure(Hurried(noisy())).observations.len(), 12, "the first look");
 }

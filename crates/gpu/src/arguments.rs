@@ -64,11 +64,15 @@ pub(crate) struct Arguments {
     /// A thread's value is `value_scale` * (its number in the grid) + `value_bias`.
     pub(crate) value_scale: u32,
     pub(crate) value_bias: u32,
+    /// 0: the loop runs once before it is timed; 1: it does not.
+    pub(crate) cold: u32,
+    /// What the compiler of the kernels would put here.
+    pub(crate) padding: u32,
 }
 
 // The kernels assert the same sizes; all fields are naturally aligned, so equal sizes mean equal layouts.
 const _: () = assert!(
-    size_of::<Warp>() == 16 && size_of::<Rate>() == 16 && size_of::<Finding>() == 24 && size_of::<Arguments>() == 72
+    size_of::<Warp>() == 16 && size_of::<Rate>() == 16 && size_of::<Finding>() == 24 && size_of::<Arguments>() == 80
 );
 
 /// Threads of a warp on every CUDA device.

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::ffi::CStr;
 use std::time::{Duration, Instant};
 
+use syncscope_core::profile::{self, Phase};
+
 use crate::arguments::{Arguments, Finding, Rate, WARP_THREADS, Warp};
 use crate::compile::Program;
 use crate::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Stream};
@@ -52,7 +54,8 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    const fn warps(self) -> u32 {
+    /// Warps of the whole grid; a part of one is one.
+    pub(crate) const fn warps(self) -> u32 {
         self.blocks * self.threads.div_ceil(WARP_THREADS)
     }
 
@@ -163,19 +166,28 @@ impl Bench {
         if let Some(kernels) = self.modules.get(program) {
             return Ok(*kernels);
         }
-        self.context.make_current()?;
-        let module = Module::load(&self.context, cubin)?;
-        let function = |name: &CStr| module.function(name);
-        let kernels =
-            Kernels { baseline: function(c"baseline")?, test: function(c"test")?, check: function(c"check")? };
+        let kernels = self.load_now(cubin).map_err(|error| self.judged(error))?;
         self.modules.insert(program.clone(), kernels);
         Ok(kernels)
     }
 
+    fn load_now(&self, cubin: &[u8]) -> Result<Kernels, CudaError> {
+        self.context.make_current()?;
+        let module = Module::load(&self.context, cubin)?;
+        let function = |name: &CStr| module.function(name);
+        Ok(Kernels { baseline: function(c"baseline")?, test: function(c"test")?, check: function(c"check")? })
+    }
+
     /// Provides `bytes` of variables, all zero.
     pub(crate) fn clear_memory(&mut self, bytes: usize) -> Result<(), CudaError> {
+        self.clear_now(bytes).map_err(|error| self.judged(error))
+    }
+
+    fn clear_now(&mut self, bytes: usize) -> Result<(), CudaError> {
         self.context.make_current()?;
         if bytes > self.memory.bytes() {
+            // Given back first: a device may not have room for both.
+            self.memory = DeviceBuffer::new(&self.context, 1)?;
             self.memory = DeviceBuffer::new(&self.context, bytes)?;
         }
         self.stream.clear(&self.memory, bytes)
@@ -192,14 +204,15 @@ impl Bench {
         }
         let mut timings = Vec::with_capacity(launches.len());
         for batch in launches.chunks(room.min(BATCH)) {
-            for (slot, launch) in batch.iter().enumerate() {
-                self.queue(shape, launch, slot * words)?;
-            }
             let used = batch.len() * words;
-            self.stream
-                .copy_to_host(&self.results, &mut self.host, used * size_of::<u64>())
-                .map_err(|error| self.broken(error))?;
-            self.wait()?;
+            profile::time(Phase::Queue, || {
+                for (slot, launch) in batch.iter().enumerate() {
+                    self.queue(shape, launch, slot * words)?;
+                }
+                let copied = self.stream.copy_to_host(&self.results, &mut self.host, used * size_of::<u64>());
+                copied.map_err(|error| self.broken(error))
+            })?;
+            profile::time(Phase::Wait, || self.wait())?;
             timings.extend(self.host.values()[..used].chunks_exact(words).map(timing_of));
         }
         Ok(timings)
@@ -268,6 +281,14 @@ impl Bench {
             }
         }
         Ok(true)
+    }
+
+    /// Not every error of a call that launches nothing means that the context is broken.
+    fn judged(&mut self, error: CudaError) -> CudaError {
+        if error.is_fatal() {
+            self.health = Health::Broken;
+        }
+        error
     }
 
     /// An error of a kernel makes its context unusable, and shows in whatever call comes next.

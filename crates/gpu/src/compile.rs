@@ -1,6 +1,7 @@
 //! From a kernel's text to machine code: by the cache, or by NVRTC on all cores at once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -17,7 +18,7 @@ const HARNESS_NAME: &str = "harness.cuh";
 const HARNESS: &str = include_str!("../../../kernels/harness.cuh");
 
 /// One text with one set of definitions: it compiles to one CUBIN with the kernels `baseline`, `test` and `check`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone)]
 pub struct Program {
     /// Name of the file in `kernels/`.
     pub file: &'static str,
@@ -25,6 +26,27 @@ pub struct Program {
     pub text: &'static str,
     /// Preprocessor definitions, such as `VALUE=int`.
     pub definitions: Vec<String>,
+}
+
+impl Program {
+    /// A file has one text, which need not be looked at to tell programs apart.
+    fn name(&self) -> (&str, &[String]) {
+        (self.file, &self.definitions)
+    }
+}
+
+impl PartialEq for Program {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Program {}
+
+impl Hash for Program {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
 }
 
 /// The compiler for one architecture, with what it compiled so far.
@@ -64,12 +86,9 @@ impl Compiler {
 
     /// Compiles `programs` on all cores. `progress` hears how many of how many are done.
     pub fn prepare(&mut self, programs: &[Program], progress: &mut dyn FnMut(usize, usize)) {
-        let mut missing: Vec<&Program> = Vec::new();
-        for program in programs {
-            if !self.done.contains_key(program) && !missing.contains(&program) {
-                missing.push(program);
-            }
-        }
+        let mut seen = HashSet::new();
+        let unknown = programs.iter().filter(|program| !self.done.contains_key(*program));
+        let missing: Vec<&Program> = unknown.filter(|program| seen.insert(*program)).collect();
         let results = {
             let compiler = &*self;
             in_parallel(missing.len(), |index| compiler.obtain(missing[index]), progress)
@@ -85,7 +104,9 @@ impl Compiler {
     /// # Errors
     /// What the compiler says.
     pub fn cubin(&mut self, program: &Program) -> Result<Arc<[u8]>, NvrtcError> {
-        self.prepare(std::slice::from_ref(program), &mut |_, _| {});
+        if !self.done.contains_key(program) {
+            self.prepare(std::slice::from_ref(program), &mut |_, _| {});
+        }
         self.done.get(program).cloned().unwrap_or(Err(NvrtcError::NotFound))
     }
 

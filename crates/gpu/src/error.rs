@@ -14,6 +14,32 @@ pub struct CudaError {
     pub text: String,
 }
 
+impl CudaError {
+    /// `CUDA_ERROR_OUT_OF_MEMORY` of `cuda.h`.
+    const OUT_OF_MEMORY: u32 = 2;
+
+    /// Whether the device has no memory left, which concerns one call alone.
+    pub(crate) const fn is_out_of_memory(&self) -> bool {
+        self.code == Self::OUT_OF_MEMORY
+    }
+
+    /// Whether nothing works any more in this context: a kernel broke it, or the device is gone. Numbers of `cuda.h`.
+    pub(crate) const fn is_fatal(&self) -> bool {
+        matches!(
+            self.code,
+            // Not initialized or no longer; device unavailable, none or invalid; context invalid.
+            3 | 4 | 46 | 100 | 101 | 201
+            // Errors of memory and links that cannot be corrected.
+            | 214 | 220 | 226
+            // Illegal address, launch timeout, context destroyed, assertion, exceptions of the hardware, launch failed.
+            | 700 | 702 | 709 | 710 | 714
+                ..=719
+            // Unknown.
+            | 999
+        )
+    }
+}
+
 /// Why kernels cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NvrtcError {
@@ -145,6 +171,14 @@ fn numbers(there: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lack_of_memory_concerns_one_case_and_a_lost_device_all() {
+        let error = |code| CudaError { call: "cuMemAlloc", code, name: String::new(), text: String::new() };
+        assert!(error(2).is_out_of_memory() && !error(2).is_fatal());
+        assert!(error(719).is_fatal() && error(46).is_fatal() && !error(719).is_out_of_memory());
+        assert!(!error(701).is_fatal(), "too many registers or threads for one launch");
+    }
 
     #[test]
     fn errors_name_what_is_missing_and_the_remedy() {

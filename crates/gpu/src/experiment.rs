@@ -1,17 +1,22 @@
 //! A case on the bench: shots become launches, launches become samples.
 
+use std::rc::Rc;
+use std::time::Duration;
+
+use syncscope_core::profile::{self, Phase};
 use syncscope_core::{
-    Check, Disturbance, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks,
+    Check, Detail, Disturbance, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks,
 };
 
-use crate::arguments::{Arguments, Finding, Rate, UNROLL, WARM_UP, Warp};
+use crate::arguments::{Arguments, Finding, Rate, UNROLL, WARM_UP, WARP_THREADS, Warp};
 use crate::bench::{Bench, Kernels, Launch, Outage, Shape, Timing};
-use crate::catalogue::Proof;
+use crate::catalogue::{Busy, Pace, Proof};
+use crate::nvml::{ClockState, Watch};
 use crate::places::{Executed, Places};
 
-/// So many iterations at least, for the loop to be in its steady state, with the queues to the memory full, for all but a
-/// small part of a sample.
-const MIN_ITERATIONS: u64 = 16;
+/// Where a sample of as few iterations as there may be takes so long, nothing is gained by warming up: a cold start costs
+/// less than a microsecond, most of it in both loops.
+const NEEDS_NO_WARMING: Duration = Duration::from_micros(500);
 
 /// Far more than any sample needs; the kernels count in 32 bits.
 const MAX_ITERATIONS: u64 = 1 << 30;
@@ -41,6 +46,22 @@ impl Parameters {
         self.arrays * elements * self.dtype.map_or(8, Dtype::size_bytes)
     }
 
+    /// The fewest iterations that bring the loop into its steady state, with the queues in front of what it keeps busy
+    /// full for all but a small part of a sample.
+    pub(crate) fn min_iterations(self, busy: Busy) -> u64 {
+        /// Iterations of one warp that fill the queues of its multiprocessor: 512 operations.
+        const OF_A_WARP: u32 = 16;
+        /// Iterations in which warps that wait for one another have met often enough: 128 operations.
+        const OF_ALL_WARPS: u32 = 4;
+        let (needed, warps) = match busy {
+            // Blocks of one multiprocessor share its queues; one block is sure to be there.
+            Busy::Multiprocessors => (OF_A_WARP, self.shape.threads.div_ceil(WARP_THREADS)),
+            Busy::Device => (OF_ALL_WARPS, self.shape.warps()),
+            Busy::Nothing => (1, 1),
+        };
+        u64::from(needed.div_ceil(warps.max(1)))
+    }
+
     fn is_floating(self) -> bool {
         matches!(self.dtype, Some(Dtype::F32 | Dtype::F64))
     }
@@ -55,6 +76,11 @@ pub(crate) struct Setup {
     pub(crate) proof: Proof,
     pub(crate) ruler: Ruler,
     pub(crate) remark: Option<String>,
+    /// As many as bring the loop into its steady state.
+    pub(crate) min_iterations: u64,
+    pub(crate) pace: Pace,
+    /// Who knows about the device's clocks, if anyone does.
+    pub(crate) watch: Option<Rc<Watch>>,
 }
 
 /// A case made ready to run. Its memory has been cleared.
@@ -63,11 +89,36 @@ pub(crate) struct GpuExperiment<'a> {
     bench: &'a mut Bench,
     setup: Setup,
     places: Places,
+    warm_up: WarmUp,
+    /// Lowest and highest frequency that samples had, in hertz.
+    clocks: Option<(f64, f64)>,
+    /// What the driver said about the clocks after the samples.
+    clock_state: Option<ClockState>,
+}
+
+/// Whether the loop runs before it is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WarmUp {
+    /// It does.
+    Short,
+    /// It does not.
+    None,
+}
+
+impl WarmUp {
+    /// Operations of each thread before the clock is read.
+    const fn operations(self) -> u64 {
+        match self {
+            Self::Short => WARM_UP as u64,
+            Self::None => 0,
+        }
+    }
 }
 
 impl<'a> GpuExperiment<'a> {
     pub(crate) const fn new(bench: &'a mut Bench, setup: Setup, places: Places) -> Self {
-        Self { bench, setup, places }
+        let warm_up = if setup.pace.cold { WarmUp::None } else { WarmUp::Short };
+        Self { bench, setup, places, warm_up, clocks: None, clock_state: None }
     }
 
     fn launch(&self, Shot { side, iterations, pair }: Shot) -> Launch {
@@ -79,6 +130,7 @@ impl<'a> GpuExperiment<'a> {
             iterations: iterations.min(MAX_ITERATIONS) as u32,
             stride: self.setup.parameters.stride,
             value_scale: 1,
+            cold: u32::from(self.warm_up == WarmUp::None),
             ..Arguments::default()
         };
         Launch { function, arguments, offset: self.places.offset(pair) }
@@ -86,7 +138,20 @@ impl<'a> GpuExperiment<'a> {
 
     fn note(&mut self, shots: &[Shot]) {
         for shot in shots {
-            self.places.note(shot.pair, with_warm_up(shot.side, shot.iterations));
+            self.places.note(shot.pair, operations(shot.side, shot.iterations) + self.warm_up.operations());
+        }
+    }
+
+    /// Leaves out what is of no use to loops as long as these, once and for all: before the first pair, a sample of the
+    /// fewest iterations decides.
+    fn decide_about_warming(&mut self, shots: &[Shot], timings: &[Timing]) {
+        let nominal = 1e9 / self.setup.ruler.frequency.value();
+        let is_long = |warp: &Warp| warp.slowest as f64 * nominal > NEEDS_NO_WARMING.as_nanos() as f64;
+        if let ([shot], [timing]) = (shots, timings)
+            && shot.iterations <= self.setup.min_iterations
+            && timing.warps.iter().any(is_long)
+        {
+            self.warm_up = WarmUp::None;
         }
     }
 
@@ -101,7 +166,7 @@ impl<'a> GpuExperiment<'a> {
         self.bench.clear_memory(self.setup.parameters.memory_bytes())?;
         let launches = [Side::Baseline, Side::Test].map(|side| {
             let launch = self.launch(Shot { side, iterations: 1, pair: 0 });
-            Launch { arguments: Arguments { value_scale: 0, value_bias: 1, ..launch.arguments }, ..launch }
+            Launch { arguments: Arguments { value_scale: 0, value_bias: 1, cold: 0, ..launch.arguments }, ..launch }
         });
         self.bench.run(shape, &launches)?;
         let total_operations = with_warm_up(Side::Baseline, 1) + with_warm_up(Side::Test, 1);
@@ -129,17 +194,33 @@ impl<'a> GpuExperiment<'a> {
 
     fn sample_of(&self, timing: &Timing) -> Option<Sample> {
         let nominal = 1e9 / self.setup.ruler.frequency.value();
-        let mut slowest: Vec<Ticks> = timing.warps.iter().map(|warp| Ticks(warp.slowest)).collect();
-        let fastest = timing.warps.iter().map(|warp: &Warp| Ticks(warp.fastest)).min()?;
+        let mut ends: Vec<u64> = timing.warps.iter().map(|warp| warp.slowest).collect();
+        let slowest = *ends.iter().max()?;
+        let fastest = timing.warps.iter().map(|warp| warp.fastest).min()?;
         // A warp's threads run together: the one in the middle of the warps is the one in the middle of the threads.
-        let sample = Sample::of_actors(&mut slowest, ns_per_cycle(timing.rate).unwrap_or(nominal))?;
-        Some(Sample { fastest, cycles_per_tick: Some(1.0), ..sample })
+        let middle = ends.len() / 2;
+        let median = *ends.select_nth_unstable(middle).1;
+        Some(Sample {
+            fastest: Ticks(fastest),
+            median: Ticks(median),
+            slowest: Ticks(slowest),
+            ns_per_tick: ns_per_cycle(timing.rate).unwrap_or(nominal),
+            cycles_per_tick: Some(1.0),
+            disturbance: None,
+        })
+    }
+
+    fn note_clocks(&mut self, timings: &[Timing]) {
+        for hertz in timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)).map(|length| 1e9 / length) {
+            let (low, high) = self.clocks.unwrap_or((hertz, hertz));
+            self.clocks = Some((low.min(hertz), high.max(hertz)));
+        }
     }
 }
 
 /// Operations of each thread in one launch, the harness's warm-up included.
 const fn with_warm_up(side: Side, iterations: u64) -> u64 {
-    operations(side, iterations) + WARM_UP as u64
+    operations(side, iterations) + WarmUp::Short.operations()
 }
 
 const fn operations(side: Side, iterations: u64) -> u64 {
@@ -198,8 +279,12 @@ impl Experiment for GpuExperiment<'_> {
         let launches: Vec<Launch> = shots.iter().map(|shot| self.launch(*shot)).collect();
         let timings = self.bench.run(self.setup.parameters.shape, &launches)?;
         self.note(shots);
-        let samples: Option<Vec<Sample>> = timings.iter().map(|timing| self.sample_of(timing)).collect();
-        let mut samples = samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))?;
+        let mut samples = profile::time(Phase::Read, || {
+            self.decide_about_warming(shots, &timings);
+            self.note_clocks(&timings);
+            let samples: Option<Vec<Sample>> = timings.iter().map(|timing| self.sample_of(timing)).collect();
+            samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))
+        })?;
         mark_clock_changes(shots, &mut samples);
         Ok(samples)
     }
@@ -209,7 +294,19 @@ impl Experiment for GpuExperiment<'_> {
     }
 
     fn min_iterations(&self) -> u64 {
-        MIN_ITERATIONS
+        self.setup.min_iterations
+    }
+
+    fn sample_length(&self) -> Option<Duration> {
+        Some(self.setup.pace.sample)
+    }
+
+    fn share_of_time(&self) -> f64 {
+        self.setup.pace.share_of_time
+    }
+
+    fn clock_tolerance(&self) -> Option<f64> {
+        Some(CLOCK_CHANGE)
     }
 
     fn max_iterations(&self) -> u64 {
@@ -217,6 +314,8 @@ impl Experiment for GpuExperiment<'_> {
     }
 
     fn check(&mut self) -> Check {
+        // Asked here, while what was measured is still the last that the device did.
+        self.clock_state = self.setup.watch.as_ref().map(|watch| watch.state());
         match self.finding() {
             Ok(finding) if finding.mismatches == 0 => Check::Ok,
             Ok(finding) => Check::Failed(self.describe(finding)),
@@ -229,7 +328,16 @@ impl Experiment for GpuExperiment<'_> {
     }
 
     fn remark(&self) -> Option<String> {
-        self.setup.remark.clone()
+        let slowdown = self.clock_state.as_ref().and_then(ClockState::slowdown);
+        let remarks: Vec<String> = [self.setup.remark.clone(), slowdown].into_iter().flatten().collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
+    fn details(&mut self) -> Vec<Detail> {
+        let measured = self.clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
+        let told = self.clock_state.as_ref().map(ClockState::details);
+        let all = measured.into_iter().flatten().chain(told.into_iter().flatten());
+        all.map(|(name, value)| Detail::of_case(name, value)).collect()
     }
 }
 
@@ -289,6 +397,20 @@ mod tests {
         assert_eq!(length(0, 0), None);
         assert_eq!(length((1 << 32) + 1000, 2000), None, "a torn reading");
         assert_eq!(length(1000_u64.wrapping_sub(1 << 32), 2000), None);
+    }
+
+    #[test]
+    fn the_more_warps_the_fewer_iterations_fill_the_queues() {
+        let of = |blocks, threads, busy| {
+            let shape = Shape { blocks, threads };
+            Parameters { shape, dtype: None, stride: 0, arrays: 1 }.min_iterations(busy)
+        };
+        assert_eq!(
+            [1, 32, 64, 96, 512, 1024].map(|threads| of(1, threads, Busy::Multiprocessors)),
+            [16, 16, 8, 6, 1, 1]
+        );
+        assert_eq!(of(264, 32, Busy::Multiprocessors), 16, "each multiprocessor has queues of its own");
+        assert_eq!([of(1, 32, Busy::Device), of(2, 32, Busy::Device), of(132, 32, Busy::Device)], [4, 2, 1]);
     }
 
     #[test]

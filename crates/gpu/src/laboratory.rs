@@ -1,26 +1,30 @@
 //! The GPU of this machine as a laboratory: what can be measured, and the experiments.
 
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::machine::{Clock, Environment, GpuMachine};
+use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Case, Evidence, Experiment, Hertz, Laboratory, Layout, Listing, Preset, Refusal, Ruler};
 
 use crate::arguments::MAX_BLOCK_THREADS;
 use crate::bench::{Bench, Health, Kernels, Outage, Shape};
 use crate::cache::Cache;
 use crate::catalogue::{
-    self, Fault, Method, Proof, arrays_of, cases, entry_of, fault_program, primitives, program_of, ruler_program,
+    self, Fault, Method, Pace, Proof, arrays_of, cases, entry_of, fault_program, primitives, program_of, ruler_program,
     unavailable,
 };
 use crate::compile::{Compiler, Program};
 use crate::describe;
 use crate::discovery::Surroundings;
 use crate::driver::{self, Device, Driver};
-use crate::error::{GpuError, NvrtcError};
+use crate::error::{CudaError, GpuError, NvrtcError};
 use crate::evidence::evidence_of;
 use crate::experiment::{GpuExperiment, Parameters, Setup};
-use crate::nvml::Nvml;
+use crate::nvml::{Nvml, Watch};
 use crate::nvrtc::{Needs, Nvrtc};
+use crate::peer::peer_cases;
 use crate::places::{POOL_BYTES, Places};
 use crate::plan::Grid;
 use crate::ruler;
@@ -33,9 +37,12 @@ pub struct GpuLaboratory {
     machines: Vec<GpuMachine>,
     grid: Grid,
     compiler: Compiler,
-    nvml: Option<Nvml>,
+    nvml: Option<Rc<Nvml>>,
+    watch: Option<Rc<Watch>>,
     ruler: Ruler,
     bench: Option<Bench>,
+    /// What was found in machine code, which is one for all grids: by case without its grid.
+    evidence: HashMap<Case, Evidence>,
 }
 
 impl GpuLaboratory {
@@ -45,7 +52,7 @@ impl GpuLaboratory {
     /// # Errors
     /// What is missing and how to get it: a driver, a device, the device named, NVRTC.
     pub fn open(devices: Option<&[u32]>) -> Result<Self, GpuError> {
-        let driver = driver::load()?;
+        let driver = profile::time(Phase::Driver, driver::load)?;
         let numbers = chosen(devices, driver::device_count(driver)?)?;
         let machines = numbers
             .iter()
@@ -57,17 +64,20 @@ impl GpuLaboratory {
             multiprocessors: first.multiprocessors,
             max_threads: first.max_threads_per_block.min(MAX_BLOCK_THREADS),
         };
-        let mut compiler = compiler_for(first.compute_capability, driver)?;
-        let mut bench = Bench::new(device, grid.multiprocessors)?;
-        let ruler = match measured_ruler(&mut bench, &mut compiler, grid) {
+        let mut compiler = profile::time(Phase::Compiler, || compiler_for(first.compute_capability, driver))?;
+        let mut bench = profile::time(Phase::Context, || Bench::new(device, grid.multiprocessors))?;
+        let ruler = match profile::time(Phase::Clock, || measured_ruler(&mut bench, &mut compiler, grid)) {
             Ok(ruler) => ruler,
             Err(error) => {
                 bench.retire();
                 return Err(error);
             }
         };
-        let nvml = Nvml::load();
-        Ok(Self { driver, device, machines, grid, compiler, nvml, ruler, bench: Some(bench) })
+        let nvml = profile::time(Phase::Watch, Nvml::load).map(Rc::new);
+        let watch = nvml.as_ref().zip(describe::pci_address(device).ok());
+        let watch = watch.and_then(|(nvml, address)| Watch::new(nvml, &address)).map(Rc::new);
+        let evidence = HashMap::new();
+        Ok(Self { driver, device, machines, grid, compiler, nvml, watch, ruler, bench: Some(bench), evidence })
     }
 
     /// What the hardware is.
@@ -76,11 +86,18 @@ impl GpuLaboratory {
         self.machines.clone()
     }
 
+    /// The grid of SyncPerformance's CUDA programs on this device.
+    #[must_use]
+    pub fn peer_cases(&self) -> HashSet<Case> {
+        peer_cases(self.grid.multiprocessors)
+    }
+
     /// Adds what is known of the GPU side.
     pub fn describe(&self, environment: &mut Environment) {
         let (major, minor) = self.driver.cuda_version();
         let ns_per_tick = 1e9 / self.ruler.frequency.value();
-        environment.nvidia_driver = self.nvml.as_ref().and_then(Nvml::driver_version).or_else(describe::kernel_module);
+        environment.nvidia_driver =
+            self.nvml.as_ref().and_then(|nvml| nvml.driver_version()).or_else(describe::kernel_module);
         environment.cuda_driver = Some(format!("{major}.{minor}"));
         environment.nvrtc = Some(self.compiler.version());
         environment.clocks.push(Clock {
@@ -112,17 +129,17 @@ impl GpuLaboratory {
     pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let parameters = Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1 };
         let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is no primitive".to_owned());
-        self.set_up(&fault_program(fault), parameters, Proof::Trial, evidence, Some(limit))
+        let order = Order { parameters, proof: Proof::Trial, min_iterations: 1, pace: Pace::USUAL, limit: Some(limit) };
+        let cubin = self.compiler.cubin(&fault_program(fault)).map_err(failed)?;
+        self.set_up(&fault_program(fault), evidence(&cubin), order)
     }
 
     /// Puts a case on the bench.
     fn set_up(
         &mut self,
         program: &Program,
-        parameters: Parameters,
-        proof: Proof,
-        evidence: impl FnOnce(&[u8]) -> Evidence,
-        limit: Option<Duration>,
+        evidence: Evidence,
+        Order { parameters, proof, min_iterations, pace, limit }: Order,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let grid = self.grid;
@@ -130,20 +147,30 @@ impl GpuLaboratory {
         // An eighth of a small device's memory is not missed by whoever else uses it.
         let memory = self.machines.first().map_or(u64::MAX, |machine| machine.memory_bytes);
         let pool = POOL_BYTES.min(usize::try_from(memory / 8).unwrap_or(usize::MAX));
-        let ruler = self.ruler.clone();
+        let (ruler, watch) = (self.ruler.clone(), self.watch.clone());
         let bench = self.bench()?;
         bench.set_limit(None);
         ruler::warm_up(bench, clock_kernels, grid.multiprocessors).map_err(failed)?;
-        let kernels = bench.load(program, &cubin).map_err(failed)?;
-        let places = Places::new(parameters.memory_bytes(), pool);
-        bench.clear_memory(places.bytes()).map_err(failed)?;
+        let kernels = profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)?;
+        let places = profile::time(Phase::Clear, || {
+            cleared_places(|bytes| bench.clear_memory(bytes), parameters.memory_bytes(), pool)
+        })?;
         bench.set_limit(limit);
         let remark = waves(kernels, parameters.shape, grid);
-        Ok(Box::new(GpuExperiment::new(
-            bench,
-            Setup { kernels, evidence: evidence(&cubin), parameters, proof, ruler, remark },
-            places,
-        )))
+        let setup = Setup { kernels, evidence, parameters, proof, ruler, remark, min_iterations, pace, watch };
+        Ok(Box::new(GpuExperiment::new(bench, setup, places)))
+    }
+
+    /// What is found in the machine code of a case.
+    fn evidence(&mut self, case: &Case, program: &Program) -> Result<Evidence, Refusal> {
+        let code = Case { threads: None, blocks: None, ..case.clone() };
+        if let Some(evidence) = self.evidence.get(&code) {
+            return Ok(evidence.clone());
+        }
+        let cubin = self.compiler.cubin(program).map_err(failed)?;
+        let evidence = profile::time(Phase::Load, || evidence_of(case, &cubin));
+        self.evidence.insert(code, evidence.clone());
+        Ok(evidence)
     }
 
     /// Why the device does not have a primitive, if so.
@@ -222,10 +249,47 @@ impl Laboratory for GpuLaboratory {
         match entry.method {
             Method::Kernel => {
                 let parameters = self.parameters(case)?;
-                self.set_up(&program, parameters, entry.proof, |cubin| evidence_of(case, cubin), None)
+                let min_iterations = parameters.min_iterations(entry.busy);
+                let evidence = self.evidence(case, &program)?;
+                self.set_up(
+                    &program,
+                    evidence,
+                    Order { parameters, proof: entry.proof, min_iterations, pace: (entry.pace)(case), limit: None },
+                )
             }
         }
     }
+}
+
+/// What a case wants of the bench.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    parameters: Parameters,
+    proof: Proof,
+    min_iterations: u64,
+    pace: Pace,
+    /// How long a batch may take, if not as long as usual.
+    limit: Option<Duration>,
+}
+
+/// Places of `bytes` in cleared memory of the device: as many as fit into `pool` bytes, or as the device has room for.
+/// `clear` clears so many bytes.
+fn cleared_places(
+    mut clear: impl FnMut(usize) -> Result<(), CudaError>,
+    bytes: usize,
+    pool: usize,
+) -> Result<Places, Refusal> {
+    let mut places = Places::new(bytes, pool);
+    while let Err(error) = clear(places.bytes()) {
+        if !error.is_out_of_memory() {
+            return Err(failed(error));
+        }
+        places = places.halved().ok_or_else(|| {
+            let megabytes = bytes.div_ceil(1 << 20);
+            Refusal::Skipped(format!("the variables take {megabytes} MiB, which the device does not have free"))
+        })?;
+    }
+    Ok(places)
 }
 
 /// The devices asked for, by their numbers.
@@ -280,6 +344,33 @@ impl From<Outage> for GpuError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn error(code: u32) -> CudaError {
+        CudaError { call: "cuMemAlloc", code, name: "CUDA_ERROR".into(), text: "told to fail".into() }
+    }
+
+    #[test]
+    fn a_device_with_little_memory_measures_on_fewer_places_or_says_what_it_lacks() {
+        let cleared = |free: usize| {
+            let mut asked = Vec::new();
+            let places = cleared_places(
+                |bytes| {
+                    asked.push(bytes >> 20);
+                    if bytes <= free { Ok(()) } else { Err(error(2)) }
+                },
+                100 << 20,
+                1 << 30,
+            );
+            (places.map(|places| places.bytes() >> 20), asked)
+        };
+        assert_eq!(cleared(4 << 30), (Ok(1000), vec![1000]));
+        assert_eq!(cleared(300 << 20), (Ok(200), vec![1000, 500, 200]));
+        let (nothing, asked) = cleared(50 << 20);
+        assert_eq!(asked, [1000, 500, 200, 100]);
+        assert!(matches!(&nothing, Err(Refusal::Skipped(reason)) if reason.contains("take 100 MiB")), "{nothing:?}");
+        let broken = cleared_places(|_| Err(error(719)), 8, 1 << 20);
+        assert!(matches!(&broken, Err(Refusal::Failed(reason)) if reason.contains("told to fail")), "{broken:?}");
+    }
 
     #[test]
     fn devices_are_chosen_by_number() {

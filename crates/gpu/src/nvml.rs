@@ -1,9 +1,12 @@
-//! NVML, NVIDIA's management library: the few questions whose answers are warnings. Without it nothing is missing but
-//! those.
+//! NVML, NVIDIA's management library: the few questions whose answers are warnings or explain a figure. Without it
+//! nothing is missing but those.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::process;
 use std::ptr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use libloading::Library;
 
@@ -38,7 +41,9 @@ struct Functions {
     shutdown: unsafe extern "C" fn() -> Status,
     driver_version: unsafe extern "C" fn(*mut c_char, c_uint) -> Status,
     by_pci_address: unsafe extern "C" fn(*const c_char, *mut Device) -> Status,
-    slowdowns: unsafe extern "C" fn(Device, *mut c_ulonglong) -> Status,
+    /// Of drivers that have one of the two names of the function.
+    slowdowns: Option<unsafe extern "C" fn(Device, *mut c_ulonglong) -> Status>,
+    clock: Option<unsafe extern "C" fn(Device, c_uint, *mut c_uint) -> Status>,
     processes: unsafe extern "C" fn(Device, *mut c_uint, *mut Process) -> Status,
     mig_mode: AskModes,
     ecc_mode: AskModes,
@@ -65,12 +70,21 @@ impl Functions {
                 *unsafe { library.get($name) }.ok()?
             };
         }
+        /// The same, where the library may lack it.
+        macro_rules! perhaps {
+            ($name:literal) => {
+                // SAFETY: the types above are those of the header.
+                unsafe { library.get($name) }.ok().map(|function| *function)
+            };
+        }
         Some(Self {
             init: function!(b"nvmlInit_v2"),
             shutdown: function!(b"nvmlShutdown"),
             driver_version: function!(b"nvmlSystemGetDriverVersion"),
             by_pci_address: function!(b"nvmlDeviceGetHandleByPciBusId_v2"),
-            slowdowns: function!(b"nvmlDeviceGetCurrentClocksThrottleReasons"),
+            slowdowns: perhaps!(b"nvmlDeviceGetCurrentClocksEventReasons")
+                .or_else(|| perhaps!(b"nvmlDeviceGetCurrentClocksThrottleReasons")),
+            clock: perhaps!(b"nvmlDeviceGetClockInfo"),
             processes: function!(b"nvmlDeviceGetComputeRunningProcesses_v3"),
             mig_mode: function!(b"nvmlDeviceGetMigMode"),
             ecc_mode: function!(b"nvmlDeviceGetEccMode"),
@@ -126,8 +140,18 @@ impl Nvml {
     fn slowdowns(&self, device: Device) -> Option<u64> {
         let mut reasons = 0;
         // SAFETY: the device is the library's, the pointer valid for the call.
-        let status = unsafe { (self.functions.slowdowns)(device, &raw mut reasons) };
+        let status = unsafe { (self.functions.slowdowns?)(device, &raw mut reasons) };
         (status == SUCCESS).then_some(reasons)
+    }
+
+    /// The clock of the multiprocessors in hertz, as the driver last looked at it.
+    fn clock(&self, device: Device) -> Option<f64> {
+        /// `NVML_CLOCK_SM` of `nvml.h`.
+        const MULTIPROCESSORS: c_uint = 1;
+        let mut megahertz = 0;
+        // SAFETY: the device is the library's, the pointer valid for the call.
+        let status = unsafe { (self.functions.clock?)(device, MULTIPROCESSORS, &raw mut megahertz) };
+        (status == SUCCESS).then_some(f64::from(megahertz) * 1e6)
     }
 
     /// How many processes besides this one compute on the device. In a container the library may see all of them under
@@ -152,6 +176,72 @@ impl Nvml {
 
     fn ecc_is_pending(&self, device: Device) -> bool {
         modes(device, self.functions.ecc_mode).is_some_and(|(current, pending)| current != pending)
+    }
+}
+
+/// What the driver says about a device's clocks at some moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct ClockState {
+    /// The clock of the multiprocessors in hertz.
+    clock: Option<f64>,
+    /// Why it is no higher: bits of `nvmlDeviceGetCurrentClocksEventReasons`.
+    reasons: Option<u64>,
+}
+
+impl ClockState {
+    /// What holds the clock down that nobody asked for, in words.
+    pub(crate) fn slowdown(&self) -> Option<String> {
+        slowdown(self.reasons?)
+    }
+
+    /// The numbers for `details.csv`.
+    pub(crate) fn details(&self) -> Vec<(&'static str, f64)> {
+        let clock = self.clock.map(|hertz| ("sm_clock_hz_nvml", hertz));
+        let reasons = self.reasons.map(|bits| ("throttle_reasons", bits as f64));
+        clock.into_iter().chain(reasons).collect()
+    }
+}
+
+/// Looks at the clocks of one device every now and then.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    nvml: Rc<Nvml>,
+    device: Device,
+    last: Cell<Option<Look>>,
+}
+
+/// What was seen, when, and how long the looking took.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    moment: Instant,
+    took: Duration,
+    state: ClockState,
+}
+
+impl Look {
+    /// Whether it still says how things are. The driver itself looks a few times a second; asking it takes 20 us to some
+    /// milliseconds, of which no run should notice more than a hundredth.
+    fn is_fresh(&self, now: Instant) -> bool {
+        const LONGEST: Duration = Duration::from_millis(20);
+        now.saturating_duration_since(self.moment) < LONGEST.max(100 * self.took)
+    }
+}
+
+impl Watch {
+    /// Watches the device at this PCI address; `None` if the library does not know it.
+    pub(crate) fn new(nvml: &Rc<Nvml>, address: &str) -> Option<Self> {
+        Some(Self { nvml: Rc::clone(nvml), device: nvml.device(address)?, last: Cell::new(None) })
+    }
+
+    /// How the clocks are, or were a moment ago.
+    pub(crate) fn state(&self) -> ClockState {
+        let moment = Instant::now();
+        if let Some(look) = self.last.get().filter(|look| look.is_fresh(moment)) {
+            return look.state;
+        }
+        let state = ClockState { clock: self.nvml.clock(self.device), reasons: self.nvml.slowdowns(self.device) };
+        self.last.set(Some(Look { moment, took: moment.elapsed(), state }));
+        state
     }
 }
 
@@ -193,6 +283,27 @@ mod tests {
         assert_eq!(slowdown(0x01), None);
         assert_eq!(slowdown(0x02), None);
         assert!(slowdown(0x24).is_some_and(|text| text.contains("its power limit and its temperature")));
+    }
+
+    #[test]
+    fn a_clock_held_down_is_said_in_words_and_in_numbers() {
+        let state = ClockState { clock: Some(1.2e9), reasons: Some(0x24) };
+        assert!(state.slowdown().is_some_and(|text| text.contains("its temperature")));
+        assert_eq!(state.details(), [("sm_clock_hz_nvml", 1.2e9), ("throttle_reasons", 36.0)]);
+        let unknown = ClockState::default();
+        assert_eq!((unknown.slowdown(), unknown.details()), (None, Vec::new()));
+    }
+
+    #[test]
+    fn the_slower_the_answer_the_rarer_the_question() {
+        let now = Instant::now();
+        let fresh = |age_ms, took_ms| {
+            let [age, took] = [age_ms, took_ms].map(Duration::from_millis);
+            now.checked_sub(age).map(|moment| Look { moment, took, state: ClockState::default() }.is_fresh(now))
+        };
+        assert_eq!(fresh(10, 0), Some(true));
+        assert_eq!(fresh(30, 0), Some(false));
+        assert_eq!(fresh(300, 5), Some(true));
     }
 
     #[test]

@@ -1,6 +1,11 @@
 //! The CUDA programs of SyncPerformance (Burtchell and Burtscher, IISWC 2024) and the cases that measure the same.
 
-use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Scope, Space};
+use std::collections::HashSet;
+
+use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Preset, Scope, Space};
+
+use crate::catalogue::STRIDES;
+use crate::plan::Grid;
 
 /// Where a program's threads have their variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +104,35 @@ pub static PEER_PROGRAMS: [PeerProgram; 23] = {
     ]
 };
 
+impl PeerProgram {
+    /// The strides it was run with; 1 where there is no array.
+    #[must_use]
+    pub fn strides(&self) -> &'static [u32] {
+        if self.layout == PeerLayout::Array { &STRIDES } else { &[1] }
+    }
+
+    /// Its cases on a device with this many multiprocessors: each type, stride, number of blocks and of threads.
+    pub fn cases(&self, multiprocessors: u32) -> impl Iterator<Item = Case> {
+        let blocks = Grid { multiprocessors, max_threads: MOST_THREADS }.blocks(Preset::Paper);
+        let threads = std::iter::successors(Some(1), |threads| Some(2 * threads)).take_while(|t| *t <= MOST_THREADS);
+        let grids: Vec<(u32, u32)> =
+            blocks.iter().flat_map(|blocks| threads.clone().map(move |threads| (*blocks, threads))).collect();
+        let variables = self.types.iter().flat_map(|dtype| self.strides().iter().map(move |stride| (*dtype, *stride)));
+        variables.flat_map(move |(dtype, stride)| {
+            grids.clone().into_iter().map(move |(blocks, threads)| self.case(dtype, stride, blocks, threads))
+        })
+    }
+}
+
+/// Threads of the largest block that the programs are run with.
+const MOST_THREADS: u32 = 1024;
+
+/// The cases of all programs on a device with this many multiprocessors. Two programs that measure the same have one.
+#[must_use]
+pub fn peer_cases(multiprocessors: u32) -> HashSet<Case> {
+    PEER_PROGRAMS.iter().flat_map(|program| program.cases(multiprocessors)).collect()
+}
+
 /// The program with this name.
 #[must_use]
 pub fn peer_program(name: &str) -> Option<&'static PeerProgram> {
@@ -108,30 +142,26 @@ pub fn peer_program(name: &str) -> Option<&'static PeerProgram> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
-
-    use syncscope_core::Preset;
-
-    use crate::catalogue::{STRIDES, cases};
-    use crate::plan::Grid;
+    use crate::catalogue::cases;
 
     #[test]
-    fn every_case_of_every_program_is_in_the_paper_plan() {
-        let grid = Grid { multiprocessors: 128, max_threads: 1024 };
-        let planned: HashSet<Case> = cases(Preset::Paper, &grid).into_iter().collect();
-        for program in &PEER_PROGRAMS {
-            let strides = if program.layout == PeerLayout::Array { &STRIDES[..] } else { &[1] };
-            for (dtype, stride) in
-                program.types.iter().flat_map(|dtype| strides.iter().map(move |stride| (dtype, stride)))
-            {
-                for blocks in [1, 2, 64, 128, 256] {
-                    for threads in (0..=10).map(|power| 1 << power) {
-                        let case = program.case(*dtype, *stride, blocks, threads);
-                        assert!(planned.contains(&case), "{}: {case}", program.name);
-                    }
-                }
-            }
+    fn the_whole_grid_of_every_program_is_in_the_paper_plan() {
+        for multiprocessors in [1, 16, 128, 132] {
+            let grid = Grid { multiprocessors, max_threads: 1024 };
+            let planned: HashSet<Case> = cases(Preset::Paper, &grid).into_iter().collect();
+            let missing: Vec<String> =
+                peer_cases(multiprocessors).difference(&planned).map(ToString::to_string).collect();
+            assert!(missing.is_empty(), "{} missing: {:?}", missing.len(), missing.first());
         }
+    }
+
+    #[test]
+    fn the_grid_has_as_many_cases_as_the_programs_had_runs() {
+        // On an H200: 5 numbers of blocks, 11 of threads.
+        let runs: usize = PEER_PROGRAMS.iter().map(|program| program.cases(132).count()).sum();
+        assert_eq!(runs, 9570);
+        // Compare-and-swap that passes was written twice, with an array (2 types, 6 strides) and without (2 types).
+        assert_eq!(peer_cases(132).len(), 9570 - 14 * 55);
     }
 
     #[test]

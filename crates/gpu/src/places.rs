@@ -36,6 +36,12 @@ impl Places {
         Self { size, executed: vec![Executed::default(); (pool / size).clamp(1, MOST_PLACES)] }
     }
 
+    /// Half as many places; `None` if there is but one.
+    pub(crate) fn halved(&self) -> Option<Self> {
+        let half = self.executed.len() / 2;
+        (half > 0).then(|| Self { size: self.size, executed: vec![Executed::default(); half] })
+    }
+
     /// Bytes of all places together.
     pub(crate) fn bytes(&self) -> usize {
         self.size * self.executed.len()
@@ -79,6 +85,18 @@ mod tests {
         }
         let places = Places::new(1000, 4096);
         assert_eq!([0, 1, 2, 3, 4].map(|pair| places.offset(pair)), [0, 1024, 2048, 3072, 0]);
+    }
+
+    #[test]
+    fn a_small_device_gets_fewer_places() {
+        let mut places = Places::new(100 << 20, POOL_BYTES);
+        let mut bytes = vec![places.bytes()];
+        while let Some(fewer) = places.halved() {
+            bytes.push(fewer.bytes());
+            places = fewer;
+        }
+        assert_eq!(bytes, [1000 << 20, 500 << 20, 200 << 20, 100 << 20]);
+        assert_eq!(places.offset(7), 0);
     }
 
     #[test]

@@ -2,16 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use syncscope_core::engine::Settings;
 use syncscope_core::machine::Environment;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Cancel, Case, Check, Dtype, Engine, Laboratory, Layout, Measurement, Mode, Preset, Refusal, Scope, Space, Verdict,
+    Cancel, Case, Check, Dtype, Engine, Laboratory, Layout, Measurement, Mode, Preset, Refusal, Row, Scope, Shot, Side,
+    Space, Verdict,
 };
-use syncscope_gpu::{Fault, GpuError, GpuLaboratory, NvrtcError};
+use syncscope_gpu::compile::Program;
+use syncscope_gpu::{Fault, GpuError, GpuLaboratory, NvrtcError, program_of};
 
 fn open() -> GpuLaboratory {
     GpuLaboratory::open(None).unwrap_or_else(|error| panic!("{error}"))
@@ -242,4 +244,56 @@ fn what_does_not_exist_is_named() {
     case.threads = Some(2048);
     assert!(matches!(laboratory.experiment(&case), Err(Refusal::Skipped(_))));
     assert!(matches!(laboratory.experiment(&Case::new("gpu.block.none")), Err(Refusal::Skipped(_))));
+}
+
+/// For `make sanitize-gpu`: each kernel of each program once, on a grid with a part of a warp and on one of several warps
+/// and blocks. Times are not looked at.
+#[test]
+#[ignore = "needs a CUDA device: make sanitize-gpu"]
+fn every_kernel_runs_once() {
+    let mut laboratory = open();
+    let mut programs: HashMap<Program, Vec<Case>> = HashMap::new();
+    for case in laboratory.plan(Preset::Paper) {
+        programs.entry(program_of(&case).unwrap()).or_default().push(case);
+    }
+    let largest = |cases: &[Case], fits: &dyn Fn(u32, u32) -> bool| {
+        let fits = |case: &&Case| case.blocks.zip(case.threads).is_some_and(|(blocks, threads)| fits(blocks, threads));
+        cases.iter().filter(fits).max_by_key(|case| case.actors()).cloned()
+    };
+    let mut chosen: Vec<Case> = Vec::new();
+    for cases in programs.values() {
+        chosen.extend(largest(cases, &|blocks, threads| blocks <= 2 && threads < 32));
+        chosen.extend(largest(cases, &|blocks, threads| blocks <= 2 && (32..=256).contains(&threads)));
+    }
+    assert!(chosen.len() >= programs.len(), "{} cases of {} programs", chosen.len(), programs.len());
+    laboratory.prepare(&chosen, &mut |_, _| {});
+    for case in chosen {
+        let mut experiment = match laboratory.experiment(&case) {
+            Ok(experiment) => experiment,
+            Err(Refusal::Skipped(_)) => continue,
+            Err(refusal) => panic!("{case}: {refusal}"),
+        };
+        let shots = [Side::Baseline, Side::Test].map(|side| Shot { side, iterations: 1, pair: 0 });
+        experiment.samples(&shots).unwrap_or_else(|error| panic!("{case}: {error}"));
+        assert_eq!(experiment.check(), Check::Ok, "{case}");
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn no_figure_goes_unexplained() {
+    let mut laboratory = open();
+    let cases = laboratory.plan(Preset::Quick);
+    laboratory.prepare(&cases, &mut |_, _| {});
+    let defect = |case: Case, measurement: &Measurement| {
+        let row = Row::measured(case, measurement);
+        row.defect().map(|defect| format!("{}: {defect}", row.case))
+    };
+    let mut defects = Vec::new();
+    for case in cases.into_iter().filter(|case| case.actors() <= 16_384) {
+        let measurement = measure(&mut laboratory, &case);
+        assert!(measurement.details.iter().any(|detail| detail.name == "sm_clock_hz_low"), "{case}");
+        defects.extend(defect(case, &measurement));
+    }
+    assert!(defects.is_empty(), "{defects:#?}");
 }

@@ -49,6 +49,10 @@ pub enum Fault {
     Disturbed,
     /// Every sample is disturbed.
     AlwaysDisturbed,
+    /// The clock falls by a tenth for good after this many samples.
+    ClockFalls(u64),
+    /// The clock falls a little with every sample.
+    ClockSinks,
     /// The check fails.
     Miscounts,
     /// The primitive is not in the machine code.
@@ -176,6 +180,12 @@ impl Experiment for FakeExperiment {
         let true_ns = operations * self.cost_ns + shot.iterations as f64 * self.loop_ns;
         let ns = (true_ns + self.noise_ns(true_ns)).max(0.0);
         self.samples += 1;
+        // A slower clock makes longer ticks; the number of ticks stays.
+        let slower = match self.fault {
+            Fault::ClockFalls(after) if self.samples > after => 1.0 / 0.9,
+            Fault::ClockSinks => 1.05_f64.powf(self.samples as f64),
+            _ => 1.0,
+        };
         let ticks = |share: f64| Ticks((ns * share * TICK_HZ / 1e9).round() as u64);
         let disturbed = match self.fault {
             Fault::AlwaysDisturbed => true,
@@ -186,7 +196,7 @@ impl Experiment for FakeExperiment {
             fastest: ticks(0.8),
             median: ticks(0.9),
             slowest: ticks(1.0),
-            ns_per_tick: 1e9 / TICK_HZ,
+            ns_per_tick: slower * 1e9 / TICK_HZ,
             cycles_per_tick: Some(CYCLES_PER_TICK),
             disturbance: disturbed.then_some(Disturbance::InvoluntarySwitch),
         })
@@ -194,6 +204,10 @@ impl Experiment for FakeExperiment {
 
     fn unroll(&self) -> u32 {
         UNROLL
+    }
+
+    fn clock_tolerance(&self) -> Option<f64> {
+        Some(0.02)
     }
 
     fn check(&mut self) -> Check {

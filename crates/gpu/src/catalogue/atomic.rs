@@ -3,7 +3,7 @@
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Preset, Primitive, Scope, Space};
 
-use super::{Entry, Kernel, Meant, Proof, STRIDES, kernel};
+use super::{Entry, Kernel, Meant, Pace, Proof, STRIDES, kernel};
 use crate::plan::Grid;
 
 const KERNEL: Kernel = kernel!("atomic.cu");
@@ -39,6 +39,7 @@ macro_rules! atomic {
                 (_, Some(Mode::Latency)) => Meant::of(&[$($global),+]),
                 _ => Meant::of(&[$($reduction),+]),
             },
+            pace,
             cases: |id, preset, grid| cases(id, preset, *grid, $types, Breadth::$breadth),
             ..Entry::of(KERNEL, Proof::$proof)
         }
@@ -212,6 +213,17 @@ fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
     ]
 }
 
+fn pace(case: &Case) -> Pace {
+    let is_one_for_all = case.layout == Some(Layout::Shared) && case.space == Some(Space::Global);
+    if is_one_for_all && case.blocks > Some(1) {
+        Pace::CROWD
+    } else if case.mode == Some(Mode::Throughput) && case.threads >= Some(256) {
+        Pace::MANY_WARPS
+    } else {
+        Pace::USUAL
+    }
+}
+
 fn private(strides: &[u32]) -> Vec<Layout> {
     strides.iter().map(|stride| Layout::Private { stride: *stride }).collect()
 }
@@ -226,18 +238,30 @@ fn cases(id: &str, preset: Preset, grid: Grid, types: &[Dtype], breadth: Breadth
         sweep.scopes(&[scope]).spaces(&[space]).orders(&[MemoryOrder::Relaxed]).modes(&[mode])
     };
     let in_device = |sweep, mode| on(sweep, Scope::Device, Space::Global, mode).cases();
-    let strides: &[u32] = match (preset, breadth) {
-        (_, Breadth::Narrow) => &[1],
-        (Preset::Quick, _) => &[1, 32],
-        (Preset::Standard, _) => &[1, 4, 32],
-        (Preset::Paper, _) => &STRIDES,
+    let strides_of = |preset| -> &[u32] {
+        match (preset, breadth) {
+            (_, Breadth::Narrow) => &[1],
+            (Preset::Quick, _) => &[1, 32],
+            (Preset::Standard, _) => &[1, 4, 32],
+            (Preset::Paper, _) => &STRIDES,
+        }
     };
+    let strides = strides_of(preset);
 
-    let on_one = if wide { grid.full(id, preset) } else { grid.coarse(id, beside) };
-    let on_many = grid.coarse(id, if wide { preset } else { beside });
+    // Of unsigned numbers the papers have none of 32 bits, which are as signed ones to the hardware.
+    let is_papers = |dtype: &&Dtype| preset != Preset::Paper || **dtype != Dtype::U32;
+    let (papers, others): (Vec<&Dtype>, Vec<&Dtype>) = types.iter().partition(is_papers);
+    let [papers, others] = [papers, others].map(|types| types.into_iter().copied().collect::<Vec<Dtype>>());
     let used = grid.coarse(id, beside).dtypes(types).layouts(if quick { &shared } else { &both });
-    let mut cases = in_device(on_one.dtypes(types).layouts(&shared), Mode::Throughput);
-    cases.extend(in_device(on_many.dtypes(types).layouts(&private(strides)), Mode::Throughput));
+    let mut cases = Vec::new();
+    for (types, preset, strides) in
+        [(&papers, preset, strides), (&others, Preset::Standard, strides_of(Preset::Standard))]
+    {
+        let on_one = if wide { grid.full(id, preset) } else { grid.coarse(id, beside) };
+        let on_many = grid.coarse(id, if wide { preset } else { beside });
+        cases.extend(in_device(on_one.dtypes(types).layouts(&shared), Mode::Throughput));
+        cases.extend(in_device(on_many.dtypes(types).layouts(&private(strides)), Mode::Throughput));
+    }
     cases.extend(in_device(used, Mode::Latency));
     if quick {
         return cases;

@@ -3,6 +3,7 @@
 use syncscope_core::{Mode, Preset, Primitive};
 
 use super::{Entry, Kernel, Meant, Proof, kernel};
+use crate::plan::without_repetitions;
 
 const KERNEL: Kernel = kernel!("block.cu");
 
@@ -17,7 +18,11 @@ static SYNCTHREADS: Entry = Entry {
     },
     definitions: |_| vec!["KIND=PLAIN".into(), "GROUPS=1".into()],
     meant: |_| Meant::of(&["BAR.SYNC"]),
-    cases: |id, preset, grid| grid.full(id, preset).cases(),
+    cases: |id, preset, grid| {
+        let papers = grid.full(id, preset).cases();
+        let more = if preset == Preset::Paper { grid.active_warps(id) } else { Vec::new() };
+        without_repetitions([papers, more].concat())
+    },
     ..Entry::of(KERNEL, Proof::Trial)
 };
 

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Dtype, Layout, Preset, Primitive, Scope};
 
-use super::{Entry, Kernel, Meant, Proof, STRIDES, kernel};
+use super::{Busy, Entry, Kernel, Meant, Pace, Proof, STRIDES, kernel};
 
 const KERNEL: Kernel = kernel!("fence.cu");
 
@@ -10,6 +10,7 @@ const KERNEL: Kernel = kernel!("fence.cu");
 /// block that is the multiprocessor itself; for the device it is the second-level cache, and what the first-level cache
 /// holds becomes invalid; for the system it is as far as the last write goes.
 const FENCE: Entry = Entry {
+    busy: Busy::Nothing,
     arrays: 2,
     cases: |id, preset, grid| {
         let (types, strides): (&[Dtype], &[u32]) = match preset {
@@ -33,6 +34,7 @@ static BLOCK: Entry = Entry {
     },
     definitions: |case| definitions(case, "__threadfence_block", 1),
     meant: |_| Meant::of(&["MEMBAR.CTA"]).only_in_test(),
+    pace: |_| Pace::PATIENT,
     ..FENCE
 };
 

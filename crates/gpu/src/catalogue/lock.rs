@@ -2,13 +2,15 @@
 
 use syncscope_core::{Preset, Primitive, Scope};
 
-use super::{Entry, Kernel, Meant, Proof, Sweep, kernel};
+use super::{Busy, Entry, Kernel, Meant, Pace, Proof, Sweep, kernel};
 
 const KERNEL: Kernel = kernel!("lock.cu");
 
 /// In theory: an uncontended section is one atomic operation, the section's own accesses and a release, three trips to the
 /// second-level cache. With n warps each waits for the n - 1 others, and what spins besides makes every trip longer.
 const LOCK: Entry = Entry {
+    busy: Busy::Device,
+    pace: |case| if case.blocks > Some(1) { Pace::CROWD } else { Pace::USUAL },
     cases: |id, preset, grid| {
         let blocks = if preset == Preset::Quick { vec![1, grid.multiprocessors] } else { grid.blocks(preset) };
         let threads = if preset == Preset::Quick { vec![32] } else { vec![32, 64, 128, 256, 512, 1024] };
