@@ -126,23 +126,24 @@ impl<'a> GpuExperiment<'a> {
         }
         self.bench.check(self.setup.parameters.shape, &launches)
     }
+}
 
-    fn sample_of(&self, timing: &Timing) -> Option<Sample> {
-        let nominal = 1e9 / self.setup.ruler.frequency.value();
-        let mut slowest: Vec<Ticks> = timing.warps.iter().map(|warp| Ticks(warp.slowest)).collect();
-        let fastest = timing.warps.iter().map(|warp: &Warp| Ticks(warp.fastest)).min()?;
-        // A warp's threads run together: the one in the middle of the warps is the one in the middle of the threads.
-        let sample = Sample::of_actors(&mut slowest, ns_per_cycle(timing.rate).unwrap_or(nominal))?;
-        Some(Sample { fastest, cycles_per_tick: Some(1.0), ..sample })
-    }
+/// What the threads of one launch saw. `None` if there were none.
+pub(crate) fn sample_of(timing: &Timing, ruler: &Ruler) -> Option<Sample> {
+    let nominal = 1e9 / ruler.frequency.value();
+    let mut slowest: Vec<Ticks> = timing.warps.iter().map(|warp| Ticks(warp.slowest)).collect();
+    let fastest = timing.warps.iter().map(|warp: &Warp| Ticks(warp.fastest)).min()?;
+    // A warp's threads run together: the one in the middle of the warps is the one in the middle of the threads.
+    let sample = Sample::of_actors(&mut slowest, ns_per_cycle(timing.rate).unwrap_or(nominal))?;
+    Some(Sample { fastest, cycles_per_tick: Some(1.0), ..sample })
 }
 
 /// Operations of each thread in one launch, the harness's warm-up included.
-const fn with_warm_up(side: Side, iterations: u64) -> u64 {
+pub(crate) const fn with_warm_up(side: Side, iterations: u64) -> u64 {
     operations(side, iterations) + WARM_UP as u64
 }
 
-const fn operations(side: Side, iterations: u64) -> u64 {
+pub(crate) const fn operations(side: Side, iterations: u64) -> u64 {
     let repeat = match side {
         Side::Baseline => 1,
         Side::Test => 2,
@@ -159,7 +160,7 @@ pub(crate) fn ns_per_cycle(rate: Rate) -> Option<f64> {
 }
 
 /// Marks the pairs in whose course the clock changed.
-fn mark_clock_changes(shots: &[Shot], samples: &mut [Sample]) {
+pub(crate) fn mark_clock_changes(shots: &[Shot], samples: &mut [Sample]) {
     for (index, pair) in shots.windows(2).enumerate() {
         let [one, other] = [index, index + 1];
         let ratio = samples[one].ns_per_tick / samples[other].ns_per_tick;
@@ -198,7 +199,7 @@ impl Experiment for GpuExperiment<'_> {
         let launches: Vec<Launch> = shots.iter().map(|shot| self.launch(*shot)).collect();
         let timings = self.bench.run(self.setup.parameters.shape, &launches)?;
         self.note(shots);
-        let samples: Option<Vec<Sample>> = timings.iter().map(|timing| self.sample_of(timing)).collect();
+        let samples: Option<Vec<Sample>> = timings.iter().map(|timing| sample_of(timing, &self.setup.ruler)).collect();
         let mut samples = samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))?;
         mark_clock_changes(shots, &mut samples);
         Ok(samples)

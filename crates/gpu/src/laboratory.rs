@@ -5,6 +5,7 @@ use std::time::Duration;
 use syncscope_core::machine::{Clock, Environment, GpuMachine};
 use syncscope_core::{Case, Evidence, Experiment, Hertz, Laboratory, Layout, Listing, Preset, Refusal, Ruler};
 
+use crate::affinity;
 use crate::arguments::MAX_BLOCK_THREADS;
 use crate::bench::{Bench, Health, Kernels, Outage, Shape};
 use crate::cache::Cache;
@@ -19,11 +20,15 @@ use crate::driver::{self, Device, Driver};
 use crate::error::{GpuError, NvrtcError};
 use crate::evidence::evidence_of;
 use crate::experiment::{GpuExperiment, Parameters, Setup};
+use crate::host_clock;
+use crate::neighbourhood::Neighbourhood;
 use crate::nvml::Nvml;
 use crate::nvrtc::{Needs, Nvrtc};
 use crate::places::{POOL_BYTES, Places};
 use crate::plan::Grid;
 use crate::ruler;
+
+mod with_host;
 
 /// The CUDA devices of this machine, opened for measuring. What has no axis of devices is measured on the first.
 #[derive(Debug)]
@@ -35,6 +40,9 @@ pub struct GpuLaboratory {
     compiler: Compiler,
     nvml: Option<Nvml>,
     ruler: Ruler,
+    host_ruler: Ruler,
+    /// The CPUs of this process, seen from the device.
+    neighbourhood: Neighbourhood,
     bench: Option<Bench>,
 }
 
@@ -67,7 +75,10 @@ impl GpuLaboratory {
             }
         };
         let nvml = Nvml::load();
-        Ok(Self { driver, device, machines, grid, compiler, nvml, ruler, bench: Some(bench) })
+        let host_ruler = host_clock::measure();
+        let neighbourhood = Neighbourhood::of_device(&describe::pci_address(device)?, &affinity::allowed());
+        let bench = Some(bench);
+        Ok(Self { driver, device, machines, grid, compiler, nvml, ruler, host_ruler, neighbourhood, bench })
     }
 
     /// What the hardware is.
@@ -79,16 +90,18 @@ impl GpuLaboratory {
     /// Adds what is known of the GPU side.
     pub fn describe(&self, environment: &mut Environment) {
         let (major, minor) = self.driver.cuda_version();
-        let ns_per_tick = 1e9 / self.ruler.frequency.value();
         environment.nvidia_driver = self.nvml.as_ref().and_then(Nvml::driver_version).or_else(describe::kernel_module);
         environment.cuda_driver = Some(format!("{major}.{minor}"));
         environment.nvrtc = Some(self.compiler.version());
-        environment.clocks.push(Clock {
-            name: self.ruler.name.to_owned(),
-            frequency_hz: self.ruler.frequency.value(),
-            resolution_ns: self.ruler.resolution.0 as f64 * ns_per_tick,
-            read_cost_ns: self.ruler.read_cost.0 as f64 * ns_per_tick,
-        });
+        for ruler in [&self.ruler, &self.host_ruler] {
+            let ns_per_tick = 1e9 / ruler.frequency.value();
+            environment.clocks.push(Clock {
+                name: ruler.name.to_owned(),
+                frequency_hz: ruler.frequency.value(),
+                resolution_ns: ruler.resolution.0 as f64 * ns_per_tick,
+                read_cost_ns: ruler.read_cost.0 as f64 * ns_per_tick,
+            });
+        }
     }
 
     /// What may disturb the figures, and what to do about it.
@@ -203,7 +216,7 @@ impl Laboratory for GpuLaboratory {
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
-        cases(preset, &self.grid)
+        self.place(cases(preset, &self.grid))
     }
 
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
@@ -224,6 +237,9 @@ impl Laboratory for GpuLaboratory {
                 let parameters = self.parameters(case)?;
                 self.set_up(&program, parameters, entry.proof, |cubin| evidence_of(case, cubin), None)
             }
+            Method::Launch(launching) => self.launches(case, &program, launching),
+            Method::RoundTrip => self.round_trip(case, &program),
+            Method::Addition => self.addition(case, &program),
         }
     }
 }
