@@ -275,10 +275,11 @@ fn the_clocks_of_both_sides_agree_on_a_round_trip() {
     let case = with_host(&laboratory, "hybrid.flag.round_trip", "near", 1, 1);
     let measurement = measure(&mut laboratory, &case);
     assert_eq!(measurement.check, Check::Ok, "{case}");
-    let (device, host) = (ns(&measurement), detail(&measurement, "host_clock_ns"));
-    println!("{case}: {device} ns by the device, {host} ns by the host, {:?}", measurement.details);
-    assert!((300.0..20_000.0).contains(&device), "{device}");
-    assert!((host / device - 1.0).abs() < 0.05, "{host} and {device}");
+    println!("{case}: {} ns, {:?}", ns(&measurement), measurement.details);
+    assert!((300.0..20_000.0).contains(&ns(&measurement)), "{}", ns(&measurement));
+    let [device, host] = ["device_clock_ns", "host_clock_ns"].map(|name| detail(&measurement, name));
+    assert!((host / device - 1.0).abs() < 0.02, "{host} and {device}");
+    assert!((device / ns(&measurement) - 1.0).abs() < 0.1, "{device} and {}", ns(&measurement));
     assert!(detail(&measurement, "p50_ns") <= detail(&measurement, "p99_ns"));
 }
 

@@ -43,6 +43,14 @@ impl<'a> Addition<'a> {
         let memory = setup.memory(size_of::<u64>())?;
         Ok(Self { setup, memory, dtype, link, additions: 0, cpu: [Added::default(); 2] })
     }
+
+    /// Lets both sides add for a short while. What is lost, if anything is, in words.
+    pub(crate) fn trial(&mut self) -> Result<Option<String>, ExperimentError> {
+        self.samples(&[Shot { side: Side::Baseline, iterations: 1, pair: 0 }])?;
+        self.cpu = [Added::default(); 2];
+        let (made, lost) = (self.additions, Variable::of(&self.memory, self.dtype).lost(self.additions));
+        Ok((lost > 0).then(|| format!("of {made} additions by both sides at the same time {lost} were lost")))
+    }
 }
 
 impl Experiment for Addition<'_> {
@@ -89,11 +97,6 @@ impl Experiment for Addition<'_> {
 
     fn unroll(&self) -> u32 {
         UNROLL
-    }
-
-    /// Enough operations that most of them wait for those before.
-    fn min_iterations(&self) -> u64 {
-        4
     }
 
     fn max_iterations(&self) -> u64 {

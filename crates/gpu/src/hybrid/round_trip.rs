@@ -66,7 +66,7 @@ struct Answers {
 
 impl<'a> RoundTrip<'a> {
     pub(crate) fn new(setup: Setup<'a>, partner: Partner) -> Result<Self, CudaError> {
-        let words = setup.memory(LENGTHS + TRIPS * size_of::<u32>())?;
+        let words = setup.memory(LENGTHS + (TRIPS + 1) * size_of::<u32>())?;
         let ns_per_cycle = 1e9 / setup.ruler.frequency.value();
         let (asked, answers, details) = (0, Answers::default(), Vec::new());
         Ok(Self { setup, words, partner, asked, answers, ns_per_cycle, details })
@@ -116,8 +116,11 @@ impl<'a> RoundTrip<'a> {
             let cycles = lengths.get((TRIPS - 1) * percent / 100).copied()?;
             Some(Detail::of_case(name, f64::from(cycles) * self.ns_per_cycle))
         };
+        // The same round trips by both clocks, from one to the next.
+        let by_device = f64::from(length(TRIPS)) / TRIPS as f64 * self.ns_per_cycle;
+        let by_device = Some(Detail::of_case("device_clock_ns", by_device));
         let by_host = host.ns_each.map(|ns| Detail::of_case("host_clock_ns", ns));
-        [percentile("p50_ns", 50), percentile("p99_ns", 99), by_host].into_iter().flatten().collect()
+        [percentile("p50_ns", 50), percentile("p99_ns", 99), by_device, by_host].into_iter().flatten().collect()
     }
 }
 

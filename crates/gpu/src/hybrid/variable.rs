@@ -38,6 +38,14 @@ impl<'a> Variable<'a> {
         }
     }
 
+    /// How many of these additions are not in it.
+    pub(super) fn lost(self, additions: u64) -> u64 {
+        match self {
+            Self::Narrow(variable) => u64::from((additions as u32).wrapping_sub(variable.load(Ordering::Acquire))),
+            Self::Wide(variable) => additions.wrapping_sub(variable.load(Ordering::Acquire)),
+        }
+    }
+
     /// That it holds so many ones, which wrap around in it as in the sum. `cause` is what is known of why it may not.
     pub(super) fn check(self, additions: u64, cause: &str) -> Check {
         let (found, expected) = match self {
@@ -62,6 +70,7 @@ mod tests {
         for variable in [Variable::Narrow(&narrow), Variable::Wide(&wide)] {
             variable.add_ones(1000);
             assert_eq!(variable.check(1000, ""), Check::Ok);
+            assert_eq!((variable.lost(1000), variable.lost(1500)), (0, 500));
             let Check::Failed(reason) = variable.check(1001, "the link has none") else { panic!("it is wrong") };
             assert_eq!(reason, "1001 additions of one should leave 1001, and left 1000: the link has none");
         }
