@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use syncscope_core::profile::{self, Phase};
 
-use crate::arguments::{Arguments, Finding, Rate, WARP_THREADS, Warp};
+use crate::arguments::{Arguments, DevicePointer, Finding, Rate, WARP_THREADS, Warp};
 use crate::compile::Program;
 use crate::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Stream};
 use crate::error::CudaError;
@@ -100,6 +100,8 @@ pub(crate) struct Bench {
     host: HostBuffer<u64>,
     results: DeviceBuffer,
     memory: DeviceBuffer,
+    /// Host memory that kernels work on instead of `memory`.
+    mapped: Option<DevicePointer>,
     finding: DeviceBuffer,
     stream: Stream,
     // The last field: it is dropped after all that lives in it.
@@ -129,6 +131,7 @@ impl Bench {
             host: HostBuffer::new(&context, words)?,
             results: DeviceBuffer::new(&context, words * size_of::<u64>())?,
             memory: DeviceBuffer::new(&context, 1 << 20)?,
+            mapped: None,
             finding: DeviceBuffer::new(&context, size_of::<Finding>())?,
             stream: Stream::new(&context)?,
             context,
@@ -146,6 +149,35 @@ impl Bench {
         if self.health == Health::Occupied {
             std::mem::forget(self);
         }
+    }
+
+    /// The context, for what is launched by other means. It is the calling thread's from here on.
+    pub(crate) fn context(&self) -> Result<&Context, CudaError> {
+        self.context.make_current()?;
+        Ok(&self.context)
+    }
+
+    /// Has kernels work on memory of the host while `run` lasts.
+    pub(crate) fn on_memory_of_host<R>(
+        &mut self,
+        memory: &HostBuffer<u64>,
+        run: impl FnOnce(&mut Self) -> Result<R, Outage>,
+    ) -> Result<R, Outage> {
+        self.context.make_current()?;
+        self.mapped = Some(memory.device_pointer()?);
+        let result = run(self);
+        self.mapped = None;
+        result
+    }
+
+    /// Notes that someone else's kernel broke the context or occupies the device.
+    pub(crate) const fn suffered(&mut self, health: Health) {
+        self.health = health;
+    }
+
+    /// Notes that the device had something to do.
+    pub(crate) fn was_used(&mut self) {
+        self.last_use = Some(Instant::now());
     }
 
     /// Changes how long a batch may take.
@@ -236,7 +268,7 @@ impl Bench {
     fn queue(&mut self, shape: Shape, launch: &Launch, word: usize) -> Result<(), Outage> {
         let rate = self.results.pointer() + (word * size_of::<u64>()) as u64;
         let arguments = Arguments {
-            memory: self.memory.pointer() + launch.offset as u64,
+            memory: self.mapped.unwrap_or(self.memory.pointer()) + launch.offset as u64,
             rate,
             warps: rate + size_of::<Rate>() as u64,
             finding: self.finding.pointer(),
@@ -308,7 +340,7 @@ fn timing_of(words: &[u64]) -> Timing {
 }
 
 /// The words of a finding; CUDA devices and their hosts are little-endian.
-fn finding_of(words: &[u64]) -> Finding {
+pub(crate) fn finding_of(words: &[u64]) -> Finding {
     Finding { mismatches: words[0] as u32, thread: (words[0] >> 32) as u32, expected: words[1], found: words[2] }
 }
 

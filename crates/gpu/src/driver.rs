@@ -1,4 +1,5 @@
-//! The CUDA driver, as far as it is needed: every raw call of it stands in this file and in [`buffer`].
+//! The CUDA driver, as far as it is needed: every raw call of it stands in this file, in [`buffer`] and in
+//! [`launching`].
 //!
 //! cudarc loads the driver at run time and panics where the library or a function is missing; [`load`] asks first.
 
@@ -13,8 +14,10 @@ use crate::arguments::Arguments;
 use crate::error::{CudaError, GpuError};
 
 mod buffer;
+mod launching;
 
 pub(crate) use buffer::{DeviceBuffer, HostBuffer, Plain};
+pub(crate) use launching::{Event, ExecutableGraph};
 
 /// Functions this file calls. All have been in the driver since CUDA 3.2 to 6.5; a library that lacks one is no usable
 /// driver.
@@ -72,7 +75,7 @@ fn load_now() -> Result<Driver, GpuError> {
     }
     // SAFETY: the library is there, so this does not panic; it stays loaded from here on.
     let library = unsafe { sys::culib() };
-    for function in FUNCTIONS {
+    for function in FUNCTIONS.into_iter().chain(launching::FUNCTIONS) {
         // SAFETY: the symbol is looked up and not called.
         unsafe { library.get::<unsafe extern "C" fn()>(function.as_bytes()) }
             .map_err(|_| GpuError::OldDriver(function))?;

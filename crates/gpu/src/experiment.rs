@@ -192,24 +192,6 @@ impl<'a> GpuExperiment<'a> {
         self.bench.check(self.setup.parameters.shape, &launches)
     }
 
-    fn sample_of(&self, timing: &Timing) -> Option<Sample> {
-        let nominal = 1e9 / self.setup.ruler.frequency.value();
-        let mut ends: Vec<u64> = timing.warps.iter().map(|warp| warp.slowest).collect();
-        let slowest = *ends.iter().max()?;
-        let fastest = timing.warps.iter().map(|warp| warp.fastest).min()?;
-        // A warp's threads run together: the one in the middle of the warps is the one in the middle of the threads.
-        let middle = ends.len() / 2;
-        let median = *ends.select_nth_unstable(middle).1;
-        Some(Sample {
-            fastest: Ticks(fastest),
-            median: Ticks(median),
-            slowest: Ticks(slowest),
-            ns_per_tick: ns_per_cycle(timing.rate).unwrap_or(nominal),
-            cycles_per_tick: Some(1.0),
-            disturbance: None,
-        })
-    }
-
     fn note_clocks(&mut self, timings: &[Timing]) {
         for hertz in timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)).map(|length| 1e9 / length) {
             let (low, high) = self.clocks.unwrap_or((hertz, hertz));
@@ -218,12 +200,31 @@ impl<'a> GpuExperiment<'a> {
     }
 }
 
+/// What the threads of one launch saw. `None` if there were none.
+pub(crate) fn sample_of(timing: &Timing, ruler: &Ruler) -> Option<Sample> {
+    let nominal = 1e9 / ruler.frequency.value();
+    let mut ends: Vec<u64> = timing.warps.iter().map(|warp| warp.slowest).collect();
+    let slowest = *ends.iter().max()?;
+    let fastest = timing.warps.iter().map(|warp| warp.fastest).min()?;
+    // A warp's threads run together: the one in the middle of the warps is the one in the middle of the threads.
+    let middle = ends.len() / 2;
+    let median = *ends.select_nth_unstable(middle).1;
+    Some(Sample {
+        fastest: Ticks(fastest),
+        median: Ticks(median),
+        slowest: Ticks(slowest),
+        ns_per_tick: ns_per_cycle(timing.rate).unwrap_or(nominal),
+        cycles_per_tick: Some(1.0),
+        disturbance: None,
+    })
+}
+
 /// Operations of each thread in one launch, the harness's warm-up included.
-const fn with_warm_up(side: Side, iterations: u64) -> u64 {
+pub(crate) const fn with_warm_up(side: Side, iterations: u64) -> u64 {
     operations(side, iterations) + WarmUp::Short.operations()
 }
 
-const fn operations(side: Side, iterations: u64) -> u64 {
+pub(crate) const fn operations(side: Side, iterations: u64) -> u64 {
     let repeat = match side {
         Side::Baseline => 1,
         Side::Test => 2,
@@ -240,7 +241,7 @@ pub(crate) fn ns_per_cycle(rate: Rate) -> Option<f64> {
 }
 
 /// Marks the pairs in whose course the clock changed.
-fn mark_clock_changes(shots: &[Shot], samples: &mut [Sample]) {
+pub(crate) fn mark_clock_changes(shots: &[Shot], samples: &mut [Sample]) {
     for (index, pair) in shots.windows(2).enumerate() {
         let [one, other] = [index, index + 1];
         let ratio = samples[one].ns_per_tick / samples[other].ns_per_tick;
@@ -282,7 +283,8 @@ impl Experiment for GpuExperiment<'_> {
         let mut samples = profile::time(Phase::Read, || {
             self.decide_about_warming(shots, &timings);
             self.note_clocks(&timings);
-            let samples: Option<Vec<Sample>> = timings.iter().map(|timing| self.sample_of(timing)).collect();
+            let ruler = &self.setup.ruler;
+            let samples: Option<Vec<Sample>> = timings.iter().map(|timing| sample_of(timing, ruler)).collect();
             samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))
         })?;
         mark_clock_changes(shots, &mut samples);

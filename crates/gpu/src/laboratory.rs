@@ -8,6 +8,7 @@ use syncscope_core::machine::{Clock, Environment, GpuMachine};
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Case, Evidence, Experiment, Hertz, Laboratory, Layout, Listing, Preset, Refusal, Ruler};
 
+use crate::affinity;
 use crate::arguments::MAX_BLOCK_THREADS;
 use crate::bench::{Bench, Health, Kernels, Outage, Shape};
 use crate::cache::Cache;
@@ -22,12 +23,16 @@ use crate::driver::{self, Device, Driver};
 use crate::error::{CudaError, GpuError, NvrtcError};
 use crate::evidence::evidence_of;
 use crate::experiment::{GpuExperiment, Parameters, Setup};
+use crate::host_clock;
+use crate::neighbourhood::Neighbourhood;
 use crate::nvml::{Nvml, Watch};
 use crate::nvrtc::{Needs, Nvrtc};
 use crate::peer::peer_cases;
 use crate::places::{POOL_BYTES, Places};
 use crate::plan::Grid;
 use crate::ruler;
+
+mod with_host;
 
 /// The CUDA devices of this machine, opened for measuring. What has no axis of devices is measured on the first.
 #[derive(Debug)]
@@ -40,6 +45,9 @@ pub struct GpuLaboratory {
     nvml: Option<Rc<Nvml>>,
     watch: Option<Rc<Watch>>,
     ruler: Ruler,
+    host_ruler: Ruler,
+    /// The CPUs of this process, seen from the device.
+    neighbourhood: Neighbourhood,
     bench: Option<Bench>,
     /// What was found in machine code, which is one for all grids: by case without its grid.
     evidence: HashMap<Case, Evidence>,
@@ -74,10 +82,22 @@ impl GpuLaboratory {
             }
         };
         let nvml = profile::time(Phase::Watch, Nvml::load).map(Rc::new);
-        let watch = nvml.as_ref().zip(describe::pci_address(device).ok());
-        let watch = watch.and_then(|(nvml, address)| Watch::new(nvml, &address)).map(Rc::new);
-        let evidence = HashMap::new();
-        Ok(Self { driver, device, machines, grid, compiler, nvml, watch, ruler, bench: Some(bench), evidence })
+        let address = describe::pci_address(device)?;
+        let watch = nvml.as_ref().and_then(|nvml| Watch::new(nvml, &address)).map(Rc::new);
+        Ok(Self {
+            driver,
+            device,
+            machines,
+            grid,
+            compiler,
+            nvml,
+            watch,
+            ruler,
+            host_ruler: host_clock::measure(),
+            neighbourhood: Neighbourhood::of_device(&address, &affinity::allowed()),
+            bench: Some(bench),
+            evidence: HashMap::new(),
+        })
     }
 
     /// What the hardware is.
@@ -95,17 +115,19 @@ impl GpuLaboratory {
     /// Adds what is known of the GPU side.
     pub fn describe(&self, environment: &mut Environment) {
         let (major, minor) = self.driver.cuda_version();
-        let ns_per_tick = 1e9 / self.ruler.frequency.value();
         environment.nvidia_driver =
             self.nvml.as_ref().and_then(|nvml| nvml.driver_version()).or_else(describe::kernel_module);
         environment.cuda_driver = Some(format!("{major}.{minor}"));
         environment.nvrtc = Some(self.compiler.version());
-        environment.clocks.push(Clock {
-            name: self.ruler.name.to_owned(),
-            frequency_hz: self.ruler.frequency.value(),
-            resolution_ns: self.ruler.resolution.0 as f64 * ns_per_tick,
-            read_cost_ns: self.ruler.read_cost.0 as f64 * ns_per_tick,
-        });
+        for ruler in [&self.ruler, &self.host_ruler] {
+            let ns_per_tick = 1e9 / ruler.frequency.value();
+            environment.clocks.push(Clock {
+                name: ruler.name.to_owned(),
+                frequency_hz: ruler.frequency.value(),
+                resolution_ns: ruler.resolution.0 as f64 * ns_per_tick,
+                read_cost_ns: ruler.read_cost.0 as f64 * ns_per_tick,
+            });
+        }
     }
 
     /// What may disturb the figures, and what to do about it.
@@ -230,7 +252,7 @@ impl Laboratory for GpuLaboratory {
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
-        cases(preset, &self.grid)
+        self.place(cases(preset, &self.grid))
     }
 
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
@@ -257,6 +279,9 @@ impl Laboratory for GpuLaboratory {
                     Order { parameters, proof: entry.proof, min_iterations, pace: (entry.pace)(case), limit: None },
                 )
             }
+            Method::Launch(launching) => self.launches(case, &program, launching),
+            Method::RoundTrip => self.round_trip(case, &program),
+            Method::Addition => self.addition(case, &program),
         }
     }
 }

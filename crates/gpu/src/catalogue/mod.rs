@@ -8,16 +8,22 @@ use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Preset, Primitive};
 
 use crate::compile::Program;
+use crate::launches::Launching;
 use crate::plan::Grid;
 
 mod atomic;
 mod block;
 mod fence;
+mod hybrid;
+mod launch;
 mod lock;
 mod reduce;
 mod shuffle;
 mod vote;
 mod warp;
+
+pub(crate) use hybrid::Sides;
+pub(crate) use launch::kernel_ns;
 
 /// How `check` proves that a primitive did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +84,12 @@ impl Pace {
 pub(crate) enum Method {
     /// By the clock of the multiprocessor, around a loop in one grid on one device.
     Kernel,
+    /// By the host's clock, around a chain of launches.
+    Launch(Launching),
+    /// As a kernel, answered by a CPU thread.
+    RoundTrip,
+    /// As a kernel on memory of the host, beside CPU threads; by the host's clock where they are alone.
+    Addition,
 }
 
 /// What an operation is meant to become.
@@ -169,7 +181,7 @@ use kernel;
 pub(crate) const STRIDES: [u32; 6] = [1, 2, 4, 16, 32, 128];
 
 /// Everything that can be measured.
-static FAMILIES: [&[&Entry]; 9] = [
+static FAMILIES: [&[&Entry]; 12] = [
     &block::ENTRIES,
     &warp::ENTRIES,
     &shuffle::ENTRIES,
@@ -179,6 +191,9 @@ static FAMILIES: [&[&Entry]; 9] = [
     &atomic::ENTRIES,
     &fence::ENTRIES,
     &lock::ENTRIES,
+    &launch::ENTRIES,
+    &hybrid::FLAGS,
+    &hybrid::ATOMICS,
 ];
 
 static PRIMITIVES: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(|entry| entry.primitive).collect());

@@ -1,6 +1,7 @@
 //! Memory of the device and memory of the host that the device can reach.
 
 use std::ptr;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use cudarc::driver::sys;
 
@@ -97,6 +98,23 @@ impl<T: Plain> HostBuffer<T> {
         assert!(index < self.len, "host buffer of {} values has no {index}", self.len);
         // SAFETY: the index is inside; a word is written in one piece.
         unsafe { self.pointer.add(index).write_volatile(value) };
+    }
+}
+
+impl HostBuffer<u64> {
+    /// The 32-bit word at a multiple of 4 bytes, which the device uses at the same time.
+    pub(crate) fn atomic_u32(&self, byte: usize) -> &AtomicU32 {
+        assert!(byte.is_multiple_of(4) && byte + 4 <= self.len * 8, "host buffer of {} bytes, at {byte}", self.len * 8);
+        // SAFETY: the word is inside, aligned and alive as long as `self`. Host and device access what is shared in this
+        // way by atomic operations alone.
+        unsafe { AtomicU32::from_ptr(self.pointer.cast::<u32>().add(byte / 4)) }
+    }
+
+    /// The 64-bit word at a multiple of 8 bytes, which the device uses at the same time.
+    pub(crate) fn atomic_u64(&self, byte: usize) -> &AtomicU64 {
+        assert!(byte.is_multiple_of(8) && byte + 8 <= self.len * 8, "host buffer of {} bytes, at {byte}", self.len * 8);
+        // SAFETY: as above.
+        unsafe { AtomicU64::from_ptr(self.pointer.add(byte / 8)) }
     }
 }
 

@@ -1,0 +1,48 @@
+//! The host's clock, for what no clock of a device sees: calls of the driver, and CPU threads.
+
+use syncscope_core::{Hertz, Ruler, Ticks};
+
+/// Nanoseconds of the raw monotonic clock, which no time service adjusts.
+pub(crate) fn now_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a `timespec` on this thread's stack; this clock exists since Linux 2.6.28.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &raw mut time) };
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}
+
+/// Readings that measure the ruler.
+const READINGS: usize = 4096;
+
+/// Measures the clock. It counts nanoseconds, whatever it is made of.
+pub(crate) fn measure() -> Ruler {
+    let readings: Vec<u64> = (0..READINGS).map(|_| now_ns()).collect();
+    ruler_of(&readings)
+}
+
+/// The smallest step between two different readings, and the time between the first and the last.
+fn ruler_of(readings: &[u64]) -> Ruler {
+    let steps = readings.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
+    let resolution = steps.filter(|step| *step > 0).min().unwrap_or(1);
+    let span = readings.last().zip(readings.first()).map_or(0, |(last, first)| last.saturating_sub(*first));
+    let read_cost = span / (readings.len().saturating_sub(1).max(1) as u64);
+    Ruler { name: "monotonic_raw", frequency: Hertz(1e9), resolution: Ticks(resolution), read_cost: Ticks(read_cost) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_step_is_the_resolution() {
+        let ruler = ruler_of(&[100, 100, 140, 160, 200]);
+        assert_eq!((ruler.resolution, ruler.read_cost), (Ticks(20), Ticks(25)));
+        assert_eq!(ruler_of(&[7, 7]).resolution, Ticks(1), "a clock that stood still has counted nanoseconds still");
+        assert_eq!(ruler_of(&[]).read_cost, Ticks(0));
+    }
+
+    #[test]
+    fn this_machines_clock_goes_forward() {
+        let ruler = measure();
+        assert!(ruler.resolution.0 > 0 && ruler.read_cost.0 < 1_000_000, "{ruler:?}");
+    }
+}

@@ -1,0 +1,158 @@
+//! GPU threads that add to one variable in the host's memory, alone or while CPU threads do the same.
+//!
+//! The time is the device's. The CPU's threads begin before the kernel and end after it; what an addition costs them
+//! meanwhile is the difference between the long turns and the short ones, so that the time when they are alone drops out.
+
+use syncscope_core::{Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+
+use super::variable::Variable;
+use super::{Setup, arguments, disturbance, no_result};
+use crate::arguments::{Arguments, UNROLL};
+use crate::driver::HostBuffer;
+use crate::error::CudaError;
+use crate::experiment::{mark_clock_changes, operations, with_warm_up};
+use crate::host_clock;
+use crate::partners::{Turn, accompany};
+
+/// Additions of a CPU thread between two looks at whether it shall stop.
+const ROUND: u64 = 64;
+
+/// See the module's description.
+#[derive(Debug)]
+pub(crate) struct Addition<'a> {
+    setup: Setup<'a>,
+    memory: HostBuffer<u64>,
+    dtype: Dtype,
+    /// What is known of the link's atomic operations, for a sum that is wrong.
+    link: String,
+    /// Additions of both sides.
+    additions: u64,
+    /// What CPU threads did beside the baseline and beside the test.
+    cpu: [Added; 2],
+}
+
+/// Additions, and how long they took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Added {
+    count: u64,
+    ns: u64,
+}
+
+impl<'a> Addition<'a> {
+    pub(crate) fn new(setup: Setup<'a>, dtype: Dtype, link: String) -> Result<Self, CudaError> {
+        let memory = setup.memory(size_of::<u64>())?;
+        Ok(Self { setup, memory, dtype, link, additions: 0, cpu: [Added::default(); 2] })
+    }
+
+    /// Lets both sides add for a short while. What is lost, if anything is, in words.
+    pub(crate) fn trial(&mut self) -> Result<Option<String>, ExperimentError> {
+        self.samples(&[Shot { side: Side::Baseline, iterations: 1, pair: 0 }])?;
+        self.cpu = [Added::default(); 2];
+        let (made, lost) = (self.additions, Variable::of(&self.memory, self.dtype).lost(self.additions));
+        Ok((lost > 0).then(|| format!("of {made} additions by both sides at the same time {lost} were lost")))
+    }
+}
+
+impl Experiment for Addition<'_> {
+    fn ruler(&self) -> Ruler {
+        self.setup.ruler.clone()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        operations(side, iterations)
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.samples(&[shot])?.pop().ok_or_else(no_result)
+    }
+
+    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        let Self { setup, memory, dtype, additions, cpu, .. } = self;
+        let (memory, cpus, gpu_threads) = (&*memory, setup.cpus.clone(), setup.shape.grid_threads() as u64);
+        let variable = Variable::of(memory, *dtype);
+        let mut samples = accompany(
+            &cpus,
+            |turn| add_until_over(variable, turn),
+            |lead| {
+                let sample = |shot: &Shot| {
+                    lead.begin()?;
+                    let arguments = Arguments { value_bias: 1, ..arguments(shot.iterations) };
+                    let sample = setup.run(memory, *shot, arguments)?;
+                    let reports = lead.end()?;
+                    *additions += gpu_threads * with_warm_up(shot.side, shot.iterations);
+                    let beside = &mut cpu[usize::from(shot.side == Side::Test)];
+                    for report in &reports {
+                        *additions += report.result.count;
+                        beside.count += report.result.count;
+                        beside.ns += report.result.ns;
+                    }
+                    Ok(Sample { disturbance: disturbance(&reports), ..sample })
+                };
+                shots.iter().map(sample).collect::<Result<Vec<_>, ExperimentError>>()
+            },
+        )?;
+        mark_clock_changes(shots, &mut samples);
+        Ok(samples)
+    }
+
+    fn unroll(&self) -> u32 {
+        UNROLL
+    }
+
+    fn max_iterations(&self) -> u64 {
+        1 << 24
+    }
+
+    fn check(&mut self) -> Check {
+        Variable::of(&self.memory, self.dtype).check(self.additions, &self.link)
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        self.setup.evidence.clone()
+    }
+
+    fn remark(&self) -> Option<String> {
+        let cpu = ns_between(self.cpu).map(|ns| format!("an addition of a CPU thread takes {ns:.1} ns meanwhile"));
+        let remarks: Vec<String> = cpu.into_iter().chain(self.setup.remark.clone()).collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
+    fn details(&mut self) -> Vec<Detail> {
+        let Some(ns) = ns_between(self.cpu) else { return Vec::new() };
+        let per_second = self.setup.cpus.len() as f64 * 1e9 / ns;
+        vec![Detail::of_case("cpu_ns", ns), Detail::of_case("cpu_ops_per_s", per_second)]
+    }
+}
+
+fn add_until_over(variable: Variable, turn: &Turn) -> Added {
+    let started = host_clock::now_ns();
+    let mut count = 0;
+    while !turn.is_over() {
+        variable.add_ones(ROUND);
+        count += ROUND;
+    }
+    Added { count, ns: host_clock::now_ns() - started }
+}
+
+/// What an addition costs in the time by which the turns of the test are longer than those of the baseline; `None` where
+/// no threads added, or not for longer.
+fn ns_between([baseline, test]: [Added; 2]) -> Option<f64> {
+    let count = test.count.checked_sub(baseline.count).filter(|count| *count > 0)?;
+    let ns = test.ns.checked_sub(baseline.ns).filter(|ns| *ns > 0)?;
+    Some(ns as f64 / count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_alone_drops_out() {
+        // 1,000 ns alone at 10 ns each in both turns; then 2,000 and 4,000 ns together with the GPU, at 100 ns each.
+        let baseline = Added { count: 100 + 20, ns: 3000 };
+        let test = Added { count: 100 + 40, ns: 5000 };
+        assert_eq!(ns_between([baseline, test]), Some(100.0));
+        assert_eq!(ns_between([test, baseline]), None);
+        assert_eq!(ns_between([Added::default(); 2]), None);
+    }
+}

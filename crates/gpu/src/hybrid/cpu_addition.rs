@@ -1,0 +1,98 @@
+//! CPU threads that add to one variable in host memory that a device could use too: what they are compared with when it
+//! does. The time is the host's.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use syncscope_core::{Check, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+
+use super::variable::Variable;
+use super::{Setup, disturbance, no_result};
+use crate::arguments::UNROLL;
+use crate::driver::HostBuffer;
+use crate::error::CudaError;
+use crate::experiment::operations;
+use crate::host_clock;
+use crate::partners::{Report, Turn, accompany};
+
+/// See the module's description.
+#[derive(Debug)]
+pub(crate) struct CpuAddition<'a> {
+    setup: Setup<'a>,
+    memory: HostBuffer<u64>,
+    dtype: Dtype,
+    additions: u64,
+}
+
+impl<'a> CpuAddition<'a> {
+    pub(crate) fn new(setup: Setup<'a>, dtype: Dtype) -> Result<Self, CudaError> {
+        let memory = setup.memory(size_of::<u64>())?;
+        Ok(Self { setup, memory, dtype, additions: 0 })
+    }
+}
+
+impl Experiment for CpuAddition<'_> {
+    fn ruler(&self) -> Ruler {
+        self.setup.ruler.clone()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        operations(side, iterations)
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.samples(&[shot])?.pop().ok_or_else(no_result)
+    }
+
+    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        let variable = Variable::of(&self.memory, self.dtype);
+        let (cpus, quota) = (&self.setup.cpus, AtomicU64::new(0));
+        let work = |turn: &Turn| elapsed(variable, quota.load(Ordering::Relaxed), turn);
+        let samples = accompany(cpus, work, |lead| {
+            let sample = |shot: &Shot| {
+                // Relaxed: the beginning of the turn orders it.
+                quota.store(operations(shot.side, shot.iterations), Ordering::Relaxed);
+                lead.begin()?;
+                sample_of(&lead.end()?)
+            };
+            shots.iter().map(sample).collect::<Result<Vec<_>, ExperimentError>>()
+        })?;
+        let each: u64 = shots.iter().map(|shot| operations(shot.side, shot.iterations)).sum();
+        self.additions += each * cpus.len() as u64;
+        Ok(samples)
+    }
+
+    fn unroll(&self) -> u32 {
+        UNROLL
+    }
+
+    /// Many seconds.
+    fn max_iterations(&self) -> u64 {
+        1 << 24
+    }
+
+    fn check(&mut self) -> Check {
+        Variable::of(&self.memory, self.dtype).check(self.additions, "threads of the CPU alone lost some")
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        self.setup.evidence.clone()
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.setup.remark.clone()
+    }
+}
+
+/// How long a thread takes, beginning together with the others.
+fn elapsed(variable: Variable, quota: u64, turn: &Turn) -> Ticks {
+    turn.meet();
+    let started = host_clock::now_ns();
+    variable.add_ones(quota);
+    Ticks(host_clock::now_ns() - started)
+}
+
+fn sample_of(reports: &[Report<Ticks>]) -> Result<Sample, ExperimentError> {
+    let mut elapsed: Vec<Ticks> = reports.iter().map(|report| report.result).collect();
+    let sample = Sample::of_actors(&mut elapsed, 1.0).ok_or_else(no_result)?;
+    Ok(Sample { disturbance: disturbance(reports), ..sample })
+}

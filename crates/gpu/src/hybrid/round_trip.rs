@@ -1,0 +1,324 @@
+//! A flag that a CPU thread and a GPU thread pass to each other.
+//!
+//! The time is the device's: cycles of the multiprocessor, and its global timer in the same kernel. The host's clock is
+//! read beside it, every few turns, to tell whether both agree.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use syncscope_core::{Check, Detail, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+
+use super::{Setup, arguments, disturbance, no_result};
+use crate::arguments::{Arguments, Finding, UNROLL};
+use crate::bench::Launch;
+use crate::driver::HostBuffer;
+use crate::error::CudaError;
+use crate::experiment::{mark_clock_changes, operations, with_warm_up};
+use crate::host_clock;
+use crate::partners::{Turn, accompany};
+
+/// Bytes between the words: two lines, as in `hybrid_flag.cu`.
+const FAR_APART: usize = 256;
+
+/// Where the words are. The order is that of `Place` in `hybrid_flag.cu`.
+const GPU_TURN: usize = 0;
+const CPU_TURN: usize = FAR_APART;
+const QUESTION: usize = 2 * FAR_APART;
+const ANSWER: usize = 3 * FAR_APART;
+const LENGTHS: usize = 4 * FAR_APART;
+
+/// Round trips that the kernel `check` times one by one: `TRIPS` in `hybrid_flag.cu`.
+const TRIPS: usize = 1024;
+
+/// The host's clock is read once for so many turns.
+const TURNS_PER_READING: u64 = 32;
+
+/// What the CPU's thread does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Partner {
+    /// It answers.
+    Answers,
+    /// It is there and says nothing, to test that the kernel gives up.
+    Silent,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub(crate) struct RoundTrip<'a> {
+    setup: Setup<'a>,
+    words: HostBuffer<u64>,
+    partner: Partner,
+    /// Turns that the kernels took.
+    asked: u64,
+    answers: Answers,
+    ns_per_cycle: f64,
+    details: Vec<Detail>,
+}
+
+/// What the CPU's thread did in a turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Answers {
+    count: u64,
+    /// Answers to anything but the next number.
+    out_of_order: u64,
+    /// From one answer to the next, by the host's clock.
+    ns_each: Option<f64>,
+}
+
+impl<'a> RoundTrip<'a> {
+    pub(crate) fn new(setup: Setup<'a>, partner: Partner) -> Result<Self, CudaError> {
+        let words = setup.memory(LENGTHS + (TRIPS + 1) * size_of::<u32>())?;
+        let ns_per_cycle = 1e9 / setup.ruler.frequency.value();
+        let (asked, answers, details) = (0, Answers::default(), Vec::new());
+        Ok(Self { setup, words, partner, asked, answers, ns_per_cycle, details })
+    }
+
+    /// Runs the kernel `check`: with questions, or with a clock.
+    fn try_out(&mut self, asks: bool) -> Result<(Finding, Answers), ExperimentError> {
+        let Self { setup, words, .. } = self;
+        let (words, cpus, shape) = (&*words, setup.cpus.clone(), setup.shape);
+        let mailbox = Mailbox::of(words);
+        let launch = Launch {
+            function: setup.kernels.check,
+            arguments: Arguments { value_bias: u32::from(asks), ..Arguments::default() },
+            offset: 0,
+        };
+        let work = |turn: &Turn| mailbox.answer(turn, asks);
+        accompany(&cpus, work, |lead| {
+            lead.begin()?;
+            let finding = setup.bench.on_memory_of_host(words, |bench| bench.check(shape, &[launch]))?;
+            let answers = lead.end()?.first().map(|report| report.result).unwrap_or_default();
+            Ok((finding, answers))
+        })
+    }
+
+    /// What is wrong, if anything is; what is known of single round trips.
+    fn trial(&mut self) -> Result<Vec<Detail>, String> {
+        let (Answers { count, out_of_order, .. }, asked) = (self.answers, self.asked);
+        if (count, out_of_order) != (asked, 0) {
+            return Err(format!("{count} answers to {asked} turns, {out_of_order} of them out of order"));
+        }
+        let (Finding { mismatches, expected, found, .. }, _) = self.try_out(true).map_err(|error| error.to_string())?;
+        if mismatches > 0 {
+            let wrong = format!("{mismatches} of {TRIPS} questions had wrong answers");
+            return Err(format!("{wrong}: expected {expected} and found {found}"));
+        }
+        match self.try_out(false).map_err(|error| error.to_string())? {
+            (finding, host) if finding.mismatches == 0 => Ok(self.details_of(host)),
+            _ => Err("the CPU's thread did not answer".to_owned()),
+        }
+    }
+
+    fn details_of(&self, host: Answers) -> Vec<Detail> {
+        let length = |trip| self.words.atomic_u32(LENGTHS + trip * size_of::<u32>()).load(Ordering::Acquire);
+        let mut lengths: Vec<u32> = (0..TRIPS).map(length).collect();
+        lengths.sort_unstable();
+        let percentile = |name, percent: usize| {
+            let cycles = lengths.get((TRIPS - 1) * percent / 100).copied()?;
+            Some(Detail::of_case(name, f64::from(cycles) * self.ns_per_cycle))
+        };
+        // The same round trips by both clocks, from one to the next.
+        let by_device = f64::from(length(TRIPS)) / TRIPS as f64 * self.ns_per_cycle;
+        let by_device = Some(Detail::of_case("device_clock_ns", by_device));
+        let by_host = host.ns_each.map(|ns| Detail::of_case("host_clock_ns", ns));
+        [percentile("p50_ns", 50), percentile("p99_ns", 99), by_device, by_host].into_iter().flatten().collect()
+    }
+}
+
+impl Experiment for RoundTrip<'_> {
+    fn ruler(&self) -> Ruler {
+        self.setup.ruler.clone()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        operations(side, iterations)
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.samples(&[shot])?.pop().ok_or_else(no_result)
+    }
+
+    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        let Self { setup, words, partner, asked, answers, .. } = self;
+        let (words, cpus) = (&*words, setup.cpus.clone());
+        let mailbox = Mailbox::of(words);
+        let work = |turn: &Turn| match partner {
+            Partner::Answers => mailbox.answer(turn, false),
+            Partner::Silent => silence(turn),
+        };
+        let mut samples = accompany(&cpus, work, |lead| {
+            let sample = |shot: &Shot| {
+                lead.begin()?;
+                let sample = setup.run(words, *shot, arguments(shot.iterations))?;
+                let reports = lead.end()?;
+                *asked += with_warm_up(shot.side, shot.iterations);
+                for report in &reports {
+                    answers.count += report.result.count;
+                    answers.out_of_order += report.result.out_of_order;
+                }
+                Ok(Sample { disturbance: disturbance(&reports), ..sample })
+            };
+            shots.iter().map(sample).collect::<Result<Vec<_>, ExperimentError>>()
+        })?;
+        mark_clock_changes(shots, &mut samples);
+        self.ns_per_cycle = samples.last().map_or(self.ns_per_cycle, |sample| sample.ns_per_tick);
+        Ok(samples)
+    }
+
+    fn unroll(&self) -> u32 {
+        UNROLL
+    }
+
+    /// The turns are counted in 32 bits. A round trip takes more than 100 ns, so this is more than a minute.
+    fn max_iterations(&self) -> u64 {
+        1 << 24
+    }
+
+    fn check(&mut self) -> Check {
+        match self.trial() {
+            Ok(details) => {
+                self.details = details;
+                Check::Ok
+            }
+            Err(reason) => Check::Failed(reason),
+        }
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        self.setup.evidence.clone()
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.setup.remark.clone()
+    }
+
+    fn details(&mut self) -> Vec<Detail> {
+        std::mem::take(&mut self.details)
+    }
+}
+
+/// The words as the CPU's thread sees them.
+#[derive(Debug, Clone, Copy)]
+struct Mailbox<'a> {
+    gpu_turn: &'a AtomicU32,
+    cpu_turn: &'a AtomicU32,
+    question: &'a AtomicU32,
+    answer: &'a AtomicU32,
+}
+
+impl<'a> Mailbox<'a> {
+    fn of(words: &'a HostBuffer<u64>) -> Self {
+        let [gpu_turn, cpu_turn, question, answer] =
+            [GPU_TURN, CPU_TURN, QUESTION, ANSWER].map(|byte| words.atomic_u32(byte));
+        Self { gpu_turn, cpu_turn, question, answer }
+    }
+
+    /// Answers until the turn is over. It polls without a pause: an instruction that relaxes the CPU would be part of
+    /// every round trip.
+    fn answer(self, turn: &Turn, asked: bool) -> Answers {
+        let mut seen = self.cpu_turn.load(Ordering::Relaxed);
+        let mut answers = Answers::default();
+        let mut readings: Option<[(u64, u64); 2]> = None;
+        let mut idle = 0_u32;
+        loop {
+            // Acquire: what the GPU wrote before its turn is seen.
+            let number = self.gpu_turn.load(Ordering::Acquire);
+            if number == seen {
+                idle = idle.wrapping_add(1);
+                if idle.is_multiple_of(256) && turn.is_over() {
+                    return Answers { ns_each: readings.and_then(ns_each), ..answers };
+                }
+                continue;
+            }
+            if asked {
+                // Relaxed: the turn orders it.
+                self.answer.store(!self.question.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+            // Release: what was written before the answer is there before it.
+            self.cpu_turn.store(number, Ordering::Release);
+            answers.count += 1;
+            answers.out_of_order += u64::from(number != seen.wrapping_add(1));
+            seen = number;
+            if answers.count.is_multiple_of(TURNS_PER_READING) {
+                let reading = (answers.count, host_clock::now_ns());
+                readings = Some([readings.map_or(reading, |[first, _]| first), reading]);
+            }
+        }
+    }
+}
+
+/// From one answer to the next between two readings of the clock; `None` if there was only one.
+fn ns_each([(first_count, first_ns), (last_count, last_ns)]: [(u64, u64); 2]) -> Option<f64> {
+    (last_count > first_count).then(|| (last_ns - first_ns) as f64 / (last_count - first_count) as f64)
+}
+
+fn silence(turn: &Turn) -> Answers {
+    while !turn.is_over() {
+        std::thread::yield_now();
+    }
+    Answers::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::affinity;
+    use std::time::{Duration, Instant};
+
+    /// What a kernel does, done by a CPU thread. Whether all was as it should be.
+    fn ask(mailbox: Mailbox, count: u32) -> bool {
+        let started = Instant::now();
+        (1..=count).all(|turn| {
+            mailbox.question.store(turn * 3, Ordering::Relaxed);
+            mailbox.gpu_turn.store(turn, Ordering::Release);
+            while mailbox.cpu_turn.load(Ordering::Acquire) != turn && started.elapsed() < Duration::from_secs(20) {
+                std::thread::yield_now();
+            }
+            mailbox.answer.load(Ordering::Relaxed) == !(turn * 3)
+        })
+    }
+
+    fn mailbox(words: &[AtomicU32; 4]) -> Mailbox<'_> {
+        let [gpu_turn, cpu_turn, question, answer] = words;
+        Mailbox { gpu_turn, cpu_turn, question, answer }
+    }
+
+    #[test]
+    fn the_cpus_thread_answers_each_turn_once_and_in_order() {
+        let words = [const { AtomicU32::new(0) }; 4];
+        let mailbox = mailbox(&words);
+        let work = |turn: &Turn| mailbox.answer(turn, true);
+        let (answered, reports) = accompany(&[affinity::allowed()[0]], work, |lead| {
+            lead.begin()?;
+            Ok((ask(mailbox, 100), lead.end()?))
+        })
+        .unwrap();
+        let Answers { count, out_of_order, ns_each } = reports[0].result;
+        assert!(answered);
+        assert_eq!((count, out_of_order), (100, 0));
+        assert!(ns_each.is_some_and(|ns| ns > 0.0), "read at turns 32, 64 and 96");
+    }
+
+    #[test]
+    fn a_turn_that_is_left_out_is_noticed() {
+        let words = [const { AtomicU32::new(0) }; 4];
+        let mailbox = mailbox(&words);
+        mailbox.gpu_turn.store(2, Ordering::Release);
+        let work = |turn: &Turn| mailbox.answer(turn, false);
+        let reports = accompany(&[affinity::allowed()[0]], work, |lead| {
+            lead.begin()?;
+            let started = Instant::now();
+            while mailbox.cpu_turn.load(Ordering::Acquire) == 0 && started.elapsed() < Duration::from_secs(20) {
+                std::thread::yield_now();
+            }
+            lead.end()
+        });
+        let Answers { count, out_of_order, ns_each } = reports.unwrap()[0].result;
+        assert_eq!((count, out_of_order, ns_each), (1, 1, None));
+    }
+
+    #[test]
+    fn the_host_counts_from_reading_to_reading() {
+        assert_eq!(ns_each([(32, 1000), (96, 65_000)]), Some(1000.0));
+        assert_eq!(ns_each([(32, 1000), (32, 1000)]), None);
+    }
+}

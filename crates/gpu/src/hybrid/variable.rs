@@ -1,0 +1,80 @@
+//! One variable that both sides add to, as the CPU sees it.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use syncscope_core::{Check, Dtype};
+
+use crate::driver::HostBuffer;
+
+/// See the module's description.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Variable<'a> {
+    Narrow(&'a AtomicU32),
+    Wide(&'a AtomicU64),
+}
+
+impl<'a> Variable<'a> {
+    /// The first variable of the memory. Integers of either sign are added alike.
+    pub(super) fn of(memory: &'a HostBuffer<u64>, dtype: Dtype) -> Self {
+        match dtype.size_bytes() {
+            8 => Self::Wide(memory.atomic_u64(0)),
+            _ => Self::Narrow(memory.atomic_u32(0)),
+        }
+    }
+
+    /// Adds one so many times. Relaxed: nothing is ordered by a counter.
+    pub(super) fn add_ones(self, count: u64) {
+        match self {
+            Self::Narrow(variable) => {
+                for _ in 0..count {
+                    variable.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            Self::Wide(variable) => {
+                for _ in 0..count {
+                    variable.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// How many of these additions are not in it.
+    pub(super) fn lost(self, additions: u64) -> u64 {
+        match self {
+            Self::Narrow(variable) => u64::from((additions as u32).wrapping_sub(variable.load(Ordering::Acquire))),
+            Self::Wide(variable) => additions.wrapping_sub(variable.load(Ordering::Acquire)),
+        }
+    }
+
+    /// That it holds so many ones, which wrap around in it as in the sum. `cause` is what is known of why it may not.
+    pub(super) fn check(self, additions: u64, cause: &str) -> Check {
+        let (found, expected) = match self {
+            Self::Narrow(variable) => (u64::from(variable.load(Ordering::Acquire)), additions & u64::from(u32::MAX)),
+            Self::Wide(variable) => (variable.load(Ordering::Acquire), additions),
+        };
+        if found == expected {
+            return Check::Ok;
+        }
+        let wrong = format!("{additions} additions of one should leave {expected}, and left {found}");
+        Check::Failed(format!("{wrong}: {cause}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_that_is_wrong_is_told_with_its_cause() {
+        let (narrow, wide) = (AtomicU32::new(0), AtomicU64::new(0));
+        for variable in [Variable::Narrow(&narrow), Variable::Wide(&wide)] {
+            variable.add_ones(1000);
+            assert_eq!(variable.check(1000, ""), Check::Ok);
+            assert_eq!((variable.lost(1000), variable.lost(1500)), (0, 500));
+            let Check::Failed(reason) = variable.check(1001, "the link has none") else { panic!("it is wrong") };
+            assert_eq!(reason, "1001 additions of one should leave 1001, and left 1000: the link has none");
+        }
+        assert_eq!(Variable::Narrow(&narrow).check((1 << 32) + 1000, ""), Check::Ok, "it wraps around");
+        assert_ne!(Variable::Wide(&wide).check((1 << 32) + 1000, ""), Check::Ok);
+    }
+}

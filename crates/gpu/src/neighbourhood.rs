@@ -1,0 +1,164 @@
+//! Which CPUs are near a device: on the NUMA node that its PCI bus hangs on, as Linux tells it.
+
+use std::fs;
+use std::path::Path;
+
+/// The CPUs this process may use, by their distance to a device.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Neighbourhood {
+    /// On the node of the device; all of them where the system does not tell.
+    near: Vec<u32>,
+    /// On other nodes.
+    far: Vec<u32>,
+    /// Whether the system tells.
+    is_known: bool,
+}
+
+/// How far from the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Distance {
+    Near,
+    Far,
+}
+
+impl Distance {
+    pub(crate) const ALL: [Self; 2] = [Self::Near, Self::Far];
+
+    /// The word in the column `group`.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Near => "near",
+            Self::Far => "far",
+        }
+    }
+
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|distance| distance.as_str() == word)
+    }
+}
+
+impl Neighbourhood {
+    /// Asks the system about the device at a PCI address such as `00000000:17:00.0`.
+    pub(crate) fn of_device(pci_address: &str, allowed: &[u32]) -> Self {
+        Self::read(Path::new("/sys"), pci_address, allowed)
+    }
+
+    fn read(sys: &Path, pci_address: &str, allowed: &[u32]) -> Self {
+        // The kernel writes domains with four digits at least, others with eight.
+        let address = pci_address.strip_prefix("0000").filter(|rest| rest.len() >= 12).unwrap_or(pci_address);
+        let file = sys.join("bus/pci/devices").join(address.to_lowercase()).join("local_cpulist");
+        let local = fs::read_to_string(file).ok().and_then(|text| parse_cpu_list(text.trim()));
+        Self::new(allowed, local.as_deref())
+    }
+
+    pub(crate) fn new(allowed: &[u32], local: Option<&[u32]>) -> Self {
+        let is_near = |cpu: &&u32| local.is_none_or(|local| local.contains(cpu));
+        let (near, far) = allowed.iter().partition(is_near);
+        Self { near, far, is_known: local.is_some() }
+    }
+
+    /// Some CPUs at this distance: the last ones, as the first ones see most of the system's own work. `None` if there
+    /// are fewer.
+    pub(crate) fn some(&self, distance: Distance, count: usize) -> Option<Vec<u32>> {
+        let there = match distance {
+            Distance::Near => &self.near,
+            Distance::Far => &self.far,
+        };
+        there.len().checked_sub(count).and_then(|first| there.get(first..)).map(<[u32]>::to_vec)
+    }
+
+    /// One CPU, near if there is a near one, for what has no better reason to be somewhere.
+    pub(crate) fn any(&self) -> Option<u32> {
+        self.near.last().or(self.far.last()).copied()
+    }
+
+    /// Why there are not as many CPUs at a distance.
+    pub(crate) fn lacks(&self, distance: Distance, count: usize) -> String {
+        let all = self.near.len() + self.far.len();
+        match (distance, self.is_known) {
+            _ if all < count => format!("needs {count} CPUs besides, and this process may use {all}"),
+            (Distance::Far, true) if self.far.is_empty() => {
+                "every CPU that this process may use is as near to the device as any other".to_owned()
+            }
+            (_, false) => "the system does not tell which CPUs are near the device".to_owned(),
+            (distance, true) => {
+                format!(
+                    "this process may use fewer than {count} CPUs that are {} the device",
+                    match distance {
+                        Distance::Near => "near",
+                        Distance::Far => "far from",
+                    }
+                )
+            }
+        }
+    }
+
+    /// What a reader of a figure must know about how its CPU was chosen.
+    pub(crate) fn remark(&self) -> Option<String> {
+        (!self.is_known).then(|| self.lacks(Distance::Near, 1))
+    }
+}
+
+/// CPUs as Linux lists them: `0-3,8`. `None` where the text is something else, or names none.
+fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
+    let run = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        // More CPUs than Linux is ever built for are no list of CPUs.
+        (first <= last && last < 1 << 14).then(|| (first..=last).collect::<Vec<u32>>())
+    };
+    let runs: Option<Vec<Vec<u32>>> = text.split(',').map(run).collect();
+    runs.map(|runs| runs.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        assert_eq!(parse_cpu_list("0-3,8,10-11"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
+        assert_eq!(parse_cpu_list("5"), Some(vec![5]));
+        for wrong in ["", "3-1", "a", "0-", "0-99999999", "1,,2"] {
+            assert_eq!(parse_cpu_list(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn cpus_are_near_or_far() {
+        let there = Neighbourhood::new(&[0, 1, 2, 3, 4, 5, 6, 7], Some(&[4, 5, 6, 7, 12]));
+        assert_eq!(there.some(Distance::Near, 1), Some(vec![7]));
+        assert_eq!(there.some(Distance::Near, 4), Some(vec![4, 5, 6, 7]));
+        assert_eq!(there.some(Distance::Far, 1), Some(vec![3]));
+        assert_eq!(there.some(Distance::Far, 5), None);
+        assert!(there.lacks(Distance::Far, 5).contains("fewer than 5 CPUs that are far from"));
+        assert_eq!((there.any(), there.remark()), (Some(7), None));
+    }
+
+    #[test]
+    fn where_there_is_one_node_nothing_is_far() {
+        let there = Neighbourhood::new(&[0, 1], Some(&[0, 1]));
+        assert_eq!(there.some(Distance::Far, 1), None);
+        assert!(there.lacks(Distance::Far, 1).contains("as near to the device as any other"));
+        assert!(there.lacks(Distance::Near, 4).contains("needs 4 CPUs besides, and this process may use 2"));
+    }
+
+    #[test]
+    fn where_the_system_does_not_tell_no_cpu_is_far_and_it_is_said() {
+        let there = Neighbourhood::new(&[0, 1], None);
+        assert_eq!((there.some(Distance::Near, 1), there.some(Distance::Far, 1)), (Some(vec![1]), None));
+        assert!(there.lacks(Distance::Far, 1).contains("does not tell") && there.remark().is_some());
+        assert_eq!(Neighbourhood::default().any(), None);
+    }
+
+    #[test]
+    fn the_systems_file_is_found_by_the_address() {
+        let sys = tempfile::tempdir().unwrap();
+        let device = sys.path().join("bus/pci/devices/0000:ab:00.0");
+        fs::create_dir_all(&device).unwrap();
+        fs::write(device.join("local_cpulist"), "2-3\n").unwrap();
+        let there = Neighbourhood::read(sys.path(), "00000000:AB:00.0", &[0, 1, 2, 3]);
+        assert_eq!((there.near, there.far), (vec![2, 3], vec![0, 1]));
+        assert!(!Neighbourhood::read(sys.path(), "00000000:01:00.0", &[0]).is_known);
+    }
+}

@@ -1,0 +1,237 @@
+//! CPU threads that take part in what a kernel does. Each is bound to its CPU and works in turns: from when it is told
+//! until it is told to stop.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use syncscope_core::ExperimentError;
+
+use crate::affinity;
+
+/// Longer nobody waits for a partner, nor a partner for its next turn: some seconds more than a batch of launches may
+/// take.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The phase in which the threads leave.
+const OVER: u32 = u32::MAX;
+
+/// What the threads of one party share. Odd phases are turns, even ones pauses.
+struct Shared<T> {
+    phase: AtomicU32,
+    /// Threads that have begun, in all turns together.
+    begun: AtomicU32,
+    reports: Mutex<Vec<Result<Report<T>, String>>>,
+}
+
+/// What a thread brings back from one turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Report<T> {
+    pub(crate) result: T,
+    /// Whether the operating system took the CPU away meanwhile.
+    pub(crate) was_interrupted: bool,
+}
+
+/// One turn, as the thread sees it that works.
+pub(crate) struct Turn<'a> {
+    phase: &'a AtomicU32,
+    begun: &'a AtomicU32,
+    this: u32,
+    all_begun: u32,
+}
+
+impl Turn<'_> {
+    /// Whether the thread was told to stop.
+    pub(crate) fn is_over(&self) -> bool {
+        // Relaxed: it orders nothing; what the thread leaves behind travels with its report.
+        self.phase.load(Ordering::Relaxed) != self.this
+    }
+
+    /// Waits for the other threads to begin, that none works alone.
+    pub(crate) fn meet(&self) {
+        let started = Instant::now();
+        while self.begun.load(Ordering::Acquire) < self.all_begun && started.elapsed() < LIMIT {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// The thread that tells the others.
+pub(crate) struct Lead<'a, T> {
+    shared: &'a Shared<T>,
+    count: usize,
+    turns: u32,
+}
+
+impl<T> Lead<'_, T> {
+    /// Begins a turn; all threads are at work when this returns.
+    pub(crate) fn begin(&mut self) -> Result<(), ExperimentError> {
+        self.turns += 1;
+        self.shared.phase.store(2 * self.turns - 1, Ordering::Release);
+        let all_begun = self.turns * self.count as u32;
+        wait_for(|| {
+            let failed = lock(&self.shared.reports).iter().any(Result::is_err);
+            (failed || self.shared.begun.load(Ordering::Acquire) >= all_begun).then_some(())
+        })?;
+        let mut reports = lock(&self.shared.reports);
+        match reports.iter().position(Result::is_err).map(|index| reports.swap_remove(index)) {
+            Some(Err(reason)) => Err(ExperimentError::Failed(reason)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the turn; what the threads bring back, in no order.
+    pub(crate) fn end(&mut self) -> Result<Vec<Report<T>>, ExperimentError> {
+        self.shared.phase.store(2 * self.turns, Ordering::Release);
+        let reports = wait_for(|| {
+            let mut reports = lock(&self.shared.reports);
+            (reports.len() == self.count).then(|| std::mem::take(&mut *reports))
+        })?;
+        reports.into_iter().collect::<Result<_, _>>().map_err(ExperimentError::Failed)
+    }
+}
+
+/// Runs `lead` on this thread, with a thread on each of `cpus` that does `work` in each turn. The threads are gone when
+/// this returns, however `lead` ended.
+pub(crate) fn accompany<T: Send, R>(
+    cpus: &[u32],
+    work: impl Fn(&Turn) -> T + Sync,
+    lead: impl FnOnce(&mut Lead<T>) -> Result<R, ExperimentError>,
+) -> Result<R, ExperimentError> {
+    let shared = Shared { phase: AtomicU32::new(0), begun: AtomicU32::new(0), reports: Mutex::new(Vec::new()) };
+    let (shared, work) = (&shared, &work);
+    thread::scope(|scope| {
+        let _over = Over(&shared.phase);
+        for cpu in cpus {
+            let partner = move || attend(shared, cpus.len() as u32, *cpu, work);
+            thread::Builder::new()
+                .spawn_scoped(scope, partner)
+                .map_err(|error| ExperimentError::Failed(format!("no thread could be started: {error}")))?;
+        }
+        let _elsewhere = affinity::Restrained::away_from(cpus);
+        lead(&mut Lead { shared, count: cpus.len(), turns: 0 })
+    })
+}
+
+/// Sends the threads away.
+struct Over<'a>(&'a AtomicU32);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(OVER, Ordering::Release);
+    }
+}
+
+/// The life of one thread.
+fn attend<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn) -> T + Sync)) {
+    if let Err(error) = affinity::bind_to(&[cpu]) {
+        lock(&shared.reports).push(Err(format!("CPU {cpu} cannot be used: {error}")));
+        return;
+    }
+    let mut seen = 0;
+    while let Some(phase) = next_phase(&shared.phase, seen) {
+        seen = phase;
+        if phase == OVER {
+            return;
+        }
+        if phase % 2 == 1 {
+            let all_begun = phase.div_ceil(2) * count;
+            let switches = affinity::involuntary_switches();
+            shared.begun.fetch_add(1, Ordering::AcqRel);
+            let result = work(&Turn { phase: &shared.phase, begun: &shared.begun, this: phase, all_begun });
+            let was_interrupted = affinity::involuntary_switches() != switches;
+            lock(&shared.reports).push(Ok(Report { result, was_interrupted }));
+        }
+    }
+}
+
+/// The next phase; `None` if there is none for so long that nobody can be there any more.
+fn next_phase(phase: &AtomicU32, seen: u32) -> Option<u32> {
+    let started = Instant::now();
+    loop {
+        // A look at the clock costs as much as some of these.
+        for _ in 0..1000 {
+            let next = phase.load(Ordering::Acquire);
+            if next != seen {
+                return Some(next);
+            }
+            std::hint::spin_loop();
+        }
+        if started.elapsed() > LIMIT {
+            return None;
+        }
+    }
+}
+
+fn wait_for<T>(mut ready: impl FnMut() -> Option<T>) -> Result<T, ExperimentError> {
+    let started = Instant::now();
+    while started.elapsed() < LIMIT {
+        if let Some(found) = ready() {
+            return Ok(found);
+        }
+        thread::yield_now();
+    }
+    Err(ExperimentError::TimedOut { limit: LIMIT })
+}
+
+/// A thread that panicked has left no report, and what the others left is whole.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some_cpus(count: usize) -> Vec<u32> {
+        affinity::allowed().into_iter().cycle().take(count).collect()
+    }
+
+    /// Counts until it is told to stop.
+    fn count(turn: &Turn) -> u64 {
+        turn.meet();
+        let mut rounds = 0;
+        while !turn.is_over() {
+            rounds += 1;
+            std::thread::yield_now();
+        }
+        rounds
+    }
+
+    #[test]
+    fn each_thread_reports_once_in_each_turn() {
+        let cpus = some_cpus(3);
+        let all = accompany(
+            &cpus,
+            |turn| (count(turn), affinity::allowed()),
+            |lead| (0..5).map(|_| lead.begin().and_then(|()| lead.end())).collect::<Result<Vec<_>, _>>(),
+        );
+        for reports in all.unwrap() {
+            let mut where_they_ran: Vec<u32> = reports.iter().flat_map(|report| report.result.1.clone()).collect();
+            where_they_ran.sort_unstable();
+            let mut expected = cpus.clone();
+            expected.sort_unstable();
+            assert_eq!(where_they_ran, expected);
+        }
+    }
+
+    #[test]
+    fn threads_leave_when_the_lead_fails_in_a_turn() {
+        let result: Result<(), _> = accompany(&some_cpus(2), count, |lead| {
+            lead.begin()?;
+            Err(ExperimentError::Failed("on purpose".to_owned()))
+        });
+        assert_eq!(result, Err(ExperimentError::Failed("on purpose".to_owned())));
+    }
+
+    #[test]
+    fn a_cpu_that_may_not_be_used_is_named() {
+        let result = accompany(&[16_000], count, |lead| {
+            lead.begin()?;
+            lead.end()
+        });
+        let Err(ExperimentError::Failed(reason)) = result else { panic!("{result:?}") };
+        assert!(reason.starts_with("CPU 16000 cannot be used"), "{reason}");
+    }
+}

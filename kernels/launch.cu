@@ -1,0 +1,37 @@
+// Kernels whose launches are timed by the host (gpu.launch). KIND says whether they do nothing or last for a known time.
+//
+// The baseline is a chain of n launches of `baseline`, the test a chain of 2 n launches of `test`, and one kernel
+// `baseline` lasts as long as two kernels `test`: both chains do the same work, the test in twice as many kernels. So a
+// kernel's own length drops out of the difference, and what an additional launch costs is left. (The fusion of kernels
+// of Zhang, Wahib, Zhang, Matsuoka, IPDPS 2020.)
+#include "harness.cuh"
+
+enum Kind { EMPTY, SPINNING };
+
+// Lasts for so many cycles of the multiprocessor's clock, `arguments.iterations` PARTS times. Every block does, and by
+// its own clock. The clock goes on whatever happens, so it ends.
+template <int PARTS>
+__device__ __forceinline__ void last(const Arguments &arguments) {
+    if constexpr (KIND == SPINNING) {
+        const u64 length = (u64)PARTS * arguments.iterations, start = read_clock();
+#pragma unroll 1
+        while (read_clock() - start < length) {
+        }
+    }
+}
+
+SYNCSCOPE_KERNEL baseline(const Arguments arguments) { last<2>(arguments); }
+SYNCSCOPE_KERNEL test(const Arguments arguments) { last<1>(arguments); }
+
+// One phase, which is one launch: every block reads what another wrote in the launch before, with plain accesses, and
+// writes where the next launch will read. There are two arrays, so that no block overwrites what is still to be read.
+// Blocks write at different times: without the barrier between launches a reader would be too early.
+SYNCSCOPE_KERNEL check(const Arguments arguments) {
+    if (threadIdx.x != 0) return;
+    const u32 phase = (u32)arguments.total_operations, other = (blockIdx.x + gridDim.x / 2) % gridDim.x;
+    volatile u32 *const arrays = static_cast<volatile u32 *>(arguments.memory);
+    const u32 found = arrays[(phase + 1) % 2 * gridDim.x + other];
+    if (found != phase - 1) report_mismatch(arguments, phase - 1, found);
+    dawdle((blockIdx.x * 7 + phase * 5) % 32);
+    arrays[phase % 2 * gridDim.x + blockIdx.x] = phase;
+}
