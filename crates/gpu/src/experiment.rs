@@ -32,6 +32,8 @@ pub(crate) struct Parameters {
     pub(crate) stride: u32,
     /// Arrays of such variables, one behind the other.
     pub(crate) arrays: usize,
+    /// Blocks of a cluster; 0: no clusters.
+    pub(crate) cluster: u32,
 }
 
 impl Parameters {
@@ -300,7 +302,7 @@ mod tests {
     #[test]
     fn memory_holds_every_threads_element() {
         let shape = Shape { blocks: 264, threads: 1024 };
-        let bytes = |dtype, stride| Parameters { shape, dtype, stride, arrays: 2 }.memory_bytes();
+        let bytes = |dtype, stride| Parameters { shape, dtype, stride, arrays: 2, cluster: 0 }.memory_bytes();
         assert_eq!(bytes(Some(Dtype::F64), 32), 2 * 264 * 1024 * 32 * 8);
         assert_eq!(bytes(Some(Dtype::I32), 0), 2 * 264 * 1024 * 4);
         assert_eq!(bytes(None, 0), 2 * 264 * 1024 * 8);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use syncscope_core::machine::{Clock, Environment, GpuMachine};
+use syncscope_core::machine::{Clock, Environment, GpuLink, GpuMachine};
 use syncscope_core::{Case, Evidence, Experiment, Hertz, Laboratory, Layout, Listing, Preset, Refusal, Ruler};
 
 use crate::arguments::MAX_BLOCK_THREADS;
@@ -16,26 +16,31 @@ use crate::compile::{Compiler, Program};
 use crate::describe;
 use crate::discovery::Surroundings;
 use crate::driver::{self, Device, Driver};
-use crate::error::{GpuError, NvrtcError};
+use crate::error::{CudaError, GpuError, NvrtcError};
+use crate::fabric::Fabric;
 use crate::evidence::evidence_of;
 use crate::experiment::{GpuExperiment, Parameters, Setup};
 use crate::nvml::Nvml;
 use crate::nvrtc::{Needs, Nvrtc};
 use crate::places::{POOL_BYTES, Places};
 use crate::plan::Grid;
+use crate::links;
+use crate::meeting::Watch;
 use crate::ruler;
 
 /// The CUDA devices of this machine, opened for measuring. What has no axis of devices is measured on the first.
 #[derive(Debug)]
 pub struct GpuLaboratory {
-    driver: Driver,
+    pub(crate) driver: Driver,
     device: Device,
-    machines: Vec<GpuMachine>,
+    pub(crate) machines: Vec<GpuMachine>,
     grid: Grid,
-    compiler: Compiler,
-    nvml: Option<Nvml>,
-    ruler: Ruler,
+    pub(crate) compiler: Compiler,
+    pub(crate) nvml: Option<Nvml>,
+    pub(crate) ruler: Ruler,
     bench: Option<Bench>,
+    /// For what is wider than a block, or than a device.
+    pub(crate) fabric: Option<Fabric>,
 }
 
 impl GpuLaboratory {
@@ -67,13 +72,22 @@ impl GpuLaboratory {
             }
         };
         let nvml = Nvml::load();
-        Ok(Self { driver, device, machines, grid, compiler, nvml, ruler, bench: Some(bench) })
+        Ok(Self { driver, device, machines, grid, compiler, nvml, ruler, bench: Some(bench), fabric: None })
     }
 
     /// What the hardware is.
     #[must_use]
     pub fn machine(&self) -> Vec<GpuMachine> {
         self.machines.clone()
+    }
+
+    /// How the devices are linked.
+    #[must_use]
+    pub fn links(&self) -> Vec<GpuLink> {
+        let devices = self.machines.iter().map(|machine| Ok((machine.index, self.driver.device(machine.index)?)));
+        let devices: Result<Vec<_>, CudaError> = devices.collect();
+        // Links are told where they can be asked for; figures do not depend on it.
+        devices.and_then(|devices| links::links(&devices, self.nvml.as_ref())).unwrap_or_default()
     }
 
     /// Adds what is known of the GPU side.
@@ -96,7 +110,7 @@ impl GpuLaboratory {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.compiler.warning().map(str::to_owned).into_iter().collect();
         if let [first, _, ..] = &self.machines[..] {
-            warnings.push(format!("the figures are of device {} ({}) alone", first.index, first.name));
+            warnings.push(format!("the figures of a single device are of device {} ({}) alone", first.index, first.name));
         }
         if let (Some(nvml), Ok(address)) = (&self.nvml, describe::pci_address(self.device)) {
             warnings.extend(nvml.warnings(&address));
@@ -110,7 +124,7 @@ impl GpuLaboratory {
     /// As [`Laboratory::experiment`].
     #[doc(hidden)]
     pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let parameters = Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1 };
+        let parameters = Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1, cluster: 0 };
         let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is no primitive".to_owned());
         self.set_up(&fault_program(fault), parameters, Proof::Trial, evidence, Some(limit))
     }
@@ -134,11 +148,12 @@ impl GpuLaboratory {
         let bench = self.bench()?;
         bench.set_limit(None);
         ruler::warm_up(bench, clock_kernels, grid.multiprocessors).map_err(failed)?;
-        let kernels = bench.load(program, &cubin).map_err(failed)?;
+        let kernels = bench.load(program, &cubin).map_err(failed)?.in_clusters(parameters.cluster);
+        let kernels = kernels.map_err(|error| no_such_cluster(parameters.cluster, &error))?;
+        let remark = waves(kernels, parameters, grid)?;
         let places = Places::new(parameters.memory_bytes(), pool);
         bench.clear_memory(places.bytes()).map_err(failed)?;
         bench.set_limit(limit);
-        let remark = waves(kernels, parameters.shape, grid);
         Ok(Box::new(GpuExperiment::new(
             bench,
             Setup { kernels, evidence: evidence(&cubin), parameters, proof, ruler, remark },
@@ -173,7 +188,7 @@ impl GpuLaboratory {
         }
     }
 
-    fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {
+    pub(crate) fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {
         let (Some(threads), Some(blocks)) = (case.threads, case.blocks) else {
             return Err(Refusal::Failed(format!("{case} does not say how many threads and blocks")));
         };
@@ -184,7 +199,9 @@ impl GpuLaboratory {
             return Err(Refusal::Skipped("a grid has at least one block".to_owned()));
         }
         let stride = case.layout.and_then(Layout::stride).unwrap_or(0);
-        Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride, arrays: arrays_of(case) })
+        let cluster = catalogue::entry_of(case).filter(|entry| entry.method == Method::Cluster);
+        let cluster = cluster.map_or(0, |_| catalogue::cluster::size_of(case));
+        Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride, arrays: arrays_of(case), cluster })
     }
 }
 
@@ -192,6 +209,9 @@ impl Drop for GpuLaboratory {
     fn drop(&mut self) {
         if let Some(bench) = self.bench.take() {
             bench.retire();
+        }
+        if let Some(fabric) = self.fabric.take() {
+            fabric.retire();
         }
     }
 }
@@ -203,7 +223,9 @@ impl Laboratory for GpuLaboratory {
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
-        cases(preset, &self.grid)
+        let devices = self.machines.len();
+        let is_there = |case: &Case| case.devices.is_none_or(|count| count as usize <= devices);
+        cases(preset, &self.grid).into_iter().filter(is_there).collect()
     }
 
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
@@ -220,7 +242,9 @@ impl Laboratory for GpuLaboratory {
             return Err(Refusal::Skipped(reason));
         }
         match entry.method {
-            Method::Kernel => {
+            Method::Meeting => self.meeting(case, &program, Watch::Device),
+            Method::Visits => self.visits(case, &program),
+            Method::Kernel | Method::Cluster => {
                 let parameters = self.parameters(case)?;
                 self.set_up(&program, parameters, entry.proof, |cubin| evidence_of(case, cubin), None)
             }
@@ -258,13 +282,31 @@ fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, grid: Grid) -> Res
 }
 
 /// That the grid does not fit onto the device at once, if so.
-fn waves(kernels: Kernels, shape: Shape, grid: Grid) -> Option<String> {
-    let at_once = kernels.baseline.blocks_per_multiprocessor(shape.threads).ok()? * grid.multiprocessors;
-    (at_once > 0 && shape.blocks > at_once).then(|| format!("{at_once} of the {} blocks run at a time", shape.blocks))
+fn waves(kernels: Kernels, Parameters { shape, cluster, .. }: Parameters, grid: Grid) -> Result<Option<String>, Refusal> {
+    let at_once = match cluster {
+        0 => kernels.baseline.blocks_per_multiprocessor(shape.threads).unwrap_or(0) * grid.multiprocessors,
+        size => {
+            let kernels = [kernels.baseline, kernels.test, kernels.check];
+            let fits = kernels.map(|kernel| kernel.active_clusters(shape.threads)).into_iter();
+            let clusters = fits.collect::<Result<Vec<_>, _>>().map_err(failed)?.into_iter().min().unwrap_or(0);
+            if clusters == 0 {
+                let Shape { threads, .. } = shape;
+                let told = format!("the device holds no cluster of {size} blocks with {threads} threads each");
+                return Err(Refusal::Skipped(told));
+            }
+            clusters * size
+        }
+    };
+    let is_more = at_once > 0 && shape.blocks > at_once;
+    Ok(is_more.then(|| format!("{at_once} of the {} blocks run at a time", shape.blocks)))
+}
+
+fn no_such_cluster(size: u32, error: &CudaError) -> Refusal {
+    Refusal::Skipped(format!("the device has no clusters of {size} blocks: {error}"))
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "`map_err` gives it by value")]
-fn failed(error: impl ToString) -> Refusal {
+pub(crate) fn failed(error: impl ToString) -> Refusal {
     Refusal::Failed(error.to_string())
 }
 

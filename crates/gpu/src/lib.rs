@@ -7,7 +7,8 @@
 //! discovery -> nvrtc -> compile <- cache           catalogue <- plan
 //!                          |                           |
 //!   driver -> bench -> experiment <--------------- laboratory -> describe, nvml
-//!              ^-- ruler   ^-- places
+//!              ^-- ruler   ^-- places            |
+//!   driver -> fabric -> meeting, visits <------- wide
 //! ```
 
 pub mod cache;
@@ -26,11 +27,16 @@ mod driver;
 mod error;
 mod evidence;
 mod experiment;
+mod fabric;
 mod laboratory;
+mod links;
+mod meeting;
 mod nvml;
 mod places;
 mod plan;
 mod ruler;
+mod visits;
+mod wide;
 
 pub use arguments::UNROLL;
 #[doc(hidden)]

@@ -6,13 +6,17 @@ use std::sync::LazyLock;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Preset, Primitive};
 
+use crate::arguments::UNROLL;
 use crate::compile::Program;
 use crate::plan::Grid;
 
 mod atomic;
 mod block;
+pub(crate) mod cluster;
 mod fence;
+mod grid;
 mod lock;
+pub(crate) mod multi;
 mod reduce;
 mod shuffle;
 mod vote;
@@ -34,6 +38,13 @@ pub(crate) enum Proof {
 pub(crate) enum Method {
     /// By the clock of the multiprocessor, around a loop in one grid on one device.
     Kernel,
+    /// The same, in clusters of blocks.
+    Cluster,
+    /// The same, on one device or several, with all blocks of their grids running at the same time and waiting for each
+    /// other.
+    Meeting,
+    /// By the clock of the host: launches on several devices, with barriers of host threads between them.
+    Visits,
 }
 
 /// What an operation is meant to become.
@@ -89,6 +100,8 @@ pub(crate) struct Entry {
     needs: (u32, u32),
     /// Arrays that hold an element for each thread.
     arrays: usize,
+    /// Operations that stand once in the machine code of one iteration of the baseline.
+    pub(crate) unroll: u32,
     cases: fn(&str, Preset, &Grid) -> Vec<Case>,
 }
 
@@ -104,6 +117,7 @@ impl Entry {
             meant: |_| Meant::of(&[]),
             needs: (7, 5),
             arrays: 1,
+            unroll: UNROLL,
             cases: |_, _, _| Vec::new(),
         }
     }
@@ -121,7 +135,7 @@ use kernel;
 pub(crate) const STRIDES: [u32; 6] = [1, 2, 4, 16, 32, 128];
 
 /// Everything that can be measured.
-static FAMILIES: [&[&Entry]; 9] = [
+static FAMILIES: [&[&Entry]; 12] = [
     &block::ENTRIES,
     &warp::ENTRIES,
     &shuffle::ENTRIES,
@@ -131,6 +145,9 @@ static FAMILIES: [&[&Entry]; 9] = [
     &atomic::ENTRIES,
     &fence::ENTRIES,
     &lock::ENTRIES,
+    &cluster::ENTRIES,
+    &grid::ENTRIES,
+    &multi::ENTRIES,
 ];
 
 static PRIMITIVES: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(|entry| entry.primitive).collect());
@@ -205,6 +222,13 @@ pub enum Fault {
     Trap,
 }
 
+/// A barrier of a grid to which the last block does not come: a fault, for tests.
+pub(crate) fn absent_block_program(case: &Case) -> Option<Program> {
+    let mut program = program_of(case)?;
+    program.definitions.push("ABSENT=1".to_owned());
+    Some(program)
+}
+
 pub(crate) fn fault_program(fault: Fault) -> Program {
     let (file, text) = kernel!("fault.cu");
     Program { file, text, definitions: vec![format!("FAULT={}", fault as u32)] }
@@ -243,7 +267,9 @@ mod tests {
             let ids: HashSet<_> = cases.iter().map(Case::id).collect();
             assert_eq!(ids.len(), cases.len());
             assert!(cases.iter().all(|case| program_of(case).is_some()));
-            assert!(cases.iter().all(|case| !(entry_of(case).unwrap().meant)(case).instructions.is_empty()));
+            let timed_here = |case: &&Case| entry_of(case).unwrap().method != Method::Visits;
+            let meant = |case: &Case| !(entry_of(case).unwrap().meant)(case).instructions.is_empty();
+            assert!(cases.iter().filter(timed_here).all(meant));
         }
         assert_eq!(program_of(&Case::new("gpu.block.none")), None);
     }
