@@ -137,10 +137,11 @@ impl GpuLaboratory {
     }
 }
 
-/// Bytes of the state of a barrier: a counter and a word to release, each alone in its line, or two flags for each block.
+/// Bytes of the state of a barrier: a counter and a word to release, each alone in its line, or two flags for each block,
+/// a byte each.
 fn place_bytes(shape: Shape) -> usize {
     const LINE: usize = 128;
-    LINE + 2 * (shape.blocks as usize * size_of::<u32>()).next_multiple_of(LINE)
+    LINE + 2 * (shape.blocks as usize).next_multiple_of(LINE)
 }
 
 /// A grid whose blocks wait for each other must be there as a whole.
@@ -191,10 +192,10 @@ mod tests {
 
     #[test]
     fn a_place_holds_both_flags_of_every_block() {
-        // As `lock_free` in grid.cu counts, in words: 32, then the flags in whole lines, twice.
-        for blocks in [1_u32, 31, 32, 33, 132, 4224] {
-            let words = 32 + 2 * (blocks as usize).div_ceil(32) * 32;
-            assert_eq!(place_bytes(Shape { blocks, threads: 32 }), 4 * words);
+        // As `lock_free` in grid.cu counts: 32 words, then the flags in whole lines, twice.
+        for blocks in [1_u32, 127, 128, 129, 132, 4224] {
+            let bytes = 32 * 4 + 2 * (blocks as usize).div_ceil(128) * 128;
+            assert_eq!(place_bytes(Shape { blocks, threads: 32 }), bytes);
         }
     }
 }

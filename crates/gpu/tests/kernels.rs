@@ -11,7 +11,7 @@ use syncscope_core::{Case, Dtype, Evidence, Mode, Preset, Space};
 use syncscope_gpu::cache::Cache;
 use syncscope_gpu::compile::{Compiler, Program};
 use syncscope_gpu::discovery::Surroundings;
-use syncscope_gpu::nvrtc::Nvrtc;
+use syncscope_gpu::nvrtc::{Nvrtc, Source};
 use syncscope_gpu::{Grid, UNROLL, cases, evidence_of, program_of, unavailable};
 
 const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
@@ -200,4 +200,41 @@ fn a_cache_that_cannot_be_written_to_is_a_warning() {
 fn headers_for_cooperative_groups_are_found() {
     let folders = Surroundings::of_process().include_folders();
     assert!(folders.iter().any(|folder| folder.join("nv/target").is_file()), "{folders:?}; run `make nvrtc`");
+}
+
+/// The vendor's barrier of a grid and ours: the same instructions that do something, in the same order, but for the
+/// registers. What each compiler's run puts around them to keep a warp together is left out.
+#[test]
+fn the_cooperative_barrier_is_that_of_the_vendor() {
+    const THEIRS: &str = "#include <cooperative_groups.h>\n\
+        extern \"C\" __global__ void __launch_bounds__(1024, 2) theirs() { cooperative_groups::this_grid().sync(); }";
+    const KEPT: [&str; 10] =
+        ["BAR.", "MEMBAR", "ERRBAR", "ATOM", "LD.", "LDG.E.STRONG", "CCTL", "VOTE", "POPC", "SHFL"];
+    let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"));
+    let folders = Surroundings::of_process().include_folders();
+    let mut options: Vec<String> = folders.iter().map(|folder| format!("-I{}", folder.display())).collect();
+    options.push("--std=c++17".to_owned());
+    let folder = tempfile::tempdir().unwrap();
+    let is_ours = |(case, _): &(Case, Program)| case.primitive == "gpu.grid.cooperative";
+    let (_, program) = programs().into_iter().find(is_ours).unwrap();
+    for arch in ["sm_80", "sm_90", "sm_100"] {
+        let source = Source { file: "theirs.cu", text: THEIRS, headers: &[] };
+        let theirs = disassemble(&nvrtc.compile(source, arch, &options).unwrap(), folder.path());
+        let ours = disassemble(&compiler(arch, kept()).cubin(&program).unwrap(), folder.path());
+        let essence = |all: &[&str]| {
+            let name = |text: &&str| text.split([' ', ';']).next().unwrap_or_default().replace("UPOPC", "POPC");
+            let names = all.iter().map(name).map(|name| name.replace("VOTEU", "VOTE"));
+            names.filter(|name| KEPT.iter().any(|kept| name.starts_with(kept))).collect::<Vec<_>>()
+        };
+        let mut theirs = essence(&instructions(&theirs, "theirs"));
+        let loop_of_ours = timed_region(&instructions(&ours, "baseline")).into_iter().map(str::to_owned);
+        let loop_of_ours: Vec<String> = loop_of_ours.collect();
+        let ours = essence(&loop_of_ours.iter().map(String::as_str).collect::<Vec<_>>());
+        // One barrier of theirs, and four of ours; behind the end of theirs stands the path of a divergent warp.
+        theirs.truncate(ours.len() / 4);
+        let mut first = ours[..ours.len() / 4].to_vec();
+        theirs.sort();
+        first.sort();
+        assert_eq!(first, theirs, "{arch}");
+    }
 }
