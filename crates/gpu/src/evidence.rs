@@ -9,7 +9,8 @@ use crate::sass::{self, Cubin, Expectation, Region, timed_region};
 const TIMED: [&str; 2] = ["baseline", "test"];
 
 /// Why there is no evidence of what has no loop in a kernel.
-pub(crate) const TIMED_BY_THE_HOST: &str = "timed by the host: no instruction of a kernel stands between the clock readings";
+pub(crate) const TIMED_BY_THE_HOST: &str =
+    "timed by the host: no instruction of a kernel stands between the clock readings";
 
 /// The evidence in the compiled program of a case.
 #[must_use]

@@ -274,7 +274,8 @@ impl Fabric {
             roster.exchanges[index] = shared(index)? + (layout.exchanges - layout.tidings) as u64;
         }
         for (device, (station, loaded)) in (0..).zip(stations.iter().zip(&loaded)) {
-            let roster = Roster { device, ledger: station.results.pointer(), phases: station.memory.pointer(), ..roster };
+            let roster =
+                Roster { device, ledger: station.results.pointer(), phases: station.memory.pointer(), ..roster };
             station.settle()?;
             // SAFETY: `roster` is the module's variable of this type (sizes are asserted on both sides), and the device has
             // nothing to do.

@@ -17,15 +17,15 @@ use crate::describe;
 use crate::discovery::Surroundings;
 use crate::driver::{self, Device, Driver};
 use crate::error::{CudaError, GpuError, NvrtcError};
-use crate::fabric::Fabric;
 use crate::evidence::evidence_of;
 use crate::experiment::{GpuExperiment, Parameters, Setup};
+use crate::fabric::Fabric;
+use crate::links;
+use crate::meeting::Watch;
 use crate::nvml::Nvml;
 use crate::nvrtc::{Needs, Nvrtc};
 use crate::places::{POOL_BYTES, Places};
 use crate::plan::Grid;
-use crate::links;
-use crate::meeting::Watch;
 use crate::ruler;
 
 /// The CUDA devices of this machine, opened for measuring. What has no axis of devices is measured on the first.
@@ -110,7 +110,8 @@ impl GpuLaboratory {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.compiler.warning().map(str::to_owned).into_iter().collect();
         if let [first, _, ..] = &self.machines[..] {
-            warnings.push(format!("the figures of a single device are of device {} ({}) alone", first.index, first.name));
+            warnings
+                .push(format!("the figures of a single device are of device {} ({}) alone", first.index, first.name));
         }
         if let (Some(nvml), Ok(address)) = (&self.nvml, describe::pci_address(self.device)) {
             warnings.extend(nvml.warnings(&address));
@@ -124,7 +125,8 @@ impl GpuLaboratory {
     /// As [`Laboratory::experiment`].
     #[doc(hidden)]
     pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let parameters = Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1, cluster: 0 };
+        let parameters =
+            Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1, cluster: 0 };
         let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is no primitive".to_owned());
         self.set_up(&fault_program(fault), parameters, Proof::Trial, evidence, Some(limit))
     }
@@ -282,7 +284,11 @@ fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, grid: Grid) -> Res
 }
 
 /// That the grid does not fit onto the device at once, if so.
-fn waves(kernels: Kernels, Parameters { shape, cluster, .. }: Parameters, grid: Grid) -> Result<Option<String>, Refusal> {
+fn waves(
+    kernels: Kernels,
+    Parameters { shape, cluster, .. }: Parameters,
+    grid: Grid,
+) -> Result<Option<String>, Refusal> {
     let at_once = match cluster {
         0 => kernels.baseline.blocks_per_multiprocessor(shape.threads).unwrap_or(0) * grid.multiprocessors,
         size => {

@@ -118,7 +118,8 @@ impl<'a> MeetingExperiment<'a> {
         // Each multiprocessor counts its own device's cycles: those of the others are told in the first one's.
         let ticks = |timing: &Timing, cycles: u64| Ticks((cycles as f64 * length(timing.rate) / first).round() as u64);
         let each = |pick: fn(&crate::arguments::Warp) -> u64| {
-            let of = move |timing: &'_ Timing| timing.warps.iter().map(|warp| ticks(timing, pick(warp))).collect::<Vec<_>>();
+            let of =
+                move |timing: &'_ Timing| timing.warps.iter().map(|warp| ticks(timing, pick(warp))).collect::<Vec<_>>();
             devices.iter().flat_map(of).collect::<Vec<Ticks>>()
         };
         let fastest = each(|warp| warp.fastest).into_iter().min()?;

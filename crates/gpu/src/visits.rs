@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn the_count_may_wrap() {
-        let barrier = SpinBarrier { arrived: AtomicU32::new(u32::MAX), ..SpinBarrier::new(1, Duration::from_millis(20)) };
+        let barrier =
+            SpinBarrier { arrived: AtomicU32::new(u32::MAX), ..SpinBarrier::new(1, Duration::from_millis(20)) };
         assert!(barrier.wait(0), "the 2^32th round");
     }
 }

@@ -319,7 +319,10 @@ fn a_grid_that_does_not_fit_is_skipped_with_the_numbers() {
     let asked = machine.multiprocessors * (machine.max_threads_per_multiprocessor / 1024 + 1);
     case.blocks = Some(asked);
     let Err(Refusal::Skipped(reason)) = laboratory.experiment(&case).map(drop) else { panic!("{case} was set up") };
-    assert!(reason.starts_with("resident maximum ") && reason.ends_with(&format!(" blocks, asked {asked}")), "{reason}");
+    assert!(
+        reason.starts_with("resident maximum ") && reason.ends_with(&format!(" blocks, asked {asked}")),
+        "{reason}"
+    );
     case.devices = Some(99);
     let Err(Refusal::Skipped(reason)) = laboratory.experiment(&case).map(drop) else { panic!("{case} was set up") };
     assert!(reason.starts_with("asked 99 devices, there "), "{reason}");

@@ -30,7 +30,8 @@ pub(super) fn heat_map(id: &str, preset: Preset, grid: &Grid) -> Vec<Case> {
     Sweep::of(id).blocks(&blocks).threads(&threads).except(is_left_out).cases()
 }
 
-const BARRIER: Entry = Entry { cases: heat_map, method: Method::Meeting, unroll: UNROLL, ..Entry::of(KERNEL, Proof::Trial) };
+const BARRIER: Entry =
+    Entry { cases: heat_map, method: Method::Meeting, unroll: UNROLL, ..Entry::of(KERNEL, Proof::Trial) };
 
 fn definitions(kind: &str) -> Vec<String> {
     vec![format!("KIND={kind}"), format!("SYNCSCOPE_UNROLL={UNROLL}")]
@@ -66,7 +67,8 @@ static COUNTER: Entry = Entry {
 };
 
 /// In theory: two ways through the cache, one flag to the first block and one back, each written and then waited for; no
-/// turn to wait for, whatever the number of blocks, but more flags than the first block can read at once.
+/// turn to wait for, whatever the number of blocks. (H200: slower than a counter up to 8 small blocks on each multiprocessor,
+/// 3,300 cycles against 1,600 with one, and faster with more, 10,700 against 17,100 with 32.)
 static LOCK_FREE: Entry = Entry {
     primitive: Primitive {
         id: "gpu.grid.lock_free",

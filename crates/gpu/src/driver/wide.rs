@@ -54,10 +54,7 @@ impl Function {
         // SAFETY: the pointers are valid for the call, the module is loaded.
         let result = unsafe { sys::cuOccupancyMaxActiveClusters(&raw mut clusters, self.handle, &raw const config) };
         // The driver's answers where no cluster fits.
-        if matches!(
-            result,
-            sys::CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE | sys::CUresult::CUDA_ERROR_INVALID_VALUE
-        ) {
+        if matches!(result, sys::CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE | sys::CUresult::CUDA_ERROR_INVALID_VALUE) {
             return Ok(0);
         }
         checked("cuOccupancyMaxActiveClusters", result)?;
