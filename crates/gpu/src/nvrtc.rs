@@ -270,9 +270,9 @@ impl Functions {
 struct Texts {
     file: CString,
     text: CString,
-    _headers: Vec<(CString, CString)>,
-    header_names: Vec<*const c_char>,
-    header_texts: Vec<*const c_char>,
+    _kept: Vec<(CString, CString)>,
+    names: Vec<*const c_char>,
+    contents: Vec<*const c_char>,
 }
 
 impl Texts {
@@ -283,9 +283,9 @@ impl Texts {
         Ok(Box::new(Self {
             file: c_string(source.file)?,
             text: c_string(source.text)?,
-            header_names: headers.iter().map(|(name, _)| name.as_ptr()).collect(),
-            header_texts: headers.iter().map(|(_, text)| text.as_ptr()).collect(),
-            _headers: headers,
+            names: headers.iter().map(|(name, _)| name.as_ptr()).collect(),
+            contents: headers.iter().map(|(_, text)| text.as_ptr()).collect(),
+            _kept: headers,
         }))
     }
 }
@@ -301,8 +301,8 @@ struct Handle<'a> {
 impl<'a> Handle<'a> {
     fn new(functions: &'a Functions, source: Source<'_>) -> Result<Self, NvrtcError> {
         let texts = Texts::of(source)?;
-        let (headers, names) = (texts.header_texts.as_ptr(), texts.header_names.as_ptr());
-        let count = c_int::try_from(texts.header_texts.len()).unwrap_or(c_int::MAX);
+        let (headers, names) = (texts.contents.as_ptr(), texts.names.as_ptr());
+        let count = c_int::try_from(texts.contents.len()).unwrap_or(c_int::MAX);
         let mut program = ptr::null_mut();
         // SAFETY: all texts are ended by zeros and live as long as the program; as many headers as names.
         let status = unsafe {

@@ -11,7 +11,7 @@ const KERNEL: Kernel = kernel!("cluster.cu");
 const SIZES: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// The sweep for one size of clusters: one cluster alone, and as many as there are multiprocessors for.
-fn sweep(id: &str, preset: Preset, grid: &Grid, size: u32) -> Sweep {
+fn sweep(id: &str, preset: Preset, grid: Grid, size: u32) -> Sweep {
     let filling = (grid.multiprocessors / size).max(1) * size;
     let blocks = if preset == Preset::Quick || filling == size { vec![size] } else { vec![size, filling] };
     let threads: &[u32] = match preset {
@@ -27,11 +27,11 @@ fn sizes(preset: Preset) -> &'static [u32] {
     if preset == Preset::Quick { &[8] } else { &SIZES }
 }
 
-fn barriers(id: &str, preset: Preset, grid: &Grid) -> Vec<Case> {
+fn barriers(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
     sizes(preset).iter().flat_map(|size| sweep(id, preset, grid, *size).cases()).collect()
 }
 
-fn additions(id: &str, preset: Preset, grid: &Grid) -> Vec<Case> {
+fn additions(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
     let layouts = [Layout::Shared, Layout::Private { stride: 1 }];
     let of_size = |size: &u32| {
         let sweep = sweep(id, preset, grid, *size).dtypes(&[Dtype::U32]).layouts(&layouts).spaces(&[Space::Shared]);
@@ -45,8 +45,12 @@ pub(crate) fn size_of(case: &Case) -> u32 {
     number_in_group(case)
 }
 
-const CLUSTER: Entry =
-    Entry { method: Method::Cluster, needs: (9, 0), cases: barriers, ..Entry::of(KERNEL, Proof::Trial) };
+const CLUSTER: Entry = Entry {
+    method: Method::Cluster,
+    needs: (9, 0),
+    cases: |id, preset, grid| barriers(id, preset, *grid),
+    ..Entry::of(KERNEL, Proof::Trial)
+};
 
 /// In theory: a signal to the unit that connects the multiprocessors of a cluster, and its answer. Before it, what was
 /// written is made visible to the whole device (MEMBAR.ALL.GPU), though the cluster would do.
@@ -89,7 +93,7 @@ static DSMEM_ATOMIC: Entry = Entry {
         vec![format!("MODE={}", if case.mode == Some(Mode::Latency) { "LATENCY" } else { "THROUGHPUT" })]
     },
     meant: |_| Meant::of(&["ATOM.ADD"]),
-    cases: additions,
+    cases: |id, preset, grid| additions(id, preset, *grid),
     ..Entry { kernel: kernel!("cluster_memory.cu"), ..CLUSTER }
 };
 
@@ -103,11 +107,11 @@ mod tests {
     fn grids_are_whole_clusters() {
         for multiprocessors in [1, 6, 132] {
             let grid = Grid { multiprocessors, max_threads: 1024 };
-            let cases = barriers("gpu.cluster.sync", Preset::Paper, &grid);
+            let cases = barriers("gpu.cluster.sync", Preset::Paper, grid);
             assert!(cases.iter().all(|case| case.blocks.unwrap().is_multiple_of(size_of(case))));
         }
         let grid = Grid { multiprocessors: 132, max_threads: 1024 };
-        let sixteen = barriers("gpu.cluster.sync", Preset::Paper, &grid).into_iter().filter(|case| size_of(case) == 16);
+        let sixteen = barriers("gpu.cluster.sync", Preset::Paper, grid).into_iter().filter(|case| size_of(case) == 16);
         assert_eq!(sixteen.map(|case| case.blocks.unwrap()).max(), Some(128));
     }
 }

@@ -16,7 +16,7 @@ const RESIDENT_THREADS: u32 = 2048;
 
 /// Blocks on each multiprocessor and threads of a block: the heat map of Zhang et al., IPDPS 2020, figure 8. Other presets
 /// have its edges: one block of each size, small blocks of each number, and full multiprocessors.
-pub(super) fn heat_map(id: &str, preset: Preset, grid: &Grid) -> Vec<Case> {
+pub(super) fn heat_map(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
     let each: &[u32] = if preset == Preset::Quick { &[1] } else { &[1, 2, 4, 8, 16, 32] };
     let blocks: Vec<u32> = each.iter().map(|blocks| blocks * grid.multiprocessors).collect();
     let threads: &[u32] = if preset == Preset::Quick { &[32, 1024] } else { &[32, 64, 128, 256, 512, 1024] };
@@ -30,8 +30,12 @@ pub(super) fn heat_map(id: &str, preset: Preset, grid: &Grid) -> Vec<Case> {
     Sweep::of(id).blocks(&blocks).threads(&threads).except(is_left_out).cases()
 }
 
-const BARRIER: Entry =
-    Entry { cases: heat_map, method: Method::Meeting, unroll: UNROLL, ..Entry::of(KERNEL, Proof::Trial) };
+const BARRIER: Entry = Entry {
+    cases: |id, preset, grid| heat_map(id, preset, *grid),
+    method: Method::Meeting,
+    unroll: UNROLL,
+    ..Entry::of(KERNEL, Proof::Trial)
+};
 
 fn definitions(kind: &str) -> Vec<String> {
     vec![format!("KIND={kind}"), format!("SYNCSCOPE_UNROLL={UNROLL}")]
@@ -93,7 +97,7 @@ mod tests {
     fn the_heat_map_is_that_of_the_paper() {
         let grid = Grid { multiprocessors: 132, max_threads: 1024 };
         let shapes = |preset| {
-            let cases = heat_map("gpu.grid.counter", preset, &grid);
+            let cases = heat_map("gpu.grid.counter", preset, grid);
             cases.iter().map(|case| (case.blocks.unwrap() / 132, case.threads.unwrap())).collect::<Vec<_>>()
         };
         let paper = shapes(Preset::Paper);

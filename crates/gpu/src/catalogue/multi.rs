@@ -16,7 +16,7 @@ pub(crate) const ONE_LAUNCH: &str = "driver_launch";
 
 /// For each number of devices a part of the heat map of one grid (Zhang et al., IPDPS 2020, figures 9 to 11), and the
 /// smallest of its grids launched by one call.
-fn heat_maps(id: &str, preset: Preset, grid: &Grid) -> Vec<Case> {
+fn heat_maps(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
     let devices: Vec<u32> = match preset {
         Preset::Quick => vec![1, 2, 4, 8],
         Preset::Standard | Preset::Paper => (1..=MOST_DEVICES).collect(),
@@ -31,7 +31,7 @@ fn heat_maps(id: &str, preset: Preset, grid: &Grid) -> Vec<Case> {
     devices.iter().flat_map(on).collect()
 }
 
-fn with_one_launch(id: &str, preset: Preset, grid: &Grid) -> Vec<Case> {
+fn with_one_launch(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
     let mut cases = heat_maps(id, preset, grid);
     let smallest = |case: &&Case| case.threads == Some(32) && case.blocks == Some(grid.multiprocessors);
     let once: Vec<Case> = cases.iter().filter(smallest).cloned().collect();
@@ -41,8 +41,12 @@ fn with_one_launch(id: &str, preset: Preset, grid: &Grid) -> Vec<Case> {
     cases
 }
 
-const BARRIER: Entry =
-    Entry { cases: with_one_launch, method: Method::Meeting, unroll: UNROLL, ..Entry::of(KERNEL, Proof::Trial) };
+const BARRIER: Entry = Entry {
+    cases: |id, preset, grid| with_one_launch(id, preset, *grid),
+    method: Method::Meeting,
+    unroll: UNROLL,
+    ..Entry::of(KERNEL, Proof::Trial)
+};
 
 fn definitions(kind: &str) -> Vec<String> {
     vec![format!("KIND={kind}"), format!("SYNCSCOPE_UNROLL={UNROLL}")]
@@ -86,7 +90,7 @@ static HOST_BARRIER: Entry = Entry {
         operation: "one launch on each device, its end, and one barrier of the host's threads",
         source: "Zhang et al., IPDPS 2020, CPU-side barrier",
     },
-    cases: heat_maps,
+    cases: |id, preset, grid| heat_maps(id, preset, *grid),
     method: Method::Visits,
     unroll: 1,
     ..Entry::of(kernel!("visit.cu"), Proof::Trial)
@@ -102,10 +106,10 @@ mod tests {
     fn each_number_of_devices_has_the_same_grids() {
         let grid = Grid { multiprocessors: 132, max_threads: 1024 };
         for preset in Preset::ALL {
-            let cases = with_one_launch("gpu.multi.flags", *preset, &grid);
+            let cases = with_one_launch("gpu.multi.flags", *preset, grid);
             let of = |devices| cases.iter().filter(move |case| case.devices == Some(devices)).count();
             assert!(of(1) > 0 && of(1) == of(2) && of(2) == of(8), "{preset}");
         }
-        assert_eq!(heat_maps("gpu.multi.flags", Preset::Paper, &grid).len(), 8 * 12);
+        assert_eq!(heat_maps("gpu.multi.flags", Preset::Paper, grid).len(), 8 * 12);
     }
 }
