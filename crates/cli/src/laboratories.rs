@@ -70,6 +70,7 @@ impl Laboratories {
         Machine {
             cpu: self.cpu.as_ref().map(CpuLaboratory::machine).unwrap_or_default(),
             gpus: self.gpu.as_ref().map(GpuLaboratory::machine).unwrap_or_default(),
+            links: self.gpu.as_ref().map(GpuLaboratory::links).unwrap_or_default(),
         }
     }
 

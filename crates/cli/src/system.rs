@@ -1,6 +1,7 @@
 //! `syncscope system`.
 
 use serde_json::json;
+use syncscope_core::machine::GpuLink;
 use syncscope_cpu::CpuLaboratory;
 
 use crate::args::{SystemArguments, SystemFormat};
@@ -61,6 +62,9 @@ fn as_text(laboratories: &Laboratories) -> String {
         );
         line(&format!("GPU {}", gpu.index), &told);
     }
+    for link in &machine.links {
+        line(&format!("GPU {} to {}", link.from, link.to), &described(link));
+    }
     for (label, version) in
         [("driver", &environment.nvidia_driver), ("CUDA", &environment.cuda_driver), ("NVRTC", &environment.nvrtc)]
     {
@@ -76,4 +80,27 @@ fn as_text(laboratories: &Laboratories) -> String {
     }
     lines.extend(laboratories.warnings().iter().map(|warning| format!("warning: {warning}")));
     lines.join("\n")
+}
+
+/// `NVLink, memory in reach, native atomics, rank 0`.
+fn described(link: &GpuLink) -> String {
+    let mut words = vec![link.kind.as_deref().unwrap_or("link not told")];
+    words.push(if link.access { "memory in reach" } else { "memory out of reach" });
+    words.push(if link.native_atomics { "native atomics" } else { "no native atomics" });
+    let rank = link.performance_rank.map(|rank| format!("rank {rank}"));
+    words.extend(rank.as_deref());
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_told_in_one_line() {
+        let link = GpuLink { from: 0, to: 1, kind: Some("NVLink".to_owned()), access: true, ..GpuLink::default() };
+        assert_eq!(described(&link), "NVLink, memory in reach, no native atomics");
+        let other = GpuLink { kind: None, access: false, native_atomics: true, performance_rank: Some(0), ..link };
+        assert_eq!(described(&other), "link not told, memory out of reach, native atomics, rank 0");
+    }
 }

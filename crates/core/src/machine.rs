@@ -12,6 +12,9 @@ pub struct Machine {
     pub cpu: CpuMachine,
     /// The CUDA devices, in the driver's order; empty where there is none.
     pub gpus: Vec<GpuMachine>,
+    /// The ways between them, each pair both ways; empty where there are fewer than two, and in older files.
+    #[serde(default)]
+    pub links: Vec<GpuLink>,
 }
 
 /// The CPUs of a machine, as the operating system reports them.
@@ -105,6 +108,24 @@ pub struct GpuMachine {
     pub nominal_clock_hz: Option<f64>,
     /// Whether memory errors are corrected, where the driver says.
     pub ecc: Option<bool>,
+}
+
+/// The way from one CUDA device to another.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GpuLink {
+    /// The driver's number of the device that asks.
+    pub from: u32,
+    /// The driver's number of the device whose memory it is.
+    pub to: u32,
+    /// `NVLink`, `PCIe`; `None` where that is not told.
+    pub kind: Option<String>,
+    /// Whether kernels can use the other's memory.
+    pub access: bool,
+    /// Whether atomic operations on it are carried out there, by its hardware.
+    pub native_atomics: bool,
+    /// The driver's order of the ways between devices; lower is faster.
+    pub performance_rank: Option<u32>,
 }
 
 /// The state the machine was in during a run.

@@ -73,6 +73,21 @@ pub(crate) struct Kernels {
     pub(crate) check: Function,
 }
 
+impl Kernels {
+    /// The same, launched in clusters of so many blocks; 0: in none.
+    pub(crate) fn in_clusters(self, blocks: u32) -> Result<Self, CudaError> {
+        if blocks == 0 {
+            return Ok(self);
+        }
+        let Self { baseline, test, check } = self;
+        Ok(Self {
+            baseline: baseline.in_clusters(blocks)?,
+            test: test.in_clusters(blocks)?,
+            check: check.in_clusters(blocks)?,
+        })
+    }
+}
+
 /// One kernel to run. Addresses in the arguments are the bench's to fill in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Launch {

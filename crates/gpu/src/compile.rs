@@ -11,11 +11,12 @@ use crate::cache::{Cache, Key};
 use crate::error::NvrtcError;
 use crate::nvrtc::{Nvrtc, Source};
 
-/// The name by which every kernel includes the harness.
-const HARNESS_NAME: &str = "harness.cuh";
-
-/// The harness, part of the program: a binary needs no other file.
-const HARNESS: &str = include_str!("../../../kernels/harness.cuh");
+/// What kernels include, by name; part of the program: a binary needs no other file.
+const HEADERS: [(&str, &str); 3] = [
+    ("cluster.cuh", include_str!("../../../kernels/cluster.cuh")),
+    ("harness.cuh", include_str!("../../../kernels/harness.cuh")),
+    ("meeting.cuh", include_str!("../../../kernels/meeting.cuh")),
+];
 
 /// One text with one set of definitions: it compiles to one CUBIN with the kernels `baseline`, `test` and `check`.
 #[derive(Debug, Clone)]
@@ -113,13 +114,14 @@ impl Compiler {
     fn obtain(&self, program: &Program) -> Obtained {
         let options = options(program);
         let version = self.nvrtc.version();
-        let mut parts = vec![HARNESS, program.text, &self.arch, &version];
+        let mut parts: Vec<&str> = HEADERS.iter().map(|(_, text)| *text).collect();
+        parts.extend([program.text, &self.arch, &version]);
         parts.extend(options.iter().map(String::as_str));
         let key = Key::of(&parts);
         if let Some(cubin) = self.cache.get(&key) {
             return Obtained { cubin: Ok(cubin.into()), warning: None };
         }
-        let source = Source { file: program.file, text: program.text, header: (HARNESS_NAME, HARNESS) };
+        let source = Source { file: program.file, text: program.text, headers: &HEADERS };
         match self.nvrtc.compile(source, &self.arch, &options) {
             Ok(cubin) => {
                 let warning = self.cache.put(&key, &cubin).err();

@@ -1,5 +1,5 @@
-//! The CUDA driver, as far as it is needed: every raw call of it stands in this file, in [`buffer`] and in
-//! [`launching`].
+//! The CUDA driver, as far as it is needed: every raw call of it stands in this file, in [`buffer`], in [`launching`] and
+//! in [`wide`].
 //!
 //! cudarc loads the driver at run time and panics where the library or a function is missing; [`load`] asks first.
 
@@ -15,9 +15,11 @@ use crate::error::{CudaError, GpuError};
 
 mod buffer;
 mod launching;
+mod wide;
 
 pub(crate) use buffer::{DeviceBuffer, HostBuffer, Plain};
 pub(crate) use launching::{Event, ExecutableGraph};
+pub(crate) use wide::{Part, PeerAttribute, launch_together, launches_on_several_devices};
 
 /// Functions this file calls. All have been in the driver since CUDA 3.2 to 6.5; a library that lacks one is no usable
 /// driver.
@@ -75,7 +77,7 @@ fn load_now() -> Result<Driver, GpuError> {
     }
     // SAFETY: the library is there, so this does not panic; it stays loaded from here on.
     let library = unsafe { sys::culib() };
-    for function in FUNCTIONS.into_iter().chain(launching::FUNCTIONS) {
+    for function in FUNCTIONS.into_iter().chain(launching::FUNCTIONS).chain(wide::FUNCTIONS) {
         // SAFETY: the symbol is looked up and not called.
         unsafe { library.get::<unsafe extern "C" fn()>(function.as_bytes()) }
             .map_err(|_| GpuError::OldDriver(function))?;
@@ -230,9 +232,23 @@ impl Drop for Context {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Module(sys::CUmodule);
 
-/// A kernel.
+/// A kernel, and how it is launched.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Function(sys::CUfunction);
+pub(crate) struct Function {
+    handle: sys::CUfunction,
+    /// Blocks of a cluster; 0: no clusters.
+    cluster: u32,
+}
+
+// SAFETY: the driver's handles may be used by every thread, also at the same time (CUDA Driver API, "Difference between
+// the driver and runtime APIs": contexts are made current to threads, what lives in them belongs to none).
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Stream {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
 
 impl Module {
     /// Loads a CUBIN into the current context.
@@ -249,7 +265,7 @@ impl Module {
         let mut function = ptr::null_mut();
         // SAFETY: the pointers are valid for the call, the module is loaded.
         checked("cuModuleGetFunction", unsafe { sys::cuModuleGetFunction(&raw mut function, self.0, name.as_ptr()) })?;
-        Ok(Function(function))
+        Ok(Function { handle: function, cluster: 0 })
     }
 }
 
@@ -259,7 +275,7 @@ impl Function {
         let mut blocks = 0;
         // SAFETY: the pointer is valid for the call, the module is loaded.
         checked("cuOccupancyMaxActiveBlocksPerMultiprocessor", unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, self.0, threads.cast_signed(), 0)
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, self.handle, threads.cast_signed(), 0)
         })?;
         Ok(blocks.max(0).unsigned_abs())
     }
@@ -296,12 +312,15 @@ impl Stream {
         threads: u32,
         arguments: &Arguments,
     ) -> Result<(), CudaError> {
+        if function.cluster > 0 {
+            return self.launch_in_clusters(function, blocks, threads, arguments);
+        }
         let mut parameters = [ptr::from_ref(arguments).cast_mut().cast::<c_void>()];
         // SAFETY: every kernel takes one `Arguments` by value, which the driver copies before it returns; its layout is
         // asserted on both sides. The addresses in it are the bench's business.
         checked("cuLaunchKernel", unsafe {
             sys::cuLaunchKernel(
-                function.0,
+                function.handle,
                 blocks,
                 1,
                 1,

@@ -2,12 +2,15 @@
 
 use syncscope_core::{Case, Evidence};
 
-use crate::arguments::UNROLL;
 use crate::catalogue::{Meant, Method, entry_of};
 use crate::sass::{self, Cubin, Expectation, Instruction, Kernel, Region, timed_region};
 
 /// The kernels that a case times.
 const TIMED: [&str; 2] = ["baseline", "test"];
+
+/// Why there is no evidence of what has no loop in a kernel.
+pub(crate) const TIMED_BY_THE_HOST: &str =
+    "timed by the host: no instruction of a kernel stands between the clock readings";
 
 /// The evidence in the compiled program of a case.
 #[must_use]
@@ -15,14 +18,17 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
     let Some(entry) = entry_of(case) else {
         return Evidence::NotAvailable(format!("this version knows no primitive {}", case.primitive));
     };
+    if entry.method == Method::Visits {
+        return Evidence::NotAvailable(TIMED_BY_THE_HOST.to_owned());
+    }
     let meant = (entry.meant)(case);
     if let Method::Launch(_) = entry.method {
         return whole_kernels(cubin, &meant);
     }
-    let evidence = sass::evidence(cubin, TIMED, &expectation(&meant));
+    let evidence = sass::evidence(cubin, TIMED, &expectation(&meant, entry.unroll));
     match (evidence, meant.out_of_line) {
         (Evidence::Elided { summary, listing }, Some(instruction)) => {
-            match out_of_line(cubin, instruction, meant.times) {
+            match out_of_line(cubin, instruction, meant.times, entry.unroll) {
                 Some(summary) => Evidence::Present { summary, listing },
                 None => Evidence::Elided { summary, listing },
             }
@@ -31,8 +37,8 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
     }
 }
 
-fn expectation(meant: &Meant) -> Expectation {
-    let mut expectation = Expectation::new(meant.instructions.iter().copied(), UNROLL as usize)
+fn expectation(meant: &Meant, unroll: u32) -> Expectation {
+    let mut expectation = Expectation::new(meant.instructions.iter().copied(), unroll as usize)
         .or_instead(meant.substitutes.iter().copied())
         .times(meant.times);
     if meant.only_in_test {
@@ -42,13 +48,13 @@ fn expectation(meant: &Meant) -> Expectation {
 }
 
 /// That the slow paths of both kernels have the instruction once for each operation, if they do.
-fn out_of_line(cubin: &[u8], instruction: &str, times: usize) -> Option<String> {
+fn out_of_line(cubin: &[u8], instruction: &str, times: usize, unroll: u32) -> Option<String> {
     let cubin = Cubin::parse(cubin).ok()?;
     let [baseline, test] = TIMED.map(|name| timed_region(cubin.kernel(name)?).ok());
     let count =
         |region: Region| region.out_of_line().iter().flatten().filter(|found| found.matches(instruction)).count();
     let (in_baseline, in_test) = (count(baseline?), count(test?));
-    let expected = UNROLL as usize * times;
+    let expected = unroll as usize * times;
     (in_baseline == expected && in_test == 2 * expected)
         .then(|| format!("{instruction} {in_baseline}/{in_test} out of line"))
 }

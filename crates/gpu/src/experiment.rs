@@ -37,6 +37,8 @@ pub(crate) struct Parameters {
     pub(crate) stride: u32,
     /// Arrays of such variables, one behind the other.
     pub(crate) arrays: usize,
+    /// Blocks of a cluster; 0: no clusters.
+    pub(crate) cluster: u32,
 }
 
 impl Parameters {
@@ -405,7 +407,7 @@ mod tests {
     fn the_more_warps_the_fewer_iterations_fill_the_queues() {
         let of = |blocks, threads, busy| {
             let shape = Shape { blocks, threads };
-            Parameters { shape, dtype: None, stride: 0, arrays: 1 }.min_iterations(busy)
+            Parameters { shape, dtype: None, stride: 0, arrays: 1, cluster: 0 }.min_iterations(busy)
         };
         assert_eq!(
             [1, 32, 64, 96, 512, 1024].map(|threads| of(1, threads, Busy::Multiprocessors)),
@@ -424,7 +426,7 @@ mod tests {
     #[test]
     fn memory_holds_every_threads_element() {
         let shape = Shape { blocks: 264, threads: 1024 };
-        let bytes = |dtype, stride| Parameters { shape, dtype, stride, arrays: 2 }.memory_bytes();
+        let bytes = |dtype, stride| Parameters { shape, dtype, stride, arrays: 2, cluster: 0 }.memory_bytes();
         assert_eq!(bytes(Some(Dtype::F64), 32), 2 * 264 * 1024 * 32 * 8);
         assert_eq!(bytes(Some(Dtype::I32), 0), 2 * 264 * 1024 * 4);
         assert_eq!(bytes(None, 0), 2 * 264 * 1024 * 8);

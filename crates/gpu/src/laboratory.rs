@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use syncscope_core::machine::{Clock, Environment, GpuMachine};
+use syncscope_core::machine::{Clock, Environment, GpuLink, GpuMachine};
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Case, Evidence, Experiment, Hertz, Laboratory, Layout, Listing, Preset, Refusal, Ruler};
 
@@ -23,7 +23,10 @@ use crate::driver::{self, Device, Driver};
 use crate::error::{CudaError, GpuError, NvrtcError};
 use crate::evidence::evidence_of;
 use crate::experiment::{GpuExperiment, Parameters, Setup};
+use crate::fabric::Fabric;
 use crate::host_clock;
+use crate::links;
+use crate::meeting::TimedBy;
 use crate::neighbourhood::Neighbourhood;
 use crate::nvml::{Nvml, Watch};
 use crate::nvrtc::{Needs, Nvrtc};
@@ -37,18 +40,20 @@ mod with_host;
 /// The CUDA devices of this machine, opened for measuring. What has no axis of devices is measured on the first.
 #[derive(Debug)]
 pub struct GpuLaboratory {
-    driver: Driver,
+    pub(crate) driver: Driver,
     device: Device,
-    machines: Vec<GpuMachine>,
+    pub(crate) machines: Vec<GpuMachine>,
     grid: Grid,
-    compiler: Compiler,
-    nvml: Option<Rc<Nvml>>,
+    pub(crate) compiler: Compiler,
+    pub(crate) nvml: Option<Rc<Nvml>>,
     watch: Option<Rc<Watch>>,
-    ruler: Ruler,
+    pub(crate) ruler: Ruler,
     host_ruler: Ruler,
     /// The CPUs of this process, seen from the device.
     neighbourhood: Neighbourhood,
     bench: Option<Bench>,
+    /// For what is wider than a block, or than a device.
+    pub(crate) fabric: Option<Fabric>,
     /// What was found in machine code, which is one for all grids: by case without its grid.
     evidence: HashMap<Case, Evidence>,
 }
@@ -96,6 +101,7 @@ impl GpuLaboratory {
             host_ruler: host_clock::measure(),
             neighbourhood: Neighbourhood::of_device(&address, &affinity::allowed()),
             bench: Some(bench),
+            fabric: None,
             evidence: HashMap::new(),
         })
     }
@@ -110,6 +116,15 @@ impl GpuLaboratory {
     #[must_use]
     pub fn peer_cases(&self) -> HashSet<Case> {
         peer_cases(self.grid.multiprocessors)
+    }
+
+    /// How the devices are linked.
+    #[must_use]
+    pub fn links(&self) -> Vec<GpuLink> {
+        let devices = self.machines.iter().map(|machine| Ok((machine.index, self.driver.device(machine.index)?)));
+        let devices: Result<Vec<_>, CudaError> = devices.collect();
+        // Links are told where they can be asked for; figures do not depend on it.
+        devices.and_then(|devices| links::links(&devices, self.nvml.as_deref())).unwrap_or_default()
     }
 
     /// Adds what is known of the GPU side.
@@ -135,7 +150,8 @@ impl GpuLaboratory {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.compiler.warning().map(str::to_owned).into_iter().collect();
         if let [first, _, ..] = &self.machines[..] {
-            warnings.push(format!("the figures are of device {} ({}) alone", first.index, first.name));
+            warnings
+                .push(format!("the figures of a single device are of device {} ({}) alone", first.index, first.name));
         }
         if let (Some(nvml), Ok(address)) = (&self.nvml, describe::pci_address(self.device)) {
             warnings.extend(nvml.warnings(&address));
@@ -149,7 +165,8 @@ impl GpuLaboratory {
     /// As [`Laboratory::experiment`].
     #[doc(hidden)]
     pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let parameters = Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1 };
+        let parameters =
+            Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1, cluster: 0 };
         let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is no primitive".to_owned());
         let order = Order { parameters, proof: Proof::Trial, min_iterations: 1, pace: Pace::USUAL, limit: Some(limit) };
         let cubin = self.compiler.cubin(&fault_program(fault)).map_err(failed)?;
@@ -174,11 +191,13 @@ impl GpuLaboratory {
         bench.set_limit(None);
         ruler::warm_up(bench, clock_kernels, grid.multiprocessors).map_err(failed)?;
         let kernels = profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)?;
+        let kernels = kernels.in_clusters(parameters.cluster);
+        let kernels = kernels.map_err(|error| no_such_cluster(parameters.cluster, &error))?;
+        let remark = waves(kernels, parameters, grid)?;
         let places = profile::time(Phase::Clear, || {
             cleared_places(|bytes| bench.clear_memory(bytes), parameters.memory_bytes(), pool)
         })?;
         bench.set_limit(limit);
-        let remark = waves(kernels, parameters.shape, grid);
         let setup = Setup { kernels, evidence, parameters, proof, ruler, remark, min_iterations, pace, watch };
         Ok(Box::new(GpuExperiment::new(bench, setup, places)))
     }
@@ -222,7 +241,7 @@ impl GpuLaboratory {
         }
     }
 
-    fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {
+    pub(crate) fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {
         let (Some(threads), Some(blocks)) = (case.threads, case.blocks) else {
             return Err(Refusal::Failed(format!("{case} does not say how many threads and blocks")));
         };
@@ -233,7 +252,9 @@ impl GpuLaboratory {
             return Err(Refusal::Skipped("a grid has at least one block".to_owned()));
         }
         let stride = case.layout.and_then(Layout::stride).unwrap_or(0);
-        Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride, arrays: arrays_of(case) })
+        let cluster = catalogue::entry_of(case).filter(|entry| entry.method == Method::Cluster);
+        let cluster = cluster.map_or(0, |_| catalogue::cluster::size_of(case));
+        Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride, arrays: arrays_of(case), cluster })
     }
 }
 
@@ -241,6 +262,9 @@ impl Drop for GpuLaboratory {
     fn drop(&mut self) {
         if let Some(bench) = self.bench.take() {
             bench.retire();
+        }
+        if let Some(fabric) = self.fabric.take() {
+            fabric.retire();
         }
     }
 }
@@ -252,7 +276,9 @@ impl Laboratory for GpuLaboratory {
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
-        self.place(cases(preset, &self.grid))
+        let devices = self.machines.len();
+        let is_there = |case: &Case| case.devices.is_none_or(|count| count as usize <= devices);
+        self.place(cases(preset, &self.grid).into_iter().filter(is_there).collect())
     }
 
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
@@ -269,7 +295,9 @@ impl Laboratory for GpuLaboratory {
             return Err(Refusal::Skipped(reason));
         }
         match entry.method {
-            Method::Kernel => {
+            Method::Meeting => self.meeting(case, &program, TimedBy::Device),
+            Method::Visits => self.visits(case, &program),
+            Method::Kernel | Method::Cluster => {
                 let parameters = self.parameters(case)?;
                 let min_iterations = parameters.min_iterations(entry.busy);
                 let evidence = self.evidence(case, &program)?;
@@ -347,13 +375,35 @@ fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, grid: Grid) -> Res
 }
 
 /// That the grid does not fit onto the device at once, if so.
-fn waves(kernels: Kernels, shape: Shape, grid: Grid) -> Option<String> {
-    let at_once = kernels.baseline.blocks_per_multiprocessor(shape.threads).ok()? * grid.multiprocessors;
-    (at_once > 0 && shape.blocks > at_once).then(|| format!("{at_once} of the {} blocks run at a time", shape.blocks))
+fn waves(
+    kernels: Kernels,
+    Parameters { shape, cluster, .. }: Parameters,
+    grid: Grid,
+) -> Result<Option<String>, Refusal> {
+    let at_once = match cluster {
+        0 => kernels.baseline.blocks_per_multiprocessor(shape.threads).unwrap_or(0) * grid.multiprocessors,
+        size => {
+            let kernels = [kernels.baseline, kernels.test, kernels.check];
+            let fits = kernels.map(|kernel| kernel.active_clusters(shape.threads)).into_iter();
+            let clusters = fits.collect::<Result<Vec<_>, _>>().map_err(failed)?.into_iter().min().unwrap_or(0);
+            if clusters == 0 {
+                let Shape { threads, .. } = shape;
+                let told = format!("the device holds no cluster of {size} blocks with {threads} threads each");
+                return Err(Refusal::Skipped(told));
+            }
+            clusters * size
+        }
+    };
+    let is_more = at_once > 0 && shape.blocks > at_once;
+    Ok(is_more.then(|| format!("{at_once} of the {} blocks run at a time", shape.blocks)))
+}
+
+fn no_such_cluster(size: u32, error: &CudaError) -> Refusal {
+    Refusal::Skipped(format!("the device has no clusters of {size} blocks: {error}"))
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "`map_err` gives it by value")]
-fn failed(error: impl ToString) -> Refusal {
+pub(crate) fn failed(error: impl ToString) -> Refusal {
     Refusal::Failed(error.to_string())
 }
 

@@ -7,7 +7,8 @@
 //! discovery -> nvrtc -> compile <- cache           catalogue <- plan
 //!                          |                           |
 //!   driver -> bench -> experiment <--------------- laboratory -> describe, nvml
-//!              ^-- ruler   ^-- places
+//!              ^-- ruler   ^-- places            |
+//!   driver -> fabric -> meeting, visits <------- wide
 //! ```
 
 pub mod cache;
@@ -27,16 +28,21 @@ mod driver;
 mod error;
 mod evidence;
 mod experiment;
+mod fabric;
 mod host_clock;
 mod hybrid;
 mod laboratory;
 mod launches;
+mod links;
+mod meeting;
 mod neighbourhood;
 mod nvml;
 mod partners;
 mod places;
 mod plan;
 mod ruler;
+mod visits;
+mod wide;
 
 pub use arguments::UNROLL;
 #[doc(hidden)]

@@ -47,6 +47,8 @@ struct Functions {
     processes: unsafe extern "C" fn(Device, *mut c_uint, *mut Process) -> Status,
     mig_mode: AskModes,
     ecc_mode: AskModes,
+    /// Optional: it came with driver 390.
+    peer_status: Option<unsafe extern "C" fn(Device, Device, c_int, *mut c_int) -> Status>,
 }
 
 /// The library, initialized.
@@ -88,6 +90,8 @@ impl Functions {
             processes: function!(b"nvmlDeviceGetComputeRunningProcesses_v3"),
             mig_mode: function!(b"nvmlDeviceGetMigMode"),
             ecc_mode: function!(b"nvmlDeviceGetEccMode"),
+            // SAFETY: the type above is that of the header.
+            peer_status: unsafe { library.get(b"nvmlDeviceGetP2PStatus") }.ok().map(|function| *function),
         })
     }
 }
@@ -109,6 +113,19 @@ impl Nvml {
         let status = unsafe { (self.functions.driver_version)(text.as_mut_ptr().cast(), text.len() as c_uint) };
         let version = CStr::from_bytes_until_nul(&text).ok()?.to_string_lossy().into_owned();
         (status == SUCCESS).then_some(version)
+    }
+
+    /// Whether two devices, at these PCI addresses, are linked by NVLink; `None` where that is not told.
+    pub(crate) fn is_nvlink(&self, one: &str, other: &str) -> Option<bool> {
+        /// `NVML_P2P_CAPS_INDEX_NVLINK` of `nvml.h`.
+        const NVLINK: c_int = 2;
+        /// `NVML_P2P_STATUS_OK`.
+        const OK: c_int = 0;
+        let (one, other) = (self.device(one)?, self.device(other)?);
+        let mut answer = 0;
+        // SAFETY: the devices are the library's, which is loaded, and the pointer is valid for the call.
+        let status = unsafe { (self.functions.peer_status?)(one, other, NVLINK, &raw mut answer) };
+        (status == SUCCESS).then_some(answer == OK)
     }
 
     /// What on the device at this PCI address may disturb figures.

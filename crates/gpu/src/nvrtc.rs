@@ -73,15 +73,15 @@ pub struct Needs {
     pub driver: (u32, u32),
 }
 
-/// A text to compile, and a header it includes.
+/// A text to compile, and the headers it may include.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     /// Its name, for messages.
     pub file: &'a str,
     /// The text.
     pub text: &'a str,
-    /// Name and text of the header.
-    pub header: (&'a str, &'a str),
+    /// Names and texts of the headers.
+    pub headers: &'a [(&'a str, &'a str)],
 }
 
 /// A loaded NVRTC. Threads may compile with it at the same time (NVRTC documentation, "Thread safety").
@@ -266,25 +266,26 @@ impl Functions {
     }
 }
 
-/// The texts of a program, ended by zeros, and the lists of its header.
+/// The texts of a program, ended by zeros, and the lists of its headers.
 struct Texts {
     file: CString,
     text: CString,
-    _header: (CString, CString),
-    header_name: [*const c_char; 1],
-    header_text: [*const c_char; 1],
+    _kept: Vec<(CString, CString)>,
+    names: Vec<*const c_char>,
+    contents: Vec<*const c_char>,
 }
 
 impl Texts {
     /// Boxed: the addresses given to the library stay what they are.
     fn of(source: Source<'_>) -> Result<Box<Self>, NvrtcError> {
-        let (name, header) = (c_string(source.header.0)?, c_string(source.header.1)?);
+        let of = |(name, text): &(&str, &str)| Ok((c_string(name)?, c_string(text)?));
+        let headers = source.headers.iter().map(of).collect::<Result<Vec<_>, NvrtcError>>()?;
         Ok(Box::new(Self {
             file: c_string(source.file)?,
             text: c_string(source.text)?,
-            header_name: [name.as_ptr()],
-            header_text: [header.as_ptr()],
-            _header: (name, header),
+            names: headers.iter().map(|(name, _)| name.as_ptr()).collect(),
+            contents: headers.iter().map(|(_, text)| text.as_ptr()).collect(),
+            _kept: headers,
         }))
     }
 }
@@ -300,11 +301,12 @@ struct Handle<'a> {
 impl<'a> Handle<'a> {
     fn new(functions: &'a Functions, source: Source<'_>) -> Result<Self, NvrtcError> {
         let texts = Texts::of(source)?;
-        let (headers, names) = (texts.header_text.as_ptr(), texts.header_name.as_ptr());
+        let (headers, names) = (texts.contents.as_ptr(), texts.names.as_ptr());
+        let count = c_int::try_from(texts.contents.len()).unwrap_or(c_int::MAX);
         let mut program = ptr::null_mut();
-        // SAFETY: all texts are ended by zeros and live as long as the program; one header with its name.
+        // SAFETY: all texts are ended by zeros and live as long as the program; as many headers as names.
         let status = unsafe {
-            (functions.create)(&raw mut program, texts.text.as_ptr(), texts.file.as_ptr(), 1, headers, names)
+            (functions.create)(&raw mut program, texts.text.as_ptr(), texts.file.as_ptr(), count, headers, names)
         };
         functions.checked("nvrtcCreateProgram", status)?;
         Ok(Self { functions, program, _texts: texts })
@@ -356,7 +358,7 @@ mod tests {
     }
 
     fn source(text: &str) -> Source<'_> {
-        Source { file: "test.cu", text, header: HEADER }
+        Source { file: "test.cu", text, headers: &[HEADER] }
     }
 
     #[test]

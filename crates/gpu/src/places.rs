@@ -52,6 +52,21 @@ impl Places {
         self.index(pair) * self.size
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.executed.len()
+    }
+
+    /// The number of the place of a pair, from 0.
+    pub(crate) fn number(&self, pair: u64) -> u32 {
+        self.index(pair) as u32
+    }
+
+    /// What was executed at the place of a pair.
+    pub(crate) fn executed(&self, pair: u64) -> Executed {
+        self.executed[self.index(pair)]
+    }
+
     /// Notes a launch.
     pub(crate) fn note(&mut self, pair: u64, operations: u64) {
         let index = self.index(pair);

@@ -44,7 +44,7 @@ pub(crate) fn warm_up(bench: &mut Bench, kernels: Kernels, multiprocessors: u32)
     Ok(lengths.last().map(|length| Hertz(1e9 / length)))
 }
 
-fn is_stable(lengths: &[f64]) -> bool {
+pub(crate) fn is_stable(lengths: &[f64]) -> bool {
     let Some(last) = lengths.len().checked_sub(AGREEING).and_then(|first| lengths.get(first..)) else { return false };
     let (low, high) =
         last.iter().fold((f64::MAX, 0.0_f64), |(low, high), length| (low.min(*length), high.max(*length)));

@@ -219,7 +219,7 @@ mod tests {
     fn run() -> Run {
         let cpu = CpuMachine { hardware_threads: 8, ..CpuMachine::default() };
         let gpu = GpuMachine { multiprocessors: 132, ..GpuMachine::default() };
-        Run { machine: Machine { cpu, gpus: vec![gpu] }, ..crate::testing::run() }
+        Run { machine: Machine { cpu, gpus: vec![gpu], links: Vec::new() }, ..crate::testing::run() }
     }
 
     fn cost(case: Case, ns: f64) -> Row {

@@ -159,6 +159,7 @@ impl Found {
             machine: Machine {
                 cpu: CpuMachine { model: format!("{system} (SyncPerformance)"), ..CpuMachine::default() },
                 gpus: gpu.into_iter().collect(),
+                links: Vec::new(),
             },
             environment: Environment::default(),
             measured_topology: None,

@@ -7,16 +7,20 @@ use std::time::Duration;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Preset, Primitive};
 
+use crate::arguments::UNROLL;
 use crate::compile::Program;
 use crate::launches::Launching;
 use crate::plan::Grid;
 
 mod atomic;
 mod block;
+pub(crate) mod cluster;
 mod fence;
+mod grid;
 mod hybrid;
 mod launch;
 mod lock;
+pub(crate) mod multi;
 mod reduce;
 mod shuffle;
 mod vote;
@@ -65,8 +69,7 @@ impl Pace {
 
     /// For many warps in the queue of one multiprocessor: some are served before others, which evens out in time. (On an
     /// H200, 1,024 threads that compare and swap seem 7 to 9 % cheaper in 30 us than in 500.)
-    const MANY_WARPS: Self =
-        Self { sample: Duration::from_micros(120), share_of_time: 0.5, ..Self::USUAL };
+    const MANY_WARPS: Self = Self { sample: Duration::from_micros(120), share_of_time: 0.5, ..Self::USUAL };
 
     /// For blocks that contend for one variable: all begin at the same time only when the kernel begins. After a first run
     /// of the loop some come early and compete with that of the others, and the slowest has less company than it should:
@@ -75,8 +78,7 @@ impl Pace {
 
     /// For a cost that is a thousandth of its context: a longer sample tells more than many short ones, and if it does not
     /// tell, nothing does.
-    const PATIENT: Self =
-        Self { sample: Duration::from_micros(100), share_of_time: 0.1, ..Self::USUAL };
+    const PATIENT: Self = Self { sample: Duration::from_micros(100), share_of_time: 0.1, ..Self::USUAL };
 }
 
 /// How the cases of an entry are set up and timed.
@@ -90,6 +92,13 @@ pub(crate) enum Method {
     RoundTrip,
     /// As a kernel on memory of the host, beside CPU threads; by the host's clock where they are alone.
     Addition,
+    /// The same, in clusters of blocks.
+    Cluster,
+    /// The same, on one device or several, with all blocks of their grids running at the same time and waiting for each
+    /// other.
+    Meeting,
+    /// By the clock of the host: launches on several devices, with barriers of host threads between them.
+    Visits,
 }
 
 /// What an operation is meant to become.
@@ -147,6 +156,8 @@ pub(crate) struct Entry {
     needs: (u32, u32),
     /// Arrays that hold an element for each thread.
     arrays: usize,
+    /// Operations that stand once in the machine code of one iteration of the baseline.
+    pub(crate) unroll: u32,
     cases: fn(&str, Preset, &Grid) -> Vec<Case>,
 }
 
@@ -164,6 +175,7 @@ impl Entry {
             meant: |_| Meant::of(&[]),
             needs: (7, 5),
             arrays: 1,
+            unroll: UNROLL,
             cases: |_, _, _| Vec::new(),
         }
     }
@@ -181,7 +193,7 @@ use kernel;
 pub(crate) const STRIDES: [u32; 6] = [1, 2, 4, 16, 32, 128];
 
 /// Everything that can be measured.
-static FAMILIES: [&[&Entry]; 12] = [
+static FAMILIES: [&[&Entry]; 15] = [
     &block::ENTRIES,
     &warp::ENTRIES,
     &shuffle::ENTRIES,
@@ -194,6 +206,9 @@ static FAMILIES: [&[&Entry]; 12] = [
     &launch::ENTRIES,
     &hybrid::FLAGS,
     &hybrid::ATOMICS,
+    &cluster::ENTRIES,
+    &grid::ENTRIES,
+    &multi::ENTRIES,
 ];
 
 static PRIMITIVES: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(|entry| entry.primitive).collect());
@@ -268,6 +283,13 @@ pub enum Fault {
     Trap,
 }
 
+/// A barrier of a grid to which the last block does not come: a fault, for tests.
+pub(crate) fn absent_block_program(case: &Case) -> Option<Program> {
+    let mut program = program_of(case)?;
+    program.definitions.push("ABSENT=1".to_owned());
+    Some(program)
+}
+
 pub(crate) fn fault_program(fault: Fault) -> Program {
     let (file, text) = kernel!("fault.cu");
     Program { file, text, definitions: vec![format!("FAULT={}", fault as u32)] }
@@ -306,7 +328,9 @@ mod tests {
             let ids: HashSet<_> = cases.iter().map(Case::id).collect();
             assert_eq!(ids.len(), cases.len());
             assert!(cases.iter().all(|case| program_of(case).is_some()));
-            assert!(cases.iter().all(|case| !(entry_of(case).unwrap().meant)(case).instructions.is_empty()));
+            let timed_here = |case: &&Case| entry_of(case).unwrap().method != Method::Visits;
+            let meant = |case: &Case| !(entry_of(case).unwrap().meant)(case).instructions.is_empty();
+            assert!(cases.iter().filter(timed_here).all(meant));
         }
         assert_eq!(program_of(&Case::new("gpu.block.none")), None);
     }

@@ -65,11 +65,20 @@ pub(crate) struct HostBuffer<T: Plain> {
 impl<T: Plain> HostBuffer<T> {
     /// Room for `len` values, all bits zero.
     pub(crate) fn new(_context: &Context, len: usize) -> Result<Self, CudaError> {
-        const DEVICE_MAP: u32 = sys::CU_MEMHOSTALLOC_DEVICEMAP;
+        Self::with(len, sys::CU_MEMHOSTALLOC_DEVICEMAP)
+    }
+
+    /// The same for all contexts; each sees it at the same address (CUDA C++ Programming Guide, Unified Virtual
+    /// Addressing).
+    pub(crate) fn for_all(_context: &Context, len: usize) -> Result<Self, CudaError> {
+        Self::with(len, sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE)
+    }
+
+    fn with(len: usize, flags: u32) -> Result<Self, CudaError> {
         let len = len.max(1);
         let mut pointer = ptr::null_mut();
         // SAFETY: the pointer is valid for the call.
-        checked("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&raw mut pointer, len * size_of::<T>(), DEVICE_MAP) })?;
+        checked("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&raw mut pointer, len * size_of::<T>(), flags) })?;
         let pointer = pointer.cast::<T>();
         // SAFETY: the memory is ours, of this size, and page-aligned.
         unsafe { pointer.write_bytes(0, len) };

@@ -38,7 +38,18 @@ impl Stream {
         let mut parameters = [ptr::from_ref(arguments).cast_mut().cast::<c_void>()];
         // SAFETY: as in `Stream::launch`.
         checked("cuLaunchCooperativeKernel", unsafe {
-            sys::cuLaunchCooperativeKernel(function.0, blocks, 1, 1, threads, 1, 1, 0, self.0, parameters.as_mut_ptr())
+            sys::cuLaunchCooperativeKernel(
+                function.handle,
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                0,
+                self.0,
+                parameters.as_mut_ptr(),
+            )
         })
     }
 

@@ -84,7 +84,7 @@ pub(crate) fn run(cpu: &str, gpu: Option<&str>) -> Run {
         ended: Some("2026-11-21T07:03:20Z".into()),
         planned: 700,
         warnings: vec!["this is a virtual machine (KVM): other guests may disturb it; prefer an idle host".into()],
-        machine: Machine { cpu: cpu_machine(cpu), gpus: gpu.map(gpu_machine).into_iter().collect() },
+        machine: Machine { cpu: cpu_machine(cpu), gpus: gpu.map(gpu_machine).into_iter().collect(), links: Vec::new() },
         environment: Environment {
             os: "Linux 6.12".into(),
             allowed_cpus: "0-15".into(),

@@ -1,0 +1,74 @@
+// Barriers of a cluster of blocks (gpu.cluster).
+//
+// KIND says which.
+#include "cluster.cuh"
+
+enum Kind { SYNC, ARRIVE_WAIT };
+
+// Work that has nothing to do with the barrier: alone, or between arriving and waiting.
+template <int COUNT>
+struct AroundWork {
+    static constexpr int OPERATIONS = 1;
+
+    template <int PATH, typename Operation>
+    __device__ __forceinline__ static void run(Operation &operation) {
+        if constexpr (COUNT == 2) arrive();
+        operation.work();
+        if constexpr (COUNT == 2) wait();
+    }
+};
+
+template <int COUNT, Kind WHICH>
+struct BodyOf : Repeated<COUNT> {};
+template <int COUNT>
+struct BodyOf<COUNT, ARRIVE_WAIT> : AroundWork<COUNT> {};
+template <int COUNT>
+using Body = BodyOf<COUNT, KIND>;
+
+struct Operation {
+    u32 value;
+
+    __device__ __forceinline__ explicit Operation(const Arguments &arguments) : value(arguments.value_scale) {}
+
+    __device__ __forceinline__ void run() {
+        arrive();
+        wait();
+    }
+
+    // Sixteen multiplications that depend on each other, some 64 cycles: about a third of what a barrier takes.
+    __device__ __forceinline__ void work() {
+#pragma unroll
+        for (int step = 0; step < 16; step++) asm volatile("mad.lo.u32 %0, %0, %0, 1;" : "+r"(value));
+    }
+
+    __device__ __forceinline__ void finish(const Arguments &arguments) {
+        if constexpr (KIND == ARRIVE_WAIT) static_cast<u32 *>(arguments.memory)[grid_thread()] = value;
+    }
+
+    // Every thread writes to its block's shared memory, passes the barrier and reads what a thread of another block wrote.
+    // Blocks and warps come at different times.
+    __device__ static void check(const Arguments &arguments) {
+        __shared__ volatile u32 phases[1024];
+        Operation barrier(arguments);
+        phases[threadIdx.x] = 0;
+        barrier.run();
+        const u32 blocks = cluster_blocks(), rank = cluster_rank();
+#pragma unroll 1
+        for (u32 phase = 1; phase <= 16; phase++) {
+            const u32 partner = (rank + phase) % blocks;
+            dawdle((rank * 11 + threadIdx.x / 32 * 7 + phase * 5) % 32);
+            phases[threadIdx.x] = phase;
+            if constexpr (KIND == SYNC) {
+                barrier.run();
+            } else {
+                AroundWork<2>::run<0>(barrier);
+            }
+            const u32 found = load_cluster(address_in(partner, &phases[threadIdx.x]));
+            if (found != phase) report_mismatch(arguments, phase, found);
+            barrier.run();
+        }
+        barrier.finish(arguments);
+    }
+};
+
+SYNCSCOPE_CLUSTER_KERNELS(Body)

@@ -1,0 +1,41 @@
+// What a block knows of its cluster.
+#pragma once
+#include "harness.cuh"
+
+// The default orders of the two, written out: what was written before arriving is seen by those that waited.
+__device__ __forceinline__ void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+
+__device__ __forceinline__ u32 cluster_rank() {
+    u32 rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+__device__ __forceinline__ u32 cluster_blocks() {
+    u32 blocks;
+    asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+    return blocks;
+}
+
+// The address of a variable in the shared memory of another block of the cluster.
+__device__ __forceinline__ u32 address_in(u32 rank, const volatile void *variable) {
+    u32 address;
+    const u32 here = (u32)__cvta_generic_to_shared(const_cast<const void *>(variable));
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(here), "r"(rank));
+    return address;
+}
+
+__device__ __forceinline__ u32 load_cluster(u32 address) {
+    u32 value;
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+    return value;
+}
+
+// Kernels that can only be launched with a cluster size. Others ask at run time for each barrier whether they were.
+#define SYNCSCOPE_CLUSTER_KERNEL extern "C" __global__ void __cluster_dims__() __launch_bounds__(1024, 2)
+
+#define SYNCSCOPE_CLUSTER_KERNELS(Body)                                                                               \
+    SYNCSCOPE_CLUSTER_KERNEL baseline(const Arguments arguments) { measure<Body<1>, Together, Operation>(arguments); } \
+    SYNCSCOPE_CLUSTER_KERNEL test(const Arguments arguments) { measure<Body<2>, Together, Operation>(arguments); }     \
+    SYNCSCOPE_CLUSTER_KERNEL check(const Arguments arguments) { Operation::check(arguments); }
