@@ -158,8 +158,9 @@ impl Engine {
     }
 
     /// Chooses the iterations: the smallest number, found by growing, with which a sample of the baseline is long
-    /// enough. The middle one of three samples counts, so that neither an interruption is taken for work, nor a case that
-    /// has a fast and a slow mode gets samples that are far too long whenever it is slow.
+    /// enough. The shortest of three samples counts, so that an interruption is not taken for work: samples that are
+    /// too short drown in noise, while samples that are too long (a contended one whose partner was interrupted looked
+    /// shorter than it is) only take longer.
     fn calibrate(&self, experiment: &mut dyn Experiment) -> Result<Option<Calibration>, ExperimentError> {
         let ruler = experiment.ruler();
         let resolution_ns = ruler.resolution.0 as f64 * 1e9 / ruler.frequency.value();
@@ -178,7 +179,7 @@ impl Engine {
                 let shot = Shot { side: Side::Baseline, iterations, pair: lengths_ns.len() as u64 };
                 lengths_ns.push(experiment.sample(shot)?.slowest_ns());
             }
-            let sample_ns = stats::median(&lengths_ns).unwrap_or_default();
+            let sample_ns = lengths_ns.iter().copied().fold(f64::INFINITY, f64::min);
             if sample_ns >= target_ns * 0.8 || iterations >= most {
                 if iterations >= MOST_ITERATIONS {
                     return Err(ExperimentError::Elided(format!("{iterations} iterations take {sample_ns:.0} ns")));
