@@ -203,12 +203,12 @@ static FAMILIES: [&[&Entry]; 15] = [
     &atomic::ENTRIES,
     &fence::ENTRIES,
     &lock::ENTRIES,
-    &launch::ENTRIES,
-    &hybrid::FLAGS,
-    &hybrid::ATOMICS,
     &cluster::ENTRIES,
     &grid::ENTRIES,
     &multi::ENTRIES,
+    &launch::ENTRIES,
+    &hybrid::FLAGS,
+    &hybrid::ATOMICS,
 ];
 
 static PRIMITIVES: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(|entry| entry.primitive).collect());
