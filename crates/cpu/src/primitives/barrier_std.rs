@@ -17,11 +17,10 @@ pub(super) static ENTRY: Entry = Entry {
     },
     cases: barriers::cases,
     workload: |case| {
-        Some(
-            barriers::workload(case, |threads| std::sync::Barrier::new(threads as usize))?
-                .expecting(Expected::Uncounted("the barrier is a library function, behind a call"))
-                .sleeping(),
-        )
+        let workload = barriers::workload(case, |threads| std::sync::Barrier::new(threads as usize))?
+            .expecting(Expected::Uncounted("the barrier is a library function, behind a call"));
+        // One thread waits for nobody.
+        Some(if case.threads > Some(1) { workload.sleeping() } else { workload })
     },
 };
 

@@ -91,6 +91,9 @@ pub trait Operation: Send + Sync + 'static {
 /// longer than any sample. A loop that does not get longer with its iterations must end somewhere.
 const MOST_ITERATIONS: u64 = 1 << 24;
 
+/// The most iterations of a shot whose threads may sleep: some hundred wake-ups, a few milliseconds.
+const MOST_SLEEPY_ITERATIONS: u64 = 8;
+
 /// Slots of every state: few enough to stay in the second-level cache, enough for a median over places.
 pub const SLOTS: usize = 16;
 
@@ -230,9 +233,10 @@ impl Workload {
         Self { runtime: Some(runtime), ..self }
     }
 
-    /// The same, whose threads sleep in the kernel while they wait for each other.
+    /// The same, whose threads sleep in the kernel while they wait for each other. A wake-up takes a hundred times as long as
+    /// a wait that ends before the sleep: what fills a sample while all are awake would take a second when they are not.
     pub(crate) fn sleeping(self) -> Self {
-        Self { sleeps: true, ..self }
+        Self { sleeps: true, max_iterations: self.max_iterations.min(MOST_SLEEPY_ITERATIONS), ..self }
     }
 
     /// The same with a study.
