@@ -8,7 +8,7 @@ enum Kind { SYNC, ARRIVE_WAIT };
 // Work that has nothing to do with the barrier: alone, or between arriving and waiting.
 template <int COUNT>
 struct AroundWork {
-    static constexpr int OPERATIONS = 1;
+    static constexpr u32 WARM_UP_ITERATIONS = 1;
 
     template <int PATH, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation) {

@@ -12,7 +12,7 @@ use crate::error::NvrtcError;
 use crate::nvrtc::{Nvrtc, Source};
 
 /// What kernels include, by name; part of the program: a binary needs no other file.
-const HEADERS: [(&str, &str); 3] = [
+pub const HEADERS: [(&str, &str); 3] = [
     ("cluster.cuh", include_str!("../../../kernels/cluster.cuh")),
     ("harness.cuh", include_str!("../../../kernels/harness.cuh")),
     ("meeting.cuh", include_str!("../../../kernels/meeting.cuh")),

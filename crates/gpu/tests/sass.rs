@@ -9,7 +9,8 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::{fs, thread};
 
-use syncscope_core::{Evidence, Preset};
+use syncscope_core::{Case, Evidence, Preset};
+use syncscope_gpu::compile::HEADERS;
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::{Nvrtc, Source};
 use syncscope_gpu::sass::{Arch, Cubin, Expectation, Instruction, Region, judge, timed_region};
@@ -44,9 +45,6 @@ const CORPUS: [(&str, &str); 8] = {
         file!("warp.cu"),
     ]
 };
-
-/// All are compiled with this header, which the corpus does not include.
-const HARNESS: (&str, &str) = ("harness.cuh", include_str!("../../../kernels/harness.cuh"));
 
 /// A text to compile, and its macros.
 struct Program {
@@ -89,10 +87,12 @@ fn catalogue(arch: u32) -> Vec<Program> {
     planned.retain(|case| unavailable(&case.primitive, (arch / 10, arch % 10)).is_none());
     // The types of shuffles differ in their number of instructions.
     planned.retain(|case| seen.insert((case.primitive.clone(), case.dtype)));
-    let program_of = |case| {
+    let program_of = |case: &Case| {
         let program = program_of(case).unwrap();
         let options = program.definitions.iter().map(|definition| format!("-D{definition}")).collect();
-        Program { file: program.file.into(), text: program.text.into(), options, is_kernel: true }
+        // Launches are timed from outside.
+        let is_kernel = !case.primitive.starts_with("gpu.launch.") && case.primitive != "gpu.multi.host_barrier";
+        Program { file: program.file.into(), text: program.text.into(), options, is_kernel }
     };
     planned.iter().map(program_of).collect()
 }
@@ -130,7 +130,7 @@ static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
     let compile = |arch: u32| -> Vec<Compiled> {
         let compiled = programs(arch).into_iter().map(|program| {
-            let source = Source { file: &program.file, text: &program.text, headers: &[HARNESS] };
+            let source = Source { file: &program.file, text: &program.text, headers: &HEADERS };
             let mut options = program.options.clone();
             options.push("-std=c++17".to_owned());
             let cubin = nvrtc.compile(source, &format!("sm_{arch}"), &options).unwrap();
@@ -254,7 +254,7 @@ fn the_instructions_of_known_operations_are_found_in_their_number() {
     let unroll = UNROLL as usize;
     let expectations: [(&str, &[&str], Expectation); 4] = [
         ("block.cu", &["-DKIND=PLAIN"], Expectation::new(["BAR.SYNC"], unroll)),
-        ("atomic.cu", &["-DKIND=ADD", "-DRESULT_USED=0"], Expectation::new(["RED.ADD", "REDG.ADD"], unroll)),
+        ("atomic.cu", &["-DATOMIC=atomicAdd", "-DRESULT_USED=0"], Expectation::new(["RED.ADD", "REDG.ADD"], unroll)),
         ("shuffle.cu", &["-DVALUE=int", "-DKIND=IDX"], Expectation::new(["SHFL.IDX"], unroll)),
         ("shuffle.cu", &["-DVALUE=double", "-DKIND=IDX"], Expectation::new(["SHFL.IDX"], unroll).times(2)),
     ];
