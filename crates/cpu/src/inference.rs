@@ -331,6 +331,7 @@ fn contradictions(topology: &Topology, matrix: &Matrix, cores: &Partition, domai
     let nearest = domains.first();
     let found = [
         system.hidden_siblings(cores),
+        system.passing_siblings(cores),
         system.siblings_in_name(cores),
         nearest.and_then(|caches| system.hidden_caches(cores, caches)),
         system.packages_in_name(),
@@ -380,6 +381,27 @@ impl<'a> System<'a> {
             "CPUs {} answer each other in {theirs} ns, the others in {others} ns: they seem to be hardware threads of one \
              core, but the system reports {claim}",
             self.name(&hidden),
+        ))
+    }
+
+    /// CPUs that answered like hardware threads of one core, but make no cores together: one after the other were they
+    /// measured, and each was fast at its time.
+    fn passing_siblings(&self, cores: &Partition) -> Option<String> {
+        let is_passing =
+            |pair: &Pair| pair.is_within_a_core() && cores[pair.a] != cores[pair.b] && !self.one_core(pair);
+        let theirs = self.matrix.costs(is_passing);
+        let others = self.matrix.costs(|pair| !pair.is_within_a_core());
+        if median(&others)? < SIBLINGS_FASTER * median(&theirs)? {
+            return None;
+        }
+        let pairs: Vec<Vec<usize>> =
+            self.matrix.pairs.iter().filter(|pair| is_passing(pair)).map(|pair| vec![pair.a, pair.b]).collect();
+        Some(format!(
+            "CPUs {} answered each other in {} ns, as hardware threads of one core do, the others in {} ns; they cannot all \
+             share cores, so the host seems to move CPUs between cores, and which are near each other changes",
+            self.name(&pairs.iter().collect::<Vec<_>>()),
+            range(&theirs)?,
+            range(&others)?,
         ))
     }
 
@@ -544,6 +566,23 @@ mod tests {
             [
                 "CPUs 3 and 11; 4 and 12 answer each other in 6.0 ns, the others in 46 to 69 ns: they seem to be hardware \
               threads of one core, but the system reports one thread per core"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_host_that_moves_cpus_between_cores() {
+        // As measured: 1 is fast with 3, 11 and 14, and 3 with 7, but 1 and 7 are not, nor 3 and 11.
+        let fast = |a, b| matches!((a, b), (1, 3 | 11 | 14) | (3, 7));
+        let rows = matrix_of(16, 0.0, 1, |a, b| if fast(a, b) { 7.7 } else { 58.0 + f64::from((a * 7 + b * 3) % 20) });
+        let (groups, contradictions) = told(&regular(1, 1, 1, 16, 1), &rows);
+        assert_eq!(groups, list(&[("machine", "0-15")]));
+        assert_eq!(
+            contradictions,
+            [
+                "CPUs 1 and 3; 1 and 11; 1 and 14; 3 and 7 answered each other in 7.7 ns, as hardware threads of one core \
+              do, the others in 59 to 77 ns; they cannot all share cores, so the host seems to move CPUs between cores, \
+              and which are near each other changes"
             ]
         );
     }

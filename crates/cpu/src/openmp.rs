@@ -104,7 +104,7 @@ impl Runtime {
     /// (`KMP_BLOCKTIME`), on CPUs where something else is measured by then; libgomp's end with the caller.
     ///
     /// The setting counts for the threads that a region ends with, so there is one more of them, in which nothing is done.
-    /// (`omp_pause_resource_all` would do the same, but the next region of another thread then crashes in libomp 14.)
+    /// (`omp_pause_resource_all` is made for this, but with libomp 14 the process crashed at a later region.)
     pub(crate) fn lay_to_rest(&self, threads: u32) {
         unsafe extern "C" fn nothing(_data: *mut c_void) {}
         if let Some(set_blocktime) = self.set_blocktime {
@@ -142,22 +142,25 @@ pub(crate) struct Critical(pub(crate) &'static Runtime);
 
 // SAFETY: one thread at a time is in a critical section, and entering and leaving it flush (OpenMP 5.2, 15.2, 15.8.6).
 unsafe impl RawLock for Critical {
-    type Seat = ();
+    /// Who waits must not look for the functions beside what the lock protects: that would fetch the holder's line.
+    type Seat = &'static Runtime;
 
     #[inline(always)]
-    fn seat(&self, _thread: usize) {}
+    fn seat(&self, _thread: usize) -> &'static Runtime {
+        self.0
+    }
 
     #[inline(always)]
-    unsafe fn lock(&self, (): &mut ()) -> Result<(), Broken> {
+    unsafe fn lock(&self, runtime: &mut &'static Runtime) -> Result<(), Broken> {
         // SAFETY: may be called anywhere but in a critical section, where this thread is not.
-        unsafe { (self.0.critical_start)() };
+        unsafe { (runtime.critical_start)() };
         Ok(())
     }
 
     #[inline(always)]
-    unsafe fn unlock(&self, (): &mut ()) -> Result<(), Broken> {
+    unsafe fn unlock(&self, runtime: &mut &'static Runtime) -> Result<(), Broken> {
         // SAFETY: this thread is in a critical section, says the caller.
-        unsafe { (self.0.critical_end)() };
+        unsafe { (runtime.critical_end)() };
         Ok(())
     }
 }

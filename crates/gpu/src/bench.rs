@@ -210,6 +210,8 @@ impl Bench {
 
     /// Loads a program, once.
     pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<Kernels, CudaError> {
+        // First of all: what is asked of the kernels next is asked in this context, and there may be others.
+        self.context.make_current()?;
         if let Some(kernels) = self.modules.get(program) {
             return Ok(*kernels);
         }

@@ -352,29 +352,25 @@ fn what_does_not_exist_is_named() {
     assert!(matches!(laboratory.experiment(&Case::new("gpu.block.none")), Err(Refusal::Skipped(_))));
 }
 
-/// For `make sanitize-gpu`: each kernel of each program once, on a grid with a part of a warp and on one of several warps
-/// and blocks. Times are not looked at.
-#[test]
-#[ignore = "needs a CUDA device: make sanitize-gpu"]
-fn every_kernel_runs_once() {
-    let mut laboratory = open();
+/// The cases of each program of the paper's plan.
+fn cases_of_programs(laboratory: &GpuLaboratory) -> Vec<Vec<Case>> {
     let mut programs: HashMap<Program, Vec<Case>> = HashMap::new();
     for case in laboratory.plan(Preset::Paper) {
         programs.entry(program_of(&case).unwrap()).or_default().push(case);
     }
-    let largest = |cases: &[Case], fits: &dyn Fn(u32, u32) -> bool| {
-        let fits = |case: &&Case| case.blocks.zip(case.threads).is_some_and(|(blocks, threads)| fits(blocks, threads));
-        cases.iter().filter(fits).max_by_key(|case| case.actors()).cloned()
-    };
-    let mut chosen: Vec<Case> = Vec::new();
-    for cases in programs.values() {
-        chosen.extend(largest(cases, &|blocks, threads| blocks <= 2 && threads < 32));
-        chosen.extend(largest(cases, &|blocks, threads| blocks <= 2 && (32..=256).contains(&threads)));
-    }
-    assert!(chosen.len() >= programs.len(), "{} cases of {} programs", chosen.len(), programs.len());
-    laboratory.prepare(&chosen, &mut |_, _| {});
-    for case in chosen {
-        let mut experiment = match laboratory.experiment(&case) {
+    programs.into_values().collect()
+}
+
+/// Few enough for every program to run under a tool that makes it a hundred times slower.
+fn is_small(case: &Case) -> bool {
+    case.blocks.is_some_and(|blocks| blocks <= 2) && case.threads.is_some_and(|threads| threads <= 256)
+}
+
+/// Runs both kernels of each case and its check, once. Times are not looked at.
+fn run_once(laboratory: &mut GpuLaboratory, cases: &[Case]) {
+    laboratory.prepare(cases, &mut |_, _| {});
+    for case in cases {
+        let mut experiment = match laboratory.experiment(case) {
             Ok(experiment) => experiment,
             Err(Refusal::Skipped(_)) => continue,
             Err(refusal) => panic!("{case}: {refusal}"),
@@ -383,6 +379,46 @@ fn every_kernel_runs_once() {
         experiment.samples(&shots).unwrap_or_else(|error| panic!("{case}: {error}"));
         assert_eq!(experiment.check(), Check::Ok, "{case}");
     }
+}
+
+#[test]
+#[ignore = "needs a CUDA device with clusters: make test-gpu"]
+fn a_cluster_is_measured_after_a_grid_and_after_a_cluster() {
+    // They live in different contexts of one device.
+    let mut laboratory = open();
+    let cluster = planned(&laboratory, |case| case.primitive == "gpu.cluster.sync" && case.threads == Some(32));
+    let grid = wide(&laboratory, "gpu.grid.counter", 1, 32);
+    for case in [&cluster, &grid, &cluster, &grid] {
+        let measurement = measure(&mut laboratory, case);
+        assert_eq!((&measurement.verdict, &measurement.check), (&Verdict::Resolved, &Check::Ok), "{case}");
+    }
+}
+
+/// For `make sanitize-gpu`: on a grid with a part of a warp, and on one of several warps and blocks.
+#[test]
+#[ignore = "needs a CUDA device: make sanitize-gpu"]
+fn every_kernel_runs_once() {
+    let mut laboratory = open();
+    let programs = cases_of_programs(&laboratory);
+    let largest = |cases: &[Case], fits: fn(u32) -> bool| {
+        let fits = |case: &&Case| is_small(case) && case.threads.is_some_and(fits);
+        cases.iter().filter(fits).max_by_key(|case| case.actors()).cloned()
+    };
+    let in_part = |cases: &Vec<Case>| [largest(cases, |threads| threads < 32), largest(cases, |threads| threads >= 32)];
+    let chosen: Vec<Case> = programs.iter().flat_map(in_part).flatten().collect();
+    assert!(chosen.len() > programs.len(), "{} cases of {} programs", chosen.len(), programs.len());
+    run_once(&mut laboratory, &chosen);
+}
+
+/// For `make sanitize-gpu`: the programs that have no small grid, on their smallest.
+#[test]
+#[ignore = "needs a CUDA device: make sanitize-gpu"]
+fn every_wide_kernel_runs_once() {
+    let mut laboratory = open();
+    let wide = cases_of_programs(&laboratory).into_iter().filter(|cases| !cases.iter().any(is_small));
+    let chosen: Vec<Case> = wide.filter_map(|cases| cases.into_iter().min_by_key(Case::actors)).collect();
+    assert!(!chosen.is_empty());
+    run_once(&mut laboratory, &chosen);
 }
 
 #[test]
@@ -398,7 +434,10 @@ fn no_figure_goes_unexplained() {
     let mut defects = Vec::new();
     for case in cases.into_iter().filter(|case| case.actors() <= 16_384) {
         let measurement = measure(&mut laboratory, &case);
-        assert!(measurement.details.iter().any(|detail| detail.name == "sm_clock_hz_low"), "{case}");
+        // What is timed in one grid tells its clock.
+        let by_device = !["grid", "multi", "launch", "flag"].contains(&case.domain_and_family().1)
+            && case.primitive.starts_with("gpu.");
+        assert!(!by_device || measurement.details.iter().any(|detail| detail.name == "sm_clock_hz_low"), "{case}");
         defects.extend(defect(case, &measurement));
     }
     assert!(defects.is_empty(), "{defects:#?}");

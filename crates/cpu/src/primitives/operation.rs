@@ -94,8 +94,10 @@ const MOST_ITERATIONS: u64 = 1 << 24;
 /// The most iterations of a shot whose threads may sleep: some hundred wake-ups, a few milliseconds.
 const MOST_SLEEPY_ITERATIONS: u64 = 8;
 
-/// Slots of every state: few enough to stay in the second-level cache, enough for a median over places.
-pub const SLOTS: usize = 16;
+/// Slots of every state. Which slice of the last-level cache a line belongs to, and how far that is from the cores that
+/// want it, follows from its address; neighbouring lines are spread over the slices. 64 lines of 64 bytes meet about as
+/// many slices as there are.
+pub const SLOTS: usize = 64;
 
 /// The slot a pair of shots works on.
 pub(crate) const fn slot_of(pair: u64) -> usize {

@@ -11,8 +11,9 @@ use super::{Broken, Fuse, OwnLine, RawLock};
 /// threads: a thread that gives up leaves nothing dangling.
 #[derive(Debug)]
 pub struct McsLock {
-    /// Place of the last one in the queue; [`NOBODY`] when the lock is free.
-    tail: AtomicU32,
+    /// Place of the last one in the queue; [`NOBODY`] when the lock is free. Away from the way to the nodes, which the
+    /// paper's threads have on their own stacks: who looked for its node would fetch the line that the others exchange.
+    tail: OwnLine<AtomicU32>,
     nodes: Box<[OwnLine<Node>]>,
     fuse: Fuse,
 }
@@ -32,7 +33,7 @@ impl McsLock {
     #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
         let node = |_| OwnLine(Node { waiting: AtomicBool::new(false), next: AtomicU32::new(NOBODY) });
-        Self { tail: AtomicU32::new(NOBODY), nodes: (0..threads).map(node).collect(), fuse: Fuse::new(limit) }
+        Self { tail: OwnLine(AtomicU32::new(NOBODY)), nodes: (0..threads).map(node).collect(), fuse: Fuse::new(limit) }
     }
 
     #[inline(always)]
@@ -59,7 +60,7 @@ unsafe impl RawLock for McsLock {
         // Relaxed: nobody knows of this node before the exchange, which releases it.
         node.next.store(NOBODY, Ordering::Relaxed);
         // Acquire: what the last holder did, if it left the queue empty. Release: the node for the one behind.
-        let before = self.tail.swap(*place, Ordering::AcqRel);
+        let before = self.tail.0.swap(*place, Ordering::AcqRel);
         if before == NOBODY {
             return Ok(());
         }
@@ -75,7 +76,7 @@ unsafe impl RawLock for McsLock {
         // Acquire: the flag of the one behind was set before it announced itself here.
         let mut next = node.next.load(Ordering::Acquire);
         if next == NOBODY {
-            if self.tail.compare_exchange(*place, NOBODY, Ordering::Release, Ordering::Relaxed).is_ok() {
+            if self.tail.0.compare_exchange(*place, NOBODY, Ordering::Release, Ordering::Relaxed).is_ok() {
                 return Ok(());
             }
             // Somebody is between its exchange of the tail and its announcement.

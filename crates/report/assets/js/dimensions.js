@@ -26,8 +26,8 @@ const AXES = ["apart", "threads", "warps", "blocks", "devices"];
 const LINES_FIRST = [
   "perUnit",
   "run",
-  "dtype",
   "name",
+  "dtype",
   "variables",
   "placement",
   "group",
@@ -49,6 +49,8 @@ function valuesOf(dim, rows) {
   const rank = dim.id === "dtype" ? (value) => DTYPES.indexOf(value) : (value) => value;
   const ordered = dim.id === "dtype" || values.some((value) => typeof value === "number");
   if (ordered) values.sort((a, b) => rank(a) - rank(b));
+  // Cases are measured in random order; `tile 2` comes before `tile 16`.
+  else values.sort((a, b) => String(a).localeCompare(String(b), "en", { numeric: true }));
   return values.filter((value) => value !== null).concat(values.includes(null) ? [null] : []);
 }
 

@@ -46,6 +46,14 @@ function usualLines(panel) {
   return usual ? usual.id : "name";
 }
 
+/** What is shown before the reader chooses: most threads; of everything else the value of most cases, the first of equals. */
+function usualValue(dim, values, rows) {
+  if (dim.id === "threads") return values[values.length - 1];
+  const count = (value) => rows.filter((row) => dim.of(row) === value).length;
+  const counts = values.map(count);
+  return values[counts.indexOf(Math.max(...counts))];
+}
+
 /** Picks one value after the other, each among the rows that the ones before left. */
 function chosenRows(panel) {
   const picked = panel.dims.filter((dim) => ![panel.x, panel.lines, "run"].includes(dim.id));
@@ -54,7 +62,7 @@ function chosenRows(panel) {
   for (const dim of panel.flat ? [] : picked) {
     const values = valuesOf(dim, rows);
     if (!values.includes(panel.picks.get(dim.id))) {
-      panel.picks.set(dim.id, dim.id === "threads" ? values[values.length - 1] : values[0]);
+      panel.picks.set(dim.id, usualValue(dim, values, rows));
     }
     if (values.length > 1) choices.push({ dim, values });
     rows = rows.filter((row) => dim.of(row) === panel.picks.get(dim.id));
