@@ -11,8 +11,9 @@ use csv::{ReaderBuilder, StringRecord};
 use crate::case::CaseId;
 use crate::detail::Detail;
 use crate::engine::Observation;
-use crate::row::{Row, RowError, significant};
+use crate::row::{Row, RowError};
 use crate::run::{Run, SCHEMA};
+use crate::units::significant;
 
 /// What can be wrong with a run directory.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ use crate::case::{Case, Layout};
 use crate::engine::{Estimate, Measurement};
 use crate::experiment::Check;
 use crate::stats::Interval;
-use crate::units::{Cycles, Hertz, Nanoseconds};
+use crate::units::{Cycles, Hertz, Nanoseconds, significant};
 use crate::verdict::Verdict;
 
 /// Everything a run says about one case. An empty cell means: not applicable, or not available.
@@ -348,14 +348,6 @@ impl Cells<'_> {
     }
 }
 
-/// A number with seven significant digits: more than any clock here resolves, and no trailing noise.
-#[must_use]
-pub fn significant(number: f64) -> String {
-    let rounded: f64 = format!("{number:.6e}").parse().unwrap_or(number);
-    // `-0` is no figure.
-    format!("{}", rounded + 0.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -478,12 +470,5 @@ mod tests {
         ] {
             assert!(resolved.defect().is_some(), "{resolved:?}");
         }
-    }
-
-    #[test]
-    fn numbers_keep_seven_digits() {
-        assert_eq!(significant(2.033_183_947_234), "2.033184");
-        assert_eq!(significant(1_980_000_000.0), "1980000000");
-        assert_eq!(significant(-0.0), "0");
     }
 }

@@ -64,6 +64,14 @@ impl Ticks {
     }
 }
 
+/// A number with seven significant digits: more than any clock here resolves, and no trailing noise.
+#[must_use]
+pub fn significant(number: f64) -> String {
+    let rounded: f64 = format!("{number:.6e}").parse().unwrap_or(number);
+    // `-0` is no figure.
+    format!("{}", rounded + 0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,5 +85,12 @@ mod tests {
     fn quantities_print_their_unit() {
         assert_eq!(format!("{:.1}", Nanoseconds(2.04)), "2.0 ns");
         assert_eq!(format!("{}", Hertz(5.0)), "5 Hz");
+    }
+
+    #[test]
+    fn numbers_keep_seven_digits() {
+        assert_eq!(significant(2.033_183_947_234), "2.033184");
+        assert_eq!(significant(1_980_000_000.0), "1980000000");
+        assert_eq!(significant(-0.0), "0");
     }
 }

@@ -315,21 +315,7 @@ impl Bench {
 
     /// Waits until everything queued is done; `false` if that lasts longer than `limit`.
     fn wait_until(&mut self, limit: Duration) -> Result<bool, Outage> {
-        /// So long the host asks without a pause, to lose no time between batches.
-        const EAGER: Duration = Duration::from_millis(2);
-        let started = Instant::now();
-        while !self.stream.is_done().map_err(|error| self.broken(error))? {
-            let waited = started.elapsed();
-            if waited > limit {
-                return Ok(false);
-            }
-            if waited > EAGER {
-                std::thread::sleep(Duration::from_micros(50));
-            } else {
-                std::hint::spin_loop();
-            }
-        }
-        Ok(true)
+        self.stream.wait_until(limit).map_err(|error| self.broken(error))
     }
 
     /// Not every error of a call that launches nothing means that the context is broken.

@@ -361,20 +361,11 @@ impl Fabric {
 
     /// Waits until the first `count` devices are done; `false` if that lasts longer than `limit`.
     fn wait_until(&mut self, count: usize, limit: Duration) -> Result<bool, Outage> {
-        /// So long the host asks without a pause.
-        const EAGER: Duration = Duration::from_millis(5);
         let started = Instant::now();
         for index in 0..count {
-            while !self.stations[index].is_done().map_err(|error| self.broken(error))? {
-                let waited = started.elapsed();
-                if waited > limit {
-                    return Ok(false);
-                }
-                if waited > EAGER {
-                    std::thread::sleep(Duration::from_micros(50));
-                } else {
-                    std::hint::spin_loop();
-                }
+            let left = limit.saturating_sub(started.elapsed());
+            if !self.stations[index].wait_until(left).map_err(|error| self.broken(error))? {
+                return Ok(false);
             }
         }
         Ok(true)
@@ -483,9 +474,9 @@ impl Station {
         Ok(())
     }
 
-    fn is_done(&self) -> Result<bool, CudaError> {
+    fn wait_until(&self, limit: Duration) -> Result<bool, CudaError> {
         self.context.make_current()?;
-        self.stream.is_done()
+        self.stream.wait_until(limit)
     }
 
     /// The kernel and arguments of a round on this device.

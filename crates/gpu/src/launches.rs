@@ -113,7 +113,7 @@ impl<'a> Launches<'a> {
     fn launch(&self, function: Function, arguments: &Arguments) -> Result<(), CudaError> {
         let Setup { shape: Shape { blocks, threads }, launching, .. } = self.setup;
         match launching {
-            Launching::Cooperative => return self.stream.launch_together(function, blocks, threads, arguments),
+            Launching::Cooperative => return self.stream.launch_cooperatively(function, blocks, threads, arguments),
             Launching::Stream | Launching::Graph | Launching::StreamSync | Launching::EventSync => {
                 self.stream.launch(function, blocks, threads, arguments)?;
             }

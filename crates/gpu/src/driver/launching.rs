@@ -1,12 +1,10 @@
 //! Other ways to launch kernels and to wait for them than one by one and by asking.
 
-use std::ffi::c_void;
 use std::ptr;
 
 use cudarc::driver::sys;
 
-use super::{Context, Function, Stream, checked};
-use crate::arguments::Arguments;
+use super::{Context, Stream, checked};
 use crate::error::CudaError;
 
 /// Functions this file calls. All have been in the driver since CUDA 3.2 to 11.4.
@@ -27,32 +25,6 @@ pub(super) const FUNCTIONS: [&str; 13] = [
 ];
 
 impl Stream {
-    /// Queues a kernel whose blocks are guaranteed to run at the same time. An error if they cannot.
-    pub(crate) fn launch_together(
-        &self,
-        function: Function,
-        blocks: u32,
-        threads: u32,
-        arguments: &Arguments,
-    ) -> Result<(), CudaError> {
-        let mut parameters = [ptr::from_ref(arguments).cast_mut().cast::<c_void>()];
-        // SAFETY: as in `Stream::launch`.
-        checked("cuLaunchCooperativeKernel", unsafe {
-            sys::cuLaunchCooperativeKernel(
-                function.handle,
-                blocks,
-                1,
-                1,
-                threads,
-                1,
-                1,
-                0,
-                self.0,
-                parameters.as_mut_ptr(),
-            )
-        })
-    }
-
     /// Waits in the driver until everything queued is done. Only for kernels that are known to end.
     pub(crate) fn synchronize(&self) -> Result<(), CudaError> {
         // SAFETY: the stream is alive.

@@ -174,7 +174,7 @@ impl Stream {
         })
     }
 
-    /// Queues a kernel whose blocks all run at the same time.
+    /// Queues a kernel whose blocks all run at the same time. An error if they cannot.
     pub(crate) fn launch_cooperatively(
         &self,
         function: Function,
