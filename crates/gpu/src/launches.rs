@@ -180,7 +180,7 @@ impl<'a> Launches<'a> {
         let (cpu, switches) = (affinity::current_cpu(), affinity::involuntary_switches());
         let started = host_clock::now_ns();
         self.run(side, count)?;
-        let elapsed = Ticks(host_clock::now_ns() - started);
+        let elapsed = Ticks(host_clock::now_ns().saturating_sub(started));
         let moved = (affinity::current_cpu() != cpu).then_some(Disturbance::Migration);
         let interrupted = affinity::involuntary_switches() != switches;
         let disturbance = if interrupted { Some(Disturbance::InvoluntarySwitch) } else { moved };

@@ -95,8 +95,8 @@ const MOST_ITERATIONS: u64 = 1 << 24;
 const MOST_SLEEPY_ITERATIONS: u64 = 8;
 
 /// Slots of every state. Which slice of the last-level cache a line belongs to, and how far that is from the cores that
-/// want it, follows from its address; neighbouring lines are spread over the slices. 64 lines of 64 bytes meet about as
-/// many slices as there are.
+/// want it, follows from its address; neighbouring lines are spread over the slices, of which large processors have some
+/// dozens. That more lines make runs agree better is expected and not measured.
 pub const SLOTS: usize = 64;
 
 /// The slot a pair of shots works on.

@@ -131,7 +131,7 @@ fn add_until_over(variable: Variable, turn: &Turn) -> Added {
         variable.add_ones(ROUND);
         count += ROUND;
     }
-    Added { count, ns: host_clock::now_ns() - started }
+    Added { count, ns: host_clock::now_ns().saturating_sub(started) }
 }
 
 /// What an addition costs in the time by which the turns of the test are longer than those of the baseline; `None` where

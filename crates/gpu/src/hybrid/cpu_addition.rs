@@ -88,7 +88,7 @@ fn elapsed(variable: Variable, quota: u64, turn: &Turn) -> Ticks {
     turn.meet();
     let started = host_clock::now_ns();
     variable.add_ones(quota);
-    Ticks(host_clock::now_ns() - started)
+    Ticks(host_clock::now_ns().saturating_sub(started))
 }
 
 fn sample_of(reports: &[Report<Ticks>]) -> Result<Sample, ExperimentError> {
