@@ -1,4 +1,4 @@
-//! The loop of a run: case after case into the journal.
+//! The loop of a run: visit after visit to its cases, into the journal.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::plan::{self, Plan};
 use crate::progress::Progress;
 use crate::terminal;
 
-/// How a case, or the part of a plan that one laboratory measures, ended.
+/// How a visit, or a round of visits by one laboratory, ended.
 enum Ended {
     Finished,
     Lost,
@@ -22,7 +22,32 @@ enum Ended {
     OutOfTime,
 }
 
-/// Measures the cases of a plan and writes each one down as soon as it is finished.
+/// A case, and what is known of it.
+struct Open {
+    case: Case,
+    /// How many visits there may be.
+    most: u32,
+    found: Option<Measurement>,
+    /// How many of the observations are in the journal, and after how many visits.
+    written: (usize, u32),
+    settled: bool,
+}
+
+impl Open {
+    const fn new(case: Case, most: u32) -> Self {
+        Self { case, most, found: None, written: (0, 0), settled: false }
+    }
+
+    fn visits(&self) -> u32 {
+        self.found.as_ref().map_or(0, |found| found.visits)
+    }
+}
+
+/// Measures the cases of a plan.
+///
+/// All cases are visited before any is visited again, so that the visits to a case are spread over the run, and a run that
+/// is ended early knows something of every case. What is known of a case is written down after the first visit and after
+/// the last.
 pub(crate) struct Measuring<'a> {
     pub(crate) preset: Preset,
     pub(crate) cancel: Cancel,
@@ -45,56 +70,115 @@ impl Measuring<'_> {
                 laboratory.prepare(cases, &mut |done, all| progress.say(&format!("preparing {done}/{all}")));
             });
         }
-        self.progress.count_to(plan.len() as u64);
-        let mut status = Status::Done;
-        for (laboratory, cases) in laboratories.iter_mut().zip(&plan.parts) {
-            match self.measure_part(*laboratory, cases)? {
-                Ended::Finished => {}
-                // What another laboratory measures is not concerned; a new process can measure the rest.
-                Ended::Lost => status = Status::Interrupted,
-                Ended::Cancelled => return Ok(Status::Interrupted),
-                Ended::OutOfTime => return Ok(Status::BudgetSpent),
-            }
+        let mut parts: Vec<Vec<Open>> = plan.parts.iter().map(|cases| self.open(cases)).collect();
+        let visits = |part: &Vec<Open>| part.iter().map(|open| u64::from(open.most)).sum();
+        self.progress.count_to(parts.iter().map(visits).collect());
+        let ended = self.visit_rounds(&mut laboratories, &mut parts);
+        // What was found since the first visit, of cases that the run does not come back to.
+        for open in parts.iter_mut().flatten() {
+            self.keep(open)?;
         }
-        Ok(status)
+        ended
     }
 
-    fn measure_part(&mut self, laboratory: &mut dyn Laboratory, cases: &[Case]) -> Result<Ended, Failure> {
-        for case in cases {
+    fn open(&self, cases: &[Case]) -> Vec<Open> {
+        cases.iter().map(|case| Open::new(case.clone(), plan::visits(self.preset, case).most)).collect()
+    }
+
+    /// Round after round, until all is settled.
+    fn visit_rounds(
+        &mut self,
+        laboratories: &mut [&mut dyn Laboratory],
+        parts: &mut [Vec<Open>],
+    ) -> Result<Status, Failure> {
+        let mut random = fastrand::Rng::with_seed(self.seed);
+        let mut lost = vec![false; parts.len()];
+        let mut is_more = true;
+        while is_more {
+            is_more = false;
+            for (number, laboratory) in laboratories.iter_mut().enumerate().take(parts.len()) {
+                let part = &mut parts[number];
+                if lost[number] || part.is_empty() {
+                    continue;
+                }
+                match self.visit_all(*laboratory, number, part)? {
+                    Ended::Finished => {}
+                    // What another laboratory measures is not concerned; a new process can measure the rest.
+                    Ended::Lost => lost[number] = true,
+                    Ended::Cancelled => return Ok(Status::Interrupted),
+                    Ended::OutOfTime => return Ok(Status::BudgetSpent),
+                }
+                part.retain(|open| !open.settled);
+                // What a case follows on in one round it does not follow on in the next.
+                random.shuffle(part);
+                is_more |= !part.is_empty() && !lost[number];
+            }
+        }
+        Ok(if lost.contains(&true) { Status::Interrupted } else { Status::Done })
+    }
+
+    /// One visit to each case that is not settled.
+    fn visit_all(
+        &mut self,
+        laboratory: &mut dyn Laboratory,
+        part: usize,
+        cases: &mut [Open],
+    ) -> Result<Ended, Failure> {
+        for open in cases {
             if self.cancel.is_cancelled() {
                 return Ok(Ended::Cancelled);
             }
             if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Ok(Ended::OutOfTime);
             }
-            self.progress.say(&case.to_string());
-            match self.measure_case(laboratory, case)? {
-                Ended::Finished => self.progress.advance(),
+            self.progress.say(&open.case.to_string());
+            let (before, started) = (open.visits(), Instant::now());
+            match self.visit(laboratory, open)? {
+                Ended::Finished => {}
                 ended => return Ok(ended),
             }
+            // A case that needs no more visits is as good as visited.
+            let after = if open.settled { open.most } else { open.visits() };
+            self.progress.advance_by(part, u64::from(after.saturating_sub(before)), started.elapsed());
         }
         Ok(Ended::Finished)
     }
 
-    fn measure_case(&mut self, laboratory: &mut dyn Laboratory, case: &Case) -> Result<Ended, Failure> {
-        let mut experiment = match profile::time(Phase::SetUp, || laboratory.experiment(case)) {
+    fn visit(&mut self, laboratory: &mut dyn Laboratory, open: &mut Open) -> Result<Ended, Failure> {
+        let mut experiment = match profile::time(Phase::SetUp, || laboratory.experiment(&open.case)) {
             Ok(experiment) => experiment,
-            Err(refusal) => return self.keep_refusal(case, refusal),
+            Err(refusal) => return self.keep_refusal(open, refusal),
         };
+        let engine = Engine::new(plan::settings(self.preset, &open.case), self.cancel.clone())
+            .visiting(plan::visits(self.preset, &open.case));
         // Cases differ in their order of pairs, and a case does not depend on which others are measured.
-        let engine = Engine::new(plan::settings(self.preset, case), self.cancel.clone());
-        let Ok(measurement) = engine.measure(experiment.as_mut(), self.seed ^ case.id().number()) else {
-            return Ok(Ended::Cancelled);
-        };
-        profile::time(Phase::Write, || {
-            self.keep_evidence(case, &measurement)?;
-            let row = Row::measured(case.clone(), &measurement);
-            Ok(self.journal.append(&row, &measurement.observations, &measurement.details)?)
-        })
-        .map(|()| Ended::Finished)
+        let seed = self.seed ^ open.case.id().number();
+        let earlier = open.found.clone();
+        let Ok(found) = engine.visit(experiment.as_mut(), earlier, seed) else { return Ok(Ended::Cancelled) };
+        open.settled = !engine.wants_more(&found);
+        open.found = Some(found);
+        if open.settled || open.written.1 == 0 {
+            profile::time(Phase::Write, || self.keep(open))?;
+        }
+        Ok(Ended::Finished)
     }
 
-    fn keep_refusal(&mut self, case: &Case, refusal: Refusal) -> Result<Ended, Failure> {
+    /// Writes down what is known of a case, unless it is.
+    fn keep(&mut self, open: &mut Open) -> Result<(), Failure> {
+        let Some(found) = open.found.as_ref().filter(|found| open.settled || found.visits > open.written.1) else {
+            return Ok(());
+        };
+        if open.written.1 == 0 {
+            self.keep_evidence(&open.case, found)?;
+        }
+        let row = Row { provisional: !open.settled, ..Row::measured(open.case.clone(), found) };
+        let new = found.observations.get(open.written.0..).unwrap_or_default();
+        self.journal.append(&row, new, &found.details)?;
+        open.written = (found.observations.len(), found.visits);
+        Ok(())
+    }
+
+    fn keep_refusal(&mut self, open: &mut Open, refusal: Refusal) -> Result<Ended, Failure> {
         let verdict = match refusal {
             Refusal::Skipped(reason) => Verdict::Skipped(reason),
             Refusal::Failed(reason) => Verdict::Failed(reason),
@@ -103,7 +187,8 @@ impl Measuring<'_> {
                 return Ok(Ended::Lost);
             }
         };
-        self.journal.append(&Row::unmeasured(case.clone(), verdict), &[], &[])?;
+        self.journal.append(&Row::unmeasured(open.case.clone(), verdict), &[], &[])?;
+        open.settled = true;
         Ok(Ended::Finished)
     }
 

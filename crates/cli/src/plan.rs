@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use glob::Pattern;
-use syncscope_core::engine::Settings;
+use syncscope_core::engine::{Settings, Visits};
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{Case, CaseId, Domain, Listing, Preset};
 
@@ -102,14 +102,29 @@ impl Plan {
     }
 }
 
+/// Into how many visits the measuring of a case is divided.
+///
+/// What drifts on a CPU (its clock, its neighbours, where its host lets it run) does so within tenths of a second: many
+/// short visits meet more of it than few long ones. Nobody disturbs a GPU, and setting up its cases takes longer.
+pub(crate) fn visits(preset: Preset, case: &Case) -> Visits {
+    match (preset, on_cpu(case)) {
+        (Preset::Quick | Preset::Standard, true) => Visits { fewest: 3, most: 16 },
+        (Preset::Paper, true) => Visits { fewest: 3, most: 12 },
+        (_, false) => Visits::ONCE,
+    }
+}
+
+fn on_cpu(case: &Case) -> bool {
+    case.domain_and_family().0 == Domain::Cpu.as_str()
+}
+
 /// How the cases of a preset are measured.
 ///
 /// Samples of 100 us are a thousand times longer than reading the clock and ten times shorter than a scheduler
 /// tick. Time allowed for a case is what the preset as a whole may take, divided by its number of cases; experiments
 /// may ask for a larger or smaller share. CPUs have shorter samples, so more of them fit into less time.
 pub(crate) fn settings(preset: Preset, case: &Case) -> Settings {
-    let on_cpu = case.domain_and_family().0 == Domain::Cpu.as_str();
-    let (precision, max_pairs, max_time_ms) = match (preset, on_cpu) {
+    let (precision, max_pairs, max_time_ms) = match (preset, on_cpu(case)) {
         (Preset::Quick, true) => (0.01, 600, 100),
         (Preset::Standard, true) => (0.005, 1000, 150),
         // 4,600 cases on 16 CPUs in less than six minutes, with what surrounds a case.

@@ -11,10 +11,16 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 /// Shows what is being done, how much is done and how long the rest will take.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    started: Instant,
     last_line: Option<Instant>,
+    parts: Vec<Part>,
+}
+
+/// What one laboratory has to do.
+#[derive(Default)]
+struct Part {
     done: u64,
     total: u64,
+    spent: Duration,
 }
 
 impl Progress {
@@ -25,7 +31,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
-        let mut progress = Self { bar, started: Instant::now(), last_line: None, done: 0, total: 0 };
+        let mut progress = Self { bar, last_line: None, parts: Vec::new() };
         progress.say(message);
         progress.bar.tick();
         progress
@@ -37,20 +43,19 @@ impl Progress {
         self.bar.tick();
         if self.bar.is_hidden() && self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
             self.last_line = Some(Instant::now());
-            if self.total > 0 {
-                eprintln!("[{}/{}, {} left] {message}", self.done, self.total, self.time_left());
+            let (done, total) = self.count();
+            if total > 0 {
+                eprintln!("[{done}/{total}, {} left] {message}", self.time_left());
             } else {
                 eprintln!("{message}");
             }
         }
     }
 
-    /// From now on, counts to `total`.
-    pub(crate) fn count_to(&mut self, total: u64) {
-        self.total = total;
-        self.done = 0;
-        self.started = Instant::now();
-        self.bar.set_length(total);
+    /// From now on, counts to these numbers of steps, one for each laboratory.
+    pub(crate) fn count_to(&mut self, totals: Vec<u64>) {
+        self.parts = totals.into_iter().map(|total| Part { total, ..Part::default() }).collect();
+        self.bar.set_length(self.count().1);
         self.bar.set_position(0);
         if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {pos}/{len}  {prefix} left  {wide_msg}") {
             self.bar.set_style(style.progress_chars("━╸─"));
@@ -58,11 +63,19 @@ impl Progress {
         self.bar.set_prefix("?");
     }
 
-    /// One more is done.
-    pub(crate) fn advance(&mut self) {
-        self.done += 1;
+    /// So many more steps of a laboratory are done; they took this long.
+    pub(crate) fn advance_by(&mut self, part: usize, steps: u64, spent: Duration) {
+        if let Some(part) = self.parts.get_mut(part) {
+            part.done += steps;
+            part.spent += spent;
+        }
         self.bar.set_prefix(self.time_left());
-        self.bar.set_position(self.done);
+        self.bar.set_position(self.count().0);
+    }
+
+    /// How many steps are done, and how many there are.
+    fn count(&self) -> (u64, u64) {
+        self.parts.iter().fold((0, 0), |(done, total), part| (done + part.done, total + part.total))
     }
 
     /// Writes a line above the bar.
@@ -75,13 +88,16 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// The time the rest takes if it goes on as it went so far: cases stand in a random order, so their mean is fair.
+    /// The time the rest takes if each laboratory goes on as it went so far, or as the others did: cases stand in a random
+    /// order, so their mean is fair. (Those that are settled soon make it shorter.)
     fn time_left(&self) -> String {
-        if self.done == 0 {
+        let pace = |spent: Duration, done: u64| (done > 0).then(|| spent.as_secs_f64() / done as f64);
+        let Some(usual) = pace(self.parts.iter().map(|part| part.spent).sum(), self.count().0) else {
             return "?".to_owned();
-        }
+        };
         let left =
-            self.started.elapsed().as_secs_f64() / self.done as f64 * (self.total - self.done.min(self.total)) as f64;
+            |part: &Part| part.total.saturating_sub(part.done) as f64 * pace(part.spent, part.done).unwrap_or(usual);
+        let left = self.parts.iter().map(left).sum::<f64>();
         humantime::format_duration(Duration::from_secs(left.round() as u64)).to_string()
     }
 }

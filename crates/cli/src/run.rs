@@ -149,10 +149,14 @@ impl Session {
                         run.machine.cpu.model
                     )));
                 }
+                let rows = directory.read_rows()?;
+                let finished: HashSet<CaseId> =
+                    rows.iter().filter(|row| !row.provisional).map(|row| row.case.id()).collect();
+                directory.forget_all_but(&finished)?;
                 Self {
                     directory: directory.clone(),
                     run: Run { status: Status::Running, ended: None, ..run.as_ref().clone() },
-                    finished: directory.read_rows()?.iter().map(|row| row.case.id()).collect(),
+                    finished,
                 }
             }
         };
@@ -165,6 +169,7 @@ impl Session {
         // A full disk ends the measuring; what is in the journal is a run all the same.
         self.run.status = *measured.as_ref().unwrap_or(&Status::Interrupted);
         self.run.ended = Some(timestamp(SystemTime::now()));
+        self.directory.tidy()?;
         self.run.measured_topology = self.measured_topology(laboratories)?;
         self.directory.write_run(&self.run)?;
         let status = measured?;
@@ -174,7 +179,9 @@ impl Session {
             .map_err(|error| Failure::CouldNot(format!("{}: {error}", report.display())))?;
         terminal::show(&table::summary(&data, terminal::width(), terminal::colour()))?;
         terminal::note(&format!("the page is {}", report.display()));
-        let go_on = format!("go on with: syncscope run --resume {}", self.directory.path().display());
+        let provisional = data.rows.iter().filter(|row| row.provisional).count();
+        let open = if provisional > 0 { format!("{provisional} provisional rows; ") } else { String::new() };
+        let go_on = format!("{open}go on with: syncscope run --resume {}", self.directory.path().display());
         match status {
             Status::Interrupted | Status::Running => {
                 terminal::note(&format!("interrupted; {go_on}"));

@@ -5,35 +5,13 @@ use std::time::{Duration, Instant};
 use crate::cancel::Cancel;
 use crate::detail::Detail;
 use crate::evidence::Evidence;
-use crate::experiment::{Check, Disturbance, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use crate::experiment::{Check, Experiment, ExperimentError, Sample, Shot, Side};
+use crate::pairs::{self, Costing, Observation, Order};
 use crate::profile::{self, Phase};
 use crate::stats::{self, Interval, Level};
-use crate::stopping::{PrecisionRule, Progress, StoppingRule};
-use crate::units::{Cycles, Hertz, Nanoseconds, Ticks};
+use crate::stopping::{PrecisionRule, Progress, Stop, StoppingRule};
+use crate::units::{Cycles, Hertz, Nanoseconds};
 use crate::verdict::Verdict;
-
-/// One pair, as it stands in `samples.csv`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Observation {
-    /// Number of the pair, from 0.
-    pub pair: u64,
-    /// Whether the baseline ran before the test.
-    pub baseline_first: bool,
-    /// The slowest actor of the baseline.
-    pub baseline: Ticks,
-    /// The slowest actor of the test.
-    pub test: Ticks,
-    /// Cost of one operation in nanoseconds, of either sign.
-    pub ns: f64,
-    /// The same in cycles.
-    pub cycles: Option<f64>,
-    /// The same of the fastest actors, in nanoseconds.
-    pub fastest_ns: f64,
-    /// The same of the actors in the middle, in nanoseconds.
-    pub median_ns: f64,
-    /// The cause for which this pair does not count, if there was one.
-    pub set_aside: Option<Disturbance>,
-}
 
 /// The cost of one operation.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +59,10 @@ pub struct Measurement {
     pub details: Vec<Detail>,
     /// Every pair, those set aside included.
     pub observations: Vec<Observation>,
+    /// How many visits the pairs were taken in.
+    pub visits: u32,
+    /// Why the last visit ended; `None` if the case gave no figure, and would give none another time.
+    pub stop: Option<Stop>,
 }
 
 /// Someone asked to stop before the case was finished.
@@ -100,11 +82,29 @@ pub struct Settings {
     pub rule: PrecisionRule,
 }
 
+/// Into how many visits the measuring of a case is divided.
+///
+/// What a machine does for some tenths of a second (its clocks, its host, its neighbours) is the same for all pairs taken
+/// meanwhile, and no number of pairs averages it out. Visits that are spread over a run meet different moments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Visits {
+    /// A case is visited at least this often, however narrow its interval is: one moment looks steadier than it is.
+    pub fewest: u32,
+    /// The pairs and the time for a case are divided by this.
+    pub most: u32,
+}
+
+impl Visits {
+    /// All pairs are taken in one go.
+    pub const ONCE: Self = Self { fewest: 1, most: 1 };
+}
+
 /// The pairs of one case.
 struct Pairs {
     iterations: u64,
     observations: Vec<Observation>,
-    clock: Option<Hertz>,
+    visits: u32,
+    stop: Stop,
 }
 
 /// A sample lasts at least this many steps of its clock, so that a step is 0.1 % of it.
@@ -116,6 +116,10 @@ const MOST_ITERATIONS: u64 = 1 << 32;
 /// No interruption is as long as this many samples.
 const FAR_BEHIND: f64 = 100.0;
 
+/// The test may take this many times as long as a sample should: it has what the baseline has and more, and where that is
+/// a hundred times as much, a long baseline makes samples of many scheduler ticks.
+const LONGEST_TEST: f64 = 4.0;
+
 /// Pairs are queued for at most about this long between two looks at the wish to stop.
 const BATCH: Duration = Duration::from_millis(100);
 
@@ -123,156 +127,235 @@ const BATCH: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Engine {
     settings: Settings,
+    visits: Visits,
     cancel: Cancel,
 }
 
 /// What calibration found.
 struct Calibration {
     iterations: u64,
-    sample_ns: f64,
+    /// What a pair takes.
+    pair_ns: f64,
 }
 
 impl Engine {
-    /// An engine with these settings that stops when `cancel` is raised.
+    /// An engine with these settings that takes all pairs of a case in one go, and stops when `cancel` is raised.
     #[must_use]
     pub const fn new(settings: Settings, cancel: Cancel) -> Self {
-        Self { settings, cancel }
+        Self { settings, visits: Visits::ONCE, cancel }
     }
 
-    /// Measures one case. `seed` decides the order within the pairs.
+    /// The same, dividing the pairs of a case into visits.
+    #[must_use]
+    pub fn visiting(self, visits: Visits) -> Self {
+        Self { visits, ..self }
+    }
+
+    /// Measures one case, all visits one after the other. `seed` decides the order within the pairs.
     ///
     /// # Errors
     /// When someone asked to stop; what was measured so far is no result.
     pub fn measure(&self, experiment: &mut dyn Experiment, seed: u64) -> Result<Measurement, Cancelled> {
+        let mut measurement = self.visit(experiment, None, seed)?;
+        while self.wants_more(&measurement) {
+            measurement = self.visit(experiment, Some(measurement), seed)?;
+        }
+        Ok(measurement)
+    }
+
+    /// Visits one case, to go on with what was found at `earlier` visits. The experiment may be another one of the same
+    /// case.
+    ///
+    /// # Errors
+    /// When someone asked to stop; what was measured in this visit is no result.
+    pub fn visit(
+        &self,
+        experiment: &mut dyn Experiment,
+        earlier: Option<Measurement>,
+        seed: u64,
+    ) -> Result<Measurement, Cancelled> {
         // Elided primitives have no cost to measure.
         let evidence = experiment.evidence();
         if let Evidence::Elided { summary, .. } = &evidence {
             let verdict = Verdict::Elided(summary.clone());
             return Ok(Measurement::without_figure(experiment, verdict, evidence));
         }
-        match self.take_pairs(experiment, seed) {
+        match self.take_pairs(experiment, earlier, seed) {
             Ok(None) => Err(Cancelled),
             Ok(Some(pairs)) => Ok(self.conclude(experiment, pairs, evidence)),
             Err(error) => Ok(Measurement::without_figure(experiment, verdict_of(error), evidence)),
         }
     }
 
+    /// Whether another visit is due.
+    #[must_use]
+    pub fn wants_more(&self, measurement: &Measurement) -> bool {
+        measurement.stop.is_some_and(|stop| self.is_unsettled(measurement.visits, stop))
+    }
+
+    const fn is_unsettled(&self, visits: u32, stop: Stop) -> bool {
+        visits < self.visits.fewest || (visits < self.visits.most && matches!(stop, Stop::BudgetSpent))
+    }
+
     /// Chooses the iterations: the smallest number, found by growing, with which a sample of the baseline is long
-    /// enough. The shortest of three samples counts, so that an interruption is not taken for work: samples that are
-    /// too short drown in noise, while samples that are too long (a contended one whose partner was interrupted looked
-    /// shorter than it is) only take longer.
+    /// enough, or one of the test is several times as long. Samples that are too short drown in noise, while samples that
+    /// are too long (a contended one whose partner was interrupted looked shorter than it is) only take longer.
     fn calibrate(&self, experiment: &mut dyn Experiment) -> Result<Option<Calibration>, ExperimentError> {
         let ruler = experiment.ruler();
         let resolution_ns = ruler.resolution.0 as f64 * 1e9 / ruler.frequency.value();
         let sample = experiment.sample_length().unwrap_or(self.settings.sample);
         let target_ns = (sample.as_nanos() as f64).max(RESOLUTION_STEPS * resolution_ns);
         let most = experiment.max_iterations().clamp(1, MOST_ITERATIONS);
-        let mut iterations = experiment.min_iterations().clamp(1, most);
+        let fewest = experiment.min_iterations().clamp(1, most);
+        let mut iterations = fewest;
         loop {
-            let mut lengths_ns = Vec::new();
-            // One is enough where the goal is far, or far behind.
-            let near = target_ns / 4.0..target_ns * FAR_BEHIND;
-            while lengths_ns.len() < 3 && lengths_ns.last().is_none_or(|ns| near.contains(ns)) {
-                if self.cancel.is_cancelled() {
-                    return Ok(None);
-                }
-                let shot = Shot { side: Side::Baseline, iterations, pair: lengths_ns.len() as u64 };
-                lengths_ns.push(experiment.sample(shot)?.slowest_ns());
+            let baseline = self.shortest(experiment, Side::Baseline, iterations, target_ns)?;
+            let test = self.shortest(experiment, Side::Test, iterations, target_ns * LONGEST_TEST)?;
+            let Some((baseline_ns, test_ns)) = baseline.zip(test) else { return Ok(None) };
+            let too_long = test_ns / (target_ns * LONGEST_TEST);
+            if too_long > 1.0 {
+                let fitting = ((iterations as f64 / too_long).ceil() as u64).max(fewest);
+                let pair_ns = (baseline_ns + test_ns) * fitting as f64 / iterations as f64;
+                return Ok(Some(Calibration { iterations: fitting, pair_ns }));
             }
-            let sample_ns = lengths_ns.iter().copied().fold(f64::INFINITY, f64::min);
-            if sample_ns >= target_ns * 0.8 || iterations >= most {
+            if baseline_ns >= target_ns * 0.8 || iterations >= most {
                 if iterations >= MOST_ITERATIONS {
-                    return Err(ExperimentError::Elided(format!("{iterations} iterations take {sample_ns:.0} ns")));
+                    return Err(ExperimentError::Elided(format!("{iterations} iterations take {baseline_ns:.0} ns")));
                 }
-                // The first run of the other side pays for its cold caches here.
-                experiment.sample(Shot { side: Side::Test, iterations, pair: 0 })?;
-                return Ok(Some(Calibration { iterations, sample_ns }));
+                return Ok(Some(Calibration { iterations, pair_ns: baseline_ns + test_ns }));
             }
             // A short sample is mostly overhead: what it says about longer ones is trusted for a factor of 50.
-            let factor = (target_ns / sample_ns.max(1.0)).clamp(1.1, 50.0);
+            let factor = (target_ns / baseline_ns.max(1.0)).clamp(1.1, 50.0);
             iterations = ((iterations as f64 * factor).ceil() as u64).min(most);
         }
     }
 
+    /// The shortest of three samples, so that an interruption is not taken for work; one is enough where `goal_ns` is
+    /// far, or far behind. `None` if someone asked to stop.
+    fn shortest(
+        &self,
+        experiment: &mut dyn Experiment,
+        side: Side,
+        iterations: u64,
+        goal_ns: f64,
+    ) -> Result<Option<f64>, ExperimentError> {
+        let near = goal_ns / 4.0..goal_ns * FAR_BEHIND;
+        let mut lengths_ns: Vec<f64> = Vec::new();
+        while lengths_ns.len() < 3 && lengths_ns.last().is_none_or(|ns| near.contains(ns)) {
+            if self.cancel.is_cancelled() {
+                return Ok(None);
+            }
+            let shot = Shot { side, iterations, pair: lengths_ns.len() as u64 };
+            lengths_ns.push(experiment.sample(shot)?.slowest_ns());
+        }
+        Ok(lengths_ns.into_iter().reduce(f64::min))
+    }
+
+    /// How long the samples of a later visit are is known; each side pays for its cold caches here.
+    fn warm_up(
+        &self,
+        experiment: &mut dyn Experiment,
+        iterations: u64,
+    ) -> Result<Option<Calibration>, ExperimentError> {
+        if self.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let shots = [Side::Baseline, Side::Test].map(|side| Shot { side, iterations, pair: 0 });
+        let samples = experiment.samples(&shots)?;
+        Ok(Some(Calibration { iterations, pair_ns: samples.iter().map(Sample::slowest_ns).sum() }))
+    }
+
     /// Takes pairs until the rule says stop. `None` if someone asked to stop.
-    fn take_pairs(&self, experiment: &mut dyn Experiment, seed: u64) -> Result<Option<Pairs>, ExperimentError> {
+    fn take_pairs(
+        &self,
+        experiment: &mut dyn Experiment,
+        earlier: Option<Measurement>,
+        seed: u64,
+    ) -> Result<Option<Pairs>, ExperimentError> {
+        let calibration = profile::time(Phase::Calibrate, || match &earlier {
+            None => self.calibrate(experiment),
+            Some(earlier) => self.warm_up(experiment, earlier.iterations),
+        })?;
+        let Some(Calibration { iterations, pair_ns }) = calibration else { return Ok(None) };
+        let visits = earlier.as_ref().map_or(0, |earlier| earlier.visits) + 1;
+        let mut observations = earlier.map_or_else(Vec::new, |earlier| earlier.observations);
+        let known = observations.len() as u64;
         let started = Instant::now();
-        let calibration = profile::time(Phase::Calibrate, || self.calibrate(experiment))?;
-        let Some(Calibration { iterations, sample_ns }) = calibration else { return Ok(None) };
         let costing = Costing::new(experiment, iterations);
-        let batch_pairs = ((BATCH.as_nanos() as f64 / (3.0 * sample_ns)) as u64).max(1);
-        let mut order = Order::new(seed, iterations);
-        let mut observations = Vec::new();
-        let mut clocks = Vec::new();
-        let rule = self.settings.rule.with_share_of_time(experiment.share_of_time());
+        let batch_pairs = ((BATCH.as_nanos() as f64 / pair_ns) as u64).max(1);
+        let mut order = Order::new(seed, iterations, known);
+        let rule = self.settings.rule.with_share_of_time(experiment.share_of_time()).divided_by(self.visits.most);
         for look in 0.. {
-            let goal = rule.next_look(look);
+            let goal = known + rule.next_look(look);
             while (observations.len() as u64) < goal {
                 if self.cancel.is_cancelled() {
                     return Ok(None);
                 }
                 let shots = order.shots(batch_pairs.min(goal - observations.len() as u64));
                 let samples = profile::time(Phase::Pairs, || experiment.samples(&shots))?;
-                clocks.extend(samples.chunks_exact(2).map(clock_of));
-                observations.extend(
-                    shots
-                        .chunks_exact(2)
-                        .zip(samples.chunks_exact(2))
-                        .map(|(shots, samples)| costing.observe(shots, samples)),
-                );
+                let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2));
+                observations.extend(pairs.map(|(shots, samples)| costing.observe(shots, samples)));
                 if observations.len() as u64 >= MIN_PAIRS && started.elapsed() >= rule.max_time {
                     break;
                 }
             }
-            let progress = Progress {
-                estimate: costing.ticks_estimate(&observations),
+            // A visit ends when it has seen its own moment well; all visits together say whether there must be more.
+            let progress = |observations: &[Observation]| Progress {
+                estimate: costing.ticks_estimate(observations),
                 resolution: costing.resolution,
                 pairs: observations.len() as u64,
                 elapsed: started.elapsed(),
             };
-            if rule.judge(&progress).is_some() {
-                break;
+            if rule.judge(&progress(&observations[known as usize..])).is_some() {
+                let stop = rule.judge(&progress(&observations)).unwrap_or(Stop::BudgetSpent);
+                return Ok(Some(Pairs { iterations, observations, visits, stop }));
             }
         }
-        let clock = stats::median(&clocks.iter().copied().flatten().collect::<Vec<_>>());
-        if let (Some(clock), Some(tolerance)) = (clock, experiment.clock_tolerance()) {
-            set_aside_other_clocks(&mut observations, &clocks, clock, tolerance);
-        }
-        Ok(Some(Pairs { iterations, observations, clock: clock.map(Hertz) }))
+        // There are more looks than pairs that can be counted.
+        Ok(None)
     }
 
     fn conclude(&self, experiment: &mut dyn Experiment, pairs: Pairs, evidence: Evidence) -> Measurement {
-        let Pairs { iterations, observations, clock } = pairs;
+        let Pairs { iterations, mut observations, visits, stop } = pairs;
+        let clock = pairs::usual_clock(&observations);
+        if let (Some(clock), Some(tolerance)) = (clock, experiment.clock_tolerance()) {
+            pairs::set_aside_other_clocks(&mut observations, clock, tolerance);
+        }
         let costing = Costing::new(experiment, iterations);
-        let check = profile::time(Phase::Check, || experiment.check());
+        let mut check = profile::time(Phase::Check, || experiment.check());
+        let mut details = Vec::new();
+        if !matches!(check, Check::Failed(_)) && !self.is_unsettled(visits, stop) {
+            match profile::time(Phase::Details, || experiment.details()) {
+                Ok(found) => details = found.into_iter().filter(|detail| detail.value.is_finite()).collect(),
+                Err(reason) => check = Check::Failed(reason),
+            }
+        }
         let used: Vec<&Observation> = observations.iter().filter(|o| o.set_aside.is_none()).collect();
         let ns: Vec<f64> = used.iter().map(|o| o.ns).collect();
-        let set_aside = (observations.len() - used.len()) as u64;
         let verdict = match &check {
             Check::Failed(reason) => Verdict::Failed(format!("check failed: {reason}")),
             _ if ns.iter().any(|ns| !ns.is_finite()) => {
                 Verdict::Failed("both loops execute the same number of operations".to_owned())
             }
-            _ if ns.len() < MIN_PAIRS as usize => Verdict::Interfered(interference(&observations)),
-            _ => self.judge(&ns, costing.resolution * costing.ns_per_tick),
+            _ if ns.len() < MIN_PAIRS as usize => Verdict::Interfered(pairs::interference(&observations)),
+            _ => self.judge(&ns, costing.resolution_ns()),
         };
         Measurement {
             estimate: costing.estimate(&used),
             noise: stats::noise(&ns),
             pairs: used.len() as u64,
-            set_aside,
+            set_aside: (observations.len() - used.len()) as u64,
             iterations,
             unroll: experiment.unroll(),
+            stop: Some(stop).filter(|_| !verdict.is_failure()),
             verdict,
             remark: experiment.remark(),
             check,
             evidence,
             clock,
-            details: profile::time(Phase::Details, || experiment.details())
-                .into_iter()
-                .filter(|detail| detail.value.is_finite())
-                .collect(),
+            details,
             observations,
+            visits,
         }
     }
 
@@ -317,134 +400,6 @@ fn verdict_of(error: ExperimentError) -> Verdict {
     }
 }
 
-/// The clock during the samples of a pair, in hertz.
-fn clock_of(pair: &[Sample]) -> Option<f64> {
-    let hertz = |sample: &Sample| Some(sample.cycles_per_tick? / sample.ns_per_tick * 1e9);
-    let clocks: Option<Vec<f64>> = pair.iter().map(hertz).collect();
-    stats::median(&clocks?).filter(|hertz| hertz.is_finite())
-}
-
-/// Sets aside the pairs whose clock is not the one that most pairs had. It is seen outside of the costs: a clock that
-/// changed between two pairs is in neither of their differences.
-fn set_aside_other_clocks(observations: &mut [Observation], clocks: &[Option<f64>], usual: f64, tolerance: f64) {
-    for (observation, clock) in observations.iter_mut().zip(clocks) {
-        if clock.is_some_and(|clock| (clock / usual - 1.0).abs() > tolerance) {
-            observation.set_aside.get_or_insert(Disturbance::ClockChange);
-        }
-    }
-}
-
-fn interference(observations: &[Observation]) -> String {
-    let mut causes: Vec<String> =
-        observations.iter().filter_map(|o| o.set_aside.as_ref()).map(ToString::to_string).collect();
-    let count = causes.len();
-    causes.sort();
-    causes.dedup();
-    format!("{count} of {} pairs set aside: {}", observations.len(), causes.join(", "))
-}
-
-/// The random order of the shots: in each pair, a coin decides which side goes first.
-///
-/// Whatever the noise is, a drift, a wave, a resonance with the loop itself, it is then added to the difference of a
-/// pair as often as it is subtracted, independently from pair to pair. A pattern (ABBA
-/// cancels a linear drift) keeps step with some wave: with a period of four samples, simulated intervals around its
-/// estimates cover the truth in only 63 to 87 % of runs, although a coin chose between ABBA and BAAB.
-struct Order {
-    random: fastrand::Rng,
-    iterations: u64,
-    next_pair: u64,
-}
-
-impl Order {
-    fn new(seed: u64, iterations: u64) -> Self {
-        Self { random: fastrand::Rng::with_seed(seed), iterations, next_pair: 0 }
-    }
-
-    /// The shots of the next `pairs` pairs, two by two.
-    fn shots(&mut self, pairs: u64) -> Vec<Shot> {
-        (0..pairs).flat_map(|_| self.next_pair()).collect()
-    }
-
-    fn next_pair(&mut self) -> [Shot; 2] {
-        let first = if self.random.bool() { Side::Baseline } else { Side::Test };
-        let pair = self.next_pair;
-        self.next_pair += 1;
-        [first, first.other()].map(|side| Shot { side, iterations: self.iterations, pair })
-    }
-}
-
-/// cost = (t_test - t_baseline) / (operations_test - operations_baseline)
-struct Costing {
-    /// The denominator, per actor.
-    operations: f64,
-    /// The cost, in ticks, that one step of the clock amounts to.
-    resolution: f64,
-    ns_per_tick: f64,
-}
-
-impl Costing {
-    fn new(experiment: &dyn Experiment, iterations: u64) -> Self {
-        let Ruler { frequency, resolution, .. } = experiment.ruler();
-        let count = |side| experiment.operations(side, iterations) as f64;
-        let operations = count(Side::Test) - count(Side::Baseline);
-        Self { operations, resolution: resolution.0 as f64 / operations.abs(), ns_per_tick: 1e9 / frequency.value() }
-    }
-
-    fn observe(&self, shots: &[Shot], samples: &[Sample]) -> Observation {
-        let baseline_first = shots[0].side == Side::Baseline;
-        let (baseline, test) = if baseline_first { (&samples[0], &samples[1]) } else { (&samples[1], &samples[0]) };
-        let ns_per_tick = f64::midpoint(baseline.ns_per_tick, test.ns_per_tick);
-        let ticks = test.slowest.minus(baseline.slowest) / self.operations;
-        let cycles_per_tick = baseline.cycles_per_tick.zip(test.cycles_per_tick);
-        Observation {
-            pair: shots[0].pair,
-            baseline_first,
-            baseline: baseline.slowest,
-            test: test.slowest,
-            ns: ticks * ns_per_tick,
-            cycles: cycles_per_tick.map(|(baseline, test)| ticks * f64::midpoint(baseline, test)),
-            fastest_ns: test.fastest.minus(baseline.fastest) / self.operations * ns_per_tick,
-            median_ns: test.median.minus(baseline.median) / self.operations * ns_per_tick,
-            set_aside: baseline.disturbance.clone().or_else(|| test.disturbance.clone()),
-        }
-    }
-
-    /// Point and interval in ticks, for the stopping rule.
-    fn ticks_estimate(&self, observations: &[Observation]) -> Option<(f64, Interval)> {
-        let ticks: Vec<f64> = observations
-            .iter()
-            .filter(|o| o.set_aside.is_none())
-            .map(|o| o.test.minus(o.baseline) / self.operations)
-            .collect();
-        let point = stats::median(&ticks)?;
-        Some((point, stats::median_interval(&ticks, Level::P99)?.at_least(point, self.resolution)))
-    }
-
-    fn estimate(&self, used: &[&Observation]) -> Option<Estimate> {
-        let column = |value: fn(&Observation) -> f64| used.iter().map(|o| value(o)).collect::<Vec<_>>();
-        let ns = column(|o| o.ns);
-        let point = stats::median(&ns).filter(|point| point.is_finite())?;
-        let interval = |values: &[f64], margin: f64| {
-            let point = stats::median(values)?;
-            Some(stats::median_interval(values, Level::P95)?.at_least(point, margin))
-        };
-        let cycles: Option<Vec<f64>> = used.iter().map(|o| o.cycles).collect();
-        let cycles_point = cycles.as_deref().and_then(stats::median);
-        // One step of the clock in cycles, by the ratio of the two estimates.
-        let cycles_margin =
-            cycles_point.map_or(0.0, |cycles| (self.resolution * self.ns_per_tick * cycles / point).abs());
-        Some(Estimate {
-            ns: Nanoseconds(point),
-            ns_interval: interval(&ns, self.resolution * self.ns_per_tick),
-            cycles: cycles_point.map(Cycles),
-            cycles_interval: cycles
-                .and_then(|cycles| interval(&cycles, if cycles_margin.is_finite() { cycles_margin } else { 0.0 })),
-            fastest_ns: Nanoseconds(stats::median(&column(|o| o.fastest_ns))?),
-            median_ns: Nanoseconds(stats::median(&column(|o| o.median_ns))?),
-        })
-    }
-}
-
 impl Measurement {
     /// What is known of a case that gave no figure.
     fn without_figure(experiment: &dyn Experiment, verdict: Verdict, evidence: Evidence) -> Self {
@@ -462,6 +417,8 @@ impl Measurement {
             clock: None,
             details: Vec::new(),
             observations: Vec::new(),
+            visits: 1,
+            stop: None,
         }
     }
 }

@@ -210,10 +210,13 @@ pub trait Experiment {
         None
     }
 
-    /// What else can be found out about the case: percentiles, fairness. Asked once, after the last sample and the
+    /// What else can be found out about the case: percentiles, fairness. Asked once, after the last sample and its
     /// check; may take some milliseconds.
-    fn details(&mut self) -> Vec<Detail> {
-        Vec::new()
+    ///
+    /// # Errors
+    /// What went amiss, if the primitive did not do its work meanwhile: expected and found.
+    fn details(&mut self) -> Result<Vec<Detail>, String> {
+        Ok(Vec::new())
     }
 }
 

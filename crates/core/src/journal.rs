@@ -1,7 +1,10 @@
 //! The run directory: `measurements.csv` and `samples.csv` grow line by line while a run goes on, so that what
-//! is finished is readable whatever happens next.
+//! is known is readable whatever happens next.
+//!
+//! A case that a run visits several times has a provisional row after the first visit and another one at the end. While
+//! the run goes on both stand in the file, and the later one counts; when it ends there is one row for each case.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +13,7 @@ use csv::{ReaderBuilder, StringRecord};
 
 use crate::case::CaseId;
 use crate::detail::Detail;
-use crate::engine::Observation;
+use crate::pairs::Observation;
 use crate::row::{Row, RowError};
 use crate::run::{Run, SCHEMA};
 use crate::units::significant;
@@ -153,12 +156,10 @@ impl RunDirectory {
     /// When the file cannot be written.
     pub fn write_run(&self, run: &Run) -> Result<(), JournalError> {
         let path = self.run_json();
-        let draft = self.0.join("run.json.new");
         let mut text = serde_json::to_string_pretty(run)
             .map_err(|error| JournalError::Run { path: path.clone(), reason: error.to_string() })?;
         text.push('\n');
-        fs::write(&draft, text).at(&draft)?;
-        fs::rename(&draft, &path).at(&path)
+        replace(&path, text.as_bytes())
     }
 
     /// Reads `run.json`.
@@ -182,15 +183,47 @@ impl RunDirectory {
         serde_json::from_value(value).map_err(|error| bad(error.to_string()))
     }
 
-    /// Reads all finished rows. A last line that was cut off is passed over: its case was not finished.
+    /// Reads the row of each case, the later of two. A last line that was cut off is passed over: its case was not
+    /// finished.
     ///
     /// # Errors
     /// When the file cannot be read or a line other than the last is no row.
     pub fn read_rows(&self) -> Result<Vec<Row>, JournalError> {
         let path = self.measurements();
         let bytes = fs::read(&path).at(&path)?;
-        let (rows, _) = parse_rows(&path, complete_lines(&bytes))?;
-        Ok(rows)
+        parse_rows(&path, complete_lines(&bytes))
+    }
+
+    /// Leaves one row of each case: the last. A reader never sees half of the file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub fn tidy(&self) -> Result<(), JournalError> {
+        let path = self.measurements();
+        let bytes = fs::read(&path).at(&path)?;
+        let lines: Vec<&[u8]> = complete_lines(&bytes).split_inclusive(|byte| *byte == b'\n').collect();
+        // The header is a line like the others: nobody has its name for an id.
+        let last: HashMap<&[u8], usize> = lines.iter().enumerate().map(|(at, line)| (id_of(line), at)).collect();
+        let kept = lines.iter().enumerate().filter(|(at, line)| last[id_of(line)] == *at).map(|(_, line)| *line);
+        if last.len() == lines.len() { Ok(()) } else { replace(&path, &kept.collect::<Vec<_>>().concat()) }
+    }
+
+    /// Forgets the observations and details of all cases but these: the others will be measured anew.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn forget_all_but(&self, finished: &HashSet<CaseId>) -> Result<(), JournalError> {
+        let finished: HashSet<&[u8]> = finished.iter().map(|id| id.0.as_bytes()).collect();
+        for path in [self.samples(), self.details()] {
+            let bytes = match fs::read(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                read => read.at(&path)?,
+            };
+            let lines = complete_lines(&bytes).split_inclusive(|byte| *byte == b'\n');
+            let kept = lines.enumerate().filter(|(at, line)| *at == 0 || finished.contains(id_of(line)));
+            replace(&path, &kept.map(|(_, line)| line).collect::<Vec<_>>().concat())?;
+        }
+        Ok(())
     }
 
     /// Reads all details, case by case; runs of older versions have none. A line that holds no detail is passed over.
@@ -231,11 +264,26 @@ fn complete_lines(bytes: &[u8]) -> &[u8] {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(&[], |end| &bytes[..=end])
 }
 
-fn parse_rows(path: &Path, bytes: &[u8]) -> Result<(Vec<Row>, StringRecord), JournalError> {
+/// The first cell of a line; ids are hexadecimal and never quoted.
+fn id_of(line: &[u8]) -> &[u8] {
+    line.split(|byte| *byte == b',').next().unwrap_or_default()
+}
+
+/// Replaces a file as a whole.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), JournalError> {
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(".new");
+    let draft = PathBuf::from(draft);
+    fs::write(&draft, bytes).at(&draft)?;
+    fs::rename(&draft, path).at(path)
+}
+
+fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<Row>, JournalError> {
     let csv_error = |source| JournalError::Csv { path: path.to_owned(), source };
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(bytes);
     let header = reader.headers().map_err(csv_error)?.clone();
-    let mut rows = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
+    let mut places: HashMap<CaseId, usize> = HashMap::new();
     for record in reader.records() {
         let record = record.map_err(csv_error)?;
         let line = record.position().map_or(0, csv::Position::line);
@@ -244,9 +292,13 @@ fn parse_rows(path: &Path, bytes: &[u8]) -> Result<(Vec<Row>, StringRecord), Jou
             line,
             source,
         })?;
-        rows.push(row);
+        let place = *places.entry(row.case.id()).or_insert(rows.len());
+        match rows.get_mut(place) {
+            Some(earlier) => *earlier = row,
+            None => rows.push(row),
+        }
     }
-    Ok((rows, header))
+    Ok(rows)
 }
 
 /// The growing files of a run that is being measured.
@@ -313,7 +365,8 @@ impl Journal {
         })
     }
 
-    /// Writes one finished case: its observations and details first, so that every row in the journal has them.
+    /// Writes what is known of a case: its new observations and details first, so that every row in the journal has
+    /// them.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -368,6 +421,7 @@ mod tests {
             cycles: None,
             fastest_ns: 0.5,
             median_ns: 0.5,
+            clock: None,
             set_aside: Some(Disturbance::Migration),
         }
     }
@@ -429,6 +483,29 @@ mod tests {
         assert_eq!(fs::read(directory.measurements()).unwrap(), whole);
         journal.append(&row("cpu.barrier.sense"), &[], &[]).unwrap();
         assert_eq!(directory.read_rows().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn the_later_row_of_a_case_counts_and_is_the_one_that_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(folder.path()).unwrap();
+        let mut journal = Journal::open(&directory).unwrap();
+        let early = Row { provisional: true, ..row("cpu.barrier.std") };
+        journal.append(&early, &[observation()], &[]).unwrap();
+        journal.append(&row("cpu.barrier.sense"), &[observation()], &[Detail::of_case("p99_ns", 7.5)]).unwrap();
+        assert!(directory.read_rows().unwrap()[0].provisional);
+        journal.append(&row("cpu.barrier.std"), &[observation()], &[Detail::of_case("p99_ns", 7.5)]).unwrap();
+        let read = directory.read_rows().unwrap();
+        assert_eq!((read.len(), read[0].provisional), (2, false));
+        assert_eq!(fs::read_to_string(directory.measurements()).unwrap().lines().count(), 4);
+        directory.tidy().unwrap();
+        assert_eq!(fs::read_to_string(directory.measurements()).unwrap().lines().count(), 3);
+        assert_eq!(directory.read_rows().unwrap().len(), 2);
+        // What is measured anew leaves nothing behind, and what is finished keeps what it has.
+        directory.forget_all_but(&HashSet::from([row("cpu.barrier.sense").case.id()])).unwrap();
+        assert_eq!(fs::read_to_string(directory.samples()).unwrap().lines().count(), 2);
+        assert_eq!(directory.read_details().unwrap().len(), 1);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "no draft is left");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //!
 //! One module per step of that line.
 
+mod pairs;
 mod text;
 
 pub mod cancel;
@@ -34,10 +35,11 @@ pub mod verdict;
 pub use cancel::Cancel;
 pub use case::{Case, CaseId, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 pub use detail::Detail;
-pub use engine::{Engine, Measurement, Observation};
+pub use engine::{Engine, Measurement};
 pub use evidence::Evidence;
 pub use experiment::{Check, Disturbance, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 pub use laboratory::{Laboratory, Listing, Preset, Refusal};
+pub use pairs::Observation;
 pub use primitive::{Domain, Family, Primitive};
 pub use row::Row;
 pub use run::Run;

@@ -47,7 +47,13 @@ pub struct Row {
     pub evidence: Option<String>,
     /// Clock of the core or multiprocessor, as measured during the case.
     pub clock: Option<Hertz>,
+    /// Whether the run was to visit this case again, to see it at other moments. Stands at the end of the column
+    /// `reason`; a resumed run measures such cases again.
+    pub provisional: bool,
 }
+
+/// What the column `reason` says of a provisional row.
+const PROVISIONAL: &str = "provisional: the run ended before it visited this case as often as it meant to";
 
 /// A line that is no row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -127,6 +133,7 @@ impl Row {
             check: None,
             evidence: None,
             clock: None,
+            provisional: false,
         }
     }
 
@@ -211,10 +218,11 @@ impl Row {
         self.ops_per_s_thread().map(|ops| ops * self.case.actors() as f64)
     }
 
-    /// The text in the column `reason`: the verdict's reason and the remark.
+    /// The text in the column `reason`: the verdict's reason, the remark, and whether the row is provisional.
     #[must_use]
     pub fn explanation(&self) -> String {
-        let parts = [Some(self.verdict.reason()).filter(|reason| !reason.is_empty()), self.remark.as_deref()];
+        let reason = Some(self.verdict.reason()).filter(|reason| !reason.is_empty());
+        let parts = [reason, self.remark.as_deref(), self.provisional.then_some(PROVISIONAL)];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
@@ -288,7 +296,9 @@ impl Row {
             group: cells.text("group")?.map(str::to_owned),
         };
         let verdict = cells.text("verdict")?.unwrap_or_default();
-        let reason = cells.text("reason")?.unwrap_or_default();
+        let explanation = cells.text("reason")?.unwrap_or_default();
+        let before = explanation.strip_suffix(PROVISIONAL);
+        let reason = before.map_or(explanation, |reason| reason.strip_suffix("; ").unwrap_or(reason));
         Ok(Self {
             case,
             ns: cells.number("ns")?.map(Nanoseconds),
@@ -314,6 +324,7 @@ impl Row {
             },
             evidence: cells.text("evidence")?.map(str::to_owned),
             clock: cells.number("clock_hz")?.map(Hertz),
+            provisional: before.is_some(),
         })
     }
 }
@@ -390,7 +401,9 @@ mod tests {
     fn a_row_survives_the_way_to_a_file_and_back() {
         let skipped = Row::unmeasured(Case::new("cpu.barrier.std"), Verdict::Skipped("one CPU".into()));
         let remarked = Row { remark: Some("4 threads on 2 CPUs".into()), ..full() };
-        for row in [full(), skipped, remarked] {
+        let provisional = [&full(), &remarked, &Row { verdict: Verdict::Noisy("wide".into()), ..full() }]
+            .map(|row| Row { provisional: true, ..row.clone() });
+        for row in [full(), skipped, remarked].into_iter().chain(provisional) {
             let record = row.to_record();
             assert_eq!(record.len(), Row::COLUMNS.len());
             assert_eq!(Row::from_record(&header(), &record), Ok(row));

@@ -60,6 +60,14 @@ impl PrecisionRule {
         let seconds = self.max_time.as_secs_f64() * if share > 0.0 { share } else { 1.0 };
         Self { max_time: Duration::try_from_secs_f64(seconds).unwrap_or(self.max_time), ..self.clone() }
     }
+
+    /// The same for one of `visits` among which the pairs and the time are divided.
+    #[must_use]
+    pub fn divided_by(&self, visits: u32) -> Self {
+        let visits = visits.max(1);
+        let max_pairs = self.max_pairs.div_ceil(u64::from(visits)).max(self.min_pairs);
+        Self { max_pairs, max_time: self.max_time / visits, ..self.clone() }
+    }
 }
 
 impl StoppingRule for PrecisionRule {
@@ -130,6 +138,14 @@ mod tests {
         assert_eq!((time(0.5), time(4.0)), (Duration::from_millis(500), Duration::from_secs(4)));
         assert!([0.0, -1.0, f64::NAN, f64::INFINITY].into_iter().all(|share| time(share) == RULE.max_time));
         assert_eq!(RULE.with_share_of_time(0.5).max_pairs, RULE.max_pairs);
+    }
+
+    #[test]
+    fn visits_divide_the_budget_but_not_the_fewest_pairs() {
+        let visit = RULE.divided_by(4);
+        assert_eq!((visit.max_pairs, visit.max_time, visit.min_pairs), (25, Duration::from_millis(250), 8));
+        assert_eq!(RULE.divided_by(50).max_pairs, 8);
+        assert_eq!((RULE.divided_by(1), RULE.divided_by(0)), (RULE, RULE));
     }
 
     #[test]

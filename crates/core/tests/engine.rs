@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use syncscope_core::engine::{Cancelled, Settings};
+use syncscope_core::engine::{Cancelled, Settings, Visits};
 use syncscope_core::fake::{FakeExperiment, Fault, Noise};
-use syncscope_core::stopping::PrecisionRule;
+use syncscope_core::stopping::{PrecisionRule, Stop};
 use syncscope_core::{
-    Cancel, Case, Check, Engine, Evidence, Experiment, ExperimentError, Measurement, Row, Ruler, Sample, Shot, Side,
-    Verdict,
+    Cancel, Case, Check, Detail, Engine, Evidence, Experiment, ExperimentError, Measurement, Row, Ruler, Sample, Shot,
+    Side, Verdict,
 };
 
 fn settings() -> Settings {
@@ -107,6 +107,94 @@ fn pairs_with_another_clock_are_set_aside_though_each_is_whole() {
         "{}",
         sunk.verdict
     );
+}
+
+#[test]
+fn a_case_is_visited_until_it_is_settled() {
+    let engine = Engine::new(settings(), Cancel::new()).visiting(Visits { fewest: 2, most: 5 });
+    let mut silent = FakeExperiment::new(5.0, 1);
+    let once = engine.visit(&mut silent, None, 42).unwrap();
+    assert_eq!((once.visits, once.stop, engine.wants_more(&once)), (1, Some(Stop::Precise), true));
+    let twice = engine.visit(&mut silent, Some(once.clone()), 42).unwrap();
+    assert_eq!((twice.visits, twice.pairs, engine.wants_more(&twice)), (2, 24, false));
+    assert_eq!((twice.observations[..12].to_vec(), twice.iterations), (once.observations, once.iterations));
+    assert_eq!(twice.observations[12].pair, 12, "memory that was not used before");
+    let noisy = engine.measure(&mut FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(4_000.0)), 1).unwrap();
+    assert_eq!((noisy.visits, noisy.pairs, noisy.stop), (5, 60, Some(Stop::BudgetSpent)), "the budget is divided");
+    let failed = engine.visit(&mut FakeExperiment::new(5.0, 3).with_fault(Fault::Miscounts), None, 1).unwrap();
+    assert!(!engine.wants_more(&failed), "it would fail again");
+}
+
+/// A test that takes far longer than what it has in common with its baseline.
+struct Lopsided(FakeExperiment);
+
+impl Experiment for Lopsided {
+    fn ruler(&self) -> Ruler {
+        self.0.ruler()
+    }
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        self.0.operations(side, iterations)
+    }
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        let iterations = if shot.side == Side::Test { 500 * shot.iterations } else { shot.iterations };
+        self.0.sample(Shot { side: Side::Baseline, iterations, ..shot })
+    }
+    fn unroll(&self) -> u32 {
+        self.0.unroll()
+    }
+    fn check(&mut self) -> Check {
+        self.0.check()
+    }
+    fn evidence(&mut self) -> Evidence {
+        self.0.evidence()
+    }
+}
+
+#[test]
+fn a_test_that_takes_far_longer_than_its_baseline_decides_the_length_of_samples() {
+    // 51 ns an iteration of the baseline, 25.5 us one of the test.
+    let measurement = measure(Lopsided(FakeExperiment::new(5.0, 1)));
+    assert!((1..=4).contains(&measurement.iterations), "{}", measurement.iterations);
+    assert_eq!(measurement.verdict, Verdict::Resolved);
+    assert!((measurement.estimate.unwrap().ns.value() - 499.0 * 5.1).abs() < 10.0);
+}
+
+/// Counts how often it is asked for what is costly to tell.
+struct Told(FakeExperiment, u32);
+
+impl Experiment for Told {
+    fn ruler(&self) -> Ruler {
+        self.0.ruler()
+    }
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        self.0.operations(side, iterations)
+    }
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.0.sample(shot)
+    }
+    fn unroll(&self) -> u32 {
+        self.0.unroll()
+    }
+    fn check(&mut self) -> Check {
+        self.0.check()
+    }
+    fn evidence(&mut self) -> Evidence {
+        self.0.evidence()
+    }
+    fn details(&mut self) -> Result<Vec<Detail>, String> {
+        self.1 += 1;
+        if self.1 == 1 { Ok(vec![Detail::of_case("p99_ns", 7.5)]) } else { Err("asked twice".to_owned()) }
+    }
+}
+
+#[test]
+fn details_are_asked_for_once_and_what_goes_amiss_then_is_a_failed_check() {
+    let engine = Engine::new(settings(), Cancel::new()).visiting(Visits { fewest: 3, most: 3 });
+    let mut experiment = Told(FakeExperiment::new(5.0, 1), 0);
+    let measurement = engine.measure(&mut experiment, 1).unwrap();
+    assert_eq!((measurement.details.len(), measurement.verdict), (1, Verdict::Resolved));
+    let failed = engine.measure(&mut experiment, 1).unwrap();
+    assert_eq!(failed.verdict, Verdict::Failed("check failed: asked twice".to_owned()));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use syncscope_core::engine::Settings;
+use syncscope_core::engine::{Settings, Visits};
 use syncscope_core::fake::{FakeExperiment, Noise};
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{Cancel, Engine, Measurement};
@@ -81,5 +81,49 @@ fn a_cost_of_zero_is_below_resolution() {
         let share = below as f64 / RUNS as f64;
         println!("{name:34} {noise:?}: {:.1} % below resolution", share * 100.0);
         assert!(share >= 0.95, "{name} {noise:?}: {share}");
+    }
+}
+
+/// What differs from one moment to the next and stays for as long as a visit lasts, relative to the cost.
+const MOMENTS: f64 = 0.05;
+
+/// Whether each of 500 intervals covers the median over all moments, and how wide they are.
+fn cover(visits: Visits) -> (f64, f64) {
+    let rule = PrecisionRule { precision: 0.005, min_pairs: 12, max_pairs: 600, max_time: Duration::from_secs(3600) };
+    let settings = Settings { sample: Duration::from_micros(20), noisy_above: 0.05, rule };
+    let engine = Engine::new(settings, Cancel::new()).visiting(visits);
+    let (mut covered, mut width) = (0, 0.0);
+    for seed in 0..500 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        // The sum of twelve uniform numbers is all but normal.
+        let mut normal = || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
+        let mut found = None;
+        while found.as_ref().is_none_or(|found| engine.wants_more(found)) {
+            let cost_ns = COST_NS * (1.0 + MOMENTS * normal());
+            let visit = found.as_ref().map_or(0, |found: &Measurement| found.visits);
+            let mut experiment =
+                FakeExperiment::new(cost_ns, seed << 8 | u64::from(visit)).with_noise(Noise::Normal(200.0));
+            found = Some(engine.visit(&mut experiment, found, seed).unwrap());
+        }
+        let interval = found.unwrap().estimate.unwrap().ns_interval.unwrap();
+        covered += u32::from(interval.contains(COST_NS));
+        width += interval.half_width() / COST_NS / 500.0;
+    }
+    (f64::from(covered) / 500.0, width)
+}
+
+#[test]
+fn visits_tell_what_one_moment_hides() {
+    for (visits, least) in [
+        (Visits::ONCE, 0.0),
+        (Visits { fewest: 3, most: 8 }, 0.84),
+        (Visits { fewest: 3, most: 12 }, 0.86),
+        (Visits { fewest: 3, most: 16 }, 0.88),
+    ] {
+        let (coverage, width) = cover(visits);
+        println!("{visits:?}: coverage {:.1} %, half-width {:.1} %", coverage * 100.0, width * 100.0);
+        assert!(coverage >= least, "{visits:?}: {coverage}");
+        // The narrow interval of a single moment is wrong, which is why there are visits.
+        assert!(visits != Visits::ONCE || coverage < 0.2, "{coverage}");
     }
 }

@@ -64,12 +64,11 @@ pub(crate) struct TeamExperiment<'a> {
     /// What an iteration took at most in the last batch.
     ns_per_iteration: f64,
     defect: Option<String>,
-    details: Vec<Detail>,
 }
 
 impl<'a> TeamExperiment<'a> {
     pub(crate) fn new(team: &'a mut dyn Executor, clock: &'a Clock, workload: Workload, sharing: Sharing) -> Self {
-        Self { team, clock, workload, sharing, ns_per_iteration: 0.0, defect: None, details: Vec::new() }
+        Self { team, clock, workload, sharing, ns_per_iteration: 0.0, defect: None }
     }
 
     /// How long to wait for a batch.
@@ -187,18 +186,14 @@ impl Experiment for TeamExperiment<'_> {
         {
             self.run_aside(&proof);
         }
-        if let Some(study) = self.workload.study.as_ref().map(|make| make(self.clock))
-            && self.defect.is_none()
-        {
-            let body: Arc<dyn Body> = Arc::clone(&study) as _;
-            self.run_aside(&body);
-            self.details = study.details();
-        }
         self.defect.clone().map_or(Check::Ok, Check::Failed)
     }
 
-    fn details(&mut self) -> Vec<Detail> {
-        std::mem::take(&mut self.details)
+    fn details(&mut self) -> Result<Vec<Detail>, String> {
+        let Some(study) = self.workload.study.as_ref().map(|make| make(self.clock)) else { return Ok(Vec::new()) };
+        let body: Arc<dyn Body> = Arc::clone(&study) as _;
+        self.run_aside(&body);
+        self.defect.clone().map_or_else(|| Ok(study.details()), Err)
     }
 
     fn evidence(&mut self) -> Evidence {

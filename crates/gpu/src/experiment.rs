@@ -337,11 +337,11 @@ impl Experiment for GpuExperiment<'_> {
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 
-    fn details(&mut self) -> Vec<Detail> {
+    fn details(&mut self) -> Result<Vec<Detail>, String> {
         let measured = self.clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
         let told = self.clock_state.as_ref().map(ClockState::details);
         let all = measured.into_iter().flatten().chain(told.into_iter().flatten());
-        all.map(|(name, value)| Detail::of_case(name, value)).collect()
+        Ok(all.map(|(name, value)| Detail::of_case(name, value)).collect())
     }
 }
 

@@ -117,10 +117,10 @@ impl Experiment for Addition<'_> {
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 
-    fn details(&mut self) -> Vec<Detail> {
-        let Some(ns) = ns_between(self.cpu) else { return Vec::new() };
+    fn details(&mut self) -> Result<Vec<Detail>, String> {
+        let Some(ns) = ns_between(self.cpu) else { return Ok(Vec::new()) };
         let per_second = self.setup.cpus.len() as f64 * 1e9 / ns;
-        vec![Detail::of_case("cpu_ns", ns), Detail::of_case("cpu_ops_per_s", per_second)]
+        Ok(vec![Detail::of_case("cpu_ns", ns), Detail::of_case("cpu_ops_per_s", per_second)])
     }
 }
 

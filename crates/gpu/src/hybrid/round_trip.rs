@@ -191,8 +191,8 @@ impl Experiment for RoundTrip<'_> {
         self.setup.remark.clone()
     }
 
-    fn details(&mut self) -> Vec<Detail> {
-        std::mem::take(&mut self.details)
+    fn details(&mut self) -> Result<Vec<Detail>, String> {
+        Ok(std::mem::take(&mut self.details))
     }
 }
 
