@@ -7,7 +7,7 @@ use syncscope_core::engine::Measurement;
 use syncscope_core::journal::{Journal, RunDirectory};
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::Status;
-use syncscope_core::{Cancel, Case, Engine, Laboratory, Preset, Refusal, Row, Verdict};
+use syncscope_core::{Cancel, Case, Detail, Engine, Laboratory, Preset, Refusal, Row, Verdict};
 
 use crate::failure::Failure;
 use crate::plan::{self, Plan};
@@ -173,7 +173,10 @@ impl Measuring<'_> {
         }
         let row = Row { provisional: !open.settled, ..Row::measured(open.case.clone(), found) };
         let new = found.observations.get(open.written.0..).unwrap_or_default();
-        self.journal.append(&row, new, &found.details)?;
+        // At how many moments the case was seen, where it could have been more than one.
+        let visits = (open.settled && open.most > 1).then(|| Detail::of_case("visits", f64::from(found.visits)));
+        let details: Vec<Detail> = found.details.iter().cloned().chain(visits).collect();
+        self.journal.append(&row, new, &details)?;
         open.written = (found.observations.len(), found.visits);
         Ok(())
     }
