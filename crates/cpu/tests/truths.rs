@@ -364,21 +364,26 @@ fn figures_of_libgomp_in_a_fresh_process() {
     }
 }
 
-/// Mean of all but the tenth at either end. Not the median: a process has one barrier and one lock, whose cost has two modes,
-/// depending on where in memory they came to lie, and the median of some processes is one of the two by chance.
-fn trimmed_mean(sorted: &[f64]) -> f64 {
-    let middle = &sorted[sorted.len() / 10..sorted.len() - sorted.len() / 10];
-    middle.iter().sum::<f64>() / middle.len() as f64
+/// The geometric mean of the ratios of both sides, turn by turn, and its standard error, relative. Not a ratio of medians: a
+/// process has one barrier and one lock, whose cost has two modes, depending on where in memory they came to lie, and the
+/// median of some processes is one of the two by chance.
+fn ratio(ours: &[f64], theirs: &[f64]) -> (f64, f64) {
+    let logarithms: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| (ours / theirs).ln()).collect();
+    let count = logarithms.len() as f64;
+    let mean = logarithms.iter().sum::<f64>() / count;
+    let variance = logarithms.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (mean.exp(), (variance / count).sqrt())
 }
 
-/// "284.12 ns (quartiles 270.10, 280.33, 301.00, of 40 processes)".
-fn summary(sorted: &[f64]) -> String {
+/// "270.10, 280.33, 301.00 ns": the quartiles.
+fn spread(figures: &[f64]) -> String {
+    let mut sorted = figures.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
     let at = |quarter: usize| sorted[(sorted.len() - 1) * quarter / 4];
-    let (mean, count) = (trimmed_mean(sorted), sorted.len());
-    format!("{mean:.2} ns (quartiles {:.2}, {:.2}, {:.2}, of {count} processes)", at(1), at(2), at(3))
+    format!("{:.2}, {:.2}, {:.2} ns", at(1), at(2), at(3))
 }
 
-/// Turns of both sides: the modes of 40 processes, a third apart, average out to some 2.5 %.
+/// Turns of both sides: modes that are a third apart average out to some 3 % of the ratio.
 const TURNS: usize = 40;
 
 /// No more turns after that.
@@ -422,16 +427,18 @@ fn a_c_program_finds_the_same_for_libgomp() {
     }
     assert_eq!(found.len(), ROWS.len() * (cpus.len() / 2), "{found:?}");
     let mut differing = Vec::new();
-    for ((what, threads), mut sides) in found {
-        for figures in &mut sides {
-            figures.sort_unstable_by(f64::total_cmp);
-        }
-        let [ours, theirs] = &sides;
-        assert!(ours.len() == theirs.len() && !ours.is_empty(), "{what}, {threads} threads: {sides:?}");
-        let ratio = trimmed_mean(ours) / trimmed_mean(theirs);
-        let line = format!("{what}, {threads} threads: {} here, {} in C: {ratio:.3}", summary(ours), summary(theirs));
+    for ((what, threads), [ours, theirs]) in found {
+        let turns = ours.len();
+        assert!(turns == theirs.len() && turns >= 5, "{what}, {threads} threads: {ours:?} here, {theirs:?} in C");
+        let (ratio, error) = ratio(&ours, &theirs);
+        let line = format!(
+            "{what}, {threads} threads: {} here, {} in C (quartiles of {turns} processes), ratio {ratio:.3} +- {error:.3}",
+            spread(&ours),
+            spread(&theirs)
+        );
         println!("{line}");
-        if (ratio - 1.0).abs() >= 0.1 {
+        // Apart by more than 10 %, and not by the luck of these turns.
+        if ratio.ln().abs() > 1.1_f64.ln() + error {
             differing.push(line);
         }
     }
