@@ -5,7 +5,10 @@
 #![allow(clippy::print_stdout, reason = "the figures are for whoever runs this")]
 #![allow(clippy::inline_always, reason = "the operation must stand in the timed loop itself")]
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use syncscope_core::engine::Settings;
 use syncscope_core::stopping::PrecisionRule;
@@ -19,7 +22,12 @@ fn measure(laboratory: &mut CpuLaboratory, workload: Workload) -> Measurement {
 }
 
 fn engine() -> Engine {
-    let rule = PrecisionRule { precision: 0.002, min_pairs: 40, max_pairs: 400, max_time: Duration::from_millis(500) };
+    engine_with(40..=400)
+}
+
+fn engine_with(pairs: std::ops::RangeInclusive<u64>) -> Engine {
+    let (min_pairs, max_pairs) = pairs.into_inner();
+    let rule = PrecisionRule { precision: 0.002, min_pairs, max_pairs, max_time: Duration::from_millis(500) };
     Engine::new(Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule }, Cancel::new())
 }
 
@@ -222,19 +230,19 @@ fn an_uncontended_lock_add_costs_what_is_known_of_the_processor() {
 }
 
 /// The published method, as a program of its own: a loop with the operation once against a loop with it twice, the
-/// slowest thread, the median of many pairs. Prints nanoseconds per operation.
+/// slowest thread, the median of many pairs. For the CPUs it is given, prints a [`Figure`] for each of the [`ROWS`].
 const PROGRAM: &str = r#"
 #define _GNU_SOURCE
 #include <omp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-enum { PAIRS = 401, UNROLL = 16, MOST = 64 };
+enum { PAIRS = 101, UNROLL = 16, MOST = 64 };
 static int cpus[MOST];
-static unsigned long counter;
+static _Alignas(128) unsigned long counter;
+static _Alignas(128) double costs[PAIRS];
 
 static double now(void) {
     struct timespec t;
@@ -269,14 +277,11 @@ SHOT(barrier_twice, BARRIER BARRIER)
 SHOT(critical_once, CRITICAL)
 SHOT(critical_twice, CRITICAL CRITICAL)
 
-int main(int argc, char **argv) {
-    int barrier = !strcmp(argv[1], "barrier"), threads = argc - 2;
-    for (int i = 0; i < threads; i++) cpus[i] = atoi(argv[i + 2]);
-    double (*once)(int, long) = barrier ? barrier_once : critical_once;
-    double (*twice)(int, long) = barrier ? barrier_twice : critical_twice;
+typedef double (*shot)(int, long);
+
+static void measure(const char *what, int threads, shot once, shot twice) {
     long iterations = 1;
     while (once(threads, iterations) < 40000 && iterations < 1 << 20) iterations *= 2;
-    static double costs[PAIRS];
     for (int i = 0; i < PAIRS; i++) {
         double a, b;
         if (rand() & 64) { a = once(threads, iterations); b = twice(threads, iterations); }
@@ -284,16 +289,25 @@ int main(int argc, char **argv) {
         costs[i] = (b - a) / (iterations * UNROLL);
     }
     qsort(costs, PAIRS, sizeof *costs, by_value);
-    printf("%f\n", costs[PAIRS / 2]);
+    printf("figure %s %d %f\n", what, threads, costs[PAIRS / 2]);
+}
+
+int main(int argc, char **argv) {
+    int most = argc - 1;
+    for (int i = 0; i < most && i < MOST; i++) cpus[i] = atoi(argv[i + 1]);
+    for (int threads = 2; threads <= most && threads <= 4; threads += 2) {
+        measure("barrier", threads, barrier_once, barrier_twice);
+        measure("critical", threads, critical_once, critical_twice);
+    }
     return 0;
 }
 "#;
 
 /// The program, compiled; `None` where there is no C compiler that knows OpenMP.
-fn compiled(folder: &std::path::Path) -> Option<std::path::PathBuf> {
+fn compiled(folder: &Path) -> Option<PathBuf> {
     let (source, program) = (folder.join("openmp.c"), folder.join("openmp"));
     std::fs::write(&source, PROGRAM).unwrap();
-    let mut compiler = std::process::Command::new("cc");
+    let mut compiler = Command::new("cc");
     compiler.args(["-O2", "-fopenmp", "-o"]).arg(&program).arg(&source);
     let output = compiler.output().ok()?;
     let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -301,6 +315,79 @@ fn compiled(folder: &std::path::Path) -> Option<std::path::PathBuf> {
     assert!(output.status.success() || !complaint.contains("openmp.c:"), "{complaint}");
     output.status.success().then_some(program)
 }
+
+/// What is measured, and the primitive's id and the kind of number here.
+const ROWS: [(&str, &str, Option<Dtype>); 2] =
+    [("barrier", "cpu.barrier.openmp", None), ("critical", "cpu.lock.openmp_critical", Some(Dtype::U64))];
+
+/// The CPUs a child of this test measures on.
+const CHILDS_CPUS: &str = "SYNCSCOPE_TRUTHS_CPUS";
+
+/// What was measured, with how many threads, and the nanoseconds that one process found.
+type Figure = (String, usize, f64);
+
+/// The figures of a process: its lines that read `figure barrier 2 284.12`.
+fn figures(command: &mut Command) -> Vec<Figure> {
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let figure = |line: &str| {
+        let mut words = line.strip_prefix("figure ")?.split_whitespace();
+        Some((words.next()?.to_owned(), words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    };
+    text.lines().filter_map(figure).collect()
+}
+
+/// This side of [`a_c_program_finds_the_same_for_libgomp`], which runs it as a process of its own.
+#[test]
+#[ignore = "a part of another test"]
+fn figures_of_libgomp_in_a_fresh_process() {
+    let Ok(cpus) = std::env::var(CHILDS_CPUS) else { return };
+    let cpus: Vec<u32> = cpus.split(',').map(|cpu| cpu.parse().unwrap()).collect();
+    // As the C program does, before anything is bound: the runtime counts the CPUs it may use when it is loaded.
+    syncscope_cpu::openmp::runtime("libgomp").unwrap();
+    let mut laboratory = CpuLaboratory::open().unwrap();
+    for threads in [2, 4].into_iter().filter(|threads| *threads <= cpus.len()) {
+        for (what, primitive, dtype) in ROWS {
+            let case = Case {
+                dtype,
+                layout: dtype.map(|_| Layout::Shared),
+                threads: Some(threads as u32),
+                placement: Some(Placement::List(cpus[..threads].to_vec())),
+                group: Some("libgomp".to_owned()),
+                ..Case::new(primitive)
+            };
+            let mut experiment = laboratory.experiment(&case).unwrap();
+            let measurement = engine_with(100..=100).measure(experiment.as_mut(), 1).unwrap();
+            println!("\nfigure {what} {threads} {}", measurement.estimate.unwrap().ns.value());
+        }
+    }
+}
+
+/// The geometric mean of the ratios of both sides, turn by turn, and its standard error, relative. Not a ratio of medians: a
+/// process has one barrier and one lock, whose cost has two modes, depending on where in memory they came to lie, and the
+/// median of some processes is one of the two by chance.
+fn ratio(ours: &[f64], theirs: &[f64]) -> (f64, f64) {
+    let logarithms: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| (ours / theirs).ln()).collect();
+    let count = logarithms.len() as f64;
+    let mean = logarithms.iter().sum::<f64>() / count;
+    let variance = logarithms.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (mean.exp(), (variance / count).sqrt())
+}
+
+/// "270.10, 280.33, 301.00 ns": the quartiles.
+fn spread(figures: &[f64]) -> String {
+    let mut sorted = figures.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let at = |quarter: usize| sorted[(sorted.len() - 1) * quarter / 4];
+    format!("{:.2}, {:.2}, {:.2} ns", at(1), at(2), at(3))
+}
+
+/// Turns of both sides: modes that are a third apart average out to some 3 % of the ratio.
+const TURNS: usize = 40;
+
+/// No more turns after that.
+const ENOUGH: Duration = Duration::from_secs(10);
 
 #[test]
 #[ignore = "needs a quiet machine; run by `make truths`"]
@@ -310,37 +397,50 @@ fn a_c_program_finds_the_same_for_libgomp() {
         println!("skipped: no C compiler with -fopenmp");
         return;
     };
-    let mut laboratory = CpuLaboratory::open().unwrap();
-    let cpus = laboratory.topology().allowed_cpus();
+    let cpus: Vec<String> = {
+        let laboratory = CpuLaboratory::open().unwrap();
+        laboratory.topology().allowed_cpus().iter().take(4).map(ToString::to_string).collect()
+    };
     if cpus.len() < 2 || syncscope_cpu::openmp::runtime("libgomp").is_err() {
         println!("skipped: libgomp and two CPUs are needed");
         return;
     }
-    for (what, primitive, dtype) in
-        [("barrier", "cpu.barrier.openmp", None), ("critical", "cpu.lock.openmp_critical", Some(Dtype::U64))]
-    {
-        for threads in [2, 4].into_iter().filter(|threads| *threads <= cpus.len()) {
-            let on = &cpus[..threads];
-            let case = Case {
-                dtype,
-                layout: dtype.map(|_| Layout::Shared),
-                threads: Some(threads as u32),
-                placement: Some(Placement::List(on.to_vec())),
-                group: Some("libgomp".to_owned()),
-                ..Case::new(primitive)
-            };
-            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-            // By turns, so that a slow moment of the machine meets both.
-            for _ in 0..5 {
-                let mut experiment = laboratory.experiment(&case).unwrap();
-                ours.push(engine().measure(experiment.as_mut(), 1).unwrap().estimate.unwrap().ns.value());
-                let list = on.iter().map(ToString::to_string);
-                let output = std::process::Command::new(&program).arg(what).args(list).output().unwrap();
-                theirs.push(String::from_utf8(output.stdout).unwrap().trim().parse::<f64>().unwrap());
+    // Both sides in processes of their own, by turns: what a machine does for a while, and where the memory of a process
+    // lies, meets both.
+    let mut ours = Command::new(std::env::current_exe().unwrap());
+    ours.args(["--ignored", "--exact", "--nocapture", "figures_of_libgomp_in_a_fresh_process"]);
+    ours.env(CHILDS_CPUS, cpus.join(","));
+    let mut theirs = Command::new(&program);
+    theirs.args(&cpus);
+    let mut found: BTreeMap<(String, usize), [Vec<f64>; 2]> = BTreeMap::new();
+    let started = Instant::now();
+    for turn in 0..TURNS {
+        if started.elapsed() > ENOUGH {
+            println!("{turn} turns in {:.0?}", started.elapsed());
+            break;
+        }
+        for (side, command) in [&mut ours, &mut theirs].into_iter().enumerate() {
+            for (what, threads, ns) in figures(command) {
+                found.entry((what, threads)).or_default()[side].push(ns);
             }
-            let [ours, theirs] = [ours, theirs].map(|values| syncscope_core::stats::median(&values).unwrap());
-            println!("{what}, {threads} threads: {ours:.2} ns here, {theirs:.2} ns in C");
-            assert!((ours / theirs - 1.0).abs() < 0.1, "{what}, {threads} threads: {ours} here, {theirs} in C");
         }
     }
+    assert_eq!(found.len(), ROWS.len() * (cpus.len() / 2), "{found:?}");
+    let mut differing = Vec::new();
+    for ((what, threads), [ours, theirs]) in found {
+        let turns = ours.len();
+        assert!(turns == theirs.len() && turns >= 5, "{what}, {threads} threads: {ours:?} here, {theirs:?} in C");
+        let (ratio, error) = ratio(&ours, &theirs);
+        let line = format!(
+            "{what}, {threads} threads: {} here, {} in C (quartiles of {turns} processes), ratio {ratio:.3} +- {error:.3}",
+            spread(&ours),
+            spread(&theirs)
+        );
+        println!("{line}");
+        // Apart by more than 10 %, and not by the luck of these turns.
+        if ratio.ln().abs() > 1.1_f64.ln() + error {
+            differing.push(line);
+        }
+    }
+    assert!(differing.is_empty(), "more than 10 % apart:\n{}", differing.join("\n"));
 }

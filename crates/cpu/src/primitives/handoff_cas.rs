@@ -12,7 +12,7 @@ use crate::plan::Axes;
 use crate::sync::{Broken, Fuse};
 
 /// In theory: the waiting core asks for the line in exclusive state again and again, so that it moves even while it is
-/// not its turn; a hand-off is one such move. Published core-to-core latencies are measured in this way.
+/// not its turn; a hand-off is one such move. How far it is depends on the line, too: a sample moves several. Published core-to-core latencies are measured in this way.
 pub(super) static ENTRY: Entry = Entry {
     primitive: Primitive {
         id: "cpu.handoff.cas_pingpong",
@@ -38,6 +38,8 @@ pub(super) struct CasToken {
 }
 
 impl Handoff for CasToken {
+    const TOKENS: usize = handoffs::LINES;
+
     fn new() -> Self {
         Self { turns: AtomicU32::new(0), fuse: Fuse::new(LIMIT) }
     }
@@ -51,8 +53,8 @@ impl Handoff for CasToken {
     #[inline(always)]
     fn pass(&self, _thread: usize, turn: u32) -> Result<(), Broken> {
         // Acquire and release: with the token goes what the other one wrote before it. A failed attempt reads nothing.
-        let swap = || self.turns.compare_exchange(turn, turn.wrapping_add(1), Ordering::AcqRel, Ordering::Relaxed);
-        self.fuse.wait_eagerly(|| swap().is_ok())
+        let (turns, next) = (&self.turns, turn.wrapping_add(1));
+        self.fuse.wait_eagerly(move || turns.compare_exchange(turn, next, Ordering::AcqRel, Ordering::Relaxed).is_ok())
     }
 
     fn turns(&self) -> u32 {

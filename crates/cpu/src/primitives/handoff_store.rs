@@ -10,7 +10,7 @@ use crate::evidence::Expected;
 use crate::sync::{Broken, Fuse};
 
 /// In theory: a store that takes the line away from the other core, and the other core's read that fetches it back: one
-/// transfer of a line and what the waiting core had to learn by looking. The least that any message between cores costs.
+/// transfer of a line, one of several in a sample, and what the waiting core had to learn by looking. The least that any message between cores costs.
 pub(super) static ENTRY: Entry = Entry {
     primitive: Primitive {
         id: "cpu.handoff.store_pingpong",
@@ -34,6 +34,8 @@ pub(super) struct StoreToken {
 }
 
 impl Handoff for StoreToken {
+    const TOKENS: usize = handoffs::LINES;
+
     fn new() -> Self {
         Self { turns: AtomicU32::new(0), fuse: Fuse::new(LIMIT) }
     }
@@ -47,7 +49,8 @@ impl Handoff for StoreToken {
     #[inline(always)]
     fn pass(&self, _thread: usize, turn: u32) -> Result<(), Broken> {
         // Acquire and release: with the token goes what the other one wrote before it.
-        self.fuse.wait_eagerly(|| self.turns.load(Ordering::Acquire) == turn)?;
+        let turns = &self.turns;
+        self.fuse.wait_eagerly(move || turns.load(Ordering::Acquire) == turn)?;
         self.turns.store(turn.wrapping_add(1), Ordering::Release);
         Ok(())
     }

@@ -8,7 +8,11 @@ use super::locks::{self, Counter, Lock, LockKind};
 use crate::evidence::Expected;
 
 /// In theory: two compare-and-swaps on the lock's line, one byte wide. Contended: some spins with growing pauses, then a
-/// hash table of waiting threads outside the lock.
+/// hash table of waiting threads outside the lock. About every half a millisecond the lock is given to the thread that waits
+/// longest, which may have to be woken (`Mutex`, Fairness), so that what it costs is seen in long samples only: in 3 ms an
+/// acquisition took 1.4 to 1.6 times what it took in the first 40 to 350 us, on 4 to 16 threads of a Sapphire Rapids. Of the
+/// standard library's locks, which sleep too but have no such order, long samples said the same as short ones, and as much
+/// in the same time.
 pub(super) static ENTRY: Entry = Entry {
     primitive: Primitive {
         id: "cpu.lock.parking_lot_mutex",
@@ -17,7 +21,10 @@ pub(super) static ENTRY: Entry = Entry {
         source: "parking_lot::Mutex; its version stands in run.json, because its fairness changed between versions",
     },
     cases: locks::cases,
-    workload: |case| Some(locks::workload(case, &Kind)?.expecting(Expected::times(&["lock cmpxchg"], 2))),
+    workload: |case| {
+        let workload = locks::workload(case, &Kind)?.expecting(Expected::times(&["lock cmpxchg"], 2));
+        Some(if case.threads == Some(1) { workload } else { workload.dozing() })
+    },
 };
 
 struct Kind;
@@ -40,5 +47,22 @@ impl<N: Counter> Lock<N> for Mutex<N> {
     fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
         // Acquire on taking it, release on giving it back: the counter needs no more.
         critical(&mut self.lock());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::{Case, Dtype, Layout};
+
+    #[test]
+    fn only_those_who_contend_have_long_samples() {
+        let of = |threads| {
+            let dtype = Some(Dtype::U64);
+            let layout = Some(Layout::Shared);
+            (ENTRY.workload)(&Case { dtype, layout, threads: Some(threads), ..Case::new(ENTRY.primitive.id) }).unwrap()
+        };
+        assert!(!of(1).sleeps && of(2).sleeps);
+        assert!(of(1).max_iterations > of(2).max_iterations && of(2).max_iterations >= 100);
     }
 }

@@ -69,6 +69,10 @@ pub trait Operation: Send + Sync + 'static {
     #[inline(always)]
     fn after(_local: &mut Self::Local<'_>) {}
 
+    /// What both loops do at the end of each iteration, once for all operations in it: it drops out of the difference.
+    #[inline(always)]
+    fn move_on(_local: &mut Self::Local<'_>) {}
+
     /// Makes the thread's part of a slot ready before a shot.
     fn prepare(&self, slot: usize, thread: usize);
 
@@ -94,6 +98,10 @@ const MOST_ITERATIONS: u64 = 1 << 24;
 /// The most iterations of a shot whose threads may sleep: some hundred wake-ups, a few milliseconds.
 const MOST_SLEEPY_ITERATIONS: u64 = 8;
 
+/// The same where only those sleep who have to wait while the others work: some hundred milliseconds should all of them sleep
+/// each time, which none was seen to do.
+const MOST_DOZING_ITERATIONS: u64 = 512;
+
 /// Slots of every state. Which slice of the last-level cache a line belongs to, and how far that is from the cores that
 /// want it, follows from its address; neighbouring lines are spread over the slices, of which large processors have some
 /// dozens. That more lines make runs agree better is expected and not measured.
@@ -115,6 +123,7 @@ fn timed_loop<O: Operation, const TEST: bool>(mut local: O::Local<'_>, iteration
             }
             O::after(&mut local);
         });
+        O::move_on(&mut local);
     }
 }
 
@@ -241,6 +250,12 @@ impl Workload {
         Self { sleeps: true, max_iterations: self.max_iterations.min(MOST_SLEEPY_ITERATIONS), ..self }
     }
 
+    /// The same for a lock whose threads sleep so long, or are served in such an order, that a short sample shows another lock
+    /// than a long one does.
+    pub(crate) fn dozing(self) -> Self {
+        Self { sleeps: true, max_iterations: self.max_iterations.min(MOST_DOZING_ITERATIONS), ..self }
+    }
+
     /// The same with a study.
     pub(crate) fn with_study(self, study: MakeStudy) -> Self {
         Self { study: Some(study), ..self }
@@ -325,6 +340,9 @@ mod tests {
         fn after(local: &mut Self::Local<'_>) {
             local.lock().unwrap().push(')');
         }
+        fn move_on(local: &mut Self::Local<'_>) {
+            local.lock().unwrap().push(';');
+        }
         fn prepare(&self, _: usize, _: usize) {
             self.0.lock().unwrap().clear();
         }
@@ -336,11 +354,11 @@ mod tests {
     #[test]
     fn an_operation_stands_in_its_context() {
         let workload = Workload::of(Story(std::sync::Mutex::default()));
-        for (side, step, operations) in [(Side::Baseline, "()", 0), (Side::Test, "(!)", 16)] {
-            let shot = Shot { side, iterations: 1, pair: 0 };
+        for (side, step, operations) in [(Side::Baseline, "()", 0), (Side::Test, "(!)", 32)] {
+            let shot = Shot { side, iterations: 2, pair: 0 };
             workload.body.prepare(&shot, 0);
             workload.body.run(&shot, 0);
-            let told = format!("{operations} in {}", step.repeat(16));
+            let told = format!("{operations} in {0};{0};", step.repeat(16));
             assert_eq!(workload.body.verify(&shot, 0), Err(told));
         }
     }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use syncscope_core::{Detail, Shot};
 
-use super::handoffs::Handoff;
+use super::handoffs::{self, Handoff};
+use super::operation::SLOTS;
 use super::or_leave;
 use super::study::Study;
 use crate::clock::Clock;
@@ -15,8 +16,12 @@ use crate::memory::Pages;
 use crate::sync::OwnLine;
 use crate::team::Body;
 
-/// Most round trips: a few dozen lie beyond the 99th percentile.
-const MOST: u32 = 4000;
+/// Lines whose round trips are timed: some of them are farther away than others, and all together are what a program meets.
+const TOKENS: usize = SLOTS;
+
+/// How often thread 0 passes each token. The first round trip overlaps with the last one on the line before and is not
+/// timed, so that there are 62 of each and some 4,000 of all: a few dozen lie beyond the 99th percentile.
+const PASSES: u32 = 64;
 
 /// Most time: two threads that sleep and wake each other need some 10 microseconds for each.
 const LIMIT: Duration = Duration::from_millis(60);
@@ -32,76 +37,104 @@ const FEWEST: usize = 100;
 pub(crate) struct RoundTrips<H> {
     tokens: Arc<Pages<OwnLine<H>>>,
     clock: Clock,
-    /// The last turn of thread 0, which writes it before it passes, so thread 1 knows it when it answers.
+    /// The number of thread 0's last pass, which it writes before it passes, so thread 1 knows it when it answers.
     last: OwnLine<AtomicU32>,
+    found: Mutex<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    /// How often thread 0 passed a token.
+    passes: u64,
     /// Ticks of each round trip.
-    trips: Mutex<Vec<u64>>,
+    trips: Vec<u64>,
+}
+
+/// Every pass of one thread: its number, and the token and the turn of it.
+fn passes(thread: u32) -> impl Iterator<Item = (u32, usize, u32)> {
+    (0..TOKENS as u32 * PASSES).map(move |pass| (pass, (pass / PASSES) as usize, 2 * (pass % PASSES) + thread))
 }
 
 impl<H: Handoff> RoundTrips<H> {
     pub(crate) fn new(tokens: Arc<Pages<OwnLine<H>>>, clock: &Clock) -> Self {
-        Self { tokens, clock: clock.clone(), last: OwnLine(AtomicU32::new(u32::MAX)), trips: Mutex::default() }
+        Self { tokens, clock: clock.clone(), last: OwnLine(AtomicU32::new(u32::MAX)), found: Mutex::default() }
     }
 
-    fn time(&self, token: &H) {
-        let mut readings = Vec::with_capacity(MOST as usize + 1);
+    /// The tokens that are passed.
+    fn tokens(&self) -> &[OwnLine<H>] {
+        &self.tokens[..TOKENS]
+    }
+
+    fn time(&self) {
+        let mut readings: Vec<u64> = Vec::with_capacity(TOKENS * PASSES as usize);
         let limit = (LIMIT.as_nanos() as f64 / self.clock.ns_per_tick()) as u64;
         let started = self.clock.start();
-        for trip in 0..=MOST {
-            let last = trip == MOST || readings.last().is_some_and(|now: &u64| now.saturating_sub(started) >= limit);
+        for (pass, token, turn) in passes(0) {
+            let last = readings.last().is_some_and(|now| now.saturating_sub(started) >= limit);
             if last {
                 // Relaxed: the hand-off passes it on.
-                self.last.0.store(2 * trip, Ordering::Relaxed);
+                self.last.0.store(pass, Ordering::Relaxed);
             }
-            or_leave(token.pass(0, 2 * trip));
+            or_leave(self.tokens()[token].0.pass(0, turn));
             readings.push(self.clock.stop());
             if last {
                 break;
             }
         }
-        // The first pass waits for nobody: the first round trip ends with the second reading.
-        let trips = readings.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
-        *self.trips.lock().unwrap_or_else(PoisonError::into_inner) = trips;
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        *found = Found { passes: readings.len() as u64, trips: trips(&readings) };
     }
 
-    fn answer(&self, token: &H) {
-        for trip in 0..=MOST {
-            let turn = 2 * trip + 1;
-            or_leave(token.pass(1, turn));
-            // An end that is announced early, between this turn and the next, is still ahead.
-            if turn > self.last.0.load(Ordering::Relaxed) {
+    fn answer(&self) {
+        for (pass, token, turn) in passes(1) {
+            or_leave(self.tokens()[token].0.pass(1, turn));
+            // An end that is announced early, between this pass and the next, is still ahead.
+            if pass >= self.last.0.load(Ordering::Relaxed) {
                 return;
             }
         }
     }
 }
 
+/// How long the round trips took that ended with these readings, one after each pass. Nobody has a new token: the first
+/// pass waits for no one and ends no round trip, and the round trip after it overlaps with the last one of the token before.
+fn trips(readings: &[u64]) -> Vec<u64> {
+    let of_token = |readings: &[u64]| -> Vec<u64> {
+        readings.windows(2).skip(1).map(|pair| pair[1].saturating_sub(pair[0])).collect()
+    };
+    readings.chunks(PASSES as usize).flat_map(of_token).collect()
+}
+
 impl<H: Handoff> Body for RoundTrips<H> {
     fn prepare(&self, _shot: &Shot, thread: usize) {
-        self.tokens[0].0.attend(thread);
+        self.tokens().iter().for_each(|token| token.0.attend(thread));
     }
 
     fn run(&self, _shot: &Shot, thread: usize) {
         match thread {
-            0 => self.time(&self.tokens[0].0),
-            _ => self.answer(&self.tokens[0].0),
+            0 => self.time(),
+            _ => self.answer(),
         }
     }
 
+    /// Thread 0 alone looks at the tokens: see [`Handoff::turns`].
     fn verify(&self, _shot: &Shot, thread: usize) -> Result<(), String> {
-        let trips = self.trips.lock().unwrap_or_else(PoisonError::into_inner).len() as u32;
-        // With the pass that waited for nobody, each thread passed once more than there are round trips.
-        let (expected, found) = (2 * (trips + 1), self.tokens[0].0.turns());
-        if thread != 0 || found == expected {
+        if thread != 0 {
             return Ok(());
         }
-        Err(format!("of {expected} timed hand-offs, the token counted {found}"))
+        let expected = 2 * self.found.lock().unwrap_or_else(PoisonError::into_inner).passes;
+        let found = handoffs::counted(self.tokens());
+        if found == expected {
+            Ok(())
+        } else {
+            Err(format!("of {expected} timed hand-offs, the tokens counted {found}"))
+        }
     }
 }
 
 impl<H: Handoff> Study for RoundTrips<H> {
     fn details(&self) -> Vec<Detail> {
-        let trips = self.trips.lock().unwrap_or_else(PoisonError::into_inner);
+        let trips = &self.found.lock().unwrap_or_else(PoisonError::into_inner).trips;
         let cost = self.clock.ruler().read_cost.0;
         let half = |ticks: &u64| ticks.saturating_sub(cost) as f64 * self.clock.ns_per_tick() / 2.0;
         percentiles(&trips.iter().map(half).collect::<Vec<_>>())
@@ -135,16 +168,48 @@ mod tests {
         assert!(percentiles(&values[..FEWEST - 1]).is_empty(), "too few for the 99th");
     }
 
+    const SHOT: Shot = Shot { side: Side::Test, iterations: 1, pair: 0 };
+
+    fn study<H: Handoff>(clock: &Clock) -> Arc<RoundTrips<H>> {
+        let tokens = Arc::new(Pages::filled(TOKENS, |_| OwnLine(H::new())));
+        Arc::new(RoundTrips::new(tokens, clock))
+    }
+
     fn timed<H: Handoff>() -> Vec<Detail> {
         let clock = Clock::calibrate();
-        let tokens = Arc::new(Pages::filled(1, |_| OwnLine(H::new())));
-        let study = Arc::new(RoundTrips::new(tokens, &clock));
-        let shot = Shot { side: Side::Test, iterations: 1, pair: 0 };
+        let study = study::<H>(&clock);
         let body: Arc<dyn Body> = Arc::clone(&study) as _;
         let mut team = Team::assemble(&[None, None], &clock).unwrap();
-        let records = team.run(&body, &[shot], Duration::from_secs(20)).unwrap();
+        let records = team.run(&body, &[SHOT], Duration::from_secs(20)).unwrap();
         assert_eq!(records.iter().flatten().find_map(|record| record.defect.clone()), None);
         study.details()
+    }
+
+    #[test]
+    fn two_threads_that_verify_at_the_same_time_find_the_same() {
+        // A channel has to be emptied to see what is in it: two who look at the same time miss it.
+        let study = study::<Channels>(&Clock::calibrate());
+        (0..2).for_each(|thread| study.prepare(&SHOT, thread));
+        for token in study.tokens() {
+            assert_eq!((token.0.pass(0, 0), token.0.pass(1, 1)), (Ok(()), Ok(())));
+        }
+        study.found.lock().unwrap().passes = TOKENS as u64;
+        let verify = |thread| (0..2000).find_map(|_| study.verify(&SHOT, thread).err());
+        let (first, second) = std::thread::scope(|scope| {
+            let other = scope.spawn(|| verify(1));
+            (verify(0), other.join().unwrap())
+        });
+        assert_eq!((first, second), (None, None));
+    }
+
+    #[test]
+    fn round_trips_are_of_one_token() {
+        let readings: Vec<u64> = (0..2 * u64::from(PASSES)).map(|reading| reading * reading).collect();
+        let found = trips(&readings);
+        let ends: Vec<u64> = found.iter().map(|trip| trip.div_ceil(2)).collect();
+        let expected = (2..u64::from(PASSES)).chain(u64::from(PASSES) + 2..2 * u64::from(PASSES));
+        assert_eq!(ends, expected.collect::<Vec<_>>(), "n squared is 2 n - 1 more than the square before");
+        assert!(trips(&readings[..2]).is_empty() && trips(&[]).is_empty());
     }
 
     #[test]

@@ -56,19 +56,20 @@ impl Fuse {
     }
 
     /// Waits until `done` and sees it as early as possible: without a pause, which on many processors is longer than
-    /// the message takes.
+    /// the message takes. `done` owns what it compares with and is copied for the patient part of the wait: what a function that
+    /// is not inlined may look at would have to be in memory while this one looks, and be loaded again before every look.
     ///
     /// # Errors
     /// As [`Self::wait`].
     #[inline(always)]
-    pub fn wait_eagerly(&self, mut done: impl FnMut() -> bool) -> Result<(), Broken> {
+    pub fn wait_eagerly(&self, done: impl Fn() -> bool + Copy) -> Result<(), Broken> {
         #[cfg(not(loom))]
         for _ in 0..EAGER_LOOKS {
             if done() {
                 return Ok(());
             }
         }
-        self.wait_patiently(&mut done)
+        self.wait_patiently(&mut { done })
     }
 
     /// Out of line: who comes here has time, and the path of those who need not wait stays short.
