@@ -57,6 +57,8 @@ impl CpuLaboratory {
     pub fn open() -> Result<Self, CpuError> {
         let topology = allowed_topology()?;
         let system = System::default();
+        // Runtimes count the CPUs of the thread that loads them: this one's are all that there are.
+        let _ = crate::openmp::runtimes();
         // The load before this program adds to it.
         let load = system.load();
         let quota = cgroup::cpu_quota(system.root());
