@@ -1,9 +1,9 @@
 // What the barriers that are wider than a block have in common: how a wait is bounded, and how a barrier is checked.
 //
 // A file of such barriers defines `struct Operation` with, besides what the harness asks for, `u32 epoch`, the barriers
-// passed so far, and ends in `SYNCSCOPE_MEETINGS`. Every launch is checked while it is measured: all threads meet once
-// before the warm-up at each place, which also lets the kernels of several devices begin together, and once after the clock was read.
-// In a meeting each thread writes, passes the barrier, and reads what a thread of another block wrote; one thread of each
+// passed so far, and ends in `SYNCSCOPE_MEETINGS`. Every launch is checked while it is measured: at each place all threads
+// meet once before the warm-up, which also lets the kernels of several devices begin together, and once after the clock was
+// read. In a meeting each thread writes, passes the barrier, and reads what a thread of another block wrote; one thread of each
 // block does the same with another device. All these accesses are plain: that they are seen is what the barrier promises.
 // The kernel `check` does it many times more, with blocks that come late.
 #pragma once

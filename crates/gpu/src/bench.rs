@@ -125,10 +125,7 @@ impl Timing {
         let (rate, warps) = words.split_at(WORDS_OF_RATE);
         Self {
             rate: Rate { nanoseconds: rate[0], cycles: rate[1] },
-            warps: warps
-                .chunks_exact(WORDS_OF_WARP)
-                .map(|warp| Warp { slowest: warp[0], fastest: warp[1] })
-                .collect(),
+            warps: warps.chunks_exact(WORDS_OF_WARP).map(|warp| Warp { slowest: warp[0], fastest: warp[1] }).collect(),
             places,
         }
     }

@@ -60,8 +60,7 @@ impl Parameters {
             Busy::Multiprocessors => (OF_A_WARP, self.shape.threads.div_ceil(WARP_THREADS)),
             // One warp waits for no other.
             Busy::Device if self.shape.warps() > 1 => (OF_ALL_WARPS, self.shape.warps()),
-            Busy::Device => (1, 1),
-            Busy::Nothing => (1, 1),
+            Busy::Device | Busy::Nothing => (1, 1),
         };
         u64::from(needed.div_ceil(warps.max(1)))
     }

@@ -303,7 +303,8 @@ impl Fabric {
             }
             for slot in 0..batch.len() {
                 let first = WORDS_OF_LEDGER + slot * words;
-                let of = |station: &Station| Timing::of(&station.host.values()[first..first + words], stage.tour as usize);
+                let of =
+                    |station: &Station| Timing::of(&station.host.values()[first..first + words], stage.tour as usize);
                 timings.push(self.stations[..stage.loaded.len()].iter().map(of).collect());
             }
         }
