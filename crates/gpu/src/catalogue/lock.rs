@@ -61,8 +61,8 @@ static TICKET: Entry = Entry {
     },
     definitions: |_| vec!["KIND=TICKET".into()],
     meant: |_| Meant::of(&["ATOMG.ADD", "ATOM.ADD"]),
-    // Among blocks the order of the first round is that of all, and on an H200 it is a dear one and a cheap one in turns, from
-    // launch to launch: 5 % in what a launch takes, 16 % in the difference of two. A sample has one of each.
+    // Among blocks a launch is dear and the next one cheap on an H200, likely by the order in which the blocks come first, which is
+    // that of all rounds: 5 % in what a launch takes, 16 % in the difference of two. A sample has one of each.
     pace: |case| if case.blocks > Some(1) { Pace { launches: 2, ..Pace::CROWD } } else { Pace::TOUR },
     ..LOCK
 };
