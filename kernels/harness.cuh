@@ -47,21 +47,22 @@ struct Finding {
 // Everything a kernel is told. `arguments.rs` holds the same structures; sizes are asserted on both sides.
 struct Arguments {
     void *memory;               // the variables the operation works on, cleared before the first launch of a case
-    Warp *warps;                // one for each warp of the grid
+    Warp *warps;                // one for each warp of the grid at each place of the tour
     Rate *rate;                 // one for the grid
     Finding *finding;           // of the kernel `check`, cleared before
     const volatile u32 *abort;  // in host memory; the host sets it to end a spin that lasts too long
     u64 total_operations;       // `check`: operations of each thread since the memory was cleared
     u64 last_operations;        // `check`: operations of each thread in the last launch
+    u64 distance;               // bytes between the places of a tour
     u32 iterations;
     u32 stride;                 // elements between the variables of neighbouring threads; 0: one variable for all
     u32 value_scale;            // a thread's value is value_scale * (its number in the grid) + value_bias
     u32 value_bias;
     u32 cold;                   // 0: the loop runs once before it is timed; 1: it does not
-    u32 padding;
+    u32 tour;                   // places that one launch visits, one after the other; 0 is 1
 };
 
-static_assert(sizeof(Warp) == 16 && sizeof(Rate) == 16 && sizeof(Finding) == 24 && sizeof(Arguments) == 80,
+static_assert(sizeof(Warp) == 16 && sizeof(Rate) == 16 && sizeof(Finding) == 24 && sizeof(Arguments) == 88,
               "the host's structures must be these");
 
 __device__ __forceinline__ u32 grid_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
@@ -209,41 +210,59 @@ __device__ __forceinline__ Warp summarize_warp(u64 elapsed) {
     return warp;
 }
 
-// Runs the loop twice: first short, to bring instructions and data into their caches, then with the clock that counts.
-// Where the loop takes milliseconds, the host leaves out the first, which would double that for nothing.
+// What an operation is told at a place of the tour. Others may want to know more than where its variables are.
+template <typename Operation>
+struct Stop {
+    __device__ __forceinline__ static Arguments at(const Arguments &arguments, u32 place) {
+        Arguments here = arguments;
+        here.memory = static_cast<char *>(arguments.memory) + place * arguments.distance;
+        return here;
+    }
+};
+
+// Runs the loop at each place of the tour, twice: first short, to bring instructions and data into their caches, then with
+// the clock that counts. Where the loop takes milliseconds, the host leaves out the first, which would double that for nothing.
 template <typename Body, typename Paths, typename Operation>
 __device__ __forceinline__ void measure(const Arguments &arguments) {
-    Operation operation(arguments);
     // The whole first warp reads the rate, so that it stays converged.
     const bool reads_rate = blockIdx.x == 0 && threadIdx.x < 32;
+    const u32 warps_per_block = (blockDim.x + 31) / 32;
     Moment before{};
-    u64 start, stop;
+    u64 first_start = 0, start, stop;
+    u32 place = 0;
 #pragma unroll 1
-    for (u32 round = arguments.cold; round < 2; round++) {
-        // As many operations in both kernels: what is still queued from the first round when the second begins, and how
-        // unequally the blocks came through it, drops out of the difference.
-        const u32 iterations = round == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
-        if (reads_rate) before = next_step_of_global_timer();
+    do {
+        const Arguments here = Stop<Operation>::at(arguments, place);
+        Operation operation(here);
+#pragma unroll 1
+        for (u32 round = arguments.cold; round < 2; round++) {
+            // As many operations in both kernels: what is still queued from the first round when the second begins, and how
+            // unequally the blocks came through it, drops out of the difference.
+            const u32 iterations = round == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
+            if (reads_rate && place == 0) before = next_step_of_global_timer();
 
+            __syncthreads();
+            start = read_clock();
+            Paths::template run<Body>(operation, iterations);
+            stop = read_clock();
+        }
+        if (place == 0) first_start = start;
+        operation.finish(here);
+
+        const Warp warp = summarize_warp(stop - start);
+        if ((threadIdx.x & 31) == 0) {
+            arguments.warps[(place * gridDim.x + blockIdx.x) * warps_per_block + threadIdx.x / 32] = warp;
+        }
+        // Of what the block shares, the next place begins with nothing.
         __syncthreads();
-        start = read_clock();
-        Paths::template run<Body>(operation, iterations);
-        stop = read_clock();
-    }
-    Moment after{};
-    if (reads_rate) after = next_step_of_global_timer();
-    operation.finish(arguments);
-
-    const Warp warp = summarize_warp(stop - start);
-    if ((threadIdx.x & 31) == 0) {
-        const u32 warps_per_block = (blockDim.x + 31) / 32;
-        arguments.warps[blockIdx.x * warps_per_block + threadIdx.x / 32] = warp;
-    }
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        // The moments lie close to the readings around the loop: the lower halves of the counter are enough.
-        const u32 ahead = (u32)start - before.cycles_low, behind = after.cycles_low - (u32)stop;
+    } while (++place < arguments.tour);
+    if (!reads_rate) return;
+    const Moment after = next_step_of_global_timer();
+    if (threadIdx.x == 0) {
+        // The moments lie close to the readings around the loops: the lower halves of the counter are enough.
+        const u32 ahead = (u32)first_start - before.cycles_low, behind = after.cycles_low - (u32)stop;
         const bool exact = before.exact && after.exact;
-        *arguments.rate = Rate{exact ? after.nanoseconds - before.nanoseconds : 0, stop - start + ahead + behind};
+        *arguments.rate = Rate{exact ? after.nanoseconds - before.nanoseconds : 0, stop - first_start + ahead + behind};
     }
 }
 

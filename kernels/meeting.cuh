@@ -1,9 +1,9 @@
 // What the barriers that are wider than a block have in common: how a wait is bounded, and how a barrier is checked.
 //
 // A file of such barriers defines `struct Operation` with, besides what the harness asks for, `u32 epoch`, the barriers
-// passed so far, and ends in `SYNCSCOPE_MEETINGS`. Every launch is checked while it is measured: all threads meet once
-// before the warm-up, which also lets the kernels of several devices begin together, and once after the clock was read.
-// In a meeting each thread writes, passes the barrier, and reads what a thread of another block wrote; one thread of each
+// passed so far, and ends in `SYNCSCOPE_MEETINGS`. Every launch is checked while it is measured: at each place all threads
+// meet once before the warm-up, which also lets the kernels of several devices begin together, and once after the clock was
+// read. In a meeting each thread writes, passes the barrier, and reads what a thread of another block wrote; one thread of each
 // block does the same with another device. All these accesses are plain: that they are seen is what the barrier promises.
 // The kernel `check` does it many times more, with blocks that come late.
 #pragma once
@@ -143,14 +143,31 @@ struct Meeting : Barrier {
 
     __device__ __forceinline__ void finish(const Arguments &arguments) { meet<Barrier>(*this, arguments, 1); }
 
-    // With blocks that come at different times, `iterations` times.
+    // At each place of the tour, with blocks that come at different times, `iterations` times.
     __device__ static void check(const Arguments &arguments) {
-        Meeting barrier(arguments);
+        u32 place = 0;
 #pragma unroll 1
-        for (u32 round = 1; round <= arguments.iterations; round++) {
-            dawdle((blockIdx.x * 7 + roster.device * 3 + round * 5) % 32);
-            meet<Barrier>(barrier, arguments, round);
-        }
+        do {
+            const Arguments here = Stop<Meeting>::at(arguments, place);
+            Meeting barrier(here);
+#pragma unroll 1
+            for (u32 round = 1; round <= arguments.iterations; round++) {
+                dawdle((blockIdx.x * 7 + roster.device * 3 + round * 5) % 32);
+                meet<Barrier>(barrier, here, round);
+            }
+        } while (++place < arguments.tour);
+    }
+};
+
+// Each place has a number, `stride` apart in a tour, and what is written there is new again.
+template <typename Barrier>
+struct Stop<Meeting<Barrier>> {
+    __device__ __forceinline__ static Arguments at(const Arguments &arguments, u32 place) {
+        Arguments here = arguments;
+        here.memory = static_cast<char *>(arguments.memory) + place * arguments.distance;
+        here.value_scale += place * arguments.stride;
+        here.value_bias += place;
+        return here;
     }
 };
 

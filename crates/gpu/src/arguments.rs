@@ -46,7 +46,7 @@ pub(crate) struct Finding {
 pub(crate) struct Arguments {
     /// The variables the operation works on, cleared before the first launch of a case.
     pub(crate) memory: DevicePointer,
-    /// One [`Warp`] for each warp of the grid.
+    /// One [`Warp`] for each warp of the grid at each place of the tour.
     pub(crate) warps: DevicePointer,
     /// One [`Rate`] for the grid.
     pub(crate) rate: DevicePointer,
@@ -58,6 +58,8 @@ pub(crate) struct Arguments {
     pub(crate) total_operations: u64,
     /// For `check`: operations of each thread in the last launch.
     pub(crate) last_operations: u64,
+    /// Bytes between the places of a tour.
+    pub(crate) distance: u64,
     pub(crate) iterations: u32,
     /// Elements between the variables of neighbouring threads; 0: one variable for all.
     pub(crate) stride: u32,
@@ -66,13 +68,13 @@ pub(crate) struct Arguments {
     pub(crate) value_bias: u32,
     /// 0: the loop runs once before it is timed; 1: it does not.
     pub(crate) cold: u32,
-    /// What the compiler of the kernels would put here.
-    pub(crate) padding: u32,
+    /// Places that one launch visits, one after the other; 0 is 1.
+    pub(crate) tour: u32,
 }
 
 // The kernels assert the same sizes; all fields are naturally aligned, so equal sizes mean equal layouts.
 const _: () = assert!(
-    size_of::<Warp>() == 16 && size_of::<Rate>() == 16 && size_of::<Finding>() == 24 && size_of::<Arguments>() == 80
+    size_of::<Warp>() == 16 && size_of::<Rate>() == 16 && size_of::<Finding>() == 24 && size_of::<Arguments>() == 88
 );
 
 /// Threads of a warp on every CUDA device.

@@ -97,11 +97,43 @@ pub(crate) struct Launch {
     pub(crate) offset: usize,
 }
 
+impl Launch {
+    /// Words of 8 bytes that it leaves: its rate, then the warps at each place.
+    const fn words(&self, shape: Shape) -> usize {
+        WORDS_OF_RATE + WORDS_OF_WARP * shape.warps() as usize * places_of(&self.arguments)
+    }
+}
+
+/// Places that a launch visits.
+pub(crate) const fn places_of(arguments: &Arguments) -> usize {
+    if arguments.tour == 0 { 1 } else { arguments.tour as usize }
+}
+
 /// What one launch of a timed kernel left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Timing {
     pub(crate) rate: Rate,
+    /// All at the first place, then all at the next one.
     pub(crate) warps: Vec<Warp>,
+    /// Places that were visited.
+    pub(crate) places: usize,
+}
+
+impl Timing {
+    /// What a launch left that visited so many places.
+    pub(crate) fn of(words: &[u64], places: usize) -> Self {
+        let (rate, warps) = words.split_at(WORDS_OF_RATE);
+        Self {
+            rate: Rate { nanoseconds: rate[0], cycles: rate[1] },
+            warps: warps.chunks_exact(WORDS_OF_WARP).map(|warp| Warp { slowest: warp[0], fastest: warp[1] }).collect(),
+            places,
+        }
+    }
+
+    /// The warps at each place.
+    pub(crate) fn at_each_place(&self) -> impl Iterator<Item = &[Warp]> {
+        self.warps.chunks(self.warps.len().div_ceil(self.places.max(1)).max(1))
+    }
 }
 
 /// See the module's description.
@@ -123,11 +155,6 @@ pub(crate) struct Bench {
     context: Context,
 }
 
-/// Words of 8 bytes that one launch leaves: its rate, then its warps.
-const fn words_of(warps: u32) -> usize {
-    WORDS_OF_RATE + WORDS_OF_WARP * warps as usize
-}
-
 const WORDS_OF_RATE: usize = size_of::<Rate>() / size_of::<u64>();
 const WORDS_OF_WARP: usize = size_of::<Warp>() / size_of::<u64>();
 
@@ -136,7 +163,7 @@ impl Bench {
     pub(crate) fn new(device: Device, multiprocessors: u32) -> Result<Self, CudaError> {
         let context = Context::new(device)?;
         let warps = 2 * multiprocessors * crate::arguments::MAX_BLOCK_THREADS / WARP_THREADS;
-        let words = BATCH * words_of(warps);
+        let words = BATCH * (WORDS_OF_RATE + WORDS_OF_WARP * warps as usize);
         Ok(Self {
             health: Health::Good,
             limit: LIMIT,
@@ -246,7 +273,7 @@ impl Bench {
     /// results and one wait.
     pub(crate) fn run(&mut self, shape: Shape, launches: &[Launch]) -> Result<Vec<Timing>, Outage> {
         self.context.make_current()?;
-        let words = words_of(shape.warps());
+        let words = launches.iter().map(|launch| launch.words(shape)).max().unwrap_or(1);
         let room = self.results.bytes() / size_of::<u64>() / words;
         if room == 0 {
             return Err(Outage::TooLarge(shape.warps()));
@@ -262,7 +289,10 @@ impl Bench {
                 copied.map_err(|error| self.broken(error))
             })?;
             profile::time(Phase::Wait, || self.wait())?;
-            timings.extend(self.host.values()[..used].chunks_exact(words).map(timing_of));
+            let left = self.host.values()[..used].chunks_exact(words).zip(batch);
+            timings.extend(
+                left.map(|(words, launch)| Timing::of(&words[..launch.words(shape)], places_of(&launch.arguments))),
+            );
         }
         Ok(timings)
     }
@@ -333,15 +363,6 @@ impl Bench {
     }
 }
 
-/// The words that a launch left.
-fn timing_of(words: &[u64]) -> Timing {
-    let (rate, warps) = words.split_at(WORDS_OF_RATE);
-    Timing {
-        rate: Rate { nanoseconds: rate[0], cycles: rate[1] },
-        warps: warps.chunks_exact(WORDS_OF_WARP).map(|warp| Warp { slowest: warp[0], fastest: warp[1] }).collect(),
-    }
-}
-
 /// The words of a finding; CUDA devices and their hosts are little-endian.
 pub(crate) fn finding_of(words: &[u64]) -> Finding {
     Finding { mismatches: words[0] as u32, thread: (words[0] >> 32) as u32, expected: words[1], found: words[2] }
@@ -360,10 +381,13 @@ mod tests {
 
     #[test]
     fn results_are_read_as_they_are_written() {
-        let timing = timing_of(&[100, 198, 7, 5, 9, 6]);
+        let words = [100, 198, 7, 5, 9, 6];
+        let (one, other) = (Warp { slowest: 7, fastest: 5 }, Warp { slowest: 9, fastest: 6 });
+        let timing = Timing::of(&words, 1);
         assert_eq!(timing.rate, Rate { nanoseconds: 100, cycles: 198 });
-        assert_eq!(timing.warps, [Warp { slowest: 7, fastest: 5 }, Warp { slowest: 9, fastest: 6 }]);
-        assert_eq!(words_of(2), 6);
+        assert_eq!(timing.at_each_place().collect::<Vec<_>>(), [&[one, other][..]]);
+        let tour = Timing::of(&words, 2);
+        assert_eq!(tour.at_each_place().collect::<Vec<_>>(), [&[one][..], &[other][..]]);
         let finding = finding_of(&[(5 << 32) | 2, 10, 11]);
         assert_eq!(finding, Finding { mismatches: 2, thread: 5, expected: 10, found: 11 });
     }

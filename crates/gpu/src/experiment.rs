@@ -58,8 +58,9 @@ impl Parameters {
         let (needed, warps) = match busy {
             // Blocks of one multiprocessor share its queues; one block is sure to be there.
             Busy::Multiprocessors => (OF_A_WARP, self.shape.threads.div_ceil(WARP_THREADS)),
-            Busy::Device => (OF_ALL_WARPS, self.shape.warps()),
-            Busy::Nothing => (1, 1),
+            // One warp waits for no other.
+            Busy::Device if self.shape.warps() > 1 => (OF_ALL_WARPS, self.shape.warps()),
+            Busy::Device | Busy::Nothing => (1, 1),
         };
         u64::from(needed.div_ceil(warps.max(1)))
     }
@@ -123,6 +124,22 @@ impl<'a> GpuExperiment<'a> {
         Self { bench, setup, places, warm_up, clocks: None, clock_state: None }
     }
 
+    /// The launches of a shot: more than one where each begins by chance in one of several states.
+    fn launches(&self, shot: Shot) -> impl Iterator<Item = Launch> {
+        self.pairs_of(shot).map(move |pair| self.launch(Shot { pair, ..shot }))
+    }
+
+    /// Each launch makes a tour of its own: those of a shot, as if they were pairs.
+    fn pairs_of(&self, Shot { pair, .. }: Shot) -> std::ops::Range<u64> {
+        let launches = u64::from(self.setup.pace.launches);
+        pair * launches..(pair + 1) * launches
+    }
+
+    /// Loops that one sample is the sum of.
+    fn loops(&self) -> u64 {
+        u64::from(self.setup.pace.launches) * u64::from(self.places.tour())
+    }
+
     fn launch(&self, Shot { side, iterations, pair }: Shot) -> Launch {
         let function = match side {
             Side::Baseline => self.setup.kernels.baseline,
@@ -133,6 +150,8 @@ impl<'a> GpuExperiment<'a> {
             stride: self.setup.parameters.stride,
             value_scale: 1,
             cold: u32::from(self.warm_up == WarmUp::None),
+            tour: self.places.tour(),
+            distance: self.places.distance() as u64,
             ..Arguments::default()
         };
         Launch { function, arguments, offset: self.places.offset(pair) }
@@ -140,7 +159,8 @@ impl<'a> GpuExperiment<'a> {
 
     fn note(&mut self, shots: &[Shot]) {
         for shot in shots {
-            self.places.note(shot.pair, operations(shot.side, shot.iterations) + self.warm_up.operations());
+            let executed = operations(shot.side, shot.iterations) + self.warm_up.operations();
+            self.pairs_of(*shot).for_each(|pair| self.places.note(pair, executed));
         }
     }
 
@@ -149,7 +169,7 @@ impl<'a> GpuExperiment<'a> {
     fn decide_about_warming(&mut self, shots: &[Shot], timings: &[Timing]) {
         let nominal = 1e9 / self.setup.ruler.frequency.value();
         let is_long = |warp: &Warp| warp.slowest as f64 * nominal > NEEDS_NO_WARMING.as_nanos() as f64;
-        if let ([shot], [timing]) = (shots, timings)
+        if let ([shot], [timing, ..]) = (shots, timings)
             && shot.iterations <= self.setup.min_iterations
             && timing.warps.iter().any(is_long)
         {
@@ -168,7 +188,8 @@ impl<'a> GpuExperiment<'a> {
         self.bench.clear_memory(self.setup.parameters.memory_bytes())?;
         let launches = [Side::Baseline, Side::Test].map(|side| {
             let launch = self.launch(Shot { side, iterations: 1, pair: 0 });
-            Launch { arguments: Arguments { value_scale: 0, value_bias: 1, cold: 0, ..launch.arguments }, ..launch }
+            let arguments = Arguments { value_scale: 0, value_bias: 1, cold: 0, tour: 1, ..launch.arguments };
+            Launch { arguments, offset: 0, ..launch }
         });
         self.bench.run(shape, &launches)?;
         let total_operations = with_warm_up(Side::Baseline, 1) + with_warm_up(Side::Test, 1);
@@ -204,10 +225,15 @@ impl<'a> GpuExperiment<'a> {
 
 /// What the threads of one launch saw. `None` if there were none.
 pub(crate) fn sample_of(timing: &Timing, ruler: &Ruler) -> Option<Sample> {
-    let nominal = 1e9 / ruler.frequency.value();
-    let mut ends: Vec<u64> = timing.warps.iter().map(|warp| warp.slowest).collect();
+    let length = ns_per_cycle(timing.rate).unwrap_or(1e9 / ruler.frequency.value());
+    timing.at_each_place().map(|warps| sample_at(warps, length)).reduce(joined)?
+}
+
+/// What they saw at one place, where a cycle has this length in nanoseconds.
+fn sample_at(warps: &[Warp], length: f64) -> Option<Sample> {
+    let mut ends: Vec<u64> = warps.iter().map(|warp| warp.slowest).collect();
     let slowest = *ends.iter().max()?;
-    let fastest = timing.warps.iter().map(|warp| warp.fastest).min()?;
+    let fastest = warps.iter().map(|warp| warp.fastest).min()?;
     // A warp's threads run together: the one in the middle of the warps is the one in the middle of the threads.
     let middle = ends.len() / 2;
     let median = *ends.select_nth_unstable(middle).1;
@@ -215,9 +241,23 @@ pub(crate) fn sample_of(timing: &Timing, ruler: &Ruler) -> Option<Sample> {
         fastest: Ticks(fastest),
         median: Ticks(median),
         slowest: Ticks(slowest),
-        ns_per_tick: ns_per_cycle(timing.rate).unwrap_or(nominal),
+        ns_per_tick: length,
         cycles_per_tick: Some(1.0),
         disturbance: None,
+    })
+}
+
+/// One loop after the other as one sample: the slowest, the fastest and the middle one of each are added up.
+pub(crate) fn joined(one: Option<Sample>, other: Option<Sample>) -> Option<Sample> {
+    let (one, other) = (one?, other?);
+    let sum = |of: fn(&Sample) -> Ticks| Ticks(of(&one).0 + of(&other).0);
+    let slowest = sum(|sample| sample.slowest);
+    Some(Sample {
+        fastest: sum(|sample| sample.fastest),
+        median: sum(|sample| sample.median),
+        slowest,
+        ns_per_tick: (one.slowest_ns() + other.slowest_ns()) / slowest.0.max(1) as f64,
+        ..one
     })
 }
 
@@ -270,7 +310,7 @@ impl Experiment for GpuExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        operations(side, iterations)
+        operations(side, iterations) * self.loops()
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
@@ -279,14 +319,16 @@ impl Experiment for GpuExperiment<'_> {
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let launches: Vec<Launch> = shots.iter().map(|shot| self.launch(*shot)).collect();
+        let launches: Vec<Launch> = shots.iter().flat_map(|shot| self.launches(*shot)).collect();
         let timings = self.bench.run(self.setup.parameters.shape, &launches)?;
         self.note(shots);
         let mut samples = profile::time(Phase::Read, || {
             self.decide_about_warming(shots, &timings);
             self.note_clocks(&timings);
             let ruler = &self.setup.ruler;
-            let samples: Option<Vec<Sample>> = timings.iter().map(|timing| sample_of(timing, ruler)).collect();
+            let of_shot = timings.chunks(self.setup.pace.launches as usize);
+            let samples: Option<Vec<Sample>> =
+                of_shot.map(|timings| timings.iter().map(|timing| sample_of(timing, ruler)).reduce(joined)?).collect();
             samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))
         })?;
         mark_clock_changes(shots, &mut samples);
@@ -414,7 +456,25 @@ mod tests {
             [16, 16, 8, 6, 1, 1]
         );
         assert_eq!(of(264, 32, Busy::Multiprocessors), 16, "each multiprocessor has queues of its own");
-        assert_eq!([of(1, 32, Busy::Device), of(2, 32, Busy::Device), of(132, 32, Busy::Device)], [4, 2, 1]);
+        assert_eq!([of(2, 32, Busy::Device), of(3, 32, Busy::Device), of(132, 32, Busy::Device)], [2, 2, 1]);
+        assert_eq!([of(1, 32, Busy::Device), of(1, 32, Busy::Nothing)], [1, 1], "one warp waits for no other");
+    }
+
+    #[test]
+    fn a_tour_is_the_sum_of_what_the_slowest_warp_of_each_place_saw() {
+        let ruler =
+            Ruler { name: "test", frequency: syncscope_core::Hertz(2e9), resolution: Ticks(1), read_cost: Ticks(1) };
+        let of = |warps: [(u64, u64); 4], places| {
+            let warps = warps.map(|(slowest, fastest)| Warp { slowest, fastest }).to_vec();
+            let timing = Timing { rate: Rate { nanoseconds: 0, cycles: 0 }, warps, places };
+            let sample = sample_of(&timing, &ruler).unwrap();
+            (sample.fastest.0, sample.median.0, sample.slowest.0, sample.ns_per_tick)
+        };
+        let warps = [(10, 9), (50, 40), (30, 20), (21, 20)];
+        assert_eq!(of(warps, 1), (9, 30, 50, 0.5));
+        assert_eq!(of(warps, 2), (9 + 20, 50 + 30, 50 + 30, 0.5));
+        let none = Timing { rate: Rate { nanoseconds: 0, cycles: 0 }, warps: Vec::new(), places: 1 };
+        assert_eq!(sample_of(&none, &ruler), None);
     }
 
     #[test]

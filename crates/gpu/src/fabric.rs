@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::arguments::{Arguments, DevicePointer, Finding, Rate, WARP_THREADS, Warp};
-use crate::bench::{Health, Kernels, Outage, Shape};
+use crate::arguments::{Arguments, DevicePointer, Finding, Rate, Warp};
+use crate::bench::{Health, Kernels, Outage, Shape, Timing};
 use crate::compile::Program;
 use crate::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Part, Stream, launch_together};
 use crate::error::CudaError;
@@ -90,13 +90,6 @@ pub(crate) struct Round {
     pub(crate) offset: usize,
 }
 
-/// What one launch left on one device.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Timing {
-    pub(crate) rate: Rate,
-    pub(crate) warps: Vec<Warp>,
-}
-
 /// A program, loaded on one device.
 #[derive(Debug, Clone, Copy)]
 struct Loaded {
@@ -124,8 +117,17 @@ pub(crate) struct Stage {
     loaded: Vec<Loaded>,
     pub(crate) shape: Shape,
     layout: Layout,
+    /// Places that one launch visits.
+    tour: u32,
     launching: Launching,
     limit: Duration,
+}
+
+impl Stage {
+    /// Words of 8 bytes that one launch leaves on one device.
+    const fn words(&self) -> usize {
+        words_of(self.shape, self.tour)
+    }
 }
 
 /// Where in a device's memory what begins, in bytes.
@@ -243,7 +245,7 @@ impl Fabric {
     ) -> Result<Stage, CudaError> {
         let layout = Layout::of(shape, places);
         let connected = self.is_connected(count)?;
-        let words = words_of(shape);
+        let words = words_of(shape, places.tour());
         let stations = &mut self.stations[..count];
         let mut loaded = Vec::with_capacity(count);
         for station in &mut *stations {
@@ -281,7 +283,7 @@ impl Fabric {
             // nothing to do.
             unsafe { station.context.write(loaded.roster, &roster)? };
         }
-        Ok(Stage { loaded, shape, layout, launching, limit })
+        Ok(Stage { loaded, shape, layout, tour: places.tour(), launching, limit })
     }
 
     /// Runs rounds one after the other, each on all devices, and waits for all of them. What they leave, for each round and
@@ -290,7 +292,7 @@ impl Fabric {
     /// # Errors
     /// [`Outage::TimedOut`] also when a wait inside a kernel lasted longer than its limit; the devices can go on then.
     pub(crate) fn run(&mut self, stage: &Stage, rounds: &[Round]) -> Result<Vec<Vec<Timing>>, Outage> {
-        let words = words_of(stage.shape);
+        let words = stage.words();
         let mut timings = Vec::with_capacity(rounds.len());
         for batch in rounds.chunks(BATCH) {
             let queued = self.queue(stage, batch).and_then(|()| self.fetch(stage, batch.len()));
@@ -301,7 +303,8 @@ impl Fabric {
             }
             for slot in 0..batch.len() {
                 let first = WORDS_OF_LEDGER + slot * words;
-                let of = |station: &Station| timing_of(&station.host.values()[first..first + words]);
+                let of =
+                    |station: &Station| Timing::of(&station.host.values()[first..first + words], stage.tour as usize);
                 timings.push(self.stations[..stage.loaded.len()].iter().map(of).collect());
             }
         }
@@ -336,7 +339,7 @@ impl Fabric {
 
     /// Queues the copies of what `rounds` rounds leave.
     fn fetch(&mut self, stage: &Stage, rounds: usize) -> Result<(), CudaError> {
-        let bytes = (WORDS_OF_LEDGER + rounds * words_of(stage.shape)) * WORD;
+        let bytes = (WORDS_OF_LEDGER + rounds * stage.words()) * WORD;
         for station in &mut self.stations[..stage.loaded.len()] {
             station.context.make_current()?;
             station.stream.copy_to_host(&station.results, &mut station.host, bytes)?;
@@ -481,7 +484,7 @@ impl Station {
 
     /// The kernel and arguments of a round on this device.
     fn part(&self, stage: &Stage, loaded: &Loaded, round: &Round, slot: usize) -> Result<Part<'_>, CudaError> {
-        let rate = self.results.pointer() + ((WORDS_OF_LEDGER + slot * words_of(stage.shape)) * WORD) as u64;
+        let rate = self.results.pointer() + ((WORDS_OF_LEDGER + slot * stage.words()) * WORD) as u64;
         let arguments = Arguments {
             memory: self.memory.pointer() + (stage.layout.places + round.offset) as u64,
             rate,
@@ -507,16 +510,8 @@ impl Drop for Station {
 }
 
 /// Words of 8 bytes that one launch leaves on one device.
-const fn words_of(shape: Shape) -> usize {
-    WORDS_OF_RATE + WORDS_OF_WARP * shape.blocks as usize * shape.threads.div_ceil(WARP_THREADS) as usize
-}
-
-fn timing_of(words: &[u64]) -> Timing {
-    let (rate, warps) = words.split_at(WORDS_OF_RATE);
-    Timing {
-        rate: Rate { nanoseconds: rate[0], cycles: rate[1] },
-        warps: warps.chunks_exact(WORDS_OF_WARP).map(|warp| Warp { slowest: warp[0], fastest: warp[1] }).collect(),
-    }
+const fn words_of(shape: Shape, tour: u32) -> usize {
+    WORDS_OF_RATE + WORDS_OF_WARP * shape.warps() as usize * tour as usize
 }
 
 /// CUDA devices and their hosts are little-endian.
@@ -557,7 +552,7 @@ mod tests {
     #[test]
     fn nothing_of_a_devices_memory_overlaps() {
         let shape = Shape { blocks: 4224, threads: 64 };
-        let places = Places::new(34_000, 100 * 34_304);
+        let places = Places::new(34_000, 100 * 34_304, 4);
         let layout = Layout::of(shape, &places);
         assert!(layout.tidings >= 4224 * 64 * 4);
         assert!(layout.exchanges - layout.tidings >= 4224 * 4);
@@ -579,9 +574,8 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_leaves_its_rate_and_its_warps() {
-        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }), 2 + 2 * 4);
-        let timing = timing_of(&[100, 198, 7, 5]);
-        assert_eq!(timing.warps, [Warp { slowest: 7, fastest: 5 }]);
+    fn a_launch_leaves_its_rate_and_its_warps_at_each_place() {
+        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 1), 2 + 2 * 4);
+        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 8), 2 + 8 * 2 * 4);
     }
 }

@@ -195,7 +195,7 @@ impl GpuLaboratory {
         let kernels = kernels.map_err(|error| no_such_cluster(parameters.cluster, &error))?;
         let remark = waves(kernels, parameters, grid)?;
         let places = profile::time(Phase::Clear, || {
-            cleared_places(|bytes| bench.clear_memory(bytes), parameters.memory_bytes(), pool)
+            cleared_places(|bytes| bench.clear_memory(bytes), parameters.memory_bytes(), pool, pace.tour)
         })?;
         bench.set_limit(limit);
         let setup = Setup { kernels, evidence, parameters, proof, ruler, remark, min_iterations, pace, watch };
@@ -299,7 +299,7 @@ impl Laboratory for GpuLaboratory {
             Method::Visits => self.visits(case, &program),
             Method::Kernel | Method::Cluster => {
                 let parameters = self.parameters(case)?;
-                let min_iterations = parameters.min_iterations(entry.busy);
+                let min_iterations = parameters.min_iterations((entry.busy)(case));
                 let evidence = self.evidence(case, &program)?;
                 self.set_up(
                     &program,
@@ -331,8 +331,9 @@ fn cleared_places(
     mut clear: impl FnMut(usize) -> Result<(), CudaError>,
     bytes: usize,
     pool: usize,
+    tour: u32,
 ) -> Result<Places, Refusal> {
-    let mut places = Places::new(bytes, pool);
+    let mut places = Places::new(bytes, pool, tour);
     while let Err(error) = clear(places.bytes()) {
         if !error.is_out_of_memory() {
             return Err(failed(error));
@@ -435,6 +436,7 @@ mod tests {
                 },
                 100 << 20,
                 1 << 30,
+                1,
             );
             (places.map(|places| places.bytes() >> 20), asked)
         };
@@ -443,7 +445,7 @@ mod tests {
         let (nothing, asked) = cleared(50 << 20);
         assert_eq!(asked, [1000, 500, 200, 100]);
         assert!(matches!(&nothing, Err(Refusal::Skipped(reason)) if reason.contains("take 100 MiB")), "{nothing:?}");
-        let broken = cleared_places(|_| Err(error(719)), 8, 1 << 20);
+        let broken = cleared_places(|_| Err(error(719)), 8, 1 << 20, 8);
         assert!(matches!(&broken, Err(Refusal::Failed(reason)) if reason.contains("told to fail")), "{broken:?}");
     }
 

@@ -4,18 +4,18 @@ use std::time::{Duration, Instant};
 
 use syncscope_core::{Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
-use crate::arguments::{Arguments, Finding, Rate};
-use crate::bench::Outage;
-use crate::experiment::ns_per_cycle;
-use crate::fabric::{Fabric, Ledger, Role, Round, Stage, Timing};
+use crate::arguments::{Arguments, Finding, Rate, Warp};
+use crate::bench::{Outage, Timing};
+use crate::experiment::{joined, ns_per_cycle};
+use crate::fabric::{Fabric, Ledger, Role, Round, Stage};
 use crate::host_clock;
 use crate::places::Places;
 
 /// Barriers of one meeting, in `meeting.cuh`: after what was written, and after what was read.
 const MEETING: u64 = 2;
 
-/// Meetings of the kernel `check`, besides the one that every kernel begins with.
-const CHECKED_ROUNDS: u32 = 32;
+/// Meetings of the kernel `check` at each place, besides the one that it begins with there.
+const CHECKED_ROUNDS: u32 = 16;
 
 /// Far more than any sample needs; the kernels count in 32 bits.
 const MAX_ITERATIONS: u64 = 1 << 24;
@@ -50,12 +50,13 @@ pub(crate) struct Setup {
 pub(crate) struct MeetingExperiment<'a> {
     fabric: &'a mut Fabric,
     setup: Setup,
-    launches: u32,
+    /// Places visited so far by all launches.
+    stops: u32,
 }
 
 impl<'a> MeetingExperiment<'a> {
     pub(crate) const fn new(fabric: &'a mut Fabric, setup: Setup) -> Self {
-        Self { fabric, setup, launches: 0 }
+        Self { fabric, setup, stops: 1 }
     }
 
     /// Keeps the devices busy until the clock is stable, if they were idle.
@@ -81,7 +82,7 @@ impl<'a> MeetingExperiment<'a> {
         Ok(())
     }
 
-    /// Barriers that each thread passes in the loop of one launch.
+    /// Barriers that each thread passes in the loop at each place of one launch.
     fn looped(&self, side: Side, iterations: u64) -> u64 {
         iterations * u64::from(self.setup.unroll) * if side == Side::Baseline { 1 } else { 2 }
     }
@@ -95,17 +96,20 @@ impl<'a> MeetingExperiment<'a> {
         self.counted(role, iterations as u32, pair, barriers)
     }
 
-    /// A launch in which each thread passes so many barriers.
+    /// A launch in which each thread passes so many barriers at each place.
     fn counted(&mut self, role: Role, iterations: u32, pair: u64, barriers: u64) -> Round {
         let places = &mut self.setup.places;
-        self.launches += 1;
         let arguments = Arguments {
             iterations,
             total_operations: places.executed(pair).total,
             value_scale: places.number(pair),
-            value_bias: self.launches,
+            value_bias: self.stops,
+            stride: places.tours() as u32,
+            tour: places.tour(),
+            distance: places.distance() as u64,
             ..Arguments::default()
         };
+        self.stops = self.stops.wrapping_add(places.tour());
         places.note(pair, barriers);
         Round { role, arguments, offset: places.offset(pair) }
     }
@@ -116,14 +120,20 @@ impl<'a> MeetingExperiment<'a> {
         let first = length(devices.first()?.rate);
         // Each multiprocessor counts its own device's cycles: those of the others are told in the first one's.
         let ticks = |timing: &Timing, cycles: u64| Ticks((cycles as f64 * length(timing.rate) / first).round() as u64);
-        let each = |pick: fn(&crate::arguments::Warp) -> u64| {
-            let of =
-                move |timing: &'_ Timing| timing.warps.iter().map(|warp| ticks(timing, pick(warp))).collect::<Vec<_>>();
+        // What the warps of all devices saw at one place.
+        let each = |place: usize, pick: fn(&Warp) -> u64| {
+            let of = move |timing: &'_ Timing| {
+                let warps = timing.at_each_place().nth(place).unwrap_or_default();
+                warps.iter().map(|warp| ticks(timing, pick(warp))).collect::<Vec<_>>()
+            };
             devices.iter().flat_map(of).collect::<Vec<Ticks>>()
         };
-        let fastest = each(|warp| warp.fastest).into_iter().min()?;
-        let sample = Sample::of_actors(&mut each(|warp| warp.slowest), first)?;
-        Some(Sample { fastest, cycles_per_tick: Some(1.0), ..sample })
+        let at = |place| {
+            let fastest = each(place, |warp| warp.fastest).into_iter().min()?;
+            let sample = Sample::of_actors(&mut each(place, |warp| warp.slowest), first)?;
+            Some(Sample { fastest, cycles_per_tick: Some(1.0), ..sample })
+        };
+        (0..devices.first()?.places).map(at).reduce(joined)?
     }
 
     /// One launch, timed from outside.
@@ -146,7 +156,7 @@ impl<'a> MeetingExperiment<'a> {
         Ok(samples)
     }
 
-    /// Blocks that come at different times, at the first place.
+    /// Blocks that come at different times, at the places of the first pair.
     fn trial(&mut self) -> Result<Ledger, Outage> {
         let barriers = MEETING * u64::from(1 + CHECKED_ROUNDS);
         let round = self.counted(Role::Check, CHECKED_ROUNDS, 0, barriers);
@@ -191,7 +201,7 @@ impl Experiment for MeetingExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        self.looped(side, iterations)
+        self.looped(side, iterations) * u64::from(self.setup.places.tour())
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
@@ -210,8 +220,9 @@ impl Experiment for MeetingExperiment<'_> {
         self.setup.unroll
     }
 
+    /// One barrier is like the next from the start: those of a few turns at each place are enough.
     fn min_iterations(&self) -> u64 {
-        8
+        2
     }
 
     fn max_iterations(&self) -> u64 {

@@ -3,7 +3,7 @@
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Preset, Primitive, Scope, Space};
 
-use super::{Entry, Kernel, Meant, Pace, Proof, STRIDES, kernel};
+use super::{Busy, Entry, Kernel, Meant, Pace, Proof, STRIDES, kernel};
 use crate::plan::Grid;
 
 const KERNEL: Kernel = kernel!("atomic.cu");
@@ -40,6 +40,8 @@ macro_rules! atomic {
                 _ => Meant::of(&[$($reduction),+]),
             },
             pace,
+            // Who needs the result of one for the next fills no queue.
+            busy: |case| if case.mode == Some(Mode::Latency) { Busy::Nothing } else { Busy::Multiprocessors },
             cases: |id, preset, grid| cases(id, preset, *grid, $types, Breadth::$breadth),
             ..Entry::of(KERNEL, Proof::$proof)
         }
@@ -219,8 +221,10 @@ fn pace(case: &Case) -> Pace {
         Pace::CROWD
     } else if case.mode == Some(Mode::Throughput) && case.threads >= Some(256) {
         Pace::MANY_WARPS
-    } else {
+    } else if case.space == Some(Space::Shared) {
         Pace::USUAL
+    } else {
+        Pace::TOUR
     }
 }
 

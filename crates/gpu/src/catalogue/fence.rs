@@ -10,7 +10,8 @@ const KERNEL: Kernel = kernel!("fence.cu");
 /// block that is the multiprocessor itself; for the device it is the second-level cache, and what the first-level cache
 /// holds becomes invalid; for the system it is as far as the last write goes.
 const FENCE: Entry = Entry {
-    busy: Busy::Nothing,
+    busy: |_| Busy::Nothing,
+    pace: |_| Pace::TOUR,
     arrays: 2,
     cases: |id, preset, grid| {
         let (types, strides): (&[Dtype], &[u32]) = match preset {

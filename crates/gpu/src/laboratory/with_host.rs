@@ -104,6 +104,13 @@ impl GpuLaboratory {
         Ok(Box::new(addition))
     }
 
+    /// Whether the driver says that a kernel's atomic operations on memory of the host are such to the CPU as well.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn adds_natively_to_host_memory(&self) -> bool {
+        self.has_native_atomics().unwrap_or(false)
+    }
+
     /// Whether the driver says that CPU and GPU can add to one variable.
     fn has_native_atomics(&self) -> Result<bool, Refusal> {
         let attribute = Attribute::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED;
