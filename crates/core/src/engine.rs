@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::cancel::Cancel;
 use crate::detail::Detail;
 use crate::evidence::Evidence;
-use crate::experiment::{Check, Experiment, ExperimentError, Sample, Shot, Side};
+use crate::experiment::{Check, Experiment, ExperimentError, Ruler, Shot, Side};
 use crate::pairs::{self, Costing, Observation, Order};
 use crate::profile::{self, Phase};
 use crate::stats::{self, Interval, Level};
@@ -138,6 +138,15 @@ struct Calibration {
     pair_ns: f64,
 }
 
+impl Calibration {
+    /// What an earlier visit knows.
+    fn known(earlier: &Measurement, clock: &Ruler) -> Option<Self> {
+        let last = earlier.observations.last()?;
+        let pair_ns = (last.baseline.0 + last.test.0) as f64 / clock.frequency.value() * 1e9;
+        Some(Self { iterations: earlier.iterations, pair_ns })
+    }
+}
+
 impl Engine {
     /// An engine with these settings that takes all pairs of a case in one go, and stops when `cancel` is raised.
     #[must_use]
@@ -251,20 +260,6 @@ impl Engine {
         Ok(lengths_ns.into_iter().reduce(f64::min))
     }
 
-    /// How long the samples of a later visit are is known; each side pays for its cold caches here.
-    fn warm_up(
-        &self,
-        experiment: &mut dyn Experiment,
-        iterations: u64,
-    ) -> Result<Option<Calibration>, ExperimentError> {
-        if self.cancel.is_cancelled() {
-            return Ok(None);
-        }
-        let shots = [Side::Baseline, Side::Test].map(|side| Shot { side, iterations, pair: 0 });
-        let samples = experiment.samples(&shots)?;
-        Ok(Some(Calibration { iterations, pair_ns: samples.iter().map(Sample::slowest_ns).sum() }))
-    }
-
     /// Takes pairs until the rule says stop. `None` if someone asked to stop.
     fn take_pairs(
         &self,
@@ -272,30 +267,36 @@ impl Engine {
         earlier: Option<Measurement>,
         seed: u64,
     ) -> Result<Option<Pairs>, ExperimentError> {
-        let calibration = profile::time(Phase::Calibrate, || match &earlier {
-            None => self.calibrate(experiment),
-            Some(earlier) => self.warm_up(experiment, earlier.iterations),
-        })?;
+        let ruler = experiment.ruler();
+        let calibration = match earlier.as_ref().and_then(|earlier| Calibration::known(earlier, &ruler)) {
+            None => profile::time(Phase::Calibrate, || self.calibrate(experiment))?,
+            known => known,
+        };
         let Some(Calibration { iterations, pair_ns }) = calibration else { return Ok(None) };
         let visits = earlier.as_ref().map_or(0, |earlier| earlier.visits) + 1;
         let mut observations = earlier.map_or_else(Vec::new, |earlier| earlier.observations);
         let known = observations.len() as u64;
         let started = Instant::now();
         let costing = Costing::new(experiment, iterations);
-        let batch_pairs = ((BATCH.as_nanos() as f64 / pair_ns) as u64).max(1);
         let mut order = Order::new(seed, iterations, known);
         let rule = self.settings.rule.with_share_of_time(experiment.share_of_time()).divided_by(self.visits.most);
+        let pairs_in = |time: Duration| (time.as_nanos() as f64 / pair_ns) as u64;
+        let batch_pairs = pairs_in(BATCH.min(rule.max_time)).max(1);
+        // In a first visit each side paid for its cold caches while the iterations were chosen, and long samples do not notice.
+        let mut is_cold = known > 0 && pairs_in(rule.max_time) >= rule.min_pairs;
         for look in 0.. {
             let goal = known + rule.next_look(look);
             while (observations.len() as u64) < goal {
                 if self.cancel.is_cancelled() {
                     return Ok(None);
                 }
-                let shots = order.shots(batch_pairs.min(goal - observations.len() as u64));
+                let mut shots = order.shots(batch_pairs.min(goal - observations.len() as u64));
+                let warm_up = if std::mem::take(&mut is_cold) { 2 } else { 0 };
+                shots.splice(0..0, shots[..warm_up].to_vec());
                 let samples = profile::time(Phase::Pairs, || experiment.samples(&shots))?;
-                let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2));
+                let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2)).skip(warm_up / 2);
                 observations.extend(pairs.map(|(shots, samples)| costing.observe(shots, samples)));
-                if observations.len() as u64 >= MIN_PAIRS && started.elapsed() >= rule.max_time {
+                if observations.len() as u64 >= rule.min_pairs && started.elapsed() >= rule.max_time {
                     break;
                 }
             }
@@ -338,10 +339,13 @@ impl Engine {
                 Verdict::Failed("both loops execute the same number of operations".to_owned())
             }
             _ if ns.len() < MIN_PAIRS as usize => Verdict::Interfered(pairs::interference(&observations)),
-            _ => self.judge(&ns, costing.resolution_ns()),
+            _ => self.judge(&ns, used.iter().map(|o| o.cycles).collect(), costing.resolution_ns()),
         };
+        let estimate = costing.estimate(&used);
+        let wandering = estimate.as_ref().filter(|_| verdict == Verdict::Resolved).and_then(|e| self.wandering(e));
+        let remarks: Vec<String> = experiment.remark().into_iter().chain(wandering).collect();
         Measurement {
-            estimate: costing.estimate(&used),
+            estimate,
             noise: stats::noise(&ns),
             pairs: used.len() as u64,
             set_aside: (observations.len() - used.len()) as u64,
@@ -349,7 +353,7 @@ impl Engine {
             unroll: experiment.unroll(),
             stop: Some(stop).filter(|_| !verdict.is_failure()),
             verdict,
-            remark: experiment.remark(),
+            remark: (!remarks.is_empty()).then(|| remarks.join("; ")),
             check,
             evidence,
             clock,
@@ -359,8 +363,8 @@ impl Engine {
         }
     }
 
-    /// The verdict on costs in nanoseconds, of which one step of the clock is `resolution`.
-    fn judge(&self, ns: &[f64], resolution: f64) -> Verdict {
+    /// The verdict on costs in nanoseconds, of which one step of the clock is `resolution`, and on the same in cycles.
+    fn judge(&self, ns: &[f64], cycles: Option<Vec<f64>>, resolution: f64) -> Verdict {
         let (Some(point), Some(interval)) = (stats::median(ns), stats::median_interval(ns, Level::P95)) else {
             return Verdict::Noisy("too few pairs for an interval".to_owned());
         };
@@ -377,7 +381,9 @@ impl Engine {
             });
         }
         let relative = interval.half_width() / point;
-        if relative > self.settings.noisy_above || sure.low <= resolution {
+        // One of the two is enough: where the core's clock moves, nanoseconds move with it and cycles do not.
+        let narrower = cycles.and_then(|cycles| relative_width(&cycles)).map_or(relative, |width| width.min(relative));
+        if narrower > self.settings.noisy_above || sure.low <= resolution {
             return Verdict::Noisy(format!(
                 "the interval is still +/- {:.0} % wide after {} pairs",
                 relative * 100.0,
@@ -386,6 +392,21 @@ impl Engine {
         }
         Verdict::Resolved
     }
+
+    /// What a reader of a cost must know that is resolved in one of its units alone.
+    fn wandering(&self, estimate: &Estimate) -> Option<String> {
+        let percent = |width: f64, point: f64| width / point.abs() * 100.0;
+        let ns = percent(estimate.ns_interval?.half_width(), estimate.ns.value());
+        let cycles = percent(estimate.cycles_interval?.half_width(), estimate.cycles?.value());
+        (ns > self.settings.noisy_above * 100.0)
+            .then(|| format!("+/- {ns:.0} % in nanoseconds, +/- {cycles:.1} % in cycles: the clock moved meanwhile"))
+    }
+}
+
+/// Half of the 95 % interval, relative to its point.
+fn relative_width(values: &[f64]) -> Option<f64> {
+    let width = stats::median_interval(values, Level::P95)?.half_width() / stats::median(values)?.abs();
+    width.is_finite().then_some(width)
 }
 
 /// Fewer pairs give no 95 % interval.

@@ -159,6 +159,43 @@ fn a_test_that_takes_far_longer_than_its_baseline_decides_the_length_of_samples(
     assert!((measurement.estimate.unwrap().ns.value() - 499.0 * 5.1).abs() < 10.0);
 }
 
+/// A core whose clock moves every eight pairs.
+struct Wandering(FakeExperiment);
+
+impl Experiment for Wandering {
+    fn ruler(&self) -> Ruler {
+        self.0.ruler()
+    }
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        self.0.operations(side, iterations)
+    }
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        let sample = self.0.sample(shot)?;
+        let slower = 1.0 + 0.15 * ((shot.pair / 8) % 4) as f64;
+        Ok(Sample { ns_per_tick: sample.ns_per_tick * slower, ..sample })
+    }
+    fn unroll(&self) -> u32 {
+        self.0.unroll()
+    }
+    fn check(&mut self) -> Check {
+        self.0.check()
+    }
+    fn evidence(&mut self) -> Evidence {
+        self.0.evidence()
+    }
+}
+
+#[test]
+fn a_cost_is_resolved_in_cycles_where_the_clock_wanders() {
+    let rule = PrecisionRule { min_pairs: 60, ..settings().rule };
+    let engine = Engine::new(Settings { rule, ..settings() }, Cancel::new());
+    let measurement = engine.measure(&mut Wandering(FakeExperiment::new(5.0, 1)), 1).unwrap();
+    assert_eq!(measurement.verdict, Verdict::Resolved);
+    assert!((measurement.estimate.unwrap().cycles.unwrap().value() - 12.5).abs() < 0.01);
+    let remark = measurement.remark.unwrap();
+    assert!(remark.contains("in nanoseconds") && remark.contains("the clock moved"), "{remark}");
+}
+
 /// Counts how often it is asked for what is costly to tell.
 struct Told(FakeExperiment, u32);
 

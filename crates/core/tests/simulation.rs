@@ -117,8 +117,8 @@ fn visits_tell_what_one_moment_hides() {
     for (visits, least) in [
         (Visits::ONCE, 0.0),
         (Visits { fewest: 3, most: 8 }, 0.84),
-        (Visits { fewest: 3, most: 12 }, 0.86),
-        (Visits { fewest: 3, most: 16 }, 0.88),
+        (Visits { fewest: 3, most: 20 }, 0.89),
+        (Visits { fewest: 4, most: 40 }, 0.91),
     ] {
         let (coverage, width) = cover(visits);
         println!("{visits:?}: coverage {:.1} %, half-width {:.1} %", coverage * 100.0, width * 100.0);
