@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use syncscope_core::engine::Measurement;
+use syncscope_core::engine::{Measurement, Settings, Visits};
 use syncscope_core::journal::{Journal, RunDirectory};
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::Status;
@@ -25,8 +25,8 @@ enum Ended {
 /// A case, and what is known of it.
 struct Open {
     case: Case,
-    /// How many visits there may be.
-    most: u32,
+    settings: Settings,
+    visits: Visits,
     found: Option<Measurement>,
     /// How many of the observations are in the journal, and after how many visits.
     written: (usize, u32),
@@ -34,11 +34,12 @@ struct Open {
 }
 
 impl Open {
-    const fn new(case: Case, most: u32) -> Self {
-        Self { case, most, found: None, written: (0, 0), settled: false }
+    const fn new(case: Case, (settings, visits): (Settings, Visits)) -> Self {
+        Self { case, settings, visits, found: None, written: (0, 0), settled: false }
     }
 
-    fn visits(&self) -> u32 {
+    /// How often it was visited.
+    fn visited(&self) -> u32 {
         self.found.as_ref().map_or(0, |found| found.visits)
     }
 }
@@ -71,7 +72,7 @@ impl Measuring<'_> {
             });
         }
         let mut parts: Vec<Vec<Open>> = plan.parts.iter().map(|cases| self.open(cases)).collect();
-        let visits = |part: &Vec<Open>| part.iter().map(|open| u64::from(open.most)).sum();
+        let visits = |part: &Vec<Open>| part.iter().map(|open| u64::from(open.visits.most)).sum();
         self.progress.count_to(parts.iter().map(visits).collect());
         let ended = self.visit_rounds(&mut laboratories, &mut parts);
         // What was found since the first visit, of cases that the run does not come back to.
@@ -82,7 +83,7 @@ impl Measuring<'_> {
     }
 
     fn open(&self, cases: &[Case]) -> Vec<Open> {
-        cases.iter().map(|case| Open::new(case.clone(), plan::visits(self.preset, case).most)).collect()
+        cases.iter().map(|case| Open::new(case.clone(), plan::manner(self.preset, case, cases.len()))).collect()
     }
 
     /// Round after round, until all is settled.
@@ -132,13 +133,13 @@ impl Measuring<'_> {
                 return Ok(Ended::OutOfTime);
             }
             self.progress.say(&open.case.to_string());
-            let (before, started) = (open.visits(), Instant::now());
+            let (before, started) = (open.visited(), Instant::now());
             match self.visit(laboratory, open)? {
                 Ended::Finished => {}
                 ended => return Ok(ended),
             }
             // A case that needs no more visits is as good as visited.
-            let after = if open.settled { open.most } else { open.visits() };
+            let after = if open.settled { open.visits.most } else { open.visited() };
             self.progress.advance_by(part, u64::from(after.saturating_sub(before)), started.elapsed());
         }
         Ok(Ended::Finished)
@@ -149,8 +150,7 @@ impl Measuring<'_> {
             Ok(experiment) => experiment,
             Err(refusal) => return self.keep_refusal(open, refusal),
         };
-        let engine = Engine::new(plan::settings(self.preset, &open.case), self.cancel.clone())
-            .visiting(plan::visits(self.preset, &open.case));
+        let engine = Engine::new(open.settings.clone(), self.cancel.clone()).visiting(open.visits);
         // Cases differ in their order of pairs, and a case does not depend on which others are measured.
         let seed = self.seed ^ open.case.id().number();
         let earlier = open.found.clone();
@@ -174,7 +174,7 @@ impl Measuring<'_> {
         let row = Row { provisional: !open.settled, ..Row::measured(open.case.clone(), found) };
         let new = found.observations.get(open.written.0..).unwrap_or_default();
         // At how many moments the case was seen, where it could have been more than one.
-        let visits = (open.settled && open.most > 1).then(|| Detail::of_case("visits", f64::from(found.visits)));
+        let visits = (open.settled && open.visits.most > 1).then(|| Detail::of_case("visits", f64::from(found.visits)));
         let details: Vec<Detail> = found.details.iter().cloned().chain(visits).collect();
         self.journal.append(&row, new, &details)?;
         open.written = (found.observations.len(), found.visits);

@@ -102,41 +102,51 @@ impl Plan {
     }
 }
 
-/// Into how many visits the measuring of a case is divided.
-///
-/// What drifts on a CPU (its clock, its neighbours, where its host lets it run) does so within tenths of a second: many
-/// short visits meet more of it than few long ones. A dozen pairs take 1.5 ms, and setting a case up 0.4 ms. Nobody disturbs a
-/// GPU, and setting up its cases takes longer.
-pub(crate) fn visits(preset: Preset, case: &Case) -> Visits {
-    match (preset, on_cpu(case)) {
-        (Preset::Quick | Preset::Standard, true) => Visits { fewest: 4, most: 40 },
-        (Preset::Paper, true) => Visits { fewest: 3, most: 20 },
-        (_, false) => Visits::ONCE,
-    }
-}
+/// What a visit to a CPU case takes: a dozen pairs of samples. Setting the case up takes 0.3 ms more.
+const CPU_VISIT: Duration = Duration::from_millis(2);
 
-fn on_cpu(case: &Case) -> bool {
-    case.domain_and_family().0 == Domain::Cpu.as_str()
-}
+/// Most pairs of such a visit.
+const CPU_VISIT_PAIRS: u64 = 18;
 
-/// How the cases of a preset are measured.
+/// Plans of more CPU cases than this are those of larger machines, whose paper grids may take longer.
+const LARGE_PLAN: usize = 2000;
+
+/// How the cases of a preset are measured, given how many of their domain there are.
 ///
 /// Samples of 100 us are a thousand times longer than reading the clock and ten times shorter than a scheduler
 /// tick. Time allowed for a case is what the preset as a whole may take, divided by its number of cases; experiments
-/// may ask for a larger or smaller share. CPUs have shorter samples, so more of them fit into less time.
-pub(crate) fn settings(preset: Preset, case: &Case) -> Settings {
-    let (precision, max_pairs, max_time_ms) = match (preset, on_cpu(case)) {
-        (Preset::Quick, true) => (0.01, 600, 100),
-        (Preset::Standard, true) => (0.005, 1000, 100),
-        // 4,600 cases on 16 CPUs in less than six minutes, with what surrounds a case.
-        (Preset::Paper, true) => (0.01, 600, 50),
-        (Preset::Quick, false) => (0.01, 400, 300),
-        (Preset::Standard, false) => (0.005, 500, 300),
-        (Preset::Paper, false) => (0.01, 150, 120),
+/// may ask for other samples and a larger or smaller share.
+pub(crate) fn manner(preset: Preset, case: &Case, cases: usize) -> (Settings, Visits) {
+    let (rule, visits) = if case.domain_and_family().0 == Domain::Cpu.as_str() {
+        on_cpu(preset, cases)
+    } else {
+        (on_gpu(preset), Visits::ONCE)
     };
-    Settings {
-        sample: Duration::from_micros(100),
-        noisy_above: 0.05,
-        rule: PrecisionRule { precision, min_pairs: 12, max_pairs, max_time: Duration::from_millis(max_time_ms) },
-    }
+    (Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule }, visits)
 }
+
+/// What drifts on a CPU (its clock, its neighbours, where its host lets it run) does so within tenths of a second: many
+/// short visits meet more of it than few long ones. The paper's grid on 2 CPUs, 1,300 cases, shall take less than a minute,
+/// and on 16 CPUs, 4,600 cases, less than six.
+fn on_cpu(preset: Preset, cases: usize) -> (PrecisionRule, Visits) {
+    let (precision, visits) = match preset {
+        Preset::Quick => (0.01, Visits { fewest: 4, most: 40 }),
+        Preset::Standard => (0.005, Visits { fewest: 4, most: 40 }),
+        Preset::Paper => (0.01, Visits { fewest: 3, most: if cases > LARGE_PLAN { 24 } else { 14 } }),
+    };
+    let (max_pairs, max_time) = (CPU_VISIT_PAIRS * u64::from(visits.most), CPU_VISIT * visits.most);
+    (PrecisionRule { precision, min_pairs: MIN_PAIRS, max_pairs, max_time }, visits)
+}
+
+/// Nobody disturbs a GPU, and setting up its cases takes longer: one visit.
+const fn on_gpu(preset: Preset) -> PrecisionRule {
+    let (precision, max_pairs, max_time_ms) = match preset {
+        Preset::Quick => (0.01, 400, 300),
+        Preset::Standard => (0.005, 500, 300),
+        Preset::Paper => (0.01, 150, 120),
+    };
+    PrecisionRule { precision, min_pairs: MIN_PAIRS, max_pairs, max_time: Duration::from_millis(max_time_ms) }
+}
+
+/// Pairs before the first look.
+const MIN_PAIRS: u64 = 12;

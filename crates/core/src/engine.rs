@@ -116,10 +116,6 @@ const MOST_ITERATIONS: u64 = 1 << 32;
 /// No interruption is as long as this many samples.
 const FAR_BEHIND: f64 = 100.0;
 
-/// The test may take this many times as long as a sample should: it has what the baseline has and more, and where that is
-/// a hundred times as much, a long baseline makes samples of many scheduler ticks.
-const LONGEST_TEST: f64 = 4.0;
-
 /// Pairs are queued for at most about this long between two looks at the wish to stop.
 const BATCH: Duration = Duration::from_millis(100);
 
@@ -207,31 +203,34 @@ impl Engine {
     }
 
     /// Chooses the iterations: the smallest number, found by growing, with which a sample of the baseline is long
-    /// enough, or one of the test is several times as long. Samples that are too short drown in noise, while samples that
-    /// are too long (a contended one whose partner was interrupted looked shorter than it is) only take longer.
+    /// enough, or one of the test as long as it may be. Samples that are too short drown in noise, while samples that are
+    /// too long (a contended one whose partner was interrupted looked shorter than it is) only take longer.
     fn calibrate(&self, experiment: &mut dyn Experiment) -> Result<Option<Calibration>, ExperimentError> {
         let ruler = experiment.ruler();
         let resolution_ns = ruler.resolution.0 as f64 * 1e9 / ruler.frequency.value();
         let sample = experiment.sample_length().unwrap_or(self.settings.sample);
         let target_ns = (sample.as_nanos() as f64).max(RESOLUTION_STEPS * resolution_ns);
+        let longest_ns = experiment.longest_sample().map_or(f64::INFINITY, |longest| longest.as_nanos() as f64);
         let most = experiment.max_iterations().clamp(1, MOST_ITERATIONS);
         let fewest = experiment.min_iterations().clamp(1, most);
         let mut iterations = fewest;
         loop {
             let baseline = self.shortest(experiment, Side::Baseline, iterations, target_ns)?;
-            let test = self.shortest(experiment, Side::Test, iterations, target_ns * LONGEST_TEST)?;
-            let Some((baseline_ns, test_ns)) = baseline.zip(test) else { return Ok(None) };
-            let too_long = test_ns / (target_ns * LONGEST_TEST);
-            if too_long > 1.0 {
-                let fitting = ((iterations as f64 / too_long).ceil() as u64).max(fewest);
-                let pair_ns = (baseline_ns + test_ns) * fitting as f64 / iterations as f64;
-                return Ok(Some(Calibration { iterations: fitting, pair_ns }));
+            let Some(baseline_ns) = baseline else { return Ok(None) };
+            let is_long = baseline_ns >= target_ns * 0.8 || iterations >= most;
+            if is_long && iterations >= MOST_ITERATIONS {
+                return Err(ExperimentError::Elided(format!("{iterations} iterations take {baseline_ns:.0} ns")));
             }
-            if baseline_ns >= target_ns * 0.8 || iterations >= most {
-                if iterations >= MOST_ITERATIONS {
-                    return Err(ExperimentError::Elided(format!("{iterations} iterations take {baseline_ns:.0} ns")));
+            if is_long || longest_ns.is_finite() {
+                // Even where its length does not matter: its first run pays for its cold caches here.
+                let test = self.shortest(experiment, Side::Test, iterations, longest_ns)?;
+                let Some(test_ns) = test else { return Ok(None) };
+                let too_long = (test_ns / longest_ns).max(1.0);
+                if is_long || too_long > 1.0 {
+                    let fitting = ((iterations as f64 / too_long).ceil() as u64).max(fewest);
+                    let pair_ns = (baseline_ns + test_ns) * fitting as f64 / iterations as f64;
+                    return Ok(Some(Calibration { iterations: fitting, pair_ns }));
                 }
-                return Ok(Some(Calibration { iterations, pair_ns: baseline_ns + test_ns }));
             }
             // A short sample is mostly overhead: what it says about longer ones is trusted for a factor of 50.
             let factor = (target_ns / baseline_ns.max(1.0)).clamp(1.1, 50.0);
@@ -296,7 +295,7 @@ impl Engine {
                 let samples = profile::time(Phase::Pairs, || experiment.samples(&shots))?;
                 let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2)).skip(warm_up / 2);
                 observations.extend(pairs.map(|(shots, samples)| costing.observe(shots, samples)));
-                if observations.len() as u64 >= rule.min_pairs && started.elapsed() >= rule.max_time {
+                if observations.len() as u64 >= MIN_PAIRS && started.elapsed() >= rule.max_time {
                     break;
                 }
             }

@@ -187,6 +187,12 @@ pub trait Experiment {
         None
     }
 
+    /// How long a sample may be at most, for experiments that are interrupted when they take long. A test may take hundreds of
+    /// times as long as what it has in common with its baseline.
+    fn longest_sample(&self) -> Option<Duration> {
+        None
+    }
+
     /// How far the clock of a pair may be from that of the others, relative to it, before the pair is set aside; `None`
     /// where each sample does not tell its clock, or does not tell it well enough for that.
     fn clock_tolerance(&self) -> Option<f64> {

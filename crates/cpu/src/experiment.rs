@@ -27,6 +27,10 @@ const SAMPLE: Duration = Duration::from_micros(40);
 /// Length of a sample of threads that sleep: a dozen of their wake-ups and more, so that one of them is no sample of its own.
 const SLEEPY_SAMPLE: Duration = Duration::from_micros(500);
 
+/// The longest samples: stores to one line that threads share are merged, and stores to two lines in turn take several
+/// hundred times as long, which made samples of many scheduler ticks.
+const LONGEST: u32 = 4;
+
 /// Threads that sleep have samples ten times as long.
 const SLEEPY_SHARE: f64 = 4.0;
 
@@ -170,6 +174,10 @@ impl Experiment for TeamExperiment<'_> {
             (false, true) => Some(SLEEPY_SAMPLE),
             (false, false) => Some(SAMPLE),
         }
+    }
+
+    fn longest_sample(&self) -> Option<Duration> {
+        self.sample_length().map(|length| length * LONGEST)
     }
 
     fn share_of_time(&self) -> f64 {

@@ -12,7 +12,13 @@
 pub(crate) const POOL_BYTES: usize = 1 << 30;
 
 /// More than the pairs of most cases visit: a place that came twice would count as two observations of one.
+const ENOUGH_PLACES: usize = 512;
+
+/// Small places are more, so that they reach farther: neighbours are alike.
 const MOST_PLACES: usize = 4096;
+
+/// As far as small places reach: what a second-level cache holds.
+const REACH_BYTES: usize = 16 << 20;
 
 /// Tours that are worth more than that each is long.
 const ENOUGH_TOURS: usize = 16;
@@ -49,7 +55,8 @@ impl Places {
     /// are few places, or large ones.
     pub(crate) fn new(bytes: usize, pool: usize, tour: u32) -> Self {
         let size = bytes.max(1).next_multiple_of(ALIGNMENT);
-        let places = (pool / size).clamp(1, MOST_PLACES);
+        let wanted = (REACH_BYTES / size).clamp(ENOUGH_PLACES, MOST_PLACES);
+        let places = (pool / size).clamp(1, wanted);
         let most = (places / ENOUGH_TOURS).min(EVEN_BYTES / size).max(1);
         let tour = (tour as usize).clamp(1, most);
         Self::of(size, tour, places / tour)
@@ -154,7 +161,9 @@ mod tests {
 
     #[test]
     fn places_do_not_overlap_and_fit_the_pool() {
-        for (bytes, count) in [(0, 4096), (4, 4096), (513, 4096), (3 << 20, 341), (600 << 20, 1), (2 << 30, 1)] {
+        for (bytes, count) in
+            [(0, 4096), (4, 4096), (8192, 2048), (34_000, 512), (3 << 20, 341), (600 << 20, 1), (2 << 30, 1)]
+        {
             let places = Places::new(bytes, POOL_BYTES, 1);
             assert_eq!((places.count(), places.tour()), (count, 1), "{bytes}");
             assert!(places.size >= bytes && places.size.is_multiple_of(ALIGNMENT));

@@ -221,10 +221,10 @@ fn pace(case: &Case) -> Pace {
         Pace::CROWD
     } else if case.mode == Some(Mode::Throughput) && case.threads >= Some(256) {
         Pace::MANY_WARPS
-    } else if case.space == Some(Space::Shared) {
-        Pace::USUAL
-    } else {
+    } else if case.mode == Some(Mode::Latency) && case.space != Some(Space::Shared) {
         Pace::TOUR
+    } else {
+        Pace::USUAL
     }
 }
 

@@ -11,7 +11,6 @@ const KERNEL: Kernel = kernel!("fence.cu");
 /// holds becomes invalid; for the system it is as far as the last write goes.
 const FENCE: Entry = Entry {
     busy: |_| Busy::Nothing,
-    pace: |_| Pace::TOUR,
     arrays: 2,
     cases: |id, preset, grid| {
         let (types, strides): (&[Dtype], &[u32]) = match preset {
