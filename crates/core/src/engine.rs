@@ -113,6 +113,9 @@ const RESOLUTION_STEPS: f64 = 1000.0;
 /// A loop of operations that does not fill a sample with this many iterations is empty.
 const MOST_ITERATIONS: u64 = 1 << 32;
 
+/// The two sides, the one that every calibration looks at first.
+const BOTH: [Side; 2] = [Side::Baseline, Side::Test];
+
 /// No interruption is as long as this many samples.
 const FAR_BEHIND: f64 = 100.0;
 
@@ -213,24 +216,26 @@ impl Engine {
         let longest_ns = experiment.longest_sample().map_or(f64::INFINITY, |longest| longest.as_nanos() as f64);
         let most = experiment.max_iterations().clamp(1, MOST_ITERATIONS);
         let fewest = experiment.min_iterations().clamp(1, most);
+        // The length of a test that may take as long as it likes is not asked for.
+        let sides = if longest_ns.is_finite() { &BOTH[..] } else { &BOTH[..1] };
         let mut iterations = fewest;
         loop {
-            let baseline = self.shortest(experiment, Side::Baseline, iterations, target_ns)?;
-            let Some(baseline_ns) = baseline else { return Ok(None) };
+            let Some(lengths_ns) = self.shortest(experiment, sides, iterations, target_ns)? else { return Ok(None) };
+            let (baseline_ns, test_ns) = (lengths_ns[0], lengths_ns.get(1).copied());
             let is_long = baseline_ns >= target_ns * 0.8 || iterations >= most;
             if is_long && iterations >= MOST_ITERATIONS {
                 return Err(ExperimentError::Elided(format!("{iterations} iterations take {baseline_ns:.0} ns")));
             }
-            if is_long || longest_ns.is_finite() {
-                // Even where its length does not matter: its first run pays for its cold caches here.
-                let test = self.shortest(experiment, Side::Test, iterations, longest_ns)?;
-                let Some(test_ns) = test else { return Ok(None) };
-                let too_long = (test_ns / longest_ns).max(1.0);
-                if is_long || too_long > 1.0 {
-                    let fitting = ((iterations as f64 / too_long).ceil() as u64).max(fewest);
-                    let pair_ns = (baseline_ns + test_ns) * fitting as f64 / iterations as f64;
-                    return Ok(Some(Calibration { iterations: fitting, pair_ns }));
-                }
+            let too_long = test_ns.map_or(1.0, |test_ns| (test_ns / longest_ns).max(1.0));
+            if is_long || too_long > 1.0 {
+                let test_ns = match test_ns {
+                    Some(test_ns) => test_ns,
+                    // The first run of the other side pays for its cold caches here.
+                    None => experiment.sample(Shot { side: Side::Test, iterations, pair: 0 })?.slowest_ns(),
+                };
+                let fitting = ((iterations as f64 / too_long).ceil() as u64).max(fewest);
+                let pair_ns = (baseline_ns + test_ns) * fitting as f64 / iterations as f64;
+                return Ok(Some(Calibration { iterations: fitting, pair_ns }));
             }
             // A short sample is mostly overhead: what it says about longer ones is trusted for a factor of 50.
             let factor = (target_ns / baseline_ns.max(1.0)).clamp(1.1, 50.0);
@@ -238,25 +243,32 @@ impl Engine {
         }
     }
 
-    /// The shortest of three samples, so that an interruption is not taken for work; one is enough where `goal_ns` is
-    /// far, or far behind. `None` if someone asked to stop.
+    /// The shortest of three samples of each side, so that an interruption is not taken for work; one is enough where the
+    /// goal is far, or far behind. `None` if someone asked to stop.
     fn shortest(
         &self,
         experiment: &mut dyn Experiment,
-        side: Side,
+        sides: &[Side],
         iterations: u64,
         goal_ns: f64,
-    ) -> Result<Option<f64>, ExperimentError> {
-        let near = goal_ns / 4.0..goal_ns * FAR_BEHIND;
-        let mut lengths_ns: Vec<f64> = Vec::new();
-        while lengths_ns.len() < 3 && lengths_ns.last().is_none_or(|ns| near.contains(ns)) {
+    ) -> Result<Option<Vec<f64>>, ExperimentError> {
+        let mut shortest_ns = vec![f64::INFINITY; sides.len()];
+        for tries in [0..1, 1..3] {
             if self.cancel.is_cancelled() {
                 return Ok(None);
             }
-            let shot = Shot { side, iterations, pair: lengths_ns.len() as u64 };
-            lengths_ns.push(experiment.sample(shot)?.slowest_ns());
+            let shots: Vec<Shot> =
+                tries.flat_map(|pair| sides.iter().map(move |side| Shot { side: *side, iterations, pair })).collect();
+            for of_sides in experiment.samples(&shots)?.chunks_exact(sides.len()) {
+                for (shortest_ns, sample) in shortest_ns.iter_mut().zip(of_sides) {
+                    *shortest_ns = shortest_ns.min(sample.slowest_ns());
+                }
+            }
+            if !(goal_ns / 4.0..goal_ns * FAR_BEHIND).contains(&shortest_ns[0]) {
+                break;
+            }
         }
-        Ok(lengths_ns.into_iter().reduce(f64::min))
+        Ok(Some(shortest_ns))
     }
 
     /// Takes pairs until the rule says stop. `None` if someone asked to stop.

@@ -216,7 +216,7 @@ pub trait Experiment {
         None
     }
 
-    /// What else can be found out about the case: percentiles, fairness. Asked once, after the last sample and its
+    /// What else can be found out about the case: percentiles, fairness, a proof that takes a loop of its own. Asked once, after the last sample and its
     /// check; may take some milliseconds.
     ///
     /// # Errors

@@ -188,20 +188,21 @@ impl Experiment for TeamExperiment<'_> {
         }
     }
 
+    /// What the shots themselves showed.
     fn check(&mut self) -> Check {
-        if let Some(proof) = self.workload.proof.clone()
-            && self.defect.is_none()
-        {
-            self.run_aside(&proof);
-        }
         self.defect.clone().map_or(Check::Ok, Check::Failed)
     }
 
+    /// The proof that needs a loop of its own, and the study.
     fn details(&mut self) -> Result<Vec<Detail>, String> {
-        let Some(study) = self.workload.study.as_ref().map(|make| make(self.clock)) else { return Ok(Vec::new()) };
-        let body: Arc<dyn Body> = Arc::clone(&study) as _;
-        self.run_aside(&body);
-        self.defect.clone().map_or_else(|| Ok(study.details()), Err)
+        let proof = self.workload.proof.clone();
+        proof.iter().for_each(|proof| self.run_aside(proof));
+        let study = self.workload.study.as_ref().map(|make| make(self.clock));
+        if let (Some(study), None) = (&study, &self.defect) {
+            self.run_aside(&(Arc::clone(study) as Arc<dyn Body>));
+        }
+        let found = study.map_or_else(Vec::new, |study| study.details());
+        self.defect.clone().map_or(Ok(found), Err)
     }
 
     fn evidence(&mut self) -> Evidence {
