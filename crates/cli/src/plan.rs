@@ -132,7 +132,7 @@ fn on_cpu(preset: Preset, cases: usize) -> (PrecisionRule, Visits) {
     let (precision, visits) = match preset {
         Preset::Quick => (0.01, Visits { fewest: 4, most: 40 }),
         Preset::Standard => (0.005, Visits { fewest: 4, most: 40 }),
-        Preset::Paper => (0.01, Visits { fewest: 3, most: if cases > LARGE_PLAN { 24 } else { 10 } }),
+        Preset::Paper => (0.01, Visits { fewest: 3, most: if cases > LARGE_PLAN { 20 } else { 10 } }),
     };
     let (max_pairs, max_time) = (CPU_VISIT_PAIRS * u64::from(visits.most), CPU_VISIT * visits.most);
     (PrecisionRule { precision, min_pairs: MIN_PAIRS, max_pairs, max_time }, visits)
@@ -143,7 +143,7 @@ const fn on_gpu(preset: Preset) -> PrecisionRule {
     let (precision, max_pairs, max_time_ms) = match preset {
         Preset::Quick => (0.01, 400, 300),
         Preset::Standard => (0.005, 500, 300),
-        Preset::Paper => (0.01, 150, 120),
+        Preset::Paper => (0.01, 190, 130),
     };
     PrecisionRule { precision, min_pairs: MIN_PAIRS, max_pairs, max_time: Duration::from_millis(max_time_ms) }
 }

@@ -89,7 +89,7 @@ impl Pace {
 
     /// For a cost that is a thousandth of its context: a longer sample tells more than many short ones, and if it does not
     /// tell, nothing does.
-    const PATIENT: Self = Self { sample: Duration::from_micros(100), share_of_time: 0.1, ..Self::USUAL };
+    const PATIENT: Self = Self { sample: Duration::from_micros(100), share_of_time: 0.05, ..Self::USUAL };
 }
 
 /// How the cases of an entry are set up and timed.
