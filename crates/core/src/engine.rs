@@ -350,7 +350,7 @@ impl Engine {
                 Verdict::Failed("both loops execute the same number of operations".to_owned())
             }
             _ if ns.len() < MIN_PAIRS as usize => Verdict::Interfered(pairs::interference(&observations)),
-            _ => self.judge(&ns, used.iter().map(|o| o.cycles).collect(), costing.resolution_ns()),
+            _ => self.judge(&ns, pairs::cycles_of(&used), costing.resolution_ns()),
         };
         let estimate = costing.estimate(&used);
         let wandering = estimate.as_ref().filter(|_| verdict == Verdict::Resolved).and_then(|e| self.wandering(e));

@@ -128,7 +128,7 @@ impl Costing {
             let point = stats::median(values)?;
             Some(stats::median_interval(values, Level::P95)?.at_least(point, margin))
         };
-        let cycles: Option<Vec<f64>> = used.iter().map(|o| o.cycles).collect();
+        let cycles = cycles_of(used);
         let cycles_point = cycles.as_deref().and_then(stats::median);
         // One step of the clock in cycles, by the ratio of the two estimates.
         let cycles_margin = cycles_point.map_or(0.0, |cycles| (self.resolution_ns() * cycles / point).abs());
@@ -142,6 +142,12 @@ impl Costing {
             median_ns: Nanoseconds(stats::median(&column(|o| o.median_ns))?),
         })
     }
+}
+
+/// The costs in cycles, if most pairs tell them: the clock of some may have been impossible to tell.
+pub(crate) fn cycles_of(used: &[&Observation]) -> Option<Vec<f64>> {
+    let cycles: Vec<f64> = used.iter().filter_map(|o| o.cycles).collect();
+    (2 * cycles.len() > used.len()).then_some(cycles)
 }
 
 /// The clock that most pairs had.

@@ -199,6 +199,38 @@ fn a_cost_is_resolved_in_cycles_where_the_clock_wanders() {
     assert!(remark.contains("in nanoseconds") && remark.contains("the clock moved"), "{remark}");
 }
 
+/// A clock that cannot be told during every third pair.
+struct Untold(FakeExperiment);
+
+impl Experiment for Untold {
+    fn ruler(&self) -> Ruler {
+        self.0.ruler()
+    }
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        self.0.operations(side, iterations)
+    }
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        let sample = self.0.sample(shot)?;
+        Ok(Sample { cycles_per_tick: sample.cycles_per_tick.filter(|_| shot.pair % 3 != 0), ..sample })
+    }
+    fn unroll(&self) -> u32 {
+        self.0.unroll()
+    }
+    fn check(&mut self) -> Check {
+        self.0.check()
+    }
+    fn evidence(&mut self) -> Evidence {
+        self.0.evidence()
+    }
+}
+
+#[test]
+fn a_clock_that_is_mostly_told_gives_cycles() {
+    let measurement = measure(Untold(FakeExperiment::new(5.0, 1)));
+    assert!((measurement.estimate.unwrap().cycles.unwrap().value() - 12.5).abs() < 0.01);
+    assert_eq!(measurement.observations.iter().filter(|o| o.cycles.is_none()).count(), 4);
+}
+
 /// Counts how often it is asked for what is costly to tell.
 struct Told(FakeExperiment, u32);
 

@@ -180,9 +180,12 @@ pub(crate) fn description() -> String {
 /// The mean of the readings that lie within 5 % of their median: steps of the clock average out, interrupted readings
 /// do not count.
 fn robust_mean(readings: &[f64]) -> Option<f64> {
-    let median = syncscope_core::stats::median(readings)?;
-    let near: Vec<f64> = readings.iter().copied().filter(|reading| (reading - median).abs() <= 0.05 * median).collect();
-    (!near.is_empty()).then(|| near.iter().sum::<f64>() / near.len() as f64)
+    let mut sorted = readings.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    // One of them, and not the middle between two: there may be no reading near that.
+    let median = *sorted.get(sorted.len() / 2)?;
+    let near: Vec<f64> = sorted.into_iter().filter(|reading| (reading - median).abs() <= 0.05 * median).collect();
+    Some(near.iter().sum::<f64>() / near.len() as f64).filter(|mean| mean.is_finite())
 }
 
 #[cfg(test)]
@@ -208,6 +211,14 @@ mod tests {
         fn count(&self) -> Option<u64> {
             None
         }
+    }
+
+    #[test]
+    fn two_clocks_in_one_batch_have_a_mean() {
+        let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-12;
+        assert!(close(robust_mean(&[1.0, 1.2]), 1.2), "nothing is near the middle between the two");
+        assert!(close(robust_mean(&[1.0, 1.02, 1.2]), 1.01), "one was interrupted");
+        assert_eq!(robust_mean(&[]), None);
     }
 
     #[test]

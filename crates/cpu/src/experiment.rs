@@ -195,8 +195,9 @@ impl Experiment for TeamExperiment<'_> {
 
     /// The proof that needs a loop of its own, and the study.
     fn details(&mut self) -> Result<Vec<Detail>, String> {
-        let proof = self.workload.proof.clone();
-        proof.iter().for_each(|proof| self.run_aside(proof));
+        if let Some(proof) = self.workload.proof.clone() {
+            self.run_aside(&proof);
+        }
         let study = self.workload.study.as_ref().map(|make| make(self.clock));
         if let (Some(study), None) = (&study, &self.defect) {
             self.run_aside(&(Arc::clone(study) as Arc<dyn Body>));
