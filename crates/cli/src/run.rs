@@ -179,7 +179,7 @@ impl Session {
             .map_err(|error| Failure::CouldNot(format!("{}: {error}", report.display())))?;
         terminal::show(&table::summary(&data, terminal::width(), terminal::colour()))?;
         terminal::note(&format!("the page is {}", report.display()));
-        let provisional = data.rows.iter().filter(|row| row.provisional).count();
+        let provisional = data.provisional();
         let open = if provisional > 0 { format!("{provisional} provisional rows; ") } else { String::new() };
         let go_on = format!("{open}go on with: syncscope run --resume {}", self.directory.path().display());
         match status {

@@ -211,7 +211,7 @@ impl Experiment for Untold {
     }
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
         let sample = self.0.sample(shot)?;
-        Ok(Sample { cycles_per_tick: sample.cycles_per_tick.filter(|_| shot.pair % 3 != 0), ..sample })
+        Ok(Sample { cycles_per_tick: sample.cycles_per_tick.filter(|_| !shot.pair.is_multiple_of(3)), ..sample })
     }
     fn unroll(&self) -> u32 {
         self.0.unroll()

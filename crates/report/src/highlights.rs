@@ -7,7 +7,7 @@ use syncscope_core::{Case, Dtype, Layout, Mode, Placement, Row, Scope, Space};
 enum Size {
     /// Nobody else is there.
     One,
-    /// As many as the sweep has, and more than one.
+    /// As many as the sweep has and the machine has room for, and more than one.
     Most,
     /// This many threads in one block.
     Block(u32),
@@ -47,13 +47,21 @@ const HANDOFFS: &[&str] = &["cpu.handoff.cas_pingpong", "cpu.handoff.store_pingp
 pub(crate) const GRIDS: &[&str] = &["gpu.grid.cooperative", "gpu.grid.counter", "gpu.grid.lock_free"];
 
 impl Highlight {
-    /// The row that answers the question, by its index. Which one does not depend on what was measured.
-    pub(crate) fn find(&self, rows: &[Row]) -> Option<usize> {
+    /// The row that answers the question on a machine of so many hardware threads (0: not known), by its index. Which one
+    /// does not depend on what was measured.
+    pub(crate) fn find(&self, rows: &[Row], hardware_threads: u32) -> Option<usize> {
+        // "All threads" are those that have CPUs; more of them are another question.
+        let is_crowded = |case: &Case| {
+            let crowd = case.threads.unwrap_or(1) > hardware_threads && hardware_threads > 0;
+            crowd && case.domain_and_family().0 == "cpu"
+        };
         self.primitives.iter().find_map(|primitive| {
             let candidates = rows.iter().enumerate().filter(|(_, row)| row.case.primitive == **primitive);
             candidates
                 .filter(|(_, row)| self.fits(&row.case))
-                .min_by_key(|(_, row)| (usualness(&row.case), self.distance(&row.case), &row.case))
+                .min_by_key(|(_, row)| {
+                    (is_crowded(&row.case), usualness(&row.case), self.distance(&row.case), &row.case)
+                })
                 .map(|(index, _)| index)
         })
     }
@@ -108,9 +116,11 @@ mod tests {
             row("cpu.atomic.add", Dtype::I32, Layout::Shared, 8),
             row("cpu.atomic.add", Dtype::I32, Layout::Shared, 16),
         ];
-        assert_eq!(HIGHLIGHTS[0].find(&rows), Some(2));
-        assert_eq!(HIGHLIGHTS[1].find(&rows), Some(4));
-        assert_eq!(HIGHLIGHTS[3].find(&rows), None);
+        assert_eq!(HIGHLIGHTS[0].find(&rows, 0), Some(2));
+        assert_eq!(HIGHLIGHTS[1].find(&rows, 0), Some(4));
+        assert_eq!(HIGHLIGHTS[3].find(&rows, 0), None);
+        assert_eq!(HIGHLIGHTS[1].find(&rows, 8), Some(3), "sixteen threads take turns on eight CPUs");
+        assert_eq!(HIGHLIGHTS[1].find(&rows[4..], 1), Some(0), "better than nothing");
     }
 
     #[test]
@@ -119,9 +129,9 @@ mod tests {
             let case = Case { group: Some(group.to_owned()), ..Case::new("gpu.launch.stream") };
             Row::unmeasured(case, Verdict::Resolved)
         };
-        assert_eq!(HIGHLIGHTS[11].find(&[launch("20 us"), launch("empty"), launch("5 us")]), Some(1));
-        assert_eq!(HIGHLIGHTS[11].find(&[launch("5 us"), launch("20 us")]), Some(1));
-        assert_eq!(HIGHLIGHTS[11].find(&[launch("20 us"), launch("5 us")]), Some(0));
+        assert_eq!(HIGHLIGHTS[11].find(&[launch("20 us"), launch("empty"), launch("5 us")], 0), Some(1));
+        assert_eq!(HIGHLIGHTS[11].find(&[launch("5 us"), launch("20 us")], 0), Some(1));
+        assert_eq!(HIGHLIGHTS[11].find(&[launch("20 us"), launch("5 us")], 0), Some(0));
     }
 
     #[test]
@@ -130,6 +140,6 @@ mod tests {
             row("cpu.lock.pthread_mutex", Dtype::I32, Layout::Shared, 1),
             row("cpu.lock.parking_lot_mutex", Dtype::I32, Layout::Shared, 1),
         ];
-        assert_eq!(HIGHLIGHTS[3].find(&rows), Some(1));
+        assert_eq!(HIGHLIGHTS[3].find(&rows, 0), Some(1));
     }
 }

@@ -42,6 +42,12 @@ impl RunData {
         seconds_between(&self.run.started, self.run.ended.as_deref()?)
     }
 
+    /// How many rows are of cases that the run was to visit again.
+    #[must_use]
+    pub fn provisional(&self) -> usize {
+        self.rows.iter().filter(|row| row.provisional).count()
+    }
+
     /// How many rows have each verdict, in the order of [`Verdict::NAMES`], without those that have none.
     #[must_use]
     pub fn verdicts(&self) -> Vec<(&'static str, usize)> {

@@ -39,7 +39,11 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
 fn heading(data: &RunData, width: usize, paint: Paint) -> Vec<String> {
     let machine = wrap(&naming::machine(&data.run.machine), width, "  ");
     let mut lines: Vec<String> = machine.iter().map(|line| paint.text(line, Tone::Strong)).collect();
-    let cases = format!("{} of {} cases", data.rows.len(), data.run.planned);
+    let provisional = match data.provisional() {
+        0 => String::new(),
+        count => format!(", {count} provisional"),
+    };
+    let cases = format!("{} of {} cases{provisional}", data.rows.len(), data.run.planned);
     let state = match data.run.status {
         Status::Done => format!("complete, {} cases", data.rows.len()),
         Status::Running => format!("not finished: {cases}"),

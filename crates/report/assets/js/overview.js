@@ -10,7 +10,9 @@ const STATUS = {
 function statusPill(run) {
   const [tone, text] = STATUS[run.run.status] || ["void", run.run.status];
   const finished = run.count;
-  const part = tone === "good" ? null : `: ${formatCount(finished)} of ${formatCount(run.run.planned)} cases`;
+  const provisional = run.provisional > 0 ? `, ${formatCount(run.provisional)} provisional` : "";
+  const part =
+    tone === "good" ? null : `: ${formatCount(finished)} of ${formatCount(run.run.planned)} cases${provisional}`;
   return el("span", { class: `badge ${tone}` }, text, part);
 }
 

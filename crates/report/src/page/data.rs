@@ -38,6 +38,8 @@ struct PageRun<'a> {
     details: Vec<(usize, &'a str, Option<u32>, f64)>,
     /// How many rows there are.
     count: usize,
+    /// How many of the rows the run was to come back to.
+    provisional: usize,
     /// The columns of `measurements.csv`.
     columns: Vec<Column>,
 }
@@ -74,7 +76,10 @@ pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
             .iter()
             .map(|highlight| PageHighlight {
                 title: highlight.title,
-                rows: runs.iter().map(|data| highlight.find(&data.rows)).collect(),
+                rows: runs
+                    .iter()
+                    .map(|data| highlight.find(&data.rows, data.run.machine.cpu.hardware_threads))
+                    .collect(),
             })
             .filter(|highlight| highlight.rows.iter().any(Option::is_some))
             .collect(),
@@ -111,6 +116,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         matrix: matrix::matrix(&data.rows),
         details: details(data),
         count: data.rows.len(),
+        provisional: data.provisional(),
         columns: columns::columns(&data.rows),
     }
 }
