@@ -165,7 +165,7 @@ impl Measuring<'_> {
 
     /// Writes down what is known of a case, unless it is.
     fn keep(&mut self, open: &mut Open) -> Result<(), Failure> {
-        let Some(found) = open.found.as_ref().filter(|found| open.settled || found.visits > open.written.1) else {
+        let Some(found) = open.found.as_ref().filter(|found| found.visits > open.written.1) else {
             return Ok(());
         };
         if open.written.1 == 0 {
@@ -191,7 +191,8 @@ impl Measuring<'_> {
             }
         };
         self.journal.append(&Row::unmeasured(open.case.clone(), verdict), &[], &[])?;
-        open.settled = true;
+        // What earlier visits found does not stand beside that.
+        (open.found, open.settled) = (None, true);
         Ok(Ended::Finished)
     }
 

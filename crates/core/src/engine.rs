@@ -1,17 +1,18 @@
 //! The engine: from an [`Experiment`] to an estimate and its verdict. `docs/METHOD.md` explains each step.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::cancel::Cancel;
 use crate::detail::Detail;
 use crate::evidence::Evidence;
-use crate::experiment::{Check, Experiment, ExperimentError, Ruler, Shot, Side};
-use crate::pairs::{self, Costing, Observation, Order};
+use crate::experiment::{Check, Experiment, ExperimentError, Shot, Side};
+use crate::pairs::{self, Costing, Observation};
 use crate::profile::{self, Phase};
 use crate::stats::{self, Interval, Level};
-use crate::stopping::{PrecisionRule, Progress, Stop, StoppingRule};
+use crate::stopping::{PrecisionRule, Stop};
 use crate::units::{Cycles, Hertz, Nanoseconds};
 use crate::verdict::Verdict;
+use crate::visit::{Calibration, MIN_PAIRS, Taken, Visit};
 
 /// The cost of one operation.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,14 +100,6 @@ impl Visits {
     pub const ONCE: Self = Self { fewest: 1, most: 1 };
 }
 
-/// The pairs of one case.
-struct Pairs {
-    iterations: u64,
-    observations: Vec<Observation>,
-    visits: u32,
-    stop: Stop,
-}
-
 /// A sample lasts at least this many steps of its clock, so that a step is 0.1 % of it.
 const RESOLUTION_STEPS: f64 = 1000.0;
 
@@ -119,31 +112,12 @@ const BOTH: [Side; 2] = [Side::Baseline, Side::Test];
 /// No interruption is as long as this many samples.
 const FAR_BEHIND: f64 = 100.0;
 
-/// Pairs are queued for at most about this long between two looks at the wish to stop.
-const BATCH: Duration = Duration::from_millis(100);
-
 /// Measures experiments.
 #[derive(Debug)]
 pub struct Engine {
     settings: Settings,
     visits: Visits,
     cancel: Cancel,
-}
-
-/// What calibration found.
-struct Calibration {
-    iterations: u64,
-    /// What a pair takes.
-    pair_ns: f64,
-}
-
-impl Calibration {
-    /// What an earlier visit knows.
-    fn known(earlier: &Measurement, clock: &Ruler) -> Option<Self> {
-        let last = earlier.observations.last()?;
-        let pair_ns = (last.baseline.0 + last.test.0) as f64 / clock.frequency.value() * 1e9;
-        Some(Self { iterations: earlier.iterations, pair_ns })
-    }
 }
 
 impl Engine {
@@ -188,10 +162,13 @@ impl Engine {
             let verdict = Verdict::Elided(summary.clone());
             return Ok(Measurement::without_figure(experiment, verdict, evidence));
         }
+        let visits = earlier.as_ref().map_or(0, |earlier| earlier.visits) + 1;
         match self.take_pairs(experiment, earlier, seed) {
             Ok(None) => Err(Cancelled),
-            Ok(Some(pairs)) => Ok(self.conclude(experiment, pairs, evidence)),
-            Err(error) => Ok(Measurement::without_figure(experiment, verdict_of(error), evidence)),
+            Ok(Some(taken)) => Ok(self.conclude(experiment, taken, visits, evidence)),
+            Err(error) => {
+                Ok(Measurement { visits, ..Measurement::without_figure(experiment, verdict_of(error), evidence) })
+            }
         }
     }
 
@@ -271,64 +248,26 @@ impl Engine {
         Ok(Some(shortest_ns))
     }
 
-    /// Takes pairs until the rule says stop. `None` if someone asked to stop.
+    /// Takes the pairs of one visit. `None` if someone asked to stop.
     fn take_pairs(
         &self,
         experiment: &mut dyn Experiment,
         earlier: Option<Measurement>,
         seed: u64,
-    ) -> Result<Option<Pairs>, ExperimentError> {
+    ) -> Result<Option<Taken>, ExperimentError> {
         let ruler = experiment.ruler();
         let calibration = match earlier.as_ref().and_then(|earlier| Calibration::known(earlier, &ruler)) {
             None => profile::time(Phase::Calibrate, || self.calibrate(experiment))?,
             known => known,
         };
-        let Some(Calibration { iterations, pair_ns }) = calibration else { return Ok(None) };
-        let visits = earlier.as_ref().map_or(0, |earlier| earlier.visits) + 1;
-        let mut observations = earlier.map_or_else(Vec::new, |earlier| earlier.observations);
-        let known = observations.len() as u64;
-        let started = Instant::now();
-        let costing = Costing::new(experiment, iterations);
-        let mut order = Order::new(seed, iterations, known);
+        let Some(calibration) = calibration else { return Ok(None) };
+        let known = earlier.map_or_else(Vec::new, |earlier| earlier.observations);
         let rule = self.settings.rule.with_share_of_time(experiment.share_of_time()).divided_by(self.visits.most);
-        let pairs_in = |time: Duration| (time.as_nanos() as f64 / pair_ns) as u64;
-        let batch_pairs = pairs_in(BATCH.min(rule.max_time)).max(1);
-        // In a first visit each side paid for its cold caches while the iterations were chosen, and long samples do not notice.
-        let mut is_cold = known > 0 && pairs_in(rule.max_time) >= rule.min_pairs;
-        for look in 0.. {
-            let goal = known + rule.next_look(look);
-            while (observations.len() as u64) < goal {
-                if self.cancel.is_cancelled() {
-                    return Ok(None);
-                }
-                let mut shots = order.shots(batch_pairs.min(goal - observations.len() as u64));
-                let warm_up = if std::mem::take(&mut is_cold) { 2 } else { 0 };
-                shots.splice(0..0, shots[..warm_up].to_vec());
-                let samples = profile::time(Phase::Pairs, || experiment.samples(&shots))?;
-                let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2)).skip(warm_up / 2);
-                observations.extend(pairs.map(|(shots, samples)| costing.observe(shots, samples)));
-                if observations.len() as u64 >= MIN_PAIRS && started.elapsed() >= rule.max_time {
-                    break;
-                }
-            }
-            // A visit ends when it has seen its own moment well; all visits together say whether there must be more.
-            let progress = |observations: &[Observation]| Progress {
-                estimate: costing.ticks_estimate(observations),
-                resolution: costing.resolution,
-                pairs: observations.len() as u64,
-                elapsed: started.elapsed(),
-            };
-            if rule.judge(&progress(&observations[known as usize..])).is_some() {
-                let stop = rule.judge(&progress(&observations)).unwrap_or(Stop::BudgetSpent);
-                return Ok(Some(Pairs { iterations, observations, visits, stop }));
-            }
-        }
-        // There are more looks than pairs that can be counted.
-        Ok(None)
+        Visit::new(experiment, rule, &calibration, known, seed).take(experiment, &self.cancel)
     }
 
-    fn conclude(&self, experiment: &mut dyn Experiment, pairs: Pairs, evidence: Evidence) -> Measurement {
-        let Pairs { iterations, mut observations, visits, stop } = pairs;
+    fn conclude(&self, experiment: &mut dyn Experiment, taken: Taken, visits: u32, evidence: Evidence) -> Measurement {
+        let Taken { iterations, mut observations, stop } = taken;
         let clock = pairs::usual_clock(&observations);
         if let (Some(clock), Some(tolerance)) = (clock, experiment.clock_tolerance()) {
             pairs::set_aside_other_clocks(&mut observations, clock, tolerance);
@@ -419,9 +358,6 @@ fn relative_width(values: &[f64]) -> Option<f64> {
     let width = stats::median_interval(values, Level::P95)?.half_width() / stats::median(values)?.abs();
     width.is_finite().then_some(width)
 }
-
-/// Fewer pairs give no 95 % interval.
-const MIN_PAIRS: u64 = 6;
 
 fn verdict_of(error: ExperimentError) -> Verdict {
     match error {

@@ -11,6 +11,7 @@
 
 mod pairs;
 mod text;
+mod visit;
 
 pub mod cancel;
 pub mod case;

@@ -123,6 +123,12 @@ fn a_case_is_visited_until_it_is_settled() {
     assert_eq!((noisy.visits, noisy.pairs, noisy.stop), (5, 60, Some(Stop::BudgetSpent)), "the budget is divided");
     let failed = engine.visit(&mut FakeExperiment::new(5.0, 3).with_fault(Fault::Miscounts), None, 1).unwrap();
     assert!(!engine.wants_more(&failed), "it would fail again");
+    let lost = engine.visit(&mut FakeExperiment::new(5.0, 3).with_fault(Fault::TimesOut), Some(twice), 1).unwrap();
+    assert_eq!(
+        (lost.visits, lost.verdict.name(), lost.stop),
+        (3, "TimedOut", None),
+        "later than what was found before"
+    );
 }
 
 /// A test that takes far longer than what it has in common with its baseline.
