@@ -169,10 +169,10 @@ impl Session {
         // A full disk ends the measuring; what is in the journal is a run all the same.
         self.run.status = *measured.as_ref().unwrap_or(&Status::Interrupted);
         self.run.ended = Some(timestamp(SystemTime::now()));
-        self.directory.tidy()?;
         self.run.measured_topology = self.measured_topology(laboratories)?;
         self.directory.write_run(&self.run)?;
         let status = measured?;
+        self.directory.tidy()?;
         let data = RunData::load(self.directory.path())?;
         let report = self.directory.report();
         std::fs::write(&report, page::render(std::slice::from_ref(&data)))

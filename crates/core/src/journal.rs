@@ -274,8 +274,12 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), JournalError> {
     let mut draft = path.as_os_str().to_owned();
     draft.push(".new");
     let draft = PathBuf::from(draft);
-    fs::write(&draft, bytes).at(&draft)?;
-    fs::rename(&draft, path).at(path)
+    let written = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        // Half a draft is worth nothing, and where the disk is full its room is.
+        let _ = fs::remove_file(&draft);
+    }
+    written.at(path)
 }
 
 fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<Row>, JournalError> {
