@@ -42,8 +42,9 @@ struct Step {
     interval: Option<Interval>,
 }
 
-/// The jump of each type, of `cpu.atomic.add` on private elements with the most threads; no entry for a type of which
-/// fewer than three strides are resolved.
+/// The jump of each type, of `cpu.atomic.add` on private elements with the most threads. Costs that are not resolved count by
+/// their intervals. No entry for a type of which fewer than three strides have a cost, or of which neither a jump nor its
+/// absence is certain.
 pub(crate) fn findings(run: &Run, rows: &[Row]) -> Vec<Finding> {
     let most = run.machine.cpu.hardware_threads;
     let mut sweeps: BTreeMap<Case, Vec<Step>> = BTreeMap::new();
@@ -59,7 +60,7 @@ pub(crate) fn findings(run: &Run, rows: &[Row]) -> Vec<Finding> {
 fn is_subject(row: &Row, hardware_threads: u32) -> bool {
     let threads = row.case.threads.unwrap_or(1);
     row.case.primitive == "cpu.atomic.add"
-        && row.verdict == Verdict::Resolved
+        && (row.verdict == Verdict::Resolved || (matches!(row.verdict, Verdict::Noisy(_)) && row.ns_interval.is_some()))
         && threads > 1
         && (hardware_threads == 0 || threads <= hardware_threads)
         && !matches!(row.case.placement, Some(Placement::List(_)))
@@ -69,23 +70,30 @@ fn is_subject(row: &Row, hardware_threads: u32) -> bool {
 fn finding(dtype: Dtype, sweeps: &BTreeMap<Case, Vec<Step>>) -> Option<Finding> {
     let own = sweeps.iter().filter(|(case, _)| case.dtype == Some(dtype));
     let (case, steps) = own.reduce(|best, other| if other.0.threads > best.0.threads { other } else { best })?;
-    let jump = jump(steps, dtype);
-    Some(Finding { dtype, threads: case.threads?, placement: case.placement.clone(), jump })
+    let mut steps = steps.clone();
+    steps.sort_by_key(|step| step.stride);
+    let jump = jump(&steps, dtype);
+    let is_certain = jump.is_some() || is_even(&steps);
+    is_certain.then_some(Finding { dtype, threads: case.threads?, placement: case.placement.clone(), jump })
 }
 
-/// The first stride of the flat end of a sweep, if what stands before it is certainly more expensive.
+/// Whether neighbouring elements certainly cost less than what would be a jump.
+fn is_even(steps: &[Step]) -> bool {
+    let least =
+        steps.iter().map(|step| step.interval.map_or(step.ns, |interval| interval.low)).fold(f64::INFINITY, f64::min);
+    steps.first().is_some_and(|first| first.interval.map_or(first.ns, |interval| interval.high) < JUMP * least)
+}
+
+/// The first stride of the flat end of a sweep in order, if what stands before it is certainly more expensive.
 fn jump(steps: &[Step], dtype: Dtype) -> Option<Jump> {
-    let mut steps = steps.to_vec();
-    steps.sort_by_key(|step| step.stride);
     let least = |tail: &[Step]| tail.iter().map(|step| step.ns).fold(f64::INFINITY, f64::min);
-    let most = |tail: &[Step]| tail.iter().map(|step| step.ns).fold(0.0, f64::max);
+    // What may belong to the plateau does.
+    let low = |step: &Step| step.interval.map_or(step.ns, |interval| interval.low.min(step.ns));
+    let most = |tail: &[Step]| tail.iter().map(low).fold(0.0, f64::max);
     let flat = |from: &usize| most(&steps[*from..]) <= PLATEAU * least(&steps[*from..]);
     let from = (1..steps.len()).find(flat)?;
     let (before, first, apart) = (steps[from - 1], steps[0], steps[from]);
-    let certain = match (before.interval, apart.interval) {
-        (Some(before), Some(apart)) => before.low > apart.high,
-        _ => true,
-    };
+    let certain = low(&before) > apart.interval.map_or(apart.ns, |interval| interval.high);
     let times = first.ns / apart.ns;
     (certain && before.ns >= PLATEAU * apart.ns && times >= JUMP).then(|| Jump {
         stride: apart.stride,
@@ -148,7 +156,7 @@ mod tests {
     fn the_stride_of_the_jump_is_named() {
         let found = jump(&steps(&[(1, 52.0), (2, 48.0), (4, 31.0), (8, 10.0), (16, 10.1)], 0.02), Dtype::F64);
         assert_eq!(found, Some(Jump { stride: 8, bytes: 64, times: 5.2 }));
-        let found = jump(&steps(&[(16, 6.0), (1, 90.0), (4, 60.0), (8, 40.0)], 0.02), Dtype::I32);
+        let found = jump(&steps(&[(1, 90.0), (4, 60.0), (8, 40.0), (16, 6.0)], 0.02), Dtype::I32);
         assert_eq!(found.map(|jump| (jump.stride, jump.bytes)), Some((16, 64)));
     }
 
@@ -196,11 +204,34 @@ mod tests {
     }
 
     #[test]
-    fn unresolved_strides_say_nothing() {
-        let mut rows = vec![row(Dtype::I32, 4, 1, 50.0), row(Dtype::I32, 4, 8, 40.0), row(Dtype::I32, 4, 16, 5.0)];
-        assert_eq!(findings(&crate::testing::run(), &rows).len(), 1);
-        rows[1].verdict = Verdict::Noisy("wide".into());
-        assert_eq!(findings(&crate::testing::run(), &rows), []);
+    fn unresolved_strides_count_by_their_intervals() {
+        let noisy = |row: Row, share: f64| {
+            let ns = row.ns.unwrap().value();
+            let ns_interval = Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
+            Row { verdict: Verdict::Noisy("wide".into()), ns_interval, ..row }
+        };
+        let rows = [row(Dtype::I32, 4, 1, 50.0), row(Dtype::I32, 4, 8, 40.0), row(Dtype::I32, 4, 16, 5.0)];
+        let found = |rows: &[Row]| findings(&crate::testing::run(), rows);
+        assert_eq!(found(&rows)[0].jump.map(|jump| jump.stride), Some(16));
+        let wide = rows.clone().map(|row| noisy(row, 0.3));
+        assert_eq!(found(&wide)[0].jump.map(|jump| jump.stride), Some(16), "from 28 to 6.5 ns is a jump all the same");
+        let wider = rows.clone().map(|row| noisy(row, 0.9));
+        assert_eq!(found(&wider), [], "from 4 to 9.5 ns is none, and evenness is not certain");
+        assert_eq!(found(&[vec![row(Dtype::I32, 4, 4, 5.0)], rows[2..].to_vec()].concat()), [], "too few");
         assert_eq!(summary(&[]), None);
+    }
+
+    #[test]
+    fn that_there_is_no_jump_is_said_where_neighbours_were_measured_well() {
+        let even = [row(Dtype::F64, 4, 1, 9.1), row(Dtype::F64, 4, 4, 9.0), row(Dtype::F64, 4, 8, 9.2)];
+        let said = findings(&crate::testing::run(), &even).iter().map(Finding::sentence).collect::<Vec<_>>();
+        assert_eq!(said, ["f64: no jump, neighbouring elements cost what distant ones cost"]);
+        // The first stride is much dearer, and how much is not known.
+        let first = Row {
+            verdict: Verdict::Noisy("wide".into()),
+            ns_interval: Some(Interval { low: 8.0, high: 70.0 }),
+            ..row(Dtype::F64, 4, 1, 40.0)
+        };
+        assert_eq!(findings(&crate::testing::run(), &[&[first], &even[1..]].concat()), []);
     }
 }
