@@ -50,7 +50,7 @@ pub(crate) fn relative(point: f64, interval: Interval) -> Option<String> {
 /// What a row says in a few words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cost {
-    /// `9.18 ns`, `< 0.05 ns`, `not resolved`, `skipped`.
+    /// `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`, `not resolved`, `skipped`.
     pub(crate) figure: String,
     /// `±1.0 %`, where there is a figure and an interval.
     pub(crate) interval: Option<String>,
@@ -65,6 +65,10 @@ impl Cost {
     pub(crate) fn of(row: &Row) -> Self {
         let words = match &row.verdict {
             Verdict::Resolved => return Self::resolved(row),
+            Verdict::Noisy(_) if is_rough(row) => {
+                let rough = Self::resolved(row);
+                return Self { figure: format!("~{}", rough.figure), cycles: None, resolved: false, ..rough };
+            }
             Verdict::BelowResolution(_) => match row.ns_interval {
                 Some(interval) if interval.high > 0.0 => format!("< {}", time_with(interval.high, 2)),
                 _ => "not resolved".to_owned(),
@@ -90,6 +94,14 @@ impl Cost {
         }
     }
 }
+
+/// Whether the interval of a cost that is not resolved is narrow enough to be worth more than the word that it is wide.
+fn is_rough(row: &Row) -> bool {
+    row.ns.zip(row.ns_interval).is_some_and(|(ns, interval)| interval.half_width() < WIDEST * ns.value())
+}
+
+/// Half-width of an interval, relative to its cost, from which on there is no figure for people (`WIDEST` of the page).
+const WIDEST: f64 = 0.25;
 
 /// A duration for people: `42 s`, `3 min 20 s`, `2 h 05 min`, with spaces that do not break.
 pub(crate) fn duration(seconds: f64) -> String {
@@ -152,6 +164,14 @@ mod tests {
         assert_eq!(Cost::of(&row(below, -0.01)).figure, "not resolved");
         let noisy = Cost::of(&row(Verdict::Noisy("wide".into()), 4.0));
         assert_eq!((noisy.figure.as_str(), noisy.cycles, noisy.resolved), ("not resolved", None, false));
+        let rough = Row {
+            ns: Some(Nanoseconds(2.0)),
+            ns_interval: Some(Interval { low: 1.8, high: 2.2 }),
+            ..row(Verdict::Noisy("wide".into()), 4.0)
+        };
+        let rough = Cost::of(&rough);
+        assert_eq!((rough.figure.as_str(), rough.resolved), ("~2.00 ns", false));
+        assert_eq!(rough.interval.as_deref(), Some("±10 %"));
     }
 
     #[test]

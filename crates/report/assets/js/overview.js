@@ -96,6 +96,9 @@ function pageTitle() {
   );
 }
 
+/** Costs whose intervals are wider than this, relative to them, have no figure on a card. */
+const WIDEST = 0.25;
+
 /** The figure of one run on a card. */
 function cardFigure(row, at) {
   const name = SEVERAL
@@ -108,18 +111,21 @@ function cardFigure(row, at) {
     : null;
   if (!row) return el("div", null, name, el("p", { class: "card-none" }, "not in this run"));
   const detail = el("p", { class: "card-case" }, [row.name, ...parameters(row)].slice(0, 4).join(" · "));
-  if (row.verdict === "Resolved") {
+  const relative = halfWidth(row.ns, row.ns_low, row.ns_high);
+  // An interval that is known well is worth more than the word that it is wide.
+  const rough = row.verdict === "Noisy" && row.ns > 0 && relative !== null && relative < WIDEST;
+  if (row.verdict === "Resolved" || rough) {
     const [number, unit] = timeParts(row.ns);
-    const relative = halfWidth(row.ns, row.ns_low, row.ns_high);
     const second = [
       relative === null ? null : `±${formatPercent(relative)}`,
       row.cycles === null ? null : formatCycles(row.cycles),
+      rough ? verdictText(row.verdict) : null,
     ];
     return el(
       "div",
       null,
       name,
-      el("p", { class: "card-figure" }, number, el("span", null, `${NBSP}${unit}`)),
+      el("p", { class: rough ? "card-figure rough" : "card-figure" }, number, el("span", null, `${NBSP}${unit}`)),
       el("p", { class: "card-interval" }, second.filter(Boolean).join(" · ")),
       detail,
     );
