@@ -135,7 +135,7 @@ fn on_cpu(preset: Preset, cases: usize) -> (PrecisionRule, Visits) {
         Preset::Paper => (0.01, Visits { fewest: 3, most: if cases > LARGE_PLAN { 20 } else { 10 } }),
     };
     let (max_pairs, max_time) = (CPU_VISIT_PAIRS * u64::from(visits.most), CPU_VISIT * visits.most);
-    (PrecisionRule { precision, min_pairs: MIN_PAIRS, max_pairs, max_time }, visits)
+    (PrecisionRule { precision, min_pairs: FIRST_LOOK, max_pairs, max_time }, visits)
 }
 
 /// Nobody disturbs a GPU, and setting up its cases takes longer: one visit.
@@ -145,8 +145,8 @@ const fn on_gpu(preset: Preset) -> PrecisionRule {
         Preset::Standard => (0.005, 500, 300),
         Preset::Paper => (0.01, 190, 130),
     };
-    PrecisionRule { precision, min_pairs: MIN_PAIRS, max_pairs, max_time: Duration::from_millis(max_time_ms) }
+    PrecisionRule { precision, min_pairs: FIRST_LOOK, max_pairs, max_time: Duration::from_millis(max_time_ms) }
 }
 
 /// Pairs before the first look.
-const MIN_PAIRS: u64 = 12;
+const FIRST_LOOK: u64 = 12;

@@ -23,6 +23,53 @@ fn measure(mut experiment: impl Experiment) -> Measurement {
     Engine::new(settings(), Cancel::new()).measure(&mut experiment, 42).unwrap()
 }
 
+/// A fake whose samples, or whose wishes, are changed.
+struct Altered<S> {
+    fake: FakeExperiment,
+    sample: S,
+    longest: Option<Duration>,
+    share: f64,
+}
+
+impl<S> Altered<S>
+where
+    S: FnMut(&mut FakeExperiment, Shot) -> Result<Sample, ExperimentError>,
+{
+    fn of(fake: FakeExperiment, sample: S) -> Self {
+        Self { fake, sample, longest: None, share: 1.0 }
+    }
+}
+
+impl<S> Experiment for Altered<S>
+where
+    S: FnMut(&mut FakeExperiment, Shot) -> Result<Sample, ExperimentError>,
+{
+    fn ruler(&self) -> Ruler {
+        self.fake.ruler()
+    }
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        self.fake.operations(side, iterations)
+    }
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        (self.sample)(&mut self.fake, shot)
+    }
+    fn unroll(&self) -> u32 {
+        self.fake.unroll()
+    }
+    fn longest_sample(&self) -> Option<Duration> {
+        self.longest
+    }
+    fn share_of_time(&self) -> f64 {
+        self.share
+    }
+    fn check(&mut self) -> Check {
+        self.fake.check()
+    }
+    fn evidence(&mut self) -> Evidence {
+        self.fake.evidence()
+    }
+}
+
 #[test]
 fn a_silent_cost_is_found_exactly_and_soon() {
     let measurement = measure(FakeExperiment::new(5.0, 1));
@@ -131,108 +178,44 @@ fn a_case_is_visited_until_it_is_settled() {
     );
 }
 
-/// A test that takes far longer than what it has in common with its baseline.
-struct Lopsided(FakeExperiment);
-
-impl Experiment for Lopsided {
-    fn ruler(&self) -> Ruler {
-        self.0.ruler()
-    }
-    fn operations(&self, side: Side, iterations: u64) -> u64 {
-        self.0.operations(side, iterations)
-    }
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let iterations = if shot.side == Side::Test { 500 * shot.iterations } else { shot.iterations };
-        self.0.sample(Shot { side: Side::Baseline, iterations, ..shot })
-    }
-    fn longest_sample(&self) -> Option<Duration> {
-        Some(Duration::from_micros(80))
-    }
-    fn unroll(&self) -> u32 {
-        self.0.unroll()
-    }
-    fn check(&mut self) -> Check {
-        self.0.check()
-    }
-    fn evidence(&mut self) -> Evidence {
-        self.0.evidence()
-    }
-}
-
 #[test]
 fn a_test_that_takes_far_longer_than_its_baseline_decides_the_length_of_samples() {
     // 51 ns an iteration of the baseline, 25.5 us one of the test.
-    let measurement = measure(Lopsided(FakeExperiment::new(5.0, 1)));
+    let mut lopsided = Altered::of(FakeExperiment::new(5.0, 1), |fake, shot| {
+        let iterations = if shot.side == Side::Test { 500 * shot.iterations } else { shot.iterations };
+        fake.sample(Shot { side: Side::Baseline, iterations, ..shot })
+    });
+    lopsided.longest = Some(Duration::from_micros(80));
+    let measurement = measure(lopsided);
     assert!((1..=4).contains(&measurement.iterations), "{}", measurement.iterations);
     assert_eq!(measurement.verdict, Verdict::Resolved);
     assert!((measurement.estimate.unwrap().ns.value() - 499.0 * 5.1).abs() < 10.0);
-}
-
-/// A core whose clock moves every eight pairs.
-struct Wandering(FakeExperiment);
-
-impl Experiment for Wandering {
-    fn ruler(&self) -> Ruler {
-        self.0.ruler()
-    }
-    fn operations(&self, side: Side, iterations: u64) -> u64 {
-        self.0.operations(side, iterations)
-    }
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let sample = self.0.sample(shot)?;
-        let slower = 1.0 + 0.15 * ((shot.pair / 8) % 4) as f64;
-        Ok(Sample { ns_per_tick: sample.ns_per_tick * slower, ..sample })
-    }
-    fn unroll(&self) -> u32 {
-        self.0.unroll()
-    }
-    fn check(&mut self) -> Check {
-        self.0.check()
-    }
-    fn evidence(&mut self) -> Evidence {
-        self.0.evidence()
-    }
 }
 
 #[test]
 fn a_cost_is_resolved_in_cycles_where_the_clock_wanders() {
     let rule = PrecisionRule { min_pairs: 60, ..settings().rule };
     let engine = Engine::new(Settings { rule, ..settings() }, Cancel::new());
-    let measurement = engine.measure(&mut Wandering(FakeExperiment::new(5.0, 1)), 1).unwrap();
+    // Every eight pairs the clock is another one.
+    let mut wandering = Altered::of(FakeExperiment::new(5.0, 1), |fake, shot| {
+        let sample = fake.sample(shot)?;
+        let slower = 1.0 + 0.15 * ((shot.pair / 8) % 4) as f64;
+        Ok(Sample { ns_per_tick: sample.ns_per_tick * slower, ..sample })
+    });
+    let measurement = engine.measure(&mut wandering, 1).unwrap();
     assert_eq!(measurement.verdict, Verdict::Resolved);
     assert!((measurement.estimate.unwrap().cycles.unwrap().value() - 12.5).abs() < 0.01);
     let remark = measurement.remark.unwrap();
     assert!(remark.contains("in nanoseconds") && remark.contains("the clock moved"), "{remark}");
 }
 
-/// A clock that cannot be told during every third pair.
-struct Untold(FakeExperiment);
-
-impl Experiment for Untold {
-    fn ruler(&self) -> Ruler {
-        self.0.ruler()
-    }
-    fn operations(&self, side: Side, iterations: u64) -> u64 {
-        self.0.operations(side, iterations)
-    }
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let sample = self.0.sample(shot)?;
-        Ok(Sample { cycles_per_tick: sample.cycles_per_tick.filter(|_| !shot.pair.is_multiple_of(3)), ..sample })
-    }
-    fn unroll(&self) -> u32 {
-        self.0.unroll()
-    }
-    fn check(&mut self) -> Check {
-        self.0.check()
-    }
-    fn evidence(&mut self) -> Evidence {
-        self.0.evidence()
-    }
-}
-
 #[test]
 fn a_clock_that_is_mostly_told_gives_cycles() {
-    let measurement = measure(Untold(FakeExperiment::new(5.0, 1)));
+    let untold = Altered::of(FakeExperiment::new(5.0, 1), |fake, shot| {
+        let sample = fake.sample(shot)?;
+        Ok(Sample { cycles_per_tick: sample.cycles_per_tick.filter(|_| !shot.pair.is_multiple_of(3)), ..sample })
+    });
+    let measurement = measure(untold);
     assert!((measurement.estimate.unwrap().cycles.unwrap().value() - 12.5).abs() < 0.01);
     assert_eq!(measurement.observations.iter().filter(|o| o.cycles.is_none()).count(), 4);
 }
@@ -425,31 +408,11 @@ fn no_figure_of_whatever_kind_goes_unexplained() {
 
 #[test]
 fn an_experiment_may_want_less_time_than_the_rule_allows() {
-    struct Hurried(FakeExperiment);
-    impl Experiment for Hurried {
-        fn ruler(&self) -> Ruler {
-            self.0.ruler()
-        }
-        fn operations(&self, side: Side, iterations: u64) -> u64 {
-            self.0.operations(side, iterations)
-        }
-        fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-            self.0.sample(shot)
-        }
-        fn unroll(&self) -> u32 {
-            self.0.unroll()
-        }
-        fn share_of_time(&self) -> f64 {
-            1e-9
-        }
-        fn check(&mut self) -> Check {
-            Check::Ok
-        }
-        fn evidence(&mut self) -> Evidence {
-            self.0.evidence()
-        }
-    }
     let noisy = || FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(5000.0));
     assert_eq!(measure(noisy()).observations.len(), 60, "the rule's most");
-    assert_eq!(measure(Hurried(noisy())).observations.len(), 6, "as few as have an interval");
+    assert_eq!(
+        measure(Altered { share: 1e-9, ..Altered::of(noisy(), FakeExperiment::sample) }).observations.len(),
+        6,
+        "as few as have an interval"
+    );
 }

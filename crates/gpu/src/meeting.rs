@@ -15,7 +15,7 @@ use crate::places::Places;
 const MEETING: u64 = 2;
 
 /// Meetings of the kernel `check` at each place, besides the one that it begins with there.
-const CHECKED_ROUNDS: u32 = 16;
+const CHECKED_ROUNDS: u32 = 32;
 
 /// Far more than any sample needs; the kernels count in 32 bits.
 const MAX_ITERATIONS: u64 = 1 << 24;

@@ -74,8 +74,8 @@ impl Pace {
 
     /// For threads that wait for one variable at each place in memory: one sample visits several. A median over places of two
     /// kinds is the one or the other kind's, by chance; over the means of tours it is the same in every run. Not for what
-    /// keeps queues busy: threads of different blocks come to different places, each loop is a quarter as long, and on
-    /// an H200 private elements of 132 blocks seemed 4 to 13 % more expensive.
+    /// keeps queues busy: on an H200 private elements of 66 blocks and more seemed 4 to 13 % more expensive, likely because threads
+    /// of different blocks come to different places and each loop is a quarter as long.
     pub(crate) const TOUR: Self = Self { tour: 4, ..Self::USUAL };
 
     /// For many warps in the queue of one multiprocessor: some are served before others, which evens out in time. (On an
