@@ -9,6 +9,7 @@ mod measuring;
 mod plan;
 mod progress;
 mod report;
+mod rounds;
 mod run;
 mod system;
 mod terminal;

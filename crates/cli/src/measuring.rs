@@ -1,7 +1,7 @@
 //! The loop of a run: visit after visit to its cases, into the journal.
 
 use std::collections::HashSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use syncscope_core::engine::{Measurement, Settings, Visits};
 use syncscope_core::journal::{Journal, RunDirectory};
@@ -12,6 +12,7 @@ use syncscope_core::{Cancel, Case, Detail, Engine, Laboratory, Preset, Refusal, 
 use crate::failure::Failure;
 use crate::plan::{self, Plan};
 use crate::progress::Progress;
+use crate::rounds::Rounds;
 use crate::terminal;
 
 /// How a visit, or a round of visits by one laboratory, ended.
@@ -44,6 +45,26 @@ impl Open {
     }
 }
 
+/// The cases of one laboratory that are not settled.
+struct Part {
+    number: usize,
+    cases: Vec<Open>,
+    rounds: Rounds,
+    lost: bool,
+}
+
+impl Part {
+    const fn is_done(&self) -> bool {
+        self.lost || self.cases.is_empty()
+    }
+
+    /// Most visits to be made, and the `time` for them if it can end them: the first visits are made in any case.
+    fn visits(&self, time: Duration) -> (u64, Option<Duration>) {
+        let most = self.cases.iter().map(|open| u64::from(open.visits.most));
+        (most.clone().sum(), most.max().is_some_and(|most| most > 1).then_some(time))
+    }
+}
+
 /// Measures the cases of a plan.
 ///
 /// All cases are visited before any is visited again, so that the visits to a case are spread over the run, and a run that
@@ -71,61 +92,53 @@ impl Measuring<'_> {
                 laboratory.prepare(cases, &mut |done, all| progress.say(&format!("preparing {done}/{all}")));
             });
         }
-        let mut parts: Vec<Vec<Open>> = plan.parts.iter().map(|cases| self.open(cases)).collect();
-        let visits = |part: &Vec<Open>| part.iter().map(|open| u64::from(open.visits.most)).sum();
-        self.progress.count_to(parts.iter().map(visits).collect());
+        let mut parts: Vec<Part> =
+            plan.parts.iter().enumerate().map(|(number, cases)| self.part(number, cases)).collect();
+        self.progress.count_to(parts.iter().map(|part| part.visits(plan::time_for_visits(self.preset))));
         let ended = self.visit_rounds(&mut laboratories, &mut parts);
         // What was found since the first visit, of cases that the run does not come back to.
-        for open in parts.iter_mut().flatten() {
+        for open in parts.iter_mut().flat_map(|part| &mut part.cases) {
             self.keep(open)?;
         }
         ended
     }
 
-    fn open(&self, cases: &[Case]) -> Vec<Open> {
-        cases.iter().map(|case| Open::new(case.clone(), plan::manner(self.preset, case, cases.len()))).collect()
+    fn part(&self, number: usize, cases: &[Case]) -> Part {
+        let open = |case: &Case| Open::new(case.clone(), plan::manner(self.preset, case, cases.len()));
+        let rounds = Rounds::within(plan::time_for_visits(self.preset));
+        Part { number, cases: cases.iter().map(open).collect(), rounds, lost: false }
     }
 
     /// Round after round, until all is settled.
     fn visit_rounds(
         &mut self,
         laboratories: &mut [&mut dyn Laboratory],
-        parts: &mut [Vec<Open>],
+        parts: &mut [Part],
     ) -> Result<Status, Failure> {
         let mut random = fastrand::Rng::with_seed(self.seed);
-        let mut lost = vec![false; parts.len()];
-        let mut is_more = true;
-        while is_more {
-            is_more = false;
-            for (number, laboratory) in laboratories.iter_mut().enumerate().take(parts.len()) {
-                let part = &mut parts[number];
-                if lost[number] || part.is_empty() {
-                    continue;
-                }
-                match self.visit_all(*laboratory, number, part)? {
+        while !parts.iter().all(Part::is_done) {
+            for (laboratory, part) in laboratories.iter_mut().zip(&mut *parts).filter(|(_, part)| !part.is_done()) {
+                let started = Instant::now();
+                match self.visit_all(*laboratory, part)? {
                     Ended::Finished => {}
                     // What another laboratory measures is not concerned; a new process can measure the rest.
-                    Ended::Lost => lost[number] = true,
+                    Ended::Lost => part.lost = true,
                     Ended::Cancelled => return Ok(Status::Interrupted),
                     Ended::OutOfTime => return Ok(Status::BudgetSpent),
                 }
-                part.retain(|open| !open.settled);
+                part.rounds.add(started.elapsed());
+                part.cases.retain(|open| !open.settled);
                 // What a case follows on in one round it does not follow on in the next.
-                random.shuffle(part);
-                is_more |= !part.is_empty() && !lost[number];
+                random.shuffle(&mut part.cases);
             }
         }
-        Ok(if lost.contains(&true) { Status::Interrupted } else { Status::Done })
+        Ok(if parts.iter().any(|part| part.lost) { Status::Interrupted } else { Status::Done })
     }
 
     /// One visit to each case that is not settled.
-    fn visit_all(
-        &mut self,
-        laboratory: &mut dyn Laboratory,
-        part: usize,
-        cases: &mut [Open],
-    ) -> Result<Ended, Failure> {
-        for open in cases {
+    fn visit_all(&mut self, laboratory: &mut dyn Laboratory, part: &mut Part) -> Result<Ended, Failure> {
+        let is_last = part.rounds.is_next_the_last();
+        for open in &mut part.cases {
             if self.cancel.is_cancelled() {
                 return Ok(Ended::Cancelled);
             }
@@ -134,23 +147,24 @@ impl Measuring<'_> {
             }
             self.progress.say(&open.case.to_string());
             let (before, started) = (open.visited(), Instant::now());
-            match self.visit(laboratory, open)? {
+            match self.visit(laboratory, open, is_last)? {
                 Ended::Finished => {}
                 ended => return Ok(ended),
             }
             // A case that needs no more visits is as good as visited.
             let after = if open.settled { open.visits.most } else { open.visited() };
-            self.progress.advance_by(part, u64::from(after.saturating_sub(before)), started.elapsed());
+            self.progress.advance_by(part.number, u64::from(after.saturating_sub(before)), started.elapsed());
         }
         Ok(Ended::Finished)
     }
 
-    fn visit(&mut self, laboratory: &mut dyn Laboratory, open: &mut Open) -> Result<Ended, Failure> {
+    fn visit(&mut self, laboratory: &mut dyn Laboratory, open: &mut Open, is_last: bool) -> Result<Ended, Failure> {
         let mut experiment = match profile::time(Phase::SetUp, || laboratory.experiment(&open.case)) {
             Ok(experiment) => experiment,
             Err(refusal) => return self.keep_refusal(open, refusal),
         };
-        let engine = Engine::new(open.settings.clone(), self.cancel.clone()).visiting(open.visits);
+        let engine =
+            Engine::new(open.settings.clone(), self.cancel.clone()).visiting(open.visits).for_the_last_time(is_last);
         // Cases differ in their order of pairs, and a case does not depend on which others are measured.
         let seed = self.seed ^ open.case.id().number();
         let earlier = open.found.clone();

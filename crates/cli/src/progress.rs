@@ -21,6 +21,8 @@ struct Part {
     done: u64,
     total: u64,
     spent: Duration,
+    /// After this time no more steps are begun that can be done without.
+    time: Option<Duration>,
 }
 
 impl Progress {
@@ -52,9 +54,9 @@ impl Progress {
         }
     }
 
-    /// From now on, counts to these numbers of steps, one for each laboratory.
-    pub(crate) fn count_to(&mut self, totals: Vec<u64>) {
-        self.parts = totals.into_iter().map(|total| Part { total, ..Part::default() }).collect();
+    /// From now on, counts to these numbers of steps, one for each laboratory, some of which end after a time anyway.
+    pub(crate) fn count_to(&mut self, totals: impl Iterator<Item = (u64, Option<Duration>)>) {
+        self.parts = totals.map(|(total, time)| Part { total, time, ..Part::default() }).collect();
         self.bar.set_length(self.count().1);
         self.bar.set_position(0);
         if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {pos}/{len}  {prefix} left  {wide_msg}") {
@@ -95,8 +97,11 @@ impl Progress {
         let Some(usual) = pace(self.parts.iter().map(|part| part.spent).sum(), self.count().0) else {
             return "?".to_owned();
         };
-        let left =
-            |part: &Part| part.total.saturating_sub(part.done) as f64 * pace(part.spent, part.done).unwrap_or(usual);
+        let left = |part: &Part| {
+            let steps = part.total.saturating_sub(part.done) as f64 * pace(part.spent, part.done).unwrap_or(usual);
+            let time = part.time.and_then(|time| time.checked_sub(part.spent));
+            time.map_or(steps, |time| steps.min(time.as_secs_f64()))
+        };
         let left = self.parts.iter().map(left).sum::<f64>();
         humantime::format_duration(Duration::from_secs(left.round() as u64)).to_string()
     }

@@ -117,6 +117,7 @@ const FAR_BEHIND: f64 = 100.0;
 pub struct Engine {
     settings: Settings,
     visits: Visits,
+    is_last: bool,
     cancel: Cancel,
 }
 
@@ -124,13 +125,19 @@ impl Engine {
     /// An engine with these settings that takes all pairs of a case in one go, and stops when `cancel` is raised.
     #[must_use]
     pub const fn new(settings: Settings, cancel: Cancel) -> Self {
-        Self { settings, visits: Visits::ONCE, cancel }
+        Self { settings, visits: Visits::ONCE, is_last: false, cancel }
     }
 
     /// The same, dividing the pairs of a case into visits.
     #[must_use]
     pub fn visiting(self, visits: Visits) -> Self {
         Self { visits, ..self }
+    }
+
+    /// The same, if there is no time for another visit: whatever it finds, the next is the last.
+    #[must_use]
+    pub fn for_the_last_time(self, is_last: bool) -> Self {
+        Self { is_last, ..self }
     }
 
     /// Measures one case, all visits one after the other. `seed` decides the order within the pairs.
@@ -179,7 +186,8 @@ impl Engine {
     }
 
     const fn is_unsettled(&self, visits: u32, stop: Stop) -> bool {
-        visits < self.visits.fewest || (visits < self.visits.most && matches!(stop, Stop::BudgetSpent))
+        let may_improve = visits < self.visits.most && matches!(stop, Stop::BudgetSpent);
+        !self.is_last && (visits < self.visits.fewest || may_improve)
     }
 
     /// Chooses the iterations: the smallest number, found by growing, with which a sample of the baseline is long

@@ -179,6 +179,20 @@ fn a_case_is_visited_until_it_is_settled() {
 }
 
 #[test]
+fn a_visit_can_be_the_last_though_more_were_allowed() {
+    let engine = || Engine::new(settings(), Cancel::new()).visiting(Visits { fewest: 3, most: 5 });
+    let noisy = || FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(4_000.0));
+    let first = engine().for_the_last_time(false).visit(&mut noisy(), None, 1).unwrap();
+    let last = engine().for_the_last_time(true);
+    let second = last.visit(&mut noisy(), Some(first), 1).unwrap();
+    assert_eq!(
+        (second.visits, second.pairs, last.wants_more(&second)),
+        (2, 24, false),
+        "each visit has its share alone"
+    );
+}
+
+#[test]
 fn a_test_that_takes_far_longer_than_its_baseline_decides_the_length_of_samples() {
     // 51 ns an iteration of the baseline, 25.5 us one of the test.
     let mut lopsided = Altered::of(FakeExperiment::new(5.0, 1), |fake, shot| {
