@@ -326,6 +326,9 @@ __device__ void check_meeting(const Arguments &arguments, u32 group) {
 // leaves a thread 32 registers.
 #define SYNCSCOPE_KERNEL extern "C" __global__ void __launch_bounds__(1024, 2)
 
+// Takes its turn on the device and does nothing: see `block_order.rs`.
+SYNCSCOPE_KERNEL idle(const Arguments) {}
+
 #define SYNCSCOPE_KERNELS SYNCSCOPE_KERNELS_AS(Repeated, Together)
 
 #define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                    \

@@ -130,8 +130,8 @@ pub(crate) fn manner(preset: Preset, case: &Case, cases: usize) -> (Settings, Vi
 /// and on 16 CPUs, 4,600 cases, less than six.
 fn on_cpu(preset: Preset, cases: usize) -> (PrecisionRule, Visits) {
     let (precision, visits) = match preset {
-        Preset::Quick => (0.01, Visits { fewest: 4, most: 40 }),
-        Preset::Standard => (0.005, Visits { fewest: 4, most: 40 }),
+        Preset::Quick => (0.01, Visits { fewest: 4, most: 80 }),
+        Preset::Standard => (0.005, Visits { fewest: 4, most: 100 }),
         Preset::Paper => (0.01, Visits { fewest: 3, most: if cases > LARGE_PLAN { 20 } else { 10 } }),
     };
     let (max_pairs, max_time) = (CPU_VISIT_PAIRS * u64::from(visits.most), CPU_VISIT * visits.most);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use syncscope_core::profile::{self, Phase};
 
 use crate::arguments::{Arguments, DevicePointer, Finding, Rate, WARP_THREADS, Warp};
+use crate::block_order::{BlockOrder, Idle};
 use crate::compile::Program;
 use crate::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Stream};
 use crate::error::CudaError;
@@ -95,9 +96,16 @@ pub(crate) struct Launch {
     pub(crate) arguments: Arguments,
     /// Where in the memory its variables begin, in bytes.
     pub(crate) offset: usize,
+    /// In which order its blocks come to the multiprocessors.
+    pub(crate) order: BlockOrder,
 }
 
 impl Launch {
+    /// On the first place there is, its blocks in any order.
+    pub(crate) const fn of(function: Function, arguments: Arguments) -> Self {
+        Self { function, arguments, offset: 0, order: BlockOrder::Any }
+    }
+
     /// Words of 8 bytes that it leaves: its rate, then the warps at each place.
     const fn words(&self, shape: Shape) -> usize {
         WORDS_OF_RATE + WORDS_OF_WARP * shape.warps() as usize * places_of(&self.arguments)
@@ -143,6 +151,9 @@ pub(crate) struct Bench {
     limit: Duration,
     last_use: Option<Instant>,
     modules: HashMap<Program, Kernels>,
+    device: Device,
+    /// That of whichever program was loaded first.
+    idle: Option<Idle>,
     abort: HostBuffer<u32>,
     host: HostBuffer<u64>,
     results: DeviceBuffer,
@@ -169,6 +180,8 @@ impl Bench {
             limit: LIMIT,
             last_use: None,
             modules: HashMap::new(),
+            device,
+            idle: None,
             abort: HostBuffer::new(&context, 1)?,
             host: HostBuffer::new(&context, words)?,
             results: DeviceBuffer::new(&context, words * size_of::<u64>())?,
@@ -247,10 +260,13 @@ impl Bench {
         Ok(kernels)
     }
 
-    fn load_now(&self, cubin: &[u8]) -> Result<Kernels, CudaError> {
+    fn load_now(&mut self, cubin: &[u8]) -> Result<Kernels, CudaError> {
         self.context.make_current()?;
         let module = Module::load(&self.context, cubin)?;
         let function = |name: &CStr| module.function(name);
+        if self.idle.is_none() {
+            self.idle = Some(Idle::of(module, self.device)?);
+        }
         Ok(Kernels { baseline: function(c"baseline")?, test: function(c"test")?, check: function(c"check")? })
     }
 
@@ -311,7 +327,7 @@ impl Bench {
         Ok(finding_of(self.host.values()))
     }
 
-    /// Queues a launch whose results start at `word`.
+    /// Queues a launch whose results start at `word`, after what puts its blocks in order.
     fn queue(&mut self, shape: Shape, launch: &Launch, word: usize) -> Result<(), Outage> {
         let rate = self.results.pointer() + (word * size_of::<u64>()) as u64;
         let arguments = Arguments {
@@ -322,7 +338,9 @@ impl Bench {
             abort: self.abort.device_pointer()?,
             ..launch.arguments
         };
-        let queued = self.stream.launch(launch.function, shape.blocks, shape.threads, &arguments);
+        let ordered = self.idle.map_or(Ok(()), |idle| launch.order.queue(&self.stream, idle));
+        let queued =
+            ordered.and_then(|()| self.stream.launch(launch.function, shape.blocks, shape.threads, &arguments));
         queued.map_err(|error| self.broken(error))
     }
 

@@ -10,6 +10,7 @@ use syncscope_core::{
 
 use crate::arguments::{Arguments, Finding, Rate, UNROLL, WARM_UP, WARP_THREADS, Warp};
 use crate::bench::{Bench, Kernels, Launch, Outage, Shape, Timing};
+use crate::block_order::BlockOrder;
 use crate::catalogue::{Busy, Pace, Proof};
 use crate::nvml::{ClockState, Watch};
 use crate::places::{Executed, Places};
@@ -125,8 +126,10 @@ impl<'a> GpuExperiment<'a> {
     }
 
     /// The launches of a shot: more than one where each begins by chance in one of several states.
-    fn launches(&self, shot: Shot) -> impl Iterator<Item = Launch> {
-        self.pairs_of(shot).map(move |pair| self.launch(Shot { pair, ..shot }))
+    fn launches(&self, shot: Shot, order: BlockOrder) -> impl Iterator<Item = Launch> {
+        // Two launches one after the other have the two variants of an order.
+        let orders = std::iter::once(order).chain(std::iter::repeat(BlockOrder::Any));
+        self.pairs_of(shot).zip(orders).map(move |(pair, order)| Launch { order, ..self.launch(Shot { pair, ..shot }) })
     }
 
     /// Each launch makes a tour of its own: those of a shot, as if they were pairs.
@@ -154,7 +157,7 @@ impl<'a> GpuExperiment<'a> {
             distance: self.places.distance() as u64,
             ..Arguments::default()
         };
-        Launch { function, arguments, offset: self.places.offset(pair) }
+        Launch { offset: self.places.offset(pair), ..Launch::of(function, arguments) }
     }
 
     fn note(&mut self, shots: &[Shot]) {
@@ -178,7 +181,7 @@ impl<'a> GpuExperiment<'a> {
     }
 
     fn check_launch(&self, offset: usize, arguments: Arguments) -> Launch {
-        Launch { function: self.setup.kernels.check, arguments, offset }
+        Launch { offset, ..Launch::of(self.setup.kernels.check, arguments) }
     }
 
     /// Adds ones where the sum of the samples is not exact.
@@ -319,7 +322,9 @@ impl Experiment for GpuExperiment<'_> {
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let launches: Vec<Launch> = shots.iter().flat_map(|shot| self.launches(*shot)).collect();
+        let orders = BlockOrder::of(shots);
+        let launches: Vec<Launch> =
+            shots.iter().zip(orders).flat_map(|(shot, order)| self.launches(*shot, order)).collect();
         let timings = self.bench.run(self.setup.parameters.shape, &launches)?;
         self.note(shots);
         let mut samples = profile::time(Phase::Read, || {

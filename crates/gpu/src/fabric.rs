@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::{Arguments, DevicePointer, Finding, Rate, Warp};
 use crate::bench::{Health, Kernels, Outage, Shape, Timing};
+use crate::block_order::{BlockOrder, Idle};
 use crate::compile::Program;
 use crate::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Part, Stream, launch_together};
 use crate::error::CudaError;
@@ -88,12 +89,15 @@ pub(crate) struct Round {
     pub(crate) arguments: Arguments,
     /// Where the state of its barrier begins, in bytes from the first place.
     pub(crate) offset: usize,
+    /// In which order the blocks come to the multiprocessors of each device.
+    pub(crate) order: BlockOrder,
 }
 
 /// A program, loaded on one device.
 #[derive(Debug, Clone, Copy)]
 struct Loaded {
     kernels: Kernels,
+    idle: Idle,
     roster: DevicePointer,
 }
 
@@ -321,6 +325,8 @@ impl Fabric {
         for (slot, round) in batch.iter().enumerate() {
             let mut parts = Vec::with_capacity(stage.loaded.len());
             for (station, loaded) in self.stations.iter().zip(&stage.loaded) {
+                station.context.make_current()?;
+                round.order.queue(&station.stream, loaded.idle)?;
                 parts.push(station.part(stage, loaded, round, slot)?);
             }
             let Shape { blocks, threads } = stage.shape;
@@ -448,7 +454,8 @@ impl Station {
             test: module.function(c"test")?,
             check: module.function(c"check")?,
         };
-        let loaded = Loaded { kernels, roster: module.variable(c"roster")? };
+        let idle = Idle::of(module, self.device)?;
+        let loaded = Loaded { kernels, idle, roster: module.variable(c"roster")? };
         self.loaded.insert(program.clone(), loaded);
         Ok(loaded)
     }

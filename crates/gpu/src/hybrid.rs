@@ -46,7 +46,7 @@ impl Setup<'_> {
             Side::Baseline => self.kernels.baseline,
             Side::Test => self.kernels.test,
         };
-        let launch = Launch { function, arguments, offset: 0 };
+        let launch = Launch::of(function, arguments);
         let shape = self.shape;
         let timings = self.bench.on_memory_of_host(memory, |bench| bench.run(shape, &[launch]))?;
         timings.first().and_then(|timing| sample_of(timing, &self.ruler)).ok_or_else(no_result)

@@ -22,6 +22,7 @@ pub mod verify;
 mod affinity;
 mod arguments;
 mod bench;
+mod block_order;
 mod catalogue;
 mod describe;
 mod driver;

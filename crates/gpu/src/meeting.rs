@@ -6,6 +6,7 @@ use syncscope_core::{Check, Disturbance, Evidence, Experiment, ExperimentError, 
 
 use crate::arguments::{Arguments, Finding, Rate, Warp};
 use crate::bench::{Outage, Timing};
+use crate::block_order::BlockOrder;
 use crate::experiment::{joined, ns_per_cycle};
 use crate::fabric::{Fabric, Ledger, Role, Round, Stage};
 use crate::host_clock;
@@ -111,7 +112,7 @@ impl<'a> MeetingExperiment<'a> {
         };
         self.stops = self.stops.wrapping_add(places.tour());
         places.note(pair, barriers);
-        Round { role, arguments, offset: places.offset(pair) }
+        Round { role, arguments, offset: places.offset(pair), order: BlockOrder::Any }
     }
 
     fn sample_of(&self, devices: &[Timing]) -> Option<Sample> {
@@ -148,7 +149,9 @@ impl<'a> MeetingExperiment<'a> {
     }
 
     fn device_samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let rounds: Vec<Round> = shots.iter().map(|shot| self.round(*shot)).collect();
+        let orders = BlockOrder::of(shots);
+        let rounds: Vec<Round> =
+            shots.iter().zip(orders).map(|(shot, order)| Round { order, ..self.round(*shot) }).collect();
         let timings = self.fabric.run(&self.setup.stage, &rounds)?;
         let samples: Option<Vec<Sample>> = timings.iter().map(|devices| self.sample_of(devices)).collect();
         let mut samples = samples.ok_or_else(no_threads)?;

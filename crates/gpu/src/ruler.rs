@@ -6,6 +6,7 @@ use syncscope_core::{Hertz, Ruler, Side, Ticks};
 
 use crate::arguments::{Arguments, UNROLL};
 use crate::bench::{Bench, Kernels, Launch, Outage, Shape};
+use crate::driver::Function;
 use crate::experiment::ns_per_cycle;
 
 /// A device that had nothing to do for longer may have lowered its clock. (An idle H200 falls from 1,980 to 345 MHz.)
@@ -31,7 +32,7 @@ pub(crate) fn warm_up(bench: &mut Bench, kernels: Kernels, multiprocessors: u32)
     }
     bench.clear_memory(multiprocessors as usize * 128 * size_of::<u64>())?;
     let shape = Shape { blocks: multiprocessors, threads: 128 };
-    let launch = Launch { function: kernels.baseline, arguments: arguments(ITERATIONS), offset: 0 };
+    let launch = launch_of(kernels.baseline);
     let started = Instant::now();
     let mut lengths: Vec<f64> = Vec::new();
     while started.elapsed() < LONGEST {
@@ -57,7 +58,7 @@ pub(crate) fn measure(bench: &mut Bench, kernels: Kernels, frequency: Hertz) -> 
     let shape = Shape { blocks: 1, threads: 1 };
     let launch = |side| {
         let function = if side == Side::Baseline { kernels.baseline } else { kernels.test };
-        Launch { function, arguments: arguments(ITERATIONS), offset: 0 }
+        launch_of(function)
     };
     let timings = bench.run(shape, &[launch(Side::Baseline), launch(Side::Test)])?;
     let cycles: Vec<f64> = timings.iter().flat_map(|timing| &timing.warps).map(|warp| warp.slowest as f64).collect();
@@ -68,8 +69,9 @@ pub(crate) fn measure(bench: &mut Bench, kernels: Kernels, frequency: Hertz) -> 
     Ok(Ruler { name: "sm clock", frequency, resolution: Ticks(1), read_cost: Ticks(read_cost.round().max(0.0) as u64) })
 }
 
-fn arguments(iterations: u32) -> Arguments {
-    Arguments { iterations, ..Arguments::default() }
+fn launch_of(function: Function) -> Launch {
+    let arguments = Arguments { iterations: ITERATIONS, ..Arguments::default() };
+    Launch::of(function, arguments)
 }
 
 #[cfg(test)]

@@ -77,11 +77,8 @@ impl<'a> RoundTrip<'a> {
         let Self { setup, words, .. } = self;
         let (words, cpus, shape) = (&*words, setup.cpus.clone(), setup.shape);
         let mailbox = Mailbox::of(words);
-        let launch = Launch {
-            function: setup.kernels.check,
-            arguments: Arguments { value_bias: u32::from(asks), ..Arguments::default() },
-            offset: 0,
-        };
+        let arguments = Arguments { value_bias: u32::from(asks), ..Arguments::default() };
+        let launch = Launch::of(setup.kernels.check, arguments);
         let work = |turn: &Turn| mailbox.answer(turn, asks);
         accompany(&cpus, work, |lead| {
             lead.begin()?;
