@@ -11,7 +11,7 @@
 
 constexpr u32 MOST_DEVICES = 16;
 
-// What went wrong in any launch; `fabric.rs` holds the same structure.
+// What went wrong in any launch; `fabric` holds the same structure.
 struct Ledger {
     u32 gave_up;     // waits that outlasted the limit
     u32 mismatches;  // values that were not those written before the barrier

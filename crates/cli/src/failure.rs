@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use syncscope_core::journal::JournalError;
+use syncscope_core::run_directory::RunDirectoryError;
 
 /// A command that did what it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +45,10 @@ impl Failure {
     }
 }
 
-impl From<JournalError> for Failure {
-    fn from(error: JournalError) -> Self {
+impl From<RunDirectoryError> for Failure {
+    fn from(error: RunDirectoryError) -> Self {
         match error {
-            JournalError::NotEmpty(_) | JournalError::NoRun(_) => Self::Usage(error.to_string()),
+            RunDirectoryError::NotEmpty(_) | RunDirectoryError::NoRun(_) => Self::Usage(error.to_string()),
             _ => Self::CouldNot(error.to_string()),
         }
     }

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use syncscope_core::engine::{Measurement, Settings, Visits};
-use syncscope_core::journal::{Journal, RunDirectory};
+use syncscope_core::journal::Journal;
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::Status;
+use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Cancel, Case, Detail, Engine, Laboratory, Preset, Refusal, Row, Verdict};
 
 use crate::failure::Failure;

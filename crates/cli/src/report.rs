@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use syncscope_core::journal::RunDirectory;
+use syncscope_core::run_directory::RunDirectory;
 use syncscope_report::{RunData, page};
 
 use crate::args::ReportArguments;

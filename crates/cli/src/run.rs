@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-use syncscope_core::journal::{Journal, RunDirectory};
+use syncscope_core::journal::Journal;
 use syncscope_core::machine::MeasuredTopology;
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::{SCHEMA, Status, timestamp};
+use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Cancel, CaseId, Preset, Run};
 use syncscope_report::{RunData, page, table};
 

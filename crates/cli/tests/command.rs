@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use syncscope_core::journal::RunDirectory;
 use syncscope_core::run::Status;
+use syncscope_core::run_directory::RunDirectory;
 
 fn syncscope(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use syncscope_core::journal::RunDirectory;
+use syncscope_core::run_directory::RunDirectory;
 
 /// The warnings of `run.json`, after a run of the hand-off by compare-and-swap on the machine `description`.
 fn warnings(description: &str, preset: &str) -> Vec<String> {

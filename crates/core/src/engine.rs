@@ -356,8 +356,9 @@ impl Engine {
         let percent = |width: f64, point: f64| width / point.abs() * 100.0;
         let ns = percent(estimate.ns_interval?.half_width(), estimate.ns.value());
         let cycles = percent(estimate.cycles_interval?.half_width(), estimate.cycles?.value());
+        let told = |percent: f64| if percent < 0.1 { "below 0.1".to_owned() } else { format!("+/- {percent:.1}") };
         (ns > self.settings.noisy_above * 100.0)
-            .then(|| format!("+/- {ns:.0} % in nanoseconds, +/- {cycles:.1} % in cycles: the clock moved meanwhile"))
+            .then(|| format!("{} % in nanoseconds, {} % in cycles: the clock moved meanwhile", told(ns), told(cycles)))
     }
 }
 

@@ -27,6 +27,7 @@ pub mod primitive;
 pub mod profile;
 pub mod row;
 pub mod run;
+pub mod run_directory;
 pub mod stats;
 pub mod stopping;
 pub mod sweep;

@@ -6,7 +6,7 @@
 //! let run = RunData::load("my-run".as_ref())?;
 //! let terminal = table::summary(&run, 100, true);
 //! let html = page::render(&[run]);
-//! # Ok::<(), syncscope_core::journal::JournalError>(())
+//! # Ok::<(), syncscope_core::run_directory::RunDirectoryError>(())
 //! ```
 
 mod false_sharing;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use syncscope_core::journal::{JournalError, RunDirectory};
 use syncscope_core::run::seconds_between;
+use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{CaseId, Detail, Row, Run, Verdict};
 
 /// One run: who measured what, and all that was measured.
@@ -26,7 +26,7 @@ impl RunData {
     ///
     /// # Errors
     /// When the folder holds no run, or a file in it cannot be read or understood; the error names the file.
-    pub fn load(path: &Path) -> Result<Self, JournalError> {
+    pub fn load(path: &Path) -> Result<Self, RunDirectoryError> {
         let directory = RunDirectory::open(path)?;
         Ok(Self {
             name: folder_name(path),

@@ -7,8 +7,9 @@ mod synthetic;
 use std::fs;
 use std::path::Path;
 
-use syncscope_core::journal::{Journal, RunDirectory};
+use syncscope_core::journal::Journal;
 use syncscope_core::run::Status;
+use syncscope_core::run_directory::RunDirectory;
 use syncscope_report::{RunData, page, table};
 
 /// Writes a run the way a measurement does.

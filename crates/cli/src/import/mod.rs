@@ -7,9 +7,10 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use syncscope_core::journal::{Journal, JournalError, RunDirectory};
+use syncscope_core::journal::Journal;
 use syncscope_core::machine::{CpuMachine, Environment, GpuMachine, Machine};
 use syncscope_core::run::{SCHEMA, Status, timestamp};
+use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Case, Row, Run};
 use syncscope_gpu::peer::peer_program;
 use syncscope_report::syncperformance::{PeerError, PeerFigure, PeerFile};
@@ -209,7 +210,7 @@ fn multiprocessors(blocks: &[u32]) -> u32 {
 
 fn write(output: &Path, run: &Run, rows: &[Row]) -> Result<(), Failure> {
     let directory = RunDirectory::create(output).map_err(|error| match error {
-        JournalError::NotEmpty(path) => {
+        RunDirectoryError::NotEmpty(path) => {
             Failure::Usage(format!("{} is not empty; name another with -o", path.display()))
         }
         other => other.into(),

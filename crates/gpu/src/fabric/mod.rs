@@ -3,19 +3,24 @@
 //! Each device has a context, a queue and memory of its own. What they tell each other lies in the memory of the one that
 //! reads it, if all can reach each other's memory, else in host memory. `kernels/meeting.cuh` is the other side.
 
-use std::collections::HashMap;
+mod ledger;
+mod stage;
+mod station;
+
 use std::time::{Duration, Instant};
 
-use crate::arguments::{Arguments, DevicePointer, Finding, Rate, Warp};
+pub(crate) use self::ledger::Ledger;
+use self::ledger::{WORDS_OF_LEDGER, joined, ledger_of};
+use self::stage::{Layout, Roster, WORD, words_of};
+pub(crate) use self::stage::{MOST_DEVICES, Stage};
+use self::station::{Loaded, Station};
+use crate::arguments::Arguments;
 use crate::bench::{Health, Kernels, Outage, Shape, Timing};
-use crate::block_order::{BlockOrder, Idle};
+use crate::block_order::BlockOrder;
 use crate::compile::Program;
-use crate::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Part, Stream, launch_together};
+use crate::driver::{Context, Device, Function, HostBuffer, Stream, launch_together};
 use crate::error::CudaError;
 use crate::places::Places;
-
-/// `MOST_DEVICES` in `meeting.cuh`.
-pub(crate) const MOST_DEVICES: usize = 16;
 
 /// Launches that are queued before the host waits.
 const BATCH: usize = 16;
@@ -29,41 +34,6 @@ const HOST_LIMIT: Duration = Duration::from_secs(20);
 
 /// So long a kernel that was asked to stop may take.
 const GRACE: Duration = Duration::from_secs(2);
-
-/// `Ledger` in `meeting.cuh`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Ledger {
-    pub(crate) gave_up: u32,
-    pub(crate) mismatches: u32,
-    pub(crate) thread: u32,
-    pub(crate) reserved: u32,
-    pub(crate) expected: u64,
-    pub(crate) found: u64,
-}
-
-/// `Exchange` in `meeting.cuh`.
-const EXCHANGE_BYTES: usize = 256;
-
-/// `Roster` in `meeting.cuh`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-struct Roster {
-    limit_ns: u64,
-    ledger: DevicePointer,
-    phases: DevicePointer,
-    device: u32,
-    devices: u32,
-    exchanges: [DevicePointer; MOST_DEVICES],
-    tidings: [DevicePointer; MOST_DEVICES],
-}
-
-const _: () = assert!(size_of::<Ledger>() == 32 && size_of::<Roster>() == 288);
-
-const WORD: usize = size_of::<u64>();
-const WORDS_OF_LEDGER: usize = size_of::<Ledger>() / WORD;
-const WORDS_OF_RATE: usize = size_of::<Rate>() / WORD;
-const WORDS_OF_WARP: usize = size_of::<Warp>() / WORD;
 
 /// How grids are launched on several devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,72 +61,6 @@ pub(crate) struct Round {
     pub(crate) offset: usize,
     /// In which order the blocks come to the multiprocessors of each device.
     pub(crate) order: BlockOrder,
-}
-
-/// A program, loaded on one device.
-#[derive(Debug, Clone, Copy)]
-struct Loaded {
-    kernels: Kernels,
-    idle: Idle,
-    roster: DevicePointer,
-}
-
-/// One device.
-#[derive(Debug)]
-struct Station {
-    device: Device,
-    loaded: HashMap<Program, Loaded>,
-    abort: HostBuffer<u32>,
-    host: HostBuffer<u64>,
-    results: DeviceBuffer,
-    memory: DeviceBuffer,
-    stream: Stream,
-    // The last field: it is dropped after all that lives in it.
-    context: Context,
-}
-
-/// A program set up on a number of devices.
-#[derive(Debug, Clone)]
-pub(crate) struct Stage {
-    loaded: Vec<Loaded>,
-    pub(crate) shape: Shape,
-    layout: Layout,
-    /// Places that one launch visits.
-    tour: u32,
-    launching: Launching,
-    limit: Duration,
-}
-
-impl Stage {
-    /// Words of 8 bytes that one launch leaves on one device.
-    const fn words(&self) -> usize {
-        words_of(self.shape, self.tour)
-    }
-}
-
-/// Where in a device's memory what begins, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layout {
-    tidings: usize,
-    exchanges: usize,
-    places: usize,
-    bytes: usize,
-}
-
-impl Layout {
-    /// A phase for each thread, tidings for each block, an exchange for each place, then the places.
-    fn of(shape: Shape, places: &Places) -> Self {
-        const LINE: usize = 512;
-        let tidings = (shape.grid_threads() * size_of::<u32>()).next_multiple_of(LINE);
-        let exchanges = tidings + (shape.blocks as usize * size_of::<u32>()).next_multiple_of(LINE);
-        let first = exchanges + (places.count() * EXCHANGE_BYTES).next_multiple_of(LINE);
-        Self { tidings, exchanges, places: first, bytes: first + places.bytes() }
-    }
-
-    /// What others must reach.
-    const fn shared_bytes(self) -> usize {
-        self.places - self.tidings
-    }
 }
 
 /// See the module's description.
@@ -425,164 +329,5 @@ impl Hand<'_> {
 
     pub(crate) fn is_done(&self) -> Result<bool, CudaError> {
         self.stream.is_done()
-    }
-}
-
-impl Station {
-    fn new(device: Device) -> Result<Self, CudaError> {
-        let context = Context::new(device)?;
-        Ok(Self {
-            device,
-            loaded: HashMap::new(),
-            abort: HostBuffer::new(&context, 1)?,
-            host: HostBuffer::new(&context, WORDS_OF_LEDGER)?,
-            results: DeviceBuffer::new(&context, size_of::<Ledger>())?,
-            memory: DeviceBuffer::new(&context, 1)?,
-            stream: Stream::new(&context)?,
-            context,
-        })
-    }
-
-    fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<Loaded, CudaError> {
-        if let Some(loaded) = self.loaded.get(program) {
-            return Ok(*loaded);
-        }
-        self.context.make_current()?;
-        let module = Module::load(&self.context, cubin)?;
-        let kernels = Kernels {
-            baseline: module.function(c"baseline")?,
-            test: module.function(c"test")?,
-            check: module.function(c"check")?,
-        };
-        let idle = Idle::of(module, self.device)?;
-        let loaded = Loaded { kernels, idle, roster: module.variable(c"roster")? };
-        self.loaded.insert(program.clone(), loaded);
-        Ok(loaded)
-    }
-
-    /// Provides memory, all zero, and room for results, with an empty ledger.
-    fn provide(&mut self, bytes: usize, result_words: usize) -> Result<(), CudaError> {
-        self.context.make_current()?;
-        if bytes > self.memory.bytes() {
-            self.memory = DeviceBuffer::new(&self.context, bytes)?;
-        }
-        if result_words * WORD > self.results.bytes() {
-            self.results = DeviceBuffer::new(&self.context, result_words * WORD)?;
-            self.host = HostBuffer::new(&self.context, result_words)?;
-        }
-        self.stream.clear(&self.memory, bytes)?;
-        self.stream.clear(&self.results, size_of::<Ledger>())
-    }
-
-    /// Waits for the clearing of memory; nothing else is queued.
-    fn settle(&self) -> Result<(), CudaError> {
-        self.context.make_current()?;
-        let started = Instant::now();
-        while !self.stream.is_done()? && started.elapsed() < GRACE {
-            std::hint::spin_loop();
-        }
-        Ok(())
-    }
-
-    fn wait_until(&self, limit: Duration) -> Result<bool, CudaError> {
-        self.context.make_current()?;
-        self.stream.wait_until(limit)
-    }
-
-    /// The kernel and arguments of a round on this device.
-    fn part(&self, stage: &Stage, loaded: &Loaded, round: &Round, slot: usize) -> Result<Part<'_>, CudaError> {
-        let rate = self.results.pointer() + ((WORDS_OF_LEDGER + slot * stage.words()) * WORD) as u64;
-        let arguments = Arguments {
-            memory: self.memory.pointer() + (stage.layout.places + round.offset) as u64,
-            rate,
-            warps: rate + size_of::<Rate>() as u64,
-            abort: self.abort.device_pointer()?,
-            ..round.arguments
-        };
-        let Kernels { baseline, test, check } = loaded.kernels;
-        let function = match round.role {
-            Role::Baseline => baseline,
-            Role::Test => test,
-            Role::Check => check,
-        };
-        Ok(Part { stream: &self.stream, function, arguments })
-    }
-}
-
-impl Drop for Station {
-    fn drop(&mut self) {
-        // What it owns is given back in its context.
-        let _ = self.context.make_current();
-    }
-}
-
-/// Words of 8 bytes that one launch leaves on one device.
-const fn words_of(shape: Shape, tour: u32) -> usize {
-    WORDS_OF_RATE + WORDS_OF_WARP * shape.warps() as usize * tour as usize
-}
-
-/// CUDA devices and their hosts are little-endian.
-const fn ledger_of(words: &[u64]) -> Ledger {
-    Ledger {
-        gave_up: words[0] as u32,
-        mismatches: (words[0] >> 32) as u32,
-        thread: words[1] as u32,
-        reserved: 0,
-        expected: words[2],
-        found: words[3],
-    }
-}
-
-/// The sums, and the values of the first mismatch.
-fn joined(ledgers: impl Iterator<Item = Ledger>) -> Ledger {
-    ledgers.fold(Ledger::default(), |sum, ledger| {
-        let shown = if sum.mismatches > 0 { sum } else { ledger };
-        Ledger {
-            gave_up: sum.gave_up.saturating_add(ledger.gave_up),
-            mismatches: sum.mismatches.saturating_add(ledger.mismatches),
-            ..shown
-        }
-    })
-}
-
-impl From<Ledger> for Finding {
-    fn from(ledger: Ledger) -> Self {
-        let Ledger { mismatches, thread, expected, found, .. } = ledger;
-        Self { mismatches, thread, expected, found }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_of_a_devices_memory_overlaps() {
-        let shape = Shape { blocks: 4224, threads: 64 };
-        let places = Places::new(34_000, 100 * 34_304, 4);
-        let layout = Layout::of(shape, &places);
-        assert!(layout.tidings >= 4224 * 64 * 4);
-        assert!(layout.exchanges - layout.tidings >= 4224 * 4);
-        assert!(layout.places - layout.exchanges >= places.count() * EXCHANGE_BYTES);
-        assert_eq!(layout.bytes - layout.places, places.bytes());
-        assert_eq!(layout.shared_bytes(), layout.places - layout.tidings);
-        assert!([layout.tidings, layout.exchanges, layout.places].iter().all(|offset| offset.is_multiple_of(256)));
-    }
-
-    #[test]
-    fn ledgers_are_read_as_they_are_written_and_joined() {
-        let clean = ledger_of(&[0, 0, 0, 0]);
-        let one = ledger_of(&[(3 << 32) | 1, 77, 5, 4]);
-        assert_eq!((one.gave_up, one.mismatches, one.thread, one.expected, one.found), (1, 3, 77, 5, 4));
-        let other = Ledger { thread: 8, ..one };
-        let sum = joined([clean, one, other].into_iter());
-        assert_eq!((sum.gave_up, sum.mismatches, sum.thread), (2, 6, 77));
-        assert_eq!(joined([clean, clean].into_iter()), Ledger::default());
-    }
-
-    #[test]
-    fn a_launch_leaves_its_rate_and_its_warps_at_each_place() {
-        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 1), 2 + 2 * 4);
-        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 8), 2 + 8 * 2 * 4);
     }
 }
