@@ -8,7 +8,7 @@ use syncscope_core::journal::Journal;
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_core::{Cancel, Case, Detail, Engine, Laboratory, Preset, Refusal, Row, Verdict};
+use syncscope_core::{Cancel, Case, Detail, Engine, Laboratory, Observation, Preset, Refusal, Row, Verdict};
 
 use crate::failure::Failure;
 use crate::plan::{self, ENOUGH_VISITS, Plan};
@@ -201,7 +201,8 @@ impl Measuring<'_> {
         let new = found.observations.get(open.written.0..).unwrap_or_default();
         // At how many moments the case was seen, where it could have been more than one.
         let visits = (open.settled && open.visits.most > 1).then(|| Detail::of_case("visits", f64::from(found.visits)));
-        let details: Vec<Detail> = found.details.iter().cloned().chain(visits).collect();
+        let busy = open.settled.then(|| busy_neighbours(&found.observations)).flatten();
+        let details: Vec<Detail> = found.details.iter().cloned().chain(visits).chain(busy).collect();
         self.journal.append(&row, new, &details)?;
         open.written = (found.observations.len(), found.visits);
         Ok(())
@@ -232,4 +233,10 @@ impl Measuring<'_> {
         }
         Ok(())
     }
+}
+
+/// In which part of the pairs someone else was seen to use the core of a thread, if in any.
+fn busy_neighbours(observations: &[Observation]) -> Option<Detail> {
+    let busy = observations.iter().filter(|observation| observation.busy_neighbour).count();
+    (busy > 0).then(|| Detail::of_case("busy_neighbour", busy as f64 / observations.len() as f64))
 }

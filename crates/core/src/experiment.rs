@@ -48,6 +48,8 @@ pub enum Disturbance {
     Migration,
     /// The clock of the device changed while it measured.
     ClockChange,
+    /// Someone else used the core of an actor.
+    BusyNeighbour,
 }
 
 impl fmt::Display for Disturbance {
@@ -56,6 +58,7 @@ impl fmt::Display for Disturbance {
             Self::InvoluntarySwitch => "involuntary context switch",
             Self::Migration => "migration",
             Self::ClockChange => "clock change",
+            Self::BusyNeighbour => "busy neighbour",
         })
     }
 }
@@ -75,6 +78,8 @@ pub struct Sample {
     pub cycles_per_tick: Option<f64>,
     /// Why this sample must be set aside, if so.
     pub disturbance: Option<Disturbance>,
+    /// Whether someone else was seen to use the core of an actor. It is set aside for that if there are others.
+    pub busy_neighbour: bool,
 }
 
 impl Sample {
@@ -89,6 +94,7 @@ impl Sample {
             ns_per_tick,
             cycles_per_tick: None,
             disturbance: None,
+            busy_neighbour: false,
         })
     }
 

@@ -142,6 +142,7 @@ mod tests {
             fastest_ns: 0.5,
             median_ns: 0.5,
             clock: None,
+            busy_neighbour: false,
             set_aside: Some(Disturbance::Migration),
         }
     }

@@ -26,6 +26,8 @@ pub struct Observation {
     pub median_ns: f64,
     /// Clock of the core or multiprocessor during the pair.
     pub clock: Option<Hertz>,
+    /// Whether someone else used the core of an actor meanwhile.
+    pub busy_neighbour: bool,
     /// The cause for which this pair does not count, if there was one.
     pub set_aside: Option<Disturbance>,
 }
@@ -104,6 +106,7 @@ impl Costing {
             fastest_ns: test.fastest.minus(baseline.fastest) / self.operations * ns_per_tick,
             median_ns: test.median.minus(baseline.median) / self.operations * ns_per_tick,
             clock: clock.map(Hertz),
+            busy_neighbour: baseline.busy_neighbour || test.busy_neighbour,
             set_aside: baseline.disturbance.clone().or_else(|| test.disturbance.clone()),
         }
     }
@@ -166,6 +169,23 @@ pub(crate) fn set_aside_other_clocks(observations: &mut [Observation], usual: He
     }
 }
 
+/// Sets aside the pairs in whose course someone else used the core of an actor, if enough others are left: more than those of
+/// one visit, and a tenth of all. Where the neighbours are never at rest, the cost beside them is the cost.
+pub(crate) fn set_aside_neighbours(observations: &mut [Observation]) {
+    const ENOUGH: usize = 24;
+    const SHARE: usize = 10;
+    for observation in observations.iter_mut().filter(|o| o.set_aside == Some(Disturbance::BusyNeighbour)) {
+        observation.set_aside = None;
+    }
+    let undisturbed = observations.iter().filter(|o| o.set_aside.is_none()).count();
+    let alone = observations.iter().filter(|o| o.set_aside.is_none() && !o.busy_neighbour).count();
+    if alone >= ENOUGH && alone * SHARE >= undisturbed {
+        for observation in observations.iter_mut().filter(|o| o.busy_neighbour) {
+            observation.set_aside.get_or_insert(Disturbance::BusyNeighbour);
+        }
+    }
+}
+
 /// How many pairs were set aside, and why.
 pub(crate) fn interference(observations: &[Observation]) -> String {
     let mut causes: Vec<String> =
@@ -174,4 +194,57 @@ pub(crate) fn interference(observations: &[Observation]) -> String {
     causes.sort();
     causes.dedup();
     format!("{count} of {} pairs set aside: {}", observations.len(), causes.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn observation(busy_neighbour: bool) -> Observation {
+        Observation {
+            pair: 0,
+            baseline_first: true,
+            baseline: Ticks(100),
+            test: Ticks(200),
+            ns: 1.0,
+            cycles: None,
+            fastest_ns: 1.0,
+            median_ns: 1.0,
+            clock: None,
+            busy_neighbour,
+            set_aside: None,
+        }
+    }
+
+    fn aside(observations: &[Observation]) -> usize {
+        observations.iter().filter(|o| o.set_aside == Some(Disturbance::BusyNeighbour)).count()
+    }
+
+    #[test]
+    fn neighbours_do_not_count_where_there_is_enough_without_them() {
+        let of = |alone: usize, beside: usize| -> Vec<Observation> {
+            (0..alone + beside).map(|index| observation(index >= alone)).collect()
+        };
+        let mut few = of(23, 100);
+        set_aside_neighbours(&mut few);
+        assert_eq!(aside(&few), 0, "too few without");
+        few.push(observation(false));
+        set_aside_neighbours(&mut few);
+        assert_eq!(aside(&few), 100);
+        // What is enough at one time may be a small part later on: then all count again.
+        few.extend(of(0, 150));
+        set_aside_neighbours(&mut few);
+        assert_eq!(aside(&few), 0);
+    }
+
+    #[test]
+    fn another_cause_stays() {
+        let mut observations: Vec<Observation> = (0..60).map(|index| observation(index < 20)).collect();
+        observations[0].set_aside = Some(Disturbance::Migration);
+        observations[59].set_aside = Some(Disturbance::InvoluntarySwitch);
+        set_aside_neighbours(&mut observations);
+        assert_eq!(aside(&observations), 19);
+        assert_eq!(observations[0].set_aside, Some(Disturbance::Migration));
+        assert!(observations[20..59].iter().all(|o| o.set_aside.is_none()));
+    }
 }

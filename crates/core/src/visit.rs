@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::cancel::Cancel;
 use crate::engine::Measurement;
 use crate::experiment::{Experiment, ExperimentError, Ruler};
-use crate::pairs::{Costing, Observation, Order};
+use crate::pairs::{self, Costing, Observation, Order};
 use crate::profile::{self, Phase};
 use crate::stopping::{PrecisionRule, Progress, Stop, StoppingRule};
 
@@ -118,6 +118,7 @@ impl Visit {
         let samples = profile::time(Phase::Pairs, || experiment.samples(&shots))?;
         let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2)).skip(warm_up / 2);
         self.observations.extend(pairs.map(|(shots, samples)| self.costing.observe(shots, samples)));
+        pairs::set_aside_neighbours(&mut self.observations);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use syncscope_core::{
 
 use crate::clock::Clock;
 use crate::cycles;
+use crate::neighbour::Neighbours;
 use crate::primitives::Workload;
 use crate::primitives::operation::UNROLL;
 use crate::team::{Body, Executor, Record, TeamError};
@@ -49,6 +50,8 @@ pub(crate) struct Sharing {
     pub(crate) in_turns: bool,
     /// Whether the operating system chooses the CPUs: then migrations are part of what is measured.
     pub(crate) unbound: bool,
+    /// Whether threads of the team are neighbours on one core: then that is part of what is measured.
+    pub(crate) is_neighbourly: bool,
 }
 
 impl Sharing {
@@ -63,6 +66,7 @@ impl Sharing {
 pub(crate) struct TeamExperiment<'a> {
     team: &'a mut dyn Executor,
     clock: &'a Clock,
+    neighbours: &'a mut Neighbours,
     workload: Workload,
     sharing: Sharing,
     /// What an iteration took at most in the last batch.
@@ -71,8 +75,14 @@ pub(crate) struct TeamExperiment<'a> {
 }
 
 impl<'a> TeamExperiment<'a> {
-    pub(crate) fn new(team: &'a mut dyn Executor, clock: &'a Clock, workload: Workload, sharing: Sharing) -> Self {
-        Self { team, clock, workload, sharing, ns_per_iteration: 0.0, defect: None }
+    pub(crate) fn new(
+        team: &'a mut dyn Executor,
+        clock: &'a Clock,
+        neighbours: &'a mut Neighbours,
+        workload: Workload,
+        sharing: Sharing,
+    ) -> Self {
+        Self { team, clock, neighbours, workload, sharing, ns_per_iteration: 0.0, defect: None }
     }
 
     /// How long to wait for a batch.
@@ -117,7 +127,26 @@ impl<'a> TeamExperiment<'a> {
         } else {
             None
         };
-        Some(Sample { disturbance, ..Sample::of_actors(&mut elapsed, self.clock.ns_per_tick())? })
+        let busy_neighbour = self.has_busy_neighbour(&seen);
+        Some(Sample { disturbance, busy_neighbour, ..Sample::of_actors(&mut elapsed, self.clock.ns_per_tick())? })
+    }
+
+    /// What the threads' readings say of their cores from here on.
+    fn learn_of_neighbours(&mut self, records: &[Vec<Record>]) {
+        for (cpu, of_thread) in self.team.cpus().iter().zip(records) {
+            let Some(cpu) = *cpu else { continue };
+            of_thread.iter().flat_map(|record| record.crowding).flatten().for_each(|it| self.neighbours.note(cpu, it));
+        }
+    }
+
+    /// Whether the core of a thread had someone else's work to do, before or after a shot.
+    fn has_busy_neighbour(&self, seen: &[&Record]) -> bool {
+        let is_busy = |(cpu, record): (&Option<u32>, &&Record)| {
+            let busy = |crowding| cpu.is_some_and(|cpu| self.neighbours.is_busy(cpu, crowding));
+            record.crowding.into_iter().flatten().any(busy)
+        };
+        let Sharing { in_turns, unbound, is_neighbourly, .. } = self.sharing;
+        !(in_turns || unbound || is_neighbourly) && self.team.cpus().iter().zip(seen).any(is_busy)
     }
 }
 
@@ -147,6 +176,7 @@ impl Experiment for TeamExperiment<'_> {
         if self.defect.is_none() {
             self.defect = records.iter().flatten().find_map(|record| record.defect.clone());
         }
+        self.learn_of_neighbours(&records);
         // One value for the batch: a single reading is only as fine as the clock's steps.
         let readings = |reading: fn(&Record) -> Option<f64>| -> Vec<f64> {
             records.iter().flatten().filter_map(reading).collect()

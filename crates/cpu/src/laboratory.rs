@@ -8,6 +8,7 @@ use syncscope_core::{Case, Experiment, Laboratory, Listing, Placement, Preset, R
 
 use crate::clock::Clock;
 use crate::experiment::{Sharing, TeamExperiment};
+use crate::neighbour::Neighbours;
 use crate::placement::{self, Placed};
 use crate::plan::Axes;
 use crate::primitives::{self, Entry, Workload};
@@ -43,6 +44,7 @@ pub struct CpuLaboratory {
     quota: Option<f64>,
     load: Option<f64>,
     teams: Teams,
+    neighbours: Neighbours,
 }
 
 /// A load average per CPU from which on other work is likely to disturb the figures.
@@ -63,7 +65,16 @@ impl CpuLaboratory {
         let load = system.load();
         let quota = cgroup::cpu_quota(system.root());
         let core_cycles = cycles::description();
-        Ok(Self { topology, clock: Clock::calibrate(), core_cycles, quota, load, system, teams: Teams::default() })
+        Ok(Self {
+            topology,
+            clock: Clock::calibrate(),
+            core_cycles,
+            quota,
+            load,
+            system,
+            teams: Teams::default(),
+            neighbours: Neighbours::default(),
+        })
     }
 
     /// The machine's topology.
@@ -187,7 +198,7 @@ impl CpuLaboratory {
             .map_err(|error| Refusal::Skipped(error.to_string()))?;
         let sharing = self.sharing(placement, &placed).also_saying(whereabouts);
         let team = self.teams.on(workload.runtime, &placed.cpus, &self.clock)?;
-        Ok(Box::new(TeamExperiment::new(team, &self.clock, workload, sharing)))
+        Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.neighbours, workload, sharing)))
     }
 
     /// The workload of a case, its memory where the case says, and what a reader must know of that.
@@ -214,6 +225,7 @@ impl CpuLaboratory {
         Sharing {
             in_turns: !remarks.is_empty(),
             unbound: *placement == Placement::None,
+            is_neighbourly: self.topology.share_a_core(&placed.cpus),
             remark: (!remarks.is_empty()).then(|| remarks.join(", ")),
         }
     }

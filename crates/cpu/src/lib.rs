@@ -33,6 +33,7 @@ pub mod topology;
 mod cycles;
 mod hwloc;
 mod memory;
+mod neighbour;
 mod os;
 mod perf;
 mod teams;

@@ -135,6 +135,17 @@ impl Topology {
         (self.cores() as usize) < self.threads.len()
     }
 
+    /// Whether two of these CPUs are said to be hardware threads of one core.
+    #[must_use]
+    pub fn share_a_core(&self, cpus: &[Option<u32>]) -> bool {
+        let core = |cpu: &u32| self.threads.iter().find(|thread| thread.os == *cpu).map(|thread| thread.core);
+        let mut cores: Vec<u32> = cpus.iter().flatten().filter_map(core).collect();
+        let count = cores.len();
+        cores.sort_unstable();
+        cores.dedup();
+        cores.len() < count
+    }
+
     /// The caches by kind: those of one level, kind and size together.
     #[must_use]
     pub fn cache_summary(&self) -> Vec<machine::Cache> {
@@ -259,6 +270,9 @@ pub(crate) mod tests {
         assert_eq!((topology.packages(), topology.cores(), topology.threads.len()), (2, 24, 48));
         assert!(topology.has_smt());
         assert!(!regular(1, 1, 1, 4, 1).has_smt());
+        // CPUs 0 and 24 are the hardware threads of the first core.
+        assert!(topology.share_a_core(&[Some(0), Some(5), Some(24)]));
+        assert!(!topology.share_a_core(&[Some(0), Some(5), Some(25), None, None, Some(1000)]));
         assert_eq!(topology.numa_nodes[1].cpus, [6, 30, 7, 31, 8, 32, 9, 33, 10, 34, 11, 35]);
     }
 

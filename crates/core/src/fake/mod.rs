@@ -199,6 +199,7 @@ impl Experiment for FakeExperiment {
             ns_per_tick: slower * 1e9 / TICK_HZ,
             cycles_per_tick: Some(CYCLES_PER_TICK),
             disturbance: disturbed.then_some(Disturbance::InvoluntarySwitch),
+            busy_neighbour: false,
         })
     }
 

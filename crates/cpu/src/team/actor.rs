@@ -9,6 +9,7 @@ use syncscope_core::{Shot, Ticks};
 use super::mailbox::{Batch, Failure, Report, Shared};
 use super::{Body, Record, TeamError};
 use crate::cycles::{self, Meter};
+use crate::neighbour;
 use crate::os;
 use crate::perf::UserCycles;
 use crate::sync::{Broken, LocalSense};
@@ -50,6 +51,7 @@ impl Actor {
     fn shoot(&self, body: &dyn Body, shot: &Shot, sense: &mut LocalSense) -> Result<Record, Broken> {
         let Shared { clock, barrier, .. } = &*self.shared;
         body.prepare(shot, self.thread);
+        let crowded_before = neighbour::crowding(clock);
         let cpu = os::current_cpu();
         let before = os::involuntary_switches();
         barrier.wait(sense)?;
@@ -60,12 +62,14 @@ impl Actor {
         let counted = self.meter.as_ref().and_then(|meter| meter.per_tick(cycles, stopped.saturating_sub(started)));
         let switched = os::involuntary_switches() != before;
         let migrated = os::current_cpu() != cpu;
+        let crowded_after = neighbour::crowding(clock);
         barrier.wait(sense)?;
         Ok(Record {
             started: Ticks(started),
             stopped: Ticks(stopped),
             switched,
             migrated,
+            crowding: [crowded_before, crowded_after],
             defect: body.verify(shot, self.thread).err(),
             counted_per_tick: counted,
             chained_per_tick: (self.thread == 0).then(|| cycles::per_tick(clock)).flatten(),

@@ -52,6 +52,8 @@ pub struct Record {
     pub counted_per_tick: Option<f64>,
     /// Core cycles per tick right after the shot, from a chain of dependent additions; only thread 0 measures it.
     pub chained_per_tick: Option<f64>,
+    /// How crowded the core was right before and right after the shot, where that can be told.
+    pub crowding: [Option<f64>; 2],
     /// What [`Body::verify`] found amiss.
     pub defect: Option<String>,
 }
