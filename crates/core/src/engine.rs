@@ -299,9 +299,18 @@ impl Engine {
             _ if ns.len() < MIN_PAIRS as usize => Verdict::Interfered(pairs::interference(&observations)),
             _ => self.judge(&ns, pairs::cycles_of(&used), costing.resolution_ns()),
         };
+        let beside = pairs::beside_neighbours(&observations);
+        let verdict = match beside {
+            // Someone else's work is in most of these costs, however well they agree.
+            Some(part) if part > 0.5 && verdict == Verdict::Resolved && experiment.has_one_actor() => {
+                Verdict::Interfered(besides(part))
+            }
+            _ => verdict,
+        };
         let estimate = costing.estimate(&used);
         let wandering = estimate.as_ref().filter(|_| verdict == Verdict::Resolved).and_then(|e| self.wandering(e));
-        let remarks: Vec<String> = experiment.remark().into_iter().chain(wandering).collect();
+        let beside = beside.filter(|_| !matches!(verdict, Verdict::Interfered(_))).map(besides);
+        let remarks: Vec<String> = experiment.remark().into_iter().chain(wandering).chain(beside).collect();
         Measurement {
             estimate,
             noise: stats::noise(&ns),
@@ -360,6 +369,11 @@ impl Engine {
         (ns > self.settings.noisy_above * 100.0)
             .then(|| format!("{} % in nanoseconds, {} % in cycles: the clock moved meanwhile", told(ns), told(cycles)))
     }
+}
+
+/// In which part of the pairs a neighbour was busy, for people.
+fn besides(part: f64) -> String {
+    format!("beside a busy hardware thread in {:.0} % of the pairs", part * 100.0)
 }
 
 /// Half of the 95 % interval, relative to its point.

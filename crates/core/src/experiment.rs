@@ -205,6 +205,11 @@ pub trait Experiment {
         None
     }
 
+    /// Whether there is one actor: nobody but someone else can be its neighbour.
+    fn has_one_actor(&self) -> bool {
+        false
+    }
+
     /// Whether the primitive did its work in all shots so far.
     fn check(&mut self) -> Check;
 

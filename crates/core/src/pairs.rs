@@ -169,11 +169,11 @@ pub(crate) fn set_aside_other_clocks(observations: &mut [Observation], usual: He
     }
 }
 
-/// Sets aside the pairs in whose course someone else used the core of an actor, if enough others are left: more than those of
-/// one visit, and a tenth of all. Where the neighbours are never at rest, the cost beside them is the cost.
+/// Sets aside the pairs in whose course someone else used the core of an actor, if enough others are left: a dozen, and a
+/// twentieth of all. Where the neighbours are never at rest, the cost beside them is the cost.
 pub(crate) fn set_aside_neighbours(observations: &mut [Observation]) {
-    const ENOUGH: usize = 24;
-    const SHARE: usize = 10;
+    const ENOUGH: usize = 12;
+    const SHARE: usize = 20;
     for observation in observations.iter_mut().filter(|o| o.set_aside == Some(Disturbance::BusyNeighbour)) {
         observation.set_aside = None;
     }
@@ -184,6 +184,14 @@ pub(crate) fn set_aside_neighbours(observations: &mut [Observation]) {
             observation.set_aside.get_or_insert(Disturbance::BusyNeighbour);
         }
     }
+}
+
+/// The part of the pairs that count, if more than a tenth, in whose course someone else used the core of an actor.
+pub(crate) fn beside_neighbours(observations: &[Observation]) -> Option<f64> {
+    let used = observations.iter().filter(|o| o.set_aside.is_none());
+    let (count, beside) =
+        used.fold((0_u64, 0_u64), |(count, beside), o| (count + 1, beside + u64::from(o.busy_neighbour)));
+    Some(beside as f64 / count as f64).filter(|part| *part > 0.1)
 }
 
 /// How many pairs were set aside, and why.
@@ -225,16 +233,17 @@ mod tests {
         let of = |alone: usize, beside: usize| -> Vec<Observation> {
             (0..alone + beside).map(|index| observation(index >= alone)).collect()
         };
-        let mut few = of(23, 100);
+        let mut few = of(11, 99);
         set_aside_neighbours(&mut few);
-        assert_eq!(aside(&few), 0, "too few without");
+        assert_eq!((aside(&few), beside_neighbours(&few)), (0, Some(0.9)), "too few without");
         few.push(observation(false));
         set_aside_neighbours(&mut few);
-        assert_eq!(aside(&few), 100);
+        assert_eq!((aside(&few), beside_neighbours(&few)), (99, None));
         // What is enough at one time may be a small part later on: then all count again.
         few.extend(of(0, 150));
         set_aside_neighbours(&mut few);
         assert_eq!(aside(&few), 0);
+        assert_eq!(beside_neighbours(&of(9, 1)), None, "seldom is never");
     }
 
     #[test]

@@ -122,11 +122,13 @@ impl Visit {
         Ok(())
     }
 
-    /// What the rule is shown of the pairs from number `first` on.
+    /// What the rule is shown of the pairs from number `first` on. Costs beside neighbours are no estimate, however well they
+    /// agree: there may be a moment without.
     fn progress(&self, first: usize) -> Progress {
         let observations = &self.observations[first..];
+        let is_estimate = pairs::beside_neighbours(observations).is_none();
         Progress {
-            estimate: self.costing.ticks_estimate(observations),
+            estimate: self.costing.ticks_estimate(observations).filter(|_| is_estimate),
             resolution: self.costing.resolution,
             pairs: observations.len() as u64,
             elapsed: self.started.elapsed(),

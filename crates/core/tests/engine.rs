@@ -29,6 +29,7 @@ struct Altered<S> {
     sample: S,
     longest: Option<Duration>,
     share: f64,
+    actors: u32,
 }
 
 impl<S> Altered<S>
@@ -36,7 +37,7 @@ where
     S: FnMut(&mut FakeExperiment, Shot) -> Result<Sample, ExperimentError>,
 {
     fn of(fake: FakeExperiment, sample: S) -> Self {
-        Self { fake, sample, longest: None, share: 1.0 }
+        Self { fake, sample, longest: None, share: 1.0, actors: 1 }
     }
 }
 
@@ -61,6 +62,9 @@ where
     }
     fn share_of_time(&self) -> f64 {
         self.share
+    }
+    fn has_one_actor(&self) -> bool {
+        self.actors == 1
     }
     fn check(&mut self) -> Check {
         self.fake.check()
@@ -221,6 +225,35 @@ fn a_cost_is_resolved_in_cycles_where_the_clock_wanders() {
     assert!((measurement.estimate.unwrap().cycles.unwrap().value() - 12.5).abs() < 0.01);
     let remark = measurement.remark.unwrap();
     assert!(remark.contains("in nanoseconds") && remark.contains("the clock moved"), "{remark}");
+}
+
+/// Costs half as much again beside a neighbour, who is there in all pairs but each fifth one, or in all.
+fn beside_a_neighbour(actors: u32, rests: bool) -> Measurement {
+    let mut experiment = Altered::of(FakeExperiment::new(5.0, 1), move |fake, shot| {
+        let busy_neighbour = !(rests && shot.pair.is_multiple_of(5));
+        let iterations = if busy_neighbour { shot.iterations * 3 / 2 } else { shot.iterations };
+        Ok(Sample { busy_neighbour, ..fake.sample(Shot { iterations, ..shot })? })
+    });
+    experiment.actors = actors;
+    measure(experiment)
+}
+
+#[test]
+fn what_is_measured_beside_a_neighbour_counts_only_without_anything_better() {
+    let alone = beside_a_neighbour(1, true);
+    assert_eq!(alone.verdict, Verdict::Resolved);
+    assert!((alone.estimate.unwrap().ns.value() - 5.0).abs() < 0.01, "the fifth of the pairs that was alone");
+    assert!(alone.set_aside >= 3 * alone.pairs && alone.remark.is_none());
+    // One actor knows that it is someone else; several may be neighbours of each other.
+    let never = beside_a_neighbour(1, false);
+    assert!(
+        matches!(&never.verdict, Verdict::Interfered(why) if why.contains("100 % of the pairs")),
+        "{}",
+        never.verdict
+    );
+    let among_themselves = beside_a_neighbour(2, false);
+    assert_eq!((among_themselves.verdict, among_themselves.set_aside), (Verdict::Resolved, 0));
+    assert!(among_themselves.remark.unwrap().contains("busy hardware thread"));
 }
 
 #[test]

@@ -210,6 +210,10 @@ impl Experiment for TeamExperiment<'_> {
         self.sample_length().map(|length| length * LONGEST)
     }
 
+    fn has_one_actor(&self) -> bool {
+        self.team.cpus().len() == 1
+    }
+
     fn share_of_time(&self) -> f64 {
         match (self.sharing.in_turns, self.workload.sleeps) {
             (true, _) => CROWDED_SHARE,
