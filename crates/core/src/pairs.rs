@@ -170,7 +170,7 @@ pub(crate) fn set_aside_other_clocks(observations: &mut [Observation], usual: He
 }
 
 /// Sets aside the pairs in whose course someone else used the core of an actor, if enough others are left: a dozen, and a
-/// twentieth of all. Where the neighbours are never at rest, the cost beside them is the cost.
+/// twentieth of all. Where the neighbours are never at rest all count; the engine judges what that is worth.
 pub(crate) fn set_aside_neighbours(observations: &mut [Observation]) {
     const ENOUGH: usize = 12;
     const SHARE: usize = 20;

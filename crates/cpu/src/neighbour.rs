@@ -4,7 +4,7 @@
 //! carries out four or more in a cycle, have to share it, while dependent multiplications wait for themselves and take as long
 //! as ever. The quotient of the two, which does not depend on the clock, is taken before and after each sample by each of its
 //! threads, in 2 us. Measured on a virtual machine (Zen 3): 0.75 alone and 0.9 to 1.3 beside a neighbour; an uncontended
-//! `lock add` takes 4.6 to 4.7 ticks where both readings say alone, and 6.1 to 7.6 where neither does.
+//! `lock add` takes 4.6 to 4.7 ticks (half of the samples) where both readings say alone, and 6.4 to 7.0 where neither does.
 
 use std::collections::HashMap;
 
