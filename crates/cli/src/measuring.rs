@@ -24,14 +24,22 @@ enum Ended {
     OutOfTime,
 }
 
+/// What of a case is in the journal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Nothing,
+    /// What its first visit found.
+    FirstRow,
+    Everything,
+}
+
 /// A case, and what is known of it.
 struct Open {
     case: Case,
     settings: Settings,
     visits: Visits,
     found: Option<Measurement>,
-    /// How many of the observations are in the journal, and after how many visits.
-    written: (usize, u32),
+    kept: Kept,
     /// How long it was visited, its setting up included.
     spent: Duration,
     settled: bool,
@@ -39,12 +47,24 @@ struct Open {
 
 impl Open {
     const fn new(case: Case, (settings, visits): (Settings, Visits)) -> Self {
-        Self { case, settings, visits, found: None, written: (0, 0), spent: Duration::ZERO, settled: false }
+        Self { case, settings, visits, found: None, kept: Kept::Nothing, spent: Duration::ZERO, settled: false }
     }
 
     /// How often it was visited.
     fn visited(&self) -> u32 {
         self.found.as_ref().map_or(0, |found| found.visits)
+    }
+
+    /// What stands in the journal of what was `found`.
+    fn row(&self, found: &Measurement) -> Row {
+        Row { provisional: !self.settled, ..Row::measured(self.case.clone(), found) }
+    }
+
+    fn details(&self, found: &Measurement) -> Vec<Detail> {
+        // At how many moments the case was seen, where it could have been more than one.
+        let visits = (self.settled && self.visits.most > 1).then(|| Detail::of_case("visits", f64::from(found.visits)));
+        let busy = self.settled.then(|| busy_neighbours(&found.observations)).flatten();
+        found.details.iter().cloned().chain(visits).chain(busy).collect()
     }
 
     /// Whether it took the time of several cases. (On 64 virtual CPUs a visit to threads on all of them lasts 20 ms instead of
@@ -68,10 +88,10 @@ impl Part {
         self.lost || self.cases.is_empty()
     }
 
-    /// Most visits to be made, and the `time` for them if it can end them: the first visits are made in any case.
-    fn visits(&self, time: Duration) -> (u64, Option<Duration>) {
+    /// Most visits to be made, and the time for them if it can end them: the first visits are made in any case.
+    fn visits(&self) -> (u64, Option<Duration>) {
         let most = self.cases.iter().map(|open| u64::from(open.visits.most));
-        (most.clone().sum(), most.max().is_some_and(|most| most > 1).then_some(time))
+        (most.clone().sum(), most.max().is_some_and(|most| most > 1).then(|| self.rounds.time()))
     }
 }
 
@@ -104,18 +124,18 @@ impl Measuring<'_> {
         }
         let mut parts: Vec<Part> =
             plan.parts.iter().enumerate().map(|(number, cases)| self.part(number, cases)).collect();
-        self.progress.count_to(parts.iter().map(|part| part.visits(plan::time_for_visits(self.preset))));
+        self.progress.count_to(parts.iter().map(Part::visits));
         let ended = self.visit_rounds(&mut laboratories, &mut parts);
         // What was found since the first visit, of cases that the run does not come back to.
         for open in parts.iter_mut().flat_map(|part| &mut part.cases) {
-            self.keep(open)?;
+            self.keep_all(open)?;
         }
         ended
     }
 
     fn part(&self, number: usize, cases: &[Case]) -> Part {
         let open = |case: &Case| Open::new(case.clone(), plan::manner(self.preset, case, cases.len()));
-        let rounds = Rounds::within(plan::time_for_visits(self.preset));
+        let rounds = Rounds::within(plan::time_for_visits(self.preset, cases.len()));
         Part { number, cases: cases.iter().map(open).collect(), rounds, lost: false }
     }
 
@@ -183,28 +203,26 @@ impl Measuring<'_> {
         let Ok(found) = engine.visit(experiment.as_mut(), earlier, seed) else { return Ok(Ended::Cancelled) };
         open.settled = !engine.wants_more(&found);
         open.found = Some(found);
-        if open.settled || open.written.1 == 0 {
-            profile::time(Phase::Write, || self.keep(open))?;
-        }
+        profile::time(Phase::Write, || if open.settled { self.keep_all(open) } else { self.keep_first_row(open) })?;
         Ok(Ended::Finished)
     }
 
-    /// Writes down what is known of a case, unless it is.
-    fn keep(&mut self, open: &mut Open) -> Result<(), Failure> {
-        let Some(found) = open.found.as_ref().filter(|found| found.visits > open.written.1) else {
-            return Ok(());
-        };
-        if open.written.1 == 0 {
-            self.keep_evidence(&open.case, found)?;
-        }
-        let row = Row { provisional: !open.settled, ..Row::measured(open.case.clone(), found) };
-        let new = found.observations.get(open.written.0..).unwrap_or_default();
-        // At how many moments the case was seen, where it could have been more than one.
-        let visits = (open.settled && open.visits.most > 1).then(|| Detail::of_case("visits", f64::from(found.visits)));
-        let busy = open.settled.then(|| busy_neighbours(&found.observations)).flatten();
-        let details: Vec<Detail> = found.details.iter().cloned().chain(visits).chain(busy).collect();
-        self.journal.append(&row, new, &details)?;
-        open.written = (found.observations.len(), found.visits);
+    /// Writes down what the first visit to a case found.
+    fn keep_first_row(&mut self, open: &mut Open) -> Result<(), Failure> {
+        let (Kept::Nothing, Some(found)) = (open.kept, &open.found) else { return Ok(()) };
+        self.keep_evidence(&open.case, found)?;
+        self.journal.append(&open.row(found), &[], &[])?;
+        open.kept = Kept::FirstRow;
+        Ok(())
+    }
+
+    /// Writes down all that is known of a case. Its samples wait until now, because which of them count is known after the
+    /// last.
+    fn keep_all(&mut self, open: &mut Open) -> Result<(), Failure> {
+        let (Kept::Nothing | Kept::FirstRow, Some(found)) = (open.kept, &open.found) else { return Ok(()) };
+        self.keep_evidence(&open.case, found)?;
+        self.journal.append(&open.row(found), &found.observations, &open.details(found))?;
+        open.kept = Kept::Everything;
         Ok(())
     }
 

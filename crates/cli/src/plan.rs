@@ -102,11 +102,11 @@ impl Plan {
     }
 }
 
-/// What a visit to a CPU case takes: a dozen pairs of samples. Setting the case up takes 0.3 ms more.
-const CPU_VISIT: Duration = Duration::from_millis(2);
+/// What a visit to a CPU case takes: half a dozen pairs of samples. Setting the case up takes 0.3 ms more.
+const CPU_VISIT: Duration = Duration::from_millis(1);
 
-/// Most pairs of such a visit.
-const CPU_VISIT_PAIRS: u64 = 18;
+/// The pairs of such a visit: fewer give the first row no interval, and more of one moment tell less than those of another.
+const CPU_VISIT_PAIRS: u64 = 6;
 
 /// Plans of more CPU cases than this are those of larger machines, whose paper grids may take longer.
 const LARGE_PLAN: usize = 2000;
@@ -130,26 +130,27 @@ pub(crate) fn manner(preset: Preset, case: &Case, cases: usize) -> (Settings, Vi
 /// and on 16 CPUs, 4,600 cases, less than six.
 fn on_cpu(preset: Preset, cases: usize) -> (PrecisionRule, Visits) {
     let (precision, visits) = match preset {
-        Preset::Quick => (0.01, Visits { fewest: 4, most: 80 }),
-        Preset::Standard => (0.005, Visits { fewest: 4, most: 100 }),
-        Preset::Paper => (0.01, Visits { fewest: 3, most: if cases > LARGE_PLAN { 20 } else { 10 } }),
+        Preset::Quick => (0.01, Visits { fewest: 8, most: 160 }),
+        Preset::Standard => (0.005, Visits { fewest: 8, most: 200 }),
+        Preset::Paper => (0.01, Visits { fewest: 6, most: if cases > LARGE_PLAN { 40 } else { 20 } }),
     };
     let (max_pairs, max_time) = (CPU_VISIT_PAIRS * u64::from(visits.most), CPU_VISIT * visits.most);
-    (PrecisionRule { precision, min_pairs: FIRST_LOOK, max_pairs, max_time }, visits)
+    (PrecisionRule { precision, min_pairs: CPU_VISIT_PAIRS, max_pairs, max_time }, visits)
 }
 
-/// Fewer visits than this see too few moments, however long they take: with this many an interval holds in 88 of 100
-/// runs of a machine that is never quiet, with 20 in 94.
+/// Fewer visits than this see too few moments, however long they take: with this many an interval holds in 91 of 100
+/// runs of a machine that is never quiet, with 20 in 95.
 pub(crate) const ENOUGH_VISITS: u32 = 8;
 
-/// How long the cases of one laboratory may be visited; after that the number of visits gives way, down to
+/// How long the `cases` of one laboratory may be visited; after that the number of visits gives way, down to
 /// [`ENOUGH_VISITS`]. Machines with more CPUs have more cases, and those of all CPUs take longer. A run of the quick preset
 /// is to end within a minute, its GPU cases and the start included.
-pub(crate) const fn time_for_visits(preset: Preset) -> Duration {
+pub(crate) const fn time_for_visits(preset: Preset, cases: usize) -> Duration {
     Duration::from_secs(match preset {
         Preset::Quick => 40,
         Preset::Standard => 240,
-        Preset::Paper => 345,
+        Preset::Paper if cases > LARGE_PLAN => 345,
+        Preset::Paper => 52,
     })
 }
 

@@ -19,6 +19,11 @@ impl Rounds {
         Self { time, made: 0, spent: Duration::ZERO, latest: Duration::ZERO }
     }
 
+    /// How long they may take together.
+    pub(crate) const fn time(&self) -> Duration {
+        self.time
+    }
+
     /// A round was made, which took so long.
     pub(crate) fn add(&mut self, took: Duration) {
         self.made += 1;

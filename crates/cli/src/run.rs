@@ -170,6 +170,8 @@ impl Session {
         // A full disk ends the measuring; what is in the journal is a run all the same.
         self.run.status = *measured.as_ref().unwrap_or(&Status::Interrupted);
         self.run.ended = Some(timestamp(SystemTime::now()));
+        let findings = laboratories.all().iter().flat_map(|laboratory| laboratory.findings()).collect::<Vec<_>>();
+        self.run.warnings.extend(findings);
         self.run.measured_topology = self.measured_topology(laboratories)?;
         self.directory.write_run(&self.run)?;
         let status = measured?;

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use syncscope_core::Row;
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
 
@@ -68,9 +69,15 @@ fn a_run_leaves_a_directory_that_says_everything() {
     assert!(page.contains("cpu.barrier.std"));
     let evidence = fs::read_dir(Path::new(&out).join("evidence")).unwrap().count();
     assert_eq!(evidence, 5, "one listing for each piece of machine code");
-    let samples = csv::Reader::from_path(directory.samples()).unwrap().into_records().count();
-    let pairs: u64 = rows.iter().filter_map(|row| Some(row.pairs? + row.set_aside?)).sum();
-    assert_eq!(samples as u64, pairs, "every observation is kept");
+    assert_all_observations_are_kept(&directory, &rows);
+}
+
+fn assert_all_observations_are_kept(directory: &RunDirectory, rows: &[Row]) {
+    let samples: Vec<_> = csv::Reader::from_path(directory.samples()).unwrap().into_records().flatten().collect();
+    let set_aside = samples.iter().filter(|sample| sample.iter().next_back().is_some_and(|cause| !cause.is_empty()));
+    let sum = |count: fn(&Row) -> Option<u64>| rows.iter().filter_map(count).sum::<u64>();
+    assert_eq!(set_aside.count() as u64, sum(|row| row.set_aside));
+    assert_eq!(samples.len() as u64, sum(|row| Some(row.pairs? + row.set_aside?)));
 }
 
 #[test]
@@ -199,6 +206,7 @@ fn an_interrupted_run_is_complete_as_far_as_it_came_and_goes_on() {
     let before = directory.read_rows().unwrap();
     assert!((2..12).contains(&before.len()), "{}", before.len());
     assert!(before.iter().any(|row| row.provisional), "seen once, and not as often as was meant");
+    assert_all_observations_are_kept(&directory, &before);
     assert_eq!(output(&["report", &out]).status.code(), Some(0));
 
     let resumed = output(&["run", "--resume", &out]);

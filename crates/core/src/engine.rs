@@ -6,9 +6,9 @@ use crate::cancel::Cancel;
 use crate::detail::Detail;
 use crate::evidence::Evidence;
 use crate::experiment::{Check, Experiment, ExperimentError, Shot, Side};
-use crate::pairs::{self, Costing, Observation};
+use crate::pairs::{self, Costing, Costs, Observation};
 use crate::profile::{self, Phase};
-use crate::stats::{self, Interval, Level};
+use crate::stats::{self, Interval, Level, Ranked};
 use crate::stopping::{PrecisionRule, Stop};
 use crate::units::{Cycles, Hertz, Nanoseconds};
 use crate::verdict::Verdict;
@@ -163,8 +163,10 @@ impl Engine {
         earlier: Option<Measurement>,
         seed: u64,
     ) -> Result<Measurement, Cancelled> {
+        // What is executed is the same at every visit.
+        let known = earlier.as_ref().map(|earlier| earlier.evidence.clone());
+        let evidence = known.unwrap_or_else(|| experiment.evidence());
         // Elided primitives have no cost to measure.
-        let evidence = experiment.evidence();
         if let Evidence::Elided { summary, .. } = &evidence {
             let verdict = Verdict::Elided(summary.clone());
             return Ok(Measurement::without_figure(experiment, verdict, evidence));
@@ -280,24 +282,17 @@ impl Engine {
         if let (Some(clock), Some(tolerance)) = (clock, experiment.clock_tolerance()) {
             pairs::set_aside_other_clocks(&mut observations, clock, tolerance);
         }
+        let (check, details) = examine(experiment, self.is_unsettled(visits, stop));
         let costing = Costing::new(experiment, iterations);
-        let mut check = profile::time(Phase::Check, || experiment.check());
-        let mut details = Vec::new();
-        if !matches!(check, Check::Failed(_)) && !self.is_unsettled(visits, stop) {
-            match profile::time(Phase::Details, || experiment.details()) {
-                Ok(found) => details = found.into_iter().filter(|detail| detail.value.is_finite()).collect(),
-                Err(reason) => check = Check::Failed(reason),
-            }
-        }
         let used: Vec<&Observation> = observations.iter().filter(|o| o.set_aside.is_none()).collect();
-        let ns: Vec<f64> = used.iter().map(|o| o.ns).collect();
+        let costs = Costs::of(&used);
         let verdict = match &check {
             Check::Failed(reason) => Verdict::Failed(format!("check failed: {reason}")),
-            _ if ns.iter().any(|ns| !ns.is_finite()) => {
+            _ if used.iter().any(|o| !o.ns.is_finite()) => {
                 Verdict::Failed("both loops execute the same number of operations".to_owned())
             }
-            _ if ns.len() < MIN_PAIRS as usize => Verdict::Interfered(pairs::interference(&observations)),
-            _ => self.judge(&ns, pairs::cycles_of(&used), costing.resolution_ns()),
+            _ if used.len() < MIN_PAIRS as usize => Verdict::Interfered(pairs::interference(&observations)),
+            _ => self.judge(&costs, used.len(), costing.resolution_ns()),
         };
         let beside = pairs::beside_neighbours(&observations);
         let verdict = match beside {
@@ -307,13 +302,14 @@ impl Engine {
             }
             _ => verdict,
         };
-        let estimate = costing.estimate(&used);
+        let estimate = costing.estimate(&used, &costs);
         let wandering = estimate.as_ref().filter(|_| verdict == Verdict::Resolved).and_then(|e| self.wandering(e));
-        let beside = beside.filter(|_| !matches!(verdict, Verdict::Interfered(_))).map(besides);
+        let is_to_be_told = experiment.has_one_actor() && !matches!(verdict, Verdict::Interfered(_));
+        let beside = beside.filter(|_| is_to_be_told).map(besides);
         let remarks: Vec<String> = experiment.remark().into_iter().chain(wandering).chain(beside).collect();
         Measurement {
             estimate,
-            noise: stats::noise(&ns),
+            noise: stats::noise(&used.iter().map(|o| o.ns).collect::<Vec<_>>()),
             pairs: used.len() as u64,
             set_aside: (observations.len() - used.len()) as u64,
             iterations,
@@ -330,13 +326,14 @@ impl Engine {
         }
     }
 
-    /// The verdict on costs in nanoseconds, of which one step of the clock is `resolution`, and on the same in cycles.
-    fn judge(&self, ns: &[f64], cycles: Option<Vec<f64>>, resolution: f64) -> Verdict {
-        let (Some(point), Some(interval)) = (stats::median(ns), stats::median_interval(ns, Level::P95)) else {
+    /// The verdict on the costs that so many pairs tell, of which one step of the clock is `resolution` nanoseconds.
+    fn judge(&self, costs: &Costs, pairs: usize, resolution: f64) -> Verdict {
+        let ns = &costs.ns;
+        let (Some(point), Some(interval)) = (ns.median(), ns.interval(Level::P95)) else {
             return Verdict::Noisy("too few pairs for an interval".to_owned());
         };
         let interval = interval.at_least(point, resolution);
-        let sure = stats::median_interval(ns, Level::P99).unwrap_or(interval);
+        let sure = ns.interval(Level::P99).unwrap_or(interval);
         if interval.low <= resolution {
             return Verdict::BelowResolution(if sure.high < -resolution {
                 format!(
@@ -349,12 +346,12 @@ impl Engine {
         }
         let relative = interval.half_width() / point;
         // One of the two is enough: where the core's clock moves, nanoseconds move with it and cycles do not.
-        let narrower = cycles.and_then(|cycles| relative_width(&cycles)).map_or(relative, |width| width.min(relative));
+        let in_cycles = costs.cycles.as_ref().and_then(Ranked::relative_half_width);
+        let narrower = in_cycles.map_or(relative, |width| width.min(relative));
         if narrower > self.settings.noisy_above || sure.low <= resolution {
             return Verdict::Noisy(format!(
-                "the interval is still +/- {:.0} % wide after {} pairs",
-                relative * 100.0,
-                ns.len()
+                "the interval is still +/- {:.0} % wide after {pairs} pairs",
+                relative * 100.0
             ));
         }
         Verdict::Resolved
@@ -376,10 +373,17 @@ fn besides(part: f64) -> String {
     format!("beside a busy hardware thread in {:.0} % of the pairs", part * 100.0)
 }
 
-/// Half of the 95 % interval, relative to its point.
-fn relative_width(values: &[f64]) -> Option<f64> {
-    let width = stats::median_interval(values, Level::P95)?.half_width() / stats::median(values)?.abs();
-    width.is_finite().then_some(width)
+/// Whether the primitive did its work, and, unless the case is `unsettled` and will be visited again, what else there is to
+/// find out about it.
+fn examine(experiment: &mut dyn Experiment, unsettled: bool) -> (Check, Vec<Detail>) {
+    let check = profile::time(Phase::Check, || experiment.check());
+    if unsettled || matches!(check, Check::Failed(_)) {
+        return (check, Vec::new());
+    }
+    match profile::time(Phase::Details, || experiment.details()) {
+        Ok(found) => (check, found.into_iter().filter(|detail| detail.value.is_finite()).collect()),
+        Err(reason) => (Check::Failed(reason), Vec::new()),
+    }
 }
 
 fn verdict_of(error: ExperimentError) -> Verdict {

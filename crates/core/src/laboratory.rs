@@ -70,6 +70,11 @@ pub trait Laboratory {
     /// [`Refusal::Lost`] when nothing can be set up any more.
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal>;
 
+    /// What was seen of the machine as a whole while its cases were measured. It stands among the run's warnings at its end.
+    fn findings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What the finished rows of a run say about the topology of the machine; `None` where nothing was measured of it.
     fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {
         let _ = rows;

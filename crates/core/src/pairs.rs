@@ -2,7 +2,7 @@
 
 use crate::engine::Estimate;
 use crate::experiment::{Disturbance, Experiment, Ruler, Sample, Shot, Side};
-use crate::stats::{self, Interval, Level};
+use crate::stats::{self, Interval, Level, Ranked};
 use crate::units::{Cycles, Hertz, Nanoseconds, Ticks};
 
 /// One pair, as it stands in `samples.csv`.
@@ -118,39 +118,47 @@ impl Costing {
             .filter(|o| o.set_aside.is_none())
             .map(|o| o.test.minus(o.baseline) / self.operations)
             .collect();
-        let point = stats::median(&ticks)?;
-        Some((point, stats::median_interval(&ticks, Level::P99)?.at_least(point, self.resolution)))
+        let ticks = Ranked::of(&ticks);
+        let point = ticks.median()?;
+        Some((point, ticks.interval(Level::P99)?.at_least(point, self.resolution)))
     }
 
     /// The cost that the observations tell.
-    pub(crate) fn estimate(&self, used: &[&Observation]) -> Option<Estimate> {
-        let column = |value: fn(&Observation) -> f64| used.iter().map(|o| value(o)).collect::<Vec<_>>();
-        let ns = column(|o| o.ns);
-        let point = stats::median(&ns).filter(|point| point.is_finite())?;
-        let interval = |values: &[f64], margin: f64| {
-            let point = stats::median(values)?;
-            Some(stats::median_interval(values, Level::P95)?.at_least(point, margin))
-        };
-        let cycles = cycles_of(used);
-        let cycles_point = cycles.as_deref().and_then(stats::median);
+    pub(crate) fn estimate(&self, used: &[&Observation], costs: &Costs) -> Option<Estimate> {
+        let middle = |value: fn(&Observation) -> f64| stats::median(&used.iter().map(|o| value(o)).collect::<Vec<_>>());
+        let point = costs.ns.median().filter(|point| point.is_finite())?;
+        let interval = |costs: &Ranked, margin| Some(costs.interval(Level::P95)?.at_least(costs.median()?, margin));
+        let cycles = costs.cycles.as_ref();
+        let cycles_point = cycles.and_then(Ranked::median);
         // One step of the clock in cycles, by the ratio of the two estimates.
         let cycles_margin = cycles_point.map_or(0.0, |cycles| (self.resolution_ns() * cycles / point).abs());
         Some(Estimate {
             ns: Nanoseconds(point),
-            ns_interval: interval(&ns, self.resolution_ns()),
+            ns_interval: interval(&costs.ns, self.resolution_ns()),
             cycles: cycles_point.map(Cycles),
             cycles_interval: cycles
-                .and_then(|cycles| interval(&cycles, if cycles_margin.is_finite() { cycles_margin } else { 0.0 })),
-            fastest_ns: Nanoseconds(stats::median(&column(|o| o.fastest_ns))?),
-            median_ns: Nanoseconds(stats::median(&column(|o| o.median_ns))?),
+                .and_then(|cycles| interval(cycles, if cycles_margin.is_finite() { cycles_margin } else { 0.0 })),
+            fastest_ns: Nanoseconds(middle(|o| o.fastest_ns)?),
+            median_ns: Nanoseconds(middle(|o| o.median_ns)?),
         })
     }
 }
 
-/// The costs in cycles, if most pairs tell them: the clock of some may have been impossible to tell.
-pub(crate) fn cycles_of(used: &[&Observation]) -> Option<Vec<f64>> {
-    let cycles: Vec<f64> = used.iter().filter_map(|o| o.cycles).collect();
-    (2 * cycles.len() > used.len()).then_some(cycles)
+/// The costs that pairs tell, ranked.
+pub(crate) struct Costs {
+    pub(crate) ns: Ranked,
+    /// In cycles, if most pairs tell them: the clock of some may have been impossible to tell.
+    pub(crate) cycles: Option<Ranked>,
+}
+
+impl Costs {
+    pub(crate) fn of(used: &[&Observation]) -> Self {
+        let cycles: Vec<f64> = used.iter().filter_map(|o| o.cycles).collect();
+        Self {
+            ns: Ranked::of(&used.iter().map(|o| o.ns).collect::<Vec<_>>()),
+            cycles: (2 * cycles.len() > used.len()).then(|| Ranked::of(&cycles)),
+        }
+    }
 }
 
 /// The clock that most pairs had.
@@ -170,16 +178,18 @@ pub(crate) fn set_aside_other_clocks(observations: &mut [Observation], usual: He
 }
 
 /// Sets aside the pairs in whose course someone else used the core of an actor, if enough others are left: a dozen, and a
-/// twentieth of all. Where the neighbours are never at rest all count; the engine judges what that is worth.
-pub(crate) fn set_aside_neighbours(observations: &mut [Observation]) {
+/// twentieth of all where there is one actor, whose cost they say alone. What several actors cost each other depends far more
+/// on where they are than on who is beside them, and few moments tell less of that than many: half of all must be left.
+/// Where the neighbours are never at rest all count; the engine judges what that is worth.
+pub(crate) fn set_aside_neighbours(observations: &mut [Observation], has_one_actor: bool) {
     const ENOUGH: usize = 12;
-    const SHARE: usize = 20;
+    let share = if has_one_actor { 20 } else { 2 };
     for observation in observations.iter_mut().filter(|o| o.set_aside == Some(Disturbance::BusyNeighbour)) {
         observation.set_aside = None;
     }
     let undisturbed = observations.iter().filter(|o| o.set_aside.is_none()).count();
     let alone = observations.iter().filter(|o| o.set_aside.is_none() && !o.busy_neighbour).count();
-    if alone >= ENOUGH && alone * SHARE >= undisturbed {
+    if alone >= ENOUGH && alone * share >= undisturbed {
         for observation in observations.iter_mut().filter(|o| o.busy_neighbour) {
             observation.set_aside.get_or_insert(Disturbance::BusyNeighbour);
         }
@@ -234,15 +244,20 @@ mod tests {
             (0..alone + beside).map(|index| observation(index >= alone)).collect()
         };
         let mut few = of(11, 99);
-        set_aside_neighbours(&mut few);
+        set_aside_neighbours(&mut few, true);
         assert_eq!((aside(&few), beside_neighbours(&few)), (0, Some(0.9)), "too few without");
         few.push(observation(false));
-        set_aside_neighbours(&mut few);
+        set_aside_neighbours(&mut few, true);
         assert_eq!((aside(&few), beside_neighbours(&few)), (99, None));
         // What is enough at one time may be a small part later on: then all count again.
         few.extend(of(0, 150));
-        set_aside_neighbours(&mut few);
+        set_aside_neighbours(&mut few, true);
         assert_eq!(aside(&few), 0);
+        // Of several actors, half of the pairs must be left.
+        let (mut half, mut less) = (of(50, 50), of(49, 51));
+        set_aside_neighbours(&mut half, false);
+        set_aside_neighbours(&mut less, false);
+        assert_eq!((aside(&half), aside(&less)), (50, 0));
         assert_eq!(beside_neighbours(&of(9, 1)), None, "seldom is never");
     }
 
@@ -251,7 +266,7 @@ mod tests {
         let mut observations: Vec<Observation> = (0..60).map(|index| observation(index < 20)).collect();
         observations[0].set_aside = Some(Disturbance::Migration);
         observations[59].set_aside = Some(Disturbance::InvoluntarySwitch);
-        set_aside_neighbours(&mut observations);
+        set_aside_neighbours(&mut observations, true);
         assert_eq!(aside(&observations), 19);
         assert_eq!(observations[0].set_aside, Some(Disturbance::Migration));
         assert!(observations[20..59].iter().all(|o| o.set_aside.is_none()));

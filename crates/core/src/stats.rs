@@ -47,10 +47,58 @@ impl Level {
     }
 }
 
-fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted
+/// Observations in the order of their size, and how much those taken one after the other resemble each other: what medians
+/// and intervals of all levels are read from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    sorted: Vec<f64>,
+    autocorrelation_time: f64,
+}
+
+impl Ranked {
+    /// Ranks observations that stand in the order they were taken.
+    #[must_use]
+    pub fn of(observations: &[f64]) -> Self {
+        let mut sorted = observations.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let centre = median_of_sorted(&sorted);
+        let time = centre.map_or(1.0, |centre| autocorrelation_time_about(centre, observations));
+        Self { sorted, autocorrelation_time: time }
+    }
+
+    /// The middle value; of an even number of values, the mean of the two in the middle.
+    #[must_use]
+    pub fn median(&self) -> Option<f64> {
+        median_of_sorted(&self.sorted)
+    }
+
+    /// An interval that holds the median of the distribution the observations come from, with at least the
+    /// confidence of `level`, whatever that distribution is.
+    ///
+    /// For independent observations its ends are order statistics whose ranks follow from the binomial distribution
+    /// (Hahn and Meeker, *Statistical Intervals*, 5.2; David and Nagaraja, *Order Statistics*, 7.1).
+    ///
+    /// Where neighbours resemble each other (a slow wave of noise), n observations tell less than n independent ones, and
+    /// the distance of the ranks from the middle grows with the square root of the [`autocorrelation_time`] (Heidelberger
+    /// and Lewis, *Quantile estimation in dependent sequences*, Operations Research 32, 1984).
+    ///
+    /// `None` if there are too few observations for this level (fewer than 6 for 95 %, 8 for 99 %).
+    #[must_use]
+    pub fn interval(&self, level: Level) -> Option<Interval> {
+        let last = self.sorted.len().checked_sub(1)?;
+        let middle = last as f64 / 2.0;
+        let rank = lower_rank(self.sorted.len(), level.tail())? as f64;
+        let distance = (middle - rank) * self.autocorrelation_time.sqrt();
+        let rank = (middle - distance).floor().max(0.0) as usize;
+        Some(Interval { low: self.sorted[rank], high: self.sorted[last - rank] })
+    }
+
+    /// Half of the 95 % interval, relative to the median.
+    #[must_use]
+    pub fn relative_half_width(&self) -> Option<f64> {
+        let width = self.interval(Level::P95)?.half_width() / self.median()?.abs();
+        width.is_finite().then_some(width)
+    }
 }
 
 fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
@@ -62,7 +110,16 @@ fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
 /// The middle value; of an even number of values, the mean of the two in the middle.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
-    median_of_sorted(&sorted(values))
+    if values.is_empty() {
+        return None;
+    }
+    let mut values = values.to_vec();
+    let is_odd = values.len() % 2 == 1;
+    let middle = values.len() / 2;
+    let (below, upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    let upper = *upper;
+    let lower = below.iter().copied().max_by(f64::total_cmp).filter(|_| !is_odd);
+    Some(lower.map_or(upper, |lower| f64::midpoint(lower, upper)))
 }
 
 /// The median absolute deviation from the median, in the unit of the values and without a factor for any
@@ -79,29 +136,6 @@ pub fn noise(values: &[f64]) -> Option<f64> {
     let centre = median(values)?;
     let noise = median_absolute_deviation(values)? / centre.abs();
     noise.is_finite().then_some(noise)
-}
-
-/// An interval that holds the median of the distribution the observations come from, with at least the
-/// confidence of `level`, whatever that distribution is.
-///
-/// For independent observations its ends are order statistics whose ranks follow from the binomial distribution
-/// (Hahn and Meeker, *Statistical Intervals*, 5.2; David and Nagaraja, *Order Statistics*, 7.1).
-///
-/// `observations` must stand in the order they were taken: where neighbours resemble each other (a slow wave of
-/// noise), n observations tell less than n independent ones, and the distance of the ranks from the middle grows
-/// with the square root of the [`autocorrelation_time`] (Heidelberger and Lewis, *Quantile estimation in dependent
-/// sequences*, Operations Research 32, 1984).
-///
-/// `None` if there are too few observations for this level (fewer than 6 for 95 %, 8 for 99 %).
-#[must_use]
-pub fn median_interval(observations: &[f64], level: Level) -> Option<Interval> {
-    let sorted = sorted(observations);
-    let last = sorted.len().checked_sub(1)?;
-    let middle = last as f64 / 2.0;
-    let rank = lower_rank(sorted.len(), level.tail())? as f64;
-    let distance = (middle - rank) * autocorrelation_time(observations).sqrt();
-    let rank = (middle - distance).floor().max(0.0) as usize;
-    Some(Interval { low: sorted[rank], high: sorted[last - rank] })
 }
 
 /// The largest rank, counted from 0, whose order statistic of `count` observations lies above the median with a
@@ -131,7 +165,10 @@ fn lower_rank(count: usize, tail: f64) -> Option<usize> {
 /// is not credited.
 #[must_use]
 pub fn autocorrelation_time(observations: &[f64]) -> f64 {
-    let Some(centre) = median(observations) else { return 1.0 };
+    median(observations).map_or(1.0, |centre| autocorrelation_time_about(centre, observations))
+}
+
+fn autocorrelation_time_about(centre: f64, observations: &[f64]) -> f64 {
     let signs: Vec<f64> = observations
         .iter()
         .map(|value| match value.total_cmp(&centre) {
@@ -170,6 +207,10 @@ mod tests {
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median(&[7.0]), Some(7.0));
+        for values in [&[][..], &[3.0, 1.0, 2.0], &[4.0, 1.0, 2.0, 3.0], &[1.0, 1.0, 1.0, 5.0]] {
+            assert_eq!(Ranked::of(values).median(), median(values));
+        }
         assert_eq!(median_absolute_deviation(&[1.0, 2.0, 3.0, 4.0, 100.0]), Some(1.0));
         assert_eq!(noise(&[-1.0, 0.0, 1.0]), None);
         assert_eq!(noise(&[]), None);
@@ -192,10 +233,10 @@ mod tests {
     #[test]
     fn the_ends_of_an_interval_are_observations() {
         let observations: Vec<f64> = [5, 1, 9, 3, 7, 2, 8, 4, 6].map(f64::from).to_vec();
-        assert_eq!(median_interval(&observations, Level::P95), Some(Interval { low: 2.0, high: 8.0 }));
-        assert_eq!(median_interval(&observations, Level::P99), Some(Interval { low: 1.0, high: 9.0 }));
-        assert_eq!(median_interval(&observations[..5], Level::P95), None);
-        assert_eq!(median_interval(&[], Level::P95), None);
+        assert_eq!(Ranked::of(&observations).interval(Level::P95), Some(Interval { low: 2.0, high: 8.0 }));
+        assert_eq!(Ranked::of(&observations).interval(Level::P99), Some(Interval { low: 1.0, high: 9.0 }));
+        assert_eq!(Ranked::of(&observations[..5]).interval(Level::P95), None);
+        assert_eq!(Ranked::of(&[]).interval(Level::P95), None);
     }
 
     #[test]
@@ -209,6 +250,6 @@ mod tests {
 
     #[test]
     fn equal_observations_give_an_interval_of_no_width() {
-        assert_eq!(median_interval(&[2.0; 8], Level::P99), Some(Interval { low: 2.0, high: 2.0 }));
+        assert_eq!(Ranked::of(&[2.0; 8]).interval(Level::P99), Some(Interval { low: 2.0, high: 2.0 }));
     }
 }

@@ -15,6 +15,9 @@ pub(crate) const MIN_PAIRS: u64 = 6;
 /// Pairs are queued for at most about this long between two looks at the wish to stop.
 const BATCH: Duration = Duration::from_millis(100);
 
+/// Waking up threads for fewer pairs than this takes as long as the pairs do.
+const FEWEST_IN_BATCH: u64 = 3;
+
 /// How long the samples of a case are.
 pub(crate) struct Calibration {
     pub(crate) iterations: u64,
@@ -66,11 +69,12 @@ impl Visit {
     ) -> Self {
         let &Calibration { iterations, pair_ns } = calibration;
         let pairs_in = |time: Duration| (time.as_nanos() as f64 / pair_ns) as u64;
+        let batch_pairs = pairs_in(BATCH.min(rule.max_time)).max(FEWEST_IN_BATCH.min(pairs_in(BATCH))).max(1);
         Self {
             iterations,
             costing: Costing::new(experiment, iterations),
             order: Order::new(seed, iterations, known.len() as u64),
-            batch_pairs: pairs_in(BATCH.min(rule.max_time)).max(1),
+            batch_pairs,
             // In a first visit they paid while the iterations were chosen, and long samples do not notice.
             is_cold: !known.is_empty() && pairs_in(rule.max_time) >= rule.min_pairs,
             started: Instant::now(),
@@ -118,7 +122,7 @@ impl Visit {
         let samples = profile::time(Phase::Pairs, || experiment.samples(&shots))?;
         let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2)).skip(warm_up / 2);
         self.observations.extend(pairs.map(|(shots, samples)| self.costing.observe(shots, samples)));
-        pairs::set_aside_neighbours(&mut self.observations);
+        pairs::set_aside_neighbours(&mut self.observations, experiment.has_one_actor());
         Ok(())
     }
 

@@ -87,13 +87,15 @@ fn a_cost_of_zero_is_below_resolution() {
 /// What differs from one moment to the next and stays for as long as a visit lasts, relative to the cost.
 const MOMENTS: f64 = 0.05;
 
-/// Whether each of 500 intervals covers the median over all moments, and how wide they are.
-fn cover(visits: Visits) -> (f64, f64) {
-    let rule = PrecisionRule { precision: 0.005, min_pairs: 12, max_pairs: 600, max_time: Duration::from_secs(3600) };
+const RUNS_OF_VISITS: u64 = 300;
+
+/// Which part of the intervals covers the median over all moments, and how wide they are.
+fn cover(visits: Visits, max_pairs: u64) -> (f64, f64) {
+    let rule = PrecisionRule { precision: 0.005, min_pairs: 6, max_pairs, max_time: Duration::from_secs(3600) };
     let settings = Settings { sample: Duration::from_micros(20), noisy_above: 0.05, rule };
     let engine = Engine::new(settings, Cancel::new()).visiting(visits);
     let (mut covered, mut width) = (0, 0.0);
-    for seed in 0..500 {
+    for seed in 0..RUNS_OF_VISITS {
         let mut random = fastrand::Rng::with_seed(seed);
         // The sum of twelve uniform numbers is all but normal.
         let mut normal = || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
@@ -107,20 +109,21 @@ fn cover(visits: Visits) -> (f64, f64) {
         }
         let interval = found.unwrap().estimate.unwrap().ns_interval.unwrap();
         covered += u32::from(interval.contains(COST_NS));
-        width += interval.half_width() / COST_NS / 500.0;
+        width += interval.half_width() / COST_NS / RUNS_OF_VISITS as f64;
     }
-    (f64::from(covered) / 500.0, width)
+    (f64::from(covered) / RUNS_OF_VISITS as f64, width)
 }
 
 #[test]
 fn visits_tell_what_one_moment_hides() {
-    for (visits, least) in [
-        (Visits::ONCE, 0.0),
-        (Visits { fewest: 3, most: 8 }, 0.84),
-        (Visits { fewest: 3, most: 20 }, 0.89),
-        (Visits { fewest: 4, most: 40 }, 0.91),
+    for (visits, pairs, least) in [
+        (Visits::ONCE, 600, 0.0),
+        (Visits { fewest: 6, most: 8 }, 48, 0.88),
+        (Visits { fewest: 6, most: 20 }, 120, 0.92),
+        (Visits { fewest: 6, most: 40 }, 240, 0.93),
+        (Visits { fewest: 8, most: 160 }, 960, 0.93),
     ] {
-        let (coverage, width) = cover(visits);
+        let (coverage, width) = cover(visits, pairs);
         println!("{visits:?}: coverage {:.1} %, half-width {:.1} %", coverage * 100.0, width * 100.0);
         assert!(coverage >= least, "{visits:?}: {coverage}");
         // The narrow interval of a single moment is wrong, which is why there are visits.

@@ -1,7 +1,6 @@
 //! The CPU of this machine as a laboratory: what can be measured, and the experiments.
 
 use std::collections::BTreeMap;
-use std::thread;
 
 use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
 use syncscope_core::{Case, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
@@ -9,13 +8,14 @@ use syncscope_core::{Case, Experiment, Laboratory, Listing, Placement, Preset, R
 use crate::clock::Clock;
 use crate::experiment::{Sharing, TeamExperiment};
 use crate::neighbour::Neighbours;
+use crate::os::{self, Affinity};
 use crate::placement::{self, Placed};
 use crate::plan::Axes;
 use crate::primitives::{self, Entry, Workload};
 use crate::system::System;
 use crate::teams::Teams;
 use crate::topology::Topology;
-use crate::{cgroup, cpu_list, cycles, hwloc, inference, matrix, numa, os, pairs, siblings};
+use crate::{cgroup, cpu_list, cycles, hwloc, inference, matrix, numa, pairs, siblings};
 
 /// Why the laboratory cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +49,9 @@ pub struct CpuLaboratory {
 
 /// A load average per CPU from which on other work is likely to disturb the figures.
 const HIGH_LOAD: f64 = 0.25;
+
+/// Neighbours that are busy in a larger part of the samples of one thread than this disturb the figures of many threads.
+const OFTEN_BUSY: f64 = 0.1;
 
 impl CpuLaboratory {
     /// Reads the topology, what this process may use of it, and calibrates the clock. Call it on a thread that was not
@@ -234,15 +237,19 @@ impl CpuLaboratory {
 /// Makes a workload on the CPU of the first thread that will run it: memory comes from the NUMA node of the CPU that
 /// touches it first. A CPU that cannot be used is for the team to report.
 fn workload_near(cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
-    let make = || {
-        let _ = cpu.map(os::bind_to);
-        primitives::workload_of(case)
-    };
-    thread::scope(|scope| {
-        let maker = thread::Builder::new().name("maker".to_owned()).spawn_scoped(scope, make);
-        let maker = maker.map_err(|error| Refusal::Failed(format!("could not start a thread: {error}")))?;
-        maker.join().unwrap_or_else(|_| Err(Refusal::Failed(format!("the memory of {case} could not be prepared"))))
-    })
+    // A thread of its own for that would take as long to start as the samples of a visit take.
+    let _affinity = Affinity::of_this_thread();
+    let _ = cpu.map(os::bind_to);
+    primitives::workload_of(case)
+}
+
+fn neighbours_were_busy(part: f64) -> String {
+    format!(
+        "someone else used the core in {:.0} % of the samples of a single thread, which are set aside where others are left; \
+         figures of several threads include such moments and may be lower on a machine of one's own (how often: \
+         busy_neighbour in details.csv)",
+        part * 100.0
+    )
 }
 
 /// hwloc's topology with what the calling thread may use of it.
@@ -298,6 +305,11 @@ impl Laboratory for CpuLaboratory {
 
     fn notes(&self, cases: &[Case]) -> Vec<String> {
         matrix::note(&self.topology, cases).into_iter().collect()
+    }
+
+    fn findings(&self) -> Vec<String> {
+        let busy = self.neighbours.busy_part().filter(|part| *part > OFTEN_BUSY);
+        busy.map(neighbours_were_busy).into_iter().collect()
     }
 
     fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {

@@ -102,19 +102,36 @@ fn multiply(_turns: u64) -> bool {
 
 /// What is known of each CPU from all readings there so far.
 #[derive(Debug, Default)]
-pub(crate) struct Neighbours(HashMap<u32, Scale>);
+pub(crate) struct Neighbours {
+    scales: HashMap<u32, Scale>,
+    /// Samples of single threads, and how many of them were taken beside someone else.
+    samples: u64,
+    beside: u64,
+}
 
 impl Neighbours {
     /// Notes a reading on a CPU.
     pub(crate) fn note(&mut self, cpu: u32, crowding: f64) {
-        self.0.entry(cpu).or_default().note(crowding);
+        self.scales.entry(cpu).or_default().note(crowding);
     }
 
     /// Whether a reading says that someone else uses the core. `false` as long as too little is known.
     pub(crate) fn is_busy(&self, cpu: u32, crowding: f64) -> bool {
         /// Further from the least than readings on a core of one's own are from each other, and nearer than a neighbour is.
         const FURTHER: f64 = 1.12;
-        self.0.get(&cpu).and_then(Scale::alone).is_some_and(|alone| crowding > FURTHER * alone)
+        self.scales.get(&cpu).and_then(Scale::alone).is_some_and(|alone| crowding > FURTHER * alone)
+    }
+
+    /// Counts a sample of a single thread, which has nobody but strangers beside it.
+    pub(crate) fn count(&mut self, busy: bool) {
+        self.samples += 1;
+        self.beside += u64::from(busy);
+    }
+
+    /// In which part of the samples of single threads someone else used the core. `None` if there were few.
+    pub(crate) fn busy_part(&self) -> Option<f64> {
+        const ENOUGH: u64 = 100;
+        (self.samples >= ENOUGH).then(|| self.beside as f64 / self.samples as f64)
     }
 }
 
@@ -179,6 +196,15 @@ mod tests {
         assert!(!known(&[(1.1, 500)]).is_busy(3, 1.12));
         let odd = known(&[(f64::MIN_POSITIVE, 20), (1e9, 20)]);
         assert!(odd.is_busy(3, 1.0));
+    }
+
+    #[test]
+    fn a_part_is_told_of_many_samples() {
+        let mut neighbours = Neighbours::default();
+        (0..99).for_each(|index| neighbours.count(index % 4 == 0));
+        assert_eq!(neighbours.busy_part(), None);
+        neighbours.count(false);
+        assert_eq!(neighbours.busy_part(), Some(0.25));
     }
 
     #[cfg(target_arch = "x86_64")]
