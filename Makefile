@@ -13,7 +13,7 @@ build:
 test:                 ## everything that needs no GPU; every kernel for every architecture last
 	scripts/setup build kernels browser
 	cargo test --workspace
-	cargo test -p syncscope-gpu --test kernels -- --ignored
+	cargo test --workspace --test kernels -- --ignored
 
 lint:                 ## formatting, lints and documentation
 	cargo fmt --all --check

@@ -102,7 +102,7 @@ impl Plan {
     }
 }
 
-/// What a visit to a CPU case takes: half a dozen pairs of samples. Setting the case up takes 0.3 ms more.
+/// What a visit to a CPU case takes: half a dozen pairs of samples. Setting the case up takes 0.1 ms more.
 const CPU_VISIT: Duration = Duration::from_millis(1);
 
 /// The pairs of such a visit: fewer give the first row no interval, and more of one moment tell less than those of another.
