@@ -256,5 +256,5 @@ impl Measuring<'_> {
 /// In which part of the pairs someone else was seen to use the core of a thread, if in any.
 fn busy_neighbours(observations: &[Observation]) -> Option<Detail> {
     let busy = observations.iter().filter(|observation| observation.busy_neighbour).count();
-    (busy > 0).then(|| Detail::of_case("busy_neighbour", busy as f64 / observations.len() as f64))
+    (busy > 0).then(|| Detail::of_case(Detail::BUSY_NEIGHBOUR, busy as f64 / observations.len() as f64))
 }

@@ -150,13 +150,17 @@ impl Session {
                         run.machine.cpu.model
                     )));
                 }
+                // What the run has found so far is found again at its end, with all that comes now.
+                let mut run = run.as_ref().clone();
+                let found = findings(directory, laboratories)?;
+                run.warnings.retain(|warning| !found.contains(warning));
                 let rows = directory.read_rows()?;
                 let finished: HashSet<CaseId> =
                     rows.iter().filter(|row| !row.provisional).map(|row| row.case.id()).collect();
                 directory.forget_all_but(&finished)?;
                 Self {
                     directory: directory.clone(),
-                    run: Run { status: Status::Running, ended: None, ..run.as_ref().clone() },
+                    run: Run { status: Status::Running, ended: None, ..run },
                     finished,
                 }
             }
@@ -170,8 +174,7 @@ impl Session {
         // A full disk ends the measuring; what is in the journal is a run all the same.
         self.run.status = *measured.as_ref().unwrap_or(&Status::Interrupted);
         self.run.ended = Some(timestamp(SystemTime::now()));
-        let findings = laboratories.all().iter().flat_map(|laboratory| laboratory.findings()).collect::<Vec<_>>();
-        self.run.warnings.extend(findings);
+        self.run.warnings.extend(findings(&self.directory, laboratories)?);
         self.run.measured_topology = self.measured_topology(laboratories)?;
         self.directory.write_run(&self.run)?;
         let status = measured?;
@@ -205,6 +208,12 @@ impl Session {
         contradictions.for_each(|text| terminal::warning(text));
         Ok(topology)
     }
+}
+
+/// What the rows and details of a run say about what disturbed it.
+fn findings(directory: &RunDirectory, laboratories: &mut Laboratories) -> Result<Vec<String>, Failure> {
+    let (rows, details) = (directory.read_rows()?, directory.read_details()?);
+    Ok(laboratories.all().iter().flat_map(|laboratory| laboratory.findings(&rows, &details)).collect())
 }
 
 fn new_run(order: &Order, laboratories: &mut Laboratories, plan: &Plan) -> Run {

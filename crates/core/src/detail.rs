@@ -16,6 +16,9 @@ pub struct Detail {
 }
 
 impl Detail {
+    /// Name of the part of a case's pairs in whose course someone else used the core of an actor.
+    pub const BUSY_NEIGHBOUR: &str = "busy_neighbour";
+
     /// The columns of `details.csv` behind the case's id.
     pub(crate) const COLUMNS: [&'static str; 3] = ["name", "actor", "value"];
 

@@ -1,6 +1,9 @@
 //! Where experiments are made: one laboratory per domain, all behind one trait.
 
-use crate::case::Case;
+use std::collections::HashMap;
+
+use crate::case::{Case, CaseId};
+use crate::detail::Detail;
 use crate::experiment::Experiment;
 use crate::machine::MeasuredTopology;
 use crate::primitive::Primitive;
@@ -70,8 +73,10 @@ pub trait Laboratory {
     /// [`Refusal::Lost`] when nothing can be set up any more.
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal>;
 
-    /// What was seen of the machine as a whole while its cases were measured. It stands among the run's warnings at its end.
-    fn findings(&self) -> Vec<String> {
+    /// What the finished rows of a run and their details say about what disturbed it. It stands among the run's warnings at its
+    /// end, and depends on nothing else.
+    fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
+        let _ = (rows, details);
         Vec::new()
     }
 

@@ -185,11 +185,6 @@ impl Experiment for TeamExperiment<'_> {
         let cycles_per_tick = cycles::of_batch(&counted, &readings(|record| record.chained_per_tick));
         let samples: Option<Vec<Sample>> = (0..shots.len()).map(|index| self.sample_of(&records, index)).collect();
         let samples = samples.ok_or_else(|| ExperimentError::Failed("the team has no threads".to_owned()))?;
-        if self.has_one_actor() {
-            for sample in &samples {
-                self.neighbours.count(sample.busy_neighbour);
-            }
-        }
         self.remember_pace(shots, &samples);
         Ok(samples.into_iter().map(|sample| Sample { cycles_per_tick, ..sample }).collect())
     }

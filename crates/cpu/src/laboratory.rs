@@ -1,13 +1,13 @@
 //! The CPU of this machine as a laboratory: what can be measured, and the experiments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
-use syncscope_core::{Case, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
+use syncscope_core::{Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
 
 use crate::clock::Clock;
 use crate::experiment::{Sharing, TeamExperiment};
-use crate::neighbour::Neighbours;
+use crate::neighbour::{self, Neighbours};
 use crate::os::{self, Affinity};
 use crate::placement::{self, Placed};
 use crate::plan::Axes;
@@ -49,9 +49,6 @@ pub struct CpuLaboratory {
 
 /// A load average per CPU from which on other work is likely to disturb the figures.
 const HIGH_LOAD: f64 = 0.25;
-
-/// Neighbours that are busy in a larger part of the samples of one thread than this disturb the figures of many threads.
-const OFTEN_BUSY: f64 = 0.1;
 
 impl CpuLaboratory {
     /// Reads the topology, what this process may use of it, and calibrates the clock. Call it on a thread that was not
@@ -243,15 +240,6 @@ fn workload_near(cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
     primitives::workload_of(case)
 }
 
-fn neighbours_were_busy(part: f64) -> String {
-    format!(
-        "someone else used the core in {:.0} % of the samples of a single thread, which are set aside where others are left; \
-         figures of several threads include such moments and may be lower on a machine of one's own (how often: \
-         busy_neighbour in details.csv)",
-        part * 100.0
-    )
-}
-
 /// hwloc's topology with what the calling thread may use of it.
 fn allowed_topology() -> Result<Topology, CpuError> {
     let topology = hwloc::load().ok_or(CpuError::NoTopology)?;
@@ -307,9 +295,8 @@ impl Laboratory for CpuLaboratory {
         matrix::note(&self.topology, cases).into_iter().collect()
     }
 
-    fn findings(&self) -> Vec<String> {
-        let busy = self.neighbours.busy_part().filter(|part| *part > OFTEN_BUSY);
-        busy.map(neighbours_were_busy).into_iter().collect()
+    fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
+        neighbour::finding(rows, details).into_iter().collect()
     }
 
     fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {

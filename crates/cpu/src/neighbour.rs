@@ -9,6 +9,8 @@
 
 use std::collections::HashMap;
 
+use syncscope_core::{CaseId, Detail, Row};
+
 use crate::clock::Clock;
 
 /// Turns of the loop of independent additions, eight in each.
@@ -103,36 +105,19 @@ fn multiply(_turns: u64) -> bool {
 
 /// What is known of each CPU from all readings there so far.
 #[derive(Debug, Default)]
-pub(crate) struct Neighbours {
-    scales: HashMap<u32, Scale>,
-    /// Samples of single threads, and how many of them were taken beside someone else.
-    samples: u64,
-    beside: u64,
-}
+pub(crate) struct Neighbours(HashMap<u32, Scale>);
 
 impl Neighbours {
     /// Notes a reading on a CPU.
     pub(crate) fn note(&mut self, cpu: u32, crowding: f64) {
-        self.scales.entry(cpu).or_default().note(crowding);
+        self.0.entry(cpu).or_default().note(crowding);
     }
 
     /// Whether a reading says that someone else uses the core. `false` as long as too little is known.
     pub(crate) fn is_busy(&self, cpu: u32, crowding: f64) -> bool {
         /// Further from the least than readings on a core of one's own are from each other, and nearer than a neighbour is.
         const FURTHER: f64 = 1.12;
-        self.scales.get(&cpu).and_then(Scale::alone).is_some_and(|alone| crowding > FURTHER * alone)
-    }
-
-    /// Counts a sample of a single thread, which has nobody but strangers beside it.
-    pub(crate) fn count(&mut self, busy: bool) {
-        self.samples += 1;
-        self.beside += u64::from(busy);
-    }
-
-    /// In which part of the samples of single threads someone else used the core. `None` if there were few.
-    pub(crate) fn busy_part(&self) -> Option<f64> {
-        const ENOUGH: u64 = 100;
-        (self.samples >= ENOUGH).then(|| self.beside as f64 / self.samples as f64)
+        self.0.get(&cpu).and_then(Scale::alone).is_some_and(|alone| crowding > FURTHER * alone)
     }
 }
 
@@ -170,9 +155,36 @@ impl Scale {
     }
 }
 
+/// How often someone else was beside single threads, who have nobody but strangers there, if that was often; for people.
+pub(crate) fn finding(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Option<String> {
+    /// A larger part than this disturbs the figures of several threads.
+    const OFTEN: f64 = 0.1;
+    const ENOUGH_PAIRS: f64 = 100.0;
+    let is_alone =
+        |row: &&Row| row.case.threads == Some(1) && !row.provisional && row.case.primitive.starts_with("cpu.");
+    let busy_part = |row: &Row| {
+        let of_case = details.get(&row.case.id())?;
+        of_case.iter().find(|detail| detail.name == Detail::BUSY_NEIGHBOUR).map(|detail| detail.value)
+    };
+    let (pairs, busy) = rows.iter().filter(is_alone).fold((0.0, 0.0), |(pairs, busy), row| {
+        let taken = (row.pairs.unwrap_or(0) + row.set_aside.unwrap_or(0)) as f64;
+        (pairs + taken, busy + taken * busy_part(row).unwrap_or(0.0))
+    });
+    (pairs >= ENOUGH_PAIRS && busy > OFTEN * pairs).then(|| {
+        format!(
+            "someone else used the core in {:.0} % of the pairs of a single thread, which are set aside where others are left; \
+             figures of several threads include such moments and may be lower on a machine of one's own (how often: \
+             {} in details.csv)",
+            busy / pairs * 100.0,
+            Detail::BUSY_NEIGHBOUR
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syncscope_core::{Case, Verdict};
 
     fn known(readings: &[(f64, u32)]) -> Neighbours {
         let mut neighbours = Neighbours::default();
@@ -200,12 +212,26 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_told_of_many_samples() {
-        let mut neighbours = Neighbours::default();
-        (0..99).for_each(|index| neighbours.count(index % 4 == 0));
-        assert_eq!(neighbours.busy_part(), None);
-        neighbours.count(false);
-        assert_eq!(neighbours.busy_part(), Some(0.25));
+    fn how_often_someone_else_was_there_is_told_of_single_threads() {
+        let row = |threads, pairs, provisional| Row {
+            pairs: Some(pairs),
+            set_aside: Some(0),
+            provisional,
+            ..Row::unmeasured(
+                Case { threads: Some(threads), ..Case::new("cpu.barrier.std") },
+                Verdict::Noisy(String::new()),
+            )
+        };
+        let found = |rows: &[Row], busy: &[f64]| {
+            let of = |(row, busy): (&Row, &f64)| (row.case.id(), vec![Detail::of_case(Detail::BUSY_NEIGHBOUR, *busy)]);
+            finding(rows, &rows.iter().zip(busy).map(of).collect())
+        };
+        let alone = row(1, 100, false);
+        assert!(found(std::slice::from_ref(&alone), &[0.4]).unwrap().contains(" 40 % "));
+        assert_eq!(found(std::slice::from_ref(&alone), &[0.09]), None);
+        assert_eq!(found(std::slice::from_ref(&alone), &[]), None, "nothing is told of it: nobody was there");
+        assert_eq!(found(&[row(1, 99, false)], &[0.9]), None, "too few");
+        assert_eq!(found(&[row(2, 1000, false), row(1, 1000, true)], &[0.9, 0.9]), None);
     }
 
     #[cfg(target_arch = "x86_64")]
