@@ -62,8 +62,8 @@ impl Ranked {
         let mut sorted = observations.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let centre = median_of_sorted(&sorted);
-        let time = centre.map_or(1.0, |centre| autocorrelation_time_about(centre, observations));
-        Self { sorted, autocorrelation_time: time }
+        let autocorrelation_time = centre.map_or(1.0, |centre| autocorrelation_time(observations, centre));
+        Self { sorted, autocorrelation_time }
     }
 
     /// The middle value; of an even number of values, the mean of the two in the middle.
@@ -79,7 +79,7 @@ impl Ranked {
     /// (Hahn and Meeker, *Statistical Intervals*, 5.2; David and Nagaraja, *Order Statistics*, 7.1).
     ///
     /// Where neighbours resemble each other (a slow wave of noise), n observations tell less than n independent ones, and
-    /// the distance of the ranks from the middle grows with the square root of the [`autocorrelation_time`] (Heidelberger
+    /// the distance of the ranks from the middle grows with the square root of the autocorrelation time (Heidelberger
     /// and Lewis, *Quantile estimation in dependent sequences*, Operations Research 32, 1984).
     ///
     /// `None` if there are too few observations for this level (fewer than 6 for 95 %, 8 for 99 %).
@@ -163,12 +163,7 @@ fn lower_rank(count: usize, tail: f64) -> Option<usize> {
 /// to the first that cannot be told from zero. Those of n observations about their own median come out lower than they
 /// are, by about (1 - r) t / n each (Marriott and Pope, Biometrika 41, 1954): that is put back. Never below 1: alternation
 /// is not credited.
-#[must_use]
-pub fn autocorrelation_time(observations: &[f64]) -> f64 {
-    median(observations).map_or(1.0, |centre| autocorrelation_time_about(centre, observations))
-}
-
-fn autocorrelation_time_about(centre: f64, observations: &[f64]) -> f64 {
+fn autocorrelation_time(observations: &[f64], centre: f64) -> f64 {
     let signs: Vec<f64> = observations
         .iter()
         .map(|value| match value.total_cmp(&centre) {
@@ -243,9 +238,10 @@ mod tests {
     fn resemblance_of_neighbours_widens_the_interval() {
         let alternating: Vec<f64> = (0..64).map(|i| f64::from(i % 2) + f64::from(i) / 1e3).collect();
         let blocks: Vec<f64> = (0..64).map(|i| f64::from((i / 8) % 2) + f64::from(i) / 1e3).collect();
-        assert!((autocorrelation_time(&alternating) - 1.0).abs() < 1e-12);
-        assert!(autocorrelation_time(&blocks) > 4.0);
-        assert!(autocorrelation_time(&[]) <= 1.0 && autocorrelation_time(&[1.0; 9]) <= 1.0);
+        let time = |observations: &[f64]| Ranked::of(observations).autocorrelation_time;
+        assert!((time(&alternating) - 1.0).abs() < 1e-12);
+        assert!(time(&blocks) > 4.0);
+        assert!(time(&[]) <= 1.0 && time(&[1.0; 9]) <= 1.0);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! On a virtual machine that is often another guest, which nobody can see. Yet it shows: independent additions, of which a core
 //! carries out four or more in a cycle, have to share it, while dependent multiplications wait for themselves and take as long
 //! as ever. The quotient of the two, which does not depend on the clock, is taken before and after each sample by each of its
-//! threads, in 2 us. Measured on virtual machines where it says alone, and where not: an uncontended `lock add` takes 18.00 to 18.03
-//! cycles (quartiles) and 20 to 24 on Sapphire Rapids, 4.6 to 4.7 ticks and 6.4 to 7.0 on Zen 3, whose quotient is 0.75 alone and 0.9 to
+//! threads, in 2 us. Measured on virtual machines where it says alone, and where not: an uncontended `lock add` takes 18.01 to 18.02
+//! cycles and 21.5 to 22.0 (medians of six runs) on Sapphire Rapids, 4.6 to 4.7 ticks and 6.4 to 7.0 on Zen 3, whose quotient is 0.75 alone and 0.9 to
 //! 1.3 beside a neighbour.
 
 use std::collections::HashMap;
