@@ -7,27 +7,19 @@ use std::time::Duration;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Preset, Primitive};
 
-use crate::arguments::UNROLL;
-use crate::compile::Program;
-use crate::launches::Launching;
-use crate::plan::Grid;
+use crate::catalogue::limits::Grid;
+use crate::cuda::compile::Program;
+use crate::experiments::launch_chain::Launching;
+use crate::launch::arguments::UNROLL;
 
-mod atomic;
-mod block;
-pub(crate) mod cluster;
-mod fence;
-mod grid;
-mod hybrid;
-mod launch;
-mod lock;
-pub(crate) mod multi;
-mod reduce;
-mod shuffle;
-mod vote;
-mod warp;
+mod families;
+pub(crate) mod limits;
+pub mod peer;
 
-pub(crate) use hybrid::Sides;
-pub(crate) use launch::kernel_ns;
+pub(crate) use families::hybrid::Sides;
+pub(crate) use families::launch::kernel_ns;
+use families::{atomic, block, fence, grid, hybrid, launch, lock, reduce, shuffle, vote, warp};
+pub(crate) use families::{cluster, multi};
 
 /// How `check` proves that a primitive did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,7 +187,7 @@ impl Entry {
 /// Embeds a file of `kernels/`.
 macro_rules! kernel {
     ($file:literal) => {
-        ($file, include_str!(concat!("../../../../kernels/", $file)))
+        ($file, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/", $file)))
     };
 }
 use kernel;

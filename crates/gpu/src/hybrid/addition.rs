@@ -7,12 +7,12 @@ use syncscope_core::{Check, Detail, Dtype, Evidence, Experiment, ExperimentError
 
 use super::variable::Variable;
 use super::{Setup, arguments, disturbance, no_result};
-use crate::arguments::{Arguments, UNROLL};
-use crate::driver::HostBuffer;
-use crate::error::CudaError;
-use crate::experiment::{mark_clock_changes, operations, with_warm_up};
-use crate::host_clock;
-use crate::partners::{Turn, accompany};
+use crate::cuda::driver::HostBuffer;
+use crate::cuda::error::CudaError;
+use crate::experiments::kernel::{mark_clock_changes, operations, with_warm_up};
+use crate::hybrid::partners::{Turn, accompany};
+use crate::launch::arguments::{Arguments, UNROLL};
+use crate::launch::host_clock;
 
 /// Additions of a CPU thread between two looks at whether it shall stop.
 const ROUND: u64 = 64;

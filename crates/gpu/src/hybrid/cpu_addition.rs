@@ -7,12 +7,12 @@ use syncscope_core::{Check, Dtype, Evidence, Experiment, ExperimentError, Ruler,
 
 use super::variable::Variable;
 use super::{Setup, disturbance, no_result};
-use crate::arguments::UNROLL;
-use crate::driver::HostBuffer;
-use crate::error::CudaError;
-use crate::experiment::operations;
-use crate::host_clock;
-use crate::partners::{Report, Turn, accompany};
+use crate::cuda::driver::HostBuffer;
+use crate::cuda::error::CudaError;
+use crate::experiments::kernel::operations;
+use crate::hybrid::partners::{Report, Turn, accompany};
+use crate::launch::arguments::UNROLL;
+use crate::launch::host_clock;
 
 /// See the module's description.
 #[derive(Debug)]
