@@ -5,6 +5,9 @@ use std::collections::HashSet;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Preset};
 
+/// Distances of private elements: those of Burtchell and Burtscher.
+pub(crate) const STRIDES: [u32; 6] = [1, 2, 4, 16, 32, 128];
+
 /// What of a device bounds the grids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {

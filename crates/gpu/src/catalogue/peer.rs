@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Preset, Scope, Space};
 
-use crate::catalogue::STRIDES;
-use crate::catalogue::limits::Grid;
+use super::limits::{Grid, STRIDES};
 
 /// Where a program's threads have their variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,16 +1,17 @@
-//! A barrier wider than a block on the fabric: rounds of launches become samples.
+//! A barrier wider than a block on the device_group: rounds of launches become samples.
 
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
-use crate::experiments::kernel::{joined, ns_per_cycle};
 use crate::launch::arguments::{Arguments, Finding, Rate, Warp};
-use crate::launch::bench::{Outage, Timing};
 use crate::launch::block_order::BlockOrder;
 use crate::launch::host_clock;
-use crate::launch::offsets::Places;
-use crate::multi::{Fabric, Ledger, Role, Round, Stage};
+use crate::launch::offsets::MemoryOffsets;
+use crate::launch::outage::Outage;
+use crate::launch::samples::{joined, mark_clock_changes, ns_per_cycle};
+use crate::launch::timing::Timing;
+use crate::multi::{DeviceGroup, GroupLaunch, LoadedProgram, PhaseCounts, Role};
 
 /// Barriers of one meeting, in `meeting.cuh`: after what was written, and after what was read.
 const MEETING: u64 = 2;
@@ -20,9 +21,6 @@ const CHECKED_ROUNDS: u32 = 32;
 
 /// Far more than any sample needs; the kernels count in 32 bits.
 const MAX_ITERATIONS: u64 = 1 << 24;
-
-/// The two samples of a pair whose clocks differ by more did not run on the same machine, as it were.
-const CLOCK_CHANGE: f64 = 0.02;
 
 /// By which clock samples are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +32,11 @@ pub(crate) enum TimedBy {
     Host,
 }
 
-/// What a case needs to run, besides the fabric.
+/// What a case needs to run, besides the device_group.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
-    pub(crate) stage: Stage,
-    pub(crate) places: Places,
+    pub(crate) stage: LoadedProgram,
+    pub(crate) offsets: MemoryOffsets,
     pub(crate) unroll: u32,
     pub(crate) evidence: Evidence,
     pub(crate) ruler: Ruler,
@@ -49,15 +47,15 @@ pub(crate) struct Setup {
 /// A barrier of one grid or several, made ready to run.
 #[derive(Debug)]
 pub(crate) struct MeetingExperiment<'a> {
-    fabric: &'a mut Fabric,
+    device_group: &'a mut DeviceGroup,
     setup: Setup,
-    /// Places visited so far by all launches.
+    /// MemoryOffsets visited so far by all launches.
     stops: u32,
 }
 
 impl<'a> MeetingExperiment<'a> {
-    pub(crate) const fn new(fabric: &'a mut Fabric, setup: Setup) -> Self {
-        Self { fabric, setup, stops: 1 }
+    pub(crate) const fn new(device_group: &'a mut DeviceGroup, setup: Setup) -> Self {
+        Self { device_group, setup, stops: 1 }
     }
 
     /// Keeps the devices busy until the clock is stable, if they were idle.
@@ -66,14 +64,14 @@ impl<'a> MeetingExperiment<'a> {
         const IDLE: Duration = Duration::from_millis(200);
         const SHORTEST: Duration = Duration::from_millis(50);
         const LONGEST: Duration = Duration::from_millis(500);
-        if self.fabric.idle().is_some_and(|idle| idle < IDLE) {
+        if self.device_group.idle().is_some_and(|idle| idle < IDLE) {
             return Ok(());
         }
         let started = Instant::now();
         let mut lengths = Vec::new();
         while started.elapsed() < LONGEST {
             let round = self.round(Shot { side: Side::Baseline, iterations: 100, pair: 0 });
-            for devices in self.fabric.run(&self.setup.stage, &[round])? {
+            for devices in self.device_group.run(&self.setup.stage, &[round])? {
                 lengths.push(devices.iter().filter_map(|timing| ns_per_cycle(timing.rate)).fold(0.0, f64::max));
             }
             if started.elapsed() >= SHORTEST && crate::launch::ruler::is_stable(&lengths) {
@@ -89,7 +87,7 @@ impl<'a> MeetingExperiment<'a> {
     }
 
     /// The launch of a shot. It must run: the barriers of the next one at the same place are counted on from its.
-    fn round(&mut self, Shot { side, iterations, pair }: Shot) -> Round {
+    fn round(&mut self, Shot { side, iterations, pair }: Shot) -> GroupLaunch {
         let iterations = iterations.min(MAX_ITERATIONS);
         let role = if side == Side::Baseline { Role::Baseline } else { Role::Test };
         let warm_up = 2 * u64::from(self.setup.unroll);
@@ -98,21 +96,21 @@ impl<'a> MeetingExperiment<'a> {
     }
 
     /// A launch in which each thread passes so many barriers at each place.
-    fn counted(&mut self, role: Role, iterations: u32, pair: u64, barriers: u64) -> Round {
-        let places = &mut self.setup.places;
+    fn counted(&mut self, role: Role, iterations: u32, pair: u64, barriers: u64) -> GroupLaunch {
+        let offsets = &mut self.setup.offsets;
         let arguments = Arguments {
             iterations,
-            total_operations: places.executed(pair).total,
-            value_scale: places.number(pair),
+            total_operations: offsets.executed(pair).total,
+            value_scale: offsets.number(pair),
             value_bias: self.stops,
-            stride: places.tours() as u32,
-            tour: places.tour(),
-            distance: places.distance() as u64,
+            stride: offsets.sets() as u32,
+            tour: offsets.per_sample(),
+            distance: offsets.distance() as u64,
             ..Arguments::default()
         };
-        self.stops = self.stops.wrapping_add(places.tour());
-        places.note(pair, barriers);
-        Round { role, arguments, offset: places.offset(pair), order: BlockOrder::Any }
+        self.stops = self.stops.wrapping_add(offsets.per_sample());
+        offsets.note(pair, barriers);
+        GroupLaunch { role, arguments, offset: offsets.offset(pair), order: BlockOrder::Any }
     }
 
     fn sample_of(&self, devices: &[Timing]) -> Option<Sample> {
@@ -124,7 +122,7 @@ impl<'a> MeetingExperiment<'a> {
         // What the warps of all devices saw at one place.
         let each = |place: usize, pick: fn(&Warp) -> u64| {
             let of = move |timing: &'_ Timing| {
-                let warps = timing.at_each_place().nth(place).unwrap_or_default();
+                let warps = timing.at_each_offset().nth(place).unwrap_or_default();
                 warps.iter().map(|warp| ticks(timing, pick(warp))).collect::<Vec<_>>()
             };
             devices.iter().flat_map(of).collect::<Vec<Ticks>>()
@@ -134,14 +132,14 @@ impl<'a> MeetingExperiment<'a> {
             let sample = Sample::of_actors(&mut each(place, |warp| warp.slowest), first)?;
             Some(Sample { fastest, cycles_per_tick: Some(1.0), ..sample })
         };
-        (0..devices.first()?.places).map(at).reduce(joined)?
+        (0..devices.first()?.offsets).map(at).reduce(joined)?
     }
 
     /// One launch, timed from outside.
     fn host_sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
         let round = self.round(shot);
         let started = host_clock::now_ns();
-        let timings = self.fabric.run(&self.setup.stage, &[round])?;
+        let timings = self.device_group.run(&self.setup.stage, &[round])?;
         let elapsed = Ticks(host_clock::now_ns().saturating_sub(started));
         let cycles = timings.first().and_then(|devices| ns_per_cycle(devices.first()?.rate)).map(|length| 1.0 / length);
         let sample = Sample::of_actors(&mut [elapsed], 1.0).ok_or_else(no_threads)?;
@@ -150,9 +148,9 @@ impl<'a> MeetingExperiment<'a> {
 
     fn device_samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let orders = BlockOrder::of(shots);
-        let rounds: Vec<Round> =
-            shots.iter().zip(orders).map(|(shot, order)| Round { order, ..self.round(*shot) }).collect();
-        let timings = self.fabric.run(&self.setup.stage, &rounds)?;
+        let rounds: Vec<GroupLaunch> =
+            shots.iter().zip(orders).map(|(shot, order)| GroupLaunch { order, ..self.round(*shot) }).collect();
+        let timings = self.device_group.run(&self.setup.stage, &rounds)?;
         let samples: Option<Vec<Sample>> = timings.iter().map(|devices| self.sample_of(devices)).collect();
         let mut samples = samples.ok_or_else(no_threads)?;
         mark_clock_changes(shots, &mut samples);
@@ -160,11 +158,11 @@ impl<'a> MeetingExperiment<'a> {
     }
 
     /// Blocks that come at different times, at the places of the first pair.
-    fn trial(&mut self) -> Result<Ledger, Outage> {
+    fn trial(&mut self) -> Result<PhaseCounts, Outage> {
         let barriers = MEETING * u64::from(1 + CHECKED_ROUNDS);
         let round = self.counted(Role::Check, CHECKED_ROUNDS, 0, barriers);
-        self.fabric.run(&self.setup.stage, &[round])?;
-        Ok(self.fabric.ledger(&self.setup.stage))
+        self.device_group.run(&self.setup.stage, &[round])?;
+        Ok(self.device_group.counts(&self.setup.stage))
     }
 }
 
@@ -172,23 +170,12 @@ fn no_threads() -> ExperimentError {
     ExperimentError::Failed("a grid without threads".to_owned())
 }
 
-/// Marks the pairs in whose course the clock changed.
-fn mark_clock_changes(shots: &[Shot], samples: &mut [Sample]) {
-    for (index, pair) in shots.windows(2).enumerate() {
-        let ratio = samples[index].ns_per_tick / samples[index + 1].ns_per_tick;
-        if pair[0].pair == pair[1].pair && pair[0].side != pair[1].side && (ratio - 1.0).abs() > CLOCK_CHANGE {
-            samples[index].disturbance = Some(Disturbance::ClockChange);
-            samples[index + 1].disturbance = Some(Disturbance::ClockChange);
-        }
+/// What a counts says about a barrier, if nothing timed out.
+pub(crate) fn judged(counts: PhaseCounts) -> Check {
+    if counts.timeouts > 0 {
+        return Check::Failed(format!("{} waits outlasted their limit", counts.timeouts));
     }
-}
-
-/// What a ledger says about a barrier, if nothing timed out.
-pub(crate) fn judged(ledger: Ledger) -> Check {
-    if ledger.gave_up > 0 {
-        return Check::Failed(format!("{} waits outlasted their limit", ledger.gave_up));
-    }
-    let Finding { mismatches, thread, expected, found } = ledger.into();
+    let Finding { mismatches, thread, expected, found } = counts.into();
     if mismatches == 0 {
         return Check::Ok;
     }
@@ -204,7 +191,7 @@ impl Experiment for MeetingExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        self.looped(side, iterations) * u64::from(self.setup.places.tour())
+        self.looped(side, iterations) * u64::from(self.setup.offsets.per_sample())
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
@@ -234,7 +221,7 @@ impl Experiment for MeetingExperiment<'_> {
 
     fn check(&mut self) -> Check {
         match self.trial() {
-            Ok(ledger) => judged(ledger),
+            Ok(counts) => judged(counts),
             Err(outage) => Check::Failed(outage.to_string()),
         }
     }
@@ -254,11 +241,11 @@ mod tests {
 
     #[test]
     fn one_value_too_old_fails_a_barrier() {
-        let clean = Ledger::default();
+        let clean = PhaseCounts::default();
         assert_eq!(judged(clean), Check::Ok);
-        let stale = Ledger { mismatches: 1, thread: 9, expected: 65, found: 64, ..clean };
+        let stale = PhaseCounts { mismatches: 1, thread: 9, expected: 65, found: 64, ..clean };
         assert_eq!(judged(stale), Check::Failed("1 mismatches; thread 9 expected 65 and found 64".to_owned()));
-        let late = Ledger { gave_up: 132, ..stale };
+        let late = PhaseCounts { timeouts: 132, ..stale };
         assert_eq!(judged(late), Check::Failed("132 waits outlasted their limit".to_owned()));
     }
 }

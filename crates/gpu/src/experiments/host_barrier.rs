@@ -11,7 +11,7 @@ use crate::evidence::TIMED_BY_THE_HOST;
 use crate::experiments::grid_barrier::judged;
 use crate::launch::arguments::Arguments;
 use crate::launch::host_clock;
-use crate::multi::{Fabric, Hand, Stage};
+use crate::multi::{DeviceGroup, DeviceHandle, LoadedProgram};
 
 /// A barrier of host threads, or the end of a kernel, that is waited for longer has failed.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -66,30 +66,30 @@ enum Stopped {
 /// The barrier by way of the host, made ready to run.
 #[derive(Debug)]
 pub(crate) struct VisitExperiment<'a> {
-    fabric: &'a mut Fabric,
-    stage: Stage,
+    device_group: &'a mut DeviceGroup,
+    stage: LoadedProgram,
     remark: Option<String>,
     /// Rounds so far.
     rounds: u64,
 }
 
 impl<'a> VisitExperiment<'a> {
-    pub(crate) const fn new(fabric: &'a mut Fabric, stage: Stage, remark: Option<String>) -> Self {
-        Self { fabric, stage, remark, rounds: 0 }
+    pub(crate) const fn new(device_group: &'a mut DeviceGroup, stage: LoadedProgram, remark: Option<String>) -> Self {
+        Self { device_group, stage, remark, rounds: 0 }
     }
 
     /// So many rounds on all devices: how long each thread took.
     fn visit(&mut self, rounds: u64) -> Result<Vec<Ticks>, Stopped> {
         let first = self.rounds;
         self.rounds += rounds;
-        let hands: Vec<Hand<'_>> = self.fabric.hands(&self.stage).collect();
-        let barrier = SpinBarrier::new(u32::try_from(hands.len()).unwrap_or(u32::MAX), LIMIT);
+        let handles: Vec<DeviceHandle<'_>> = self.device_group.handles(&self.stage).collect();
+        let barrier = SpinBarrier::new(u32::try_from(handles.len()).unwrap_or(u32::MAX), LIMIT);
         thread::scope(|scope| {
-            let threads: Vec<_> = hands
+            let threads: Vec<_> = handles
                 .iter()
-                .map(|hand| {
+                .map(|handle| {
                     let barrier = &barrier;
-                    scope.spawn(move || timed_rounds(hand, barrier, first, rounds))
+                    scope.spawn(move || timed_rounds(handle, barrier, first, rounds))
                 })
                 .collect();
             let gone = || Err(Stopped::TimedOut);
@@ -98,15 +98,15 @@ impl<'a> VisitExperiment<'a> {
     }
 }
 
-fn timed_rounds(hand: &Hand<'_>, barrier: &SpinBarrier, first: u64, rounds: u64) -> Result<Ticks, Stopped> {
+fn timed_rounds(handle: &DeviceHandle<'_>, barrier: &SpinBarrier, first: u64, rounds: u64) -> Result<Ticks, Stopped> {
     let meet = |round: u64| if barrier.wait(round as u32) { Ok(()) } else { Err(Stopped::TimedOut) };
-    hand.take()?;
+    handle.take()?;
     meet(1)?;
     let started = host_clock::now_ns();
     for round in 0..rounds {
-        hand.launch(&Arguments { total_operations: first + round, ..Arguments::default() })?;
+        handle.launch(&Arguments { total_operations: first + round, ..Arguments::default() })?;
         let launched = Instant::now();
-        while !hand.is_done()? {
+        while !handle.is_done()? {
             if launched.elapsed() > LIMIT {
                 return Err(Stopped::TimedOut);
             }
@@ -154,8 +154,8 @@ impl Experiment for VisitExperiment<'_> {
 
     /// Each visit looked for what the one before left, here and on another device.
     fn check(&mut self) -> Check {
-        match self.fabric.fetch_ledger(&self.stage) {
-            Ok(ledger) => judged(ledger),
+        match self.device_group.fetch_counts(&self.stage) {
+            Ok(counts) => judged(counts),
             Err(outage) => Check::Failed(outage.to_string()),
         }
     }

@@ -11,32 +11,15 @@ use std::time::{Duration, Instant};
 use syncscope_core::{Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
 use crate::affinity::{self, Restrained};
+use crate::catalogue::Launching;
 use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
 use crate::cuda::error::CudaError;
 use crate::launch::arguments::{Arguments, Finding};
-use crate::launch::bench::{Bench, Health, Kernels, Outage, Shape, finding_of};
+use crate::launch::bench::Bench;
 use crate::launch::host_clock;
-
-/// How kernels are launched and waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Launching {
-    /// One after the other into one stream.
-    Stream,
-    /// The same by the call that guarantees that all blocks run at the same time.
-    Cooperative,
-    /// As a graph that was captured before.
-    Graph,
-    /// With a wait for the stream after each.
-    StreamSync,
-    /// With an event after each, and a wait for it.
-    EventSync,
-}
-
-impl Launching {
-    const fn waits_each_time(self) -> bool {
-        matches!(self, Self::StreamSync | Self::EventSync)
-    }
-}
+use crate::launch::outage::{Health, Outage};
+use crate::launch::request::{Kernels, Shape};
+use crate::launch::timing::finding_of;
 
 /// Launches of the longest baseline. The test has twice as many, and a stream takes about 1,024 before a launch has to
 /// wait for the end of an earlier one, which would then be timed as well.

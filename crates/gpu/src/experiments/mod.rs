@@ -10,9 +10,12 @@
 //! | [`host_barrier`] | launches on several devices with a barrier of host threads between them |
 //! | [`launch_chain`] | a chain of kernel launches, by the host's clock |
 //!
+//! [`parameters`] holds what the kernels get of a case.
+//!
 //! Start with [`kernel`]: most primitives are measured by it.
 
 pub(crate) mod grid_barrier;
 pub(crate) mod host_barrier;
 pub(crate) mod kernel;
 pub(crate) mod launch_chain;
+pub(crate) mod parameters;

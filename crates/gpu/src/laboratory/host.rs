@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use syncscope_core::{Case, Dtype, Evidence, Experiment, Placement, Refusal};
 
-use super::{GpuLaboratory, failed};
-use crate::catalogue::{Sides, kernel_ns, program_of};
+use super::GpuLaboratory;
+use super::refusal::failed;
+use crate::catalogue::{Launching, Sides, kernel_ns, program_of};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Attribute;
 use crate::evidence::evidence_of;
-use crate::experiments::launch_chain::{self, Launches, Launching};
+use crate::experiments::launch_chain::{self, Launches};
 use crate::hybrid::neighbourhood::{Distance, Neighbourhood};
 use crate::hybrid::{self, Addition, CpuAddition, Partner, RoundTrip};
-use crate::launch::bench::Kernels;
+use crate::launch::request::Kernels;
 use crate::launch::ruler;
 
 /// CPU threads of the cases that have several.

@@ -1,9 +1,11 @@
-//! What the laboratory does for barriers wider than a block: it puts them on the fabric.
+//! What the laboratory does for barriers wider than a block: it puts them on the device_group.
 
 use std::time::Duration;
 
 use syncscope_core::{Case, Experiment, Refusal};
 
+use super::GpuLaboratory;
+use super::refusal::failed;
 use crate::catalogue::{Method, absent_block_program, entry_of, multi, program_of};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Device, launches_on_several_devices};
@@ -12,10 +14,10 @@ use crate::cuda::links;
 use crate::evidence::evidence_of;
 use crate::experiments::grid_barrier::{MeetingExperiment, Setup, TimedBy};
 use crate::experiments::host_barrier::VisitExperiment;
-use crate::laboratory::{GpuLaboratory, failed};
-use crate::launch::bench::{Health, Shape};
-use crate::launch::offsets::Places;
-use crate::multi::{Fabric, LIMIT, Launching, MOST_DEVICES, Stage};
+use crate::launch::offsets::MemoryOffsets;
+use crate::launch::outage::Health;
+use crate::launch::request::Shape;
+use crate::multi::{DeviceGroup, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES};
 
 /// More places than most cases visit; each is as large as the flags of its barrier.
 const PLACES: usize = 2048;
@@ -49,11 +51,11 @@ impl GpuLaboratory {
         let evidence = evidence_of(case, &self.compiler.cubin(program).map_err(failed)?);
         let ruler = self.ruler.clone();
         let shape = self.parameters(case)?.shape;
-        let bytes = place_bytes(shape);
-        let places = Places::new(bytes, PLACES * bytes.next_multiple_of(512), TOUR);
-        let (fabric, stage, remark) = self.stage(case, program, &places, limit)?;
-        let setup = Setup { stage, places, unroll, evidence, ruler, remark, timed_by };
-        let mut experiment = MeetingExperiment::new(fabric, setup);
+        let bytes = offset_bytes(shape);
+        let offsets = MemoryOffsets::new(bytes, PLACES * bytes.next_multiple_of(512), TOUR);
+        let (device_group, stage, remark) = self.stage(case, program, &offsets, limit)?;
+        let setup = Setup { stage, offsets, unroll, evidence, ruler, remark, timed_by };
+        let mut experiment = MeetingExperiment::new(device_group, setup);
         if limit == LIMIT {
             experiment.warm_up().map_err(failed)?;
         }
@@ -62,8 +64,8 @@ impl GpuLaboratory {
 
     /// The barrier by way of the host.
     pub(crate) fn visits(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let (fabric, stage, remark) = self.stage(case, program, &Places::new(1, 1, 1), LIMIT)?;
-        Ok(Box::new(VisitExperiment::new(fabric, stage, remark)))
+        let (device_group, stage, remark) = self.stage(case, program, &MemoryOffsets::new(1, 1, 1), LIMIT)?;
+        Ok(Box::new(VisitExperiment::new(device_group, stage, remark)))
     }
 
     /// A barrier of a grid timed by the host's clock instead of the multiprocessors'.
@@ -92,26 +94,26 @@ impl GpuLaboratory {
         &mut self,
         case: &Case,
         program: &Program,
-        places: &Places,
+        offsets: &MemoryOffsets,
         limit: Duration,
-    ) -> Result<(&mut Fabric, Stage, Option<String>), Refusal> {
+    ) -> Result<(&mut DeviceGroup, LoadedProgram, Option<String>), Refusal> {
         let shape = self.parameters(case)?.shape;
         let count = case.devices.unwrap_or(1) as usize;
         let devices = self.first_devices(count)?;
         let launching = launching(case)?;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let fewest = self.machines[..count].iter().map(|machine| machine.multiprocessors).min().unwrap_or(0);
-        let fabric = self.opened_fabric(&devices)?;
-        let resident = fabric.resident_blocks(program, &cubin, count, shape.threads, fewest).map_err(failed)?;
+        let device_group = self.opened_group(&devices)?;
+        let resident = device_group.resident_blocks(program, &cubin, count, shape.threads, fewest).map_err(failed)?;
         fits(shape, resident)?;
-        let connected = fabric.is_connected(count).map_err(failed)?;
+        let connected = device_group.is_connected(count).map_err(failed)?;
         if case.primitive == "gpu.multi.counter" {
             adds_everywhere(&devices, connected)?;
         }
-        let set_up = fabric.set_up(program, &cubin, (count, shape, launching), places, limit);
+        let set_up = device_group.set_up(program, &cubin, (count, shape, launching), offsets, limit);
         let remark = (!connected).then(|| "no peer access: the devices meet in host memory".to_owned());
         let stage = set_up.map_err(failed)?;
-        Ok((fabric, stage, remark))
+        Ok((device_group, stage, remark))
     }
 
     /// The first `count` devices; they must run the same kernels.
@@ -128,22 +130,22 @@ impl GpuLaboratory {
         machines.iter().map(|machine| self.driver.device(machine.index).map_err(failed)).collect()
     }
 
-    /// The fabric, a new one if a kernel broke the last, with these devices.
-    fn opened_fabric(&mut self, devices: &[Device]) -> Result<&mut Fabric, Refusal> {
-        match self.fabric.as_ref().map(Fabric::health) {
+    /// The device_group, a new one if a kernel broke the last, with these devices.
+    fn opened_group(&mut self, devices: &[Device]) -> Result<&mut DeviceGroup, Refusal> {
+        match self.device_group.as_ref().map(DeviceGroup::health) {
             Some(Health::Occupied) => return Err(Refusal::Lost(GpuError::Occupied.to_string())),
-            Some(Health::Broken) => self.fabric = None,
+            Some(Health::Broken) => self.device_group = None,
             Some(Health::Good) | None => {}
         }
-        let fabric = self.fabric.get_or_insert_with(Fabric::new);
-        fabric.open(devices).map_err(|error| Refusal::Lost(GpuError::Lost(error).to_string()))?;
-        Ok(fabric)
+        let device_group = self.device_group.get_or_insert_with(DeviceGroup::new);
+        device_group.open(devices).map_err(|error| Refusal::Lost(GpuError::Lost(error).to_string()))?;
+        Ok(device_group)
     }
 }
 
 /// Bytes of the state of a barrier: a counter and a word to release, each alone in its line, or two flags for each block,
 /// a byte each.
-fn place_bytes(shape: Shape) -> usize {
+fn offset_bytes(shape: Shape) -> usize {
     const LINE: usize = 128;
     LINE + 2 * (shape.blocks as usize).next_multiple_of(LINE)
 }
@@ -156,12 +158,12 @@ fn fits(shape: Shape, resident: u32) -> Result<(), Refusal> {
     Err(Refusal::Skipped(format!("resident maximum {resident} blocks, asked {}", shape.blocks)))
 }
 
-fn launching(case: &Case) -> Result<Launching, Refusal> {
+fn launching(case: &Case) -> Result<LaunchCall, Refusal> {
     if case.group.as_deref() != Some(multi::ONE_LAUNCH) {
-        return Ok(Launching::OneByOne);
+        return Ok(LaunchCall::PerDevice);
     }
     if launches_on_several_devices() {
-        return Ok(Launching::Together);
+        return Ok(LaunchCall::Together);
     }
     Err(Refusal::Skipped("this driver has no launch on several devices any more".to_owned()))
 }
@@ -199,7 +201,7 @@ mod tests {
         // As `lock_free` in grid.cu counts: 32 words, then the flags in whole lines, twice.
         for blocks in [1_u32, 127, 128, 129, 132, 4224] {
             let bytes = 32 * 4 + 2 * (blocks as usize).div_ceil(128) * 128;
-            assert_eq!(place_bytes(Shape { blocks, threads: 32 }), bytes);
+            assert_eq!(offset_bytes(Shape { blocks, threads: 32 }), bytes);
         }
     }
 }

@@ -7,7 +7,10 @@
 //! | file | what stands there |
 //! |---|---|
 //! | [`arguments`] | the structures that host and kernels share, as in `kernels/harness.cuh` |
+//! | [`request`], [`timing`] | what is launched, and what it leaves |
+//! | [`samples`] | from what launches left to samples |
 //! | [`bench`] | one context with all that launches need; it runs batches and waits for them |
+//! | [`outage`] | why a batch gave no results |
 //! | [`offsets`] | which memory offsets the samples of a case use |
 //! | [`block_order`] | in which order blocks are assigned to multiprocessors |
 //! | [`ruler`] | the multiprocessor's clock: frequency and cost of a reading |
@@ -20,4 +23,8 @@ pub(crate) mod bench;
 pub(crate) mod block_order;
 pub(crate) mod host_clock;
 pub(crate) mod offsets;
+pub(crate) mod outage;
+pub(crate) mod request;
 pub(crate) mod ruler;
+pub(crate) mod samples;
+pub(crate) mod timing;

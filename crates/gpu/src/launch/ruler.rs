@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 use syncscope_core::{Hertz, Ruler, Side, Ticks};
 
 use crate::cuda::driver::Function;
-use crate::experiments::kernel::ns_per_cycle;
 use crate::launch::arguments::{Arguments, UNROLL};
-use crate::launch::bench::{Bench, Kernels, Launch, Outage, Shape};
+use crate::launch::bench::Bench;
+use crate::launch::outage::Outage;
+use crate::launch::request::{Kernels, Launch, Shape};
+use crate::launch::samples::ns_per_cycle;
 
 /// A device that had nothing to do for longer may have lowered its clock. (An idle H200 falls from 1,980 to 345 MHz.)
 const IDLE: Duration = Duration::from_millis(200);

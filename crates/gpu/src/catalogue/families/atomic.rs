@@ -3,8 +3,11 @@
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Preset, Primitive, Scope, Space};
 
-use crate::catalogue::limits::Grid;
-use crate::catalogue::{Busy, Entry, Kernel, Meant, Pace, Proof, STRIDES, kernel};
+use crate::catalogue::definitions::{kernel, value_of};
+use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::instructions::Meant;
+use crate::catalogue::limits::{Grid, STRIDES};
+use crate::catalogue::sampling::{Busy, Pace};
 
 const KERNEL: Kernel = kernel!("atomic.cu");
 
@@ -207,7 +210,7 @@ fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
         _ => "",
     };
     vec![
-        crate::catalogue::value_of(case),
+        value_of(case),
         format!("KIND={kind}"),
         format!("ATOMIC={function}{suffix}"),
         format!("IN_SHARED_MEMORY={}", u32::from(case.space == Some(Space::Shared))),

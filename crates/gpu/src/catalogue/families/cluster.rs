@@ -1,9 +1,12 @@
 //! Barriers of a cluster of blocks, and atomic additions to the shared memory of another block of it.
 
+use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, Mode, Preset, Primitive, Space};
 
+use crate::catalogue::definitions::{kernel, number_in_group};
+use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
+use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::Grid;
-use crate::catalogue::{Entry, Kernel, Meant, Method, Proof, Sweep, kernel, number_in_group};
 
 const KERNEL: Kernel = kernel!("cluster.cu");
 

@@ -2,7 +2,11 @@
 
 use syncscope_core::{Case, Dtype, Layout, Preset, Primitive, Scope};
 
-use crate::catalogue::{Busy, Entry, Kernel, Meant, Pace, Proof, STRIDES, kernel};
+use crate::catalogue::definitions::{kernel, value_of};
+use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::instructions::Meant;
+use crate::catalogue::limits::STRIDES;
+use crate::catalogue::sampling::{Busy, Pace};
 
 const KERNEL: Kernel = kernel!("fence.cu");
 
@@ -63,7 +67,7 @@ static SYSTEM: Entry = Entry {
 };
 
 fn definitions(case: &Case, function: &str, block_only: u32) -> Vec<String> {
-    vec![crate::catalogue::value_of(case), format!("FENCE={function}"), format!("REACHES_BLOCK_ONLY={block_only}")]
+    vec![value_of(case), format!("FENCE={function}"), format!("REACHES_BLOCK_ONLY={block_only}")]
 }
 
 fn scope_of(id: &str) -> Scope {

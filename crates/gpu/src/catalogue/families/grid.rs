@@ -1,9 +1,12 @@
 //! Barriers of all threads of a grid.
 
+use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Preset, Primitive};
 
+use crate::catalogue::definitions::kernel;
+use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
+use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::Grid;
-use crate::catalogue::{Entry, Kernel, Meant, Method, Proof, Sweep, kernel};
 
 const KERNEL: Kernel = kernel!("grid.cu");
 

@@ -1,9 +1,12 @@
 //! CPU and GPU threads together. On which CPU is not known here: the laboratory puts it into the cases.
 
+use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, MemoryOrder, Mode, Preset, Primitive, Scope};
 
+use crate::catalogue::definitions::{kernel, value_of};
+use crate::catalogue::entry::{Entry, Method, Proof};
+use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::Grid;
-use crate::catalogue::{Entry, Meant, Method, Proof, Sweep, kernel};
 use crate::hybrid::neighbourhood::Distance;
 
 /// In theory: two trips over the link, and on each side half a turn of the loop that polls. A GPU polls over the link: its
@@ -64,7 +67,7 @@ static ADD: Entry = Entry {
     },
     definitions: |case| {
         vec![
-            crate::catalogue::value_of(case),
+            value_of(case),
             "KIND=ADD".into(),
             "ATOMIC=atomicAdd_system".into(),
             "IN_SHARED_MEMORY=0".into(),

@@ -1,10 +1,12 @@
 //! Kernel launches as barriers.
 
+use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Preset, Primitive};
 
+use crate::catalogue::definitions::kernel;
+use crate::catalogue::entry::{Entry, Kernel, Launching, Method, Proof};
+use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::Grid;
-use crate::catalogue::{Entry, Kernel, Meant, Method, Proof, Sweep, kernel};
-use crate::experiments::launch_chain::Launching;
 
 const KERNEL: Kernel = kernel!("launch.cu");
 

@@ -1,8 +1,12 @@
 //! Locks in global memory.
 
+use syncscope_core::sweep::Sweep;
 use syncscope_core::{Preset, Primitive, Scope};
 
-use crate::catalogue::{Busy, Entry, Kernel, Meant, Pace, Proof, Sweep, kernel};
+use crate::catalogue::definitions::kernel;
+use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::instructions::Meant;
+use crate::catalogue::sampling::{Busy, Pace};
 
 const KERNEL: Kernel = kernel!("lock.cu");
 

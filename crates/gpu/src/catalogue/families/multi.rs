@@ -3,8 +3,10 @@
 use syncscope_core::{Case, Preset, Primitive};
 
 use super::grid::{UNROLL, heat_map};
+use crate::catalogue::definitions::kernel;
+use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
+use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::Grid;
-use crate::catalogue::{Entry, Kernel, Meant, Method, Proof, kernel};
 
 const KERNEL: Kernel = kernel!("multi.cu");
 

@@ -2,7 +2,9 @@
 
 use syncscope_core::{Case, Dtype, Mode, Preset, Primitive};
 
-use crate::catalogue::{Entry, Kernel, Meant, Proof, kernel};
+use crate::catalogue::definitions::{kernel, value_of};
+use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::instructions::Meant;
 
 const KERNEL: Kernel = kernel!("reduce.cu");
 
@@ -73,7 +75,7 @@ static XOR: Entry = reduction!(
 );
 
 fn definitions(case: &Case, function: &str, combine: &str) -> Vec<String> {
-    vec![crate::catalogue::value_of(case), format!("REDUCE={function}"), format!("COMBINE(a,b)=({combine})")]
+    vec![value_of(case), format!("REDUCE={function}"), format!("COMBINE(a,b)=({combine})")]
 }
 
 pub(crate) static ENTRIES: [&Entry; 6] = [&ADD, &MIN, &MAX, &AND, &OR, &XOR];

@@ -2,7 +2,9 @@
 
 use syncscope_core::{Case, Dtype, Mode, Preset, Primitive};
 
-use crate::catalogue::{Entry, Kernel, Meant, Proof, kernel};
+use crate::catalogue::definitions::{kernel, value_of};
+use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::instructions::Meant;
 
 const KERNEL: Kernel = kernel!("shuffle.cu");
 
@@ -72,7 +74,7 @@ static XOR: Entry = Entry {
 };
 
 fn definitions(case: &Case, kind: &str) -> Vec<String> {
-    vec![crate::catalogue::value_of(case), format!("KIND={kind}")]
+    vec![value_of(case), format!("KIND={kind}")]
 }
 
 /// The network moves 32 bits at a time.

@@ -2,7 +2,9 @@
 
 use syncscope_core::{Case, Dtype, Mode, Preset, Primitive};
 
-use crate::catalogue::{Entry, Kernel, Meant, Proof, kernel};
+use crate::catalogue::definitions::kernel;
+use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::instructions::Meant;
 
 const VOTE_KERNEL: Kernel = kernel!("vote.cu");
 const MATCH_KERNEL: Kernel = kernel!("match.cu");

@@ -1,8 +1,11 @@
 //! Barriers of the threads of a warp.
 
+use syncscope_core::sweep::Sweep;
 use syncscope_core::{Preset, Primitive};
 
-use crate::catalogue::{Entry, Kernel, Meant, Proof, kernel, number_in_group};
+use crate::catalogue::definitions::{kernel, number_in_group};
+use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::instructions::Meant;
 
 const KERNEL: Kernel = kernel!("warp.cu");
 
@@ -79,7 +82,7 @@ static COALESCED: Entry = Entry {
         };
         let groups: Vec<String> = sizes.iter().map(|size| format!("coalesced {size}")).collect();
         let blocks: &[u32] = if preset == Preset::Paper { &[1, 2] } else { &[1] };
-        crate::catalogue::Sweep::of(id).blocks(blocks).threads(&[32, 1024]).groups(&groups).cases()
+        Sweep::of(id).blocks(blocks).threads(&[32, 1024]).groups(&groups).cases()
     },
     ..Entry::of(KERNEL, Proof::Trial)
 };

@@ -1,31 +1,24 @@
-//! One of the devices: its context, its queue, its memory, and the programs loaded on it.
+//! One of the devices: its context, its stream, its memory, and the programs loaded on it.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::ledger::{Ledger, WORDS_OF_LEDGER};
-use super::stage::{Stage, WORD};
-use super::{GRACE, Role, Round};
+use super::group_launch::{GRACE, GroupLaunch, Role};
+use super::loaded_program::{LoadedModule, LoadedProgram};
+use super::phase_counts::{PhaseCounts, WORDS_OF_COUNTS};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, DeviceBuffer, HostBuffer, Module, Part, Stream};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{Arguments, DevicePointer, Rate};
-use crate::launch::bench::Kernels;
+use crate::launch::arguments::{Arguments, Rate};
 use crate::launch::block_order::Idle;
-
-/// A program, loaded on one device.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Loaded {
-    pub(super) kernels: Kernels,
-    pub(super) idle: Idle,
-    pub(super) roster: DevicePointer,
-}
+use crate::launch::request::Kernels;
+use crate::launch::timing::WORD;
 
 /// One device.
 #[derive(Debug)]
-pub(super) struct Station {
+pub(super) struct DeviceContext {
     pub(super) device: Device,
-    loaded: HashMap<Program, Loaded>,
+    loaded: HashMap<Program, LoadedModule>,
     pub(super) abort: HostBuffer<u32>,
     pub(super) host: HostBuffer<u64>,
     pub(super) results: DeviceBuffer,
@@ -35,22 +28,22 @@ pub(super) struct Station {
     pub(super) context: Context,
 }
 
-impl Station {
+impl DeviceContext {
     pub(super) fn new(device: Device) -> Result<Self, CudaError> {
         let context = Context::new(device)?;
         Ok(Self {
             device,
             loaded: HashMap::new(),
             abort: HostBuffer::new(&context, 1)?,
-            host: HostBuffer::new(&context, WORDS_OF_LEDGER)?,
-            results: DeviceBuffer::new(&context, size_of::<Ledger>())?,
+            host: HostBuffer::new(&context, WORDS_OF_COUNTS)?,
+            results: DeviceBuffer::new(&context, size_of::<PhaseCounts>())?,
             memory: DeviceBuffer::new(&context, 1)?,
             stream: Stream::new(&context)?,
             context,
         })
     }
 
-    pub(super) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<Loaded, CudaError> {
+    pub(super) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<LoadedModule, CudaError> {
         if let Some(loaded) = self.loaded.get(program) {
             return Ok(*loaded);
         }
@@ -62,12 +55,12 @@ impl Station {
             check: module.function(c"check")?,
         };
         let idle = Idle::of(module, self.device)?;
-        let loaded = Loaded { kernels, idle, roster: module.variable(c"roster")? };
+        let loaded = LoadedModule { kernels, idle, device_table: module.variable(c"roster")? };
         self.loaded.insert(program.clone(), loaded);
         Ok(loaded)
     }
 
-    /// Provides memory, all zero, and room for results, with an empty ledger.
+    /// Provides memory and counts, all zero, and room for results.
     pub(super) fn provide(&mut self, bytes: usize, result_words: usize) -> Result<(), CudaError> {
         self.context.make_current()?;
         if bytes > self.memory.bytes() {
@@ -78,10 +71,10 @@ impl Station {
             self.host = HostBuffer::new(&self.context, result_words)?;
         }
         self.stream.clear(&self.memory, bytes)?;
-        self.stream.clear(&self.results, size_of::<Ledger>())
+        self.stream.clear(&self.results, size_of::<PhaseCounts>())
     }
 
-    /// Waits for the clearing of memory; nothing else is queued.
+    /// Waits until memory is cleared; nothing else is queued.
     pub(super) fn settle(&self) -> Result<(), CudaError> {
         self.context.make_current()?;
         let started = Instant::now();
@@ -96,24 +89,24 @@ impl Station {
         self.stream.wait_until(limit)
     }
 
-    /// The kernel and arguments of a round on this device.
+    /// The kernel and the arguments of a launch on this device.
     pub(super) fn part(
         &self,
-        stage: &Stage,
-        loaded: &Loaded,
-        round: &Round,
+        program: &LoadedProgram,
+        module: &LoadedModule,
+        launch: &GroupLaunch,
         slot: usize,
     ) -> Result<Part<'_>, CudaError> {
-        let rate = self.results.pointer() + ((WORDS_OF_LEDGER + slot * stage.words()) * WORD) as u64;
+        let rate = self.results.pointer() + ((WORDS_OF_COUNTS + slot * program.words()) * WORD) as u64;
         let arguments = Arguments {
-            memory: self.memory.pointer() + (stage.layout.places + round.offset) as u64,
+            memory: self.memory.pointer() + (program.layout.offsets + launch.offset) as u64,
             rate,
             warps: rate + size_of::<Rate>() as u64,
             abort: self.abort.device_pointer()?,
-            ..round.arguments
+            ..launch.arguments
         };
-        let Kernels { baseline, test, check } = loaded.kernels;
-        let function = match round.role {
+        let Kernels { baseline, test, check } = module.kernels;
+        let function = match launch.role {
             Role::Baseline => baseline,
             Role::Test => test,
             Role::Check => check,
@@ -122,9 +115,9 @@ impl Station {
     }
 }
 
-impl Drop for Station {
+impl Drop for DeviceContext {
     fn drop(&mut self) {
-        // What it owns is given back in its context.
+        // Its buffers are freed in its context.
         let _ = self.context.make_current();
     }
 }
