@@ -15,7 +15,7 @@ use crate::cuda::nvrtc::{Nvrtc, Source};
 pub const HEADERS: [(&str, &str); 3] = [
     ("cluster.cuh", include_str!("../../../../kernels/cluster.cuh")),
     ("harness.cuh", include_str!("../../../../kernels/harness.cuh")),
-    ("meeting.cuh", include_str!("../../../../kernels/meeting.cuh")),
+    ("grid_barrier.cuh", include_str!("../../../../kernels/grid_barrier.cuh")),
 ];
 
 /// One text with one set of definitions: it compiles to one CUBIN with the kernels `baseline`, `test` and `check`.

@@ -13,7 +13,7 @@ use crate::launch::samples::{joined, mark_clock_changes, ns_per_cycle};
 use crate::launch::timing::Timing;
 use crate::multi::{DeviceGroup, GroupLaunch, LoadedProgram, PhaseCounts, Role};
 
-/// Barriers of one meeting, in `meeting.cuh`: after what was written, and after what was read.
+/// Barriers of one meeting, in `grid_barrier.cuh`: after what was written, and after what was read.
 const MEETING: u64 = 2;
 
 /// Meetings of the kernel `check` at each place, besides the one that it begins with there.

@@ -9,13 +9,13 @@ use crate::launch::offsets::MemoryOffsets;
 use crate::launch::request::{Kernels, Shape};
 use crate::launch::timing::{WORDS_OF_RATE, WORDS_OF_WARP};
 
-/// `MOST_DEVICES` in `meeting.cuh`.
+/// `MOST_DEVICES` in `grid_barrier.cuh`.
 pub(crate) const MOST_DEVICES: usize = 16;
 
-/// `Exchange` in `meeting.cuh`.
+/// `Exchange` in `grid_barrier.cuh`.
 const EXCHANGE_BYTES: usize = 256;
 
-/// `DeviceTable` in `meeting.cuh`.
+/// `DeviceTable` in `grid_barrier.cuh`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DeviceTable {

@@ -3,7 +3,7 @@
 use crate::launch::arguments::Finding;
 use crate::launch::timing::WORD;
 
-/// `PhaseCounts` in `meeting.cuh`.
+/// `PhaseCounts` in `grid_barrier.cuh`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PhaseCounts {

@@ -95,7 +95,7 @@ static HOST_BARRIER: Entry = Entry {
     cases: |id, preset, grid| heat_maps(id, preset, *grid),
     method: Method::Visits,
     unroll: 1,
-    ..Entry::of(kernel!("visit.cu"), Proof::Trial)
+    ..Entry::of(kernel!("host_barrier.cu"), Proof::Trial)
 };
 
 pub(crate) static ENTRIES: [&Entry; 3] = [&COUNTER, &FLAGS, &HOST_BARRIER];
