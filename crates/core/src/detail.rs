@@ -46,8 +46,16 @@ impl Detail {
             number => Some(number.parse().ok()?),
         };
         let value = record.get(3)?.parse().ok().filter(|value: &f64| value.is_finite())?;
-        Some(Self { name: record.get(1)?.to_owned(), actor, value })
+        Some(Self { name: present_name(record.get(1)?, &RENAMED).to_owned(), actor, value })
     }
+}
+
+/// Names in files of earlier versions, each with the name it has now.
+const RENAMED: [(&str, &str); 0] = [];
+
+/// The name that `name` has now.
+fn present_name<'a>(name: &'a str, renamed: &[(&str, &'a str)]) -> &'a str {
+    renamed.iter().find(|(earlier, _)| *earlier == name).map_or(name, |(_, present)| *present)
 }
 
 #[cfg(test)]
@@ -64,5 +72,13 @@ mod tests {
         let from = |cells: [&str; 4]| Detail::from_record(&StringRecord::from(cells.to_vec()));
         assert_eq!(from(["id", "p99_ns", "", "NaN"]), None);
         assert_eq!(from(["id", "p99_ns", "x", "1"]), None);
+    }
+
+    #[test]
+    fn names_of_earlier_versions_are_read_as_those_of_today() {
+        let renamed = [("tail_ns", "p99_ns")];
+        assert_eq!(present_name("tail_ns", &renamed), "p99_ns");
+        assert_eq!(present_name("p50_ns", &renamed), "p50_ns");
+        assert!(RENAMED.iter().all(|(_, present)| present_name(present, &RENAMED) == *present), "one step is enough");
     }
 }

@@ -9,6 +9,7 @@ use csv::StringRecord;
 
 use crate::case::CaseId;
 use crate::detail::Detail;
+use crate::detail_table;
 use crate::pairs::Observation;
 use crate::row::Row;
 use crate::run_directory::{At, RunDirectory, RunDirectoryError, complete_lines};
@@ -76,7 +77,7 @@ impl Journal {
         Ok(Self {
             measurements: LineFile::open(directory.measurements(), &Row::COLUMNS)?,
             samples: LineFile::open(directory.samples(), &SAMPLE_COLUMNS)?,
-            details: LineFile::open(directory.details(), &[&["case_id"], &Detail::COLUMNS[..]].concat())?,
+            details: LineFile::open(directory.details(), &detail_table::COLUMNS)?,
         })
     }
 
@@ -94,14 +95,10 @@ impl Journal {
         let id = row.case.id();
         let samples: Vec<_> = observations.iter().map(|observation| sample_record(&id, observation)).collect();
         self.samples.append(&samples)?;
-        let details: Vec<_> = details.iter().map(|detail| detail_record(&id, detail)).collect();
+        let details: Vec<_> = details.iter().map(|detail| detail_table::record(&id.0, detail)).collect();
         self.details.append(&details)?;
         self.measurements.append(&[row.to_record()])
     }
-}
-
-fn detail_record(id: &CaseId, detail: &Detail) -> StringRecord {
-    std::iter::once(id.0.clone()).chain(detail.cells()).collect()
 }
 
 fn sample_record(id: &CaseId, observation: &Observation) -> StringRecord {
@@ -204,5 +201,37 @@ mod tests {
         assert_eq!(fs::read_to_string(directory.samples()).unwrap().lines().count(), 2);
         assert_eq!(directory.read_details().unwrap().len(), 1);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "no draft is left");
+    }
+
+    #[test]
+    fn a_compact_run_that_goes_on_keeps_the_details_of_what_is_finished_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(folder.path()).unwrap();
+        let measured = |primitive: &str| Row { pairs: Some(20), ..row(primitive) };
+        let blocks = |count: f64| vec![Detail::of_case("blocks", count), Detail::of_case("p99_ns", count)];
+        let early = ["cpu.barrier.std", "cpu.barrier.sense", "cpu.barrier.tree"];
+        let mut journal = Journal::open(&directory).unwrap();
+        for primitive in early {
+            journal.append(&measured(primitive), &[], &blocks(8.0)).unwrap();
+        }
+        drop(journal);
+        directory.tidy().unwrap();
+        assert_eq!(fs::read_to_string(directory.details()).unwrap().lines().count(), 3, "one line for each name");
+        assert_eq!(directory.read_details().unwrap().len(), 3);
+
+        let finished: HashSet<CaseId> = early[..2].iter().map(|primitive| row(primitive).case.id()).collect();
+        directory.forget_all_but(&finished).unwrap();
+        let kept = directory.read_details().unwrap();
+        assert_eq!(kept.keys().cloned().collect::<HashSet<_>>(), finished);
+        let mut journal = Journal::open(&directory).unwrap();
+        journal.append(&measured("cpu.barrier.tree"), &[], &blocks(9.0)).unwrap();
+        // A case of the same domain that has no details at all.
+        journal.append(&measured("cpu.barrier.openmp"), &[], &[]).unwrap();
+        for _ in 0..2 {
+            let read = directory.read_details().unwrap();
+            assert!(finished.iter().all(|id| read[id] == blocks(8.0)), "{read:?}");
+            assert_eq!((read[&row("cpu.barrier.tree").case.id()].clone(), read.len()), (blocks(9.0), 3));
+            directory.tidy().unwrap();
+        }
     }
 }

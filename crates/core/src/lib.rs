@@ -9,6 +9,7 @@
 //!
 //! One module per step of that line.
 
+mod detail_table;
 mod pairs;
 mod text;
 mod visit;
@@ -28,6 +29,7 @@ pub mod profile;
 pub mod row;
 pub mod run;
 pub mod run_directory;
+pub mod samples;
 pub mod stats;
 pub mod stopping;
 pub mod sweep;

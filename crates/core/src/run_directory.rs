@@ -12,6 +12,7 @@ use csv::ReaderBuilder;
 
 use crate::case::CaseId;
 use crate::detail::Detail;
+use crate::detail_table::DetailTable;
 use crate::row::{Row, RowError};
 use crate::run::{Run, SCHEMA};
 
@@ -21,6 +22,9 @@ pub enum RunDirectoryError {
     /// It holds something already.
     #[error("{} is not empty; name another folder with --out, or go on with a run by --resume", .0.display())]
     NotEmpty(PathBuf),
+    /// A run is stored there already.
+    #[error("{} exists already; remove it, or store the run under another name", .0.display())]
+    AlreadyStored(PathBuf),
     /// It holds no run.
     #[error("{} holds no run: there is no run.json in it", .0.display())]
     NoRun(PathBuf),
@@ -192,7 +196,8 @@ impl RunDirectory {
         parse_rows(&path, complete_lines(&bytes))
     }
 
-    /// Leaves one row of each case: the last. A reader never sees half of the file.
+    /// Leaves one row of each case, the last, and makes `details.csv` compact: a value that most cases of a domain share
+    /// stands there once. A reader never sees half of a file.
     ///
     /// # Errors
     /// When the file cannot be read or written.
@@ -203,45 +208,60 @@ impl RunDirectory {
         // The header is a line like the others: nobody has its name for an id.
         let last: HashMap<&[u8], usize> = lines.iter().enumerate().map(|(at, line)| (id_of(line), at)).collect();
         let kept = lines.iter().enumerate().filter(|(at, line)| last[id_of(line)] == *at).map(|(_, line)| *line);
-        if last.len() == lines.len() { Ok(()) } else { replace(&path, &kept.collect::<Vec<_>>().concat()) }
+        if last.len() < lines.len() {
+            replace(&path, &kept.collect::<Vec<_>>().concat())?;
+        }
+        if !self.details().is_file() {
+            return Ok(());
+        }
+        let rows = self.read_rows()?;
+        self.write_details(&DetailTable::compact(&rows, self.read_details()?), &rows)
     }
 
-    /// Forgets the observations and details of all cases but these: the others will be measured anew.
+    /// Forgets the observations and details of all cases but these: the others will be measured anew. What holds for all
+    /// cases of a domain is written down for each, because it need not hold for those that come.
     ///
     /// # Errors
     /// When a file cannot be read or written.
     pub fn forget_all_but(&self, finished: &HashSet<CaseId>) -> Result<(), RunDirectoryError> {
-        let finished: HashSet<&[u8]> = finished.iter().map(|id| id.0.as_bytes()).collect();
-        for path in [self.samples(), self.details()] {
-            let bytes = match fs::read(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                read => read.at(&path)?,
-            };
+        if let Some((_, bytes)) = self.sample_bytes()? {
+            let finished: HashSet<&[u8]> = finished.iter().map(|id| id.0.as_bytes()).collect();
             let lines = complete_lines(&bytes).split_inclusive(|byte| *byte == b'\n');
             let kept = lines.enumerate().filter(|(at, line)| *at == 0 || finished.contains(id_of(line)));
-            replace(&path, &kept.map(|(_, line)| line).collect::<Vec<_>>().concat())?;
+            self.write_samples(&kept.map(|(_, line)| line).collect::<Vec<_>>().concat())?;
+        }
+        if self.details().is_file() {
+            let (rows, mut own) = (self.read_rows()?, self.read_details()?);
+            own.retain(|id, _| finished.contains(id));
+            self.write_details(&DetailTable::of_cases(own), &rows)?;
         }
         Ok(())
     }
 
-    /// Reads all details, case by case; runs of older versions have none. A line that holds no detail is passed over.
+    /// Reads all details of each case, in the order of name and actor; runs of older versions have none. A line that holds
+    /// no detail is passed over.
     ///
     /// # Errors
-    /// When the file is there and cannot be read.
+    /// When the file is there and cannot be read, or a line of it holds for a domain whose rows cannot be read.
     pub fn read_details(&self) -> Result<HashMap<CaseId, Vec<Detail>>, RunDirectoryError> {
         let path = self.details();
-        let bytes = match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
-            read => read.at(&path)?,
-        };
-        let mut details: HashMap<CaseId, Vec<Detail>> = HashMap::new();
-        for record in ReaderBuilder::new().flexible(true).from_reader(complete_lines(&bytes)).records() {
-            let record = record.map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
-            if let Some(detail) = Detail::from_record(&record) {
-                details.entry(CaseId(record[0].to_owned())).or_default().push(detail);
-            }
-        }
-        Ok(details)
+        let Some(bytes) = read_if_there(&path)? else { return Ok(HashMap::new()) };
+        let table = DetailTable::parse(complete_lines(&bytes))
+            .map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
+        let rows = if table.needs_rows() { self.read_rows()? } else { Vec::new() };
+        Ok(table.expand(&rows))
+    }
+
+    fn write_details(&self, table: &DetailTable, rows: &[Row]) -> Result<(), RunDirectoryError> {
+        let path = self.details();
+        let bytes = table.to_bytes(rows).map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
+        replace(&path, &bytes)
+    }
+
+    /// The disassemblies.
+    #[must_use]
+    pub fn evidence(&self) -> PathBuf {
+        self.0.join("evidence")
     }
 
     /// Keeps a disassembly in `evidence/`.
@@ -249,7 +269,7 @@ impl RunDirectory {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_evidence(&self, name: &str, listing: &str) -> Result<(), RunDirectoryError> {
-        let folder = self.0.join("evidence");
+        let folder = self.evidence();
         fs::create_dir_all(&folder).at(&folder)?;
         let path = folder.join(format!("{name}.txt"));
         fs::write(&path, listing).at(&path)
@@ -267,8 +287,16 @@ fn id_of(line: &[u8]) -> &[u8] {
     line.split(|byte| *byte == b',').next().unwrap_or_default()
 }
 
+/// The bytes of a file; `None` if there is none.
+pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, RunDirectoryError> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.at(path).map(Some),
+    }
+}
+
 /// Replaces a file as a whole.
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryError> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryError> {
     let mut draft = path.as_os_str().to_owned();
     draft.push(".new");
     let draft = PathBuf::from(draft);
