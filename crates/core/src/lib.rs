@@ -32,6 +32,7 @@ pub mod run_directory;
 pub mod samples;
 pub mod stats;
 pub mod stopping;
+pub mod stored_run;
 pub mod sweep;
 pub mod units;
 pub mod verdict;
