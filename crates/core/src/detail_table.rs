@@ -50,10 +50,10 @@ impl DetailTable {
     /// All details of each case.
     pub(crate) fn expand(self, rows: &[Row]) -> Details {
         let mut details = self.own;
-        for row in rows.iter().filter(|row| is_measured(row)) {
-            let of_case = self.shared.iter().filter(|(domain, _)| Some(*domain) == domain_of(row));
-            for (_, shared) in of_case {
-                let own = details.entry(row.case.id()).or_default();
+        let is_shared = |domain| self.shared.iter().any(|(of, _)| *of == domain);
+        for (id, domain) in measured_cases(rows, is_shared) {
+            let own = details.entry(id).or_default();
+            for (_, shared) in self.shared.iter().filter(|(of, _)| *of == domain) {
                 if !own.iter().any(|detail| key(detail) == key(shared)) {
                     own.push(shared.clone());
                 }
@@ -74,8 +74,7 @@ impl DetailTable {
     pub(crate) fn compact(rows: &[Row], mut details: Details) -> Self {
         let mut shared = Vec::new();
         for domain in Domain::ALL {
-            let of_domain = rows.iter().filter(|row| is_measured(row) && domain_of(row) == Some(*domain));
-            let cases: Vec<CaseId> = of_domain.map(|row| row.case.id()).collect();
+            let cases: Vec<CaseId> = measured_cases(rows, |of| of == *domain).map(|(id, _)| id).collect();
             for usual in usual_details(&cases, &details) {
                 for case in &cases {
                     details.entry(case.clone()).or_default().retain(|detail| *detail != usual);
@@ -107,12 +106,12 @@ pub(crate) fn record(case_or_domain: &str, detail: &Detail) -> StringRecord {
     std::iter::once(case_or_domain.to_owned()).chain(detail.cells()).collect()
 }
 
-fn is_measured(row: &Row) -> bool {
-    row.pairs.is_some_and(|pairs| pairs > 0)
-}
-
-fn domain_of(row: &Row) -> Option<Domain> {
-    row.case.domain_and_family().0.parse().ok()
+/// The measured cases of these domains.
+fn measured_cases(rows: &[Row], is_meant: impl Fn(Domain) -> bool) -> impl Iterator<Item = (CaseId, Domain)> {
+    rows.iter().filter(|row| row.pairs.is_some_and(|pairs| pairs > 0)).filter_map(move |row| {
+        let domain = row.case.domain_and_family().0.parse().ok().filter(|domain| is_meant(*domain))?;
+        Some((row.case.id(), domain))
+    })
 }
 
 /// What a detail is the number of.
