@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test lint loom truths test-gpu sanitize-gpu bundle nvrtc build
+.PHONY: run test lint loom truths test-gpu sanitize-gpu bundle nvrtc build pages store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -40,3 +40,9 @@ bundle:               ## dist/syncscope.tar.gz: the command and the GPU tests, f
 
 nvrtc:                ## bring NVRTC into the project's folder
 	scripts/setup kernels
+
+pages: build          ## results/*/report.html: the page of each stored run
+	for run in results/*/run.json; do target/release/syncscope report "$$(dirname "$$run")" || exit 1; done
+
+store:                ## results/NAME: a run in the form that results/README.md describes (RUN=syncscope-runs/MINE NAME=machine)
+	cargo run --quiet -p syncscope-core --example store_run -- "$(RUN)" "results/$(NAME)"
