@@ -7,9 +7,9 @@ pub use laboratory::FakeLaboratory;
 
 use std::time::Duration;
 
-use crate::evidence::Evidence;
-use crate::experiment::{Check, Disturbance, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
-use crate::units::{Hertz, Ticks};
+use crate::model::evidence::Evidence;
+use crate::engine::experiment::{Check, Disturbance, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use crate::model::units::{Hertz, Ticks};
 
 /// Noise added to the length of a sample, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::case::{Case, CaseId};
-use crate::detail::Detail;
-use crate::experiment::Experiment;
-use crate::machine::MeasuredTopology;
-use crate::primitive::Primitive;
-use crate::row::Row;
-use crate::text::words;
+use crate::model::case::{Case, CaseId};
+use crate::model::detail::Detail;
+use crate::engine::experiment::Experiment;
+use crate::run::machine::MeasuredTopology;
+use crate::model::primitive::Primitive;
+use crate::run::row::Row;
+use crate::model::words::words;
 
 words! {
     /// How much is measured.

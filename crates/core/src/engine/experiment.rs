@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::detail::Detail;
-use crate::evidence::Evidence;
-use crate::units::{Hertz, Ticks};
+use crate::model::detail::Detail;
+use crate::model::evidence::Evidence;
+use crate::model::units::{Hertz, Ticks};
 
 /// Which of the two loops of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

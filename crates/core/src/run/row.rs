@@ -2,12 +2,12 @@
 
 use csv::StringRecord;
 
-use crate::case::{Case, Layout};
+use crate::model::case::{Case, Layout};
 use crate::engine::{Estimate, Measurement};
-use crate::experiment::Check;
+use crate::engine::experiment::Check;
 use crate::stats::Interval;
-use crate::units::{Cycles, Hertz, Nanoseconds, significant};
-use crate::verdict::Verdict;
+use crate::model::units::{Cycles, Hertz, Nanoseconds, significant};
+use crate::model::verdict::Verdict;
 
 /// Everything a run says about one case. An empty cell means: not applicable, or not available.
 #[derive(Debug, Clone, PartialEq)]
@@ -362,7 +362,7 @@ impl Cells<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::{Dtype, Placement};
+    use crate::model::case::{Dtype, Placement};
 
     fn full() -> Row {
         Row {

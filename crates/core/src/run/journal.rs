@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use csv::StringRecord;
 
-use crate::case::CaseId;
-use crate::detail::Detail;
-use crate::pairs::Observation;
-use crate::row::Row;
-use crate::run_directory::{At, RunDirectory, RunDirectoryError, complete_lines};
-use crate::units::significant;
+use crate::model::case::CaseId;
+use crate::model::detail::Detail;
+use crate::engine::pairs::Observation;
+use crate::run::row::Row;
+use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines};
+use crate::model::units::significant;
 
 /// The growing files of a run that is being measured.
 #[derive(Debug)]
@@ -122,10 +122,10 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::case::Case;
-    use crate::experiment::Disturbance;
-    use crate::units::Ticks;
-    use crate::verdict::Verdict;
+    use crate::model::case::Case;
+    use crate::engine::experiment::Disturbance;
+    use crate::model::units::Ticks;
+    use crate::model::verdict::Verdict;
 
     fn row(primitive: &str) -> Row {
         Row::unmeasured(Case::new(primitive), Verdict::Skipped("two\nlines, and \"quotes\"".into()))

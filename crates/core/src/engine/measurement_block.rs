@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::cancel::Cancel;
+use crate::engine::cancel::Cancel;
 use crate::engine::Measurement;
-use crate::experiment::{Experiment, ExperimentError, Ruler};
-use crate::pairs::{self, Costing, Observation, Order};
-use crate::profile::{self, Phase};
-use crate::stopping::{PrecisionRule, Progress, Stop, StoppingRule};
+use crate::engine::experiment::{Experiment, ExperimentError, Ruler};
+use crate::engine::pairs::{self, Costing, Observation, Order};
+use crate::engine::profile::{self, Phase};
+use crate::engine::stopping::{PrecisionRule, Progress, Stop, StoppingRule};
 
 /// Fewer pairs give no 95 % interval.
 pub(crate) const MIN_PAIRS: u64 = 6;

@@ -1,6 +1,6 @@
 //! Sweeps: the product of axes, without its exclusions.
 
-use crate::case::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+use crate::model::case::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 
 /// A primitive and the axes to vary. Later axes vary fastest.
 ///

@@ -1,18 +1,25 @@
 //! The engine: from an [`Experiment`] to an estimate and its verdict. `docs/METHOD.md` explains each step.
 
+pub mod cancel;
+pub mod experiment;
+pub mod measurement_block;
+pub mod pairs;
+pub mod profile;
+pub mod stopping;
+
 use std::time::Duration;
 
-use crate::cancel::Cancel;
-use crate::detail::Detail;
-use crate::evidence::Evidence;
-use crate::experiment::{Check, Experiment, ExperimentError, Shot, Side};
-use crate::pairs::{self, Costing, Costs, Observation};
-use crate::profile::{self, Phase};
+use crate::engine::cancel::Cancel;
+use crate::model::detail::Detail;
+use crate::model::evidence::Evidence;
+use crate::engine::experiment::{Check, Experiment, ExperimentError, Shot, Side};
+use crate::engine::pairs::{Costing, Costs, Observation};
+use crate::engine::profile::Phase;
 use crate::stats::{self, Interval, Level, Ranked};
-use crate::stopping::{PrecisionRule, Stop};
-use crate::units::{Cycles, Hertz, Nanoseconds};
-use crate::verdict::Verdict;
-use crate::visit::{Calibration, MIN_PAIRS, Taken, Visit};
+use crate::engine::stopping::{PrecisionRule, Stop};
+use crate::model::units::{Cycles, Hertz, Nanoseconds};
+use crate::model::verdict::Verdict;
+use crate::engine::measurement_block::{Calibration, MIN_PAIRS, Taken, Visit};
 
 /// The cost of one operation.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use csv::ReaderBuilder;
 
-use crate::case::CaseId;
-use crate::detail::Detail;
-use crate::row::{Row, RowError};
+use crate::model::case::CaseId;
+use crate::model::detail::Detail;
+use crate::run::row::{Row, RowError};
 use crate::run::{Run, SCHEMA};
 
 /// What can be wrong with a run directory.
@@ -257,7 +257,7 @@ impl RunDirectory {
 }
 
 /// The part of a file up to its last line break; a line without one was cut off while it was written. (No cell
-/// of the journal holds a line break: see [`crate::journal::Journal::append`].)
+/// of the journal holds a line break: see [`crate::run::journal::Journal::append`].)
 pub(crate) fn complete_lines(bytes: &[u8]) -> &[u8] {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(&[], |end| &bytes[..=end])
 }
@@ -306,7 +306,7 @@ fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<Row>, RunDirectoryError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Environment, Machine};
+    use crate::run::machine::{Environment, Machine};
     use crate::run::Status;
 
     fn run() -> Run {

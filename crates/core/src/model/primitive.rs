@@ -1,6 +1,6 @@
 //! What can be measured: the static description of a primitive.
 
-use crate::text::words;
+use crate::model::words::words;
 
 words! {
     /// The side of the machine a primitive runs on.

@@ -1,11 +1,16 @@
 //! `run.json`: who measured what, where, when and how it ended.
 
+pub mod directory;
+pub mod journal;
+pub mod machine;
+pub mod row;
+
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::{Environment, Machine, MeasuredTopology};
-use crate::text::words;
+use crate::run::machine::{Environment, Machine, MeasuredTopology};
+use crate::model::words::words;
 
 /// Version of the layout of a run directory. Raised when a reader of the old layout would misread the new one.
 pub const SCHEMA: u32 = 1;

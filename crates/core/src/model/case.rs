@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-pub use crate::text::UnknownWord;
-use crate::text::words;
+pub use crate::model::words::UnknownWord;
+use crate::model::words::words;
 
 words! {
     /// The type of the value an operation works on.

@@ -1,9 +1,9 @@
 //! Pairs: in which order their two samples are taken, and what they say about the cost.
 
 use crate::engine::Estimate;
-use crate::experiment::{Disturbance, Experiment, Ruler, Sample, Shot, Side};
+use crate::engine::experiment::{Disturbance, Experiment, Ruler, Sample, Shot, Side};
 use crate::stats::{self, Interval, Level, Ranked};
-use crate::units::{Cycles, Hertz, Nanoseconds, Ticks};
+use crate::model::units::{Cycles, Hertz, Nanoseconds, Ticks};
 
 /// One pair, as it stands in `samples.csv`.
 #[derive(Debug, Clone, PartialEq)]

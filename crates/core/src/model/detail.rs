@@ -2,7 +2,7 @@
 
 use csv::StringRecord;
 
-use crate::units::significant;
+use crate::model::units::significant;
 
 /// One number, and what it is the number of.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,12 @@
+//! The words of a measurement: values without behaviour, which every other module speaks.
+//!
+//! Start with [`case`]: a case is one point of a sweep over a primitive's parameters.
+
+pub mod case;
+pub mod detail;
+pub mod evidence;
+pub mod primitive;
+pub mod sweep;
+pub mod units;
+pub mod verdict;
+pub mod words;
