@@ -1,109 +1,12 @@
 //! What the engine measures: something that runs one of its two loops and says how long each actor took.
 
-use std::fmt;
 use std::time::Duration;
 
+use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::evidence::Evidence;
+use crate::model::sample::{Sample, Shot, Side};
 use crate::model::units::{Hertz, Ticks};
-
-/// Which of the two loops of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// The context alone.
-    Baseline,
-    /// The context and the primitive once more.
-    Test,
-}
-
-impl Side {
-    /// The other loop.
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Baseline => Self::Test,
-            Self::Test => Self::Baseline,
-        }
-    }
-}
-
-/// The order to run one side once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shot {
-    /// Which loop.
-    pub side: Side,
-    /// How often the loop repeats; the experiment says how many operations that are.
-    pub iterations: u64,
-    /// Number of the pair this shot belongs to. Both shots of a pair work on the same memory; experiments
-    /// take fresh memory from pair to pair where its place matters (which cache line, which slice).
-    pub pair: u64,
-}
-
-/// A cause, seen outside the measured value, that makes a sample unfit.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Disturbance {
-    /// The operating system took the CPU away from an actor.
-    InvoluntarySwitch,
-    /// An actor changed its CPU.
-    Migration,
-    /// The clock of the device changed while it measured.
-    ClockChange,
-    /// Someone else used the core of an actor.
-    BusyNeighbour,
-}
-
-impl fmt::Display for Disturbance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::InvoluntarySwitch => "involuntary context switch",
-            Self::Migration => "migration",
-            Self::ClockChange => "clock change",
-            Self::BusyNeighbour => "busy neighbour",
-        })
-    }
-}
-
-/// One timed execution of one loop.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
-    /// The actor that was done first.
-    pub fastest: Ticks,
-    /// The actor in the middle.
-    pub median: Ticks,
-    /// The actor that took longest: the one that counts.
-    pub slowest: Ticks,
-    /// Nanoseconds per tick, as measured (once, or in this very sample).
-    pub ns_per_tick: f64,
-    /// Core or SM cycles per tick while this sample ran, where that could be measured.
-    pub cycles_per_tick: Option<f64>,
-    /// Why this sample must be set aside, if so.
-    pub disturbance: Option<Disturbance>,
-    /// Whether someone else was seen to use the core of an actor. It is set aside for that if there are others.
-    pub busy_neighbour: bool,
-}
-
-impl Sample {
-    /// Summarizes the elapsed ticks of all actors. `None` if there is no actor.
-    #[must_use]
-    pub fn of_actors(elapsed: &mut [Ticks], ns_per_tick: f64) -> Option<Self> {
-        elapsed.sort_unstable();
-        Some(Self {
-            fastest: *elapsed.first()?,
-            median: *elapsed.get(elapsed.len() / 2)?,
-            slowest: *elapsed.last()?,
-            ns_per_tick,
-            cycles_per_tick: None,
-            disturbance: None,
-            busy_neighbour: false,
-        })
-    }
-
-    /// How long the slowest actor took, in nanoseconds.
-    #[must_use]
-    pub fn slowest_ns(&self) -> f64 {
-        self.slowest.0 as f64 * self.ns_per_tick
-    }
-}
 
 /// The clock that an experiment reads, itself measured first.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,17 +39,6 @@ pub enum ExperimentError {
     /// Anything else, with what a user needs to act.
     #[error("{0}")]
     Failed(String),
-}
-
-/// Whether the primitive did its work, as far as that can be seen after the samples.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Check {
-    /// It did.
-    Ok,
-    /// It did not; expected and found.
-    Failed(String),
-    /// There is nothing to be seen.
-    NotApplicable,
 }
 
 /// A case made ready to run: two loops over the same state.
@@ -234,19 +126,5 @@ pub trait Experiment {
     /// What went amiss, if the primitive did not do its work meanwhile: expected and found.
     fn details(&mut self) -> Result<Vec<Detail>, String> {
         Ok(Vec::new())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sample_keeps_fastest_median_and_slowest() {
-        let mut elapsed = [Ticks(30), Ticks(10), Ticks(20)];
-        let sample = Sample::of_actors(&mut elapsed, 0.5).unwrap();
-        assert_eq!((sample.fastest, sample.median, sample.slowest), (Ticks(10), Ticks(20), Ticks(30)));
-        assert!((sample.slowest_ns() - 15.0).abs() < 1e-12);
-        assert_eq!(Sample::of_actors(&mut [], 1.0), None);
     }
 }

@@ -1,65 +1,52 @@
-//! One visit to a case: pairs, batch after batch, until the rule says that its moment is seen well.
+//! One measurement block of a case: pairs, batch after batch, until the stopping rule ends the block.
 
 use std::time::{Duration, Instant};
 
+use crate::engine::calibration::Calibration;
 use crate::engine::cancel::Cancel;
-use crate::engine::Measurement;
-use crate::engine::experiment::{Experiment, ExperimentError, Ruler};
-use crate::engine::pairs::{self, Costing, Observation, Order};
+use crate::engine::cost_formula::CostFormula;
+use crate::engine::exclusion;
+use crate::engine::experiment::{Experiment, ExperimentError};
+use crate::engine::pair_order::PairOrder;
 use crate::engine::profile::{self, Phase};
 use crate::engine::stopping::{PrecisionRule, Progress, Stop, StoppingRule};
+use crate::model::observation::Observation;
 
 /// Fewer pairs give no 95 % interval.
 pub(crate) const MIN_PAIRS: u64 = 6;
 
-/// Pairs are queued for at most about this long between two looks at the wish to stop.
+/// Pairs are queued for at most about this long between two checks for a request to stop.
 const BATCH: Duration = Duration::from_millis(100);
 
 /// Waking up threads for fewer pairs than this takes as long as the pairs do.
 const FEWEST_IN_BATCH: u64 = 3;
 
-/// How long the samples of a case are.
-pub(crate) struct Calibration {
-    pub(crate) iterations: u64,
-    /// What a pair takes.
-    pub(crate) pair_ns: f64,
-}
-
-impl Calibration {
-    /// What an earlier visit knows.
-    pub(crate) fn known(earlier: &Measurement, clock: &Ruler) -> Option<Self> {
-        let last = earlier.observations.last()?;
-        let pair_ns = (last.baseline.0 + last.test.0) as f64 / clock.frequency.value() * 1e9;
-        Some(Self { iterations: earlier.iterations, pair_ns })
-    }
-}
-
-/// What all visits so far have taken.
+/// The pairs of all blocks so far.
 pub(crate) struct Taken {
     pub(crate) iterations: u64,
     pub(crate) observations: Vec<Observation>,
-    /// Why it is enough, or that it is not.
+    /// Why the block ended, judged over the pairs of all blocks.
     pub(crate) stop: Stop,
 }
 
-/// A visit that goes on.
-pub(crate) struct Visit {
+/// A block that goes on.
+pub(crate) struct MeasurementBlock {
     iterations: u64,
     rule: PrecisionRule,
-    costing: Costing,
-    order: Order,
+    formula: CostFormula,
+    order: PairOrder,
     batch_pairs: u64,
     /// Whether each side has yet to pay for its cold caches.
     is_cold: bool,
     started: Instant,
-    /// Those of earlier visits first.
+    /// Those of earlier blocks first.
     observations: Vec<Observation>,
-    /// How many are of earlier visits.
+    /// How many are of earlier blocks.
     known: usize,
 }
 
-impl Visit {
-    /// Begins a visit after those that took `known`.
+impl MeasurementBlock {
+    /// Begins a block after those that took `known`.
     pub(crate) fn new(
         experiment: &dyn Experiment,
         rule: PrecisionRule,
@@ -72,10 +59,10 @@ impl Visit {
         let batch_pairs = pairs_in(BATCH.min(rule.max_time)).max(FEWEST_IN_BATCH.min(pairs_in(BATCH))).max(1);
         Self {
             iterations,
-            costing: Costing::new(experiment, iterations),
-            order: Order::new(seed, iterations, known.len() as u64),
+            formula: CostFormula::new(experiment, iterations),
+            order: PairOrder::new(seed, iterations, known.len() as u64),
             batch_pairs,
-            // In a first visit they paid while the iterations were chosen, and long samples do not notice.
+            // In the first block they paid while the iterations were chosen. Long samples do not notice.
             is_cold: !known.is_empty() && pairs_in(rule.max_time) >= rule.min_pairs,
             started: Instant::now(),
             known: known.len(),
@@ -98,20 +85,20 @@ impl Visit {
                 }
                 self.take_batch(experiment, goal)?;
             }
-            // A visit ends when it has seen its own moment well; all visits together say whether there must be more.
+            // A block ends by its own pairs. Whether another block is needed depends on the pairs of all.
             if self.rule.judge(&self.progress(self.known)).is_some() {
                 let stop = self.rule.judge(&self.progress(0)).unwrap_or(Stop::BudgetSpent);
                 return Ok(Some(Taken { iterations: self.iterations, observations: self.observations, stop }));
             }
         }
-        // There are more looks than pairs that can be counted.
+        // Unreachable: a rule stops long before u32 overflows.
         Ok(None)
     }
 
     fn is_time_to_look(&self, goal: u64) -> bool {
         let pairs = self.observations.len() as u64;
-        let is_visited = self.observations.len() > self.known && pairs >= MIN_PAIRS;
-        pairs >= goal || (is_visited && self.started.elapsed() >= self.rule.max_time)
+        let has_some = self.observations.len() > self.known && pairs >= MIN_PAIRS;
+        pairs >= goal || (has_some && self.started.elapsed() >= self.rule.max_time)
     }
 
     fn take_batch(&mut self, experiment: &mut dyn Experiment, goal: u64) -> Result<(), ExperimentError> {
@@ -121,19 +108,19 @@ impl Visit {
         shots.splice(0..0, shots[..warm_up].to_vec());
         let samples = profile::time(Phase::Pairs, || experiment.samples(&shots))?;
         let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2)).skip(warm_up / 2);
-        self.observations.extend(pairs.map(|(shots, samples)| self.costing.observe(shots, samples)));
-        pairs::set_aside_neighbours(&mut self.observations, experiment.has_one_actor());
+        self.observations.extend(pairs.map(|(shots, samples)| self.formula.observe(shots, samples)));
+        exclusion::exclude_smt_interference(&mut self.observations, experiment.has_one_actor());
         Ok(())
     }
 
-    /// What the rule is shown of the pairs from number `first` on. Costs beside neighbours are no estimate, however well they
-    /// agree: there may be a moment without.
+    /// What the rule sees of the pairs from number `first` on. Costs with SMT interference are no estimate, however well they
+    /// agree: a later block may be without.
     fn progress(&self, first: usize) -> Progress {
         let observations = &self.observations[first..];
-        let is_estimate = pairs::beside_neighbours(observations).is_none();
+        let is_estimate = exclusion::smt_interference_share(observations).is_none();
         Progress {
-            estimate: self.costing.ticks_estimate(observations).filter(|_| is_estimate),
-            resolution: self.costing.resolution,
+            estimate: self.formula.ticks_estimate(observations).filter(|_| is_estimate),
+            resolution: self.formula.resolution,
             pairs: observations.len() as u64,
             elapsed: self.started.elapsed(),
         }

@@ -16,8 +16,11 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Name of the part of a case's pairs in whose course someone else used the core of an actor.
-    pub const BUSY_NEIGHBOUR: &str = "busy_neighbour";
+    /// The share of a case's pairs during which another hardware thread of an actor's core was active.
+    pub const SMT_INTERFERENCE: &str = "smt_interference";
+
+    /// The number of measurement blocks in which the pairs of a case were taken.
+    pub const MEASUREMENT_BLOCKS: &str = "measurement_blocks";
 
     /// The columns of `details.csv` behind the case's id.
     pub(crate) const COLUMNS: [&'static str; 3] = ["name", "actor", "value"];

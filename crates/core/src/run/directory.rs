@@ -306,8 +306,8 @@ fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<Row>, RunDirectoryError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::machine::{Environment, Machine};
     use crate::run::Status;
+    use crate::run::machine::{Environment, Machine};
 
     fn run() -> Run {
         Run {

@@ -9,10 +9,10 @@ use csv::StringRecord;
 
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
-use crate::engine::pairs::Observation;
-use crate::run::row::Row;
-use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines};
+use crate::model::observation::Observation;
 use crate::model::units::significant;
+use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines};
+use crate::run::row::Row;
 
 /// The growing files of a run that is being measured.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ fn sample_record(id: &CaseId, observation: &Observation) -> StringRecord {
         observation.test.count().to_string(),
         significant(observation.ns),
         observation.cycles.map(significant).unwrap_or_default(),
-        observation.set_aside.as_ref().map(ToString::to_string).unwrap_or_default(),
+        observation.excluded.as_ref().map(ToString::to_string).unwrap_or_default(),
     ])
 }
 
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
     use crate::model::case::Case;
-    use crate::engine::experiment::Disturbance;
+    use crate::model::sample::Disturbance;
     use crate::model::units::Ticks;
     use crate::model::verdict::Verdict;
 
@@ -142,8 +142,8 @@ mod tests {
             fastest_ns: 0.5,
             median_ns: 0.5,
             clock: None,
-            busy_neighbour: false,
-            set_aside: Some(Disturbance::Migration),
+            smt_interference: false,
+            excluded: Some(Disturbance::Migration),
         }
     }
 

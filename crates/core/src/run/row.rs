@@ -2,12 +2,13 @@
 
 use csv::StringRecord;
 
+use crate::engine::measurement::Measurement;
 use crate::model::case::{Case, Layout};
-use crate::engine::{Estimate, Measurement};
-use crate::engine::experiment::Check;
-use crate::stats::Interval;
+use crate::model::check::Check;
+use crate::model::estimate::Estimate;
 use crate::model::units::{Cycles, Hertz, Nanoseconds, significant};
 use crate::model::verdict::Verdict;
+use crate::stats::Interval;
 
 /// Everything a run says about one case. An empty cell means: not applicable, or not available.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,8 +31,8 @@ pub struct Row {
     pub noise: Option<f64>,
     /// Number of pairs the estimate stands on.
     pub pairs: Option<u64>,
-    /// Number of pairs set aside for causes seen outside the measured value.
-    pub set_aside: Option<u64>,
+    /// Number of pairs excluded for causes seen outside the measured value.
+    pub excluded: Option<u64>,
     /// Iterations of the loop in each sample.
     pub iterations: Option<u64>,
     /// Operations in one iteration of the baseline.
@@ -47,13 +48,16 @@ pub struct Row {
     pub evidence: Option<String>,
     /// Clock of the core or multiprocessor, as measured during the case.
     pub clock: Option<Hertz>,
-    /// Whether the run was to visit this case again, to see it at other moments. Stands at the end of the column
+    /// Whether the run ended before all measurement blocks of this case were taken. Stands at the end of the column
     /// `reason`; a resumed run measures such cases again.
     pub provisional: bool,
 }
 
-/// What the column `reason` says of a provisional row.
-const PROVISIONAL: &str = "provisional: the run ended before it visited this case as often as it meant to";
+/// What the column `reason` says of a provisional row; then the texts of older versions.
+const PROVISIONAL: [&str; 2] = [
+    "provisional: the run ended before all measurement blocks of this case were taken",
+    "provisional: the run ended before it visited this case as often as it meant to",
+];
 
 /// A line that is no row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -125,7 +129,7 @@ impl Row {
             median_ns: None,
             noise: None,
             pairs: None,
-            set_aside: None,
+            excluded: None,
             iterations: None,
             unroll: None,
             verdict,
@@ -141,7 +145,8 @@ impl Row {
     #[must_use]
     pub fn measured(case: Case, measurement: &Measurement) -> Self {
         let estimate = measurement.estimate.as_ref();
-        // Whom others overtook in one of the loops alone has no cost: there is none beside a cost that was resolved.
+        // A fastest or median thread can lose the race in one of the loops alone. Beside a resolved cost such a difference,
+        // zero or below, is no cost.
         let of_actor = |cost: fn(&Estimate) -> Nanoseconds| {
             estimate.map(cost).filter(|cost| measurement.verdict != Verdict::Resolved || cost.value() > 0.0)
         };
@@ -154,7 +159,7 @@ impl Row {
             median_ns: of_actor(|estimate| estimate.median_ns),
             noise: measurement.noise,
             pairs: Some(measurement.pairs),
-            set_aside: Some(measurement.set_aside),
+            excluded: Some(measurement.excluded),
             iterations: Some(measurement.iterations),
             unroll: Some(measurement.unroll),
             remark: measurement.remark.clone(),
@@ -222,7 +227,7 @@ impl Row {
     #[must_use]
     pub fn explanation(&self) -> String {
         let reason = Some(self.verdict.reason()).filter(|reason| !reason.is_empty());
-        let parts = [reason, self.remark.as_deref(), self.provisional.then_some(PROVISIONAL)];
+        let parts = [reason, self.remark.as_deref(), self.provisional.then_some(PROVISIONAL[0])];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
@@ -254,7 +259,7 @@ impl Row {
         ] {
             record.push_field(&number.map(significant).unwrap_or_default());
         }
-        for count in [self.pairs, self.set_aside, self.iterations, self.unroll.map(u64::from)] {
+        for count in [self.pairs, self.excluded, self.iterations, self.unroll.map(u64::from)] {
             record.push_field(&count.map(|count| count.to_string()).unwrap_or_default());
         }
         record.push_field(self.verdict.name());
@@ -297,7 +302,7 @@ impl Row {
         };
         let verdict = cells.text("verdict")?.unwrap_or_default();
         let explanation = cells.text("reason")?.unwrap_or_default();
-        let before = explanation.strip_suffix(PROVISIONAL);
+        let before = PROVISIONAL.iter().find_map(|text| explanation.strip_suffix(text));
         let reason = before.map_or(explanation, |reason| reason.strip_suffix("; ").unwrap_or(reason));
         Ok(Self {
             case,
@@ -309,7 +314,7 @@ impl Row {
             median_ns: cells.number("median_ns")?.map(Nanoseconds),
             noise: cells.number("noise")?,
             pairs: cells.parse("pairs")?,
-            set_aside: cells.parse("set_aside")?,
+            excluded: cells.parse("set_aside")?,
             iterations: cells.parse("iterations")?,
             unroll: cells.parse("unroll")?,
             verdict: Verdict::from_columns(verdict, reason)
@@ -374,7 +379,7 @@ mod tests {
             median_ns: Some(Nanoseconds(2.01)),
             noise: Some(0.001),
             pairs: Some(40),
-            set_aside: Some(1),
+            excluded: Some(1),
             iterations: Some(1000),
             unroll: Some(16),
             check: Some(true),

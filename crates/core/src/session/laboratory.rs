@@ -2,25 +2,13 @@
 
 use std::collections::HashMap;
 
+use crate::engine::experiment::Experiment;
 use crate::model::case::{Case, CaseId};
 use crate::model::detail::Detail;
-use crate::engine::experiment::Experiment;
-use crate::run::machine::MeasuredTopology;
 use crate::model::primitive::Primitive;
+use crate::run::machine::MeasuredTopology;
 use crate::run::row::Row;
-use crate::model::words::words;
-
-words! {
-    /// How much is measured.
-    pub enum Preset ("preset") {
-        /// A first look in about a minute.
-        Quick = "quick",
-        /// Every parameter that matters.
-        Standard = "standard",
-        /// The grids of the papers.
-        Paper = "paper",
-    }
-}
+use crate::session::preset::Preset;
 
 /// Why a case is not measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
