@@ -46,7 +46,8 @@ struct Operation {
         adder.finish(arguments);
         const bool shared = arguments.stride == 0;
         if (shared && threadIdx.x != 0) return;
-        const u32 expected = shared ? TIMES * blockDim.x : TIMES, found = *static_cast<volatile u32 *>(&counters[threadIdx.x]);
+        const u32 expected = shared ? TIMES * blockDim.x : TIMES;
+        const u32 found = *static_cast<volatile u32 *>(&counters[threadIdx.x]);
         if (found != expected) report_mismatch(arguments, expected, found);
     }
 };

@@ -76,7 +76,8 @@ struct Barrier {
     // words it brought four, and the barrier of 4,224 small blocks took 26,000 cycles on an H200 instead of 11,600.)
     // The loads acquire, the block's barrier joins what its threads acquired, the stores release it.
     __device__ __forceinline__ void lock_free() {
-        u8 *const arrived = reinterpret_cast<u8 *>(place + 32), *const released = arrived + (gridDim.x + 127) / 128 * 128;
+        u8 *const arrived = reinterpret_cast<u8 *>(place + 32);
+        u8 *const released = arrived + (gridDim.x + 127) / 128 * 128;
         const u32 flag = epoch & 0xff;
         __syncthreads();
         if (blockIdx.x == 0) {
