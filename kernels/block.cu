@@ -11,7 +11,9 @@ struct Operation {
     u32 threads;  // of the group
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : value(arguments.value_scale), barrier(1 + threadIdx.x / (blockDim.x / GROUPS)), threads(blockDim.x / GROUPS) {}
+        : value(arguments.value_scale),
+          barrier(1 + threadIdx.x / (blockDim.x / GROUPS)),
+          threads(blockDim.x / GROUPS) {}
 
     // A reducing barrier is asked about what the one before returned.
     __device__ __forceinline__ void run() {
