@@ -39,7 +39,7 @@ struct Rate {
 // What a check found.
 struct Finding {
     u32 mismatches;
-    u32 thread;  // one of the threads concerned
+    u32 thread;    // one of the threads concerned
     u64 expected;  // see `bits`
     u64 found;
 };
@@ -55,11 +55,11 @@ struct Arguments {
     u64 last_operations;        // `check`: operations of each thread in the last launch
     u64 distance;               // bytes between the places of a tour
     u32 iterations;
-    u32 stride;                 // elements between the variables of neighbouring threads; 0: one variable for all
-    u32 value_scale;            // a thread's value is value_scale * (its number in the grid) + value_bias
+    u32 stride;       // elements between the variables of neighbouring threads; 0: one variable for all
+    u32 value_scale;  // a thread's value is value_scale * (its number in the grid) + value_bias
     u32 value_bias;
-    u32 cold;                   // 0: the loop runs once before it is timed; 1: it does not
-    u32 tour;                   // places that one launch visits, one after the other; 0 is 1
+    u32 cold;  // 0: the loop runs once before it is timed; 1: it does not
+    u32 tour;  // places that one launch visits, one after the other; 0 is 1
 };
 
 static_assert(sizeof(Warp) == 16 && sizeof(Rate) == 16 && sizeof(Finding) == 24 && sizeof(Arguments) == 88,
@@ -220,8 +220,9 @@ struct Stop {
     }
 };
 
-// Runs the loop at each place of the tour, twice: first short, to bring instructions and data into their caches, then with
-// the clock that counts. Where the loop takes milliseconds, the host leaves out the first, which would double that for nothing.
+// Runs the loop at each place of the tour, twice: first short, to bring instructions and data into their caches, then
+// with the clock that counts. Where the loop takes milliseconds, the host leaves out the first, which would double that
+// for nothing.
 template <typename Body, typename Paths, typename Operation>
 __device__ __forceinline__ void measure(const Arguments &arguments) {
     // The whole first warp reads the rate, so that it stays converged.
@@ -236,8 +237,8 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
         Operation operation(here);
 #pragma unroll 1
         for (u32 round = arguments.cold; round < 2; round++) {
-            // As many operations in both kernels: what is still queued from the first round when the second begins, and how
-            // unequally the blocks came through it, drops out of the difference.
+            // As many operations in both kernels: what is still queued from the first round when the second begins, and
+            // how unequally the blocks came through it, drops out of the difference.
             const u32 iterations = round == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
             if (reads_rate && place == 0) before = next_step_of_global_timer();
 
@@ -302,8 +303,8 @@ __device__ __forceinline__ void dawdle(u32 steps) {
 }
 
 // Checks a barrier of `group` neighbouring threads of a block each. Every thread writes, waits, and reads what a thread
-// half the group further on wrote; before the next round it waits again. Warps arrive at different times, so that without a
-// barrier a reader would be too early.
+// half the group further on wrote; before the next round it waits again. Warps arrive at different times, so that
+// without a barrier a reader would be too early.
 template <typename Operation>
 __device__ void check_meeting(const Arguments &arguments, u32 group) {
     __shared__ volatile u32 phases[1024];
@@ -331,7 +332,7 @@ SYNCSCOPE_KERNEL idle(const Arguments) {}
 
 #define SYNCSCOPE_KERNELS SYNCSCOPE_KERNELS_AS(Repeated, Together)
 
-#define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                    \
-    SYNCSCOPE_KERNEL baseline(const Arguments arguments) { measure<Body<1>, Paths, Operation>(arguments); }  \
-    SYNCSCOPE_KERNEL test(const Arguments arguments) { measure<Body<2>, Paths, Operation>(arguments); }      \
+#define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                   \
+    SYNCSCOPE_KERNEL baseline(const Arguments arguments) { measure<Body<1>, Paths, Operation>(arguments); } \
+    SYNCSCOPE_KERNEL test(const Arguments arguments) { measure<Body<2>, Paths, Operation>(arguments); }     \
     SYNCSCOPE_KERNEL check(const Arguments arguments) { Operation::check(arguments); }

@@ -9,44 +9,31 @@
 //!
 //! One module per step of that line.
 
-mod detail_table;
-mod pairs;
-mod text;
-mod visit;
-
-pub mod cancel;
-pub mod case;
-pub mod detail;
 pub mod engine;
-pub mod evidence;
-pub mod experiment;
 pub mod fake;
-pub mod journal;
-pub mod laboratory;
-pub mod machine;
-pub mod primitive;
-pub mod profile;
-pub mod row;
+pub mod model;
 pub mod run;
-pub mod run_directory;
-pub mod samples;
+pub mod session;
 pub mod stats;
-pub mod stopping;
-pub mod stored_run;
-pub mod sweep;
-pub mod units;
-pub mod verdict;
 
-pub use cancel::Cancel;
-pub use case::{Case, CaseId, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
-pub use detail::Detail;
-pub use engine::{Engine, Measurement};
-pub use evidence::Evidence;
-pub use experiment::{Check, Disturbance, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
-pub use laboratory::{Laboratory, Listing, Preset, Refusal};
-pub use pairs::Observation;
-pub use primitive::{Domain, Family, Primitive};
-pub use row::Row;
-pub use run::Run;
-pub use units::{Cycles, Hertz, Nanoseconds, Ticks};
-pub use verdict::Verdict;
+pub use engine::cancel::Cancel;
+pub use engine::experiment::{Experiment, ExperimentError, Ruler};
+pub use engine::measurement::Measurement;
+pub use engine::settings::{BlockCount, Settings};
+pub use engine::{Cancelled, Engine, cancel, experiment, profile, stopping};
+pub use model::case::{Case, CaseId, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+pub use model::check::Check;
+pub use model::detail::Detail;
+pub use model::estimate::Estimate;
+pub use model::evidence::Evidence;
+pub use model::observation::Observation;
+pub use model::primitive::{Domain, Family, Primitive};
+pub use model::sample::{Disturbance, Sample, Shot, Side};
+pub use model::units::{Cycles, Hertz, Nanoseconds, Ticks};
+pub use model::verdict::Verdict;
+pub use model::{case, detail, evidence, primitive, sweep, units, verdict};
+pub use run::directory as run_directory;
+pub use run::row::Row;
+pub use run::{Run, journal, machine, row, samples, stored_run};
+pub use session::laboratory::{Laboratory, Listing, Refusal};
+pub use session::preset::Preset;

@@ -127,8 +127,8 @@ impl<'a> TeamExperiment<'a> {
         } else {
             None
         };
-        let busy_neighbour = self.has_busy_neighbour(&seen);
-        Some(Sample { disturbance, busy_neighbour, ..Sample::of_actors(&mut elapsed, self.clock.ns_per_tick())? })
+        let smt_interference = self.has_busy_neighbour(&seen);
+        Some(Sample { disturbance, smt_interference, ..Sample::of_actors(&mut elapsed, self.clock.ns_per_tick())? })
     }
 
     /// What the threads' readings say of their cores from here on.

@@ -164,10 +164,10 @@ pub(crate) fn finding(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> O
         |row: &&Row| row.case.threads == Some(1) && !row.provisional && row.case.primitive.starts_with("cpu.");
     let busy_part = |row: &Row| {
         let of_case = details.get(&row.case.id())?;
-        of_case.iter().find(|detail| detail.name == Detail::BUSY_NEIGHBOUR).map(|detail| detail.value)
+        of_case.iter().find(|detail| detail.name == Detail::SMT_INTERFERENCE).map(|detail| detail.value)
     };
     let (pairs, busy) = rows.iter().filter(is_alone).fold((0.0, 0.0), |(pairs, busy), row| {
-        let taken = (row.pairs.unwrap_or(0) + row.set_aside.unwrap_or(0)) as f64;
+        let taken = (row.pairs.unwrap_or(0) + row.excluded.unwrap_or(0)) as f64;
         (pairs + taken, busy + taken * busy_part(row).unwrap_or(0.0))
     });
     (pairs >= ENOUGH_PAIRS && busy > OFTEN * pairs).then(|| {
@@ -176,7 +176,7 @@ pub(crate) fn finding(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> O
              figures of several threads include such moments and may be lower on a machine of one's own (how often: \
              {} in details.csv)",
             busy / pairs * 100.0,
-            Detail::BUSY_NEIGHBOUR
+            Detail::SMT_INTERFERENCE
         )
     })
 }
@@ -215,7 +215,7 @@ mod tests {
     fn how_often_someone_else_was_there_is_told_of_single_threads() {
         let row = |threads, pairs, provisional| Row {
             pairs: Some(pairs),
-            set_aside: Some(0),
+            excluded: Some(0),
             provisional,
             ..Row::unmeasured(
                 Case { threads: Some(threads), ..Case::new("cpu.barrier.std") },
@@ -223,7 +223,8 @@ mod tests {
             )
         };
         let found = |rows: &[Row], busy: &[f64]| {
-            let of = |(row, busy): (&Row, &f64)| (row.case.id(), vec![Detail::of_case(Detail::BUSY_NEIGHBOUR, *busy)]);
+            let of =
+                |(row, busy): (&Row, &f64)| (row.case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, *busy)]);
             finding(rows, &rows.iter().zip(busy).map(of).collect())
         };
         let alone = row(1, 100, false);

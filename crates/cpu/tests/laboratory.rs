@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use syncscope_core::engine::Settings;
+use syncscope_core::Settings;
 use syncscope_core::machine::Environment;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
@@ -75,7 +75,7 @@ fn more_threads_than_cpus_are_said_to_be_so() {
     let case = Case { threads: Some(3), placement: Some(Placement::List(vec![cpu])), ..Case::new("cpu.barrier.sense") };
     let measurement = measure(&mut laboratory, &case);
     assert!(measurement.remark.unwrap().starts_with("3 threads on 1 CPU"));
-    assert_eq!(measurement.set_aside, 0, "switches belong to what is measured");
+    assert_eq!(measurement.excluded, 0, "switches belong to what is measured");
 }
 
 #[test]

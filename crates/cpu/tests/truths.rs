@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use syncscope_core::engine::Settings;
+use syncscope_core::Settings;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{Cancel, Case, Dtype, Engine, Laboratory, Layout, Measurement, MemoryOrder, Placement, Verdict};
 use syncscope_cpu::CpuLaboratory;

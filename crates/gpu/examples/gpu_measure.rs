@@ -7,7 +7,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use syncscope_core::engine::Settings;
+use syncscope_core::Settings;
 use syncscope_core::machine::Environment;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{Cancel, Case, Engine, Laboratory, Preset, Row, Verdict};

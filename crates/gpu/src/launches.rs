@@ -192,7 +192,7 @@ impl<'a> Launches<'a> {
             ns_per_tick: 1.0,
             cycles_per_tick: None,
             disturbance,
-            busy_neighbour: false,
+            smt_interference: false,
         })
     }
 
