@@ -49,16 +49,17 @@ impl Detail {
             number => Some(number.parse().ok()?),
         };
         let value = record.get(3)?.parse().ok().filter(|value: &f64| value.is_finite())?;
-        Some(Self { name: present_name(record.get(1)?, &RENAMED).to_owned(), actor, value })
+        Some(Self { name: present_name(record.get(1)?).to_owned(), actor, value })
     }
 }
 
 /// Names in files of earlier versions, each with the name it has now.
-const RENAMED: [(&str, &str); 0] = [];
+const RENAMED: [(&str, &str); 2] =
+    [("visits", Detail::MEASUREMENT_BLOCKS), ("busy_neighbour", Detail::SMT_INTERFERENCE)];
 
 /// The name that `name` has now.
-fn present_name<'a>(name: &'a str, renamed: &[(&str, &'a str)]) -> &'a str {
-    renamed.iter().find(|(earlier, _)| *earlier == name).map_or(name, |(_, present)| *present)
+fn present_name(name: &str) -> &str {
+    RENAMED.iter().find(|(earlier, _)| *earlier == name).map_or(name, |(_, present)| *present)
 }
 
 #[cfg(test)]
@@ -79,9 +80,9 @@ mod tests {
 
     #[test]
     fn names_of_earlier_versions_are_read_as_those_of_today() {
-        let renamed = [("tail_ns", "p99_ns")];
-        assert_eq!(present_name("tail_ns", &renamed), "p99_ns");
-        assert_eq!(present_name("p50_ns", &renamed), "p50_ns");
-        assert!(RENAMED.iter().all(|(_, present)| present_name(present, &RENAMED) == *present), "one step is enough");
+        let from = |name| Detail::from_record(&StringRecord::from(vec!["0123456789abcdef", name, "", "8"])).unwrap();
+        assert_eq!(from("visits"), Detail::of_case("measurement_blocks", 8.0));
+        assert_eq!(from("busy_neighbour"), Detail::of_case("smt_interference", 8.0));
+        assert_eq!(from("p50_ns"), Detail::of_case("p50_ns", 8.0));
     }
 }
