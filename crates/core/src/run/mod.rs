@@ -1,5 +1,6 @@
 //! `run.json`: who measured what, where, when and how it ended.
 
+pub mod columns;
 pub mod directory;
 pub mod journal;
 pub mod machine;
