@@ -7,12 +7,12 @@ use syncscope_core::{
     Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks,
 };
 
-use crate::clock::Clock;
-use crate::cycles;
-use crate::neighbour::Neighbours;
 use crate::primitives::Workload;
 use crate::primitives::operation::UNROLL;
 use crate::team::{Body, Executor, Record, TeamError};
+use crate::timing::clock::Clock;
+use crate::timing::cycles;
+use crate::timing::smt_interference::Neighbours;
 
 /// What is granted on top of what a batch is expected to take.
 const GRACE: Duration = Duration::from_secs(2);

@@ -5,17 +5,20 @@ use std::collections::{BTreeMap, HashMap};
 use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
 use syncscope_core::{Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
 
-use crate::clock::Clock;
+use crate::cpu_list;
 use crate::experiment::{Sharing, TeamExperiment};
-use crate::neighbour::{self, Neighbours};
+use crate::machine::placement::{self, Placed};
+use crate::machine::system::System;
+use crate::machine::topology::Topology;
+use crate::machine::{cgroup, hwloc};
 use crate::os::{self, Affinity};
-use crate::placement::{self, Placed};
 use crate::plan::Axes;
 use crate::primitives::{self, Entry, Workload};
-use crate::system::System;
-use crate::teams::Teams;
-use crate::topology::Topology;
-use crate::{cgroup, cpu_list, cycles, hwloc, inference, matrix, numa, pairs, siblings};
+use crate::studies::{core_to_core, cpu_pairs, inference, numa, smt};
+use crate::team::pool::Teams;
+use crate::timing::clock::Clock;
+use crate::timing::cycles;
+use crate::timing::smt_interference::{self, Neighbours};
 
 /// Why the laboratory cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,7 +63,7 @@ impl CpuLaboratory {
         let topology = allowed_topology()?;
         let system = System::default();
         // Runtimes count the CPUs of the thread that loads them: this one's are all that there are.
-        let _ = crate::openmp::runtimes();
+        let _ = crate::team::openmp::runtimes();
         // The load before this program adds to it.
         let load = system.load();
         let quota = cgroup::cpu_quota(system.root());
@@ -281,7 +284,7 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let missing = pairs::obstacle(case).or_else(|| siblings::obstacle(case)).or_else(|| numa::obstacle(case));
+        let missing = cpu_pairs::obstacle(case).or_else(|| smt::obstacle(case)).or_else(|| numa::obstacle(case));
         if let Some(obstacle) = missing {
             return Err(Refusal::Skipped(obstacle));
         }
@@ -292,11 +295,11 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn notes(&self, cases: &[Case]) -> Vec<String> {
-        matrix::note(&self.topology, cases).into_iter().collect()
+        core_to_core::note(&self.topology, cases).into_iter().collect()
     }
 
     fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
-        neighbour::finding(rows, details).into_iter().collect()
+        smt_interference::finding(rows, details).into_iter().collect()
     }
 
     fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {

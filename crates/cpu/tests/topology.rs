@@ -7,8 +7,9 @@ use std::collections::HashSet;
 use std::process::Command;
 
 use syncscope_core::{Case, Laboratory, Placement, Preset, Refusal};
-use syncscope_cpu::placement::place;
-use syncscope_cpu::{CpuLaboratory, Topology, pairs};
+use syncscope_cpu::machine::placement::place;
+use syncscope_cpu::studies::cpu_pairs;
+use syncscope_cpu::{CpuLaboratory, Topology};
 
 #[test]
 #[ignore = "started by the other tests of this file, in a process of its own"]
@@ -112,7 +113,8 @@ fn two_packages_of_four_nodes_with_smt() {
         (topology.packages(), topology.numa_nodes.len(), topology.cores(), topology.threads.len()),
         (2, 8, 64, 128)
     );
-    let classes: Vec<_> = pairs::classes(&topology).into_iter().map(|(class, pair)| (class.as_str(), pair)).collect();
+    let classes: Vec<_> =
+        cpu_pairs::classes(&topology).into_iter().map(|(class, pair)| (class.as_str(), pair)).collect();
     assert_eq!(
         classes,
         [

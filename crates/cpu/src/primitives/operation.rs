@@ -11,11 +11,11 @@ use std::sync::Arc;
 use syncscope_core::{Evidence, Shot, Side};
 
 use super::Proof;
-use super::contest::Contest;
-use super::study::MakeStudy;
+use super::fairness::Contest;
+use super::follow_up::MakeStudy;
 use crate::evidence::{self, Expected};
-use crate::openmp::Runtime;
 use crate::team::Body;
+use crate::team::openmp::Runtime;
 
 /// How often one iteration of the baseline holds the operation: often enough that counting and branching, a cycle or
 /// two, disappear beside it, and few enough that the test loop stays in the first-level instruction cache.

@@ -8,7 +8,6 @@
 #![allow(clippy::inline_always, reason = "these operations are themselves measured and must stand in the timed loop")]
 
 mod dissemination;
-mod fuse;
 mod guarded;
 mod mcs;
 mod pthread;
@@ -17,9 +16,9 @@ mod shim;
 mod ticket;
 mod tree;
 mod ttas;
+mod wait_limit;
 
 pub use dissemination::DisseminationBarrier;
-pub use fuse::{Broken, Fuse};
 pub use guarded::{Guarded, RawLock, Seat};
 pub use mcs::McsLock;
 pub use pthread::{PthreadMutex, PthreadSpin};
@@ -27,6 +26,7 @@ pub use sense::{LocalSense, SenseBarrier};
 pub use ticket::TicketLock;
 pub use tree::TreeBarrier;
 pub use ttas::TtasLock;
+pub use wait_limit::{Broken, Fuse};
 
 /// A value on cache lines of its own. 128 bytes, because x86 prefetches lines in pairs and some ARM cores have lines
 /// that long.

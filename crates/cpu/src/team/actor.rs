@@ -8,11 +8,11 @@ use syncscope_core::{Shot, Ticks};
 
 use super::mailbox::{Batch, Failure, Report, Shared};
 use super::{Body, Record, TeamError};
-use crate::cycles::{self, Meter};
-use crate::neighbour;
 use crate::os;
-use crate::perf::UserCycles;
 use crate::sync::{Broken, LocalSense};
+use crate::timing::cycles::{self, Meter};
+use crate::timing::perf::UserCycles;
+use crate::timing::smt_interference;
 
 /// One thread of a team.
 pub(super) struct Actor {
@@ -51,7 +51,7 @@ impl Actor {
     fn shoot(&self, body: &dyn Body, shot: &Shot, sense: &mut LocalSense) -> Result<Record, Broken> {
         let Shared { clock, barrier, .. } = &*self.shared;
         body.prepare(shot, self.thread);
-        let crowded_before = neighbour::crowding(clock);
+        let crowded_before = smt_interference::crowding(clock);
         let cpu = os::current_cpu();
         let before = os::involuntary_switches();
         barrier.wait(sense)?;
@@ -62,7 +62,7 @@ impl Actor {
         let counted = self.meter.as_ref().and_then(|meter| meter.per_tick(cycles, stopped.saturating_sub(started)));
         let switched = os::involuntary_switches() != before;
         let migrated = os::current_cpu() != cpu;
-        let crowded_after = neighbour::crowding(clock);
+        let crowded_after = smt_interference::crowding(clock);
         barrier.wait(sense)?;
         Ok(Record {
             started: Ticks(started),

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use syncscope_core::Shot;
 
 use super::{Body, Record, TeamError};
-use crate::clock::Clock;
 use crate::sync::SenseBarrier;
+use crate::timing::clock::Clock;
 
 /// How long a thread waits for the others at the start and at the end of a shot: longer than the main thread waits for a
 /// batch of ordinary length, so that this bound only ends what nobody waits for any more.

@@ -6,8 +6,11 @@
 
 mod actor;
 mod mailbox;
-mod openmp;
+mod openmp_team;
 mod worker;
+
+pub mod openmp;
+pub(crate) mod pool;
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -17,9 +20,9 @@ use syncscope_core::{Shot, Ticks};
 
 use self::mailbox::{Order, Shared};
 use self::worker::Worker;
-use crate::clock::Clock;
+use crate::timing::clock::Clock;
 
-pub use self::openmp::OpenMpTeam;
+pub use self::openmp_team::OpenMpTeam;
 
 /// What the threads of a team do in a shot.
 pub trait Body: Send + Sync {

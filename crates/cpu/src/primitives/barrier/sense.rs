@@ -1,0 +1,41 @@
+//! `cpu.barrier.sense`: the textbook's central barrier.
+
+use syncscope_core::Primitive;
+
+use crate::evidence::Expected;
+use crate::primitives::barrier::{self, Barrier};
+use crate::primitives::{Entry, LIMIT, or_leave};
+use crate::sync::{LocalSense, SenseBarrier};
+
+/// In theory: n atomic decrements of one line, one after the other, then one line that n - 1 threads fetch. Linear in the
+/// threads, and without any system call as long as every thread has a CPU.
+pub(super) static ENTRY: Entry = Entry {
+    primitive: Primitive {
+        id: "cpu.barrier.sense",
+        summary: "Central sense-reversing barrier: one atomic decrement, waiters spin, after a while they yield",
+        operation: "one barrier passed by all threads",
+        source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 7",
+    },
+    cases: barrier::cases,
+    workload: |case| {
+        Some(barrier::workload(case, |threads| SenseBarrier::new(threads, LIMIT))?.expecting(Expected::once(&[
+            "lock dec",
+            "lock sub",
+            "lock xadd",
+            "lock add",
+        ])))
+    },
+};
+
+impl Barrier for SenseBarrier {
+    type Local = LocalSense;
+
+    fn join(&self, _thread: usize) -> LocalSense {
+        Self::join(self)
+    }
+
+    #[inline(always)]
+    fn wait(&self, local: &mut LocalSense) {
+        or_leave(SenseBarrier::wait(self, local));
+    }
+}
