@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
 use syncscope_core::{Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
+use syncscope_host::scheduling::{self, AffinityGuard};
 
-use crate::cpu_list;
 use crate::experiment::{Sharing, TeamExperiment};
 use crate::machine::placement::{self, Placed};
 use crate::machine::system::System;
 use crate::machine::topology::Topology;
 use crate::machine::{cgroup, hwloc};
-use crate::os::{self, Affinity};
 use crate::plan::Axes;
 use crate::primitives::{self, Entry, Workload};
 use crate::studies::{core_to_core, cpu_pairs, inference, numa, smt};
@@ -19,6 +18,7 @@ use crate::team::pool::Teams;
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
 use crate::timing::smt_interference::{self, Neighbours};
+use syncscope_host::cpu_list;
 
 /// Why the laboratory cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -238,8 +238,7 @@ impl CpuLaboratory {
 /// touches it first. A CPU that cannot be used is for the team to report.
 fn workload_near(cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
     // A thread of its own for that would take as long to start as the samples of a visit take.
-    let _affinity = Affinity::of_this_thread();
-    let _ = cpu.map(os::bind_to);
+    let _affinity = cpu.map(AffinityGuard::bind_to);
     primitives::workload_of(case)
 }
 
@@ -249,9 +248,11 @@ fn allowed_topology() -> Result<Topology, CpuError> {
     if !topology.this_system {
         return Ok(topology);
     }
-    // More than 1,024 CPUs do not fit into the library's mask; then all that hwloc finds count as allowed.
-    let Some(cores) = core_affinity::get_core_ids() else { return Ok(topology) };
-    let cpus: Vec<u32> = cores.iter().map(|core| core.id as u32).collect();
+    let cpus = scheduling::allowed_cpus();
+    if cpus.is_empty() {
+        // The system does not say: everything that hwloc finds counts as allowed.
+        return Ok(topology);
+    }
     let topology = topology.restricted(|cpu| cpus.contains(&cpu));
     if topology.allowed().next().is_none() {
         return Err(CpuError::NoCpu { allowed: cpu_list::format(&cpus) });

@@ -10,7 +10,6 @@
 //! rows of the matrix -> inference (what they say of the topology)
 //! ```
 
-pub mod cpu_list;
 pub mod evidence;
 pub mod experiment;
 pub mod laboratory;
@@ -21,8 +20,6 @@ pub mod studies;
 pub mod sync;
 pub mod team;
 pub mod timing;
-
-mod os;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use machine::topology::Topology;

@@ -11,7 +11,7 @@ use std::ops::{Deref, Range};
 use std::ptr::NonNull;
 use std::{io, ptr, slice};
 
-use crate::cpu_list;
+use syncscope_host::cpu_list;
 
 /// Elements that share their pages with nothing else, made and touched first by the thread that calls [`Pages::filled`].
 pub(crate) struct Pages<T> {

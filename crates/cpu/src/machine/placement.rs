@@ -153,7 +153,7 @@ fn fold(places: &[u32], threads: u32) -> Vec<u32> {
 fn listed(topology: &Topology, list: &[u32], threads: u32) -> Result<Vec<u32>, PlacementError> {
     let allowed = topology.allowed_cpus();
     if let Some(cpu) = list.iter().find(|cpu| !allowed.contains(cpu)) {
-        return Err(PlacementError::NotAllowed { cpu: *cpu, allowed: crate::cpu_list::format(&allowed) });
+        return Err(PlacementError::NotAllowed { cpu: *cpu, allowed: syncscope_host::cpu_list::format(&allowed) });
     }
     if list.is_empty() {
         return Err(PlacementError::NoCpu);

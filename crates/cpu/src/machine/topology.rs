@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use syncscope_core::machine;
 
-use crate::cpu_list;
+use syncscope_host::cpu_list;
 
 /// One hardware thread ("PU" in hwloc, "CPU" in Linux) and what it is part of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -261,7 +261,7 @@ pub(crate) mod tests {
 
     /// The CPUs that the calling thread may use, for tests that bind threads.
     pub(crate) fn usable_cpus() -> Vec<u32> {
-        core_affinity::get_core_ids().unwrap_or_default().iter().map(|core| core.id as u32).collect()
+        syncscope_host::scheduling::allowed_cpus()
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use syncscope_core::{Shot, Ticks};
+use syncscope_host::scheduling;
 
 use super::mailbox::{Batch, Failure, Report, Shared};
 use super::{Body, Record, TeamError};
-use crate::os;
 use crate::sync::{Broken, LocalSense};
 use crate::timing::cycles::{self, Meter};
 use crate::timing::perf::UserCycles;
@@ -52,16 +52,16 @@ impl Actor {
         let Shared { clock, barrier, .. } = &*self.shared;
         body.prepare(shot, self.thread);
         let crowded_before = smt_interference::crowding(clock);
-        let cpu = os::current_cpu();
-        let before = os::involuntary_switches();
+        let cpu = scheduling::current_cpu();
+        let before = scheduling::involuntary_switches();
         barrier.wait(sense)?;
         let cycles = self.meter.as_ref().and_then(Meter::start);
         let started = clock.start();
         body.run(shot, self.thread);
         let stopped = clock.stop();
         let counted = self.meter.as_ref().and_then(|meter| meter.per_tick(cycles, stopped.saturating_sub(started)));
-        let switched = os::involuntary_switches() != before;
-        let migrated = os::current_cpu() != cpu;
+        let switched = scheduling::involuntary_switches() != before;
+        let migrated = scheduling::current_cpu() != cpu;
         let crowded_after = smt_interference::crowding(clock);
         barrier.wait(sense)?;
         Ok(Record {

@@ -6,11 +6,11 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use syncscope_core::Shot;
+use syncscope_host::scheduling::AffinityGuard;
 
 use super::actor::Actor;
 use super::mailbox::{Batch, Failure, Order, Shared};
 use super::{Body, Executor, Record, TeamError, worker};
-use crate::os;
 use crate::team::openmp::Runtime;
 use crate::timing::clock::Clock;
 
@@ -121,7 +121,7 @@ impl Job<'_> {
             return shared.report(thread.min(cpus.len() - 1), Err(Failure::Cause(cause)));
         }
         // The runtime may give its threads to somebody else's region afterwards: they get their old CPUs back.
-        let _restored_at_the_end = os::Affinity::of_this_thread();
+        let _restored_at_the_end = AffinityGuard::save();
         let bound = cpus[thread].map_or(Ok(()), |cpu| worker::bind(thread, cpu));
         let actor = Actor::here(thread, Arc::clone(shared));
         let report = match bound {
@@ -143,6 +143,7 @@ mod tests {
     use crate::team::openmp;
     use std::sync::atomic::{AtomicU64, Ordering};
     use syncscope_core::Side;
+    use syncscope_host::scheduling;
 
     const LIMIT: Duration = Duration::from_secs(20);
 
@@ -161,8 +162,8 @@ mod tests {
         }
         fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
             let arrived = self.arrived.load(Ordering::Relaxed);
-            let there = arrived >= 3 * (shot.pair + 1) && os::current_cpu() == self.cpu;
-            if there { Ok(()) } else { Err(format!("{thread} found {arrived} on {:?}", os::current_cpu())) }
+            let there = arrived >= 3 * (shot.pair + 1) && scheduling::current_cpu() == self.cpu;
+            if there { Ok(()) } else { Err(format!("{thread} found {arrived} on {:?}", scheduling::current_cpu())) }
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::TeamError;
 use super::actor::Actor;
 use super::mailbox::{Failure, Order, Shared};
-use crate::os;
+use syncscope_host::scheduling;
 
 /// One thread of the team.
 pub(super) struct Worker {
@@ -42,5 +42,5 @@ impl Worker {
 
 /// Binds the calling thread, number `thread` of its team.
 pub(super) fn bind(thread: usize, cpu: u32) -> Result<(), TeamError> {
-    os::bind_to(cpu).map_err(|error| TeamError::Bind { thread, cpu, reason: error.to_string() })
+    scheduling::bind_to(&[cpu]).map_err(|error| TeamError::Bind { thread, cpu, reason: error.to_string() })
 }

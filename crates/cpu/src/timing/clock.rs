@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use syncscope_core::{Hertz, Ruler, Ticks, machine};
-
-use crate::os;
+use syncscope_host::clock::raw_ns;
 
 /// Which counter is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +62,7 @@ impl Clock {
             Counter::Tsc => counters::tsc_start(),
             #[cfg(target_arch = "aarch64")]
             Counter::Cntvct => counters::cntvct(),
-            Counter::Os => os::raw_nanoseconds(),
+            Counter::Os => raw_ns(),
         }
     }
 
@@ -75,7 +74,7 @@ impl Clock {
             Counter::Tsc => counters::tsc_stop(),
             #[cfg(target_arch = "aarch64")]
             Counter::Cntvct => counters::cntvct(),
-            Counter::Os => os::raw_nanoseconds(),
+            Counter::Os => raw_ns(),
         }
     }
 
@@ -136,7 +135,7 @@ impl Clock {
     fn simultaneous(&self) -> (u64, u64) {
         let tries = (0..200).map(|_| {
             let before = self.start();
-            let ns = os::raw_nanoseconds();
+            let ns = raw_ns();
             let after = self.stop();
             (after.saturating_sub(before), (before.midpoint(after), ns))
         });

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use syncscope_core::Primitive;
+use syncscope_host::futex::{self, FutexTimeout};
 
 use crate::evidence::Expected;
-use crate::os;
 use crate::primitives::handoff::{self, Handoff};
 use crate::primitives::{Entry, LIMIT, Workload};
 use crate::sync::Broken;
@@ -49,10 +49,10 @@ impl Handoff for FutexToken {
                 break;
             }
             // The call does not sleep if the word has changed since.
-            os::futex_wait(&self.0, found, LIMIT).map_err(|os::FutexTimeout| Broken)?;
+            futex::wait(&self.0, found, LIMIT).map_err(|FutexTimeout| Broken)?;
         }
         self.0.store(turn.wrapping_add(1), Ordering::Release);
-        os::futex_wake(&self.0);
+        futex::wake_one(&self.0);
         Ok(())
     }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use syncscope_core::{Placement, Row, Verdict};
 
-use crate::cpu_list;
 use crate::machine::topology::Topology;
 use crate::studies::core_to_core;
 use crate::studies::cpu_pairs::PairClass;
+use syncscope_host::cpu_list;
 
 /// Siblings answer so many times faster than the others, at least.
 pub(super) const SIBLINGS_FASTER: f64 = 1.5;
