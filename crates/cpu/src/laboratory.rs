@@ -274,7 +274,7 @@ fn libraries() -> BTreeMap<String, String> {
 
 impl Laboratory for CpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
-        let unavailable = |entry| self.obstacle().or_else(|| primitives::obstacle(entry));
+        let unavailable = |entry: &Entry| self.obstacle().or_else(|| entry.unavailable());
         let list = |entry: &'static Entry| Listing { primitive: &entry.primitive, unavailable: unavailable(entry) };
         primitives::entries().map(list).collect()
     }

@@ -1,7 +1,8 @@
-//! What the processor executes between the two clock readings: the loops of this very binary, disassembled.
+//! The machine code of both timed loops: the functions of the running program, disassembled.
 //!
-//! A loop stands in a function of its own that is never inlined. It is decoded from its first byte to its end, its
-//! outermost loop is found in the graph of its branches, and the instructions on the way round it are counted.
+//! A loop stands in a function of its own that is never inlined. [`x86_64`] decodes that function and finds its outermost
+//! loop in the graph of its branches. This module counts the instructions of an operation in both loops and compares the
+//! counts with what the primitive expects. Start with [`examine`].
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -9,9 +10,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use syncscope_core::Evidence;
 
-use crate::primitives::operation::{LoopFunctions, UNROLL};
+/// Where the machine code of the two loops of a case begins, and how often each iteration repeats its step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopFunctions {
+    /// Address of the baseline.
+    pub baseline: usize,
+    /// Address of the test.
+    pub test: usize,
+    /// Steps of one iteration.
+    pub unroll: u32,
+}
 
-/// How the instruction of a primitive is recognized, and how often each of the [`UNROLL`] steps of a loop executes it.
+/// How the instruction of a primitive is recognized, and how often each step of a loop executes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expectation {
     /// The beginnings of the disassembled lines that count: `lock add`, `lock inc`. Calls are written `call`.
@@ -29,18 +39,18 @@ pub enum Expected {
     Instructions(Expectation),
     /// Both loops are the same, because the operation is no instruction; why.
     NoInstruction(&'static str),
-    /// Counting says nothing about this operation; why.
+    /// Counting proves nothing about this operation; why.
     Uncounted(&'static str),
 }
 
 impl Expected {
-    /// One of these instructions in each operation, once in the baseline and twice in the test.
+    /// One of these instructions in each operation: once in a step of the baseline, twice in a step of the test.
     #[must_use]
     pub const fn once(any_of: &'static [&'static str]) -> Self {
         Self::times(any_of, 1)
     }
 
-    /// As many of these instructions in each operation, which stands once in the baseline and twice in the test.
+    /// `each` of these instructions in each operation, which stands once in the baseline and twice in the test.
     #[must_use]
     pub const fn times(any_of: &'static [&'static str], each: u32) -> Self {
         Self::Instructions(Expectation { any_of, in_baseline: each, in_test: 2 * each })
@@ -61,51 +71,52 @@ pub struct TimedLoop {
     head: usize,
 }
 
-/// One instruction. Addresses are counted from the loop's first byte, so that equal loops are equal wherever they lie.
+/// One instruction. Addresses count from the loop's first byte, so that equal loops at different addresses are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line {
     offset: u64,
     text: String,
-    /// The lines that may come next without leaving the loop.
+    /// The lines that may follow within the loop.
     next: Vec<usize>,
 }
 
 impl TimedLoop {
-    /// How many instructions that begin with one of the texts are executed at least, once round the loop.
+    /// How many instructions that begin with one of the texts every iteration executes.
     ///
-    /// Repetitions, slow paths and second copies of a path, which compilers make at will, do not count: what does is
-    /// the shortest way round (Dijkstra's algorithm, with 1 for each instruction that is meant and 0 for the others).
+    /// A compiler may add retries, slow paths and second copies of a path. They do not count: the result is that of the
+    /// path through the loop with the fewest such instructions (Dijkstra's algorithm; such an instruction has weight 1,
+    /// any other 0).
     #[must_use]
     pub fn count(&self, any_of: &[&str]) -> u32 {
-        let meant = |line: &Line| any_of.iter().any(|start| begins_with_words(&line.text, start));
-        let weights: Vec<u32> = self.lines.iter().map(|line| meant(line).into()).collect();
+        let counts = |line: &Line| any_of.iter().any(|start| begins_with_words(&line.text, start));
+        let weights: Vec<u32> = self.lines.iter().map(|line| counts(line).into()).collect();
         let mut open = BinaryHeap::from([Reverse((weights.get(self.head).copied().unwrap_or_default(), self.head))]);
         let mut done = vec![false; self.lines.len()];
-        while let Some(Reverse((count, place))) = open.pop() {
-            let Some(line) = self.lines.get(place) else { break };
+        while let Some(Reverse((count, index))) = open.pop() {
+            let Some(line) = self.lines.get(index) else { break };
             if line.next.contains(&self.head) {
                 return count;
             }
-            if !std::mem::replace(&mut done[place], true) {
+            if !std::mem::replace(&mut done[index], true) {
                 open.extend(line.next.iter().map(|next| Reverse((count + weights[*next], *next))));
             }
         }
         0
     }
 
-    /// Whether some way round the loop leads through another function.
+    /// Whether the loop calls another function.
     fn calls(&self) -> bool {
         self.lines.iter().any(|line| begins_with_words(&line.text, "call"))
     }
 
-    /// All of them, a line each.
+    /// All instructions, one in a line.
     #[must_use]
     pub fn listing(&self) -> String {
         self.lines.iter().fold(String::new(), |listing, line| listing + &format!("{:6x}  {}\n", line.offset, line.text))
     }
 }
 
-/// `lock add` begins `lock add [rax],1` and not `lock addsomething`.
+/// Whether `line` begins with the whole words `start`: `lock add [rax],1` begins with `lock add`, `lock addx` does not.
 fn begins_with_words(line: &str, start: &str) -> bool {
     line.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
@@ -116,23 +127,23 @@ pub fn examine(functions: LoopFunctions, expected: Expected) -> Evidence {
     if let Expected::Uncounted(reason) = expected {
         return Evidence::NotAvailable(reason.to_owned());
     }
-    match (remembered_loop(functions.baseline), remembered_loop(functions.test)) {
-        (Ok(baseline), Ok(test)) => judge(&baseline, &test, expected),
+    match (cached_loop(functions.baseline), cached_loop(functions.test)) {
+        (Ok(baseline), Ok(test)) => judge(&baseline, &test, functions.unroll, expected),
         (Err(reason), _) | (_, Err(reason)) => Evidence::NotAvailable(reason),
     }
 }
 
-/// [`timed_loop`], once for each function: many cases share one, and code does not change.
-fn remembered_loop(entry: usize) -> Result<Arc<TimedLoop>, String> {
+/// [`timed_loop`], disassembled once for each function: many cases share one, and code does not change.
+fn cached_loop(entry: usize) -> Result<Arc<TimedLoop>, String> {
     type Found = Result<Arc<TimedLoop>, String>;
     static LOOPS: Mutex<BTreeMap<usize, Found>> = Mutex::new(BTreeMap::new());
     let mut loops = LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
     loops.entry(entry).or_insert_with(|| timed_loop(entry).map(Arc::new)).clone()
 }
 
-/// Holds what was found in both loops against what was meant.
+/// Compares what both loops hold, in `unroll` steps each, with what is expected of one step.
 #[must_use]
-pub fn judge(baseline: &TimedLoop, test: &TimedLoop, expected: Expected) -> Evidence {
+pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expected) -> Evidence {
     let listing = || format!("baseline:\n{}test:\n{}", baseline.listing(), test.listing());
     match expected {
         Expected::Uncounted(reason) => Evidence::NotAvailable(reason.to_owned()),
@@ -144,25 +155,25 @@ pub fn judge(baseline: &TimedLoop, test: &TimedLoop, expected: Expected) -> Evid
         }
         Expected::Instructions(expectation) => {
             let found = (baseline.count(expectation.any_of), test.count(expectation.any_of));
-            let meant = (UNROLL * expectation.in_baseline, UNROLL * expectation.in_test);
-            let counts = format!("{} {}/{}", named(test, expectation.any_of), found.0, found.1);
-            let surprise = format!("{counts}, expected {}/{}", meant.0, meant.1);
+            let meant = (unroll * expectation.in_baseline, unroll * expectation.in_test);
+            let counts = format!("{} {}/{}", names(test, expectation.any_of), found.0, found.1);
+            let difference = format!("{counts}, expected {}/{}", meant.0, meant.1);
             if found == meant {
                 Evidence::Present { summary: counts, listing: listing() }
             } else if found.1 >= meant.1 || test.calls() {
-                // More than expected, or a part of it behind a call: not understood, which is not the same as missing.
-                Evidence::NotAvailable(surprise)
+                // More than expected, or a part of it in a called function: unknown, which is not the same as missing.
+                Evidence::NotAvailable(difference)
             } else {
-                Evidence::Elided { summary: surprise, listing: listing() }
+                Evidence::Elided { summary: difference, listing: listing() }
             }
         }
     }
 }
 
-/// The instructions that were found, or all that were looked for.
-fn named(found: &TimedLoop, any_of: &[&str]) -> String {
-    let there: Vec<&str> = any_of.iter().copied().filter(|text| found.count(&[text]) > 0).collect();
-    if there.is_empty() { any_of.join("|") } else { there.join("|") }
+/// The instructions that were found; all that were looked for if none was.
+fn names(found: &TimedLoop, any_of: &[&str]) -> String {
+    let present: Vec<&str> = any_of.iter().copied().filter(|text| found.count(&[text]) > 0).collect();
+    if present.is_empty() { any_of.join("|") } else { present.join("|") }
 }
 
 /// Disassembles the timed loop of the function at `entry`.
@@ -184,15 +195,19 @@ mod x86_64;
 mod tests {
     use super::*;
 
+    fn judge(baseline: &TimedLoop, test: &TimedLoop, expected: Expected) -> Evidence {
+        super::judge(baseline, test, 16, expected)
+    }
+
     fn lines(count: u32, line: &str) -> TimedLoop {
-        let round = |place| Line { offset: 0, text: line.to_owned(), next: vec![(place + 1) % count as usize] };
-        TimedLoop { lines: (0..count as usize).map(round).collect(), head: 0 }
+        let step = |index| Line { offset: 0, text: line.to_owned(), next: vec![(index + 1) % count as usize] };
+        TimedLoop { lines: (0..count as usize).map(step).collect(), head: 0 }
     }
 
     #[test]
-    fn the_shortest_way_round_counts() {
+    fn the_path_with_the_fewest_counts() {
         let line = |text: &str, next: &[usize]| Line { offset: 0, text: text.to_owned(), next: next.to_vec() };
-        // A compare-and-swap that is repeated, then one that stands on both ways round, then one that is on one way only.
+        // A compare-and-swap that is retried, then two branches with one compare-and-swap each, one of them with a second.
         let lines = vec![
             line("mov eax,[rdi]", &[1]),
             line("lock cmpxchg [rdi],ecx", &[2]),
@@ -211,28 +226,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_named() {
+    fn present_instructions_are_named() {
         assert_eq!(increments(16, 32).summary(), Some("lock inc 16/32"));
         let (empty, fences) = (lines(0, ""), lines(16, "mfence"));
         assert_eq!(judge(&empty, &fences, Expected::added(&["mfence"])).summary(), Some("mfence 0/16"));
     }
 
     #[test]
-    fn what_is_missing_is_elided() {
+    fn missing_instructions_are_elided() {
         let elided = increments(16, 16);
         assert!(matches!(&elided, Evidence::Elided { .. }));
         assert_eq!(elided.summary(), Some("lock inc 16/16, expected 16/32"));
     }
 
     #[test]
-    fn what_is_not_understood_is_not_called_missing() {
+    fn more_instructions_or_a_call_are_not_called_missing() {
         assert!(matches!(increments(32, 64), Evidence::NotAvailable(reason) if reason.ends_with("expected 16/32")));
         let calls = judge(&lines(16, "call rax"), &lines(32, "call rax"), Expected::once(&["lock add"]));
         assert!(matches!(calls, Evidence::NotAvailable(reason) if reason.starts_with("lock add 0/0")));
     }
 
     #[test]
-    fn an_operation_without_instructions_is_proved_by_equal_loops() {
+    fn equal_loops_prove_that_an_operation_is_no_instruction() {
         let expected = Expected::NoInstruction("a fence for the compiler alone");
         let same = judge(&lines(1, "dec rax"), &lines(1, "dec rax"), expected);
         assert!(matches!(same, Evidence::Elided { summary, .. } if summary == "a fence for the compiler alone"));

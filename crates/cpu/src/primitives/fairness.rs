@@ -1,4 +1,4 @@
-//! Fairness: all threads do the operation as often as they can for a while, and who came how often is counted.
+//! Fairness: for a few milliseconds all threads execute the operation as often as they can, and each counts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,32 +6,31 @@ use std::time::Duration;
 
 use syncscope_core::{Detail, Shot};
 
-use super::follow_up::Study;
+use super::follow_up::FollowUp;
 use super::operation::{Operation, UNROLL};
 use crate::sync::OwnLine;
 use crate::team::Body;
 use crate::timing::clock::Clock;
 
-/// How long a contest takes: a thousand acquisitions of a contended lock and more.
+/// How long a run takes: a thousand acquisitions of a contended lock and more.
 const DURATION: Duration = Duration::from_millis(3);
 
-/// A contest for the first slot of an operation. The operation is the measured one: the same code, with a look at the end
-/// after each, which is a line that everybody has until it changes.
-pub(crate) struct Contest<O> {
+/// A fairness run on the first slot of an operation. It executes the measured operation itself. After each execution a
+/// thread reads the flag that ends the run; its cache line stays shared until the flag changes.
+pub(crate) struct FairnessRun<O> {
     operation: Arc<O>,
     clock: Clock,
     over: OwnLine<AtomicBool>,
-    results: Vec<OwnLine<Result>>,
+    results: Vec<OwnLine<ThreadResult>>,
 }
 
-/// One thread's.
 #[derive(Default)]
-struct Result {
+struct ThreadResult {
     operations: AtomicU64,
     ticks: AtomicU64,
 }
 
-impl<O: Operation> Contest<O> {
+impl<O: Operation> FairnessRun<O> {
     pub(crate) fn new(operation: Arc<O>, threads: u32, clock: &Clock) -> Self {
         let results = (0..threads).map(|_| OwnLine::default()).collect();
         Self { operation, clock: clock.clone(), over: OwnLine::default(), results }
@@ -42,10 +41,10 @@ impl<O: Operation> Contest<O> {
     }
 }
 
-/// The slot that is fought for.
+/// The slot that the threads contend for.
 const SLOT: usize = 0;
 
-impl<O: Operation> Body for Contest<O> {
+impl<O: Operation> Body for FairnessRun<O> {
     fn prepare(&self, _shot: &Shot, thread: usize) {
         self.operation.prepare(SLOT, thread);
     }
@@ -55,7 +54,7 @@ impl<O: Operation> Body for Contest<O> {
         let length = (DURATION.as_nanos() as f64 / self.clock.ns_per_tick()) as u64;
         let started = self.clock.start();
         let mut operations = 0_u64;
-        // Relaxed: the flag passes nothing on. Everybody looks at the time as often, so that nobody is held up more.
+        // Relaxed: the flag publishes nothing. All threads read the clock equally often, so that none is slowed down more.
         while !self.over.0.load(Ordering::Relaxed) {
             O::execute(&mut local);
             operations += 1;
@@ -68,22 +67,24 @@ impl<O: Operation> Body for Contest<O> {
         self.results[thread].0.ticks.store(ticks, Ordering::Relaxed);
     }
 
-    /// What the threads counted together must be what they did together.
-    fn verify(&self, _shot: &Shot, thread: usize) -> std::result::Result<(), String> {
+    /// The state must have counted the operations of all threads.
+    fn verify(&self, _shot: &Shot, thread: usize) -> Result<(), String> {
         if thread != 0 {
             return Ok(());
         }
         let expected: u64 = self.operations().iter().sum();
         match self.operation.counted(SLOT) {
-            Some(found) if found != expected => Err(format!("{expected} operations of a contest counted {found}")),
+            Some(found) if found != expected => {
+                Err(format!("the threads of a fairness run executed {expected} operations, the state counted {found}"))
+            }
             _ => Ok(()),
         }
     }
 }
 
-impl<O: Operation> Study for Contest<O> {
+impl<O: Operation> FollowUp for FairnessRun<O> {
     fn details(&self) -> Vec<Detail> {
-        let per_s = |result: &OwnLine<Result>| {
+        let per_s = |result: &OwnLine<ThreadResult>| {
             let seconds = result.0.ticks.load(Ordering::Relaxed) as f64 * self.clock.ns_per_tick() / 1e9;
             result.0.operations.load(Ordering::Relaxed) as f64 / seconds
         };
@@ -94,8 +95,8 @@ impl<O: Operation> Study for Contest<O> {
     }
 }
 
-/// 1 where all have the same, 1/n where one of n has all (Jain, Chiu, Hawe, *A Quantitative Measure of Fairness and
-/// Discrimination*, DEC-TR-301, 1984). `None` where nobody has anything.
+/// 1 where all shares are equal, 1/n where one of n is everything (Jain, Chiu, Hawe, *A Quantitative Measure of Fairness
+/// and Discrimination*, DEC-TR-301, 1984). `None` where all shares are zero.
 fn jain_index(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
@@ -110,7 +111,7 @@ mod tests {
     use syncscope_core::Side;
 
     #[test]
-    fn shares_are_fair_or_not() {
+    fn the_index_is_jains() {
         assert_eq!(jain_index(&[3.0, 3.0, 3.0]), Some(1.0));
         assert_eq!(jain_index(&[0.0, 5.0, 0.0, 0.0]), Some(0.25));
         // The paper's example: 100 dollars for 20 of 100 people is 0.2.
@@ -131,7 +132,7 @@ mod tests {
             count.fetch_add(1, Ordering::Relaxed);
         }
         fn prepare(&self, _: usize, _: usize) {}
-        fn verify(&self, _: usize, _: usize, _: u64) -> std::result::Result<(), String> {
+        fn verify(&self, _: usize, _: usize, _: u64) -> Result<(), String> {
             Ok(())
         }
         fn counted(&self, _: usize) -> Option<u64> {
@@ -140,25 +141,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_found() {
+    fn a_lost_operation_is_a_defect() {
         let clock = Clock::calibrate();
-        let contest = Arc::new(Contest::new(Arc::new(Lossy(AtomicU64::new(0))), 2, &clock));
+        let run = Arc::new(FairnessRun::new(Arc::new(Lossy(AtomicU64::new(0))), 2, &clock));
         let shot = Shot { side: Side::Test, iterations: 1, pair: 0 };
-        let body: Arc<dyn Body> = Arc::clone(&contest) as _;
+        let body: Arc<dyn Body> = Arc::clone(&run) as _;
         let mut team = Team::assemble(&[None, None], &clock).unwrap();
         let records = team.run(&body, &[shot], Duration::from_secs(20)).unwrap();
-        assert!(records[0][0].defect.as_deref().is_some_and(|defect| defect.contains("operations of a contest")));
+        assert!(records[0][0].defect.as_deref().is_some_and(|defect| defect.contains("of a fairness run")));
     }
 
     #[test]
-    fn who_comes_more_often_is_seen() {
+    fn details_hold_the_rate_of_each_thread() {
         let clock = Clock::calibrate();
-        let contest = Contest::new(Arc::new(Lossy(AtomicU64::new(0))), 2, &clock);
+        let run = FairnessRun::new(Arc::new(Lossy(AtomicU64::new(0))), 2, &clock);
         for (thread, operations) in [300, 100].into_iter().enumerate() {
-            contest.results[thread].0.operations.store(operations, Ordering::Relaxed);
-            contest.results[thread].0.ticks.store(1000, Ordering::Relaxed);
+            run.results[thread].0.operations.store(operations, Ordering::Relaxed);
+            run.results[thread].0.ticks.store(1000, Ordering::Relaxed);
         }
-        let details = contest.details();
+        let details = run.details();
         let of = |name: &str, actor| details.iter().find(|d| d.name == name && d.actor == actor).unwrap().value;
         assert!((of("acquisitions_per_s", Some(0)) / of("acquisitions_per_s", Some(1)) - 3.0).abs() < 1e-9);
         assert!((of("jain_index", None) - 0.8).abs() < 1e-9, "{details:?}");

@@ -1,4 +1,4 @@
-//! What is found out about a case besides its cost, after its samples.
+//! What is measured of a case after its samples, besides its cost.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use syncscope_core::Detail;
 use crate::team::Body;
 use crate::timing::clock::Clock;
 
-/// One untimed shot, and what it tells. The shot runs as a job of the same team on the same CPUs; defects that its
-/// [`Body::verify`] finds count as those of the case.
-pub(crate) trait Study: Body {
-    /// What the shot told; asked after it, once.
+/// One run after the samples that yields details. It is a job of the same team on the same CPUs. A defect that its
+/// [`Body::verify`] finds counts as a defect of the case.
+pub(crate) trait FollowUp: Body {
+    /// What the run found; called once, after it.
     fn details(&self) -> Vec<Detail>;
 }
 
-/// Makes the study of a case with the clock that its samples were timed with.
-pub(crate) type MakeStudy = Box<dyn Fn(&Clock) -> Arc<dyn Study> + Send + Sync>;
+/// Makes the follow-up of a case, with the clock that its samples were timed with.
+pub(crate) type MakeFollowUp = Box<dyn Fn(&Clock) -> Arc<dyn FollowUp> + Send + Sync>;

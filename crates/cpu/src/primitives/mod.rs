@@ -9,6 +9,7 @@
 
 mod atomic;
 mod barrier;
+mod entry;
 mod fairness;
 mod fence;
 mod follow_up;
@@ -17,30 +18,18 @@ mod lines;
 mod lock;
 mod number;
 mod opaque;
-pub mod operation;
+mod operation;
 mod orders;
+mod wait;
+mod workload;
 
-use std::sync::{Arc, LazyLock};
-use std::time::Duration;
+use std::sync::LazyLock;
 
 use syncscope_core::{Case, Evidence, Primitive, Refusal};
 
-use crate::plan::Axes;
-use crate::sync::Broken;
-use crate::team::Body;
-use crate::team::openmp;
-
-pub use operation::{LoopFunctions, Operation, Workload};
-
-/// A primitive and how to measure it.
-pub struct Entry {
-    /// Its description.
-    pub primitive: Primitive,
-    /// Its cases on the given axes.
-    pub(crate) cases: fn(&Primitive, &Axes) -> Vec<Case>,
-    /// Makes a case ready to run; `None` for parameters this primitive does not have.
-    pub(crate) workload: fn(&Case) -> Option<Workload>,
-}
+pub(crate) use self::entry::Entry;
+pub use self::operation::{Operation, SLOTS, UNROLL};
+pub use self::workload::Workload;
 
 /// The families, in the order of the catalogue.
 static FAMILIES: [&[&Entry]; 5] = [atomic::ENTRIES, fence::ENTRIES, barrier::ENTRIES, lock::ENTRIES, handoff::ENTRIES];
@@ -62,34 +51,6 @@ pub(crate) fn find(id: &str) -> Option<&'static Entry> {
     entries().find(|entry| entry.primitive.id == id)
 }
 
-/// How long a thread of the project's own locks, barriers and hand-offs waits for another one before it gives up.
-const LIMIT: Duration = Duration::from_secs(2);
-
-/// Leaves the timed loop when a wait found no end: without a test in the path of the others, and without a message. The
-/// team reports it.
-#[inline(always)]
-fn or_leave<T>(outcome: Result<T, Broken>) -> T {
-    match outcome {
-        Ok(value) => value,
-        Err(broken) => leave(broken),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn leave(broken: Broken) -> ! {
-    std::panic::resume_unwind(Box::new(broken))
-}
-
-/// The primitives of OpenMP runtimes; their cases name the runtime in the column `group`.
-static OF_OPENMP: [&Entry; 2] = [&barrier::openmp::ENTRY, &lock::openmp_critical::ENTRY];
-
-/// Why a primitive cannot be measured on this system, if so, and what to do about it.
-pub(crate) fn obstacle(entry: &Entry) -> Option<String> {
-    let needs_runtime = OF_OPENMP.iter().any(|of_openmp| std::ptr::eq(*of_openmp, entry));
-    if needs_runtime && openmp::runtimes().is_empty() { openmp::runtime(openmp::USUAL).err() } else { None }
-}
-
 /// What the machine code of a case shows, without running it.
 ///
 /// # Errors
@@ -102,18 +63,16 @@ pub fn evidence_of(case: &Case) -> Result<Evidence, Refusal> {
 pub(crate) fn workload_of(case: &Case) -> Result<Workload, Refusal> {
     let entry =
         find(&case.primitive).ok_or_else(|| Refusal::Skipped(format!("there is no primitive {}", case.primitive)))?;
-    if let Some(obstacle) = obstacle(entry) {
-        return Err(Refusal::Skipped(obstacle));
+    if let Some(reason) = entry.unavailable() {
+        return Err(Refusal::Skipped(reason));
     }
     (entry.workload)(case).ok_or_else(|| Refusal::Skipped(format!("{} has no such variant", case.primitive)))
 }
 
-/// A job that proves, outside the timed shots, that a primitive does its work.
-pub(crate) type Proof = Arc<dyn Body>;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Axes;
     use syncscope_core::{Domain, Preset};
 
     #[test]
@@ -138,7 +97,7 @@ mod tests {
                 assert!(!cases.is_empty(), "{}", entry.primitive.id);
                 for case in cases {
                     assert_eq!(case.primitive, entry.primitive.id);
-                    assert!((entry.workload)(&case).is_some() || obstacle(entry).is_some(), "{case}");
+                    assert!((entry.workload)(&case).is_some() || entry.unavailable().is_some(), "{case}");
                 }
             }
         }

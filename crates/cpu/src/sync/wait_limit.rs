@@ -1,101 +1,101 @@
-//! Waiting with a bound: the end of every spin in this crate.
+//! Waiting with a time limit: how every spin of this crate ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 #[cfg(not(loom))]
 use std::time::Instant;
 
-/// Somebody did not come within the bound, or was given up on purpose. Everyone waiting leaves.
+/// A thread did not come within the time limit, or the wait was aborted. All waiting threads leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a thread waited for another one that did not come")]
-pub struct Broken;
+pub struct WaitTimeout;
 
-/// What the threads of one lock or barrier share about waiting: how long, and whether it has failed once and for all.
+/// The time limit that the threads of one lock or barrier share. After the first failure all waits fail.
 #[derive(Debug)]
-pub struct Fuse {
+pub struct WaitLimit {
     #[cfg_attr(loom, expect(dead_code, reason = "loom has no time: it fails where no thread can go on"))]
     limit: Duration,
-    /// The standard library's even under loom: it guards nothing.
-    blown: AtomicBool,
+    /// Of the standard library even under loom: it publishes nothing.
+    aborted: AtomicBool,
 }
 
-/// Looks, with a pause after each, before a waiting thread begins to yield: some 10 to 50 microseconds, longer than any
-/// wait takes whose threads all run.
+/// Looks, with a pause after each, before a waiting thread begins to yield. They take some 10 to 50 microseconds, longer
+/// than any wait while all threads run.
 #[cfg(not(loom))]
-const CALM_LOOKS: u32 = 1000;
+const PAUSED_LOOKS: u32 = 1000;
 
 /// Looks without a pause: about as long.
 #[cfg(not(loom))]
 const EAGER_LOOKS: u32 = 20_000;
 
-impl Fuse {
-    /// A fuse that blows when a thread waits longer than `limit`.
+impl WaitLimit {
+    /// A limit: no thread waits longer than `limit`.
     #[must_use]
     pub const fn new(limit: Duration) -> Self {
-        Self { limit, blown: AtomicBool::new(false) }
+        Self { limit, aborted: AtomicBool::new(false) }
     }
 
-    /// Sends everyone home who waits, now or later, for somebody who will not come.
-    pub fn blow(&self) {
-        // Relaxed: nothing but the flag itself is passed on.
-        self.blown.store(true, Ordering::Relaxed);
+    /// Ends all waits, now and later: a thread will not come.
+    pub fn abort(&self) {
+        // Relaxed: the flag publishes nothing.
+        self.aborted.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until `done`, with a pause after each look: the pause leaves the core to its other hardware thread and the
-    /// line to those who need it.
+    /// Waits until `done`, with a pause after each look. The pause leaves the core to its other hardware thread and the
+    /// line to the threads that need it.
     ///
     /// # Errors
-    /// [`Broken`] when that takes longer than the limit or the fuse has blown.
+    /// [`WaitTimeout`] when that takes longer than the limit or a wait was aborted.
     #[inline(always)]
-    pub fn wait(&self, mut done: impl FnMut() -> bool) -> Result<(), Broken> {
+    pub fn wait(&self, mut done: impl FnMut() -> bool) -> Result<(), WaitTimeout> {
         #[cfg(not(loom))]
-        return if done() { Ok(()) } else { self.wait_calmly(done) };
-        // Loom tries every value that a look may see: more looks than one between two yields only multiply that.
+        return if done() { Ok(()) } else { self.wait_pausing(done) };
+        // Loom tries every value that a look may read: more than one look between two yields only multiplies the work.
         #[cfg(loom)]
-        self.wait_patiently(&mut done)
+        self.wait_yielding(&mut done)
     }
 
-    /// Waits until `done` and sees it as early as possible: without a pause, which on many processors is longer than
-    /// the message takes. `done` owns what it compares with and is copied for the patient part of the wait: what a function that
-    /// is not inlined may look at would have to be in memory while this one looks, and be loaded again before every look.
+    /// Waits until `done` and sees it as early as possible: without a pause, which on many processors takes longer than
+    /// the message. `done` owns what it compares with and is copied for the yielding part of the wait. If that part, which
+    /// is not inlined, borrowed it, the loop here would have to keep it in memory and load it again before every look.
     ///
     /// # Errors
     /// As [`Self::wait`].
     #[inline(always)]
-    pub fn wait_eagerly(&self, done: impl Fn() -> bool + Copy) -> Result<(), Broken> {
+    pub fn wait_eagerly(&self, done: impl Fn() -> bool + Copy) -> Result<(), WaitTimeout> {
         #[cfg(not(loom))]
         for _ in 0..EAGER_LOOKS {
             if done() {
                 return Ok(());
             }
         }
-        self.wait_patiently(&mut { done })
+        self.wait_yielding(&mut { done })
     }
 
-    /// Out of line: who comes here has time, and the path of those who need not wait stays short.
+    /// Out of line: a thread that comes here waits anyway, and the path without a wait stays short.
     #[cfg(not(loom))]
     #[inline(never)]
-    fn wait_calmly(&self, mut done: impl FnMut() -> bool) -> Result<(), Broken> {
-        for _ in 0..CALM_LOOKS {
+    fn wait_pausing(&self, mut done: impl FnMut() -> bool) -> Result<(), WaitTimeout> {
+        for _ in 0..PAUSED_LOOKS {
             std::hint::spin_loop();
             if done() {
                 return Ok(());
             }
         }
-        self.wait_patiently(&mut done)
+        self.wait_yielding(&mut done)
     }
 
     #[cfg(not(loom))]
     #[cold]
-    fn wait_patiently(&self, done: &mut dyn FnMut() -> bool) -> Result<(), Broken> {
+    fn wait_yielding(&self, done: &mut dyn FnMut() -> bool) -> Result<(), WaitTimeout> {
         let started = Instant::now();
         while !done() {
-            if self.blown.load(Ordering::Relaxed) {
-                return Err(Broken);
+            if self.aborted.load(Ordering::Relaxed) {
+                return Err(WaitTimeout);
             }
             if started.elapsed() > self.limit {
-                self.blow();
-                return Err(Broken);
+                self.abort();
+                return Err(WaitTimeout);
             }
             std::thread::yield_now();
         }
@@ -103,10 +103,10 @@ impl Fuse {
     }
 
     #[cfg(loom)]
-    fn wait_patiently(&self, done: &mut dyn FnMut() -> bool) -> Result<(), Broken> {
+    fn wait_yielding(&self, done: &mut dyn FnMut() -> bool) -> Result<(), WaitTimeout> {
         while !done() {
-            if self.blown.load(Ordering::Relaxed) {
-                return Err(Broken);
+            if self.aborted.load(Ordering::Relaxed) {
+                return Err(WaitTimeout);
             }
             loom::thread::yield_now();
         }
@@ -119,20 +119,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_for_nothing_ends() {
-        let fuse = Fuse::new(Duration::from_millis(20));
-        assert_eq!(fuse.wait(|| true), Ok(()));
-        assert_eq!(fuse.wait(|| false), Err(Broken));
+    fn a_wait_for_nothing_times_out() {
+        let limit = WaitLimit::new(Duration::from_millis(20));
+        assert_eq!(limit.wait(|| true), Ok(()));
+        assert_eq!(limit.wait(|| false), Err(WaitTimeout));
         let started = Instant::now();
-        assert_eq!(Fuse::new(Duration::from_millis(20)).wait_eagerly(|| false), Err(Broken));
+        assert_eq!(WaitLimit::new(Duration::from_millis(20)).wait_eagerly(|| false), Err(WaitTimeout));
         assert!(started.elapsed() >= Duration::from_millis(20));
     }
 
     #[test]
-    fn a_blown_fuse_ends_all_waits_but_no_success() {
-        let fuse = Fuse::new(Duration::from_secs(60));
-        fuse.blow();
-        assert_eq!(fuse.wait(|| false), Err(Broken));
-        assert_eq!(fuse.wait(|| true), Ok(()));
+    fn an_aborted_wait_fails_but_no_success_does() {
+        let limit = WaitLimit::new(Duration::from_secs(60));
+        limit.abort();
+        assert_eq!(limit.wait(|| false), Err(WaitTimeout));
+        assert_eq!(limit.wait(|| true), Ok(()));
     }
 }

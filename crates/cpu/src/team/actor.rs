@@ -9,7 +9,7 @@ use syncscope_host::scheduling;
 
 use super::mailbox::{Batch, Failure, Report, Shared};
 use super::{Body, Record, TeamError};
-use crate::sync::{Broken, LocalSense};
+use crate::sync::{Barrier, LocalSense, WaitTimeout};
 use crate::timing::cycles::{self, Meter};
 use crate::timing::perf::UserCycles;
 use crate::timing::smt_interference;
@@ -34,21 +34,21 @@ impl Actor {
     pub(super) fn carry_out(&self, batch: &Batch, sense: &mut LocalSense) -> Report {
         match panic::catch_unwind(AssertUnwindSafe(|| self.perform(batch, sense))) {
             Ok(Ok(records)) => Ok(records),
-            Ok(Err(Broken)) => Err(Failure::LeftAlone),
+            Ok(Err(WaitTimeout)) => Err(Failure::PeerFailed),
             Err(payload) => Err(self.explain(payload.as_ref())),
         }
     }
 
-    fn perform(&self, batch: &Batch, sense: &mut LocalSense) -> Result<Vec<Record>, Broken> {
+    fn perform(&self, batch: &Batch, sense: &mut LocalSense) -> Result<Vec<Record>, WaitTimeout> {
         // No allocation between the shots.
         let mut records = Vec::with_capacity(batch.shots.len());
         for shot in &batch.shots {
-            records.push(self.shoot(batch.body.as_ref(), shot, sense)?);
+            records.push(self.run_shot(batch.body.as_ref(), shot, sense)?);
         }
         Ok(records)
     }
 
-    fn shoot(&self, body: &dyn Body, shot: &Shot, sense: &mut LocalSense) -> Result<Record, Broken> {
+    fn run_shot(&self, body: &dyn Body, shot: &Shot, sense: &mut LocalSense) -> Result<Record, WaitTimeout> {
         let Shared { clock, barrier, .. } = &*self.shared;
         body.prepare(shot, self.thread);
         let crowded_before = smt_interference::crowding(clock);
@@ -76,10 +76,10 @@ impl Actor {
         })
     }
 
-    /// What the payload of a panic says. Primitives whose own waits break unwind with [`Broken`].
+    /// What the payload of a panic says. Primitives whose own waits break unwind with [`WaitTimeout`].
     fn explain(&self, payload: &(dyn Any + Send)) -> Failure {
-        if payload.is::<Broken>() {
-            return Failure::LeftAlone;
+        if payload.is::<WaitTimeout>() {
+            return Failure::PeerFailed;
         }
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let message = text.or_else(|| payload.downcast_ref::<String>().cloned());

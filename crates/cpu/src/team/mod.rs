@@ -109,7 +109,7 @@ pub enum TeamError {
 }
 
 /// How long starting and binding all threads may take.
-const MUSTER: Duration = Duration::from_secs(20);
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Threads that run the shots of an experiment together: a [`Team`] or an [`OpenMpTeam`].
 pub trait Executor {
@@ -151,7 +151,7 @@ impl Team {
             let handle = spawned.map_err(|error| TeamError::Spawn { thread, reason: error.to_string() })?;
             team.workers.push(handle);
         }
-        team.remember(|shared| shared.collect(MUSTER))?;
+        team.remember(|shared| shared.collect(STARTUP_TIMEOUT))?;
         Ok(team)
     }
 

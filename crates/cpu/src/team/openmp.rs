@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use libloading::Library;
 use syncscope_core::Case;
 
-use crate::sync::{Broken, RawLock};
+use crate::sync::{RawLock, WaitTimeout};
 
 /// The function of a parallel region.
 pub(crate) type Region = unsafe extern "C" fn(*mut c_void);
@@ -47,6 +47,14 @@ pub fn runtimes() -> &'static [Runtime] {
         KNOWN.iter().filter_map(|(name, files)| files.iter().find_map(|file| Runtime::load(name, file))).collect()
     });
     &RUNTIMES
+}
+
+/// Whether a runtime is installed.
+///
+/// # Errors
+/// What to install.
+pub(crate) fn installed() -> Result<(), String> {
+    if runtimes().is_empty() { runtime(USUAL).map(drop) } else { Ok(()) }
 }
 
 /// The runtime of this name, or what to do to have it.
@@ -143,22 +151,22 @@ pub(crate) struct Critical(pub(crate) &'static Runtime);
 // SAFETY: one thread at a time is in a critical section, and entering and leaving it flush (OpenMP 5.2, 15.2, 15.8.6).
 unsafe impl RawLock for Critical {
     /// Who waits must not look for the functions beside what the lock protects: that would fetch the holder's line.
-    type Seat = &'static Runtime;
+    type ThreadState = &'static Runtime;
 
     #[inline(always)]
-    fn seat(&self, _thread: usize) -> &'static Runtime {
+    fn thread_state(&self, _thread: usize) -> &'static Runtime {
         self.0
     }
 
     #[inline(always)]
-    unsafe fn lock(&self, runtime: &mut &'static Runtime) -> Result<(), Broken> {
+    unsafe fn lock(&self, runtime: &mut &'static Runtime) -> Result<(), WaitTimeout> {
         // SAFETY: may be called anywhere but in a critical section, where this thread is not.
         unsafe { (runtime.critical_start)() };
         Ok(())
     }
 
     #[inline(always)]
-    unsafe fn unlock(&self, runtime: &mut &'static Runtime) -> Result<(), Broken> {
+    unsafe fn unlock(&self, runtime: &mut &'static Runtime) -> Result<(), WaitTimeout> {
         // SAFETY: this thread is in a critical section, says the caller.
         unsafe { (runtime.critical_end)() };
         Ok(())

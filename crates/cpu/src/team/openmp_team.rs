@@ -11,6 +11,7 @@ use syncscope_host::scheduling::AffinityGuard;
 use super::actor::Actor;
 use super::mailbox::{Batch, Failure, Order, Shared};
 use super::{Body, Executor, Record, TeamError, worker};
+use crate::sync::Barrier;
 use crate::team::openmp::Runtime;
 use crate::timing::clock::Clock;
 
@@ -125,7 +126,7 @@ impl Job<'_> {
         let bound = cpus[thread].map_or(Ok(()), |cpu| worker::bind(thread, cpu));
         let actor = Actor::here(thread, Arc::clone(shared));
         let report = match bound {
-            Ok(()) => actor.carry_out(self.batch, &mut shared.barrier.join()),
+            Ok(()) => actor.carry_out(self.batch, &mut shared.barrier.join(thread)),
             Err(cause) => Err(Failure::Cause(cause)),
         };
         shared.report(thread, report);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::TeamError;
 use super::actor::Actor;
 use super::mailbox::{Failure, Order, Shared};
+use crate::sync::Barrier;
 use syncscope_host::scheduling;
 
 /// One thread of the team.
@@ -21,7 +22,7 @@ impl Worker {
         let bound = cpu.map_or(Ok(()), |cpu| bind(thread, cpu));
         let is_bound = bound.is_ok();
         // Joined before the report: nobody may use the barrier earlier.
-        let mut sense = shared.barrier.join();
+        let mut sense = shared.barrier.join(thread);
         let actor = Actor::here(thread, Arc::clone(&shared));
         shared.report(thread, bound.map(|()| Vec::new()).map_err(Failure::Cause));
         let mut seen = 0;

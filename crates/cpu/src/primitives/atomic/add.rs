@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Primitive, sweep::Sweep};
 
 use crate::plan::Axes;
-use crate::primitives::Entry;
 use crate::primitives::atomic::{self, Growth, Update};
+use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 use crate::primitives::orders::Access;
 use crate::studies::{cpu_pairs, numa, smt};
@@ -15,16 +15,16 @@ use crate::studies::{cpu_pairs, numa, smt};
 /// the store buffer. Shared by n threads, one transfer of the line per operation, so the cost of each thread grows at
 /// least like n transfers. Private elements on one line cost the same although nothing is shared (false sharing);
 /// from the stride on that puts them on lines of their own, what it costs alone.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.atomic.add",
         summary: "Atomic addition whose result is not used; floating point by compare-and-swap",
         operation: "one addition of 1 by each thread",
         source: "OpenMP 5.2, 15.8.4 (atomic update); C++20 [atomics.types.int], fetch_add",
     },
     cases,
-    workload: atomic::workload::<Add>,
-};
+    atomic::workload::<Add>,
+);
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     let mut cases = atomic::cases_on(primitive, axes, &axes.addition, Access::ReadModifyWrite.orders());

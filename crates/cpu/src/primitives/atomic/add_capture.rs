@@ -4,23 +4,23 @@ use std::sync::atomic::Ordering;
 
 use syncscope_core::Primitive;
 
-use crate::primitives::Entry;
 use crate::primitives::atomic::{self, Growth, Update};
+use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 
 /// In theory: the work of `cpu.atomic.add` and a result that has to come back from the cache: 1 to 3 cycles more alone,
 /// nothing more where the line has to travel. For floating point nothing more at all, as the compare-and-swap knows what
 /// was there.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.atomic.add_capture",
         summary: "Atomic addition whose old value is used; floating point by compare-and-swap",
         operation: "one addition of 1 by each thread, with the value before it",
         source: "OpenMP 5.2, 15.8.4 (atomic capture); C++20 [atomics.types.int], fetch_add",
     },
-    cases: atomic::cases,
-    workload: atomic::workload::<AddCapture>,
-};
+    atomic::cases,
+    atomic::workload::<AddCapture>,
+);
 
 /// Relaxed: only the atomicity of the addition is under study, no other memory is passed on.
 struct AddCapture;

@@ -5,35 +5,35 @@ use std::sync::atomic::Ordering;
 use syncscope_core::{Case, Dtype, Primitive};
 
 use crate::plan::Axes;
-use crate::primitives::Entry;
 use crate::primitives::atomic::{self, Update};
+use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 
 /// In theory: a few cycles more than an addition, for the comparison. The new value is the old one, so that every
 /// comparison passes, however many threads write: what a retry costs is a matter of the algorithm around it.
-pub(super) static PASS: Entry = Entry {
-    primitive: Primitive {
+pub(super) static PASS: Entry = Entry::of(
+    Primitive {
         id: "cpu.atomic.cas_pass",
         summary: "Atomic compare-and-swap that finds what it expects",
         operation: "one successful compare-and-swap by each thread",
         source: "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
     },
     cases,
-    workload: atomic::workload::<Pass>,
-};
+    atomic::workload::<Pass>,
+);
 
 /// In theory: as one that passes. x86 takes the line in exclusive state and writes the old value back; an architecture
 /// with load-linked and store-conditional does not write, and readers can share the line.
-pub(super) static FAIL: Entry = Entry {
-    primitive: Primitive {
+pub(super) static FAIL: Entry = Entry::of(
+    Primitive {
         id: "cpu.atomic.cas_fail",
         summary: "Atomic compare-and-swap that finds something else",
         operation: "one failing compare-and-swap by each thread",
         source: "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
     },
     cases,
-    workload: atomic::workload::<Fail>,
-};
+    atomic::workload::<Fail>,
+);
 
 /// Bits are compared, whatever they mean: floating-point types would be the same instruction once more.
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {

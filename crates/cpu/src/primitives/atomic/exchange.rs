@@ -4,22 +4,22 @@ use std::sync::atomic::Ordering;
 
 use syncscope_core::Primitive;
 
-use crate::primitives::Entry;
 use crate::primitives::atomic::{self, Update};
+use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 
 /// In theory: as `cpu.atomic.add_capture`, without the addition; for floating point as cheap as for whole numbers, since
 /// nothing is calculated.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.atomic.exchange",
         summary: "Atomic exchange of a value",
         operation: "one exchange by each thread",
         source: "C++20 [atomics.types.operations], exchange; OpenMP 5.2, 15.8.4 (v = x; x = expr)",
     },
-    cases: atomic::cases,
-    workload: atomic::workload::<Exchange>,
-};
+    atomic::cases,
+    atomic::workload::<Exchange>,
+);
 
 /// Relaxed: only the atomicity of the exchange is under study, no other memory is passed on.
 struct Exchange;

@@ -8,7 +8,7 @@ mod max;
 mod read;
 mod write;
 
-use crate::primitives::Entry;
+use crate::primitives::entry::Entry;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,11 +17,12 @@ use syncscope_core::{Case, Layout, MemoryOrder, Primitive, Shot};
 
 use crate::evidence::Expected;
 use crate::plan::{Axes, Grid};
-use crate::primitives::Proof;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
-use crate::primitives::operation::{Operation, Workload, slot_of};
+use crate::primitives::operation::{Operation, slot_of};
 use crate::primitives::orders::{Access, Order, by_order};
+use crate::primitives::workload::Proof;
+use crate::primitives::workload::Workload;
 use crate::sync::OwnLine;
 use crate::team::Body;
 

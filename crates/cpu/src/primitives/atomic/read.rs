@@ -7,12 +7,13 @@ use syncscope_core::{Case, Primitive};
 
 use crate::evidence::Expected;
 use crate::plan::Axes;
-use crate::primitives::Entry;
 use crate::primitives::atomic;
+use crate::primitives::entry::Entry;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
-use crate::primitives::operation::{Operation, Workload};
+use crate::primitives::operation::Operation;
 use crate::primitives::orders::{Access, Order, by_order};
+use crate::primitives::workload::Workload;
 
 /// In theory: what any load of this width costs. Nobody writes, so every core has the line in shared state and two or three
 /// loads are done in a cycle, whatever the threads.
@@ -21,8 +22,8 @@ use crate::primitives::orders::{Access, Order, by_order};
 /// same instruction these are the same loop, and their difference is zero before it is measured. Here the plain read
 /// stands in both loops and the atomic one is added to it: the figure is that of a read, and the evidence, by counting
 /// both, shows whether they are the same instruction.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.atomic.read",
         summary: "Atomic read of a variable that nobody writes, after a plain read of the same",
         operation: "one atomic read by each thread",
@@ -30,7 +31,7 @@ pub(super) static ENTRY: Entry = Entry {
     },
     cases,
     workload,
-};
+);
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     atomic::cases_on(primitive, axes, &axes.relatives.shared(), Access::Load.orders())

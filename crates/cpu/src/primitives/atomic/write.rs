@@ -7,12 +7,13 @@ use syncscope_core::{Case, MemoryOrder, Primitive};
 
 use crate::evidence::Expected;
 use crate::plan::Axes;
-use crate::primitives::Entry;
 use crate::primitives::atomic;
+use crate::primitives::entry::Entry;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
-use crate::primitives::operation::{Operation, Workload};
+use crate::primitives::operation::Operation;
 use crate::primitives::orders::{Access, Order, by_order};
+use crate::primitives::workload::Workload;
 
 /// In theory: alone, a store into the store buffer, one a cycle. Shared, the line travels, but whoever has it empties all
 /// that waits for it in one go, and nobody waits for an answer: much cheaper than an addition. Sequentially consistent,
@@ -20,8 +21,8 @@ use crate::primitives::orders::{Access, Order, by_order};
 ///
 /// As in the paper the baseline writes one variable and the test a second one on another line, because a second write
 /// to the same line would be merged with the first.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.atomic.write",
         summary: "Atomic write to a shared variable, after a write to another one on its own line",
         operation: "one write by each thread",
@@ -29,7 +30,7 @@ pub(super) static ENTRY: Entry = Entry {
     },
     cases,
     workload,
-};
+);
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     atomic::cases_on(primitive, axes, &axes.relatives.shared(), Access::Store.orders())

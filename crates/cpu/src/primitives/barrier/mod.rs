@@ -1,38 +1,28 @@
 //! What all barriers have in common: the team waits for itself, and the proof that nobody goes on early.
 
 mod dissemination;
-pub(super) mod openmp;
+mod openmp;
 mod sense;
 mod std_barrier;
 mod tree;
 
-use crate::primitives::Entry;
+use crate::primitives::entry::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use syncscope_core::{Case, Primitive, Shot};
 
 use crate::plan::Axes;
-use crate::primitives::Proof;
-use crate::primitives::operation::{Operation, SLOTS, Workload};
-use crate::sync::OwnLine;
+use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::wait::or_unwind;
+use crate::primitives::workload::Proof;
+use crate::primitives::workload::Workload;
+use crate::sync::{Barrier, OwnLine};
 use crate::team::Body;
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] =
     &[&std_barrier::ENTRY, &sense::ENTRY, &dissemination::ENTRY, &tree::ENTRY, &openmp::ENTRY];
-
-/// A barrier under study.
-pub(super) trait Barrier: Send + Sync + 'static {
-    /// What a thread remembers between two waits.
-    type Local;
-
-    /// The memory of a thread, counted from 0, at a moment when nobody waits.
-    fn join(&self, thread: usize) -> Self::Local;
-
-    /// Waits for all threads.
-    fn wait(&self, local: &mut Self::Local);
-}
 
 pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.sweep(primitive).into_iter().flat_map(syncscope_core::sweep::Sweep::cases).collect()
@@ -63,7 +53,7 @@ impl<B: Barrier> Operation for Wait<B> {
 
     #[inline(always)]
     fn execute((barrier, local): &mut Self::Local<'_>) {
-        barrier.wait(local);
+        or_unwind(barrier.wait(local));
     }
 
     fn prepare(&self, _slot: usize, _thread: usize) {}
@@ -95,7 +85,7 @@ impl<B: Barrier> Body for Phases<B> {
         for phase in 1..=shot.iterations {
             // Relaxed: it is for the barrier to make the store visible to the others.
             self.reached[thread].0.store(phase, Ordering::Relaxed);
-            barrier.wait(&mut local);
+            or_unwind(barrier.wait(&mut local));
             let behind = self.reached.iter().filter(|other| other.0.load(Ordering::Relaxed) < phase).count();
             self.defects[thread].0.fetch_add(behind as u64, Ordering::Relaxed);
         }
@@ -112,6 +102,7 @@ impl<B: Barrier> Body for Phases<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sync::WaitTimeout;
     use crate::team::{Executor, Team};
     use crate::timing::clock::Clock;
     use std::time::Duration;
@@ -123,7 +114,9 @@ mod tests {
     impl Barrier for Open {
         type Local = ();
         fn join(&self, _: usize) {}
-        fn wait(&self, (): &mut ()) {}
+        fn wait(&self, (): &mut ()) -> Result<(), WaitTimeout> {
+            Ok(())
+        }
     }
 
     #[test]

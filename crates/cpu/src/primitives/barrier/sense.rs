@@ -3,21 +3,22 @@
 use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
-use crate::primitives::barrier::{self, Barrier};
-use crate::primitives::{Entry, LIMIT, or_leave};
-use crate::sync::{LocalSense, SenseBarrier};
+use crate::primitives::barrier;
+use crate::primitives::entry::Entry;
+use crate::primitives::wait::LIMIT;
+use crate::sync::SenseBarrier;
 
 /// In theory: n atomic decrements of one line, one after the other, then one line that n - 1 threads fetch. Linear in the
 /// threads, and without any system call as long as every thread has a CPU.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.barrier.sense",
         summary: "Central sense-reversing barrier: one atomic decrement, waiters spin, after a while they yield",
         operation: "one barrier passed by all threads",
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 7",
     },
-    cases: barrier::cases,
-    workload: |case| {
+    barrier::cases,
+    |case| {
         Some(barrier::workload(case, |threads| SenseBarrier::new(threads, LIMIT))?.expecting(Expected::once(&[
             "lock dec",
             "lock sub",
@@ -25,17 +26,4 @@ pub(super) static ENTRY: Entry = Entry {
             "lock add",
         ])))
     },
-};
-
-impl Barrier for SenseBarrier {
-    type Local = LocalSense;
-
-    fn join(&self, _thread: usize) -> LocalSense {
-        Self::join(self)
-    }
-
-    #[inline(always)]
-    fn wait(&self, local: &mut LocalSense) {
-        or_leave(SenseBarrier::wait(self, local));
-    }
-}
+);

@@ -6,26 +6,27 @@ use syncscope_core::{Case, MemoryOrder, Primitive};
 
 use crate::evidence::Expected;
 use crate::plan::Axes;
-use crate::primitives::Entry;
-use crate::primitives::fence::FULL_FENCE;
+use crate::primitives::entry::Entry;
+use crate::primitives::fence::{self, FULL_FENCE};
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
-use crate::primitives::operation::{Operation, Workload};
+use crate::primitives::operation::Operation;
+use crate::primitives::workload::Workload;
 
 /// In theory: the fence waits until the update before it is in the cache. On lines of their own that is the price of
 /// `cpu.fence.seq_cst` or less, because some of it hides behind the updates, the same for any number of threads. With false
 /// sharing the update waits for its line, and the fence makes every single update wait where the store buffer hid it
 /// before.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.fence.flush",
         summary: "Sequentially consistent fence between plain updates of a private element of one array and of another",
-        operation: "one fence by each thread",
+        operation: fence::OPERATION,
         source: "OpenMP 5.2, 15.8.5 (flush); Burtchell and Burtscher, IISWC 2024, V.A.4",
     },
     cases,
     workload,
-};
+);
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     crate::primitives::atomic::cases_on(primitive, axes, &axes.flush, &[MemoryOrder::SeqCst])

@@ -1,93 +1,42 @@
-//! `cpu.fence.acquire`, `release`, `acq_rel` and `seq_cst`: fences with nothing to order.
+//! Fences: `acquire`, `release`, `acq_rel` and `seq_cst` with no access to order, and OpenMP's flush between two updates.
+//!
+//! Start with `seq_cst.rs`, which is one instruction everywhere. [`Bare`] is the operation of the first four.
 
+mod acq_rel;
+mod acquire;
 mod flush;
+mod release;
+mod seq_cst;
 
+use std::marker::PhantomData;
 use std::sync::atomic::{self, Ordering};
 
+use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Primitive};
 
 use crate::evidence::Expected;
 use crate::plan::Axes;
-use crate::primitives::Entry;
+use crate::primitives::entry::Entry;
 use crate::primitives::opaque;
-use crate::primitives::operation::{Operation, Workload};
+use crate::primitives::operation::Operation;
+use crate::primitives::workload::Workload;
 
 /// The family, in the order of the catalogue.
-pub(super) static ENTRIES: &[&Entry] = &[&ACQUIRE, &RELEASE, &ACQ_REL, &SEQ_CST, &flush::ENTRY];
+pub(super) static ENTRIES: &[&Entry] =
+    &[&acquire::ENTRY, &release::ENTRY, &acq_rel::ENTRY, &seq_cst::ENTRY, &flush::ENTRY];
 
-/// What is found where the processor orders these accesses anyway (Intel SDM volume 3, 9.2.2: loads are not reordered with
-/// loads, nor stores with stores or older loads).
+/// What `ns` is the cost of, for every fence.
+const OPERATION: &str = "one fence by each thread";
+
+/// Where the processor keeps this order anyway (Intel SDM volume 3, 9.2.2: loads are not reordered with loads, nor stores
+/// with stores or older loads).
 const FOR_THE_COMPILER: Expected = Expected::NoInstruction(
     "no instruction on x86-64, which keeps this order anyway: the fence binds the compiler alone",
 );
 
-/// What a full fence is on x86-64: compilers choose between an instruction of its own and, being faster on most
-/// processors, a locked one that changes nothing on top of the stack.
-pub(super) const FULL_FENCE: &[&str] = &["mfence", "lock or"];
-
-/// In theory: nothing on x86; on AArch64 a `dmb ishld`, which waits for loads.
-pub(super) static ACQUIRE: Entry = Entry {
-    primitive: Primitive {
-        id: "cpu.fence.acquire",
-        summary: "Acquire fence with no access before or after it",
-        operation: "one fence by each thread",
-        source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acquire)",
-    },
-    cases,
-    workload: workload::<Acquire>,
-};
-
-/// In theory: nothing on x86; on AArch64 a `dmb ish`, which waits for stores too.
-pub(super) static RELEASE: Entry = Entry {
-    primitive: Primitive {
-        id: "cpu.fence.release",
-        summary: "Release fence with no access before or after it",
-        operation: "one fence by each thread",
-        source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush release)",
-    },
-    cases,
-    workload: workload::<Release>,
-};
-
-/// In theory: as the release fence.
-pub(super) static ACQ_REL: Entry = Entry {
-    primitive: Primitive {
-        id: "cpu.fence.acq_rel",
-        summary: "Acquire and release fence with no access before or after it",
-        operation: "one fence by each thread",
-        source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acq_rel)",
-    },
-    cases,
-    workload: workload::<AcqRel>,
-};
-
-/// In theory: the store buffer drains before the next load. On x86 a locked instruction on the thread's own stack, as
-/// cheap as an atomic addition that nobody contends (an `mfence` would take 30 to 60 cycles), in each core for itself.
-pub(super) static SEQ_CST: Entry = Entry {
-    primitive: Primitive {
-        id: "cpu.fence.seq_cst",
-        summary: "Sequentially consistent fence with no access before or after it",
-        operation: "one fence by each thread",
-        source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush seq_cst)",
-    },
-    cases,
-    workload: workload::<SeqCst>,
-};
-
-/// Where a fence is no instruction, more threads are as many times nothing.
-fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let mut cases: Vec<Case> =
-        axes.sweep(primitive).into_iter().flat_map(syncscope_core::sweep::Sweep::cases).collect();
-    if cfg!(target_arch = "x86_64") && primitive.id != SEQ_CST.primitive.id {
-        cases.retain(|case| case.threads == Some(1));
-    }
-    cases
-}
-
-#[allow(clippy::unnecessary_wraps, reason = "the signature is the catalogue's")]
-fn workload<F: Fence>(_case: &Case) -> Option<Workload> {
-    Some(Workload::of(Bare::<F>(std::marker::PhantomData)).expecting(F::EXPECTED))
-}
+/// What a full fence is on x86-64: an instruction of its own or a locked one that changes nothing on top of the stack.
+/// Compilers choose the second where it is faster, as it is on most processors.
+const FULL_FENCE: &[&str] = &["mfence", "lock or"];
 
 /// A fence under study.
 trait Fence: Send + Sync + 'static {
@@ -95,30 +44,22 @@ trait Fence: Send + Sync + 'static {
     const EXPECTED: Expected = FOR_THE_COMPILER;
 }
 
-struct Acquire;
-struct Release;
-struct AcqRel;
-struct SeqCst;
-
-impl Fence for Acquire {
-    const ORDER: Ordering = Ordering::Acquire;
+/// The cases of a fence. Where it is no instruction, one thread is enough.
+fn cases<F: Fence>(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    let mut cases: Vec<Case> = axes.sweep(primitive).into_iter().flat_map(Sweep::cases).collect();
+    if cfg!(target_arch = "x86_64") && matches!(F::EXPECTED, Expected::NoInstruction(_)) {
+        cases.retain(|case| case.threads == Some(1));
+    }
+    cases
 }
 
-impl Fence for Release {
-    const ORDER: Ordering = Ordering::Release;
-}
-
-impl Fence for AcqRel {
-    const ORDER: Ordering = Ordering::AcqRel;
-}
-
-impl Fence for SeqCst {
-    const ORDER: Ordering = Ordering::SeqCst;
-    const EXPECTED: Expected = Expected::once(FULL_FENCE);
+#[allow(clippy::unnecessary_wraps, reason = "the signature is the catalogue's")]
+fn workload<F: Fence>(_case: &Case) -> Option<Workload> {
+    Some(Workload::of(Bare::<F>(PhantomData)).expecting(F::EXPECTED))
 }
 
 /// A fence and nothing else: there is no state.
-struct Bare<F>(std::marker::PhantomData<F>);
+struct Bare<F>(PhantomData<F>);
 
 impl<F: Fence> Operation for Bare<F> {
     type Local<'a> = ();
@@ -133,7 +74,7 @@ impl<F: Fence> Operation for Bare<F> {
 
     fn prepare(&self, _slot: usize, _thread: usize) {}
 
-    /// A fence leaves no trace: the evidence has to tell.
+    /// A fence leaves no trace in memory; the evidence has to prove it.
     fn verify(&self, _slot: usize, _thread: usize, _operations: u64) -> Result<(), String> {
         Ok(())
     }

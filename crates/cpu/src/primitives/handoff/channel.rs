@@ -6,25 +6,27 @@ use crossbeam::channel::{self, Receiver, Sender};
 use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Handoff};
-use crate::primitives::{Entry, LIMIT, Workload};
-use crate::sync::Broken;
+use crate::primitives::wait::LIMIT;
+use crate::primitives::workload::Workload;
+use crate::sync::WaitTimeout;
 
 /// In theory: an atomic operation and a store to send, the same to receive, and, when the receiver fell asleep meanwhile, a
 /// system call on each side. Receivers spin for some microseconds first, so between running threads no call is needed.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.handoff.channel",
         summary: "Two threads send a number to and fro through crossbeam's channels of capacity one",
         operation: handoff::OPERATION,
         source: "crossbeam-channel, bounded(1)",
     },
-    cases: handoff::cases,
-    workload: |case| {
+    handoff::cases,
+    |case| {
         handoff::workload::<Channels>(case, Expected::Uncounted("a channel is a library, not an instruction"))
-            .map(Workload::sleeping)
+            .map(Workload::long_blocking)
     },
-};
+);
 
 /// The inboxes of both threads; the token lies in that of the thread whose turn it is.
 pub(super) struct Channels([(Sender<u32>, Receiver<u32>); 2]);
@@ -45,7 +47,7 @@ impl Handoff for Channels {
         Self([channel::bounded(1), channel::bounded(1)])
     }
 
-    fn attend(&self, thread: usize) {
+    fn join(&self, thread: usize) {
         if thread == 0 {
             (0..2).for_each(|thread| while self.inbox(thread).try_recv().is_ok() {});
             self.send(0, 0);
@@ -53,11 +55,11 @@ impl Handoff for Channels {
     }
 
     #[inline(always)]
-    fn pass(&self, thread: usize, _turn: u32) -> Result<(), Broken> {
+    fn pass(&self, thread: usize, _turn: u32) -> Result<(), WaitTimeout> {
         // Looks without a clock first: only who would fall asleep needs to know when to give up.
         let token = match self.inbox(thread).try_recv() {
             Ok(token) => token,
-            Err(_) => self.inbox(thread).recv_deadline(Instant::now() + LIMIT).map_err(|_| Broken)?,
+            Err(_) => self.inbox(thread).recv_deadline(Instant::now() + LIMIT).map_err(|_| WaitTimeout)?,
         };
         self.send(1 - thread, token.wrapping_add(1));
         Ok(())

@@ -1,11 +1,15 @@
-//! What all hand-offs have in common: two threads pass a token to and fro, and the token counts how often.
+//! Hand-offs: two threads pass a token to each other, and the token counts how often.
 //!
-//! What a hand-off between spinning threads costs depends on where its line is at home: of two CPUs' lines some cost 64 ns and
-//! the others 86, each its own figure again and again, and the median over single lines jumps between the two. There a
-//! sample passes several tokens, each on a line of its own, so that every observation is an average over lines: after
-//! each iteration of the loop, [`Operation::move_on`], both threads go on to the next one. Thread 0 waits for nobody
-//! there, since nobody has the new token yet: one round trip of an iteration overlaps with the last one on the line before. That
-//! happens once in an iteration of either loop and drops out of their difference.
+//! - `token.rs`: what a hand-off is. Start here, then read one of them: `store.rs`.
+//! - This file: the loops that pass tokens, and the cases of the family.
+//! - `round_trips.rs`: the percentiles of single round trips, a run after the samples.
+//!
+//! What a hand-off between spinning threads costs depends on the home of its cache line. On two CPUs some lines cost 64 ns,
+//! others 86 ns, each its own figure again and again; the median over single lines jumps between the two. A sample of
+//! such a hand-off therefore passes several tokens on lines of their own, and every observation is an average over lines.
+//! After each iteration ([`Operation::move_on`]) both threads go on to the next token. Thread 0 waits for nobody there,
+//! because no thread has the new token yet: one round trip of an iteration overlaps with the last one on the line before. This
+//! happens once in an iteration of both loops and cancels in their difference.
 
 mod cas;
 mod channel;
@@ -14,62 +18,43 @@ mod futex;
 mod park;
 mod round_trips;
 mod store;
+mod token;
 
-use crate::primitives::Entry;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use syncscope_core::{Case, CaseId, Placement, Primitive, sweep::Sweep};
 
 use self::round_trips::RoundTrips;
+use self::token::{Handoff, LINES, counted};
 use crate::evidence::Expected;
 use crate::machine::memory::Pages;
 use crate::plan::Axes;
-use crate::primitives::follow_up::MakeStudy;
-use crate::primitives::operation::{Operation, SLOTS, Workload};
-use crate::primitives::or_leave;
+use crate::primitives::entry::Entry;
+use crate::primitives::follow_up::MakeFollowUp;
+use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::wait::or_unwind;
+use crate::primitives::workload::Workload;
 use crate::studies::core_to_core::{self, ClassedPair};
 use crate::studies::cpu_pairs;
-use crate::sync::{Broken, OwnLine};
+use crate::sync::OwnLine;
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] =
     &[&store::ENTRY, &cas::ENTRY, &channel::ENTRY, &condvar::ENTRY, &park::ENTRY, &futex::ENTRY];
 
-/// A way to pass a token between threads 0 and 1.
-pub(super) trait Handoff: Send + Sync + 'static {
-    /// How many tokens a sample passes, one after the other. One, unless the cost is that of moving a line: where a thread sleeps,
-    /// waking it takes a hundred times as long, and the library that does it has lines of its own.
-    const TOKENS: usize = 1;
-
-    /// A token that was never passed.
-    fn new() -> Self;
-
-    /// Called by both threads before they take part. Thread 0 makes the token one that was never passed.
-    fn attend(&self, thread: usize);
-
-    /// Waits until the token was passed `turn` times, then passes it to the other thread.
-    ///
-    /// # Errors
-    /// [`Broken`] when the other thread does not pass it within the limit.
-    fn pass(&self, thread: usize, turn: u32) -> Result<(), Broken>;
-
-    /// How often the token was passed; asked by one thread while nobody passes it.
-    fn turns(&self) -> u32;
-}
-
-/// What the cost of all hand-offs is the cost of.
-pub(super) const OPERATION: &str = "one hand-off from one thread to the other: half a round trip";
+/// What `ns` is the cost of, for every hand-off.
+const OPERATION: &str = "one hand-off from one thread to the other: half a round trip";
 
 /// Two neighbouring threads, and one pair of each class.
-pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     let two = Sweep::of(primitive.id).threads(&[2]).placements(&[Placement::Close]).cases();
     let on_pairs = cpu_pairs::on_pairs(axes, &two);
     two.into_iter().chain(on_pairs).collect()
 }
 
 /// The same for a hand-off that a core-to-core matrix is made of: on all of `pairs` too.
-pub(super) fn cases_of_matrix(primitive: &Primitive, axes: &Axes, pairs: &[ClassedPair]) -> Vec<Case> {
+fn cases_of_matrix(primitive: &Primitive, axes: &Axes, pairs: &[ClassedPair]) -> Vec<Case> {
     let mut cases = cases(primitive, axes);
     let two = Sweep::of(primitive.id).threads(&[2]).cases();
     // The pairs that stand for their classes are among all pairs.
@@ -79,20 +64,17 @@ pub(super) fn cases_of_matrix(primitive: &Primitive, axes: &Axes, pairs: &[Class
     cases
 }
 
-/// Tokens of a sample whose cost is that of moving a line. A sample of 40 us has an iteration for each of them if a hand-off takes
-/// 80 ns or less; a slower one comes to some of them.
-pub(super) const LINES: usize = 16;
-
 /// The loops of a hand-off, and what their machine code must hold.
-pub(super) fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
+fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
     let tokens = Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| OwnLine(H::new())));
     let (timed, extent) = (Arc::clone(&tokens), tokens.extent());
-    let study: MakeStudy = Box::new(move |clock| Arc::new(RoundTrips::new(Arc::clone(&timed), clock)));
-    let workload = Workload::of(Passing::<H> { tokens }).expecting(expected).with_study(study).in_memory(extent);
+    let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(RoundTrips::new(Arc::clone(&timed), clock)));
+    let workload =
+        Workload::of(Passing::<H> { tokens }).expecting(expected).with_follow_up(follow_up).in_memory(extent);
     (case.threads == Some(2)).then(|| workload.with_operations_per_execution(2))
 }
 
-/// The tokens of all slots, those of one slot beside each other.
+/// The tokens of all slots; those of one slot stand side by side.
 struct Passing<H> {
     tokens: Arc<Pages<OwnLine<H>>>,
 }
@@ -103,12 +85,12 @@ impl<H: Handoff> Passing<H> {
     }
 }
 
-/// One of the two threads and the turn it waits for.
-struct Player<'a, H> {
+/// One of the two threads and the turn that it waits for.
+struct PassingThread<'a, H> {
     token: &'a H,
     thread: usize,
     turn: u32,
-    /// All tokens of the slot, and which of them comes next.
+    /// All tokens of the slot, and the index of the next one.
     tokens: &'a [OwnLine<H>],
     next: usize,
     /// The turn that each token is at when this thread comes to it.
@@ -116,42 +98,42 @@ struct Player<'a, H> {
 }
 
 impl<H: Handoff> Operation for Passing<H> {
-    type Local<'a> = Player<'a, H>;
+    type Local<'a> = PassingThread<'a, H>;
 
-    fn local(&self, slot: usize, thread: usize) -> Player<'_, H> {
+    fn local(&self, slot: usize, thread: usize) -> PassingThread<'_, H> {
         let tokens = self.of_slot(slot);
         let turn = thread as u32;
-        Player { token: &tokens[0].0, thread, turn, tokens, next: 1, first_turn: turn }
+        PassingThread { token: &tokens[0].0, thread, turn, tokens, next: 1, first_turn: turn }
     }
 
-    /// One round trip, as both threads together see it: each passes the token once.
+    /// One round trip of both threads together: each passes the token once.
     #[inline(always)]
-    fn execute(player: &mut Player<'_, H>) {
-        or_leave(player.token.pass(player.thread, player.turn));
-        player.turn = player.turn.wrapping_add(2);
+    fn execute(local: &mut PassingThread<'_, H>) {
+        or_unwind(local.token.pass(local.thread, local.turn));
+        local.turn = local.turn.wrapping_add(2);
     }
 
     #[inline(always)]
-    fn move_on(player: &mut Player<'_, H>) {
+    fn move_on(local: &mut PassingThread<'_, H>) {
         if H::TOKENS == 1 {
             return;
         }
-        if player.next >= player.tokens.len() {
-            // All were passed equally often: the first is where the last one was left.
-            player.next = 0;
-            player.first_turn = player.turn;
+        if local.next >= local.tokens.len() {
+            // All tokens were passed equally often: the first one is at the turn of the last one.
+            local.next = 0;
+            local.first_turn = local.turn;
         }
-        player.token = &player.tokens[player.next].0;
-        player.turn = player.first_turn;
-        player.next += 1;
+        local.token = &local.tokens[local.next].0;
+        local.turn = local.first_turn;
+        local.next += 1;
     }
 
     fn prepare(&self, slot: usize, thread: usize) {
-        self.of_slot(slot).iter().for_each(|token| token.0.attend(thread));
+        self.of_slot(slot).iter().for_each(|token| token.0.join(thread));
     }
 
-    /// A token that overtook a thread would have been passed more or less often. Thread 0 alone looks, which is also who
-    /// prepares the tokens for the next shot.
+    /// A thread that was overtaken would have left another count. Only thread 0 checks, which also prepares the tokens for
+    /// the next shot.
     fn verify(&self, slot: usize, thread: usize, round_trips: u64) -> Result<(), String> {
         if thread != 0 {
             return Ok(());
@@ -161,47 +143,43 @@ impl<H: Handoff> Operation for Passing<H> {
     }
 }
 
-/// How often all of these tokens together were passed. For one thread: to look at a token may mean to take it.
-pub(super) fn counted<H: Handoff>(tokens: &[OwnLine<H>]) -> u64 {
-    tokens.iter().map(|token| u64::from(token.0.turns())).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::primitives::LIMIT;
     use crate::primitives::handoff::cas::CasToken;
     use crate::primitives::handoff::channel::Channels;
     use crate::primitives::handoff::condvar::Signalled;
     use crate::primitives::handoff::futex::FutexToken;
     use crate::primitives::handoff::park::Parked;
     use crate::primitives::handoff::store::StoreToken;
+    use crate::primitives::wait::LIMIT;
+    use crate::sync::WaitTimeout;
     use std::time::Instant;
 
-    fn a_partner_that_does_not_come_is_given_up<H: Handoff>() {
+    fn gives_up_on_a_missing_partner<H: Handoff>() {
         let token = H::new();
-        (0..2).for_each(|thread| token.attend(thread));
+        (0..2).for_each(|thread| token.join(thread));
         let started = Instant::now();
         assert_eq!((token.pass(0, 0), token.turns()), (Ok(()), 1));
-        assert_eq!(token.pass(0, 2), Err(Broken));
+        assert_eq!(token.pass(0, 2), Err(WaitTimeout));
         assert!(started.elapsed() >= LIMIT / 2);
     }
 
-    /// Plays `iterations` of the test loop and says how often each token was passed.
+    /// Runs `iterations` of the test loop and returns how often each token was passed.
     fn passed<H: Handoff>(iterations: u64) -> Vec<u32> {
         let passing = Passing::<H> { tokens: Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| OwnLine(H::new()))) };
         let slot = SLOTS - 1;
-        let play = |thread| {
-            let mut player = passing.local(slot, thread);
+        let run = |thread| {
+            let mut local = passing.local(slot, thread);
             for _ in 0..iterations {
-                (0..3).for_each(|_| Passing::<H>::execute(&mut player));
-                Passing::<H>::move_on(&mut player);
+                (0..3).for_each(|_| Passing::<H>::execute(&mut local));
+                Passing::<H>::move_on(&mut local);
             }
         };
         (0..2).for_each(|thread| passing.prepare(slot, thread));
         std::thread::scope(|scope| {
-            scope.spawn(|| play(0));
-            scope.spawn(|| play(1));
+            scope.spawn(|| run(0));
+            scope.spawn(|| run(1));
         });
         assert_eq!(passing.verify(slot, 0, 3 * iterations), Ok(()));
         assert!(passing.verify(slot, 0, 3 * iterations + 1).is_err());
@@ -212,7 +190,7 @@ mod tests {
     fn a_sample_passes_all_tokens_in_turn() {
         let tokens = CasToken::TOKENS as u64;
         assert!(tokens > 1 && StoreToken::TOKENS as u64 == tokens);
-        // Two and a half rounds.
+        // Every token twice, the first half of them a third time.
         let often = 2 * tokens + tokens / 2;
         for found in [passed::<CasToken>(often), passed::<StoreToken>(often)] {
             let half = found.len() / 2;
@@ -223,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn no_hand_off_waits_for_ever() {
+    fn every_hand_off_gives_up_on_a_missing_partner() {
         std::thread::scope(|scope| {
-            scope.spawn(a_partner_that_does_not_come_is_given_up::<CasToken>);
-            scope.spawn(a_partner_that_does_not_come_is_given_up::<StoreToken>);
-            scope.spawn(a_partner_that_does_not_come_is_given_up::<Channels>);
-            scope.spawn(a_partner_that_does_not_come_is_given_up::<Signalled>);
-            scope.spawn(a_partner_that_does_not_come_is_given_up::<Parked>);
-            scope.spawn(a_partner_that_does_not_come_is_given_up::<FutexToken>);
+            scope.spawn(gives_up_on_a_missing_partner::<CasToken>);
+            scope.spawn(gives_up_on_a_missing_partner::<StoreToken>);
+            scope.spawn(gives_up_on_a_missing_partner::<Channels>);
+            scope.spawn(gives_up_on_a_missing_partner::<Signalled>);
+            scope.spawn(gives_up_on_a_missing_partner::<Parked>);
+            scope.spawn(gives_up_on_a_missing_partner::<FutexToken>);
         });
     }
 }

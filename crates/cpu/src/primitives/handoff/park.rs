@@ -8,25 +8,27 @@ use std::time::Instant;
 use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Handoff};
-use crate::primitives::{Entry, LIMIT, Workload};
-use crate::sync::Broken;
+use crate::primitives::wait::LIMIT;
+use crate::primitives::workload::Workload;
+use crate::sync::WaitTimeout;
 
 /// In theory: an atomic exchange on the sleeper's own state and, if it sleeps, a futex call to wake it; the sleeper's futex
 /// call; and the time the operating system takes to bring it back. No lock, so less than a condition variable.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.handoff.park",
         summary: "Two threads park and unpark each other, as the standard library offers it",
         operation: handoff::OPERATION,
         source: "Rust std::thread::park, std::thread::Thread::unpark",
     },
-    cases: handoff::cases,
-    workload: |case| {
+    handoff::cases,
+    |case| {
         handoff::workload::<Parked>(case, Expected::Uncounted("parking is a system call, not an instruction"))
-            .map(Workload::sleeping)
+            .map(Workload::long_blocking)
     },
-};
+);
 
 /// The number of turns, and whom to wake.
 pub(super) struct Parked {
@@ -39,7 +41,7 @@ impl Handoff for Parked {
         Self { turns: AtomicU32::new(0), threads: Default::default() }
     }
 
-    fn attend(&self, thread: usize) {
+    fn join(&self, thread: usize) {
         // An experiment stays with one team: the first to come is the one who comes always.
         self.threads[thread].get_or_init(thread::current);
         if thread == 0 {
@@ -48,7 +50,7 @@ impl Handoff for Parked {
     }
 
     #[inline(always)]
-    fn pass(&self, thread: usize, turn: u32) -> Result<(), Broken> {
+    fn pass(&self, thread: usize, turn: u32) -> Result<(), WaitTimeout> {
         let mut started = None;
         // Acquire and release: with the token goes what the other one wrote before it.
         while self.turns.load(Ordering::Acquire) != turn {
@@ -57,7 +59,7 @@ impl Handoff for Parked {
             if self.turns.load(Ordering::Acquire) != turn
                 && started.get_or_insert_with(Instant::now).elapsed() > LIMIT / 2
             {
-                return Err(Broken);
+                return Err(WaitTimeout);
             }
         }
         self.turns.store(turn.wrapping_add(1), Ordering::Release);

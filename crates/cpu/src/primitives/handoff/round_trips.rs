@@ -1,4 +1,4 @@
-//! Tails: the percentiles of single hand-offs, which the cost of a loop averages over.
+//! The percentiles of single round trips. The cost of a loop is an average and hides them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,23 +7,23 @@ use std::time::Duration;
 
 use syncscope_core::{Detail, Shot};
 
+use super::token::{Handoff, counted};
 use crate::machine::memory::Pages;
-use crate::primitives::follow_up::Study;
-use crate::primitives::handoff::{self, Handoff};
+use crate::primitives::follow_up::FollowUp;
 use crate::primitives::operation::SLOTS;
-use crate::primitives::or_leave;
+use crate::primitives::wait::or_unwind;
 use crate::sync::OwnLine;
 use crate::team::Body;
 use crate::timing::clock::Clock;
 
-/// Lines whose round trips are timed: some of them are farther away than others, and all together are what a program meets.
+/// Lines whose round trips are timed. They are at different distances from the two CPUs, as the lines of a program are.
 const TOKENS: usize = SLOTS;
 
 /// How often thread 0 passes each token. The first round trip overlaps with the last one on the line before and is not
-/// timed, so that there are 62 of each and some 4,000 of all: a few dozen lie beyond the 99th percentile.
+/// timed. That leaves 62 round trips of each token and some 4,000 of all: a few dozen lie beyond the 99th percentile.
 const PASSES: u32 = 64;
 
-/// Most time: two threads that sleep and wake each other need some 10 microseconds for each.
+/// The time limit: two threads that block and wake each other need some 10 microseconds for each round trip.
 const LIMIT: Duration = Duration::from_millis(60);
 
 /// Fewer round trips have no 99th percentile.
@@ -31,13 +31,13 @@ const FEWEST: usize = 100;
 
 /// Thread 0 times each of its round trips.
 ///
-/// What stands in the details is half a round trip, less half of what reading the clock costs: how the two ways differ
-/// cannot be told by one clock reader, and the clock moves in steps (`resolution_ns` of `run.json`), so the fastest
-/// hand-offs, of a few nanoseconds, come in halves of such steps.
+/// The details hold half a round trip, less half the cost of reading the clock. One clock cannot show how the two ways
+/// differ. The clock moves in steps (`resolution_ns` of `run.json`), so the fastest hand-offs, of a few nanoseconds, are
+/// multiples of half a step.
 pub(crate) struct RoundTrips<H> {
     tokens: Arc<Pages<OwnLine<H>>>,
     clock: Clock,
-    /// The number of thread 0's last pass, which it writes before it passes, so thread 1 knows it when it answers.
+    /// The number of thread 0's last pass. Thread 0 writes it before that pass, so thread 1 sees it when it answers.
     last: OwnLine<AtomicU32>,
     found: Mutex<Found>,
 }
@@ -56,7 +56,7 @@ fn passes(thread: u32) -> impl Iterator<Item = (u32, usize, u32)> {
 }
 
 impl<H: Handoff> RoundTrips<H> {
-    pub(crate) fn new(tokens: Arc<Pages<OwnLine<H>>>, clock: &Clock) -> Self {
+    pub(super) fn new(tokens: Arc<Pages<OwnLine<H>>>, clock: &Clock) -> Self {
         Self { tokens, clock: clock.clone(), last: OwnLine(AtomicU32::new(u32::MAX)), found: Mutex::default() }
     }
 
@@ -72,10 +72,10 @@ impl<H: Handoff> RoundTrips<H> {
         for (pass, token, turn) in passes(0) {
             let last = readings.last().is_some_and(|now| now.saturating_sub(started) >= limit);
             if last {
-                // Relaxed: the hand-off passes it on.
+                // Relaxed: the hand-off publishes it.
                 self.last.0.store(pass, Ordering::Relaxed);
             }
-            or_leave(self.tokens()[token].0.pass(0, turn));
+            or_unwind(self.tokens()[token].0.pass(0, turn));
             readings.push(self.clock.stop());
             if last {
                 break;
@@ -87,8 +87,8 @@ impl<H: Handoff> RoundTrips<H> {
 
     fn answer(&self) {
         for (pass, token, turn) in passes(1) {
-            or_leave(self.tokens()[token].0.pass(1, turn));
-            // An end that is announced early, between this pass and the next, is still ahead.
+            or_unwind(self.tokens()[token].0.pass(1, turn));
+            // A number announced between this pass and the next one is greater than this pass.
             if pass >= self.last.0.load(Ordering::Relaxed) {
                 return;
             }
@@ -96,8 +96,9 @@ impl<H: Handoff> RoundTrips<H> {
     }
 }
 
-/// How long the round trips took that ended with these readings, one after each pass. Nobody has a new token: the first
-/// pass waits for no one and ends no round trip, and the round trip after it overlaps with the last one of the token before.
+/// The durations of the round trips that ended with these readings, one reading after each pass. No thread has a new token:
+/// the first pass of it waits for no one and ends no round trip. The round trip after it overlaps with the last one of the
+/// token before.
 fn trips(readings: &[u64]) -> Vec<u64> {
     let of_token = |readings: &[u64]| -> Vec<u64> {
         readings.windows(2).skip(1).map(|pair| pair[1].saturating_sub(pair[0])).collect()
@@ -107,7 +108,7 @@ fn trips(readings: &[u64]) -> Vec<u64> {
 
 impl<H: Handoff> Body for RoundTrips<H> {
     fn prepare(&self, _shot: &Shot, thread: usize) {
-        self.tokens().iter().for_each(|token| token.0.attend(thread));
+        self.tokens().iter().for_each(|token| token.0.join(thread));
     }
 
     fn run(&self, _shot: &Shot, thread: usize) {
@@ -117,13 +118,13 @@ impl<H: Handoff> Body for RoundTrips<H> {
         }
     }
 
-    /// Thread 0 alone looks at the tokens: see [`Handoff::turns`].
+    /// Only thread 0 reads the tokens: see [`Handoff::turns`].
     fn verify(&self, _shot: &Shot, thread: usize) -> Result<(), String> {
         if thread != 0 {
             return Ok(());
         }
         let expected = 2 * self.found.lock().unwrap_or_else(PoisonError::into_inner).passes;
-        let found = handoff::counted(self.tokens());
+        let found = counted(self.tokens());
         if found == expected {
             Ok(())
         } else {
@@ -132,7 +133,7 @@ impl<H: Handoff> Body for RoundTrips<H> {
     }
 }
 
-impl<H: Handoff> Study for RoundTrips<H> {
+impl<H: Handoff> FollowUp for RoundTrips<H> {
     fn details(&self) -> Vec<Detail> {
         let trips = &self.found.lock().unwrap_or_else(PoisonError::into_inner).trips;
         let cost = self.clock.ruler().read_cost.0;
@@ -141,7 +142,7 @@ impl<H: Handoff> Study for RoundTrips<H> {
     }
 }
 
-/// Percentiles by the nearest rank (Hyndman and Fan, 1996, definition 1): each is a value that occurred.
+/// Percentiles by the nearest rank (Hyndman and Fan, 1996, definition 1): each is one of the values.
 fn percentiles(values: &[f64]) -> Vec<Detail> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -160,7 +161,7 @@ mod tests {
     use syncscope_core::Side;
 
     #[test]
-    fn percentiles_are_values_that_occurred() {
+    fn percentiles_are_among_the_values() {
         let values: Vec<f64> = (1..=200).rev().map(f64::from).collect();
         let found: Vec<(String, f64)> = percentiles(&values).into_iter().map(|d| (d.name, d.value)).collect();
         let expected = [("p50_ns", 100.0), ("p90_ns", 180.0), ("p99_ns", 198.0), ("max_ns", 200.0)];
@@ -170,31 +171,31 @@ mod tests {
 
     const SHOT: Shot = Shot { side: Side::Test, iterations: 1, pair: 0 };
 
-    fn study<H: Handoff>(clock: &Clock) -> Arc<RoundTrips<H>> {
+    fn round_trips<H: Handoff>(clock: &Clock) -> Arc<RoundTrips<H>> {
         let tokens = Arc::new(Pages::filled(TOKENS, |_| OwnLine(H::new())));
         Arc::new(RoundTrips::new(tokens, clock))
     }
 
     fn timed<H: Handoff>() -> Vec<Detail> {
         let clock = Clock::calibrate();
-        let study = study::<H>(&clock);
-        let body: Arc<dyn Body> = Arc::clone(&study) as _;
+        let trips = round_trips::<H>(&clock);
+        let body: Arc<dyn Body> = Arc::clone(&trips) as _;
         let mut team = Team::assemble(&[None, None], &clock).unwrap();
         let records = team.run(&body, &[SHOT], Duration::from_secs(20)).unwrap();
         assert_eq!(records.iter().flatten().find_map(|record| record.defect.clone()), None);
-        study.details()
+        trips.details()
     }
 
     #[test]
-    fn two_threads_that_verify_at_the_same_time_find_the_same() {
-        // A channel has to be emptied to see what is in it: two who look at the same time miss it.
-        let study = study::<Channels>(&Clock::calibrate());
-        (0..2).for_each(|thread| study.prepare(&SHOT, thread));
-        for token in study.tokens() {
+    fn two_threads_may_verify_at_the_same_time() {
+        // Reading a channel empties it for a while: a second reader at that time would find nothing.
+        let trips = round_trips::<Channels>(&Clock::calibrate());
+        (0..2).for_each(|thread| trips.prepare(&SHOT, thread));
+        for token in trips.tokens() {
             assert_eq!((token.0.pass(0, 0), token.0.pass(1, 1)), (Ok(()), Ok(())));
         }
-        study.found.lock().unwrap().passes = TOKENS as u64;
-        let verify = |thread| (0..2000).find_map(|_| study.verify(&SHOT, thread).err());
+        trips.found.lock().unwrap().passes = TOKENS as u64;
+        let verify = |thread| (0..2000).find_map(|_| trips.verify(&SHOT, thread).err());
         let (first, second) = std::thread::scope(|scope| {
             let other = scope.spawn(|| verify(1));
             (verify(0), other.join().unwrap())
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn round_trips_are_of_one_token() {
+    fn a_round_trip_is_of_one_token() {
         let readings: Vec<u64> = (0..2 * u64::from(PASSES)).map(|reading| reading * reading).collect();
         let found = trips(&readings);
         let ends: Vec<u64> = found.iter().map(|trip| trip.div_ceil(2)).collect();
@@ -213,9 +214,9 @@ mod tests {
     }
 
     #[test]
-    fn both_threads_come_to_the_end() {
+    fn both_threads_finish() {
         for details in (0..5).flat_map(|_| [timed::<StoreToken>(), timed::<Channels>()]) {
-            // Where other programs have the CPUs, there may be too few round trips for percentiles.
+            // Where other programs use the CPUs, there may be too few round trips for percentiles.
             assert!(details.is_empty() || details.windows(2).all(|pair| pair[0].value <= pair[1].value), "{details:?}");
         }
     }

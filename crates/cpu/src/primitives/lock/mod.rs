@@ -1,7 +1,7 @@
 //! What all locks have in common: a counter that only the holder may touch.
 
 mod mcs;
-pub(super) mod openmp_critical;
+mod openmp_critical;
 mod parking_lot_mutex;
 mod pthread_mutex;
 mod pthread_spin;
@@ -11,7 +11,7 @@ mod std_mutex;
 mod ticket;
 mod ttas;
 
-use crate::primitives::Entry;
+use crate::primitives::entry::Entry;
 use std::marker::PhantomData;
 
 use syncscope_core::{Case, Dtype, Layout, Primitive};
@@ -19,9 +19,10 @@ use syncscope_core::{Case, Dtype, Layout, Primitive};
 use crate::evidence::Expected;
 use crate::plan::Axes;
 use crate::primitives::number::Number;
-use crate::primitives::operation::{Operation, SLOTS, Workload};
-use crate::primitives::or_leave;
-use crate::sync::{Guarded, OwnLine, RawLock, Seat};
+use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::wait::or_unwind;
+use crate::primitives::workload::Workload;
+use crate::sync::{Guarded, OwnLine, RawLock, ThreadState};
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[
@@ -40,13 +41,13 @@ pub(super) static ENTRIES: &[&Entry] = &[
 /// A lock under study, with the counter it protects.
 pub(super) trait Lock<N>: Send + Sync + 'static {
     /// What a thread needs to take it.
-    type Seat;
+    type ThreadState;
 
     /// What the thread, counted from 0, needs to take it.
-    fn seat(&self, thread: usize) -> Self::Seat;
+    fn thread_state(&self, thread: usize) -> Self::ThreadState;
 
     /// Takes the lock, lets `critical` change the counter, gives the lock back.
-    fn with(&self, seat: &mut Self::Seat, critical: impl FnOnce(&mut N));
+    fn with(&self, state: &mut Self::ThreadState, critical: impl FnOnce(&mut N));
 }
 
 /// A kind of lock, whatever it protects.
@@ -136,21 +137,21 @@ impl<L: Lock<N>, N: Counter> Locked<L, N> {
     /// Lets one thread at the counter, outside the timed loops.
     fn visit(&self, slot: usize, thread: usize, critical: impl FnOnce(&mut N)) {
         let lock = &self.slots[slot].0;
-        lock.with(&mut lock.seat(thread), critical);
+        lock.with(&mut lock.thread_state(thread), critical);
     }
 }
 
 impl<L: Lock<N>, N: Counter> Operation for Locked<L, N> {
-    type Local<'a> = (&'a L, L::Seat);
+    type Local<'a> = (&'a L, L::ThreadState);
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
         let lock = &self.slots[slot].0;
-        (lock, lock.seat(thread))
+        (lock, lock.thread_state(thread))
     }
 
     #[inline(always)]
-    fn execute((lock, seat): &mut Self::Local<'_>) {
-        lock.with(seat, N::add_one);
+    fn execute((lock, state): &mut Self::Local<'_>) {
+        lock.with(state, N::add_one);
     }
 
     fn prepare(&self, slot: usize, thread: usize) {
@@ -187,18 +188,18 @@ impl<L: RawLock> LockKind for Raw<L> {
 }
 
 impl<L: RawLock, N: Counter> Lock<N> for Guarded<L, N> {
-    type Seat = Seat<L>;
+    type ThreadState = ThreadState<L>;
 
     #[inline(always)]
-    fn seat(&self, thread: usize) -> Seat<L> {
+    fn thread_state(&self, thread: usize) -> ThreadState<L> {
         // SAFETY: the threads of a team have different numbers and each makes one seat at a time: before the shot, in it,
         // after it. A team in which a lock broke takes no more jobs.
-        unsafe { Guarded::seat(self, thread) }
+        unsafe { Guarded::thread_state(self, thread) }
     }
 
     #[inline(always)]
-    fn with(&self, seat: &mut Seat<L>, critical: impl FnOnce(&mut N)) {
-        or_leave(Guarded::with(self, seat, critical));
+    fn with(&self, state: &mut ThreadState<L>, critical: impl FnOnce(&mut N)) {
+        or_unwind(Guarded::with(self, state, critical));
     }
 }
 
@@ -215,8 +216,8 @@ mod tests {
     struct Leaky<N>(Mutex<N>);
 
     impl<N: Counter> Lock<N> for Leaky<N> {
-        type Seat = ();
-        fn seat(&self, _: usize) {}
+        type ThreadState = ();
+        fn thread_state(&self, _: usize) {}
         fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
             let mut counter = *self.0.lock().unwrap();
             critical(&mut counter);

@@ -3,15 +3,15 @@
 use syncscope_core::{Case, Primitive};
 
 use crate::plan::Axes;
-use crate::primitives::Entry;
+use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Counter, LockKind};
 use crate::sync::Guarded;
 use crate::team::openmp::{self, Critical, Runtime};
 
 /// In theory: two calls and, in libgomp, a futex lock that lies in the library, far from what it protects: at least two
 /// lines move with every holder. All unnamed critical sections of a program share it.
-pub(in crate::primitives) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.lock.openmp_critical",
         summary: "#pragma omp critical: GOMP_critical_start and GOMP_critical_end by the threads of a parallel region",
         operation: "one addition to a counter under the lock by each thread",
@@ -19,13 +19,14 @@ pub(in crate::primitives) static ENTRY: Entry = Entry {
     },
     cases,
     workload,
-};
+)
+.requiring(openmp::installed);
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     openmp::with_every_runtime(&lock::cases(primitive, axes))
 }
 
-fn workload(case: &Case) -> Option<crate::primitives::Workload> {
+fn workload(case: &Case) -> Option<crate::primitives::workload::Workload> {
     let runtime = openmp::runtime(case.group.as_deref()?).ok()?;
     Some(lock::workload(case, &Kind(runtime))?.on_threads_of(runtime).expecting(lock::IN_A_LIBRARY))
 }

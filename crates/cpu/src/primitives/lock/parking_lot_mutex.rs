@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
-use crate::primitives::Entry;
+use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Counter, Lock, LockKind};
 
 /// In theory: two compare-and-swaps on the lock's line, one byte wide. Contended: some spins with growing pauses, then a
@@ -13,19 +13,19 @@ use crate::primitives::lock::{self, Counter, Lock, LockKind};
 /// acquisition took 1.4 to 1.6 times what it took in the first 40 to 350 us, on 4 to 16 threads of a Sapphire Rapids. Of the
 /// standard library's locks, which sleep too but have no such order, long samples said the same as short ones, and as much
 /// in the same time.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.lock.parking_lot_mutex",
         summary: "The mutex of parking_lot: one byte, waiters in a global table",
         operation: "one addition to a counter under the lock by each thread",
         source: "parking_lot::Mutex; its version stands in run.json, because its fairness changed between versions",
     },
-    cases: lock::cases,
-    workload: |case| {
+    lock::cases,
+    |case| {
         let workload = lock::workload(case, &Kind)?.expecting(Expected::times(&["lock cmpxchg"], 2));
-        Some(if case.threads == Some(1) { workload } else { workload.dozing() })
+        Some(if case.threads == Some(1) { workload } else { workload.blocking() })
     },
-};
+);
 
 struct Kind;
 
@@ -38,10 +38,10 @@ impl LockKind for Kind {
 }
 
 impl<N: Counter> Lock<N> for Mutex<N> {
-    type Seat = ();
+    type ThreadState = ();
 
     #[inline(always)]
-    fn seat(&self, _thread: usize) {}
+    fn thread_state(&self, _thread: usize) {}
 
     #[inline(always)]
     fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
@@ -62,7 +62,7 @@ mod tests {
             let layout = Some(Layout::Shared);
             (ENTRY.workload)(&Case { dtype, layout, threads: Some(threads), ..Case::new(ENTRY.primitive.id) }).unwrap()
         };
-        assert!(!of(1).sleeps && of(2).sleeps);
+        assert!(!of(1).blocks && of(2).blocks);
         assert!(of(1).max_iterations > of(2).max_iterations && of(2).max_iterations >= 100);
     }
 }

@@ -5,23 +5,24 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use syncscope_core::{Case, Dtype, Layout, Primitive};
 
 use crate::evidence::Expected;
-use crate::primitives::Entry;
+use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Counter};
-use crate::primitives::operation::{Operation, SLOTS, Workload};
+use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::workload::Workload;
 use crate::sync::OwnLine;
 
 /// In theory: readers exclude nobody among themselves, but each of them counts itself in and out on the lock's one line:
 /// two atomic operations that transfer it, so that many readers scale no better than an atomic counter.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.lock.rwlock_read",
         summary: "The standard library's reader-writer lock, taken for reading by all threads",
         operation: "one addition of the value read under the lock to a private sum by each thread",
         source: "Rust std::sync::RwLock",
     },
-    cases: lock::cases,
+    lock::cases,
     workload,
-};
+);
 
 fn workload(case: &Case) -> Option<Workload> {
     match case.dtype? {

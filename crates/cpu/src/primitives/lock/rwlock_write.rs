@@ -5,21 +5,21 @@ use std::sync::{PoisonError, RwLock};
 use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
-use crate::primitives::Entry;
+use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Counter, Lock, LockKind};
 
 /// In theory: like the mutex, a compare-and-swap to take it and an atomic subtraction to give it back. Contended: some
 /// spins, then a futex call for each sleeper.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.lock.rwlock_write",
         summary: "The standard library's reader-writer lock, taken for writing: a futex",
         operation: "one addition to a counter under the lock by each thread",
         source: "Rust std::sync::RwLock",
     },
-    cases: lock::cases,
-    workload: |case| Some(lock::workload(case, &Kind)?.expecting(Expected::once(&["lock cmpxchg"]))),
-};
+    lock::cases,
+    |case| Some(lock::workload(case, &Kind)?.expecting(Expected::once(&["lock cmpxchg"]))),
+);
 
 struct Kind;
 
@@ -32,10 +32,10 @@ impl LockKind for Kind {
 }
 
 impl<N: Counter> Lock<N> for RwLock<N> {
-    type Seat = ();
+    type ThreadState = ();
 
     #[inline(always)]
-    fn seat(&self, _thread: usize) {}
+    fn thread_state(&self, _thread: usize) {}
 
     #[inline(always)]
     fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {

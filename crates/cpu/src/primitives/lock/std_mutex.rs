@@ -5,21 +5,21 @@ use std::sync::{Mutex, PoisonError};
 use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
-use crate::primitives::Entry;
+use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Counter, Lock, LockKind};
 
 /// In theory: a compare-and-swap to take it, an exchange to give it back, both on the lock's line, and two looks at
 /// whether the thread is panicking (poisoning). Contended: some 100 spins, then a futex call for each sleeper.
-pub(super) static ENTRY: Entry = Entry {
-    primitive: Primitive {
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
         id: "cpu.lock.std_mutex",
         summary: "The standard library's mutex: a futex with poisoning",
         operation: "one addition to a counter under the lock by each thread",
         source: "Rust std::sync::Mutex",
     },
-    cases: lock::cases,
-    workload: |case| Some(lock::workload(case, &Kind)?.expecting(Expected::times(&["lock cmpxchg", "xchg"], 2))),
-};
+    lock::cases,
+    |case| Some(lock::workload(case, &Kind)?.expecting(Expected::times(&["lock cmpxchg", "xchg"], 2))),
+);
 
 struct Kind;
 
@@ -32,10 +32,10 @@ impl LockKind for Kind {
 }
 
 impl<N: Counter> Lock<N> for Mutex<N> {
-    type Seat = ();
+    type ThreadState = ();
 
     #[inline(always)]
-    fn seat(&self, _thread: usize) {}
+    fn thread_state(&self, _thread: usize) {}
 
     #[inline(always)]
     fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
