@@ -1,7 +1,7 @@
 // Barriers of all threads of a grid (gpu.grid).
 //
 // KIND says which. ABSENT=1 is a fault for tests: the last block does not come.
-#include "meeting.cuh"
+#include "grid_barrier.cuh"
 
 using u8 = unsigned char;
 

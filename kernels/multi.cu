@@ -1,7 +1,7 @@
 // Barriers of all threads of a grid on each of several devices (gpu.multi).
 //
 // KIND says which.
-#include "meeting.cuh"
+#include "grid_barrier.cuh"
 
 enum Kind { COUNTER, FLAGS };
 

@@ -225,7 +225,7 @@ fn a_cost_is_resolved_in_cycles_where_the_clock_wanders() {
     assert_eq!(measurement.verdict, Verdict::Resolved);
     assert!((measurement.estimate.unwrap().cycles.unwrap().value() - 12.5).abs() < 0.01);
     let remark = measurement.remark.unwrap();
-    assert!(remark.contains("in nanoseconds") && remark.contains("the clock moved"), "{remark}");
+    assert!(remark.contains("in nanoseconds") && remark.contains("the clock changed"), "{remark}");
 }
 
 /// Costs half as much again with SMT interference, which is there in all pairs, or in all but each fifth.

@@ -4,18 +4,21 @@ use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
 use syncscope_core::{Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
+use syncscope_host::scheduling::{self, AffinityGuard};
 
-use crate::clock::Clock;
 use crate::experiment::{Sharing, TeamExperiment};
-use crate::neighbour::{self, Neighbours};
-use crate::os::{self, Affinity};
-use crate::placement::{self, Placed};
+use crate::machine::placement::{self, Placed};
+use crate::machine::system::System;
+use crate::machine::topology::Topology;
+use crate::machine::{cgroup, hwloc};
 use crate::plan::Axes;
 use crate::primitives::{self, Entry, Workload};
-use crate::system::System;
-use crate::teams::Teams;
-use crate::topology::Topology;
-use crate::{cgroup, cpu_list, cycles, hwloc, inference, matrix, numa, pairs, siblings};
+use crate::studies::{core_to_core, cpu_pairs, inference, numa, smt};
+use crate::team::pool::Teams;
+use crate::timing::clock::Clock;
+use crate::timing::cycles;
+use crate::timing::smt_interference::{self, Neighbours};
+use syncscope_host::cpu_list;
 
 /// Why the laboratory cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,7 +63,7 @@ impl CpuLaboratory {
         let topology = allowed_topology()?;
         let system = System::default();
         // Runtimes count the CPUs of the thread that loads them: this one's are all that there are.
-        let _ = crate::openmp::runtimes();
+        let _ = crate::team::openmp::runtimes();
         // The load before this program adds to it.
         let load = system.load();
         let quota = cgroup::cpu_quota(system.root());
@@ -235,8 +238,7 @@ impl CpuLaboratory {
 /// touches it first. A CPU that cannot be used is for the team to report.
 fn workload_near(cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
     // A thread of its own for that would take as long to start as the samples of a visit take.
-    let _affinity = Affinity::of_this_thread();
-    let _ = cpu.map(os::bind_to);
+    let _affinity = cpu.map(AffinityGuard::bind_to);
     primitives::workload_of(case)
 }
 
@@ -246,9 +248,11 @@ fn allowed_topology() -> Result<Topology, CpuError> {
     if !topology.this_system {
         return Ok(topology);
     }
-    // More than 1,024 CPUs do not fit into the library's mask; then all that hwloc finds count as allowed.
-    let Some(cores) = core_affinity::get_core_ids() else { return Ok(topology) };
-    let cpus: Vec<u32> = cores.iter().map(|core| core.id as u32).collect();
+    let cpus = scheduling::allowed_cpus();
+    if cpus.is_empty() {
+        // The system does not say: everything that hwloc finds counts as allowed.
+        return Ok(topology);
+    }
     let topology = topology.restricted(|cpu| cpus.contains(&cpu));
     if topology.allowed().next().is_none() {
         return Err(CpuError::NoCpu { allowed: cpu_list::format(&cpus) });
@@ -270,7 +274,7 @@ fn libraries() -> BTreeMap<String, String> {
 
 impl Laboratory for CpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
-        let unavailable = |entry| self.obstacle().or_else(|| primitives::obstacle(entry));
+        let unavailable = |entry: &Entry| self.obstacle().or_else(|| entry.unavailable());
         let list = |entry: &'static Entry| Listing { primitive: &entry.primitive, unavailable: unavailable(entry) };
         primitives::entries().map(list).collect()
     }
@@ -281,7 +285,7 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let missing = pairs::obstacle(case).or_else(|| siblings::obstacle(case)).or_else(|| numa::obstacle(case));
+        let missing = cpu_pairs::obstacle(case).or_else(|| smt::obstacle(case)).or_else(|| numa::obstacle(case));
         if let Some(obstacle) = missing {
             return Err(Refusal::Skipped(obstacle));
         }
@@ -292,11 +296,11 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn notes(&self, cases: &[Case]) -> Vec<String> {
-        matrix::note(&self.topology, cases).into_iter().collect()
+        core_to_core::note(&self.topology, cases).into_iter().collect()
     }
 
     fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
-        neighbour::finding(rows, details).into_iter().collect()
+        smt_interference::finding(rows, details).into_iter().collect()
     }
 
     fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {

@@ -3,11 +3,11 @@
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Dtype, Placement, Preset, Primitive};
 
-use crate::matrix::{self, ClassedPair};
-use crate::numa::Homes;
-use crate::pairs;
-use crate::placement::where_spread_differs;
-use crate::topology::Topology;
+use crate::machine::placement::where_spread_differs;
+use crate::machine::topology::Topology;
+use crate::studies::core_to_core::{self, ClassedPair};
+use crate::studies::cpu_pairs;
+use crate::studies::numa::Homes;
 
 /// The values that primitives vary. Each takes the axes that mean something to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,8 +127,8 @@ impl Axes {
             threads.push((Placement::Spread, where_spread_differs(topology, &counts)));
         }
         let (addition, relatives, flush) = grids(preset, topology);
-        let pairs = pairs::classes(topology);
-        let matrix = matrix::pairs(topology, &pairs, most_pairs(preset));
+        let pairs = cpu_pairs::classes(topology);
+        let matrix = core_to_core::pairs(topology, &pairs, most_pairs(preset));
         let lock_dtypes = if preset == Preset::Quick { vec![Dtype::U64] } else { DTYPES.to_vec() };
         Self {
             threads,
@@ -181,7 +181,7 @@ fn thinned(most: u32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::tests::regular;
+    use crate::machine::topology::tests::regular;
 
     fn cases(preset: Preset, topology: &Topology) -> usize {
         let axes = Axes::of(preset, topology);
@@ -254,7 +254,7 @@ mod tests {
                 for entry in crate::primitives::entries() {
                     for case in (entry.cases)(&entry.primitive, &axes) {
                         let (Some(placement), Some(threads)) = (&case.placement, case.threads) else { continue };
-                        let placed = crate::placement::place(&topology, placement, threads).unwrap();
+                        let placed = crate::machine::placement::place(&topology, placement, threads).unwrap();
                         assert_eq!(placed.cpus.len(), threads as usize, "{case}");
                         if let Placement::List(cpus) = placement {
                             assert_eq!(cpus.len(), threads as usize, "{case}");

@@ -1,55 +1,42 @@
 //! GPU side of syncscope: devices, NVRTC, kernels, launches and the primitives.
 //!
 //! [`GpuLaboratory`] is the door: it opens the devices once and makes [`syncscope_core::Experiment`]s of the cases of its
-//! catalogue. The crate builds and its catalogue is there without a GPU, a driver or NVRTC. One concept, one module:
+//! catalogue. The crate builds and its catalogue is there without a GPU, a driver or NVRTC.
+//!
+//! | folder | what stands there |
+//! |---|---|
+//! | `cuda/` | the driver, NVRTC, NVML: every call of foreign code |
+//! | `launch/` | launches on one device and the samples they give |
+//! | `catalogue/` | the primitives, their cases, kernels and expectations |
+//! | `experiments/` | what one case runs for one sample |
+//! | `multi/` | several devices that run a kernel together |
+//! | `hybrid/` | CPU and GPU threads on one piece of memory |
+//! | `evidence/` | the instructions found in the timed region, judged |
+//! | `laboratory/` | puts all of it together for a case |
 //!
 //! ```text
-//! discovery -> nvrtc -> compile <- cache           catalogue <- plan
-//!                          |                           |
-//!   driver -> bench -> experiment <--------------- laboratory -> describe, nvml
-//!              ^-- ruler   ^-- places            |
-//!   driver -> fabric -> meeting, visits <------- wide
+//! laboratory -> experiments, hybrid -> multi -> launch -> cuda
+//!      |             |
+//!      +-> evidence -+-> catalogue
 //! ```
 
-pub mod cache;
-pub mod compile;
-pub mod discovery;
-pub mod nvrtc;
-pub mod peer;
-pub mod sass;
-pub mod verify;
-
 mod affinity;
-mod arguments;
-mod bench;
-mod block_order;
 mod catalogue;
-mod describe;
-mod driver;
-mod error;
-mod evidence;
-mod experiment;
-mod fabric;
-mod host_clock;
+mod cuda;
+pub mod evidence;
+mod experiments;
 mod hybrid;
 mod laboratory;
-mod launches;
-mod links;
-mod meeting;
-mod neighbourhood;
-mod nvml;
-mod partners;
-mod places;
-mod plan;
-mod ruler;
-mod visits;
-mod wide;
+mod launch;
+mod multi;
+pub mod verify;
 
-pub use arguments::UNROLL;
 #[doc(hidden)]
 pub use catalogue::Fault;
-pub use catalogue::{cases, primitives, program_of, unavailable};
-pub use error::{CudaError, GpuError, NvrtcError};
+pub use catalogue::limits::Grid;
+pub use catalogue::{cases, peer, primitives, program_of, unavailable};
+pub use cuda::error::{CudaError, GpuError, NvrtcError};
+pub use cuda::{cache, compile, discovery, nvrtc};
 pub use evidence::evidence_of;
 pub use laboratory::GpuLaboratory;
-pub use plan::Grid;
+pub use launch::arguments::UNROLL;

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use syncscope_core::{Case, Evidence, Preset};
 
-use crate::cache::Cache;
+use crate::catalogue::limits::Grid;
 use crate::catalogue::{cases, program_of, unavailable};
-use crate::compile::{Compiler, Program};
-use crate::discovery::Surroundings;
-use crate::error::NvrtcError;
+use crate::cuda::cache::Cache;
+use crate::cuda::compile::{Compiler, Program};
+use crate::cuda::discovery::Surroundings;
+use crate::cuda::error::NvrtcError;
+use crate::cuda::nvrtc::Nvrtc;
 use crate::evidence::evidence_of;
-use crate::nvrtc::Nvrtc;
-use crate::plan::Grid;
 
 /// The architectures that are verified unless others are named: each generation from Turing on.
 pub const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];

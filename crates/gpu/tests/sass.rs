@@ -12,9 +12,10 @@ use std::{fs, thread};
 use syncscope_core::{Case, Evidence, Preset};
 use syncscope_gpu::compile::HEADERS;
 use syncscope_gpu::discovery::Surroundings;
+use syncscope_gpu::evidence::{Expectation, judge};
 use syncscope_gpu::nvrtc::{Nvrtc, Source};
-use syncscope_gpu::sass::{Arch, Cubin, Expectation, Instruction, Region, judge, timed_region};
 use syncscope_gpu::{Grid, UNROLL, cases, program_of, unavailable};
+use syncscope_sass::{Arch, Cubin, Instruction, Region, timed_region};
 
 const ARCHS: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 

@@ -8,6 +8,7 @@ pub mod detail;
 pub mod estimate;
 pub mod evidence;
 pub mod observation;
+pub mod parameter;
 pub mod primitive;
 pub mod sample;
 pub mod sweep;

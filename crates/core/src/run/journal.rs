@@ -11,6 +11,7 @@ use crate::model::case::CaseId;
 use crate::model::detail::Detail;
 use crate::model::observation::Observation;
 use crate::model::units::significant;
+use crate::run::columns::COLUMNS;
 use crate::run::detail_table;
 use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines};
 use crate::run::row::Row;
@@ -75,7 +76,7 @@ impl Journal {
     /// When a file cannot be written.
     pub fn open(directory: &RunDirectory) -> Result<Self, RunDirectoryError> {
         Ok(Self {
-            measurements: LineFile::open(directory.measurements(), &Row::COLUMNS)?,
+            measurements: LineFile::open(directory.measurements(), &COLUMNS.map(|column| column.name))?,
             samples: LineFile::open(directory.samples(), &SAMPLE_COLUMNS)?,
             details: LineFile::open(directory.details(), &detail_table::COLUMNS)?,
         })

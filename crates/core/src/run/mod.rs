@@ -2,6 +2,7 @@
 
 mod detail_table;
 
+pub mod columns;
 pub mod directory;
 pub mod journal;
 pub mod machine;

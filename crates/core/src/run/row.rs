@@ -3,11 +3,13 @@
 use csv::StringRecord;
 
 use crate::engine::measurement::Measurement;
-use crate::model::case::{Case, Layout};
+use crate::model::case::Case;
 use crate::model::check::Check;
 use crate::model::estimate::Estimate;
-use crate::model::units::{Cycles, Hertz, Nanoseconds, significant};
+use crate::model::parameter::Cells;
+use crate::model::units::{Cycles, Hertz, Nanoseconds};
 use crate::model::verdict::Verdict;
+use crate::run::columns::COLUMNS;
 use crate::stats::Interval;
 
 /// Everything a run says about one case. An empty cell means: not applicable, or not available.
@@ -76,46 +78,6 @@ pub enum RowError {
 }
 
 impl Row {
-    /// The columns of `measurements.csv`, in order.
-    pub const COLUMNS: [&'static str; 36] = [
-        "case_id",
-        "domain",
-        "family",
-        "primitive",
-        "dtype",
-        "layout",
-        "stride",
-        "threads",
-        "blocks",
-        "devices",
-        "placement",
-        "scope",
-        "space",
-        "order",
-        "mode",
-        "group",
-        "ns",
-        "ns_low",
-        "ns_high",
-        "cycles",
-        "cycles_low",
-        "cycles_high",
-        "ops_per_s_thread",
-        "ops_per_s_total",
-        "fastest_ns",
-        "median_ns",
-        "noise",
-        "pairs",
-        "set_aside",
-        "iterations",
-        "unroll",
-        "verdict",
-        "reason",
-        "check",
-        "evidence",
-        "clock_hz",
-    ];
-
     /// The row of a case that was not measured.
     #[must_use]
     pub fn unmeasured(case: Case, verdict: Verdict) -> Self {
@@ -231,47 +193,10 @@ impl Row {
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// The cells of this row, in the order of [`Self::COLUMNS`].
+    /// The cells of this row, in the order of [`COLUMNS`].
     #[must_use]
     pub fn to_record(&self) -> StringRecord {
-        let (domain, family) = self.case.domain_and_family();
-        let ns = self.ns_interval;
-        let cycles = self.cycles_interval;
-        let mut record = StringRecord::new();
-        record.push_field(&self.case.id().0);
-        record.push_field(domain);
-        record.push_field(family);
-        for value in self.case.values() {
-            record.push_field(&value);
-        }
-        for number in [
-            self.ns.map(Nanoseconds::value),
-            ns.map(|interval| interval.low),
-            ns.map(|interval| interval.high),
-            self.cycles.map(Cycles::value),
-            cycles.map(|interval| interval.low),
-            cycles.map(|interval| interval.high),
-            self.ops_per_s_thread(),
-            self.ops_per_s_total(),
-            self.fastest_ns.map(Nanoseconds::value),
-            self.median_ns.map(Nanoseconds::value),
-            self.noise,
-        ] {
-            record.push_field(&number.map(significant).unwrap_or_default());
-        }
-        for count in [self.pairs, self.excluded, self.iterations, self.unroll.map(u64::from)] {
-            record.push_field(&count.map(|count| count.to_string()).unwrap_or_default());
-        }
-        record.push_field(self.verdict.name());
-        record.push_field(&self.explanation());
-        record.push_field(match self.check {
-            Some(true) => "ok",
-            Some(false) => "failed",
-            None => "",
-        });
-        record.push_field(self.evidence.as_deref().unwrap_or_default());
-        record.push_field(&self.clock.map(|clock| significant(clock.value())).unwrap_or_default());
-        record
+        COLUMNS.iter().map(|column| column.write(self)).collect()
     }
 
     /// Reads a row; the columns may stand in any order, and columns of later versions are passed over.
@@ -279,95 +204,59 @@ impl Row {
     /// # Errors
     /// When a column is missing or a cell does not hold what its column holds.
     pub fn from_record(header: &StringRecord, record: &StringRecord) -> Result<Self, RowError> {
-        let cells = Cells { header, record };
-        let layout = match (cells.text("layout")?, cells.parse("stride")?) {
-            (None, _) => None,
-            (Some("shared"), _) => Some(Layout::Shared),
-            (Some("private"), Some(stride)) => Some(Layout::Private { stride }),
-            (Some(found), _) => return Err(RowError::Cell { column: "layout", found: found.to_owned() }),
-        };
-        let case = Case {
-            primitive: cells.text("primitive")?.unwrap_or_default().to_owned(),
-            dtype: cells.parse("dtype")?,
-            layout,
-            threads: cells.parse("threads")?,
-            blocks: cells.parse("blocks")?,
-            devices: cells.parse("devices")?,
-            placement: cells.parse("placement")?,
-            scope: cells.parse("scope")?,
-            space: cells.parse("space")?,
-            order: cells.parse("order")?,
-            mode: cells.parse("mode")?,
-            group: cells.text("group")?.map(str::to_owned),
-        };
-        let verdict = cells.text("verdict")?.unwrap_or_default();
-        let explanation = cells.text("reason")?.unwrap_or_default();
+        let line = Line { header, record };
+        let mut row = Self::unmeasured(Case::new(""), Verdict::Failed(String::new()));
+        for column in &COLUMNS {
+            if column.is_required && line.position(column.name).is_none() {
+                return Err(RowError::MissingColumn(column.name));
+            }
+            let cell = line.cell(column.name);
+            if let Some(cell) = cell
+                && column.read(&mut row, cell, &line).is_none()
+            {
+                return Err(RowError::Cell { column: column.name, found: cell.to_owned() });
+            }
+        }
+        if line.cell("verdict").is_none() {
+            return Err(RowError::Cell { column: "verdict", found: String::new() });
+        }
+        Ok(row)
+    }
+
+    /// Takes the columns `verdict` and `reason` apart.
+    pub(crate) fn read_verdict(&mut self, verdict: &str, explanation: &str) -> Option<()> {
         let before = PROVISIONAL.iter().find_map(|text| explanation.strip_suffix(text));
         let reason = before.map_or(explanation, |reason| reason.strip_suffix("; ").unwrap_or(reason));
-        Ok(Self {
-            case,
-            ns: cells.number("ns")?.map(Nanoseconds),
-            ns_interval: cells.interval("ns_low", "ns_high")?,
-            cycles: cells.number("cycles")?.map(Cycles),
-            cycles_interval: cells.interval("cycles_low", "cycles_high")?,
-            fastest_ns: cells.number("fastest_ns")?.map(Nanoseconds),
-            median_ns: cells.number("median_ns")?.map(Nanoseconds),
-            noise: cells.number("noise")?,
-            pairs: cells.parse("pairs")?,
-            excluded: cells.parse("set_aside")?,
-            iterations: cells.parse("iterations")?,
-            unroll: cells.parse("unroll")?,
-            verdict: Verdict::from_columns(verdict, reason)
-                .ok_or_else(|| RowError::Cell { column: "verdict", found: verdict.to_owned() })?,
-            // The reason of every other verdict holds its remark already.
-            remark: (verdict == Verdict::Resolved.name() && !reason.is_empty()).then(|| reason.to_owned()),
-            check: match cells.text("check")? {
-                None => None,
-                Some("ok") => Some(true),
-                Some("failed") => Some(false),
-                Some(found) => return Err(RowError::Cell { column: "check", found: found.to_owned() }),
-            },
-            evidence: cells.text("evidence")?.map(str::to_owned),
-            clock: cells.number("clock_hz")?.map(Hertz),
-            provisional: before.is_some(),
-        })
+        self.verdict = Verdict::from_columns(verdict, reason)?;
+        // The reason of every other verdict holds its remark already.
+        self.remark = (self.verdict == Verdict::Resolved && !reason.is_empty()).then(|| reason.to_owned());
+        self.provisional = before.is_some();
+        Some(())
     }
 }
 
-/// A record whose cells are found by the names of their columns.
-struct Cells<'a> {
+/// A line whose cells are found by the names of their columns.
+struct Line<'a> {
     header: &'a StringRecord,
     record: &'a StringRecord,
 }
 
-impl Cells<'_> {
-    fn text(&self, column: &'static str) -> Result<Option<&str>, RowError> {
-        let index = self.header.iter().position(|name| name == column).ok_or(RowError::MissingColumn(column))?;
-        Ok(self.record.get(index).filter(|cell| !cell.is_empty()))
+impl Line<'_> {
+    fn position(&self, column: &str) -> Option<usize> {
+        self.header.iter().position(|name| name == column)
     }
+}
 
-    fn parse<T: std::str::FromStr>(&self, column: &'static str) -> Result<Option<T>, RowError> {
-        let parse = |cell: &str| cell.parse().map_err(|_| RowError::Cell { column, found: cell.to_owned() });
-        self.text(column)?.map(parse).transpose()
-    }
-
-    /// A finite number: `NaN` and `inf` are no figures.
-    fn number(&self, column: &'static str) -> Result<Option<f64>, RowError> {
-        match self.parse::<f64>(column)? {
-            Some(number) if !number.is_finite() => Err(RowError::Cell { column, found: number.to_string() }),
-            number => Ok(number),
-        }
-    }
-
-    fn interval(&self, low: &'static str, high: &'static str) -> Result<Option<Interval>, RowError> {
-        Ok(self.number(low)?.zip(self.number(high)?).map(|(low, high)| Interval { low, high }))
+impl Cells for Line<'_> {
+    fn cell(&self, column: &str) -> Option<&str> {
+        self.record.get(self.position(column)?).filter(|cell| !cell.is_empty())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::case::{Dtype, Placement};
+    use crate::model::case::{Dtype, Layout, Placement};
 
     fn full() -> Row {
         Row {
@@ -398,8 +287,12 @@ mod tests {
         }
     }
 
+    fn names() -> Vec<&'static str> {
+        COLUMNS.iter().map(|column| column.name).collect()
+    }
+
     fn header() -> StringRecord {
-        StringRecord::from(Row::COLUMNS.to_vec())
+        StringRecord::from(names())
     }
 
     #[test]
@@ -410,7 +303,7 @@ mod tests {
             .map(|row| Row { provisional: true, ..row.clone() });
         for row in [full(), skipped, remarked].into_iter().chain(provisional) {
             let record = row.to_record();
-            assert_eq!(record.len(), Row::COLUMNS.len());
+            assert_eq!(record.len(), COLUMNS.len());
             assert_eq!(Row::from_record(&header(), &record), Ok(row));
         }
     }
@@ -418,7 +311,7 @@ mod tests {
     #[test]
     fn the_columns_hold_what_the_contract_says() {
         let record = full().to_record();
-        let cell = |name: &str| record.get(Row::COLUMNS.iter().position(|column| *column == name).unwrap()).unwrap();
+        let cell = |name: &str| record.get(COLUMNS.iter().position(|column| column.name == name).unwrap()).unwrap();
         assert_eq!(cell("domain"), "cpu");
         assert_eq!(cell("family"), "atomic");
         assert_eq!(cell("stride"), "8");
@@ -433,7 +326,7 @@ mod tests {
 
     #[test]
     fn columns_may_stand_in_any_order_and_may_be_more() {
-        let mut header: Vec<&str> = Row::COLUMNS.to_vec();
+        let mut header = names();
         header.reverse();
         header.push("later");
         let record = full().to_record();
@@ -446,7 +339,7 @@ mod tests {
     #[test]
     fn bad_cells_are_named() {
         let spoil = |column: &str, text: &str| {
-            let index = Row::COLUMNS.iter().position(|name| *name == column).unwrap();
+            let index = COLUMNS.iter().position(|known| known.name == column).unwrap();
             let cells: Vec<String> = full()
                 .to_record()
                 .iter()
@@ -458,7 +351,7 @@ mod tests {
         assert_eq!(spoil("ns", "NaN"), "column `ns` holds `NaN`");
         assert_eq!(spoil("verdict", "fine"), "column `verdict` holds `fine`");
         assert_eq!(spoil("stride", ""), "column `layout` holds `private`");
-        let short = StringRecord::from(Row::COLUMNS[..20].to_vec());
+        let short = StringRecord::from(names()[..20].to_vec());
         assert!(matches!(Row::from_record(&short, &full().to_record()), Err(RowError::MissingColumn(_))));
     }
 

@@ -5,14 +5,14 @@
 
 use syncscope_core::{Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
+use super::partners::{Turn, accompany};
+use super::setup::{Setup, arguments, disturbance, no_result};
 use super::variable::Variable;
-use super::{Setup, arguments, disturbance, no_result};
-use crate::arguments::{Arguments, UNROLL};
-use crate::driver::HostBuffer;
-use crate::error::CudaError;
-use crate::experiment::{mark_clock_changes, operations, with_warm_up};
-use crate::host_clock;
-use crate::partners::{Turn, accompany};
+use crate::cuda::driver::HostBuffer;
+use crate::cuda::error::CudaError;
+use crate::launch::arguments::{Arguments, UNROLL};
+use crate::launch::host_clock;
+use crate::launch::samples::{mark_clock_changes, operations, with_warm_up};
 
 /// Additions of a CPU thread between two looks at whether it shall stop.
 const ROUND: u64 = 64;

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use syncscope_core::{Check, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
+use super::partners::{Report, Turn, accompany};
+use super::setup::{Setup, disturbance, no_result};
 use super::variable::Variable;
-use super::{Setup, disturbance, no_result};
-use crate::arguments::UNROLL;
-use crate::driver::HostBuffer;
-use crate::error::CudaError;
-use crate::experiment::operations;
-use crate::host_clock;
-use crate::partners::{Report, Turn, accompany};
+use crate::cuda::driver::HostBuffer;
+use crate::cuda::error::CudaError;
+use crate::launch::arguments::UNROLL;
+use crate::launch::host_clock;
+use crate::launch::samples::operations;
 
 /// See the module's description.
 #[derive(Debug)]

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use syncscope_core::{Check, Detail, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
-use super::{Setup, arguments, disturbance, no_result};
-use crate::arguments::{Arguments, Finding, UNROLL};
-use crate::bench::Launch;
-use crate::driver::HostBuffer;
-use crate::error::CudaError;
-use crate::experiment::{mark_clock_changes, operations, with_warm_up};
-use crate::host_clock;
-use crate::partners::{Turn, accompany};
+use super::partners::{Turn, accompany};
+use super::setup::{Setup, arguments, disturbance, no_result};
+use crate::cuda::driver::HostBuffer;
+use crate::cuda::error::CudaError;
+use crate::launch::arguments::{Arguments, Finding, UNROLL};
+use crate::launch::host_clock;
+use crate::launch::request::Launch;
+use crate::launch::samples::{mark_clock_changes, operations, with_warm_up};
 
 /// Bytes between the words: two lines, as in `hybrid_flag.cu`.
 const FAR_APART: usize = 256;

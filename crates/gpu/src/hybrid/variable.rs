@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use syncscope_core::{Check, Dtype};
 
-use crate::driver::HostBuffer;
+use crate::cuda::driver::HostBuffer;
 
 /// See the module's description.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,129 @@
+//! CPU and GPU threads together. On which CPU is not known here: the laboratory puts it into the cases.
+
+use syncscope_core::sweep::Sweep;
+use syncscope_core::{Case, Dtype, MemoryOrder, Mode, Preset, Primitive, Scope};
+
+use crate::catalogue::definitions::{kernel, value_of};
+use crate::catalogue::entry::{Entry, Method, Proof};
+use crate::catalogue::instructions::Meant;
+use crate::catalogue::limits::Grid;
+use crate::hybrid::neighbourhood::Distance;
+
+/// In theory: two trips over the link, and on each side half a turn of the loop that polls. A GPU polls over the link: its
+/// question is answered by the CPU's cache, and a question under way when the answer comes has to come back first.
+static ROUND_TRIP: Entry = Entry {
+    primitive: Primitive {
+        id: "hybrid.flag.round_trip",
+        summary: "A CPU thread and a GPU thread answer each other through mapped memory of the host",
+        operation: "one round trip: the GPU's thread sets its flag, the CPU's thread sees it and sets its own, the GPU's sees that",
+        source: "CUDA C++ Programming Guide, Mapped Memory; PTX ISA, st.release.sys and ld.acquire.sys",
+    },
+    definitions: |case| vec![format!("ORDERED={}", u32::from(case.order != Some(MemoryOrder::Relaxed)))],
+    method: Method::RoundTrip,
+    meant: |_| Meant::of(&["ST.SYS", "STG.SYS"]),
+    cases: |id, preset, _| {
+        let distances = if preset == Preset::Quick { &Distance::ALL[..1] } else { &Distance::ALL[..] };
+        let groups: Vec<String> = distances.iter().map(|distance| distance.as_str().to_owned()).collect();
+        let orders = [MemoryOrder::AcqRel, MemoryOrder::Relaxed];
+        let sweep = Sweep::of(id).threads(&[1]).blocks(&[1]).scopes(&[Scope::System]);
+        sweep.orders(&orders).groups(&groups).cases()
+    },
+    ..Entry::of(kernel!("hybrid_flag.cu"), Proof::Trial)
+};
+
+/// Which sides add, as the group says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sides {
+    Both,
+    Gpu,
+    Cpu,
+}
+
+impl Sides {
+    const ALL: [Self; 3] = [Self::Both, Self::Gpu, Self::Cpu];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Both => "both",
+            Self::Gpu => "gpu_alone",
+            Self::Cpu => "cpu_alone",
+        }
+    }
+
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sides| sides.as_str() == word)
+    }
+}
+
+/// In theory: the variable's line has one owner at a time. Where the link carries atomic operations the host's memory
+/// system does the GPU's too, and CPU and GPU take turns for the line; where it does not, the GPU reads and writes
+/// over the link without keeping others away, and additions of the other side are lost.
+static ADD: Entry = Entry {
+    primitive: Primitive {
+        id: "hybrid.atomic.add",
+        summary: "CPU and GPU threads add to one variable in mapped memory of the host, together or one side alone",
+        operation: "one addition by each GPU thread; by each CPU thread where the CPU is alone",
+        source: "CUDA C++ Programming Guide, atomic functions of system scope, Host Native Atomics",
+    },
+    definitions: |case| {
+        vec![
+            value_of(case),
+            "KIND=ADD".into(),
+            "ATOMIC=atomicAdd_system".into(),
+            "IN_SHARED_MEMORY=0".into(),
+            format!("RESULT_USED={}", u32::from(case.mode == Some(Mode::Latency))),
+        ]
+    },
+    method: Method::Addition,
+    meant: |case| {
+        Meant::of(match case.mode {
+            Some(Mode::Latency) => &["ATOMG.ADD", "ATOM.ADD"],
+            _ => &["RED.ADD", "REDG.ADD"],
+        })
+    },
+    cases: |id, preset, grid| additions(id, preset, *grid),
+    ..Entry::of(kernel!("atomic.cu"), Proof::Sum)
+};
+
+fn additions(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
+    let quick = preset == Preset::Quick;
+    let types = [Dtype::I32, Dtype::U64];
+    let types = if quick { &types[..1] } else { &types[..] };
+    let sweep = || Sweep::of(id).scopes(&[Scope::System]).orders(&[MemoryOrder::Relaxed]);
+    let named = |sides: &[Sides]| sides.iter().map(|sides| sides.as_str().to_owned()).collect::<Vec<_>>();
+    let with_gpu = named(&[Sides::Both, Sides::Gpu]);
+    let on = |blocks: u32, threads: u32, types: &[Dtype], mode: Mode| {
+        sweep().dtypes(types).blocks(&[blocks]).threads(&[threads]).modes(&[mode]).groups(&with_gpu).cases()
+    };
+    let mut cases = on(1, 32, types, Mode::Throughput);
+    if !quick {
+        cases.extend(on(1, 1, &types[..1], Mode::Throughput));
+        cases.extend(on(1, 1, &types[..1], Mode::Latency));
+        cases.extend(on(1, 32, types, Mode::Latency));
+    }
+    if preset == Preset::Paper {
+        // Over PCI Express each of these threads waits a microsecond for each of the others.
+        cases.extend(on(1, grid.max_threads, &types[..1], Mode::Throughput));
+    }
+    cases.extend(sweep().dtypes(types).groups(&named(&[Sides::Cpu])).cases());
+    cases
+}
+
+pub(crate) static FLAGS: [&Entry; 1] = [&ROUND_TRIP];
+pub(crate) static ATOMICS: [&Entry; 1] = [&ADD];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_side_is_measured_alone_too() {
+        for preset in Preset::ALL {
+            let planned = additions("hybrid.atomic.add", *preset, Grid { multiprocessors: 132, max_threads: 1024 });
+            let count = |sides: Sides| {
+                planned.iter().filter(|case| case.group.as_deref().and_then(Sides::of_word) == Some(sides)).count()
+            };
+            assert!(count(Sides::Both) > 0 && count(Sides::Both) == count(Sides::Gpu) && count(Sides::Cpu) > 0);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The axes of the sweeps, by preset and device.
+
+use std::collections::HashSet;
+
+use syncscope_core::sweep::Sweep;
+use syncscope_core::{Case, Preset};
+
+/// Distances of private elements: those of Burtchell and Burtscher.
+pub(crate) const STRIDES: [u32; 6] = [1, 2, 4, 16, 32, 128];
+
+/// What of a device bounds the grids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grid {
+    /// Number of multiprocessors.
+    pub multiprocessors: u32,
+    /// Most threads of a block.
+    pub max_threads: u32,
+}
+
+impl Grid {
+    /// Powers of two from one thread to a full block.
+    pub(crate) fn all_threads(self) -> Vec<u32> {
+        std::iter::successors(Some(1_u32), |threads| threads.checked_mul(2))
+            .take_while(|threads| *threads <= self.max_threads)
+            .collect()
+    }
+
+    /// One block and two, a block for every other multiprocessor, one for each, two for each: the grids of Burtchell
+    /// and Burtscher.
+    pub(crate) fn blocks(self, preset: Preset) -> Vec<u32> {
+        let all = self.multiprocessors;
+        distinct(match preset {
+            Preset::Quick => vec![1, all],
+            Preset::Standard | Preset::Paper => vec![1, 2, (all / 2).max(1), all, 2 * all],
+        })
+    }
+
+    /// Blocks of this many threads that a multiprocessor has room for. Devices with room for fewer run them in waves, which
+    /// the rows say.
+    const fn resident(threads: u32) -> u32 {
+        /// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the most of any.
+        const THREADS: u32 = 2048;
+        const BLOCKS: u32 = 32;
+        let blocks = THREADS / threads;
+        if blocks < BLOCKS { blocks } else { BLOCKS }
+    }
+
+    /// The papers' grids, and for each size of block as many as fit onto the device.
+    fn filled(self, id: &str) -> Sweep {
+        let papers = self.blocks(Preset::Paper);
+        let filling = |threads: u32| self.multiprocessors * Self::resident(threads);
+        let threads = self.all_threads();
+        let blocks = distinct(papers.iter().copied().chain(threads.iter().map(|threads| filling(*threads))).collect());
+        Sweep::of(id).blocks(&blocks).threads(&threads).except(|case| {
+            let (Some(blocks), Some(threads)) = (case.blocks, case.threads) else { return true };
+            !papers.contains(&blocks) && blocks != filling(threads)
+        })
+    }
+
+    /// What shows the cost against the active warps of a multiprocessor (Zhang et al., IPDPS 2020, figures 6 and 7): one
+    /// block of each size on one multiprocessor and on all, and 1 to 32 blocks of some sizes on each.
+    pub(crate) fn active_warps(self, id: &str) -> Vec<Case> {
+        let sizes: Vec<u32> = (1..=self.max_threads / 32).map(|warps| 32 * warps).collect();
+        let one_block = Sweep::of(id).blocks(&distinct(vec![1, self.multiprocessors])).threads(&sizes);
+        let counts: Vec<u32> = (1..=32).map(|blocks| blocks * self.multiprocessors).collect();
+        let many_blocks = Sweep::of(id).blocks(&counts).threads(&self.at_most(&[32, 64, 128, 256, 512, 1024]));
+        let many_blocks = many_blocks.except(|case| {
+            let (Some(blocks), Some(threads)) = (case.blocks, case.threads) else { return true };
+            blocks > self.multiprocessors * Self::resident(threads)
+        });
+        [one_block.cases(), many_blocks.cases()].concat()
+    }
+
+    /// The sweep over grids for primitives that are studied closely: in all but quick plans the papers' grids.
+    pub(crate) fn full(self, id: &str, preset: Preset) -> Sweep {
+        let threads = match preset {
+            Preset::Quick => self.at_most(&[32, 1024]),
+            Preset::Standard => self.all_threads(),
+            Preset::Paper => return self.filled(id),
+        };
+        Sweep::of(id).blocks(&self.blocks(preset)).threads(&threads)
+    }
+
+    /// The sweep over grids for primitives that are much like another one, or have many parameters besides.
+    pub(crate) fn coarse(self, id: &str, preset: Preset) -> Sweep {
+        let all = self.multiprocessors;
+        let (blocks, threads) = match preset {
+            Preset::Quick => (vec![1], self.at_most(&[32, 1024])),
+            Preset::Standard => (distinct(vec![1, all, 2 * all]), self.at_most(&[1, 32, 256, 1024])),
+            Preset::Paper => return self.filled(id),
+        };
+        Sweep::of(id).blocks(&blocks).threads(&threads)
+    }
+
+    fn at_most(self, threads: &[u32]) -> Vec<u32> {
+        threads.iter().copied().filter(|threads| *threads <= self.max_threads).collect()
+    }
+}
+
+/// The cases without those that came before.
+pub(crate) fn without_repetitions(cases: Vec<Case>) -> Vec<Case> {
+    let mut seen = HashSet::new();
+    cases.into_iter().filter(|case| seen.insert(case.clone())).collect()
+}
+
+/// Small devices have some numbers of blocks twice.
+fn distinct(mut blocks: Vec<u32>) -> Vec<u32> {
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_devices_have_no_grid_twice() {
+        let grid = |multiprocessors| Grid { multiprocessors, max_threads: 1024 };
+        assert_eq!(grid(1).blocks(Preset::Standard), [1, 2]);
+        assert_eq!(grid(1).blocks(Preset::Quick), [1]);
+        assert_eq!(grid(132).blocks(Preset::Standard), [1, 2, 66, 132, 264]);
+    }
+
+    #[test]
+    fn a_paper_fills_the_device_and_goes_no_further() {
+        let grid = Grid { multiprocessors: 132, max_threads: 1024 };
+        let cases = grid.full("gpu.vote.all", Preset::Paper).cases();
+        let blocks = |threads: u32| -> Vec<u32> {
+            cases.iter().filter(|case| case.threads == Some(threads)).filter_map(|case| case.blocks).collect()
+        };
+        assert_eq!(blocks(1), [1, 2, 66, 132, 264, 4224]);
+        assert_eq!(blocks(256), [1, 2, 66, 132, 264, 1056]);
+        assert_eq!(blocks(1024), [1, 2, 66, 132, 264], "two full blocks fill a multiprocessor");
+    }
+
+    #[test]
+    fn active_warps_reach_from_one_to_all() {
+        let grid = Grid { multiprocessors: 132, max_threads: 1024 };
+        let warps: HashSet<u32> = grid
+            .active_warps("gpu.block.syncthreads")
+            .iter()
+            .map(|case| case.blocks.unwrap().div_ceil(132) * case.threads.unwrap() / 32)
+            .collect();
+        assert!((1..=32).all(|count| warps.contains(&count)) && warps.contains(&64), "{warps:?}");
+        assert_eq!(warps.iter().max(), Some(&64), "no more than are active");
+        assert!(grid.active_warps("gpu.block.syncthreads").len() < 200);
+    }
+
+    #[test]
+    fn threads_end_with_a_full_block() {
+        let grid = Grid { multiprocessors: 132, max_threads: 1024 };
+        assert_eq!(grid.all_threads(), [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
+        let small = Grid { max_threads: 256, ..grid };
+        assert_eq!(small.coarse("gpu.vote.all", Preset::Quick).cases().len(), 1);
+        assert_eq!(grid.coarse("gpu.vote.all", Preset::Standard).cases().len(), 3 * 4);
+        assert_eq!(
+            grid.coarse("gpu.vote.all", Preset::Paper).cases(),
+            grid.full("gpu.vote.all", Preset::Paper).cases()
+        );
+    }
+}

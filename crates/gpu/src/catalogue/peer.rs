@@ -1,0 +1,173 @@
+//! The CUDA programs of SyncPerformance (Burtchell and Burtscher, IISWC 2024) and the cases that measure the same.
+
+use std::collections::HashSet;
+
+use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Preset, Scope, Space};
+
+use super::limits::{Grid, STRIDES};
+
+/// Where a program's threads have their variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerLayout {
+    /// It has none.
+    None,
+    /// One for all.
+    Scalar,
+    /// Elements of an array, as many elements apart as its argument says.
+    Array,
+}
+
+/// One program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerProgram {
+    /// Its name, which is the name of the folder of its results.
+    pub name: &'static str,
+    /// The primitive that measures the same.
+    pub primitive: &'static str,
+    /// Its types, in the order of the numbers it knows them by. `None` where the type does not matter.
+    pub types: &'static [Option<Dtype>],
+    /// Where the variables are.
+    pub layout: PeerLayout,
+}
+
+impl PeerProgram {
+    /// The case that measures what the program measured.
+    #[must_use]
+    pub fn case(&self, dtype: Option<Dtype>, stride: u32, blocks: u32, threads: u32) -> Case {
+        let layout = match self.layout {
+            PeerLayout::None => None,
+            PeerLayout::Scalar => Some(Layout::Shared),
+            PeerLayout::Array => Some(Layout::Private { stride }),
+        };
+        let case = Case { dtype, layout, threads: Some(threads), blocks: Some(blocks), ..Case::new(self.primitive) };
+        match case.domain_and_family().1 {
+            "atomic" => Case {
+                scope: Some(Scope::Device),
+                space: Some(Space::Global),
+                order: Some(MemoryOrder::Relaxed),
+                mode: Some(Mode::Throughput),
+                ..case
+            },
+            "fence" => Case { scope: fence_scope(self.primitive), ..case },
+            "shuffle" | "vote" | "match" => Case { mode: Some(Mode::Latency), ..case },
+            "warp" => Case { group: Some("converged".to_owned()), ..case },
+            _ => case,
+        }
+    }
+}
+
+fn fence_scope(primitive: &str) -> Option<Scope> {
+    primitive.rsplit('.').next()?.parse().ok()
+}
+
+const UNTYPED: &[Option<Dtype>] = &[None];
+const INTEGERS: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64)];
+const UP_TO_FLOAT: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64), Some(Dtype::F32)];
+const ALL_TYPES: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64), Some(Dtype::F32), Some(Dtype::F64)];
+
+/// All of them.
+pub static PEER_PROGRAMS: [PeerProgram; 23] = {
+    use PeerLayout::{Array, None, Scalar};
+    const fn program(
+        name: &'static str,
+        primitive: &'static str,
+        types: &'static [Option<Dtype>],
+        layout: PeerLayout,
+    ) -> PeerProgram {
+        PeerProgram { name, primitive, types, layout }
+    }
+    [
+        program("cuda_atomicadd_scalar_v2", "gpu.atomic.add", ALL_TYPES, Scalar),
+        program("cuda_atomicadd_array_v2", "gpu.atomic.add", ALL_TYPES, Array),
+        program("cuda_atomiccas_array_fail", "gpu.atomic.cas_fail", INTEGERS, Array),
+        program("cuda_atomiccas_array_pass", "gpu.atomic.cas_pass", INTEGERS, Array),
+        program("cuda_atomiccas_array_pass_v2", "gpu.atomic.cas_pass", INTEGERS, Array),
+        program("cuda_atomiccas_scalar_fail", "gpu.atomic.cas_fail", INTEGERS, Scalar),
+        program("cuda_atomiccas_scalar_pass", "gpu.atomic.cas_pass", INTEGERS, Scalar),
+        program("cuda_atomiccas_scalar_pass_v2", "gpu.atomic.cas_pass", INTEGERS, Scalar),
+        program("cuda_atomicexch_v2", "gpu.atomic.exchange", UP_TO_FLOAT, Scalar),
+        program("cuda_threadfence_array", "gpu.fence.device", ALL_TYPES, Array),
+        program("cuda_threadfence_block_array", "gpu.fence.block", ALL_TYPES, Array),
+        program("cuda_threadfence_system_array", "gpu.fence.system", ALL_TYPES, Array),
+        program("cuda_shfl_sync", "gpu.shuffle.idx", ALL_TYPES, None),
+        program("cuda_shfl_up_sync", "gpu.shuffle.up", ALL_TYPES, None),
+        program("cuda_shfl_down_sync", "gpu.shuffle.down", ALL_TYPES, None),
+        program("cuda_shfl_xor_sync", "gpu.shuffle.xor", ALL_TYPES, None),
+        program("cuda_syncwarp", "gpu.warp.syncwarp", UNTYPED, None),
+        program("cuda_syncthreads", "gpu.block.syncthreads", UNTYPED, None),
+        program("cuda_match_any_sync", "gpu.match.any", ALL_TYPES, None),
+        program("cuda_match_all_sync", "gpu.match.all", ALL_TYPES, None),
+        program("cuda_vote_all_sync", "gpu.vote.all", UNTYPED, None),
+        program("cuda_vote_any_sync", "gpu.vote.any", UNTYPED, None),
+        program("cuda_vote_ballot_sync", "gpu.vote.ballot", UNTYPED, None),
+    ]
+};
+
+impl PeerProgram {
+    /// The strides it was run with; 1 where there is no array.
+    #[must_use]
+    pub fn strides(&self) -> &'static [u32] {
+        if self.layout == PeerLayout::Array { &STRIDES } else { &[1] }
+    }
+
+    /// Its cases on a device with this many multiprocessors: each type, stride, number of blocks and of threads.
+    pub fn cases(&self, multiprocessors: u32) -> impl Iterator<Item = Case> {
+        let blocks = Grid { multiprocessors, max_threads: MOST_THREADS }.blocks(Preset::Paper);
+        let threads = std::iter::successors(Some(1), |threads| Some(2 * threads)).take_while(|t| *t <= MOST_THREADS);
+        let grids: Vec<(u32, u32)> =
+            blocks.iter().flat_map(|blocks| threads.clone().map(move |threads| (*blocks, threads))).collect();
+        let variables = self.types.iter().flat_map(|dtype| self.strides().iter().map(move |stride| (*dtype, *stride)));
+        variables.flat_map(move |(dtype, stride)| {
+            grids.clone().into_iter().map(move |(blocks, threads)| self.case(dtype, stride, blocks, threads))
+        })
+    }
+}
+
+/// Threads of the largest block that the programs are run with.
+const MOST_THREADS: u32 = 1024;
+
+/// The cases of all programs on a device with this many multiprocessors. Two programs that measure the same have one.
+#[must_use]
+pub fn peer_cases(multiprocessors: u32) -> HashSet<Case> {
+    PEER_PROGRAMS.iter().flat_map(|program| program.cases(multiprocessors)).collect()
+}
+
+/// The program with this name.
+#[must_use]
+pub fn peer_program(name: &str) -> Option<&'static PeerProgram> {
+    PEER_PROGRAMS.iter().find(|program| program.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::cases;
+
+    #[test]
+    fn the_whole_grid_of_every_program_is_in_the_paper_plan() {
+        for multiprocessors in [1, 16, 128, 132] {
+            let grid = Grid { multiprocessors, max_threads: 1024 };
+            let planned: HashSet<Case> = cases(Preset::Paper, &grid).into_iter().collect();
+            let missing: Vec<String> =
+                peer_cases(multiprocessors).difference(&planned).map(ToString::to_string).collect();
+            assert!(missing.is_empty(), "{} missing: {:?}", missing.len(), missing.first());
+        }
+    }
+
+    #[test]
+    fn the_grid_has_as_many_cases_as_the_programs_had_runs() {
+        // On an H200: 5 numbers of blocks, 11 of threads.
+        let runs: usize = PEER_PROGRAMS.iter().map(|program| program.cases(132).count()).sum();
+        assert_eq!(runs, 9570);
+        // Compare-and-swap that passes was written twice, with an array (2 types, 6 strides) and without (2 types).
+        assert_eq!(peer_cases(132).len(), 9570 - 14 * 55);
+    }
+
+    #[test]
+    fn programs_are_known_by_their_names() {
+        let names: HashSet<_> = PEER_PROGRAMS.iter().map(|program| program.name).collect();
+        assert_eq!(names.len(), 23);
+        assert_eq!(peer_program("cuda_syncthreads").map(|program| program.primitive), Some("gpu.block.syncthreads"));
+        assert_eq!(peer_program("omp_barrier"), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! Everything that can be measured, in one list.
+
+use std::sync::LazyLock;
+
+use syncscope_core::{Case, Preset, Primitive};
+
+use super::entry::Entry;
+use super::families::{atomic, block, cluster, fence, grid, hybrid, launch, lock, multi, reduce, shuffle, vote, warp};
+use super::limits::Grid;
+
+/// Everything that can be measured.
+static FAMILIES: [&[&Entry]; 15] = [
+    &block::ENTRIES,
+    &warp::ENTRIES,
+    &shuffle::ENTRIES,
+    &vote::VOTES,
+    &vote::MATCHES,
+    &reduce::ENTRIES,
+    &atomic::ENTRIES,
+    &fence::ENTRIES,
+    &lock::ENTRIES,
+    &cluster::ENTRIES,
+    &grid::ENTRIES,
+    &multi::ENTRIES,
+    &launch::ENTRIES,
+    &hybrid::FLAGS,
+    &hybrid::ATOMICS,
+];
+
+static PRIMITIVES: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(|entry| entry.primitive).collect());
+
+fn entries() -> impl Iterator<Item = &'static Entry> {
+    FAMILIES.iter().flat_map(|family| family.iter().copied())
+}
+
+/// The primitives, with or without a GPU.
+#[must_use]
+pub fn primitives() -> &'static [Primitive] {
+    &PRIMITIVES
+}
+
+/// The cases of `preset`, in the catalogue's order.
+#[must_use]
+pub fn cases(preset: Preset, grid: &Grid) -> Vec<Case> {
+    entries().flat_map(|entry| (entry.cases)(entry.primitive.id, preset, grid)).collect()
+}
+
+/// The entry of a case's primitive.
+pub(crate) fn entry_of(case: &Case) -> Option<&'static Entry> {
+    entries().find(|entry| entry.primitive.id == case.primitive)
+}
+
+/// Why a primitive cannot be measured on a device of this compute capability, if so.
+#[must_use]
+pub fn unavailable(primitive: &str, capability: (u32, u32)) -> Option<String> {
+    let (major, minor) = entries().find(|entry| entry.primitive.id == primitive)?.needs;
+    (capability < (major, minor)).then(|| {
+        let (has_major, has_minor) = capability;
+        format!("needs compute capability {major}.{minor}, and the device has {has_major}.{has_minor}")
+    })
+}
+
+/// How many arrays with an element for each thread a case works on.
+pub(crate) fn arrays_of(case: &Case) -> usize {
+    entry_of(case).map_or(1, |entry| entry.arrays)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::entry::Method;
+    use crate::catalogue::programs::program_of;
+    use std::collections::HashSet;
+
+    const H200: Grid = Grid { multiprocessors: 132, max_threads: 1024 };
+
+    #[test]
+    fn every_entry_keeps_the_contract() {
+        for primitive in primitives() {
+            assert_eq!(primitive.defect(), None);
+        }
+        let ids: HashSet<_> = primitives().iter().map(|primitive| primitive.id).collect();
+        assert_eq!(ids.len(), primitives().len());
+    }
+
+    #[test]
+    fn no_case_is_planned_twice_and_each_has_a_kernel() {
+        for preset in Preset::ALL {
+            let cases = cases(*preset, &H200);
+            let ids: HashSet<_> = cases.iter().map(Case::id).collect();
+            assert_eq!(ids.len(), cases.len());
+            assert!(cases.iter().all(|case| program_of(case).is_some()));
+            let timed_here = |case: &&Case| entry_of(case).unwrap().method != Method::Visits;
+            let meant = |case: &Case| !(entry_of(case).unwrap().meant)(case).instructions.is_empty();
+            assert!(cases.iter().filter(timed_here).all(meant));
+        }
+        assert_eq!(program_of(&Case::new("gpu.block.none")), None);
+    }
+
+    #[test]
+    fn every_primitive_is_in_every_preset() {
+        for multiprocessors in [1, 132] {
+            let grid = Grid { multiprocessors, max_threads: 1024 };
+            for preset in Preset::ALL {
+                let planned: HashSet<_> = cases(*preset, &grid).into_iter().map(|case| case.primitive).collect();
+                assert_eq!(planned.len(), primitives().len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_smaller_plan_is_a_small_part_of_a_larger_one() {
+        let [quick, standard, paper] =
+            [Preset::Quick, Preset::Standard, Preset::Paper].map(|preset| cases(preset, &H200));
+        assert!(quick.len() <= 250, "{}", quick.len());
+        assert!((1000..7000).contains(&standard.len()), "{}", standard.len());
+        let (in_standard, in_paper): (HashSet<_>, HashSet<_>) = (standard.iter().collect(), paper.iter().collect());
+        assert_eq!(quick.iter().find(|case| !in_standard.contains(case)), None);
+        assert_eq!(standard.iter().find(|case| !in_paper.contains(case)), None);
+    }
+
+    #[test]
+    fn cases_share_programs() {
+        let programs: HashSet<_> = cases(Preset::Paper, &H200).iter().filter_map(program_of).collect();
+        assert!(programs.len() < 320, "{}", programs.len());
+    }
+
+    #[test]
+    fn what_a_device_lacks_is_said() {
+        let reason = unavailable("gpu.reduce.add", (7, 5)).unwrap();
+        assert_eq!(reason, "needs compute capability 8.0, and the device has 7.5");
+        assert_eq!(unavailable("gpu.reduce.add", (8, 0)), None);
+        assert_eq!(unavailable("gpu.block.syncthreads", (7, 5)), None);
+        assert_eq!(unavailable("gpu.block.none", (7, 5)), None);
+    }
+}

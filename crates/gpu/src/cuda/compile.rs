@@ -1,0 +1,189 @@
+//! From a kernel's text to machine code: by the cache, or by NVRTC on all cores at once.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use crate::cuda::cache::{Cache, Key};
+use crate::cuda::error::NvrtcError;
+use crate::cuda::nvrtc::{Nvrtc, Source};
+
+/// What kernels include, by name; part of the program: a binary needs no other file.
+pub const HEADERS: [(&str, &str); 3] = [
+    ("cluster.cuh", include_str!("../../../../kernels/cluster.cuh")),
+    ("harness.cuh", include_str!("../../../../kernels/harness.cuh")),
+    ("grid_barrier.cuh", include_str!("../../../../kernels/grid_barrier.cuh")),
+];
+
+/// One text with one set of definitions: it compiles to one CUBIN with the kernels `baseline`, `test` and `check`.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Name of the file in `kernels/`.
+    pub file: &'static str,
+    /// Its text.
+    pub text: &'static str,
+    /// Preprocessor definitions, such as `VALUE=int`.
+    pub definitions: Vec<String>,
+}
+
+impl Program {
+    /// A file has one text, which need not be looked at to tell programs apart.
+    fn name(&self) -> (&str, &[String]) {
+        (self.file, &self.definitions)
+    }
+}
+
+impl PartialEq for Program {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Program {}
+
+impl Hash for Program {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+/// The compiler for one architecture, with what it compiled so far.
+#[derive(Debug)]
+pub struct Compiler {
+    nvrtc: Nvrtc,
+    cache: Cache,
+    arch: String,
+    done: HashMap<Program, Result<Arc<[u8]>, NvrtcError>>,
+    warning: Option<String>,
+}
+
+impl Compiler {
+    /// A compiler for `arch`, such as `sm_90`.
+    #[must_use]
+    pub fn new(nvrtc: Nvrtc, cache: Cache, arch: String) -> Self {
+        Self { nvrtc, cache, arch, done: HashMap::new(), warning: None }
+    }
+
+    /// The compiler's version, such as `13.0`.
+    #[must_use]
+    pub fn version(&self) -> String {
+        self.nvrtc.version()
+    }
+
+    /// The architecture compiled for.
+    #[must_use]
+    pub fn arch(&self) -> &str {
+        &self.arch
+    }
+
+    /// What the user should know about the cache.
+    #[must_use]
+    pub fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
+    }
+
+    /// Compiles `programs` on all cores. `progress` hears how many of how many are done.
+    pub fn prepare(&mut self, programs: &[Program], progress: &mut dyn FnMut(usize, usize)) {
+        let mut seen = HashSet::new();
+        let unknown = programs.iter().filter(|program| !self.done.contains_key(*program));
+        let missing: Vec<&Program> = unknown.filter(|program| seen.insert(*program)).collect();
+        let results = {
+            let compiler = &*self;
+            in_parallel(missing.len(), |index| compiler.obtain(missing[index]), progress)
+        };
+        for (index, Obtained { cubin, warning }) in results {
+            self.warning = self.warning.take().or(warning);
+            self.done.insert(missing[index].clone(), cubin);
+        }
+    }
+
+    /// The machine code of a program, compiled now if it was not prepared.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn cubin(&mut self, program: &Program) -> Result<Arc<[u8]>, NvrtcError> {
+        if !self.done.contains_key(program) {
+            self.prepare(std::slice::from_ref(program), &mut |_, _| {});
+        }
+        self.done.get(program).cloned().unwrap_or(Err(NvrtcError::NotFound))
+    }
+
+    fn obtain(&self, program: &Program) -> Obtained {
+        let options = options(program);
+        let version = self.nvrtc.version();
+        let mut parts: Vec<&str> = HEADERS.iter().map(|(_, text)| *text).collect();
+        parts.extend([program.text, &self.arch, &version]);
+        parts.extend(options.iter().map(String::as_str));
+        let key = Key::of(&parts);
+        if let Some(cubin) = self.cache.get(&key) {
+            return Obtained { cubin: Ok(cubin.into()), warning: None };
+        }
+        let source = Source { file: program.file, text: program.text, headers: &HEADERS };
+        match self.nvrtc.compile(source, &self.arch, &options) {
+            Ok(cubin) => {
+                let warning = self.cache.put(&key, &cubin).err();
+                Obtained { cubin: Ok(cubin.into()), warning }
+            }
+            Err(error) => Obtained { cubin: Err(error), warning: None },
+        }
+    }
+}
+
+/// A compiled program, and what the user should know.
+struct Obtained {
+    cubin: Result<Arc<[u8]>, NvrtcError>,
+    warning: Option<String>,
+}
+
+fn options(program: &Program) -> Vec<String> {
+    let definitions = program.definitions.iter().map(|definition| format!("-D{definition}"));
+    std::iter::once("--std=c++17".to_owned()).chain(definitions).collect()
+}
+
+/// Does `count` pieces of work on as many threads as there are cores; results in the order they are done.
+fn in_parallel<T: Send>(
+    count: usize,
+    work: impl Fn(usize) -> T + Sync,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Vec<(usize, T)> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(count);
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            let (sender, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move || {
+                // Relaxed: the counter orders nothing but itself.
+                while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|index| *index < count) {
+                    // The receiver lives until all senders are gone.
+                    let _ = sender.send((index, work(index)));
+                }
+            });
+        }
+        drop(sender);
+        let mut results = Vec::with_capacity(count);
+        for result in receiver {
+            results.push(result);
+            progress(results.len(), count);
+        }
+        results
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_the_work_is_done_once_and_told() {
+        let mut heard = Vec::new();
+        let mut results = in_parallel(20, |index| index * index, &mut |done, all| heard.push((done, all)));
+        results.sort_unstable();
+        assert_eq!(results, (0..20).map(|index| (index, index * index)).collect::<Vec<_>>());
+        assert_eq!(heard, (1..=20).map(|done| (done, 20)).collect::<Vec<_>>());
+        assert!(in_parallel(0, |index| index, &mut |_, _| {}).is_empty());
+    }
+}

@@ -1,0 +1,135 @@
+//! Memory of the device and memory of the host that the device can reach.
+
+use std::ptr;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use cudarc::driver::sys;
+
+use super::{Context, checked};
+use crate::cuda::error::CudaError;
+use crate::launch::arguments::DevicePointer;
+
+/// Memory of the device.
+#[derive(Debug)]
+pub(crate) struct DeviceBuffer {
+    pub(super) pointer: sys::CUdeviceptr,
+    pub(super) bytes: usize,
+}
+
+impl DeviceBuffer {
+    /// At least one byte.
+    pub(crate) fn new(_context: &Context, bytes: usize) -> Result<Self, CudaError> {
+        let bytes = bytes.max(1);
+        let mut pointer = 0;
+        // SAFETY: the pointer is valid for the call.
+        checked("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&raw mut pointer, bytes) })?;
+        Ok(Self { pointer, bytes })
+    }
+
+    /// Where it starts, on the device.
+    pub(crate) const fn pointer(&self) -> DevicePointer {
+        self.pointer
+    }
+
+    /// Its size.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for DeviceBuffer {
+    fn drop(&mut self) {
+        // SAFETY: the memory is ours and no kernel uses it any more.
+        let _ = unsafe { sys::cuMemFree_v2(self.pointer) };
+    }
+}
+
+/// Types of which any bits make a value.
+///
+/// # Safety
+/// The type must hold integers or floating point numbers alone.
+pub(crate) unsafe trait Plain: Copy {}
+
+// SAFETY: it is an integer.
+unsafe impl Plain for u32 {}
+// SAFETY: it is an integer.
+unsafe impl Plain for u64 {}
+
+/// Host memory that the device writes to. Cached on the host, unlike memory that only the host writes.
+#[derive(Debug)]
+pub(crate) struct HostBuffer<T: Plain> {
+    pub(super) pointer: *mut T,
+    pub(super) len: usize,
+}
+
+impl<T: Plain> HostBuffer<T> {
+    /// Room for `len` values, all bits zero.
+    pub(crate) fn new(_context: &Context, len: usize) -> Result<Self, CudaError> {
+        Self::with(len, sys::CU_MEMHOSTALLOC_DEVICEMAP)
+    }
+
+    /// The same for all contexts; each sees it at the same address (CUDA C++ Programming Guide, Unified Virtual
+    /// Addressing).
+    pub(crate) fn for_all(_context: &Context, len: usize) -> Result<Self, CudaError> {
+        Self::with(len, sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE)
+    }
+
+    fn with(len: usize, flags: u32) -> Result<Self, CudaError> {
+        let len = len.max(1);
+        let mut pointer = ptr::null_mut();
+        // SAFETY: the pointer is valid for the call.
+        checked("cuMemHostAlloc", unsafe { sys::cuMemHostAlloc(&raw mut pointer, len * size_of::<T>(), flags) })?;
+        let pointer = pointer.cast::<T>();
+        // SAFETY: the memory is ours, of this size, and page-aligned.
+        unsafe { pointer.write_bytes(0, len) };
+        Ok(Self { pointer, len })
+    }
+
+    /// Its address as the device sees it.
+    pub(crate) fn device_pointer(&self) -> Result<DevicePointer, CudaError> {
+        let mut pointer = 0;
+        // SAFETY: the pointer is valid for the call; the memory was allocated to be mapped.
+        checked("cuMemHostGetDevicePointer", unsafe {
+            sys::cuMemHostGetDevicePointer_v2(&raw mut pointer, self.pointer.cast(), 0)
+        })?;
+        Ok(pointer)
+    }
+
+    /// The values. Only after the stream that writes here is done.
+    pub(crate) const fn values(&self) -> &[T] {
+        // SAFETY: the memory is ours and initialized; any bits make a `T`. Whoever holds `&self` has waited for the
+        // stream: `copy_to_host` needs `&mut`.
+        unsafe { std::slice::from_raw_parts(self.pointer, self.len) }
+    }
+
+    /// Writes a value while the device may be reading it.
+    pub(crate) fn write_volatile(&mut self, index: usize, value: T) {
+        assert!(index < self.len, "host buffer of {} values has no {index}", self.len);
+        // SAFETY: the index is inside; a word is written in one piece.
+        unsafe { self.pointer.add(index).write_volatile(value) };
+    }
+}
+
+impl HostBuffer<u64> {
+    /// The 32-bit word at a multiple of 4 bytes, which the device uses at the same time.
+    pub(crate) fn atomic_u32(&self, byte: usize) -> &AtomicU32 {
+        assert!(byte.is_multiple_of(4) && byte + 4 <= self.len * 8, "host buffer of {} bytes, at {byte}", self.len * 8);
+        // SAFETY: the word is inside, aligned and alive as long as `self`. Host and device access what is shared in this
+        // way by atomic operations alone.
+        unsafe { AtomicU32::from_ptr(self.pointer.cast::<u32>().add(byte / 4)) }
+    }
+
+    /// The 64-bit word at a multiple of 8 bytes, which the device uses at the same time.
+    pub(crate) fn atomic_u64(&self, byte: usize) -> &AtomicU64 {
+        assert!(byte.is_multiple_of(8) && byte + 8 <= self.len * 8, "host buffer of {} bytes, at {byte}", self.len * 8);
+        // SAFETY: as above.
+        unsafe { AtomicU64::from_ptr(self.pointer.add(byte / 8)) }
+    }
+}
+
+impl<T: Plain> Drop for HostBuffer<T> {
+    fn drop(&mut self) {
+        // SAFETY: the memory is ours and the device no longer writes to it.
+        let _ = unsafe { sys::cuMemFreeHost(self.pointer.cast()) };
+    }
+}

@@ -1,0 +1,44 @@
+//! How the devices are linked: what each can do with the memory of each other.
+
+use syncscope_core::machine::GpuLink;
+
+use crate::cuda::describe::pci_address;
+use crate::cuda::driver::{Device, PeerAttribute};
+use crate::cuda::error::CudaError;
+use crate::cuda::nvml::Nvml;
+
+/// The links between all pairs of the devices, each way.
+pub(crate) fn links(devices: &[(u32, Device)], nvml: Option<&Nvml>) -> Result<Vec<GpuLink>, CudaError> {
+    let mut links = Vec::new();
+    for (from, device) in devices {
+        for (to, other) in devices.iter().filter(|(to, _)| to != from) {
+            links.push(GpuLink {
+                from: *from,
+                to: *to,
+                kind: kind(*device, *other, nvml),
+                access: device.can_reach(*other)?,
+                native_atomics: adds_natively(*device, *other)?,
+                performance_rank: rank(*device, *other).ok(),
+            });
+        }
+    }
+    Ok(links)
+}
+
+/// Whether atomic operations on the memory of another device are carried out there, by its hardware.
+pub(crate) fn adds_natively(device: Device, other: Device) -> Result<bool, CudaError> {
+    let attribute = PeerAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
+    Ok(device.peer_attribute(other, attribute)? != 0)
+}
+
+/// The driver's order of the ways between devices; lower is faster.
+fn rank(device: Device, other: Device) -> Result<u32, CudaError> {
+    device.peer_attribute(other, PeerAttribute::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK)
+}
+
+/// `NVLink` or `PCIe`, where NVML tells.
+fn kind(device: Device, other: Device, nvml: Option<&Nvml>) -> Option<String> {
+    let (from, to) = (pci_address(device).ok()?, pci_address(other).ok()?);
+    let is_nvlink = nvml?.is_nvlink(&from, &to)?;
+    Some(if is_nvlink { "NVLink" } else { "PCIe" }.to_owned())
+}

@@ -1,0 +1,26 @@
+//! NVIDIA's software: the driver, the compiler, the management library, and what they report.
+//!
+//! Everything that calls foreign code stands here. Nothing in this folder knows a primitive or a measurement.
+//!
+//! | file | what stands there |
+//! |---|---|
+//! | [`driver`] | the CUDA driver: contexts, modules, streams, memory, launches |
+//! | [`discovery`] | where libraries may be on this machine |
+//! | [`nvrtc`] | the binding of NVRTC, the run-time compiler |
+//! | [`compile`], [`cache`] | from a kernel's text to machine code, kept from run to run |
+//! | [`nvml`] | the management library: clocks, throttling, NVLink |
+//! | [`describe`], [`links`] | what a device is, and how devices are connected |
+//! | [`error`] | what can go wrong, with the remedy |
+//!
+//! Start with [`compile`] to see how a kernel becomes machine code, and with [`driver`] to see how it is launched.
+
+pub mod cache;
+pub mod compile;
+pub mod discovery;
+pub mod nvrtc;
+
+pub(crate) mod describe;
+pub(crate) mod driver;
+pub(crate) mod error;
+pub(crate) mod links;
+pub(crate) mod nvml;

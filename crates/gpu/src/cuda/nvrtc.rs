@@ -1,0 +1,410 @@
+//! NVRTC, NVIDIA's run-time compiler: a binding of the few functions needed.
+//!
+//! cudarc has a binding too, but finds the library by the loader's path alone, where the wheels are not, and panics
+//! where it is missing. Ours takes the library it is given.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr;
+
+use libloading::Library;
+
+use crate::cuda::discovery::{Candidate, Surroundings};
+use crate::cuda::error::NvrtcError;
+
+type Program = *mut c_void;
+type Status = c_int;
+
+const SUCCESS: Status = 0;
+const COMPILATION: Status = 6;
+
+/// The functions of `nvrtc.h`; their signatures are those of CUDA 11.1 and every later version.
+struct Functions {
+    version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status,
+    arch_count: unsafe extern "C" fn(*mut c_int) -> Status,
+    archs: unsafe extern "C" fn(*mut c_int) -> Status,
+    create: unsafe extern "C" fn(
+        *mut Program,
+        *const c_char,
+        *const c_char,
+        c_int,
+        *const *const c_char,
+        *const *const c_char,
+    ) -> Status,
+    destroy: unsafe extern "C" fn(*mut Program) -> Status,
+    compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Status,
+    cubin_size: unsafe extern "C" fn(Program, *mut usize) -> Status,
+    cubin: unsafe extern "C" fn(Program, *mut c_char) -> Status,
+    log_size: unsafe extern "C" fn(Program, *mut usize) -> Status,
+    log: unsafe extern "C" fn(Program, *mut c_char) -> Status,
+    error_string: unsafe extern "C" fn(Status) -> *const c_char,
+}
+
+impl Functions {
+    fn of(library: &Library) -> Result<Self, libloading::Error> {
+        /// A function of the library with the type its field has.
+        macro_rules! function {
+            ($name:literal) => {
+                // SAFETY: the types above are those of the header.
+                *unsafe { library.get($name) }?
+            };
+        }
+        Ok(Self {
+            version: function!(b"nvrtcVersion"),
+            arch_count: function!(b"nvrtcGetNumSupportedArchs"),
+            archs: function!(b"nvrtcGetSupportedArchs"),
+            create: function!(b"nvrtcCreateProgram"),
+            destroy: function!(b"nvrtcDestroyProgram"),
+            compile: function!(b"nvrtcCompileProgram"),
+            cubin_size: function!(b"nvrtcGetCUBINSize"),
+            cubin: function!(b"nvrtcGetCUBIN"),
+            log_size: function!(b"nvrtcGetProgramLogSize"),
+            log: function!(b"nvrtcGetProgramLog"),
+            error_string: function!(b"nvrtcGetErrorString"),
+        })
+    }
+}
+
+/// What the compiler must be able to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs {
+    /// Compute capability of the device, major and minor.
+    pub capability: (u32, u32),
+    /// CUDA version of the driver: it loads no code of a later major version.
+    pub driver: (u32, u32),
+}
+
+/// A text to compile, and the headers it may include.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// Its name, for messages.
+    pub file: &'a str,
+    /// The text.
+    pub text: &'a str,
+    /// Names and texts of the headers.
+    pub headers: &'a [(&'a str, &'a str)],
+}
+
+/// A loaded NVRTC. Threads may compile with it at the same time (NVRTC documentation, "Thread safety").
+pub struct Nvrtc {
+    functions: Functions,
+    version: (u32, u32),
+    archs: Vec<u32>,
+    found: Candidate,
+    /// Keep the functions valid; the built-ins first, which NVRTC looks for by name and not beside itself.
+    _libraries: (Option<Library>, Library),
+}
+
+impl std::fmt::Debug for Nvrtc {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Nvrtc").field("version", &self.version).field("found", &self.found).finish_non_exhaustive()
+    }
+}
+
+impl Nvrtc {
+    /// Loads the first NVRTC that fits.
+    ///
+    /// # Errors
+    /// When there is none, with how to get one.
+    pub fn find(surroundings: &Surroundings, needs: Option<Needs>) -> Result<Self, NvrtcError> {
+        let mut unusable = Vec::new();
+        let mut too_old = None;
+        for candidate in surroundings.nvrtc_libraries() {
+            let nvrtc = match Self::load(&candidate) {
+                Ok(nvrtc) => nvrtc,
+                // The loader's way to say that it knows none by this name.
+                Err(_) if matches!(candidate, Candidate::Loader(_)) => continue,
+                Err(reason) => {
+                    unusable.push(format!("{}: {reason}", candidate.name().display()));
+                    continue;
+                }
+            };
+            match needs.map_or(Ok(()), |needs| nvrtc.meets(needs)) {
+                Ok(()) => return Ok(nvrtc),
+                Err(error @ NvrtcError::Architecture { .. }) => too_old = too_old.or(Some(error)),
+                Err(error) => unusable.push(format!("{}: {error}", candidate.name().display())),
+            }
+        }
+        Err(match too_old {
+            Some(error) => error,
+            None if unusable.is_empty() => NvrtcError::NotFound,
+            None => NvrtcError::Unusable(unusable),
+        })
+    }
+
+    fn load(candidate: &Candidate) -> Result<Self, String> {
+        let failed = |error: libloading::Error| error.to_string();
+        let builtins = match candidate {
+            Candidate::File(path) => load_builtins(path),
+            Candidate::Loader(_) => None,
+        };
+        // SAFETY: loading NVRTC runs its initializers, which is what every program that links to it does.
+        let library = unsafe { Library::new(candidate.name()) }.map_err(failed)?;
+        let functions = Functions::of(&library).map_err(failed)?;
+        let mut nvrtc = Self {
+            functions,
+            version: (0, 0),
+            archs: Vec::new(),
+            found: candidate.clone(),
+            _libraries: (builtins, library),
+        };
+        nvrtc.version = nvrtc.read_version().map_err(|error| error.to_string())?;
+        nvrtc.archs = nvrtc.read_archs().map_err(|error| error.to_string())?;
+        Ok(nvrtc)
+    }
+
+    fn meets(&self, needs: Needs) -> Result<(), NvrtcError> {
+        if self.version.0 > needs.driver.0 {
+            let text = format!("its code is for CUDA {}, the driver has CUDA {}", self.version(), dotted(needs.driver));
+            return Err(NvrtcError::Call { call: "NVRTC", text });
+        }
+        match self.target(needs.capability) {
+            Some(_) => Ok(()),
+            None => Err(NvrtcError::Architecture {
+                nvrtc: self.version(),
+                arch: arch_number(needs.capability),
+                known: self.archs.iter().map(|arch| format!("sm_{arch}")).collect::<Vec<_>>().join(", "),
+                driver: dotted(needs.driver),
+            }),
+        }
+    }
+
+    /// Its version, such as `13.0`.
+    #[must_use]
+    pub fn version(&self) -> String {
+        dotted(self.version)
+    }
+
+    /// Where it was found.
+    #[must_use]
+    pub const fn found(&self) -> &Candidate {
+        &self.found
+    }
+
+    /// The architecture to compile for, such as `sm_90`: the device's own, or the nearest below it of the same major
+    /// version, whose code it runs as well (CUDA C++ Programming Guide, "Binary Compatibility"). `None` if there is none.
+    #[must_use]
+    pub fn target(&self, capability: (u32, u32)) -> Option<String> {
+        let own = arch_number(capability);
+        let nearest = self.archs.iter().filter(|arch| **arch / 10 == capability.0 && **arch <= own).max()?;
+        Some(format!("sm_{nearest}"))
+    }
+
+    /// Compiles a text to a CUBIN.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn compile(&self, source: Source<'_>, arch: &str, options: &[String]) -> Result<Vec<u8>, NvrtcError> {
+        let architecture = format!("--gpu-architecture={arch}");
+        let options: Vec<String> = std::iter::once(architecture).chain(options.iter().cloned()).collect();
+        let c_options = options.iter().map(|option| c_string(option)).collect::<Result<Vec<_>, _>>()?;
+        let pointers: Vec<*const c_char> = c_options.iter().map(|option| option.as_ptr()).collect();
+        let program = Handle::new(&self.functions, source)?;
+        let count = c_int::try_from(pointers.len()).unwrap_or(c_int::MAX);
+        // SAFETY: the program is alive, the options are ended by zeros and live until the call returns.
+        let status = unsafe { (self.functions.compile)(program.program, count, pointers.as_ptr()) };
+        if status == COMPILATION {
+            let (file, arch, log) = (source.file.to_owned(), arch.to_owned(), program.log()?);
+            return Err(NvrtcError::Compile { nvrtc: self.version(), file, arch, options, log });
+        }
+        self.functions.checked("nvrtcCompileProgram", status)?;
+        program.cubin()
+    }
+
+    fn read_version(&self) -> Result<(u32, u32), NvrtcError> {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: the pointers are valid for the call.
+        let status = unsafe { (self.functions.version)(&raw mut major, &raw mut minor) };
+        self.functions.checked("nvrtcVersion", status)?;
+        Ok((major.unsigned_abs(), minor.unsigned_abs()))
+    }
+
+    fn read_archs(&self) -> Result<Vec<u32>, NvrtcError> {
+        let mut count = 0;
+        // SAFETY: the pointer is valid for the call.
+        let status = unsafe { (self.functions.arch_count)(&raw mut count) };
+        self.functions.checked("nvrtcGetNumSupportedArchs", status)?;
+        let mut archs = vec![0; count.max(0) as usize];
+        // SAFETY: the library writes as many numbers as it said.
+        let status = unsafe { (self.functions.archs)(archs.as_mut_ptr()) };
+        self.functions.checked("nvrtcGetSupportedArchs", status)?;
+        Ok(archs.into_iter().map(c_int::unsigned_abs).collect())
+    }
+}
+
+/// `libnvrtc-builtins.so.X.Y` beside the library: once it is loaded, NVRTC finds it by its name.
+fn load_builtins(library: &std::path::Path) -> Option<Library> {
+    let beside = std::fs::read_dir(library.parent()?).ok()?;
+    let mut files: Vec<_> = beside.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libnvrtc-builtins.so."))
+    });
+    files.sort();
+    // SAFETY: it holds data for NVRTC and runs nothing of its own.
+    files.iter().rev().find_map(|path| unsafe { Library::new(path) }.ok())
+}
+
+const fn arch_number(capability: (u32, u32)) -> u32 {
+    capability.0 * 10 + capability.1
+}
+
+fn dotted(version: (u32, u32)) -> String {
+    format!("{}.{}", version.0, version.1)
+}
+
+fn c_string(text: &str) -> Result<CString, NvrtcError> {
+    CString::new(text).map_err(|error| NvrtcError::Call { call: "nvrtcCreateProgram", text: error.to_string() })
+}
+
+impl Functions {
+    fn checked(&self, call: &'static str, status: Status) -> Result<(), NvrtcError> {
+        if status == SUCCESS {
+            return Ok(());
+        }
+        // SAFETY: the library gives a static text for every number.
+        let text = unsafe { CStr::from_ptr((self.error_string)(status)) };
+        Err(NvrtcError::Call { call, text: text.to_string_lossy().into_owned() })
+    }
+}
+
+/// The texts of a program, ended by zeros, and the lists of its headers.
+struct Texts {
+    file: CString,
+    text: CString,
+    _kept: Vec<(CString, CString)>,
+    names: Vec<*const c_char>,
+    contents: Vec<*const c_char>,
+}
+
+impl Texts {
+    /// Boxed: the addresses given to the library stay what they are.
+    fn of(source: Source<'_>) -> Result<Box<Self>, NvrtcError> {
+        let of = |(name, text): &(&str, &str)| Ok((c_string(name)?, c_string(text)?));
+        let headers = source.headers.iter().map(of).collect::<Result<Vec<_>, NvrtcError>>()?;
+        Ok(Box::new(Self {
+            file: c_string(source.file)?,
+            text: c_string(source.text)?,
+            names: headers.iter().map(|(name, _)| name.as_ptr()).collect(),
+            contents: headers.iter().map(|(_, text)| text.as_ptr()).collect(),
+            _kept: headers,
+        }))
+    }
+}
+
+/// A program inside the library.
+struct Handle<'a> {
+    functions: &'a Functions,
+    program: Program,
+    /// Kept: the documentation does not say that the library copies them.
+    _texts: Box<Texts>,
+}
+
+impl<'a> Handle<'a> {
+    fn new(functions: &'a Functions, source: Source<'_>) -> Result<Self, NvrtcError> {
+        let texts = Texts::of(source)?;
+        let (headers, names) = (texts.contents.as_ptr(), texts.names.as_ptr());
+        let count = c_int::try_from(texts.contents.len()).unwrap_or(c_int::MAX);
+        let mut program = ptr::null_mut();
+        // SAFETY: all texts are ended by zeros and live as long as the program; as many headers as names.
+        let status = unsafe {
+            (functions.create)(&raw mut program, texts.text.as_ptr(), texts.file.as_ptr(), count, headers, names)
+        };
+        functions.checked("nvrtcCreateProgram", status)?;
+        Ok(Self { functions, program, _texts: texts })
+    }
+
+    fn log(&self) -> Result<String, NvrtcError> {
+        let Functions { log_size, log, .. } = self.functions;
+        let bytes = self.bytes("nvrtcGetProgramLog", *log_size, *log)?;
+        Ok(String::from_utf8_lossy(&bytes).trim_matches(['\0', '\n']).to_owned())
+    }
+
+    fn cubin(&self) -> Result<Vec<u8>, NvrtcError> {
+        let Functions { cubin_size, cubin, .. } = self.functions;
+        self.bytes("nvrtcGetCUBIN", *cubin_size, *cubin)
+    }
+
+    /// What the library gives in two calls, one for the size and one for the bytes.
+    fn bytes(
+        &self,
+        call: &'static str,
+        size: unsafe extern "C" fn(Program, *mut usize) -> Status,
+        fill: unsafe extern "C" fn(Program, *mut c_char) -> Status,
+    ) -> Result<Vec<u8>, NvrtcError> {
+        let mut length = 0;
+        // SAFETY: the program is alive, the pointer valid for the call.
+        self.functions.checked(call, unsafe { size(self.program, &raw mut length) })?;
+        let mut bytes = vec![0_u8; length];
+        // SAFETY: the library writes as many bytes as it said.
+        self.functions.checked(call, unsafe { fill(self.program, bytes.as_mut_ptr().cast()) })?;
+        Ok(bytes)
+    }
+}
+
+impl Drop for Handle<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the program is alive and not used again.
+        let _ = unsafe { (self.functions.destroy)(&raw mut self.program) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: (&str, &str) = ("header.cuh", "#define NAME kernel\n");
+
+    fn nvrtc() -> Nvrtc {
+        Nvrtc::find(&Surroundings::of_process(), None).unwrap()
+    }
+
+    fn source(text: &str) -> Source<'_> {
+        Source { file: "test.cu", text, headers: &[HEADER] }
+    }
+
+    #[test]
+    fn a_text_becomes_machine_code() {
+        let text = "#include \"header.cuh\"\nextern \"C\" __global__ void NAME(int *x) { *x = 1; }";
+        let cubin = nvrtc().compile(source(text), "sm_90", &[]).unwrap();
+        assert_eq!(&cubin[..4], b"\x7fELF");
+    }
+
+    #[test]
+    fn an_error_comes_with_file_options_and_log() {
+        let error = nvrtc().compile(source("nonsense"), "sm_90", &["-DX=1".to_owned()]).unwrap_err();
+        let NvrtcError::Compile { file, options, log, .. } = &error else { panic!("{error}") };
+        assert_eq!((file.as_str(), options.len()), ("test.cu", 2));
+        assert!(log.contains("test.cu(1)"), "{log}");
+    }
+
+    #[test]
+    fn a_device_runs_the_nearest_architecture_below_its_own() {
+        let nvrtc = nvrtc();
+        assert_eq!(nvrtc.target((9, 0)).as_deref(), Some("sm_90"));
+        assert_eq!(nvrtc.target((12, 9)).as_deref(), Some("sm_121"));
+        assert_eq!(nvrtc.target((99, 0)), None);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_both_versions() {
+        let find = |needs| Nvrtc::find(&Surroundings::of_process(), Some(needs));
+        let missing = find(Needs { capability: (99, 0), driver: (13, 0) }).unwrap_err().to_string();
+        assert!(missing.contains("sm_990") && missing.contains("NVRTC 1") && missing.contains("13.0"), "{missing}");
+        let newer = find(Needs { capability: (9, 0), driver: (1, 0) }).unwrap_err().to_string();
+        assert!(newer.contains("the driver has CUDA 1.0"), "{newer}");
+    }
+
+    #[test]
+    fn nothing_found_says_how_to_get_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let broken = folder.path().join("lib/libnvrtc.so.13");
+        std::fs::create_dir_all(broken.parent().unwrap()).unwrap();
+        std::fs::write(&broken, "no library").unwrap();
+        let surroundings = Surroundings { toolkits: vec![folder.path().into()], ..Surroundings::default() };
+        match Nvrtc::find(&surroundings, None) {
+            Err(NvrtcError::Unusable(reasons)) => assert!(reasons[0].contains("libnvrtc.so.13"), "{reasons:?}"),
+            // The loader of this machine knows one.
+            Ok(nvrtc) => assert!(matches!(nvrtc.found(), Candidate::Loader(_))),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}

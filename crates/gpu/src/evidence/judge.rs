@@ -1,0 +1,242 @@
+//! The judgement: whether the timed regions of baseline and test differ by the instructions that were meant.
+
+use std::collections::BTreeMap;
+
+use syncscope_core::Evidence;
+use syncscope_sass::{Cubin, Instruction, Region, SassError, timed_region};
+
+/// What the timed regions of a baseline and its test should show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expectation {
+    /// The instruction that does the work, as a pattern (see [`Instruction::matches`]); alternatives where
+    /// architectures differ: `RED.ADD` and `REDG.ADD`.
+    pub instructions: Vec<String>,
+    /// What a compiler may put in their place: `NOP` for `WARPSYNC`. The figure is then that instruction's.
+    pub substitutes: Vec<String>,
+    /// Instructions that one operation takes: 2 for a shuffle of 64 bits.
+    pub per_operation: usize,
+    /// Operations in one iteration of a loop that repeats the operation once.
+    pub unroll: usize,
+    /// How often the baseline's body is repeated in one iteration.
+    pub baseline_repeats: usize,
+    /// How often the test's body is.
+    pub test_repeats: usize,
+}
+
+impl Expectation {
+    /// An operation of one instruction, with an unrolled loop of `unroll` operations in the baseline and twice as many
+    /// in the test.
+    pub fn new<'a>(instructions: impl IntoIterator<Item = &'a str>, unroll: usize) -> Self {
+        Self {
+            instructions: instructions.into_iter().map(str::to_owned).collect(),
+            substitutes: Vec::new(),
+            per_operation: 1,
+            unroll,
+            baseline_repeats: 1,
+            test_repeats: 2,
+        }
+    }
+
+    /// Names instructions that may stand in for the meant one.
+    #[must_use]
+    pub fn or_instead<'a>(mut self, substitutes: impl IntoIterator<Item = &'a str>) -> Self {
+        self.substitutes.extend(substitutes.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// Sets how many instructions one operation takes.
+    #[must_use]
+    pub const fn times(mut self, per_operation: usize) -> Self {
+        self.per_operation = per_operation;
+        self
+    }
+
+    /// Whether these counts are what was promised: all of the operation's instructions in both loops, and between the
+    /// loops no more and no fewer than the operations added. Others of the same kind may stand in both, from a context.
+    fn holds(&self, baseline: usize, test: usize) -> bool {
+        let operation = self.per_operation * self.unroll;
+        let (in_baseline, in_test) = (operation * self.baseline_repeats, operation * self.test_repeats);
+        baseline >= in_baseline && test >= in_test && test - in_test == baseline - in_baseline
+    }
+
+    /// What the first alternative is called in a summary.
+    fn name(&self) -> &str {
+        self.instructions.first().map_or("instruction", String::as_str)
+    }
+}
+
+/// The evidence in a CUBIN with the kernels of a baseline and its test; why there is none, if it cannot be read.
+#[must_use]
+pub(super) fn evidence(cubin: &[u8], [baseline, test]: [&str; 2], expected: &Expectation) -> Evidence {
+    let regions = || -> Result<_, SassError> {
+        let cubin = Cubin::parse(cubin)?;
+        let region = |name: &str| {
+            timed_region(cubin.kernel(name).ok_or_else(|| SassError::NoKernel { kernel: name.to_owned() })?)
+        };
+        Ok((region(baseline)?, region(test)?))
+    };
+    match regions() {
+        Ok((baseline, test)) => judge(&baseline, &test, expected),
+        Err(error) => Evidence::NotAvailable(error.to_string()),
+    }
+}
+
+/// Compares the timed regions of a baseline and its test with what they should show.
+#[must_use]
+pub fn judge(baseline: &Region, test: &Region, expected: &Expectation) -> Evidence {
+    let listing = format!("baseline\n{}\ntest\n{}", baseline.listing(), test.listing());
+    if let Some(found) = find(baseline, test, expected, &expected.instructions) {
+        return Evidence::Present { summary: found, listing };
+    }
+    if let Some(found) = find(baseline, test, expected, &expected.substitutes) {
+        return Evidence::Substituted { summary: format!("{found} for {}", expected.name()), listing };
+    }
+    Evidence::Elided { summary: missing(baseline, test, expected), listing }
+}
+
+/// The first pattern of which both regions hold what was promised, as `REDG.E.ADD.STRONG.GPU 32/64`.
+fn find(baseline: &Region, test: &Region, expected: &Expectation, patterns: &[String]) -> Option<String> {
+    patterns.iter().find_map(|pattern| {
+        let (in_baseline, in_test) = (baseline.count(pattern), test.count(pattern));
+        let name = most_frequent(test, |instruction| instruction.matches(pattern))?;
+        expected.holds(in_baseline, in_test).then(|| format!("{name} {in_baseline}/{in_test}"))
+    })
+}
+
+/// What was expected, what was found of it, and of what the test has more instead.
+fn missing(baseline: &Region, test: &Region, expected: &Expectation) -> String {
+    let total = |region: &Region| expected.instructions.iter().map(|pattern| region.count(pattern)).sum::<usize>();
+    let operation = expected.per_operation * expected.unroll;
+    let found = format!(
+        "{} {}/{} instead of {}/{}",
+        expected.name(),
+        total(baseline),
+        total(test),
+        operation * expected.baseline_repeats,
+        operation * expected.test_repeats
+    );
+    match largest_increase(baseline, test) {
+        Some((mnemonic, more)) => format!("{found}; the test has {more} more {mnemonic}"),
+        None => found,
+    }
+}
+
+fn largest_increase(baseline: &Region, test: &Region) -> Option<(String, usize)> {
+    let before = histogram(baseline, |_| true);
+    histogram(test, |_| true)
+        .into_iter()
+        .map(|(mnemonic, count)| {
+            let more = count.saturating_sub(before.get(mnemonic).copied().unwrap_or(0));
+            (mnemonic.to_owned(), more)
+        })
+        .filter(|&(_, more)| more > 0)
+        .max_by_key(|&(_, more)| more)
+}
+
+fn most_frequent(region: &Region, is_one: impl Fn(&Instruction) -> bool) -> Option<String> {
+    let counts = histogram(region, is_one);
+    counts.into_iter().max_by_key(|&(_, count)| count).map(|(mnemonic, _)| mnemonic.to_owned())
+}
+
+fn histogram(region: &Region, is_one: impl Fn(&Instruction) -> bool) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for instruction in region.body().iter().filter(|instruction| is_one(instruction)) {
+        *counts.entry(instruction.mnemonic.as_str()).or_insert(0) += 1;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_sass::{Arch, Kernel};
+
+    use super::*;
+
+    // Instructions of sm_90.
+    /// `CS2R R2, SR_CLOCKLO`, 64 bits.
+    const CLOCK: u128 = 0x000f_cc00_0001_5000_0000_0000_0002_7805;
+    /// `REDG.E.ADD.STRONG.GPU desc[UR4][R4.64], R7`.
+    const RED: u128 = 0x0005_e200_0c10_e184_0000_0007_0400_798e;
+    /// `NOP`.
+    const NOP: u128 = 0x000f_e200_0000_0000_0000_0000_0000_7918;
+    /// `EXIT`.
+    const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
+    /// `VOTEU.ANY UR6, UPT, PT`.
+    const VOTEU: u128 = 0x000f_e400_038e_0100_0000_0000_0006_7886;
+
+    /// `BRA` to the instruction `distance` before it. The target is counted in words of four bytes from the end of the
+    /// branch; its lowest 8 bits and its upper 48 bits are two fields.
+    const fn back(distance: i64) -> u128 {
+        let words = (-4 * (distance + 1)).cast_unsigned() as u128;
+        0x000f_ea00_0380_0000_0000_0000_0000_7947 | (words & 0xff) << 16 | (words >> 8 & 0xffff_ffff_ffff) << 34
+    }
+
+    fn kernel(words: &[u128]) -> Kernel {
+        let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        Kernel::decode("sample", &code, Arch::new(90).unwrap()).unwrap()
+    }
+
+    /// The region of a loop over `body`.
+    fn region(body: &[u128]) -> Region {
+        let mut words = vec![CLOCK];
+        words.extend(body);
+        words.extend([back(i64::try_from(body.len()).unwrap()), CLOCK, EXIT]);
+        timed_region(&kernel(&words)).unwrap()
+    }
+
+    fn verdict(baseline: &[u128], test: &[u128], expected: &Expectation) -> (&'static str, String) {
+        let evidence = judge(&region(baseline), &region(test), expected);
+        let kind = match &evidence {
+            Evidence::Present { .. } => "present",
+            Evidence::Substituted { .. } => "substituted",
+            Evidence::Elided { .. } => "elided",
+            Evidence::NotAvailable(_) => "not available",
+        };
+        assert!(evidence.listing().unwrap().contains("baseline\nkernel sample"));
+        (kind, evidence.summary().unwrap().to_owned())
+    }
+
+    #[test]
+    fn the_meant_instruction_is_named_with_its_counts() {
+        let expected = Expectation::new(["RED.ADD", "REDG.ADD"], 2);
+        let found = verdict(&[RED; 2], &[RED; 4], &expected);
+        assert_eq!(found, ("present", "REDG.E.ADD.STRONG.GPU 2/4".to_owned()));
+        let with_context = verdict(&[RED, RED, RED, NOP], &[RED, RED, RED, RED, RED, NOP], &expected);
+        assert_eq!(with_context, ("present", "REDG.E.ADD.STRONG.GPU 3/5".to_owned()));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_no_evidence() {
+        let found = evidence(b"no ELF", ["baseline", "test"], &Expectation::new(["NOP"], 1));
+        assert!(matches!(&found, Evidence::NotAvailable(reason) if reason.contains("no intact")), "{found:?}");
+    }
+
+    #[test]
+    fn an_operation_may_take_several_instructions() {
+        let expected = Expectation::new(["REDG.ADD"], 1).times(2);
+        assert_eq!(verdict(&[RED; 2], &[RED; 4], &expected).0, "present");
+        assert_eq!(verdict(&[RED; 1], &[RED; 2], &expected).0, "elided");
+    }
+
+    #[test]
+    fn a_stand_in_is_named() {
+        let expected = Expectation::new(["WARPSYNC"], 2).or_instead(["NOP"]);
+        let found = verdict(&[NOP; 2], &[NOP; 4], &expected);
+        assert_eq!(found, ("substituted", "NOP 2/4 for WARPSYNC".to_owned()));
+        let vote = Expectation::new(["VOTE.ANY"], 1).or_instead(["VOTEU.ANY"]);
+        assert_eq!(verdict(&[VOTEU], &[VOTEU; 2], &vote).1, "VOTEU.ANY 1/2 for VOTE.ANY");
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let expected = Expectation::new(["RED.ADD", "REDG.ADD"], 2);
+        assert_eq!(
+            verdict(&[RED], &[RED, NOP, NOP, NOP], &expected),
+            ("elided", "RED.ADD 1/1 instead of 2/4; the test has 3 more NOP".to_owned())
+        );
+        // As many in both: the compiler took the addition out of the loop.
+        assert_eq!(verdict(&[RED; 4], &[RED; 4], &expected).1, "RED.ADD 4/4 instead of 2/4");
+        // The count grows, but not by what was promised.
+        assert_eq!(verdict(&[RED; 2], &[RED; 5], &expected).0, "elided");
+    }
+}

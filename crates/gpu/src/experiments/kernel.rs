@@ -1,0 +1,276 @@
+//! A case on the bench: shots become launches, launches become samples.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use syncscope_core::profile::{self, Phase};
+use syncscope_core::{Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+
+use crate::catalogue::{Pace, Proof};
+use crate::cuda::nvml::{ClockState, Watch};
+use crate::experiments::parameters::Parameters;
+use crate::launch::arguments::{Arguments, Finding, UNROLL, Warp};
+use crate::launch::bench::Bench;
+use crate::launch::block_order::BlockOrder;
+use crate::launch::offsets::{Executed, MemoryOffsets};
+use crate::launch::outage::Outage;
+use crate::launch::request::{Kernels, Launch, Shape};
+use crate::launch::samples::{
+    CLOCK_CHANGE, WarmUp, joined, mark_clock_changes, ns_per_cycle, operations, sample_of, with_warm_up,
+};
+use crate::launch::timing::Timing;
+
+/// Where a sample of as few iterations as there may be takes so long, nothing is gained by warming up: a cold start costs
+/// less than a microsecond, most of it in both loops.
+const NEEDS_NO_WARMING: Duration = Duration::from_micros(500);
+
+/// Far more than any sample needs; the kernels count in 32 bits.
+const MAX_ITERATIONS: u64 = 1 << 30;
+
+/// Floating-point sums of ones are exact as long as they stay below 2^24 (f32): the launches that check them have no more
+/// blocks. 64 blocks * 1024 threads * (32 + 64 + 2 * 64) operations = 14,680,064.
+const EXACT_BLOCKS: u32 = 64;
+
+/// What a case needs to run, besides the bench.
+#[derive(Debug, Clone)]
+pub(crate) struct Setup {
+    pub(crate) kernels: Kernels,
+    pub(crate) evidence: Evidence,
+    pub(crate) parameters: Parameters,
+    pub(crate) proof: Proof,
+    pub(crate) ruler: Ruler,
+    pub(crate) remark: Option<String>,
+    /// As many as bring the loop into its steady state.
+    pub(crate) min_iterations: u64,
+    pub(crate) pace: Pace,
+    /// Who knows about the device's clocks, if anyone does.
+    pub(crate) watch: Option<Rc<Watch>>,
+}
+
+/// A case made ready to run. Its memory has been cleared.
+#[derive(Debug)]
+pub(crate) struct GpuExperiment<'a> {
+    bench: &'a mut Bench,
+    setup: Setup,
+    offsets: MemoryOffsets,
+    warm_up: WarmUp,
+    /// Lowest and highest frequency that samples had, in hertz.
+    clocks: Option<(f64, f64)>,
+    /// What the driver said about the clocks after the samples.
+    clock_state: Option<ClockState>,
+}
+
+impl<'a> GpuExperiment<'a> {
+    pub(crate) const fn new(bench: &'a mut Bench, setup: Setup, offsets: MemoryOffsets) -> Self {
+        let warm_up = if setup.pace.cold { WarmUp::None } else { WarmUp::Short };
+        Self { bench, setup, offsets, warm_up, clocks: None, clock_state: None }
+    }
+
+    /// The launches of a shot: more than one where each begins by chance in one of several states.
+    fn launches(&self, shot: Shot, order: BlockOrder) -> impl Iterator<Item = Launch> {
+        // Two launches one after the other have the two variants of an order.
+        let orders = std::iter::once(order).chain(std::iter::repeat(BlockOrder::Any));
+        self.pairs_of(shot).zip(orders).map(move |(pair, order)| Launch { order, ..self.launch(Shot { pair, ..shot }) })
+    }
+
+    /// Each launch makes a tour of its own: those of a shot, as if they were pairs.
+    fn pairs_of(&self, Shot { pair, .. }: Shot) -> std::ops::Range<u64> {
+        let launches = u64::from(self.setup.pace.launches);
+        pair * launches..(pair + 1) * launches
+    }
+
+    /// Loops that one sample is the sum of.
+    fn loops(&self) -> u64 {
+        u64::from(self.setup.pace.launches) * u64::from(self.offsets.per_sample())
+    }
+
+    fn launch(&self, Shot { side, iterations, pair }: Shot) -> Launch {
+        let function = match side {
+            Side::Baseline => self.setup.kernels.baseline,
+            Side::Test => self.setup.kernels.test,
+        };
+        let arguments = Arguments {
+            iterations: iterations.min(MAX_ITERATIONS) as u32,
+            stride: self.setup.parameters.stride,
+            value_scale: 1,
+            cold: u32::from(self.warm_up == WarmUp::None),
+            tour: self.offsets.per_sample(),
+            distance: self.offsets.distance() as u64,
+            ..Arguments::default()
+        };
+        Launch { offset: self.offsets.offset(pair), ..Launch::of(function, arguments) }
+    }
+
+    fn note(&mut self, shots: &[Shot]) {
+        for shot in shots {
+            let executed = operations(shot.side, shot.iterations) + self.warm_up.operations();
+            self.pairs_of(*shot).for_each(|pair| self.offsets.note(pair, executed));
+        }
+    }
+
+    /// Leaves out what is of no use to loops as long as these, once and for all: before the first pair, a sample of the
+    /// fewest iterations decides.
+    fn decide_about_warming(&mut self, shots: &[Shot], timings: &[Timing]) {
+        let nominal = 1e9 / self.setup.ruler.frequency.value();
+        let is_long = |warp: &Warp| warp.slowest as f64 * nominal > NEEDS_NO_WARMING.as_nanos() as f64;
+        if let ([shot], [timing, ..]) = (shots, timings)
+            && shot.iterations <= self.setup.min_iterations
+            && timing.warps.iter().any(is_long)
+        {
+            self.warm_up = WarmUp::None;
+        }
+    }
+
+    fn check_launch(&self, offset: usize, arguments: Arguments) -> Launch {
+        Launch { offset, ..Launch::of(self.setup.kernels.check, arguments) }
+    }
+
+    /// Adds ones where the sum of the samples is not exact.
+    fn add_exactly(&mut self) -> Result<(Shape, Launch), Outage> {
+        let Parameters { shape, .. } = self.setup.parameters;
+        let shape = Shape { blocks: shape.blocks.min(EXACT_BLOCKS), ..shape };
+        self.bench.clear_memory(self.setup.parameters.memory_bytes())?;
+        let launches = [Side::Baseline, Side::Test].map(|side| {
+            let launch = self.launch(Shot { side, iterations: 1, pair: 0 });
+            let arguments = Arguments { value_scale: 0, value_bias: 1, cold: 0, tour: 1, ..launch.arguments };
+            Launch { arguments, offset: 0, ..launch }
+        });
+        self.bench.run(shape, &launches)?;
+        let total_operations = with_warm_up(Side::Baseline, 1) + with_warm_up(Side::Test, 1);
+        Ok((shape, self.check_launch(0, Arguments { total_operations, ..launches[0].arguments })))
+    }
+
+    /// Asks the kernel `check` of every place that was worked on.
+    fn finding(&mut self) -> Result<Finding, Outage> {
+        if self.setup.proof == Proof::Sum && self.setup.parameters.is_floating() {
+            let (shape, launch) = self.add_exactly()?;
+            return self.bench.check(shape, &[launch]);
+        }
+        let arguments = self.launch(Shot { side: Side::Baseline, iterations: 0, pair: 0 }).arguments;
+        let of_place = |(offset, executed): (usize, Executed)| {
+            let Executed { total: total_operations, last: last_operations } = executed;
+            self.check_launch(offset, Arguments { total_operations, last_operations, ..arguments })
+        };
+        let mut launches: Vec<Launch> = self.offsets.used().map(of_place).collect();
+        if self.setup.proof == Proof::Trial {
+            // The trial does not look at what the samples left.
+            launches.truncate(1);
+        }
+        self.bench.check(self.setup.parameters.shape, &launches)
+    }
+
+    fn note_clocks(&mut self, timings: &[Timing]) {
+        for hertz in timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)).map(|length| 1e9 / length) {
+            let (low, high) = self.clocks.unwrap_or((hertz, hertz));
+            self.clocks = Some((low.min(hertz), high.max(hertz)));
+        }
+    }
+}
+
+impl Experiment for GpuExperiment<'_> {
+    fn ruler(&self) -> Ruler {
+        self.setup.ruler.clone()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        operations(side, iterations) * self.loops()
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        let mut samples = self.samples(&[shot])?;
+        samples.pop().ok_or_else(|| ExperimentError::Failed("a launch left no result".to_owned()))
+    }
+
+    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        let orders = BlockOrder::of(shots);
+        let launches: Vec<Launch> =
+            shots.iter().zip(orders).flat_map(|(shot, order)| self.launches(*shot, order)).collect();
+        let timings = self.bench.run(self.setup.parameters.shape, &launches)?;
+        self.note(shots);
+        let mut samples = profile::time(Phase::Read, || {
+            self.decide_about_warming(shots, &timings);
+            self.note_clocks(&timings);
+            let ruler = &self.setup.ruler;
+            let of_shot = timings.chunks(self.setup.pace.launches as usize);
+            let samples: Option<Vec<Sample>> =
+                of_shot.map(|timings| timings.iter().map(|timing| sample_of(timing, ruler)).reduce(joined)?).collect();
+            samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))
+        })?;
+        mark_clock_changes(shots, &mut samples);
+        Ok(samples)
+    }
+
+    fn unroll(&self) -> u32 {
+        UNROLL
+    }
+
+    fn min_iterations(&self) -> u64 {
+        self.setup.min_iterations
+    }
+
+    fn sample_length(&self) -> Option<Duration> {
+        Some(self.setup.pace.sample)
+    }
+
+    fn share_of_time(&self) -> f64 {
+        self.setup.pace.share_of_time
+    }
+
+    fn clock_tolerance(&self) -> Option<f64> {
+        Some(CLOCK_CHANGE)
+    }
+
+    fn max_iterations(&self) -> u64 {
+        MAX_ITERATIONS
+    }
+
+    fn check(&mut self) -> Check {
+        // Asked here, while what was measured is still the last that the device did.
+        self.clock_state = self.setup.watch.as_ref().map(|watch| watch.state());
+        match self.finding() {
+            Ok(finding) if finding.mismatches == 0 => Check::Ok,
+            Ok(finding) => Check::Failed(self.describe(finding)),
+            Err(outage) => Check::Failed(outage.to_string()),
+        }
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        self.setup.evidence.clone()
+    }
+
+    fn remark(&self) -> Option<String> {
+        let slowdown = self.clock_state.as_ref().and_then(ClockState::slowdown);
+        let remarks: Vec<String> = [self.setup.remark.clone(), slowdown].into_iter().flatten().collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
+    fn details(&mut self) -> Result<Vec<Detail>, String> {
+        let measured = self.clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
+        let told = self.clock_state.as_ref().map(ClockState::details);
+        let all = measured.into_iter().flatten().chain(told.into_iter().flatten());
+        Ok(all.map(|(name, value)| Detail::of_case(name, value)).collect())
+    }
+}
+
+impl GpuExperiment<'_> {
+    fn describe(&self, finding: Finding) -> String {
+        let value = |bits: u64| match self.setup.parameters.dtype {
+            Some(Dtype::F32 | Dtype::F64) => f64::from_bits(bits).to_string(),
+            Some(Dtype::I32) => bits.cast_signed().to_string(),
+            _ => bits.to_string(),
+        };
+        let Finding { mismatches, thread, expected, found } = finding;
+        format!("{mismatches} mismatches; thread {thread} expected {} and found {}", value(expected), value(found))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_ones_are_exact() {
+        let operations = with_warm_up(Side::Baseline, 1) + with_warm_up(Side::Test, 1);
+        assert!(u64::from(EXACT_BLOCKS) * 1024 * operations < 1 << 24);
+    }
+}

@@ -1,0 +1,308 @@
+//! Kernel launches as barriers, timed by the host.
+//!
+//! The baseline is a chain of n launches, the test one of 2 n launches that do the same work in half the pieces (see
+//! `launch.cu`); both end in one wait. What the waits, the first launch and the work cost drops out of the difference,
+//! and n additional launches are left: the method of repetitions of Zhang, Wahib, Zhang, Matsuoka (IPDPS 2020,
+//! formulas 1 and 2). There are no cycles: calls of the driver run on the host, by no clock of the device.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use syncscope_core::{Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+
+use crate::affinity::{self, Restrained};
+use crate::catalogue::Launching;
+use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
+use crate::cuda::error::CudaError;
+use crate::launch::arguments::{Arguments, Finding};
+use crate::launch::bench::Bench;
+use crate::launch::host_clock;
+use crate::launch::outage::{Health, Outage};
+use crate::launch::request::{Kernels, Shape};
+use crate::launch::timing::finding_of;
+
+/// Launches of the longest baseline. The test has twice as many, and a stream takes about 1,024 before a launch has to
+/// wait for the end of an earlier one, which would then be timed as well.
+const MOST_LAUNCHES: u64 = 256;
+
+/// Launches of the shortest baseline: the host has to be ahead of the device, or behind it, for all but a small part of
+/// the chain. No more of them: the host's pace wanders, by 4 to 9 % on a virtual machine and for tens of milliseconds at a
+/// time, and the two samples of a pair are alike only if they are near to each other.
+const FEWEST_LAUNCHES: u64 = 64;
+
+/// The same where each launch is waited for.
+const FEWEST_WAITS: u64 = 32;
+
+/// Launches of the check.
+const PHASES: u64 = 64;
+
+/// A chain lasts some milliseconds. Kernels end by themselves, so a chain that does not was not run by its device.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// What a case needs to run.
+#[derive(Debug)]
+pub(crate) struct Setup<'a> {
+    pub(crate) bench: &'a mut Bench,
+    pub(crate) kernels: Kernels,
+    pub(crate) evidence: Evidence,
+    pub(crate) launching: Launching,
+    pub(crate) shape: Shape,
+    /// Length of a kernel `test` in cycles of the multiprocessor; 0 for one that does nothing.
+    pub(crate) cycles: u32,
+    /// The host's clock.
+    pub(crate) ruler: Ruler,
+    /// Where the launching thread runs.
+    pub(crate) cpu: Option<u32>,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub(crate) struct Launches<'a> {
+    setup: Setup<'a>,
+    /// By side and number of launches.
+    graphs: HashMap<(Side, u64), ExecutableGraph>,
+    event: Event,
+    phases: DeviceBuffer,
+    finding: DeviceBuffer,
+    found: HostBuffer<u64>,
+    stream: Stream,
+}
+
+/// Launches of one side.
+const fn launches(side: Side, iterations: u64) -> u64 {
+    match side {
+        Side::Baseline => iterations,
+        Side::Test => 2 * iterations,
+    }
+}
+
+impl<'a> Launches<'a> {
+    pub(crate) fn new(setup: Setup<'a>) -> Result<Self, CudaError> {
+        let context = setup.bench.context()?;
+        let phases = DeviceBuffer::new(context, 2 * setup.shape.blocks as usize * size_of::<u32>())?;
+        let finding = DeviceBuffer::new(context, size_of::<Finding>())?;
+        let found = HostBuffer::new(context, size_of::<Finding>() / size_of::<u64>())?;
+        let (event, stream) = (Event::new(context)?, Stream::new(context)?);
+        Ok(Self { graphs: HashMap::new(), event, phases, finding, found, stream, setup })
+    }
+
+    fn kernel(&self, side: Side) -> Function {
+        match side {
+            Side::Baseline => self.setup.kernels.baseline,
+            Side::Test => self.setup.kernels.test,
+        }
+    }
+
+    /// Queues one kernel, and waits for it where that is measured.
+    fn launch(&self, function: Function, arguments: &Arguments) -> Result<(), CudaError> {
+        let Setup { shape: Shape { blocks, threads }, launching, .. } = self.setup;
+        match launching {
+            Launching::Cooperative => return self.stream.launch_cooperatively(function, blocks, threads, arguments),
+            Launching::Stream | Launching::Graph | Launching::StreamSync | Launching::EventSync => {
+                self.stream.launch(function, blocks, threads, arguments)?;
+            }
+        }
+        match launching {
+            Launching::StreamSync => self.stream.synchronize(),
+            Launching::EventSync => {
+                self.stream.record(&self.event)?;
+                self.event.synchronize()
+            }
+            Launching::Stream | Launching::Cooperative | Launching::Graph => Ok(()),
+        }
+    }
+
+    /// Queues `count` kernels that differ in their arguments alone.
+    fn queue(&self, function: Function, arguments: impl Fn(u64) -> Arguments, count: u64) -> Result<(), CudaError> {
+        (0..count).try_for_each(|number| self.launch(function, &arguments(number)))
+    }
+
+    /// The graph of a chain, made when it is first needed.
+    fn capture(&mut self, side: Side, count: u64) -> Result<(), CudaError> {
+        if !self.graphs.contains_key(&(side, count)) {
+            let (function, arguments) = (self.kernel(side), self.arguments());
+            let graph = self.stream.capture(|_| self.queue(function, |_| arguments, count))?;
+            self.stream.upload(&graph)?;
+            self.graphs.insert((side, count), graph);
+        }
+        Ok(())
+    }
+
+    const fn arguments(&self) -> Arguments {
+        Arguments { iterations: self.setup.cycles, ..NO_ARGUMENTS }
+    }
+
+    /// Launches a chain and waits for its end.
+    fn run(&mut self, side: Side, count: u64) -> Result<(), Outage> {
+        if let Some(graph) = self.graphs.get(&(side, count)) {
+            self.stream.replay(graph)?;
+        } else {
+            let arguments = self.arguments();
+            self.queue(self.kernel(side), |_| arguments, count)?;
+        }
+        self.wait()
+    }
+
+    /// Waits by asking: what is faster to notice the end is not known, but it is the same for both sides.
+    fn wait(&mut self) -> Result<(), Outage> {
+        let started = Instant::now();
+        while !self.stream.is_done()? {
+            if started.elapsed() > LIMIT {
+                self.setup.bench.suffered(Health::Occupied);
+                return Err(Outage::TimedOut(LIMIT));
+            }
+        }
+        Ok(())
+    }
+
+    fn time(&mut self, Shot { side, iterations, .. }: Shot) -> Result<Sample, Outage> {
+        let count = launches(side, iterations);
+        if self.setup.launching == Launching::Graph {
+            self.capture(side, count)?;
+            self.wait()?;
+        }
+        let (cpu, switches) = (affinity::current_cpu(), affinity::involuntary_switches());
+        let started = host_clock::now_ns();
+        self.run(side, count)?;
+        let elapsed = Ticks(host_clock::now_ns().saturating_sub(started));
+        let moved = (affinity::current_cpu() != cpu).then_some(Disturbance::Migration);
+        let interrupted = affinity::involuntary_switches() != switches;
+        let disturbance = if interrupted { Some(Disturbance::InvoluntarySwitch) } else { moved };
+        Ok(Sample {
+            fastest: elapsed,
+            median: elapsed,
+            slowest: elapsed,
+            ns_per_tick: 1.0,
+            cycles_per_tick: None,
+            disturbance,
+            smt_interference: false,
+        })
+    }
+
+    /// Launches phases, each of which reads what the one before wrote.
+    fn trial(&mut self) -> Result<Finding, Outage> {
+        self.stream.clear(&self.phases, self.phases.bytes())?;
+        self.stream.clear(&self.finding, self.finding.bytes())?;
+        let (memory, finding) = (self.phases.pointer(), self.finding.pointer());
+        let phase = |number| Arguments { memory, finding, total_operations: number + 1, ..NO_ARGUMENTS };
+        let function = self.setup.kernels.check;
+        if self.setup.launching == Launching::Graph {
+            let graph = self.stream.capture(|_| self.queue(function, phase, PHASES))?;
+            self.stream.replay(&graph)?;
+            self.wait()?;
+        } else {
+            self.queue(function, phase, PHASES)?;
+        }
+        self.stream.copy_to_host(&self.finding, &mut self.found, size_of::<Finding>())?;
+        self.wait()?;
+        Ok(finding_of(self.found.values()))
+    }
+
+    /// Errors of a kernel make its context unusable.
+    fn told<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
+        self.setup.bench.was_used();
+        if let Err(Outage::Cuda(_)) = result {
+            self.setup.bench.suffered(Health::Broken);
+        }
+        result
+    }
+}
+
+/// [`Arguments::default`], for constants.
+const NO_ARGUMENTS: Arguments = Arguments {
+    memory: 0,
+    warps: 0,
+    rate: 0,
+    finding: 0,
+    abort: 0,
+    total_operations: 0,
+    last_operations: 0,
+    distance: 0,
+    iterations: 0,
+    stride: 0,
+    value_scale: 0,
+    value_bias: 0,
+    cold: 0,
+    tour: 0,
+};
+
+impl Experiment for Launches<'_> {
+    fn ruler(&self) -> Ruler {
+        self.setup.ruler.clone()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        launches(side, iterations)
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        let _here = self.setup.cpu.map(Restrained::to);
+        let sample = self.time(shot);
+        Ok(self.told(sample)?)
+    }
+
+    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        let _here = self.setup.cpu.map(Restrained::to);
+        let samples: Result<Vec<Sample>, Outage> = shots.iter().map(|shot| self.time(*shot)).collect();
+        Ok(self.told(samples)?)
+    }
+
+    fn unroll(&self) -> u32 {
+        1
+    }
+
+    fn min_iterations(&self) -> u64 {
+        match self.setup {
+            Setup { launching, .. } if launching.waits_each_time() => FEWEST_WAITS,
+            Setup { .. } => FEWEST_LAUNCHES,
+        }
+    }
+
+    fn max_iterations(&self) -> u64 {
+        MOST_LAUNCHES
+    }
+
+    fn check(&mut self) -> Check {
+        let finding = self.trial();
+        match self.told(finding) {
+            Ok(Finding { mismatches: 0, .. }) => Check::Ok,
+            Ok(Finding { mismatches, expected, found, .. }) => Check::Failed(format!(
+                "{mismatches} blocks began before the launch before had ended: one expected phase {expected} and found \
+                 {found}"
+            )),
+            Err(outage) => Check::Failed(outage.to_string()),
+        }
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        self.setup.evidence.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_test_has_as_many_launches_more_as_the_baseline_has() {
+        for iterations in [1, FEWEST_LAUNCHES, MOST_LAUNCHES] {
+            assert_eq!(launches(Side::Test, iterations) - launches(Side::Baseline, iterations), iterations);
+        }
+    }
+
+    #[test]
+    fn no_chain_fills_the_queue_of_a_stream() {
+        const QUEUE: u64 = 1024;
+        assert!(launches(Side::Test, MOST_LAUNCHES) < QUEUE && PHASES < QUEUE);
+    }
+
+    #[test]
+    fn chains_that_wait_each_time_may_be_shorter() {
+        let waiting: Vec<Launching> = [Launching::Stream, Launching::Cooperative, Launching::Graph]
+            .into_iter()
+            .chain([Launching::StreamSync, Launching::EventSync])
+            .filter(|launching| launching.waits_each_time())
+            .collect();
+        assert_eq!(waiting, [Launching::StreamSync, Launching::EventSync]);
+    }
+}

@@ -1,0 +1,21 @@
+//! Experiments on devices alone: what one case runs for one sample, and how it is checked.
+//!
+//! Each type here implements [`syncscope_core::Experiment`]. Experiments in which CPU threads take part stand in
+//! `hybrid/`.
+//!
+//! | file | what is timed |
+//! |---|---|
+//! | [`kernel`] | a loop in one grid on one device |
+//! | [`grid_barrier`] | a barrier of a whole grid, or of the grids of several devices |
+//! | [`host_barrier`] | launches on several devices with a barrier of host threads between them |
+//! | [`launch_chain`] | a chain of kernel launches, by the host's clock |
+//!
+//! [`parameters`] holds what the kernels get of a case.
+//!
+//! Start with [`kernel`]: most primitives are measured by it.
+
+pub(crate) mod grid_barrier;
+pub(crate) mod host_barrier;
+pub(crate) mod kernel;
+pub(crate) mod launch_chain;
+pub(crate) mod parameters;

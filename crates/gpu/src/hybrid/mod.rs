@@ -1,0 +1,29 @@
+//! CPU and GPU threads on one piece of the host's memory.
+//!
+//! The memory is mapped for the device, and the CPU caches it as any other memory. (Write-combined memory is faster to fill
+//! for a device, but it is not cached: a CPU that polls it would read from memory each time.) Memory of the device cannot
+//! be used by the CPU in this way.
+//!
+//! | file | what stands there |
+//! |---|---|
+//! | [`setup`] | what such a case needs to run |
+//! | [`round_trip`] | a flag that a CPU thread and a GPU thread pass to each other |
+//! | [`addition`], [`cpu_addition`] | additions to one variable by both sides, or by the CPU alone |
+//! | [`variable`] | that variable, as the CPU sees it |
+//! | [`partners`] | the CPU threads that take part |
+//! | [`neighbourhood`] | which CPUs are near a device |
+//!
+//! Start with [`round_trip`].
+
+mod addition;
+mod cpu_addition;
+pub(crate) mod neighbourhood;
+mod partners;
+mod round_trip;
+mod setup;
+mod variable;
+
+pub(crate) use self::addition::Addition;
+pub(crate) use self::cpu_addition::CpuAddition;
+pub(crate) use self::round_trip::{Partner, RoundTrip};
+pub(crate) use self::setup::Setup;

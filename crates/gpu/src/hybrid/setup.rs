@@ -1,0 +1,63 @@
+//! What a case of both sides needs to run, and how a loop of the device runs in it.
+
+use syncscope_core::{Disturbance, Evidence, ExperimentError, Ruler, Sample, Shot, Side};
+
+use super::partners::Report;
+use crate::cuda::driver::HostBuffer;
+use crate::cuda::error::CudaError;
+use crate::launch::arguments::Arguments;
+use crate::launch::bench::Bench;
+use crate::launch::request::{Kernels, Launch, Shape};
+use crate::launch::samples::sample_of;
+
+/// What a case of both sides needs to run.
+#[derive(Debug)]
+pub(crate) struct Setup<'a> {
+    pub(crate) bench: &'a mut Bench,
+    pub(crate) kernels: Kernels,
+    pub(crate) evidence: Evidence,
+    /// The multiprocessor's clock, or the host's where no kernel takes part.
+    pub(crate) ruler: Ruler,
+    pub(crate) shape: Shape,
+    /// The CPUs whose threads take part.
+    pub(crate) cpus: Vec<u32>,
+    pub(crate) remark: Option<String>,
+}
+
+impl Setup<'_> {
+    /// Host memory of this size, all zero.
+    pub(super) fn memory(&self, bytes: usize) -> Result<HostBuffer<u64>, CudaError> {
+        HostBuffer::new(self.bench.context()?, bytes.div_ceil(size_of::<u64>()))
+    }
+
+    /// Runs one loop on the device and waits for it.
+    pub(super) fn run(
+        &mut self,
+        memory: &HostBuffer<u64>,
+        shot: Shot,
+        arguments: Arguments,
+    ) -> Result<Sample, ExperimentError> {
+        let function = match shot.side {
+            Side::Baseline => self.kernels.baseline,
+            Side::Test => self.kernels.test,
+        };
+        let launch = Launch::of(function, arguments);
+        let shape = self.shape;
+        let timings = self.bench.on_memory_of_host(memory, |bench| bench.run(shape, &[launch]))?;
+        timings.first().and_then(|timing| sample_of(timing, &self.ruler)).ok_or_else(no_result)
+    }
+}
+
+/// Arguments of a launch with so many iterations.
+pub(super) fn arguments(iterations: u64) -> Arguments {
+    Arguments { iterations: u32::try_from(iterations).unwrap_or(u32::MAX), ..Arguments::default() }
+}
+
+pub(super) fn no_result() -> ExperimentError {
+    ExperimentError::Failed("a loop was run and left no result".to_owned())
+}
+
+/// That a thread lost its CPU, if one did.
+pub(super) fn disturbance<T>(reports: &[Report<T>]) -> Option<Disturbance> {
+    reports.iter().any(|report| report.was_interrupted).then_some(Disturbance::InvoluntarySwitch)
+}

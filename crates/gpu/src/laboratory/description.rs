@@ -1,0 +1,67 @@
+//! What is known of the devices: their properties, links, software and what may disturb the figures.
+
+use std::collections::HashSet;
+
+use syncscope_core::Case;
+use syncscope_core::machine::{Clock, Environment, GpuLink, GpuMachine};
+
+use super::GpuLaboratory;
+use crate::catalogue::peer::peer_cases;
+use crate::cuda::describe;
+use crate::cuda::error::CudaError;
+use crate::cuda::links;
+
+impl GpuLaboratory {
+    /// What the hardware is.
+    #[must_use]
+    pub fn machine(&self) -> Vec<GpuMachine> {
+        self.machines.clone()
+    }
+
+    /// The grid of SyncPerformance's CUDA programs on this device.
+    #[must_use]
+    pub fn peer_cases(&self) -> HashSet<Case> {
+        peer_cases(self.grid.multiprocessors)
+    }
+
+    /// How the devices are linked.
+    #[must_use]
+    pub fn links(&self) -> Vec<GpuLink> {
+        let devices = self.machines.iter().map(|machine| Ok((machine.index, self.driver.device(machine.index)?)));
+        let devices: Result<Vec<_>, CudaError> = devices.collect();
+        // Links are told where they can be asked for; figures do not depend on it.
+        devices.and_then(|devices| links::links(&devices, self.nvml.as_deref())).unwrap_or_default()
+    }
+
+    /// Adds what is known of the GPU side.
+    pub fn describe(&self, environment: &mut Environment) {
+        let (major, minor) = self.driver.cuda_version();
+        environment.nvidia_driver =
+            self.nvml.as_ref().and_then(|nvml| nvml.driver_version()).or_else(describe::kernel_module);
+        environment.cuda_driver = Some(format!("{major}.{minor}"));
+        environment.nvrtc = Some(self.compiler.version());
+        for ruler in [&self.ruler, &self.host_ruler] {
+            let ns_per_tick = 1e9 / ruler.frequency.value();
+            environment.clocks.push(Clock {
+                name: ruler.name.to_owned(),
+                frequency_hz: ruler.frequency.value(),
+                resolution_ns: ruler.resolution.0 as f64 * ns_per_tick,
+                read_cost_ns: ruler.read_cost.0 as f64 * ns_per_tick,
+            });
+        }
+    }
+
+    /// What may disturb the figures, and what to do about it.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings: Vec<String> = self.compiler.warning().map(str::to_owned).into_iter().collect();
+        if let [first, _, ..] = &self.machines[..] {
+            warnings
+                .push(format!("the figures of a single device are of device {} ({}) alone", first.index, first.name));
+        }
+        if let (Some(nvml), Ok(address)) = (&self.nvml, describe::pci_address(self.device)) {
+            warnings.extend(nvml.warnings(&address));
+        }
+        warnings
+    }
+}

@@ -1,0 +1,234 @@
+//! Cases in which the host takes part: it launches, answers or adds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use syncscope_core::{Case, Dtype, Evidence, Experiment, Placement, Refusal};
+
+use super::GpuLaboratory;
+use super::refusal::failed;
+use crate::catalogue::{Launching, Sides, kernel_ns, program_of};
+use crate::cuda::compile::Program;
+use crate::cuda::driver::Attribute;
+use crate::evidence::evidence_of;
+use crate::experiments::launch_chain::{self, Launches};
+use crate::hybrid::neighbourhood::{Distance, Neighbourhood};
+use crate::hybrid::{self, Addition, CpuAddition, Partner, RoundTrip};
+use crate::launch::request::Kernels;
+use crate::launch::ruler;
+
+/// CPU threads of the cases that have several.
+const SOME: usize = 4;
+
+impl GpuLaboratory {
+    /// Puts the CPUs of this machine into the cases that CPU threads take part in. What has no CPU here stays as it is,
+    /// to be skipped with the reason.
+    pub(super) fn place(&self, cases: Vec<Case>) -> Vec<Case> {
+        cases.into_iter().flat_map(|case| placed(case, &self.neighbourhood)).collect()
+    }
+
+    /// A kernel's launches.
+    pub(super) fn launches(
+        &mut self,
+        case: &Case,
+        program: &Program,
+        launching: Launching,
+    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let shape = self.parameters(case)?.shape;
+        let group = case.group.as_deref().unwrap_or_default();
+        let Some(ns) = kernel_ns(group) else {
+            return Err(Refusal::Skipped(format!("`{group}` is no length of a kernel: `empty` is, and `5 us`")));
+        };
+        let cycles = (f64::from(ns) * 1e-9 * self.ruler.frequency.value()).round() as u32;
+        let (ruler, cpu, multiprocessors) =
+            (self.host_ruler.clone(), self.neighbourhood.any(), self.grid.multiprocessors);
+        let (kernels, evidence) = self.warmed_up(case, program)?;
+        if launching == Launching::Cooperative {
+            let most = kernels.test.blocks_per_multiprocessor(shape.threads).map_err(failed)? * multiprocessors;
+            if shape.blocks > most {
+                let blocks = shape.blocks;
+                return Err(Refusal::Skipped(format!("{blocks} blocks cannot run at the same time: {most} can")));
+            }
+        }
+        let bench = self.bench()?;
+        let setup = launch_chain::Setup { bench, kernels, evidence, launching, shape, cycles, ruler, cpu };
+        Ok(Box::new(Launches::new(setup).map_err(failed)?))
+    }
+
+    /// A flag passed between a CPU thread and a GPU thread.
+    pub(super) fn round_trip(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let setup = self.hybrid(case, program, 1)?;
+        Ok(Box::new(RoundTrip::new(setup, Partner::Answers).map_err(failed)?))
+    }
+
+    /// A round trip whose CPU thread does not answer, with its own limit for a batch.
+    ///
+    /// # Errors
+    /// As [`syncscope_core::Laboratory::experiment`].
+    #[doc(hidden)]
+    pub fn silent_round_trip(&mut self, case: &Case, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let program = program_of(case).ok_or_else(|| Refusal::Skipped(format!("{case} has no kernel")))?;
+        let setup = self.hybrid(case, &program, 1)?;
+        setup.bench.set_limit(Some(limit));
+        Ok(Box::new(RoundTrip::new(setup, Partner::Silent).map_err(failed)?))
+    }
+
+    /// Additions to one variable by one side or both.
+    pub(super) fn addition(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let group = case.group.as_deref().unwrap_or_default();
+        let Some(sides) = Sides::of_word(group) else {
+            return Err(Refusal::Skipped(format!("`{group}` names no side: `both`, `gpu_alone` and `cpu_alone` do")));
+        };
+        let dtype = case.dtype.filter(|dtype| matches!(dtype, Dtype::I32 | Dtype::U32 | Dtype::U64));
+        let dtype =
+            dtype.ok_or_else(|| Refusal::Skipped("CPUs add integers atomically and nothing else".to_owned()))?;
+        if sides == Sides::Cpu {
+            // No kernel takes part; the shape is that of none.
+            let one = Case { threads: Some(1), blocks: Some(1), ..case.clone() };
+            let ruler = self.host_ruler.clone();
+            let evidence = Evidence::NotAvailable("the loop is the CPU's, and no kernel takes part".to_owned());
+            let setup = hybrid::Setup { evidence, ruler, ..self.hybrid(&one, program, 1)? };
+            return Ok(Box::new(CpuAddition::new(setup, dtype).map_err(failed)?));
+        }
+        let native = self.has_native_atomics()?;
+        let setup = self.hybrid(case, program, usize::from(sides == Sides::Both))?;
+        let remark = setup.remark.iter().map(String::as_str).chain([link(native)]).collect::<Vec<_>>().join("; ");
+        let setup = hybrid::Setup { remark: Some(remark), ..setup };
+        let mut addition = Addition::new(setup, dtype, link(native).to_owned()).map_err(failed)?;
+        // Where the link is known not to carry atomic operations, a sum that is wrong is no fault but how it is.
+        if !native && sides == Sides::Both {
+            let lost = addition.trial().map_err(failed)?;
+            if let Some(lost) = lost {
+                return Err(Refusal::Skipped(format!("{lost}: {}", link(native))));
+            }
+        }
+        Ok(Box::new(addition))
+    }
+
+    /// Whether the driver says that a kernel's atomic operations on memory of the host are such to the CPU as well.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn adds_natively_to_host_memory(&self) -> bool {
+        self.has_native_atomics().unwrap_or(false)
+    }
+
+    /// Whether the driver says that CPU and GPU can add to one variable.
+    fn has_native_atomics(&self) -> Result<bool, Refusal> {
+        let attribute = Attribute::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED;
+        Ok(self.device.attribute(attribute).map_err(failed)? != 0)
+    }
+
+    /// What a case of both sides needs, with at least `fewest` CPUs.
+    fn hybrid(&mut self, case: &Case, program: &Program, fewest: usize) -> Result<hybrid::Setup<'_>, Refusal> {
+        let shape = self.parameters(case)?.shape;
+        let cpus = if fewest == 0 { Vec::new() } else { cpus_of(case, &self.neighbourhood)? };
+        let remark = if fewest == 0 { None } else { self.neighbourhood.remark() };
+        let ruler = self.ruler.clone();
+        let (kernels, evidence) = self.warmed_up(case, program)?;
+        Ok(hybrid::Setup { bench: self.bench()?, kernels, evidence, ruler, shape, cpus, remark })
+    }
+
+    /// Brings the clock up, where it had time to fall, and loads a program.
+    fn warmed_up(&mut self, case: &Case, program: &Program) -> Result<(Kernels, Evidence), Refusal> {
+        let cubin: Arc<[u8]> = self.compiler.cubin(program).map_err(failed)?;
+        let multiprocessors = self.grid.multiprocessors;
+        let clock_kernels = self.clock_kernels()?;
+        let bench = self.bench()?;
+        bench.set_limit(None);
+        ruler::warm_up(bench, clock_kernels, multiprocessors).map_err(failed)?;
+        let kernels = bench.load(program, &cubin).map_err(failed)?;
+        Ok((kernels, evidence_of(case, &cubin)))
+    }
+}
+
+const fn link(carries_atomics: bool) -> &'static str {
+    if carries_atomics {
+        "the link between CPU and device carries atomic operations natively, as the driver says"
+    } else {
+        "the link between CPU and device does not carry atomic operations natively, as the driver says"
+    }
+}
+
+/// The case with its CPUs, once for each number of them; the case itself where there are none to put into it.
+fn placed(case: Case, neighbourhood: &Neighbourhood) -> Vec<Case> {
+    let on = |cpus: Vec<u32>| Case { placement: Some(Placement::List(cpus)), ..case.clone() };
+    let group = case.group.as_deref().unwrap_or_default();
+    match case.primitive.as_str() {
+        "hybrid.flag.round_trip" => {
+            let cpus = Distance::of_word(group).and_then(|distance| neighbourhood.some(distance, 1));
+            vec![cpus.map_or_else(|| case.clone(), on)]
+        }
+        "hybrid.atomic.add" if Sides::of_word(group).is_some_and(|sides| sides != Sides::Gpu) => {
+            let placed: Vec<Case> =
+                [1, SOME].iter().filter_map(|count| neighbourhood.some(Distance::Near, *count)).map(on).collect();
+            if placed.is_empty() { vec![case] } else { placed }
+        }
+        _ => vec![case],
+    }
+}
+
+/// The CPUs that a case names, or those that its group means.
+fn cpus_of(case: &Case, neighbourhood: &Neighbourhood) -> Result<Vec<u32>, Refusal> {
+    if let Some(Placement::List(cpus)) = &case.placement {
+        return Ok(cpus.clone());
+    }
+    let distance = case.group.as_deref().and_then(Distance::of_word).unwrap_or(Distance::Near);
+    neighbourhood.some(distance, 1).ok_or_else(|| Refusal::Skipped(neighbourhood.lacks(distance, 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::limits::Grid;
+    use crate::catalogue::{cases, entry_of};
+    use std::collections::HashSet;
+    use syncscope_core::Preset;
+
+    fn planned(neighbourhood: &Neighbourhood) -> Vec<Case> {
+        let all = cases(Preset::Standard, &Grid { multiprocessors: 132, max_threads: 1024 });
+        all.into_iter().flat_map(|case| placed(case, neighbourhood)).collect()
+    }
+
+    fn two_nodes() -> Neighbourhood {
+        Neighbourhood::new(&[0, 1, 2, 3, 4, 5, 6, 7], Some(&[4, 5, 6, 7]))
+    }
+
+    fn of<'a>(cases: &'a [Case], id: &str, group: &str) -> Vec<&'a Case> {
+        cases.iter().filter(|case| case.primitive == id && case.group.as_deref() == Some(group)).collect()
+    }
+
+    #[test]
+    fn cases_of_both_sides_name_their_cpus() {
+        let planned = planned(&two_nodes());
+        let flag = |group| of(&planned, "hybrid.flag.round_trip", group)[0].placement.clone();
+        assert_eq!(flag("near"), Some(Placement::List(vec![7])));
+        assert_eq!(flag("far"), Some(Placement::List(vec![3])));
+        let lists: HashSet<_> = of(&planned, "hybrid.atomic.add", "both").iter().map(|case| &case.placement).collect();
+        assert_eq!(lists.len(), 2);
+        assert!(lists.contains(&Some(Placement::List(vec![4, 5, 6, 7]))));
+        assert!(of(&planned, "hybrid.atomic.add", "gpu_alone").iter().all(|case| case.placement.is_none()));
+        assert!(of(&planned, "gpu.launch.stream", "empty").iter().all(|case| case.placement.is_none()));
+        let ids: HashSet<_> = planned.iter().map(Case::id).collect();
+        assert_eq!(ids.len(), planned.len(), "no case twice");
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_a_reason_to_skip() {
+        let one_node = Neighbourhood::new(&[0, 1], Some(&[0, 1]));
+        let planned = planned(&one_node);
+        let far = of(&planned, "hybrid.flag.round_trip", "far")[0];
+        assert_eq!(far.placement, None);
+        let Err(Refusal::Skipped(reason)) = cpus_of(far, &one_node) else { panic!("there is none") };
+        assert!(reason.contains("as near to the device as any other"), "{reason}");
+        let near = of(&planned, "hybrid.flag.round_trip", "near")[0];
+        assert_eq!(cpus_of(near, &one_node), Ok(vec![1]));
+        assert!(of(&planned, "hybrid.atomic.add", "both").iter().all(|case| case.actors() > 0));
+    }
+
+    #[test]
+    fn every_case_with_the_host_has_its_method() {
+        for case in planned(&two_nodes()).iter().filter(|case| case.primitive.starts_with("hybrid.")) {
+            assert!(entry_of(case).is_some(), "{case}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Cases that one kernel on one device measures.
+
+use std::time::Duration;
+
+use syncscope_core::profile::{self, Phase};
+use syncscope_core::{Case, Evidence, Experiment, Layout, Refusal};
+
+use super::GpuLaboratory;
+use super::refusal::failed;
+use crate::catalogue::entry::Entry;
+use crate::catalogue::limits::Grid;
+use crate::catalogue::{self, Fault, Method, Pace, Proof, arrays_of, fault_program, ruler_program, unavailable};
+use crate::cuda::compile::Program;
+use crate::cuda::error::{CudaError, GpuError};
+use crate::evidence::evidence_of;
+use crate::experiments::kernel::{GpuExperiment, Setup};
+use crate::experiments::parameters::Parameters;
+use crate::launch::bench::Bench;
+use crate::launch::offsets::{MemoryOffsets, POOL_BYTES};
+use crate::launch::outage::Health;
+use crate::launch::request::{Kernels, Shape};
+use crate::launch::ruler;
+
+impl GpuLaboratory {
+    /// An experiment that goes wrong on purpose, with its own limit for a batch.
+    ///
+    /// # Errors
+    /// As [`syncscope_core::Laboratory::experiment`].
+    #[doc(hidden)]
+    pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let parameters =
+            Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1, cluster: 0 };
+        let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is no primitive".to_owned());
+        let order = Order { parameters, proof: Proof::Trial, min_iterations: 1, pace: Pace::USUAL, limit: Some(limit) };
+        let cubin = self.compiler.cubin(&fault_program(fault)).map_err(failed)?;
+        self.set_up(&fault_program(fault), evidence(&cubin), order)
+    }
+
+    /// A loop in one kernel.
+    pub(super) fn kernel(
+        &mut self,
+        case: &Case,
+        program: &Program,
+        entry: &Entry,
+    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let parameters = self.parameters(case)?;
+        let min_iterations = parameters.min_iterations((entry.busy)(case));
+        let evidence = self.evidence(case, program)?;
+        let order = Order { parameters, proof: entry.proof, min_iterations, pace: (entry.pace)(case), limit: None };
+        self.set_up(program, evidence, order)
+    }
+
+    /// Puts a case on the bench.
+    fn set_up(
+        &mut self,
+        program: &Program,
+        evidence: Evidence,
+        Order { parameters, proof, min_iterations, pace, limit }: Order,
+    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let cubin = self.compiler.cubin(program).map_err(failed)?;
+        let grid = self.grid;
+        let clock_kernels = self.clock_kernels()?;
+        // An eighth of a small device's memory is not missed by whoever else uses it.
+        let memory = self.machines.first().map_or(u64::MAX, |machine| machine.memory_bytes);
+        let pool = POOL_BYTES.min(usize::try_from(memory / 8).unwrap_or(usize::MAX));
+        let (ruler, watch) = (self.ruler.clone(), self.watch.clone());
+        let bench = self.bench()?;
+        bench.set_limit(None);
+        ruler::warm_up(bench, clock_kernels, grid.multiprocessors).map_err(failed)?;
+        let kernels = profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)?;
+        let kernels = kernels.in_clusters(parameters.cluster);
+        let kernels = kernels.map_err(|error| no_such_cluster(parameters.cluster, &error))?;
+        let remark = waves(kernels, parameters, grid)?;
+        let offsets = profile::time(Phase::Clear, || {
+            cleared_offsets(|bytes| bench.clear_memory(bytes), parameters.memory_bytes(), pool, pace.tour)
+        })?;
+        bench.set_limit(limit);
+        let setup = Setup { kernels, evidence, parameters, proof, ruler, remark, min_iterations, pace, watch };
+        Ok(Box::new(GpuExperiment::new(bench, setup, offsets)))
+    }
+
+    /// What is found in the machine code of a case.
+    fn evidence(&mut self, case: &Case, program: &Program) -> Result<Evidence, Refusal> {
+        let code = Case { threads: None, blocks: None, ..case.clone() };
+        if let Some(evidence) = self.evidence.get(&code) {
+            return Ok(evidence.clone());
+        }
+        let cubin = self.compiler.cubin(program).map_err(failed)?;
+        let evidence = profile::time(Phase::Load, || evidence_of(case, &cubin));
+        self.evidence.insert(code, evidence.clone());
+        Ok(evidence)
+    }
+
+    /// Why the device does not have a primitive, if so.
+    pub(super) fn unavailable(&self, id: &str) -> Option<String> {
+        unavailable(id, self.machines.first()?.compute_capability)
+    }
+
+    pub(super) fn clock_kernels(&mut self) -> Result<Kernels, Refusal> {
+        let program = ruler_program();
+        let cubin = self.compiler.cubin(&program).map_err(failed)?;
+        self.bench()?.load(&program, &cubin).map_err(failed)
+    }
+
+    /// The bench; a new one if a kernel broke the last.
+    pub(super) fn bench(&mut self) -> Result<&mut Bench, Refusal> {
+        match self.bench.as_ref().map(Bench::health) {
+            Some(Health::Occupied) => return Err(Refusal::Lost(GpuError::Occupied.to_string())),
+            Some(Health::Broken) => self.bench = None,
+            Some(Health::Good) | None => {}
+        }
+        match &mut self.bench {
+            Some(bench) => Ok(bench),
+            none => {
+                let bench = Bench::new(self.device, self.grid.multiprocessors);
+                Ok(none.insert(bench.map_err(|error| Refusal::Lost(GpuError::Lost(error).to_string()))?))
+            }
+        }
+    }
+
+    pub(super) fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {
+        let (Some(threads), Some(blocks)) = (case.threads, case.blocks) else {
+            return Err(Refusal::Failed(format!("{case} does not say how many threads and blocks")));
+        };
+        if threads == 0 || threads > self.grid.max_threads {
+            return Err(Refusal::Skipped(format!("a block has 1 to {} threads on this device", self.grid.max_threads)));
+        }
+        if blocks == 0 {
+            return Err(Refusal::Skipped("a grid has at least one block".to_owned()));
+        }
+        let stride = case.layout.and_then(Layout::stride).unwrap_or(0);
+        let cluster = catalogue::entry_of(case).filter(|entry| entry.method == Method::Cluster);
+        let cluster = cluster.map_or(0, |_| catalogue::cluster::size_of(case));
+        Ok(Parameters { shape: Shape { blocks, threads }, dtype: case.dtype, stride, arrays: arrays_of(case), cluster })
+    }
+}
+
+/// What a case wants of the bench.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    parameters: Parameters,
+    proof: Proof,
+    min_iterations: u64,
+    pace: Pace,
+    /// How long a batch may take, if not as long as usual.
+    limit: Option<Duration>,
+}
+
+/// Places of `bytes` in cleared memory of the device: as many as fit into `pool` bytes, or as the device has room for.
+/// `clear` clears so many bytes.
+fn cleared_offsets(
+    mut clear: impl FnMut(usize) -> Result<(), CudaError>,
+    bytes: usize,
+    pool: usize,
+    tour: u32,
+) -> Result<MemoryOffsets, Refusal> {
+    let mut offsets = MemoryOffsets::new(bytes, pool, tour);
+    while let Err(error) = clear(offsets.bytes()) {
+        if !error.is_out_of_memory() {
+            return Err(failed(error));
+        }
+        offsets = offsets.halved().ok_or_else(|| {
+            let megabytes = bytes.div_ceil(1 << 20);
+            Refusal::Skipped(format!("the variables take {megabytes} MiB, which the device does not have free"))
+        })?;
+    }
+    Ok(offsets)
+}
+
+/// That the grid does not fit onto the device at once, if so.
+fn waves(
+    kernels: Kernels,
+    Parameters { shape, cluster, .. }: Parameters,
+    grid: Grid,
+) -> Result<Option<String>, Refusal> {
+    let at_once = match cluster {
+        0 => kernels.baseline.blocks_per_multiprocessor(shape.threads).unwrap_or(0) * grid.multiprocessors,
+        size => {
+            let kernels = [kernels.baseline, kernels.test, kernels.check];
+            let fits = kernels.map(|kernel| kernel.active_clusters(shape.threads)).into_iter();
+            let clusters = fits.collect::<Result<Vec<_>, _>>().map_err(failed)?.into_iter().min().unwrap_or(0);
+            if clusters == 0 {
+                let Shape { threads, .. } = shape;
+                let told = format!("the device holds no cluster of {size} blocks with {threads} threads each");
+                return Err(Refusal::Skipped(told));
+            }
+            clusters * size
+        }
+    };
+    let is_more = at_once > 0 && shape.blocks > at_once;
+    Ok(is_more.then(|| format!("{at_once} of the {} blocks run at a time", shape.blocks)))
+}
+
+fn no_such_cluster(size: u32, error: &CudaError) -> Refusal {
+    Refusal::Skipped(format!("the device has no clusters of {size} blocks: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(code: u32) -> CudaError {
+        CudaError { call: "cuMemAlloc", code, name: "CUDA_ERROR".into(), text: "told to fail".into() }
+    }
+
+    #[test]
+    fn a_device_with_little_memory_measures_on_fewer_places_or_says_what_it_lacks() {
+        let cleared = |free: usize| {
+            let mut asked = Vec::new();
+            let offsets = cleared_offsets(
+                |bytes| {
+                    asked.push(bytes >> 20);
+                    if bytes <= free { Ok(()) } else { Err(error(2)) }
+                },
+                100 << 20,
+                1 << 30,
+                1,
+            );
+            (offsets.map(|offsets| offsets.bytes() >> 20), asked)
+        };
+        assert_eq!(cleared(4 << 30), (Ok(1000), vec![1000]));
+        assert_eq!(cleared(300 << 20), (Ok(200), vec![1000, 500, 200]));
+        let (nothing, asked) = cleared(50 << 20);
+        assert_eq!(asked, [1000, 500, 200, 100]);
+        assert!(matches!(&nothing, Err(Refusal::Skipped(reason)) if reason.contains("take 100 MiB")), "{nothing:?}");
+        let broken = cleared_offsets(|_| Err(error(719)), 8, 1 << 20, 8);
+        assert!(matches!(&broken, Err(Refusal::Failed(reason)) if reason.contains("told to fail")), "{broken:?}");
+    }
+}

@@ -1,0 +1,207 @@
+//! What the laboratory does for barriers wider than a block: it puts them on the device_group.
+
+use std::time::Duration;
+
+use syncscope_core::{Case, Experiment, Refusal};
+
+use super::GpuLaboratory;
+use super::refusal::failed;
+use crate::catalogue::{Method, absent_block_program, entry_of, multi, program_of};
+use crate::cuda::compile::Program;
+use crate::cuda::driver::{Device, launches_on_several_devices};
+use crate::cuda::error::GpuError;
+use crate::cuda::links;
+use crate::evidence::evidence_of;
+use crate::experiments::grid_barrier::{MeetingExperiment, Setup, TimedBy};
+use crate::experiments::host_barrier::VisitExperiment;
+use crate::launch::offsets::MemoryOffsets;
+use crate::launch::outage::Health;
+use crate::launch::request::Shape;
+use crate::multi::{DeviceGroup, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES};
+
+/// More places than most cases visit; each is as large as the flags of its barrier.
+const PLACES: usize = 2048;
+
+/// Places that one sample visits. (On an H200 the lock-free barrier takes 2,960 to 3,770 cycles, depending on where its flags
+/// are, and the same again whenever it comes to the same place.)
+const TOUR: u32 = 8;
+
+impl GpuLaboratory {
+    /// A barrier of one grid or of several.
+    pub(crate) fn meeting(
+        &mut self,
+        case: &Case,
+        program: &Program,
+        timed_by: TimedBy,
+    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        self.limited_meeting(case, program, timed_by, LIMIT)
+    }
+
+    fn limited_meeting(
+        &mut self,
+        case: &Case,
+        program: &Program,
+        timed_by: TimedBy,
+        limit: Duration,
+    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let entry = entry_of(case).filter(|entry| entry.method == Method::Meeting);
+        let Some(unroll) = entry.map(|entry| entry.unroll) else {
+            return Err(Refusal::Failed(format!("{case} is no barrier of grids")));
+        };
+        let evidence = evidence_of(case, &self.compiler.cubin(program).map_err(failed)?);
+        let ruler = self.ruler.clone();
+        let shape = self.parameters(case)?.shape;
+        let bytes = offset_bytes(shape);
+        let offsets = MemoryOffsets::new(bytes, PLACES * bytes.next_multiple_of(512), TOUR);
+        let (device_group, stage, remark) = self.stage(case, program, &offsets, limit)?;
+        let setup = Setup { stage, offsets, unroll, evidence, ruler, remark, timed_by };
+        let mut experiment = MeetingExperiment::new(device_group, setup);
+        if limit == LIMIT {
+            experiment.warm_up().map_err(failed)?;
+        }
+        Ok(Box::new(experiment))
+    }
+
+    /// The barrier by way of the host.
+    pub(crate) fn visits(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let (device_group, stage, remark) = self.stage(case, program, &MemoryOffsets::new(1, 1, 1), LIMIT)?;
+        Ok(Box::new(VisitExperiment::new(device_group, stage, remark)))
+    }
+
+    /// A barrier of a grid timed by the host's clock instead of the multiprocessors'.
+    ///
+    /// # Errors
+    /// As [`syncscope_core::Laboratory::experiment`].
+    #[doc(hidden)]
+    pub fn host_timed(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let program = program_of(case).ok_or_else(|| Refusal::Skipped(format!("there is no {}", case.primitive)))?;
+        self.meeting(case, &program, TimedBy::Host)
+    }
+
+    /// A barrier of a grid to which the last block does not come.
+    ///
+    /// # Errors
+    /// As [`syncscope_core::Laboratory::experiment`].
+    #[doc(hidden)]
+    pub fn without_last_block(&mut self, case: &Case, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let program =
+            absent_block_program(case).ok_or_else(|| Refusal::Skipped(format!("there is no {}", case.primitive)))?;
+        self.limited_meeting(case, &program, TimedBy::Device, limit)
+    }
+
+    /// Sets a program up on the devices of a case, and says what a reader must know.
+    fn stage(
+        &mut self,
+        case: &Case,
+        program: &Program,
+        offsets: &MemoryOffsets,
+        limit: Duration,
+    ) -> Result<(&mut DeviceGroup, LoadedProgram, Option<String>), Refusal> {
+        let shape = self.parameters(case)?.shape;
+        let count = case.devices.unwrap_or(1) as usize;
+        let devices = self.first_devices(count)?;
+        let launching = launching(case)?;
+        let cubin = self.compiler.cubin(program).map_err(failed)?;
+        let fewest = self.machines[..count].iter().map(|machine| machine.multiprocessors).min().unwrap_or(0);
+        let device_group = self.opened_group(&devices)?;
+        let resident = device_group.resident_blocks(program, &cubin, count, shape.threads, fewest).map_err(failed)?;
+        fits(shape, resident)?;
+        let connected = device_group.is_connected(count).map_err(failed)?;
+        if case.primitive == "gpu.multi.counter" {
+            adds_everywhere(&devices, connected)?;
+        }
+        let set_up = device_group.set_up(program, &cubin, (count, shape, launching), offsets, limit);
+        let remark = (!connected).then(|| "no peer access: the devices meet in host memory".to_owned());
+        let stage = set_up.map_err(failed)?;
+        Ok((device_group, stage, remark))
+    }
+
+    /// The first `count` devices; they must run the same kernels.
+    fn first_devices(&self, count: usize) -> Result<Vec<Device>, Refusal> {
+        let there = self.machines.len();
+        if count == 0 || count > there || count > MOST_DEVICES {
+            return Err(Refusal::Skipped(format!("asked {count} devices, there are {}", there.min(MOST_DEVICES))));
+        }
+        let machines = &self.machines[..count];
+        if let Some(other) = machines.iter().find(|other| other.compute_capability != machines[0].compute_capability) {
+            let told = format!("devices {} and {} are of different generations", machines[0].index, other.index);
+            return Err(Refusal::Skipped(told));
+        }
+        machines.iter().map(|machine| self.driver.device(machine.index).map_err(failed)).collect()
+    }
+
+    /// The device_group, a new one if a kernel broke the last, with these devices.
+    fn opened_group(&mut self, devices: &[Device]) -> Result<&mut DeviceGroup, Refusal> {
+        match self.device_group.as_ref().map(DeviceGroup::health) {
+            Some(Health::Occupied) => return Err(Refusal::Lost(GpuError::Occupied.to_string())),
+            Some(Health::Broken) => self.device_group = None,
+            Some(Health::Good) | None => {}
+        }
+        let device_group = self.device_group.get_or_insert_with(DeviceGroup::new);
+        device_group.open(devices).map_err(|error| Refusal::Lost(GpuError::Lost(error).to_string()))?;
+        Ok(device_group)
+    }
+}
+
+/// Bytes of the state of a barrier: a counter and a word to release, each alone in its line, or two flags for each block,
+/// a byte each.
+fn offset_bytes(shape: Shape) -> usize {
+    const LINE: usize = 128;
+    LINE + 2 * (shape.blocks as usize).next_multiple_of(LINE)
+}
+
+/// A grid whose blocks wait for each other must be there as a whole.
+fn fits(shape: Shape, resident: u32) -> Result<(), Refusal> {
+    if shape.blocks <= resident {
+        return Ok(());
+    }
+    Err(Refusal::Skipped(format!("resident maximum {resident} blocks, asked {}", shape.blocks)))
+}
+
+fn launching(case: &Case) -> Result<LaunchCall, Refusal> {
+    if case.group.as_deref() != Some(multi::ONE_LAUNCH) {
+        return Ok(LaunchCall::PerDevice);
+    }
+    if launches_on_several_devices() {
+        return Ok(LaunchCall::Together);
+    }
+    Err(Refusal::Skipped("this driver has no launch on several devices any more".to_owned()))
+}
+
+/// That additions of several devices to one counter do not get lost.
+fn adds_everywhere(devices: &[Device], connected: bool) -> Result<(), Refusal> {
+    if devices.len() < 2 {
+        return Ok(());
+    }
+    if !connected {
+        return Err(Refusal::Skipped("the devices do not reach each other's memory".to_owned()));
+    }
+    for device in &devices[1..] {
+        if !links::adds_natively(*device, devices[0]).map_err(failed)? {
+            return Err(Refusal::Skipped("the devices have no atomic operations on each other's memory".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_that_is_too_large_is_skipped_with_the_numbers() {
+        let shape = Shape { blocks: 528, threads: 1024 };
+        assert_eq!(fits(shape, 528), Ok(()));
+        let told = fits(shape, 264).unwrap_err();
+        assert_eq!(told, Refusal::Skipped("resident maximum 264 blocks, asked 528".to_owned()));
+    }
+
+    #[test]
+    fn a_place_holds_both_flags_of_every_block() {
+        // As `lock_free` in grid.cu counts: 32 words, then the flags in whole lines, twice.
+        for blocks in [1_u32, 127, 128, 129, 132, 4224] {
+            let bytes = 32 * 4 + 2 * (blocks as usize).div_ceil(128) * 128;
+            assert_eq!(offset_bytes(Shape { blocks, threads: 32 }), bytes);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Opens the devices: which ones, with which compiler, and how fast their clock is.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use syncscope_core::profile::{self, Phase};
+use syncscope_core::{Hertz, Ruler};
+
+use super::GpuLaboratory;
+use crate::affinity;
+use crate::catalogue::limits::Grid;
+use crate::catalogue::{self};
+use crate::cuda::cache::Cache;
+use crate::cuda::compile::Compiler;
+use crate::cuda::describe;
+use crate::cuda::discovery::Surroundings;
+use crate::cuda::driver::{self, Driver};
+use crate::cuda::error::{GpuError, NvrtcError};
+use crate::cuda::nvml::{Nvml, Watch};
+use crate::cuda::nvrtc::{Needs, Nvrtc};
+use crate::hybrid::neighbourhood::Neighbourhood;
+use crate::launch::arguments::MAX_BLOCK_THREADS;
+use crate::launch::bench::Bench;
+use crate::launch::host_clock;
+use crate::launch::ruler;
+
+impl GpuLaboratory {
+    /// Opens the devices with the driver's numbers `devices`; all of them if none are named. Brings the clock of the first
+    /// one up and measures it, in about a second.
+    ///
+    /// # Errors
+    /// What is missing and how to get it: a driver, a device, the device named, NVRTC.
+    pub fn open(devices: Option<&[u32]>) -> Result<Self, GpuError> {
+        let driver = profile::time(Phase::Driver, driver::load)?;
+        let numbers = chosen(devices, driver::device_count(driver)?)?;
+        let machines = numbers
+            .iter()
+            .map(|number| describe::machine(driver.device(*number)?, *number))
+            .collect::<Result<Vec<_>, _>>()?;
+        let Some(first) = machines.first() else { return Err(driver::no_device()) };
+        let device = driver.device(first.index)?;
+        let grid = Grid {
+            multiprocessors: first.multiprocessors,
+            max_threads: first.max_threads_per_block.min(MAX_BLOCK_THREADS),
+        };
+        let mut compiler = profile::time(Phase::Compiler, || compiler_for(first.compute_capability, driver))?;
+        let mut bench = profile::time(Phase::Context, || Bench::new(device, grid.multiprocessors))?;
+        let ruler = match profile::time(Phase::Clock, || measured_ruler(&mut bench, &mut compiler, grid)) {
+            Ok(ruler) => ruler,
+            Err(error) => {
+                bench.retire();
+                return Err(error);
+            }
+        };
+        let nvml = profile::time(Phase::Watch, Nvml::load).map(Rc::new);
+        let address = describe::pci_address(device)?;
+        let watch = nvml.as_ref().and_then(|nvml| Watch::new(nvml, &address)).map(Rc::new);
+        Ok(Self {
+            driver,
+            device,
+            machines,
+            grid,
+            compiler,
+            nvml,
+            watch,
+            ruler,
+            host_ruler: host_clock::measure(),
+            neighbourhood: Neighbourhood::of_device(&address, &affinity::allowed()),
+            bench: Some(bench),
+            device_group: None,
+            evidence: HashMap::new(),
+        })
+    }
+}
+
+/// The devices asked for, by their numbers.
+fn chosen(devices: Option<&[u32]>, count: u32) -> Result<Vec<u32>, GpuError> {
+    let there: Vec<u32> = (0..count).collect();
+    if there.is_empty() {
+        return Err(driver::no_device());
+    }
+    let Some(asked) = devices.filter(|devices| !devices.is_empty()) else { return Ok(there) };
+    match asked.iter().find(|device| !there.contains(device)) {
+        Some(device) => Err(GpuError::NoSuchDevice { asked: *device, there }),
+        None => Ok(asked.to_vec()),
+    }
+}
+
+fn compiler_for(capability: (u32, u32), driver: Driver) -> Result<Compiler, GpuError> {
+    let needs = Needs { capability, driver: driver.cuda_version() };
+    let nvrtc = Nvrtc::find(&Surroundings::of_process(), Some(needs))?;
+    // `find` gives only compilers that have a target.
+    let arch = nvrtc.target(capability).ok_or(NvrtcError::NotFound)?;
+    Ok(Compiler::new(nvrtc, Cache::of_user(), arch))
+}
+
+fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, grid: Grid) -> Result<Ruler, GpuError> {
+    let program = catalogue::ruler_program();
+    let kernels = bench.load(&program, &compiler.cubin(&program)?)?;
+    let frequency = ruler::warm_up(bench, kernels, grid.multiprocessors).map_err(GpuError::from)?;
+    let frequency: Hertz = frequency.ok_or(GpuError::NoTimer)?;
+    Ok(ruler::measure(bench, kernels, frequency)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_chosen_by_number() {
+        assert_eq!(chosen(None, 2), Ok(vec![0, 1]));
+        assert_eq!(chosen(Some(&[]), 2), Ok(vec![0, 1]));
+        assert_eq!(chosen(Some(&[1, 0]), 2), Ok(vec![1, 0]));
+        let error = chosen(Some(&[0, 7]), 2).unwrap_err();
+        assert_eq!(error, GpuError::NoSuchDevice { asked: 7, there: vec![0, 1] });
+        assert!(matches!(chosen(None, 0), Err(GpuError::NoDevice { .. })));
+    }
+}

@@ -1,0 +1,8 @@
+//! Errors of the device as reasons why there is no experiment.
+
+use syncscope_core::Refusal;
+
+#[allow(clippy::needless_pass_by_value, reason = "`map_err` gives it by value")]
+pub(crate) fn failed(error: impl ToString) -> Refusal {
+    Refusal::Failed(error.to_string())
+}

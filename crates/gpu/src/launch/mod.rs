@@ -1,0 +1,30 @@
+//! Launching kernels on one device and reading what they leave.
+//!
+//! A kernel gets one structure by value and leaves words in device memory: how long each warp took in cycles, and the
+//! length of the launch by two clocks. This folder launches kernels in batches, waits for them with a limit, and turns
+//! their words into samples.
+//!
+//! | file | what stands there |
+//! |---|---|
+//! | [`arguments`] | the structures that host and kernels share, as in `kernels/harness.cuh` |
+//! | [`request`], [`timing`] | what is launched, and what it leaves |
+//! | [`samples`] | from what launches left to samples |
+//! | [`bench`] | one context with all that launches need; it runs batches and waits for them |
+//! | [`outage`] | why a batch gave no results |
+//! | [`offsets`] | which memory offsets the samples of a case use |
+//! | [`block_order`] | in which order blocks are assigned to multiprocessors |
+//! | [`ruler`] | the multiprocessor's clock: frequency and cost of a reading |
+//! | [`host_clock`] | the host's clock, for what no device clock sees |
+//!
+//! Start with [`bench`].
+
+pub(crate) mod arguments;
+pub(crate) mod bench;
+pub(crate) mod block_order;
+pub(crate) mod host_clock;
+pub(crate) mod offsets;
+pub(crate) mod outage;
+pub(crate) mod request;
+pub(crate) mod ruler;
+pub(crate) mod samples;
+pub(crate) mod timing;

@@ -1,0 +1,245 @@
+//! The memory offsets at which the variables of a case lie, one after the other.
+//!
+//! What an access costs depends on its address: which slice of the second-level cache holds it, in which half of the
+//! chip that is, and which other addresses share the slice. On an H200, 8,448 threads that add to neighbouring elements
+//! take 48 to 83 cycles, depending on where the elements begin; each offset repeats its own figure within 4 %. Whether
+//! the slice of one variable is in the near half of the chip or in the far one changes at random every 4 KiB: an atomic
+//! operation takes 350 or 570 cycles, 460 on average. A median over such offsets is one of the two values, or any value
+//! between them. So one sample uses a *set* of offsets that are far apart from each other. Each pair of samples uses
+//! another set, and the figure is the median over the means of the sets.
+
+/// Memory that the offsets of one case may take together.
+pub(crate) const POOL_BYTES: usize = 1 << 30;
+
+/// More than the pairs of most cases use: an offset that came twice would count as two observations of one.
+const ENOUGH_OFFSETS: usize = 512;
+
+/// Small variables get more offsets, so that these reach farther: neighbouring offsets are alike.
+const MOST_OFFSETS: usize = 4096;
+
+/// As far as the offsets of small variables reach: what a second-level cache holds.
+const REACH_BYTES: usize = 16 << 20;
+
+/// So many sets are worth more than long sets.
+const ENOUGH_SETS: usize = 16;
+
+/// Variables that take as much lie in all parts of the chip by themselves: more offsets for each sample take more time than
+/// they save. (H200: below 64 KiB the two samples of a pair differ together from those of other pairs, with a correlation
+/// of 0.99. Up to 1 MiB the correlation is 0.9, with half the difference; beyond it is below 0.4, and the offset no longer
+/// matters.)
+const EVEN_BYTES: usize = 1 << 19;
+
+/// The alignment of the driver's allocations; variables at different offsets share no sector and no line.
+const ALIGNMENT: usize = 512;
+
+/// Offsets at equal distances, and what was executed at each set of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MemoryOffsets {
+    /// Bytes from one offset to the next.
+    size: usize,
+    /// Offsets of one set. Each lies as many offsets after the one before as there are sets.
+    per_sample: usize,
+    /// Operations of each thread at each offset of a set.
+    executed: Vec<Executed>,
+    /// From set to set, so that neighbouring offsets, which are alike, are used at different times.
+    step: usize,
+}
+
+/// Operations of each thread at one offset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Executed {
+    /// Since the memory was cleared.
+    pub(crate) total: u64,
+    /// In the last launch.
+    pub(crate) last: u64,
+}
+
+impl MemoryOffsets {
+    /// As many offsets for variables of `bytes` as fit into `pool` bytes, at least one, in sets of `per_sample`; in smaller
+    /// sets where there are few offsets, or large variables.
+    pub(crate) fn new(bytes: usize, pool: usize, per_sample: u32) -> Self {
+        let size = bytes.max(1).next_multiple_of(ALIGNMENT);
+        let wanted = (REACH_BYTES / size).clamp(ENOUGH_OFFSETS, MOST_OFFSETS);
+        let count = (pool / size).clamp(1, wanted);
+        let most = (count / ENOUGH_SETS).min(EVEN_BYTES / size).max(1);
+        let per_sample = (per_sample as usize).clamp(1, most);
+        Self::of(size, per_sample, count / per_sample)
+    }
+
+    fn of(size: usize, per_sample: usize, sets: usize) -> Self {
+        Self { size, per_sample, executed: vec![Executed::default(); sets], step: step_among(sets) }
+    }
+
+    /// Half as many offsets; `None` if there is only one.
+    pub(crate) fn halved(&self) -> Option<Self> {
+        match (self.executed.len() / 2, self.per_sample / 2) {
+            (0, 0) => None,
+            (0, per_sample) => Some(Self::of(self.size, per_sample, 1)),
+            (sets, _) => Some(Self::of(self.size, self.per_sample, sets)),
+        }
+    }
+
+    /// Bytes of all offsets together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.size * self.count()
+    }
+
+    /// The first offset of a pair, in bytes.
+    pub(crate) fn offset(&self, pair: u64) -> usize {
+        self.index(pair) * self.size
+    }
+
+    /// Bytes from one offset of a set to the next.
+    pub(crate) fn distance(&self) -> usize {
+        self.sets() * self.size
+    }
+
+    /// How many offsets there are.
+    pub(crate) fn count(&self) -> usize {
+        self.per_sample * self.sets()
+    }
+
+    /// How many offsets one sample uses.
+    pub(crate) fn per_sample(&self) -> u32 {
+        self.per_sample as u32
+    }
+
+    /// How many sets there are. The numbers of the offsets of a set are as far apart.
+    pub(crate) fn sets(&self) -> usize {
+        self.executed.len()
+    }
+
+    /// The number of the first offset of a pair, from 0.
+    pub(crate) fn number(&self, pair: u64) -> u32 {
+        self.index(pair) as u32
+    }
+
+    /// What was executed at each offset of a pair.
+    pub(crate) fn executed(&self, pair: u64) -> Executed {
+        self.executed[self.index(pair)]
+    }
+
+    /// Notes a launch with so many operations at each offset of its pair.
+    pub(crate) fn note(&mut self, pair: u64, operations: u64) {
+        let index = self.index(pair);
+        let executed = &mut self.executed[index];
+        executed.total += operations;
+        executed.last = operations;
+    }
+
+    /// The offsets that were used, and what was executed there.
+    pub(crate) fn used(&self) -> impl Iterator<Item = (usize, Executed)> {
+        let (size, distance) = (self.size, self.distance());
+        let sets = self.executed.iter().enumerate().filter(|(_, executed)| executed.total > 0);
+        let offsets = move |(index, executed): (usize, &Executed)| {
+            let executed = *executed;
+            (0..self.per_sample).map(move |number| (index * size + number * distance, executed))
+        };
+        sets.flat_map(offsets)
+    }
+
+    fn index(&self, pair: u64) -> usize {
+        let sets = self.sets() as u64;
+        (pair % sets * self.step as u64 % sets) as usize
+    }
+}
+
+/// A step that reaches every one of `count` numbers, and lays those that follow each other far apart: about the golden
+/// section of their number (Knuth, The Art of Computer Programming 3, 6.4).
+fn step_among(count: usize) -> usize {
+    const GOLDEN: f64 = 0.618_033_988_749_895;
+    let wanted = ((count as f64 * GOLDEN) as usize).max(1);
+    (wanted..=count).find(|step| greatest_common_divisor(*step, count) == 1).unwrap_or(1)
+}
+
+const fn greatest_common_divisor(mut one: usize, mut other: usize) -> usize {
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    one
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_do_not_overlap_and_fit_the_pool() {
+        for (bytes, count) in
+            [(0, 4096), (4, 4096), (8192, 2048), (34_000, 512), (3 << 20, 341), (600 << 20, 1), (2 << 30, 1)]
+        {
+            let offsets = MemoryOffsets::new(bytes, POOL_BYTES, 1);
+            assert_eq!((offsets.count(), offsets.per_sample()), (count, 1), "{bytes}");
+            assert!(offsets.size >= bytes && offsets.size.is_multiple_of(ALIGNMENT));
+            assert!(offsets.bytes() <= POOL_BYTES.max(offsets.size));
+        }
+        let offsets = MemoryOffsets::new(1000, 4096, 1);
+        let mut first = [0, 1, 2, 3].map(|pair| offsets.offset(pair));
+        assert_eq!(offsets.offset(4), first[0]);
+        first.sort_unstable();
+        assert_eq!(first, [0, 1024, 2048, 3072]);
+    }
+
+    #[test]
+    fn sets_use_every_offset_once() {
+        for (bytes, pool, per_sample) in
+            [(4, 1 << 20, 8), (5000, 1 << 24, 8), (100 << 20, 1 << 30, 8), (1 << 18, 100 << 20, 4)]
+        {
+            let offsets = MemoryOffsets::new(bytes, pool, per_sample);
+            let (count, distance) = (offsets.per_sample() as usize, offsets.distance());
+            let of_pair = |pair| {
+                let first = offsets.offset(pair);
+                (0..count).map(move |number| first + number * distance)
+            };
+            let mut all: Vec<usize> = (0..offsets.sets() as u64).flat_map(of_pair).collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..offsets.count()).map(|offset| offset * offsets.size).collect::<Vec<_>>());
+            assert!(offsets.bytes() <= pool);
+        }
+        assert_eq!(MemoryOffsets::new(4, POOL_BYTES, 8).sets(), 512);
+        let per_sample = [512, 64 << 10, 128 << 10, 256 << 10, 600 << 10, 100 << 20]
+            .map(|bytes| MemoryOffsets::new(bytes, POOL_BYTES, 8).per_sample());
+        assert_eq!(per_sample, [8, 8, 4, 2, 1, 1], "large variables are even by themselves");
+        assert_eq!(MemoryOffsets::new(512, 40 * 512, 8).per_sample(), 2, "of forty offsets no set is long");
+    }
+
+    #[test]
+    fn sets_that_follow_each_other_are_not_neighbours() {
+        let offsets = MemoryOffsets::new(512, POOL_BYTES, 8);
+        for pair in 0..1000 {
+            let apart = offsets.offset(pair).abs_diff(offsets.offset(pair + 1));
+            assert!(apart >= 64 * 512, "{pair}: {apart}");
+        }
+        for count in 1..600 {
+            assert_eq!(greatest_common_divisor(step_among(count), count), 1, "{count}");
+        }
+    }
+
+    #[test]
+    fn a_small_device_gets_fewer_offsets() {
+        let mut offsets = MemoryOffsets::new(100 << 20, POOL_BYTES, 1);
+        let mut bytes = vec![offsets.bytes()];
+        while let Some(fewer) = offsets.halved() {
+            bytes.push(fewer.bytes());
+            offsets = fewer;
+        }
+        assert_eq!(bytes, [1000 << 20, 500 << 20, 200 << 20, 100 << 20]);
+        assert_eq!(offsets.offset(7), 0);
+        let one = MemoryOffsets::of(512, 8, 1);
+        assert_eq!(one.halved().map(|offsets| offsets.count()), Some(4));
+    }
+
+    #[test]
+    fn operations_are_counted_for_each_offset() {
+        let mut offsets = MemoryOffsets::of(ALIGNMENT, 1, 2);
+        offsets.note(1, 30);
+        offsets.note(3, 50);
+        assert_eq!(offsets.used().collect::<Vec<_>>(), [(ALIGNMENT, Executed { total: 80, last: 50 })]);
+        offsets.note(0, 7);
+        assert_eq!(offsets.used().count(), 2);
+        let mut offsets = MemoryOffsets::of(ALIGNMENT, 2, 3);
+        offsets.note(0, 7);
+        let all = Executed { total: 7, last: 7 };
+        assert_eq!(offsets.used().collect::<Vec<_>>(), [(0, all), (3 * ALIGNMENT, all)]);
+    }
+}

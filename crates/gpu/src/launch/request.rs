@@ -1,0 +1,89 @@
+//! What is launched: a kernel, its arguments and the shape of its grid.
+
+use super::arguments::{Arguments, WARP_THREADS};
+use super::block_order::BlockOrder;
+use super::timing::{WORDS_OF_RATE, WORDS_OF_WARP};
+use crate::cuda::driver::Function;
+use crate::cuda::error::CudaError;
+
+/// The shape of a grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) blocks: u32,
+    pub(crate) threads: u32,
+}
+
+impl Shape {
+    /// Warps of the whole grid; a partial warp counts as one.
+    pub(crate) const fn warps(self) -> u32 {
+        self.blocks * self.threads.div_ceil(WARP_THREADS)
+    }
+
+    /// Threads of the whole grid.
+    pub(crate) const fn grid_threads(self) -> usize {
+        self.blocks as usize * self.threads as usize
+    }
+}
+
+/// The kernels of a program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kernels {
+    pub(crate) baseline: Function,
+    pub(crate) test: Function,
+    pub(crate) check: Function,
+}
+
+impl Kernels {
+    /// The same kernels, launched in clusters of so many blocks; 0 means no clusters.
+    pub(crate) fn in_clusters(self, blocks: u32) -> Result<Self, CudaError> {
+        if blocks == 0 {
+            return Ok(self);
+        }
+        let Self { baseline, test, check } = self;
+        Ok(Self {
+            baseline: baseline.in_clusters(blocks)?,
+            test: test.in_clusters(blocks)?,
+            check: check.in_clusters(blocks)?,
+        })
+    }
+}
+
+/// One kernel to run. The bench fills in the addresses in the arguments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Launch {
+    pub(crate) function: Function,
+    pub(crate) arguments: Arguments,
+    /// Where in the memory its variables begin, in bytes.
+    pub(crate) offset: usize,
+    /// In which order its blocks are assigned to the multiprocessors.
+    pub(crate) order: BlockOrder,
+}
+
+impl Launch {
+    /// A launch on the first memory offset, with its blocks in any order.
+    pub(crate) const fn of(function: Function, arguments: Arguments) -> Self {
+        Self { function, arguments, offset: 0, order: BlockOrder::Any }
+    }
+
+    /// Words of 8 bytes that it leaves: its rate, then the warps at each offset.
+    pub(crate) const fn words(&self, shape: Shape) -> usize {
+        WORDS_OF_RATE + WORDS_OF_WARP * shape.warps() as usize * offsets_of(&self.arguments)
+    }
+}
+
+/// Memory offsets that a launch uses.
+pub(crate) const fn offsets_of(arguments: &Arguments) -> usize {
+    if arguments.tour == 0 { 1 } else { arguments.tour as usize }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_warp_is_a_warp() {
+        assert_eq!(Shape { blocks: 3, threads: 1 }.warps(), 3);
+        assert_eq!(Shape { blocks: 3, threads: 33 }.warps(), 6);
+        assert_eq!(Shape { blocks: 264, threads: 1024 }.warps(), 8448);
+    }
+}

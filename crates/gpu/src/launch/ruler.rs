@@ -1,0 +1,90 @@
+//! The ruler: the clock of the multiprocessors, brought up from idling and then measured.
+
+use std::time::{Duration, Instant};
+
+use syncscope_core::{Hertz, Ruler, Side, Ticks};
+
+use crate::cuda::driver::Function;
+use crate::launch::arguments::{Arguments, UNROLL};
+use crate::launch::bench::Bench;
+use crate::launch::outage::Outage;
+use crate::launch::request::{Kernels, Launch, Shape};
+use crate::launch::samples::ns_per_cycle;
+
+/// A device that had nothing to do for longer may have lowered its clock. (An idle H200 falls from 1,980 to 345 MHz.)
+const IDLE: Duration = Duration::from_millis(200);
+
+/// A clock that comes up may rest on the way; after this time it is not taken for stable any more.
+const SHORTEST: Duration = Duration::from_millis(50);
+
+/// Longest time to wait for a stable clock. Without one, pairs are set aside as they are measured.
+const LONGEST: Duration = Duration::from_millis(500);
+
+/// A clock is stable when this many launches agree to this part.
+const AGREEING: usize = 4;
+const AGREEMENT: f64 = 0.002;
+
+/// Iterations of a launch: some half a millisecond.
+const ITERATIONS: u32 = 1000;
+
+/// Keeps the device busy until its clock is stable, if it was idle. Returns the frequency last seen.
+pub(crate) fn warm_up(bench: &mut Bench, kernels: Kernels, multiprocessors: u32) -> Result<Option<Hertz>, Outage> {
+    if bench.idle().is_some_and(|idle| idle < IDLE) {
+        return Ok(None);
+    }
+    bench.clear_memory(multiprocessors as usize * 128 * size_of::<u64>())?;
+    let shape = Shape { blocks: multiprocessors, threads: 128 };
+    let launch = launch_of(kernels.baseline);
+    let started = Instant::now();
+    let mut lengths: Vec<f64> = Vec::new();
+    while started.elapsed() < LONGEST {
+        let timings = bench.run(shape, &[launch])?;
+        lengths.extend(timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)));
+        if started.elapsed() >= SHORTEST && is_stable(&lengths) {
+            break;
+        }
+    }
+    Ok(lengths.last().map(|length| Hertz(1e9 / length)))
+}
+
+pub(crate) fn is_stable(lengths: &[f64]) -> bool {
+    let Some(last) = lengths.len().checked_sub(AGREEING).and_then(|first| lengths.get(first..)) else { return false };
+    let (low, high) =
+        last.iter().fold((f64::MAX, 0.0_f64), |(low, high), length| (low.min(*length), high.max(*length)));
+    high - low <= AGREEMENT * low
+}
+
+/// Measures the clock of a device that is warm.
+pub(crate) fn measure(bench: &mut Bench, kernels: Kernels, frequency: Hertz) -> Result<Ruler, Outage> {
+    bench.clear_memory(size_of::<u64>())?;
+    let shape = Shape { blocks: 1, threads: 1 };
+    let launch = |side| {
+        let function = if side == Side::Baseline { kernels.baseline } else { kernels.test };
+        launch_of(function)
+    };
+    let timings = bench.run(shape, &[launch(Side::Baseline), launch(Side::Test)])?;
+    let cycles: Vec<f64> = timings.iter().flat_map(|timing| &timing.warps).map(|warp| warp.slowest as f64).collect();
+    let read_cost = match cycles[..] {
+        [baseline, test] => (test - baseline) / (f64::from(ITERATIONS) * f64::from(UNROLL)),
+        _ => 0.0,
+    };
+    Ok(Ruler { name: "sm clock", frequency, resolution: Ticks(1), read_cost: Ticks(read_cost.round().max(0.0) as u64) })
+}
+
+fn launch_of(function: Function) -> Launch {
+    let arguments = Arguments { iterations: ITERATIONS, ..Arguments::default() };
+    Launch::of(function, arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_stable_when_the_last_launches_agree() {
+        assert!(!is_stable(&[0.5, 0.5, 0.5]), "too few");
+        assert!(is_stable(&[2.9, 0.505, 0.5051, 0.505, 0.5049]));
+        assert!(!is_stable(&[2.9, 0.6, 0.505, 0.505, 0.505]));
+        assert!(!is_stable(&[]));
+    }
+}

@@ -1,0 +1,165 @@
+//! From what launches left to samples, and how many operations a launch executes.
+
+use syncscope_core::{Disturbance, Ruler, Sample, Shot, Side, Ticks};
+
+use super::arguments::{Rate, UNROLL, WARM_UP, Warp};
+use super::timing::Timing;
+
+/// A pair is excluded if the clock frequencies of its two samples differ by more than this part.
+pub(crate) const CLOCK_CHANGE: f64 = 0.02;
+
+/// Whether the loop runs before it is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WarmUp {
+    /// It does.
+    Short,
+    /// It does not.
+    None,
+}
+
+impl WarmUp {
+    /// Operations of each thread before the clock is read.
+    pub(crate) const fn operations(self) -> u64 {
+        match self {
+            Self::Short => WARM_UP as u64,
+            Self::None => 0,
+        }
+    }
+}
+
+/// What the threads of one launch saw. `None` if there were none.
+pub(crate) fn sample_of(timing: &Timing, ruler: &Ruler) -> Option<Sample> {
+    let length = ns_per_cycle(timing.rate).unwrap_or(1e9 / ruler.frequency.value());
+    timing.at_each_offset().map(|warps| sample_at(warps, length)).reduce(joined)?
+}
+
+/// What they saw at one memory offset, where a cycle has this length in nanoseconds.
+fn sample_at(warps: &[Warp], length: f64) -> Option<Sample> {
+    let mut ends: Vec<u64> = warps.iter().map(|warp| warp.slowest).collect();
+    let slowest = *ends.iter().max()?;
+    let fastest = warps.iter().map(|warp| warp.fastest).min()?;
+    // The threads of a warp run together: the median of the warps is the median of the threads.
+    let middle = ends.len() / 2;
+    let median = *ends.select_nth_unstable(middle).1;
+    Some(Sample {
+        fastest: Ticks(fastest),
+        median: Ticks(median),
+        slowest: Ticks(slowest),
+        ns_per_tick: length,
+        cycles_per_tick: Some(1.0),
+        disturbance: None,
+        smt_interference: false,
+    })
+}
+
+/// Two loops, one after the other, as one sample: the slowest, the fastest and the median are each added up.
+pub(crate) fn joined(one: Option<Sample>, other: Option<Sample>) -> Option<Sample> {
+    let (one, other) = (one?, other?);
+    let sum = |of: fn(&Sample) -> Ticks| Ticks(of(&one).0 + of(&other).0);
+    let slowest = sum(|sample| sample.slowest);
+    Some(Sample {
+        fastest: sum(|sample| sample.fastest),
+        median: sum(|sample| sample.median),
+        slowest,
+        ns_per_tick: (one.slowest_ns() + other.slowest_ns()) / slowest.0.max(1) as f64,
+        ..one
+    })
+}
+
+/// Operations of each thread in one launch, the harness's warm-up included.
+pub(crate) const fn with_warm_up(side: Side, iterations: u64) -> u64 {
+    operations(side, iterations) + WarmUp::Short.operations()
+}
+
+/// Operations of each thread in the timed loop.
+pub(crate) const fn operations(side: Side, iterations: u64) -> u64 {
+    let repeat = match side {
+        Side::Baseline => 1,
+        Side::Test => 2,
+    };
+    iterations * UNROLL as u64 * repeat
+}
+
+/// The length of a cycle; `None` if the global timer did not say, or said what no device's clock is. (Its two halves are
+/// read one after the other; when the lower one wraps in between, every 4.3 s, the reading is off by that much.)
+pub(crate) fn ns_per_cycle(rate: Rate) -> Option<f64> {
+    const PLAUSIBLE_HERTZ: std::ops::Range<f64> = 5e7..1e10;
+    let length = rate.nanoseconds as f64 / rate.cycles as f64;
+    PLAUSIBLE_HERTZ.contains(&(1e9 / length)).then_some(length)
+}
+
+/// Marks the pairs in which the clock changed between the two samples.
+pub(crate) fn mark_clock_changes(shots: &[Shot], samples: &mut [Sample]) {
+    for (index, pair) in shots.windows(2).enumerate() {
+        let [one, other] = [index, index + 1];
+        let ratio = samples[one].ns_per_tick / samples[other].ns_per_tick;
+        if pair[0].pair == pair[1].pair && pair[0].side != pair[1].side && (ratio - 1.0).abs() > CLOCK_CHANGE {
+            samples[one].disturbance = Some(Disturbance::ClockChange);
+            samples[other].disturbance = Some(Disturbance::ClockChange);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(ns_per_tick: f64) -> Sample {
+        Sample::of_actors(&mut [Ticks(10)], ns_per_tick).unwrap()
+    }
+
+    fn shot(side: Side, pair: u64) -> Shot {
+        Shot { side, iterations: 1, pair }
+    }
+
+    #[test]
+    fn pairs_with_two_clocks_are_marked_and_no_others() {
+        let shots = [
+            shot(Side::Baseline, 0),
+            shot(Side::Test, 0),
+            shot(Side::Test, 1),
+            shot(Side::Baseline, 1),
+            shot(Side::Baseline, 2),
+            shot(Side::Test, 2),
+        ];
+        let mut samples = [0.5, 0.501, 0.51, 0.6, 0.6, 0.6].map(sample);
+        mark_clock_changes(&shots, &mut samples);
+        let marked: Vec<bool> = samples.iter().map(|sample| sample.disturbance.is_some()).collect();
+        assert_eq!(marked, [false, false, true, true, false, false]);
+    }
+
+    #[test]
+    fn the_test_has_twice_the_operations() {
+        assert_eq!(operations(Side::Baseline, 10), 320);
+        assert_eq!(operations(Side::Test, 10), 640);
+        assert_eq!(with_warm_up(Side::Test, 10), 640 + 64);
+        assert_eq!(with_warm_up(Side::Baseline, 10), 320 + 64, "as many to warm up");
+    }
+
+    #[test]
+    fn an_impossible_clock_is_not_used() {
+        let length = |nanoseconds, cycles| ns_per_cycle(Rate { nanoseconds, cycles });
+        assert_eq!(length(1000, 2000), Some(0.5));
+        assert_eq!(length(0, 2000), None, "the timer did not step");
+        assert_eq!(length(0, 0), None);
+        assert_eq!(length((1 << 32) + 1000, 2000), None, "a torn reading");
+        assert_eq!(length(1000_u64.wrapping_sub(1 << 32), 2000), None);
+    }
+
+    #[test]
+    fn a_sample_is_the_sum_of_the_slowest_warps_at_each_offset() {
+        let ruler =
+            Ruler { name: "test", frequency: syncscope_core::Hertz(2e9), resolution: Ticks(1), read_cost: Ticks(1) };
+        let of = |warps: [(u64, u64); 4], offsets| {
+            let warps = warps.map(|(slowest, fastest)| Warp { slowest, fastest }).to_vec();
+            let timing = Timing { rate: Rate { nanoseconds: 0, cycles: 0 }, warps, offsets };
+            let sample = sample_of(&timing, &ruler).unwrap();
+            (sample.fastest.0, sample.median.0, sample.slowest.0, sample.ns_per_tick)
+        };
+        let warps = [(10, 9), (50, 40), (30, 20), (21, 20)];
+        assert_eq!(of(warps, 1), (9, 30, 50, 0.5));
+        assert_eq!(of(warps, 2), (9 + 20, 50 + 30, 50 + 30, 0.5));
+        let none = Timing { rate: Rate { nanoseconds: 0, cycles: 0 }, warps: Vec::new(), offsets: 1 };
+        assert_eq!(sample_of(&none, &ruler), None);
+    }
+}

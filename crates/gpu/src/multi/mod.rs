@@ -1,0 +1,29 @@
+//! Devices that work together: the same kernel on each of them, all running at the same time, in memory that all can
+//! reach.
+//!
+//! Each device has a context, a stream and memory of its own. What the devices write for each other is in the memory of
+//! the device that reads it, if all can access each other's memory; otherwise it is in host memory.
+//!
+//! | file | contents |
+//! |---|---|
+//! | [`device_group`] | the devices, opened once: sets programs up, launches on all, waits for all |
+//! | [`device_context`] | one of the devices: its context, stream, memory and loaded modules |
+//! | [`loaded_program`] | a program on some devices, and the layout of their memory |
+//! | [`group_launch`] | one launch on every device |
+//! | [`device_handle`] | one device for one host thread |
+//! | [`phase_counts`] | what a kernel counted while its barrier was measured |
+//!
+//! Start with [`device_group`]. The other side is the header of the barrier kernels in `kernels/`.
+
+mod device_context;
+mod device_group;
+mod device_handle;
+mod group_launch;
+mod loaded_program;
+mod phase_counts;
+
+pub(crate) use self::device_group::DeviceGroup;
+pub(crate) use self::device_handle::DeviceHandle;
+pub(crate) use self::group_launch::{GroupLaunch, LIMIT, LaunchCall, Role};
+pub(crate) use self::loaded_program::{LoadedProgram, MOST_DEVICES};
+pub(crate) use self::phase_counts::PhaseCounts;

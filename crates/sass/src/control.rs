@@ -1,0 +1,83 @@
+//! The control field: what the compiler tells the scheduler about one instruction.
+
+use std::fmt;
+
+use crate::bits::Bits;
+
+/// Scheduling information in bits 105 to 125 of an instruction.
+///
+/// The hardware checks no hazards of its own for most instructions; the compiler writes down how long to wait and which
+/// of six scoreboard barriers to set and to wait for. The layout is the one of Volta (Jia et al., "Dissecting the
+/// NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, section 2.1) and has not changed since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Control {
+    /// Cycles until the next instruction of this warp may issue.
+    pub stall: u8,
+    /// Whether the scheduler had better turn to another warp. The bit is stored inverted.
+    pub yields: bool,
+    /// The barrier that is released when the result is written.
+    pub write_barrier: Option<u8>,
+    /// The barrier that is released when the operands have been read.
+    pub read_barrier: Option<u8>,
+    /// The barriers to wait for before issue, one bit each.
+    pub wait_mask: u8,
+    /// The operand slots whose register stays in the reuse cache, one bit each.
+    pub reuse: u8,
+}
+
+/// The barrier number that stands for none.
+const NO_BARRIER: u8 = 7;
+
+impl Control {
+    /// Reads the field from a whole instruction.
+    #[must_use]
+    pub fn of(raw: u128) -> Self {
+        let field = |low, width| raw.field(low, width) as u8;
+        let barrier = |low| Some(field(low, 3)).filter(|&number| number != NO_BARRIER);
+        Self {
+            stall: field(105, 4),
+            yields: field(109, 1) == 0,
+            write_barrier: barrier(110),
+            read_barrier: barrier(113),
+            wait_mask: field(116, 6),
+            reuse: field(122, 4),
+        }
+    }
+}
+
+impl fmt::Display for Control {
+    /// `[B-1----:R-:W0:-:S04]`: barriers waited for, read barrier, write barrier, yield, stall.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[B")?;
+        for barrier in 0..6_u8 {
+            if self.wait_mask >> barrier & 1 == 1 { write!(f, "{barrier}")? } else { f.write_str("-")? }
+        }
+        let digit = |barrier: Option<u8>| barrier.map_or('-', |number| char::from(b'0' + number));
+        let yields = if self.yields { 'Y' } else { '-' };
+        write!(f, ":R{}:W{}:{yields}:S{:02}]", digit(self.read_barrier), digit(self.write_barrier), self.stall)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Puts the upper half of an instruction, where the control field is, into place.
+    fn upper(half: u64) -> String {
+        Control::of(u128::from(half) << 64).to_string()
+    }
+
+    #[test]
+    fn the_field_reads_as_the_code_around_it_demands() {
+        // S2R, whose result comes late, sets write barrier 0; the ISETP that needs it waits for barrier 0.
+        assert_eq!(upper(0x000e_2200_0000_0000), "[B------:R-:W0:-:S01]");
+        assert_eq!(upper(0x001f_da00_0bf2_2070), "[B0-----:R-:W-:Y:S13]");
+        // REDG lets go of its operands late: read barrier 2, after waiting for barrier 1 (POPC).
+        assert_eq!(upper(0x0025_e200_0c10_e184), "[B-1----:R2:W-:-:S01]");
+        // A fixed latency between CS2R and its use, during which another warp may issue.
+        assert_eq!(upper(0x000f_cc00_0001_5000), "[B------:R-:W-:Y:S06]");
+        // `R7.reuse` in the first operand slot.
+        assert_eq!(Control::of(0x040f_e200_0000_0000 << 64).reuse, 0b0001);
+        assert_eq!(Control::of(0x000f_e200_0000_0000 << 64).reuse, 0);
+    }
+}

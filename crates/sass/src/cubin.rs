@@ -1,0 +1,216 @@
+//! CUBIN files: ELF with one section `.text.<kernel>` per kernel.
+
+use object::LittleEndian;
+use object::elf::{self, FileHeader64};
+use object::read::elf::{FileHeader as _, SectionHeader as _};
+use std::str;
+
+use crate::arch::Arch;
+use crate::error::SassError;
+use crate::instruction::{Instruction, SIZE_BYTES};
+
+/// What stands in `EI_OSABI` since CUDA 12.9 for Blackwell and since CUDA 13.0 for all architectures. With it the
+/// architecture moved within `e_flags`; before, the byte was 0x33.
+const OSABI_NEW_FLAGS: u8 = 0x41;
+
+const TEXT_PREFIX: &[u8] = b".text.";
+
+/// The machine code in a CUBIN.
+#[derive(Debug, Clone)]
+pub struct Cubin {
+    arch: Arch,
+    kernels: Vec<Kernel>,
+}
+
+/// The instructions of one kernel (or of a device function that was not inlined into one).
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    name: String,
+    instructions: Vec<Instruction>,
+}
+
+impl Cubin {
+    /// Reads and decodes a CUBIN.
+    ///
+    /// # Errors
+    /// If the bytes are no 64-bit little-endian ELF file for CUDA, are cut off, are for an architecture whose encoding
+    /// is unknown, or hold code that is no whole number of instructions.
+    pub fn parse(bytes: &[u8]) -> Result<Self, SassError> {
+        let header = FileHeader64::<LittleEndian>::parse(bytes)?;
+        let endian = header.endian()?;
+        let machine = header.e_machine(endian);
+        if machine != elf::EM_CUDA {
+            return Err(SassError::NotCuda { machine: machine.0 });
+        }
+        let arch = arch_of_flags(header.e_flags(endian).0, header.e_ident().os_abi.0)?;
+        let sections = header.sections(endian, bytes)?;
+        let mut kernels = Vec::new();
+        for section in sections.iter() {
+            let Some(name) = sections.section_name(endian, section)?.strip_prefix(TEXT_PREFIX) else { continue };
+            let name = str::from_utf8(name).map_err(|_| SassError::KernelName)?;
+            kernels.push(Kernel::decode(name, section.data(endian, bytes)?, arch)?);
+        }
+        Ok(Self { arch, kernels })
+    }
+
+    /// The architecture the code was compiled for.
+    #[must_use]
+    pub const fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// The names of the kernels, in the order of the file.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.kernels.iter().map(Kernel::name)
+    }
+
+    /// The kernel of this (mangled) name.
+    #[must_use]
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+}
+
+impl Kernel {
+    /// Decodes the code of one kernel, which begins at address 0.
+    ///
+    /// # Errors
+    /// If the code is not a whole number of instructions.
+    pub fn decode(name: &str, code: &[u8], arch: Arch) -> Result<Self, SassError> {
+        let (words, rest) = code.as_chunks::<SIZE_BYTES>();
+        if !rest.is_empty() {
+            return Err(SassError::OddLength { kernel: name.to_owned(), length: code.len() });
+        }
+        let decode = |(index, word): (usize, &[u8; SIZE_BYTES])| {
+            Instruction::decode((index * SIZE_BYTES) as u64, u128::from_le_bytes(*word), arch)
+        };
+        Ok(Self { name: name.to_owned(), instructions: words.iter().enumerate().map(decode).collect() })
+    }
+
+    /// The name, mangled as in the file.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All instructions in the order of their addresses, the padding at the end included.
+    #[must_use]
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.instructions
+    }
+
+    /// How many instructions have an opcode that the table does not know.
+    #[must_use]
+    pub fn unknown(&self) -> usize {
+        self.instructions.iter().filter(|instruction| !instruction.is_known()).count()
+    }
+}
+
+/// Where the architecture stands in `e_flags`: in the lowest byte up to ABI version 7, in the byte above it since.
+/// (Found by compiling for every architecture with NVRTC 12.9 and 13.0; no documentation describes it.)
+fn arch_of_flags(flags: u32, os_abi: u8) -> Result<Arch, SassError> {
+    let number = if os_abi == OSABI_NEW_FLAGS { flags >> 8 & 0xff } else { flags & 0xff };
+    Arch::new(number).ok_or(SassError::Arch { number })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `EXIT`.
+    const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
+
+    /// A CUBIN as small as can be: the ELF header, the code of one kernel, the names and three section headers.
+    fn cubin(machine: u16, flags: u32, code: &[u8]) -> Vec<u8> {
+        let names = b"\0.shstrtab\0.text.sample\0";
+        let code_at = 64_u64;
+        let names_at = code_at + code.len() as u64;
+        let sections_at = (names_at + names.len() as u64).next_multiple_of(8);
+        let mut file = b"\x7fELF\x02\x01\x01\x41\x08\0\0\0\0\0\0\0".to_vec();
+        let mut put = |value: u64, bytes: usize| file.extend(&value.to_le_bytes()[..bytes]);
+        for (value, bytes) in [(2, 2), (machine.into(), 2), (1, 4), (0, 8), (0, 8), (sections_at, 8), (flags.into(), 4)]
+        {
+            put(value, bytes);
+        }
+        // Sizes and numbers: ELF header, program headers (none), section headers; the names are in section 1.
+        for value in [64, 0, 0, 64, 3, 1] {
+            put(value, 2);
+        }
+        file.extend(code);
+        file.extend(names);
+        file.resize(sections_at as usize, 0);
+        let mut section = |name: u32, kind: u32, offset: u64, size: u64| {
+            file.extend([name, kind].into_iter().flat_map(u32::to_le_bytes));
+            file.extend([0, 0, offset, size, 0, 0, 0].into_iter().flat_map(u64::to_le_bytes));
+        };
+        section(0, 0, 0, 0);
+        section(1, 3, names_at, names.len() as u64);
+        section(11, 1, code_at, code.len() as u64);
+        file
+    }
+
+    fn error(bytes: &[u8]) -> String {
+        Cubin::parse(bytes).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn kernels_are_found_by_name() {
+        let cubin = Cubin::parse(&cubin(190, 0x0600_5a04, &EXIT.to_le_bytes())).unwrap();
+        assert_eq!(cubin.arch().to_string(), "sm_90");
+        assert_eq!(cubin.kernels().collect::<Vec<_>>(), ["sample"]);
+        let kernel = cubin.kernel("sample").unwrap();
+        assert_eq!((kernel.instructions().len(), kernel.unknown()), (1, 0));
+        assert_eq!(kernel.instructions()[0].mnemonic, "EXIT");
+        assert!(cubin.kernel("other").is_none());
+    }
+
+    #[test]
+    fn what_is_no_cubin_is_refused_with_the_reason() {
+        assert!(error(b"").contains("no intact 64-bit ELF file"));
+        assert!(error(&cubin(62, 0x0600_5a04, &[])).contains("machine 62"));
+        assert!(error(&cubin(190, 0x0600_4604, &[])).contains("sm_70"));
+        assert_eq!(
+            error(&cubin(190, 0x0600_5a04, &[0; 40])),
+            "the code of kernel sample is 40 bytes long, which is no multiple of 16"
+        );
+    }
+
+    #[test]
+    fn a_file_cut_off_anywhere_is_refused() {
+        let whole = cubin(190, 0x0600_5a04, &EXIT.to_le_bytes());
+        for length in 0..whole.len() {
+            assert!(Cubin::parse(&whole[..length]).is_err(), "{length} of {} bytes", whole.len());
+        }
+    }
+
+    #[test]
+    fn damaged_files_do_no_harm() {
+        let whole = cubin(190, 0x0600_5a04, &EXIT.to_le_bytes());
+        for position in 0..whole.len() {
+            for value in [0x00, 0x01, 0x7f, 0x80, 0xff] {
+                let mut damaged = whole.clone();
+                damaged[position] = value;
+                // Either is right; a panic is not.
+                let _ = Cubin::parse(&damaged);
+            }
+        }
+    }
+
+    #[test]
+    fn the_architecture_is_found_in_both_layouts_of_the_flags() {
+        let number = |flags, os_abi| arch_of_flags(flags, os_abi).map(Arch::number).ok();
+        // NVRTC 12.9.
+        assert_eq!(number(0x004b_054b, 0x33), Some(75));
+        assert_eq!(number(0x0050_0550, 0x33), Some(80));
+        assert_eq!(number(0x005a_0d5a, 0x33), Some(90), "sm_90a");
+        assert_eq!(number(0x0600_6402, 0x41), Some(100));
+        assert_eq!(number(0x0600_780a, 0x41), Some(120), "sm_120a");
+        // NVRTC 13.0.
+        assert_eq!(number(0x0600_4b04, 0x41), Some(75));
+        assert_eq!(number(0x0600_5604, 0x41), Some(86));
+        assert_eq!(number(0x0600_5a04, 0x41), Some(90));
+        assert_eq!(number(0x0600_7902, 0x41), Some(121));
+        // Volta and older.
+        assert_eq!(number(0x0046_0546, 0x33), None);
+    }
+}

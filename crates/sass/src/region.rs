@@ -1,0 +1,248 @@
+//! The timed region of a kernel: the code between the clock reads around its loop.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use crate::cubin::Kernel;
+use crate::error::SassError;
+use crate::instruction::{Clock, Instruction};
+
+/// The instructions between two clock reads.
+#[derive(Debug, Clone)]
+pub struct Region {
+    kernel: String,
+    inline: Vec<Instruction>,
+    /// The timed loop within `inline`, from the target of its branch back to that branch.
+    body: Range<usize>,
+    out_of_line: Vec<Vec<Instruction>>,
+}
+
+/// Finds the timed region: the instructions after the last 64-bit read of the cycle counter before a loop and before the
+/// first such read after it. (The harness reads the whole counter only there; what else needs a clock reads half of it.)
+///
+/// Loops within the timed loop belong to it, and so do clock reads in its body.
+///
+/// # Errors
+/// If there is no such loop, or if several loops have clock reads of their own.
+pub fn timed_region(kernel: &Kernel) -> Result<Region, SassError> {
+    let instructions = kernel.instructions();
+    let bodies = loops(instructions);
+    let range = widest(kernel, &bodies)?;
+    let timed = bodies.iter().filter(|body| range.start <= body.start && body.end <= range.end);
+    let body = timed.clone().map(|body| body.start).min().unwrap_or(range.start)
+        ..timed.map(|body| body.end).max().unwrap_or(range.end);
+    Ok(Region {
+        kernel: kernel.name().to_owned(),
+        body: body.start - range.start..body.end - range.start,
+        out_of_line: out_of_line(instructions, &range),
+        inline: instructions[range].to_vec(),
+    })
+}
+
+/// The span between clock reads that holds all others which hold a loop.
+fn widest(kernel: &Kernel, bodies: &[Range<usize>]) -> Result<Range<usize>, SassError> {
+    let instructions = kernel.instructions();
+    let is_read = |index: &usize| instructions[*index].clock == Some(Clock::Cycles64);
+    let reads: Vec<usize> = (0..instructions.len()).filter(is_read).collect();
+    let spans: Vec<Range<usize>> = bodies.iter().filter_map(|body| enclosing(&reads, body)).collect();
+    let Some(widest) = spans.iter().max_by_key(|span| span.len()) else {
+        return Err(SassError::NoTimedLoop { kernel: kernel.name().to_owned(), reads: reads.len() });
+    };
+    match spans.iter().find(|span| !contains(widest, span)) {
+        None => Ok(widest.clone()),
+        Some(other) => Err(SassError::SeveralTimedLoops {
+            kernel: kernel.name().to_owned(),
+            first: instructions[widest.start.min(other.start)].offset,
+            second: instructions[widest.start.max(other.start)].offset,
+        }),
+    }
+}
+
+impl Region {
+    /// The instructions between the clock reads, in the order of their addresses. Each stands once, however often a
+    /// loop repeats it.
+    #[must_use]
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.inline
+    }
+
+    /// Those of them that the timed loop repeats. What the compiler moved in front of the loop, because its result never
+    /// changes, is not among them.
+    #[must_use]
+    pub fn body(&self) -> &[Instruction] {
+        &self.inline[self.body.clone()]
+    }
+
+    /// Blocks elsewhere in the kernel that the region branches to and that branch back, and functions it calls: slow
+    /// paths that the compiler expects not to be taken, mostly.
+    #[must_use]
+    pub fn out_of_line(&self) -> &[Vec<Instruction>] {
+        &self.out_of_line
+    }
+
+    /// How many instructions in the body of the timed loop match `pattern`; see [`Instruction::matches`].
+    #[must_use]
+    pub fn count(&self, pattern: &str) -> usize {
+        self.body().iter().filter(|instruction| instruction.matches(pattern)).count()
+    }
+
+    /// How many instructions, out of line included, have an operation that the decoder does not know.
+    #[must_use]
+    pub fn unknown(&self) -> usize {
+        self.blocks().flatten().filter(|instruction| !instruction.is_known()).count()
+    }
+
+    /// The disassembly, one line for each instruction.
+    #[must_use]
+    pub fn listing(&self) -> String {
+        let mut text = format!("kernel {}: {} instructions between the clock reads", self.kernel, self.inline.len());
+        // Writing to a String cannot fail.
+        let _ = match self.unknown() {
+            0 => writeln!(text),
+            unknown => writeln!(text, ", {unknown} unknown to the decoder"),
+        };
+        for (index, block) in self.blocks().enumerate() {
+            if index > 0 {
+                text.push_str("out of line:\n");
+            }
+            for instruction in block {
+                let _ = writeln!(text, "{instruction}");
+            }
+        }
+        text
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &Vec<Instruction>> {
+        std::iter::once(&self.inline).chain(&self.out_of_line)
+    }
+}
+
+fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// The position of an offset that a branch names.
+fn position(instructions: &[Instruction], offset: u64) -> Option<usize> {
+    instructions.binary_search_by_key(&offset, |instruction| instruction.offset).ok()
+}
+
+/// The bodies of all loops that may be the timed one, from the target of the branch back to the branch, both included.
+/// A loop that reads the global timer waits for its next step, outside the timed region.
+fn loops(instructions: &[Instruction]) -> Vec<Range<usize>> {
+    let body = |(index, instruction): (usize, &Instruction)| {
+        // A branch to itself is the padding behind every kernel.
+        let target = instruction.target.filter(|&target| instruction.opcode == "BRA" && target < instruction.offset)?;
+        let body = position(instructions, target)?..index + 1;
+        let waits = instructions[body.clone()].iter().any(|instruction| instruction.clock == Some(Clock::GlobalTimer));
+        (!waits).then_some(body)
+    };
+    instructions.iter().enumerate().filter_map(body).collect()
+}
+
+/// What lies between the nearest clock reads on both sides of a loop.
+fn enclosing(reads: &[usize], body: &Range<usize>) -> Option<Range<usize>> {
+    let start = reads.iter().copied().rfind(|&read| read < body.start)?;
+    let stop = reads.iter().copied().find(|&read| read >= body.end)?;
+    Some(start + 1..stop)
+}
+
+/// The blocks that the region reaches by branches and that lead back into it, and the functions it calls.
+fn out_of_line(instructions: &[Instruction], region: &Range<usize>) -> Vec<Vec<Instruction>> {
+    let mut entries: Vec<(usize, bool)> = instructions[region.clone()]
+        .iter()
+        .filter(|instruction| matches!(instruction.opcode, "BRA" | "CALL"))
+        .filter_map(|branch| Some((position(instructions, branch.target?)?, branch.opcode == "CALL")))
+        .filter(|(entry, _)| !region.contains(entry) && *entry != region.end)
+        .collect();
+    entries.sort_unstable();
+    entries.dedup();
+    let block = |(entry, called)| returning_block(instructions, region, entry, called);
+    entries.into_iter().filter_map(block).collect()
+}
+
+/// The straight path from `entry` to what leads back: the branch into the region, or the return of a function.
+fn returning_block(
+    instructions: &[Instruction],
+    region: &Range<usize>,
+    entry: usize,
+    called: bool,
+) -> Option<Vec<Instruction>> {
+    let last = entry + instructions[entry..].iter().position(ends_path)?;
+    let returns = if called {
+        instructions[last].opcode == "RET"
+    } else {
+        let back = position(instructions, instructions[last].target?)?;
+        region.contains(&back) || back == region.end
+    };
+    returns.then(|| instructions[entry..=last].to_vec())
+}
+
+/// Whether execution never goes on behind this instruction.
+fn ends_path(instruction: &Instruction) -> bool {
+    let unconditional = instruction.predicate.is_none();
+    unconditional && (instruction.mnemonic == "BRA" || matches!(instruction.opcode, "EXIT" | "RET" | "BRX" | "BRXU"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{BACK, CALL, CLOCK, CLOCK_LOW, EXIT, FORWARD, NOP, RED, RET, TIMER, kernel};
+
+    #[test]
+    fn the_region_lies_between_the_reads_around_the_loop() {
+        // Warm-up with a loop of its own, start, loop, stop.
+        let kernel = kernel(&[RED, BACK(1), CLOCK, NOP, RED, RED, BACK(2), CLOCK, EXIT]);
+        let region = timed_region(&kernel).unwrap();
+        assert_eq!(region.instructions().len(), 4);
+        assert_eq!(region.body().len(), 3);
+        assert_eq!((region.count("REDG"), region.count("NOP")), (2, 0), "what is not repeated does not count");
+        assert_eq!(region.unknown(), 0);
+    }
+
+    #[test]
+    fn inner_loops_and_reads_in_the_body_belong_to_the_region() {
+        let kernel = kernel(&[CLOCK, NOP, BACK(1), CLOCK, RED, BACK(1), CLOCK_LOW, BACK(6), CLOCK, EXIT]);
+        assert_eq!(timed_region(&kernel).unwrap().instructions().len(), 7);
+    }
+
+    #[test]
+    fn waiting_for_the_global_timer_is_not_the_timed_loop() {
+        let kernel = kernel(&[CLOCK, TIMER, BACK(1), CLOCK, RED, BACK(1), CLOCK, TIMER, BACK(1), CLOCK, EXIT]);
+        let region = timed_region(&kernel).unwrap();
+        assert_eq!(region.instructions()[0].offset, 4 * 16);
+        assert_eq!(region.instructions().len(), 2);
+    }
+
+    #[test]
+    fn slow_paths_that_come_back_are_listed_apart() {
+        // The branch at 1 leads to 6, and 7 back to 2; the branch at 3 leads to the end.
+        let kernel = kernel(&[CLOCK, FORWARD(4), RED, FORWARD(4), BACK(2), CLOCK, NOP, BACK(5), EXIT]);
+        let region = timed_region(&kernel).unwrap();
+        assert_eq!(region.instructions().len(), 4);
+        assert_eq!(region.out_of_line().iter().map(Vec::len).collect::<Vec<_>>(), [2]);
+        assert!(region.listing().contains("\nout of line:\n0x0060: NOP"), "{}", region.listing());
+    }
+
+    #[test]
+    fn functions_that_are_called_are_listed_apart() {
+        let kernel = kernel(&[CLOCK, CALL(3), BACK(1), CLOCK, EXIT, NOP, RET, NOP]);
+        let region = timed_region(&kernel).unwrap();
+        assert_eq!((region.count("CALL"), region.count("NOP")), (1, 0));
+        assert_eq!(region.out_of_line()[0].iter().map(|found| found.opcode).collect::<Vec<_>>(), ["NOP", "RET"]);
+    }
+
+    #[test]
+    fn without_one_timed_loop_there_is_no_region() {
+        let error = |words: &[u128]| timed_region(&kernel(words)).unwrap_err().to_string();
+        assert_eq!(
+            error(&[CLOCK, RED, CLOCK, EXIT]),
+            "kernel sample has no loop between two reads of a clock (2 reads found)"
+        );
+        assert!(error(&[CLOCK_LOW, RED, BACK(1), CLOCK_LOW, EXIT]).contains("(0 reads found)"));
+        assert!(
+            error(&[CLOCK, RED, BACK(1), CLOCK, RED, BACK(1), CLOCK])
+                .contains("several loops, at 0x0010 and at 0x0040")
+        );
+        assert!(error(&[]).contains("no loop"));
+    }
+}
