@@ -37,7 +37,7 @@ fn point_and_interval_of_a_row_follow_from_the_samples_that_are_stored() {
         let pairs = &samples[&row.case.id()];
         let used: Vec<f64> = pairs.iter().filter(|pair| pair.excluded.is_none()).map(|pair| pair.ns).collect();
         assert_eq!(Some(used.len() as u64), row.pairs, "{}", row.case);
-        assert_eq!(Some((pairs.len() - used.len()) as u64), row.set_aside, "{}", row.case);
+        assert_eq!(Some((pairs.len() - used.len()) as u64), row.excluded, "{}", row.case);
         let ranked = Ranked::of(&used);
         let found = ranked.median().unwrap();
         // The clock of the fakes has steps of one tick, and no interval is narrower than a step on either side.
