@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::model::parameter::{PARAMETERS, Parameter};
-pub use crate::model::words::UnknownWord;
-use crate::model::words::words;
+pub use crate::words::UnknownWord;
+use crate::words::words;
 
 words! {
     /// The type of the value an operation works on.
