@@ -12,7 +12,8 @@ use csv::ReaderBuilder;
 
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
-use crate::run::row::{Row, RowError};
+use crate::run::record::RowError;
+use crate::run::row::Row;
 use crate::run::{Run, SCHEMA};
 
 /// What can be wrong with a run directory.

@@ -4,6 +4,7 @@ pub mod columns;
 pub mod directory;
 pub mod journal;
 pub mod machine;
+pub mod record;
 pub mod row;
 
 use std::time::SystemTime;
