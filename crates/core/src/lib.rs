@@ -1,13 +1,22 @@
 //! The measurement model of syncscope.
 //!
-//! This crate knows no hardware. It holds the words every other crate speaks (see `docs/METHOD.md`) and the
-//! engine that turns an [`Experiment`] into an estimate with a verdict:
+//! This crate knows no hardware. It defines the terms of every other crate (`docs/GLOSSARY.md`) and measures through two
+//! traits: a [`Laboratory`] makes the experiments of one domain, an [`Experiment`] runs one of its two loops when asked.
 //!
 //! ```text
 //! Primitive x Sweep -> Case -> Experiment -> Samples -> Estimate + Noise -> Verdict (+ Evidence, Check) -> Row -> Report
 //! ```
 //!
-//! One module per step of that line.
+//! Arrows between the folders run one way: `session` uses `run`, `run` uses `engine`, `engine` uses `stats` and `model`.
+//!
+//! - [`model`]: the terms as types
+//! - [`stats`]: medians, intervals, noise
+//! - [`engine`]: one case, from samples to a verdict
+//! - [`run`]: the run directory, its files and columns
+//! - [`session`]: the course of a run over many cases
+//! - [`fake`]: an experiment and a laboratory made of numbers, for tests
+
+mod words;
 
 pub mod engine;
 pub mod fake;

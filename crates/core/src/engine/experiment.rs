@@ -69,8 +69,7 @@ pub trait Experiment {
     /// The operations that stand once in the machine code of one iteration.
     fn unroll(&self) -> u32;
 
-    /// The fewest iterations one sample may have, for experiments whose loop needs a while to come into its steady
-    /// state.
+    /// The fewest iterations one sample may have, for experiments whose loop needs some to reach a steady state.
     fn min_iterations(&self) -> u64 {
         1
     }
@@ -85,19 +84,19 @@ pub trait Experiment {
         None
     }
 
-    /// How long a sample may be at most, for experiments that are interrupted when they take long. A test may take hundreds of
-    /// times as long as what it has in common with its baseline.
+    /// How long a sample may be at most, for experiments that are interrupted when they take long. A test can take hundreds
+    /// of times as long as its baseline.
     fn longest_sample(&self) -> Option<Duration> {
         None
     }
 
-    /// How far the clock of a pair may be from that of the others, relative to it, before the pair is set aside; `None`
-    /// where each sample does not tell its clock, or does not tell it well enough for that.
+    /// How far the clock of a pair may differ from the usual one, relative to it, before the pair is excluded. `None` where
+    /// samples do not measure their clock, or not well enough for that.
     fn clock_tolerance(&self) -> Option<f64> {
         None
     }
 
-    /// Whether there is one actor: nobody but someone else can be its neighbour.
+    /// Whether there is one actor. Then SMT interference comes from another program.
     fn has_one_actor(&self) -> bool {
         false
     }
@@ -105,8 +104,8 @@ pub trait Experiment {
     /// Whether the primitive did its work in all shots so far.
     fn check(&mut self) -> Check;
 
-    /// How much of the time that the settings allow for one case is worth spending on this one: more where every sample
-    /// is long whatever its iterations, less where more pairs tell nothing more.
+    /// The share of the time for one case that this one should get: more where every sample is long whatever its
+    /// iterations, less where more pairs add no information.
     fn share_of_time(&self) -> f64 {
         1.0
     }
@@ -119,11 +118,11 @@ pub trait Experiment {
         None
     }
 
-    /// What else can be found out about the case: percentiles, fairness, a proof that takes a loop of its own. Asked once, after the last sample and its
-    /// check; may take some milliseconds.
+    /// What else can be measured of the case: percentiles, fairness, a proof that takes a loop of its own. Called once,
+    /// after the last sample and its check; may take some milliseconds.
     ///
     /// # Errors
-    /// What went amiss, if the primitive did not do its work meanwhile: expected and found.
+    /// What went wrong, if the primitive did not do its work meanwhile: expected and found.
     fn details(&mut self) -> Result<Vec<Detail>, String> {
         Ok(Vec::new())
     }

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::model::words::words;
+use crate::words::words;
 
 words! {
     /// A part of a run. Those with a point in their name are part of the one named before it.

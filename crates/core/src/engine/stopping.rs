@@ -8,11 +8,11 @@ use crate::stats::Interval;
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
     /// The point and its 99 % interval so far, if there are enough pairs for them. Not 95 %: every look is another
-    /// chance to be fooled by luck, and noise of two values fools a 95 % interval in one look of thirty.
+    /// chance to stop by luck, and with noise of two values a 95 % interval stops wrongly in one look of thirty.
     pub estimate: Option<(f64, Interval)>,
     /// The cost that one step of the clock amounts to.
     pub resolution: f64,
-    /// Pairs taken, those set aside included.
+    /// Pairs taken, the excluded ones too.
     pub pairs: u64,
     /// Time spent on this case.
     pub elapsed: Duration,
@@ -61,12 +61,12 @@ impl PrecisionRule {
         Self { max_time: Duration::try_from_secs_f64(seconds).unwrap_or(self.max_time), ..self.clone() }
     }
 
-    /// The same for one of `visits` among which the pairs and the time are divided.
+    /// The same for one of `blocks` among which the pairs and the time are divided.
     #[must_use]
-    pub fn divided_by(&self, visits: u32) -> Self {
-        let visits = visits.max(1);
-        let max_pairs = self.max_pairs.div_ceil(u64::from(visits)).max(self.min_pairs);
-        Self { max_pairs, max_time: self.max_time / visits, ..self.clone() }
+    pub fn divided_by(&self, blocks: u32) -> Self {
+        let blocks = blocks.max(1);
+        let max_pairs = self.max_pairs.div_ceil(u64::from(blocks)).max(self.min_pairs);
+        Self { max_pairs, max_time: self.max_time / blocks, ..self.clone() }
     }
 }
 
@@ -141,9 +141,9 @@ mod tests {
     }
 
     #[test]
-    fn visits_divide_the_budget_but_not_the_fewest_pairs() {
-        let visit = RULE.divided_by(4);
-        assert_eq!((visit.max_pairs, visit.max_time, visit.min_pairs), (25, Duration::from_millis(250), 8));
+    fn blocks_divide_the_budget_but_not_the_fewest_pairs() {
+        let block = RULE.divided_by(4);
+        assert_eq!((block.max_pairs, block.max_time, block.min_pairs), (25, Duration::from_millis(250), 8));
         assert_eq!(RULE.divided_by(50).max_pairs, 8);
         assert_eq!((RULE.divided_by(1), RULE.divided_by(0)), (RULE, RULE));
     }

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::model::parameter::{PARAMETERS, Parameter};
-pub use crate::model::words::UnknownWord;
-use crate::model::words::words;
+pub use crate::words::UnknownWord;
+use crate::words::words;
 
 words! {
     /// The type of the value an operation works on.
@@ -161,7 +160,7 @@ impl FromStr for Placement {
 /// every version.
 ///
 /// It is the 64-bit FNV-1a hash (Fowler, Noll, Vo; IETF draft-eastlake-fnv) of the line
-/// `primitive=cpu.atomic.add;dtype=i32;...` over [`PARAMETERS`] in their order, written as 16 lower-case hexadecimal
+/// `primitive=cpu.atomic.add;dtype=i32;...` over [`crate::model::parameter::PARAMETERS`] in their order, written as 16 lower-case hexadecimal
 /// digits. The parameters of the first version are in the line even where they are empty; later ones only where they
 /// apply, so that the identities of older cases stay.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -174,7 +173,7 @@ impl fmt::Display for CaseId {
 }
 
 impl CaseId {
-    fn of(line: &str) -> Self {
+    pub(super) fn of(line: &str) -> Self {
         const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
         const PRIME: u64 = 0x0000_0100_0000_01b3;
         let hash = line.bytes().fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
@@ -237,19 +236,6 @@ impl Case {
         }
     }
 
-    /// The identity of this case; see [`CaseId`].
-    #[must_use]
-    pub fn id(&self) -> CaseId {
-        self.id_over(&PARAMETERS)
-    }
-
-    fn id_over(&self, parameters: &[&Parameter]) -> CaseId {
-        let fields = parameters.iter().map(|parameter| (parameter, (parameter.write)(self)));
-        let fields = fields.filter(|(parameter, value)| parameter.always_in_id || !value.is_empty());
-        let fields = fields.map(|(parameter, value)| format!("{}={value}", parameter.name));
-        CaseId::of(&fields.collect::<Vec<_>>().join(";"))
-    }
-
     /// `domain` and `family`, the first two parts of the primitive's id.
     #[must_use]
     pub fn domain_and_family(&self) -> (&str, &str) {
@@ -288,10 +274,10 @@ impl fmt::Display for Case {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn example() -> Case {
+    pub(in crate::model) fn example() -> Case {
         Case {
             dtype: Some(Dtype::I32),
             layout: Some(Layout::Private { stride: 8 }),
@@ -299,45 +285,6 @@ mod tests {
             placement: Some(Placement::Close),
             ..Case::new("cpu.atomic.add")
         }
-    }
-
-    #[test]
-    fn the_id_of_a_case_never_changes() {
-        // Golden values: files of other versions and machines hold them.
-        assert_eq!(Case::new("cpu.barrier.std").id().0, "34e478a8a24cd053");
-        assert_eq!(example().id().0, "cfbd369d912cd09c");
-    }
-
-    #[test]
-    fn a_later_parameter_leaves_the_ids_of_cases_without_it() {
-        let later = |write| Parameter { name: "form", always_in_id: false, write, ..*PARAMETERS[0] };
-        let (absent, present) = (later(|_| String::new()), later(|_| "bare".to_owned()));
-        let with = |last| PARAMETERS.iter().copied().chain([last]).collect::<Vec<_>>();
-        assert_eq!(example().id_over(&with(&absent)), example().id());
-        assert_ne!(example().id_over(&with(&present)), example().id());
-    }
-
-    #[test]
-    fn every_parameter_changes_the_id() {
-        let base = example();
-        let variants = [
-            Case { dtype: Some(Dtype::U64), ..base.clone() },
-            Case { layout: Some(Layout::Shared), ..base.clone() },
-            Case { layout: Some(Layout::Private { stride: 4 }), ..base.clone() },
-            Case { threads: Some(5), ..base.clone() },
-            Case { blocks: Some(4), ..base.clone() },
-            Case { devices: Some(1), ..base.clone() },
-            Case { placement: Some(Placement::List(vec![0, 2])), ..base.clone() },
-            Case { scope: Some(Scope::System), ..base.clone() },
-            Case { space: Some(Space::Shared), ..base.clone() },
-            Case { order: Some(MemoryOrder::SeqCst), ..base.clone() },
-            Case { mode: Some(Mode::Latency), ..base.clone() },
-            Case { group: Some("tile 4".into()), ..base.clone() },
-        ];
-        let mut ids: Vec<_> = variants.iter().chain([&base]).map(Case::id).collect();
-        ids.sort();
-        ids.dedup();
-        assert_eq!(ids.len(), variants.len() + 1);
     }
 
     #[test]

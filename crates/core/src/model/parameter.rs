@@ -1,8 +1,8 @@
-//! The parameters of a case: one table for the columns, the identity of a case and the documentation.
+//! The parameters of a case: one table for its identity, for the columns and for the documentation.
 
 use std::str::FromStr;
 
-use crate::model::case::{Case, Layout};
+use crate::model::case::{Case, CaseId, Layout};
 
 /// One parameter of a case, and the column it stands in.
 #[derive(Debug)]
@@ -151,6 +151,21 @@ pub static PARAMETERS: [&Parameter; 13] = [
     },
 ];
 
+impl Case {
+    /// The identity of this case; see [`CaseId`].
+    #[must_use]
+    pub fn id(&self) -> CaseId {
+        self.id_over(&PARAMETERS)
+    }
+
+    fn id_over(&self, parameters: &[&Parameter]) -> CaseId {
+        let fields = parameters.iter().map(|parameter| (parameter, (parameter.write)(self)));
+        let fields = fields.filter(|(parameter, value)| parameter.always_in_id || !value.is_empty());
+        let fields = fields.map(|(parameter, value)| format!("{}={value}", parameter.name));
+        CaseId::of(&fields.collect::<Vec<_>>().join(";"))
+    }
+}
+
 fn text<T: ToString>(value: Option<T>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
@@ -158,4 +173,50 @@ fn text<T: ToString>(value: Option<T>) -> String {
 fn set<T: FromStr>(parameter: &mut Option<T>, cell: &str) -> Option<()> {
     *parameter = Some(cell.parse().ok()?);
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::case::tests::example;
+    use crate::model::case::{Dtype, MemoryOrder, Mode, Placement, Scope, Space};
+
+    #[test]
+    fn the_id_of_a_case_never_changes() {
+        // Golden values: files of other versions and machines hold them.
+        assert_eq!(Case::new("cpu.barrier.std").id().0, "34e478a8a24cd053");
+        assert_eq!(example().id().0, "cfbd369d912cd09c");
+    }
+
+    #[test]
+    fn a_later_parameter_leaves_the_ids_of_cases_without_it() {
+        let later = |write| Parameter { name: "form", always_in_id: false, write, ..*PARAMETERS[0] };
+        let (absent, present) = (later(|_| String::new()), later(|_| "bare".to_owned()));
+        let with = |last| PARAMETERS.iter().copied().chain([last]).collect::<Vec<_>>();
+        assert_eq!(example().id_over(&with(&absent)), example().id());
+        assert_ne!(example().id_over(&with(&present)), example().id());
+    }
+
+    #[test]
+    fn every_parameter_changes_the_id() {
+        let base = example();
+        let variants = [
+            Case { dtype: Some(Dtype::U64), ..base.clone() },
+            Case { layout: Some(Layout::Shared), ..base.clone() },
+            Case { layout: Some(Layout::Private { stride: 4 }), ..base.clone() },
+            Case { threads: Some(5), ..base.clone() },
+            Case { blocks: Some(4), ..base.clone() },
+            Case { devices: Some(1), ..base.clone() },
+            Case { placement: Some(Placement::List(vec![0, 2])), ..base.clone() },
+            Case { scope: Some(Scope::System), ..base.clone() },
+            Case { space: Some(Space::Shared), ..base.clone() },
+            Case { order: Some(MemoryOrder::SeqCst), ..base.clone() },
+            Case { mode: Some(Mode::Latency), ..base.clone() },
+            Case { group: Some("tile 4".into()), ..base.clone() },
+        ];
+        let mut ids: Vec<_> = variants.iter().chain([&base]).map(Case::id).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), variants.len() + 1);
+    }
 }

@@ -1,6 +1,6 @@
 //! What can be measured: the static description of a primitive.
 
-use crate::model::words::words;
+use crate::words::words;
 
 words! {
     /// The side of the machine a primitive runs on.
@@ -113,7 +113,7 @@ mod tests {
         Primitive { id: "cpu.atomic.add", summary: "Adds", operation: "one addition", source: "ISO C11" };
 
     #[test]
-    fn an_id_tells_domain_family_and_name() {
+    fn an_id_holds_domain_family_and_name() {
         assert_eq!(GOOD.domain(), Some(Domain::Cpu));
         assert_eq!(GOOD.family(), Some(Family::Atomic));
         assert_eq!(GOOD.name(), "add");

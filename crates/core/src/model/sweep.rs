@@ -1,4 +1,4 @@
-//! Sweeps: the product of axes, without its exclusions.
+//! Sweeps: the product of axes, minus excluded cases.
 
 use crate::model::case::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 

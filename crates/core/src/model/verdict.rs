@@ -7,13 +7,13 @@ use std::fmt;
 pub enum Verdict {
     /// The interval is narrow and excludes zero.
     Resolved,
-    /// The cost cannot be told from zero; the reason gives its upper bound.
+    /// The interval reaches zero or one step of the clock; the reason gives the upper bound.
     BelowResolution(String),
     /// The interval stayed wide until the budget was spent.
     Noisy(String),
     /// The compiler removed or replaced the primitive.
     Elided(String),
-    /// Too many samples had to be set aside for causes outside the measurement.
+    /// Too many samples were excluded for causes outside the measurement.
     Interfered(String),
     /// A loop did not end within its bound.
     TimedOut(String),

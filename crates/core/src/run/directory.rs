@@ -1,7 +1,7 @@
 //! The run directory: what lies where in the folder of a run, and how it is read.
 //!
-//! A case that a run visits several times has a provisional row after the first visit and another one at the end. While
-//! the run goes on both stand in the file, and the later one counts; when it ends there is one row for each case.
+//! A case that is measured in several blocks has a provisional row after the first block and another row after the last.
+//! While the run goes on, both stand in the file, and the later one counts. When it ends, there is one row for each case.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -13,7 +13,8 @@ use csv::ReaderBuilder;
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
 use crate::run::detail_table::DetailTable;
-use crate::run::row::{Row, RowError};
+use crate::run::record::RowError;
+use crate::run::row::Row;
 use crate::run::{Run, SCHEMA};
 
 /// What can be wrong with a run directory.

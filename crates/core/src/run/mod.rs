@@ -6,6 +6,7 @@ pub mod columns;
 pub mod directory;
 pub mod journal;
 pub mod machine;
+pub mod record;
 pub mod row;
 pub mod samples;
 pub mod stored_run;
@@ -14,8 +15,8 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::words::words;
 use crate::run::machine::{Environment, Machine, MeasuredTopology};
+use crate::words::words;
 
 /// Version of the layout of a run directory. Raised when a reader of the old layout would misread the new one.
 pub const SCHEMA: u32 = 1;

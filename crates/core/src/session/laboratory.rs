@@ -41,15 +41,14 @@ pub trait Laboratory {
     /// The cases of `preset` on this machine, in the catalogue's order.
     fn plan(&self, preset: Preset) -> Vec<Case>;
 
-    /// What a reader of the figures of `cases` must know beforehand, such as that they are a sample. It stands among the
-    /// run's warnings.
+    /// What a reader of the figures of `cases` must know, such as that they are a sample. Stands among the run's warnings.
     fn notes(&self, cases: &[Case]) -> Vec<String> {
         let _ = cases;
         Vec::new()
     }
 
-    /// Does what is better done once for all cases, such as compiling kernels. `progress` hears how many of how
-    /// many pieces are done. What fails here fails again, with its reason, in [`Self::experiment`].
+    /// Does once what all cases need, such as compiling kernels. `progress` is called with the number of pieces done and
+    /// of all pieces. What fails here fails again, with its reason, in [`Self::experiment`].
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
         let _ = (cases, progress);
     }
@@ -61,8 +60,8 @@ pub trait Laboratory {
     /// [`Refusal::Lost`] when nothing can be set up any more.
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal>;
 
-    /// What the finished rows of a run and their details say about what disturbed it. It stands among the run's warnings at its
-    /// end, and depends on nothing else.
+    /// What disturbed the run, as its finished rows and their details show it. Stands among the run's warnings at its end.
+    /// Depends on nothing else, so that a resumed run says it once.
     fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
         let _ = (rows, details);
         Vec::new()

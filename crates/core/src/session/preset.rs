@@ -6,7 +6,7 @@ use crate::engine::settings::{BlockCount, Settings};
 use crate::engine::stopping::PrecisionRule;
 use crate::model::case::Case;
 use crate::model::primitive::Domain;
-use crate::model::words::words;
+use crate::words::words;
 
 words! {
     /// How much is measured.

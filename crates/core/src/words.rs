@@ -37,10 +37,10 @@ macro_rules! words {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::model::words::UnknownWord;
+            type Err = $crate::words::UnknownWord;
 
             fn from_str(word: &str) -> Result<Self, Self::Err> {
-                Self::ALL.iter().copied().find(|value| value.as_str() == word).ok_or_else(|| $crate::model::words::UnknownWord {
+                Self::ALL.iter().copied().find(|value| value.as_str() == word).ok_or_else(|| $crate::words::UnknownWord {
                     kind: $kind,
                     found: word.to_owned(),
                     expected: Self::ALL.iter().map(|value| value.as_str()).collect::<Vec<_>>().join(", "),
