@@ -7,8 +7,8 @@ use std::time::Duration;
 use syncscope_core::machine::{Clock, Environment, GpuLink, GpuMachine};
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Case, Evidence, Experiment, Hertz, Laboratory, Layout, Listing, Preset, Refusal, Ruler};
+use syncscope_host::scheduling;
 
-use crate::affinity;
 use crate::arguments::MAX_BLOCK_THREADS;
 use crate::bench::{Bench, Health, Kernels, Outage, Shape};
 use crate::cache::Cache;
@@ -99,7 +99,7 @@ impl GpuLaboratory {
             watch,
             ruler,
             host_ruler: host_clock::measure(),
-            neighbourhood: Neighbourhood::of_device(&address, &affinity::allowed()),
+            neighbourhood: Neighbourhood::of_device(&address, &scheduling::allowed_cpus()),
             bench: Some(bench),
             fabric: None,
             evidence: HashMap::new(),

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use syncscope_core::{Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+use syncscope_host::scheduling::{self, AffinityGuard};
 
-use crate::affinity::{self, Restrained};
 use crate::arguments::{Arguments, Finding};
 use crate::bench::{Bench, Health, Kernels, Outage, Shape, finding_of};
 use crate::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
@@ -178,12 +178,12 @@ impl<'a> Launches<'a> {
             self.capture(side, count)?;
             self.wait()?;
         }
-        let (cpu, switches) = (affinity::current_cpu(), affinity::involuntary_switches());
+        let (cpu, switches) = (scheduling::current_cpu(), scheduling::involuntary_switches());
         let started = host_clock::now_ns();
         self.run(side, count)?;
         let elapsed = Ticks(host_clock::now_ns().saturating_sub(started));
-        let moved = (affinity::current_cpu() != cpu).then_some(Disturbance::Migration);
-        let interrupted = affinity::involuntary_switches() != switches;
+        let moved = (scheduling::current_cpu() != cpu).then_some(Disturbance::Migration);
+        let interrupted = scheduling::involuntary_switches() != switches;
         let disturbance = if interrupted { Some(Disturbance::InvoluntarySwitch) } else { moved };
         Ok(Sample {
             fastest: elapsed,
@@ -253,13 +253,13 @@ impl Experiment for Launches<'_> {
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let _here = self.setup.cpu.map(Restrained::to);
+        let _here = self.setup.cpu.map(AffinityGuard::bind_to);
         let sample = self.time(shot);
         Ok(self.told(sample)?)
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let _here = self.setup.cpu.map(Restrained::to);
+        let _here = self.setup.cpu.map(AffinityGuard::bind_to);
         let samples: Result<Vec<Sample>, Outage> = shots.iter().map(|shot| self.time(*shot)).collect();
         Ok(self.told(samples)?)
     }

@@ -19,7 +19,6 @@ pub mod peer;
 pub mod sass;
 pub mod verify;
 
-mod affinity;
 mod arguments;
 mod bench;
 mod block_order;
