@@ -10,10 +10,10 @@ use crate::experiment::{Sharing, TeamExperiment};
 use crate::machine::placement::{self, Placed};
 use crate::machine::system::System;
 use crate::machine::topology::Topology;
-use crate::machine::{cgroup, hwloc};
-use crate::plan::Axes;
+use crate::machine::{cgroup, hwloc, page_homes};
+use crate::plan;
 use crate::primitives::{self, Entry, Workload};
-use crate::studies::{core_to_core, cpu_pairs, inference, numa, smt};
+use crate::studies::{self, inference};
 use crate::team::pool::Teams;
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
@@ -204,18 +204,18 @@ impl CpuLaboratory {
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.neighbours, workload, sharing)))
     }
 
-    /// The workload of a case, its memory where the case says, and what a reader must know of that.
-    fn workload_in_its_place(&self, case: &Case, placement: &Placement) -> Result<(Workload, Option<String>), Refusal> {
-        if let Some(node) = numa::home_of(case) {
-            let toucher = numa::toucher(&self.topology, node)?;
-            let workload = workload_near(Some(toucher), case)?;
-            let whereabouts = numa::verify(&workload.extents, node, toucher)?;
-            return Ok((workload, Some(whereabouts)));
+    /// The workload of a case with its memory where the case wants it, and the remark for the row.
+    fn workload_in_place(&self, case: &Case, placement: &Placement) -> Result<(Workload, Option<String>), Refusal> {
+        if let Some(node) = studies::home_node(case) {
+            let cpu = page_homes::first_touch_cpu(&self.topology, node)?;
+            let workload = workload_made_on(Some(cpu), case)?;
+            let remark = page_homes::verify(&workload.extents, node, cpu)?;
+            return Ok((workload, Some(remark)));
         }
         let first = placement::place(&self.topology, placement, 1).ok().and_then(|placed| placed.cpus[0]);
-        let workload = workload_near(first, case)?;
-        let astray = first.and_then(|first| numa::astray(&self.topology, &workload.extents, first));
-        Ok((workload, astray))
+        let workload = workload_made_on(first, case)?;
+        let remark = first.and_then(|first| page_homes::misplaced(&self.topology, &workload.extents, first));
+        Ok((workload, remark))
     }
 
     fn sharing(&self, placement: &Placement, placed: &Placed) -> Sharing {
@@ -236,7 +236,7 @@ impl CpuLaboratory {
 
 /// Makes a workload on the CPU of the first thread that will run it: memory comes from the NUMA node of the CPU that
 /// touches it first. A CPU that cannot be used is for the team to report.
-fn workload_near(cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
+fn workload_made_on(cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
     // A thread of its own for that would take as long to start as the samples of a visit take.
     let _affinity = cpu.map(AffinityGuard::bind_to);
     primitives::workload_of(case)
@@ -280,23 +280,21 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
-        let axes = Axes::of(preset, &self.topology);
-        primitives::entries().flat_map(|entry| (entry.cases)(&entry.primitive, &axes)).collect()
+        plan::plan(preset, &self.topology)
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let missing = cpu_pairs::obstacle(case).or_else(|| smt::obstacle(case)).or_else(|| numa::obstacle(case));
-        if let Some(obstacle) = missing {
-            return Err(Refusal::Skipped(obstacle));
+        if let Some(reason) = studies::unavailable(case) {
+            return Err(Refusal::Skipped(reason));
         }
         let (placement, threads) =
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
-        let (workload, whereabouts) = self.workload_in_its_place(case, &placement)?;
-        self.experiment_with(workload, &placement, threads, whereabouts)
+        let (workload, remark) = self.workload_in_place(case, &placement)?;
+        self.experiment_with(workload, &placement, threads, remark)
     }
 
     fn notes(&self, cases: &[Case]) -> Vec<String> {
-        core_to_core::note(&self.topology, cases).into_iter().collect()
+        studies::notes(&self.topology, cases)
     }
 
     fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {

@@ -14,12 +14,15 @@ pub mod evidence;
 pub mod experiment;
 pub mod laboratory;
 pub mod machine;
-pub mod plan;
 pub mod primitives;
 pub mod studies;
 pub mod sync;
 pub mod team;
 pub mod timing;
+
+mod axes;
+mod numbers;
+mod plan;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use machine::topology::Topology;

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::process::Command;
 
 use syncscope_core::{Case, Laboratory, Placement, Preset, Refusal};
+use syncscope_cpu::machine::pair_class;
 use syncscope_cpu::machine::placement::place;
-use syncscope_cpu::studies::cpu_pairs;
 use syncscope_cpu::{CpuLaboratory, Topology};
 use syncscope_host::scheduling;
 
@@ -91,10 +91,7 @@ fn four_numa_nodes_in_one_package() {
 
 #[test]
 fn a_thousand_hardware_threads() {
-    let started = std::time::Instant::now();
     let topology = look_at("pack:2 [numa] group:4 l3:4 l2:16 l1d:1 core:1 pu:2").unwrap();
-    // Generous: looking takes a few tens of milliseconds.
-    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     assert_eq!((topology.threads.len(), topology.cores(), topology.packages()), (1024, 512, 2));
     assert_eq!(topology.threads.iter().map(|thread| thread.last_level_cache).collect::<HashSet<_>>().len(), 32);
     let spread = cpus(&topology, &Placement::Spread, 32);
@@ -115,7 +112,7 @@ fn two_packages_of_four_nodes_with_smt() {
         (2, 8, 64, 128)
     );
     let classes: Vec<_> =
-        cpu_pairs::classes(&topology).into_iter().map(|(class, pair)| (class.as_str(), pair)).collect();
+        pair_class::classes(&topology).into_iter().map(|(class, pair)| (class.as_str(), pair)).collect();
     assert_eq!(
         classes,
         [

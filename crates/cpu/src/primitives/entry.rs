@@ -3,7 +3,8 @@
 use syncscope_core::{Case, Primitive};
 
 use super::workload::Workload;
-use crate::plan::Axes;
+use crate::axes::Axes;
+use crate::studies::Participation;
 
 /// A primitive and how it is measured.
 pub(crate) struct Entry {
@@ -13,6 +14,8 @@ pub(crate) struct Entry {
     pub(crate) cases: fn(&Primitive, &Axes) -> Vec<Case>,
     /// Makes a case ready to run; `None` for parameters that this primitive does not have.
     pub(crate) workload: fn(&Case) -> Option<Workload>,
+    /// The studies that it takes part in.
+    pub(crate) studies: &'static [Participation],
     /// What it needs of the system.
     requirement: fn() -> Result<(), String>,
 }
@@ -24,7 +27,12 @@ impl Entry {
         cases: fn(&Primitive, &Axes) -> Vec<Case>,
         workload: fn(&Case) -> Option<Workload>,
     ) -> Self {
-        Self { primitive, cases, workload, requirement: || Ok(()) }
+        Self { primitive, cases, workload, studies: &[], requirement: || Ok(()) }
+    }
+
+    /// The same for a primitive that takes part in studies of the machine.
+    pub(super) const fn in_studies(self, studies: &'static [Participation]) -> Self {
+        Self { studies, ..self }
     }
 
     /// The same for a primitive that not every system has. The error says what is missing and how to get it.

@@ -72,8 +72,7 @@ pub(crate) fn workload_of(case: &Case) -> Result<Workload, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Axes;
-    use syncscope_core::{Domain, Preset};
+    use syncscope_core::Domain;
 
     #[test]
     fn descriptions_keep_the_contract() {
@@ -88,19 +87,8 @@ mod tests {
     }
 
     #[test]
-    fn every_planned_case_can_be_made() {
-        let topology = crate::machine::topology::tests::regular(1, 1, 1, 2, 2);
-        for preset in Preset::ALL {
-            let axes = Axes::of(*preset, &topology);
-            for entry in entries() {
-                let cases = (entry.cases)(&entry.primitive, &axes);
-                assert!(!cases.is_empty(), "{}", entry.primitive.id);
-                for case in cases {
-                    assert_eq!(case.primitive, entry.primitive.id);
-                    assert!((entry.workload)(&case).is_some() || entry.unavailable().is_some(), "{case}");
-                }
-            }
-        }
-        assert!(find("cpu.atomic.add").is_some() && find("cpu.atomic.nothing").is_none());
+    fn entries_are_found_by_their_id() {
+        assert!(entries().all(|entry| find(entry.primitive.id).is_some()));
+        assert!(find("cpu.atomic.nothing").is_none());
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use syncscope_core::{Hertz, Ruler, Ticks, machine};
 use syncscope_host::clock::raw_ns;
 
+use crate::numbers::gcd;
+
 /// Which counter is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Counter {
@@ -155,10 +157,6 @@ impl Clock {
     }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 fn middle(mut values: Vec<u64>) -> u64 {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or_default()
@@ -272,10 +270,5 @@ mod tests {
         let (ns, expected) = ((clock.stop() - start) as f64 * clock.ns_per_tick(), started.elapsed().as_nanos() as f64);
         // A factor, not a percentage: the two readings may be interrupted between each other.
         assert!(ns > 0.5 * expected && ns < 2.0 * expected, "{ns} {expected}");
-    }
-
-    #[test]
-    fn greatest_common_divisors() {
-        assert_eq!([52, 78, 130].into_iter().fold(0, gcd), 26);
     }
 }

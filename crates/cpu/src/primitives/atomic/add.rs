@@ -2,14 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Primitive, sweep::Sweep};
+use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Preset, Primitive, sweep::Sweep};
 
-use crate::plan::Axes;
+use crate::axes::Axes;
 use crate::primitives::atomic::{self, Growth, Update};
 use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 use crate::primitives::orders::Access;
-use crate::studies::{cpu_pairs, numa, smt};
+use crate::studies::{CpuPairs, Numa, Participation, Smt};
 
 /// In theory: the line is held in exclusive state while its owner adds. Alone, 5 to 20 cycles, most of them for draining
 /// the store buffer. Shared by n threads, one transfer of the line per operation, so the cost of each thread grows at
@@ -24,20 +24,34 @@ pub(super) static ENTRY: Entry = Entry::of(
     },
     cases,
     atomic::workload::<Add>,
-);
+)
+.in_studies(&[
+    Participation { study: &CpuPairs, templates: shared_and_private, reports_missing: true },
+    Participation { study: &Smt, templates: private, reports_missing: true },
+    Participation { study: &Numa, templates: shared, reports_missing: true },
+]);
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let mut cases = atomic::cases_on(primitive, axes, &axes.addition, Access::ReadModifyWrite.orders());
-    // Two threads by what they share: on one variable, and on lines of their own.
-    let layouts = [Layout::Shared, Layout::Private { stride: 16 }];
-    let two = Sweep::of(primitive.id).dtypes(&[Dtype::U64]).layouts(&layouts).orders(&[MemoryOrder::Relaxed]).cases();
-    cases.extend(cpu_pairs::on_pairs(axes, &two));
-    // A thread whose sibling is idle, or does the same on its own line: one locked instruction, and a loop around one.
-    let private = Sweep::of(primitive.id).dtypes(&[Dtype::U64, Dtype::F64]).layouts(&layouts[1..]);
-    cases.extend(smt::idle_and_busy(axes, &private.orders(&[MemoryOrder::Relaxed]).cases()));
-    cases.extend(numa::on_nodes(axes, &two[0]));
-    cases.extend(numa::on_the_only_node(axes, &two[0]));
-    cases
+    atomic::cases_on(primitive, axes, &axes.addition, Access::ReadModifyWrite.orders())
+}
+
+const PRIVATE: Layout = Layout::Private { stride: 16 };
+
+/// A variable that all threads share.
+fn shared(primitive: &Primitive, _: Preset) -> Vec<Case> {
+    Sweep::of(primitive.id).dtypes(&[Dtype::U64]).layouts(&[Layout::Shared]).orders(&[MemoryOrder::Relaxed]).cases()
+}
+
+/// The same, and variables on lines of their own.
+fn shared_and_private(primitive: &Primitive, _: Preset) -> Vec<Case> {
+    let layouts = [Layout::Shared, PRIVATE];
+    Sweep::of(primitive.id).dtypes(&[Dtype::U64]).layouts(&layouts).orders(&[MemoryOrder::Relaxed]).cases()
+}
+
+/// Lines of their own, for one locked instruction and for a loop around one.
+fn private(primitive: &Primitive, _: Preset) -> Vec<Case> {
+    let dtypes = [Dtype::U64, Dtype::F64];
+    Sweep::of(primitive.id).dtypes(&dtypes).layouts(&[PRIVATE]).orders(&[MemoryOrder::Relaxed]).cases()
 }
 
 /// Relaxed: only the atomicity of the addition is under study, no other memory is passed on.

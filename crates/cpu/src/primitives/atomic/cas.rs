@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use syncscope_core::{Case, Dtype, Primitive};
 
-use crate::plan::Axes;
+use crate::axes::Axes;
 use crate::primitives::atomic::{self, Update};
 use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use syncscope_core::{Case, Layout, MemoryOrder, Primitive, Shot};
 
+use crate::axes::{AtomicAxes, Axes};
 use crate::evidence::Expected;
-use crate::plan::{Axes, Grid};
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::operation::{Operation, slot_of};
@@ -86,16 +86,16 @@ pub(super) enum Growth {
     ByAll,
 }
 
-/// The cases of an operation on one variable: every type and layout of `grid`.
-pub(super) fn cases_on(primitive: &Primitive, axes: &Axes, grid: &Grid, orders: &[MemoryOrder]) -> Vec<Case> {
+/// The cases of an operation on one variable: every type and layout of `variants`.
+pub(super) fn cases_on(primitive: &Primitive, axes: &Axes, variants: &AtomicAxes, orders: &[MemoryOrder]) -> Vec<Case> {
     let sweeps = axes.sweep(primitive);
     let mut cases = Vec::new();
     for sweep in &sweeps {
-        cases.extend(sweep.clone().dtypes(&grid.dtypes).layouts(&[Layout::Shared]).orders(orders).cases());
+        cases.extend(sweep.clone().dtypes(&variants.dtypes).layouts(&[Layout::Shared]).orders(orders).cases());
     }
     for sweep in &sweeps {
-        for dtype in &grid.private_dtypes {
-            let strides = grid.strides_of(*dtype).into_iter().map(|stride| Layout::Private { stride });
+        for dtype in &variants.private_dtypes {
+            let strides = variants.strides_of(*dtype).into_iter().map(|stride| Layout::Private { stride });
             let layouts: Vec<Layout> = strides.collect();
             cases.extend(sweep.clone().dtypes(&[*dtype]).layouts(&layouts).orders(orders).cases());
         }
@@ -109,7 +109,7 @@ pub(super) fn cases_on(primitive: &Primitive, axes: &Axes, grid: &Grid, orders: 
 
 /// The cases of an operation that addition stands for in the smaller presets.
 pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    cases_on(primitive, axes, &axes.relatives, Access::ReadModifyWrite.orders())
+    cases_on(primitive, axes, &axes.other_atomics, Access::ReadModifyWrite.orders())
 }
 
 /// The workload of `U` for the type and the ordering of the case.

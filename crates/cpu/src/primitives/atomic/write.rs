@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use syncscope_core::{Case, MemoryOrder, Primitive};
 
+use crate::axes::Axes;
 use crate::evidence::Expected;
-use crate::plan::Axes;
 use crate::primitives::atomic;
 use crate::primitives::entry::Entry;
 use crate::primitives::lines::Elements;
@@ -33,7 +33,7 @@ pub(super) static ENTRY: Entry = Entry::of(
 );
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    atomic::cases_on(primitive, axes, &axes.relatives.shared(), Access::Store.orders())
+    atomic::cases_on(primitive, axes, &axes.other_atomics.shared(), Access::Store.orders())
 }
 
 fn workload(case: &Case) -> Option<Workload> {

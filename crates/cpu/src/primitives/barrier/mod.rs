@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use syncscope_core::{Case, Primitive, Shot};
 
-use crate::plan::Axes;
+use crate::axes::Axes;
 use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::Proof;

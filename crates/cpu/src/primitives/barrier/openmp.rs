@@ -2,8 +2,8 @@
 
 use syncscope_core::{Case, Primitive};
 
+use crate::axes::Axes;
 use crate::evidence::Expected;
-use crate::plan::Axes;
 use crate::primitives::barrier;
 use crate::primitives::entry::Entry;
 use crate::sync::{Barrier, WaitTimeout};

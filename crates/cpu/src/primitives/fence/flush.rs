@@ -4,8 +4,8 @@ use std::sync::atomic::{self, Ordering};
 
 use syncscope_core::{Case, MemoryOrder, Primitive};
 
+use crate::axes::Axes;
 use crate::evidence::Expected;
-use crate::plan::Axes;
 use crate::primitives::entry::Entry;
 use crate::primitives::fence::{self, FULL_FENCE};
 use crate::primitives::lines::Elements;

@@ -14,8 +14,8 @@ use std::sync::atomic::{self, Ordering};
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Primitive};
 
+use crate::axes::Axes;
 use crate::evidence::Expected;
-use crate::plan::Axes;
 use crate::primitives::entry::Entry;
 use crate::primitives::opaque;
 use crate::primitives::operation::Operation;

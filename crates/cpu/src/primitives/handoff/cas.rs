@@ -2,14 +2,13 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use syncscope_core::{Case, Primitive};
+use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
-use crate::plan::Axes;
 use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Handoff};
 use crate::primitives::wait::LIMIT;
-use crate::studies::numa;
+use crate::studies::{CoreToCore, Numa, Participation};
 use crate::sync::{WaitLimit, WaitTimeout};
 
 /// In theory: the waiting core asks for the line in exclusive state again and again, so that it moves even while it is
@@ -21,16 +20,14 @@ pub(super) static ENTRY: Entry = Entry::of(
         operation: handoff::OPERATION,
         source: "nviennot, core-to-core-latency (compare-and-swap mode)",
     },
-    cases,
+    handoff::cases,
     |case| handoff::workload::<CasToken>(case, Expected::once(&["lock cmpxchg"])),
-);
-
-/// Every pair of the matrix, and the line on each NUMA node in turn.
-fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let mut cases = handoff::cases_of_matrix(primitive, axes, &axes.matrix);
-    cases.extend(numa::on_nodes(axes, &Case::new(primitive.id)));
-    cases
-}
+)
+.in_studies(&[
+    handoff::ON_CPU_PAIRS,
+    Participation { study: &CoreToCore, templates: handoff::template, reports_missing: false },
+    Participation { study: &Numa, templates: handoff::template, reports_missing: false },
+]);
 
 /// The number of turns, and nothing else on its line that changes.
 pub(super) struct CasToken {

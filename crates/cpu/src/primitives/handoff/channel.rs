@@ -26,7 +26,8 @@ pub(super) static ENTRY: Entry = Entry::of(
         handoff::workload::<Channels>(case, Expected::Uncounted("a channel is a library, not an instruction"))
             .map(Workload::long_blocking)
     },
-);
+)
+.in_studies(&[handoff::ON_CPU_PAIRS]);
 
 /// The inboxes of both threads; the token lies in that of the thread whose turn it is.
 pub(super) struct Channels([(Sender<u32>, Receiver<u32>); 2]);

@@ -28,7 +28,8 @@ pub(super) static ENTRY: Entry = Entry::of(
         )
         .map(Workload::long_blocking)
     },
-);
+)
+.in_studies(&[handoff::ON_CPU_PAIRS]);
 
 /// The number of turns, and the news that it has changed.
 pub(super) struct Signalled {

@@ -26,7 +26,8 @@ pub(super) static ENTRY: Entry = Entry::of(
         handoff::workload::<FutexToken>(case, Expected::Uncounted("a futex is a system call behind a library function"))
             .map(Workload::long_blocking)
     },
-);
+)
+.in_studies(&[handoff::ON_CPU_PAIRS]);
 
 /// The number of turns, which is the futex's word.
 pub(super) struct FutexToken(AtomicU32);

@@ -20,23 +20,21 @@ mod round_trips;
 mod store;
 mod token;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use syncscope_core::{Case, CaseId, Placement, Primitive, sweep::Sweep};
+use syncscope_core::{Case, Placement, Preset, Primitive, sweep::Sweep};
 
 use self::round_trips::RoundTrips;
 use self::token::{Handoff, LINES, counted};
+use crate::axes::Axes;
 use crate::evidence::Expected;
 use crate::machine::memory::Pages;
-use crate::plan::Axes;
 use crate::primitives::entry::Entry;
 use crate::primitives::follow_up::MakeFollowUp;
 use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::Workload;
-use crate::studies::core_to_core::{self, ClassedPair};
-use crate::studies::cpu_pairs;
+use crate::studies::{CpuPairs, Participation};
 use crate::sync::OwnLine;
 
 /// The family, in the order of the catalogue.
@@ -46,23 +44,18 @@ pub(super) static ENTRIES: &[&Entry] =
 /// What `ns` is the cost of, for every hand-off.
 const OPERATION: &str = "one hand-off from one thread to the other: half a round trip";
 
-/// Two neighbouring threads, and one pair of each class.
-fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let two = Sweep::of(primitive.id).threads(&[2]).placements(&[Placement::Close]).cases();
-    let on_pairs = cpu_pairs::on_pairs(axes, &two);
-    two.into_iter().chain(on_pairs).collect()
+/// Two threads on adjacent CPUs.
+fn cases(primitive: &Primitive, _: &Axes) -> Vec<Case> {
+    Sweep::of(primitive.id).threads(&[2]).placements(&[Placement::Close]).cases()
 }
 
-/// The same for a hand-off that a core-to-core matrix is made of: on all of `pairs` too.
-fn cases_of_matrix(primitive: &Primitive, axes: &Axes, pairs: &[ClassedPair]) -> Vec<Case> {
-    let mut cases = cases(primitive, axes);
-    let two = Sweep::of(primitive.id).threads(&[2]).cases();
-    // The pairs that stand for their classes are among all pairs.
-    let known: HashSet<CaseId> = cases.iter().map(Case::id).collect();
-    let matrix = two.iter().flat_map(|two| core_to_core::on_matrix(pairs, two));
-    cases.extend(matrix.filter(|case| !known.contains(&case.id())));
-    cases
+/// The case that studies place on pairs of CPUs.
+fn template(primitive: &Primitive, _: Preset) -> Vec<Case> {
+    vec![Case::new(primitive.id)]
 }
+
+/// Every hand-off is measured on each class of CPU pairs.
+const ON_CPU_PAIRS: Participation = Participation { study: &CpuPairs, templates: template, reports_missing: true };
 
 /// The loops of a hand-off, and what their machine code must hold.
 fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {

@@ -28,7 +28,8 @@ pub(super) static ENTRY: Entry = Entry::of(
         handoff::workload::<Parked>(case, Expected::Uncounted("parking is a system call, not an instruction"))
             .map(Workload::long_blocking)
     },
-);
+)
+.in_studies(&[handoff::ON_CPU_PAIRS]);
 
 /// The number of turns, and whom to wake.
 pub(super) struct Parked {

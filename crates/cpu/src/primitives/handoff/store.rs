@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use syncscope_core::Primitive;
+use syncscope_core::{Case, Preset, Primitive};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Handoff};
 use crate::primitives::wait::LIMIT;
+use crate::studies::{CoreToCore, Participation};
 use crate::sync::{WaitLimit, WaitTimeout};
 
 /// In theory: a store that takes the line away from the other core, and the other core's read that fetches it back: one
@@ -19,14 +20,23 @@ pub(super) static ENTRY: Entry = Entry::of(
         operation: handoff::OPERATION,
         source: "nviennot, core-to-core-latency (read/write mode); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
     },
-    |primitive, axes| handoff::cases_of_matrix(primitive, axes, &axes.matrix_by_stores),
+    handoff::cases,
     |case| {
         handoff::workload::<StoreToken>(
             case,
             Expected::Uncounted("a hand-off by plain stores has no instruction of its own"),
         )
     },
-);
+)
+.in_studies(&[
+    handoff::ON_CPU_PAIRS,
+    Participation { study: &CoreToCore, templates: in_papers, reports_missing: false },
+]);
+
+/// The matrix by stores repeats that by compare-and-swap: only the largest preset has both.
+fn in_papers(primitive: &Primitive, preset: Preset) -> Vec<Case> {
+    if preset == Preset::Paper { handoff::template(primitive, preset) } else { Vec::new() }
+}
 
 /// The number of turns, and nothing else on its line that changes.
 pub(super) struct StoreToken {

@@ -16,8 +16,8 @@ use std::marker::PhantomData;
 
 use syncscope_core::{Case, Dtype, Layout, Primitive};
 
+use crate::axes::Axes;
 use crate::evidence::Expected;
-use crate::plan::Axes;
 use crate::primitives::number::Number;
 use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::wait::or_unwind;

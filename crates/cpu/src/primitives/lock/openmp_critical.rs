@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Primitive};
 
-use crate::plan::Axes;
+use crate::axes::Axes;
 use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Counter, LockKind};
 use crate::sync::Guarded;

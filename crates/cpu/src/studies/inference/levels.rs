@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use syncscope_core::{Placement, Row, Verdict};
 
 use crate::machine::topology::Topology;
-use crate::studies::core_to_core;
-use crate::studies::cpu_pairs::PairClass;
+use crate::studies::core_to_core::is_of_matrix;
 use syncscope_host::cpu_list;
 
 /// Siblings answer so many times faster than the others, at least.
@@ -210,11 +209,9 @@ impl Pair {
 
 /// The two CPUs, the lower one first, and the cost of a row of the matrix.
 fn cost_of_pair(row: &Row) -> Option<([u32; 2], f64)> {
-    // Other groups are the same pairs under other conditions: a line on another node.
-    let of_matrix = row.case.primitive == core_to_core::PRIMITIVE && PairClass::of_case(&row.case).is_some();
     let measured = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_)) && row.check != Some(false);
     let Some(Placement::List(cpus)) = &row.case.placement else { return None };
-    let ns = row.ns.map(|ns| ns.0).filter(|ns| of_matrix && measured && *ns > 0.0)?;
+    let ns = row.ns.map(|ns| ns.0).filter(|ns| is_of_matrix(&row.case) && measured && *ns > 0.0)?;
     match cpus[..] {
         [a, b] if a != b => Some(([a.min(b), a.max(b)], ns)),
         _ => None,

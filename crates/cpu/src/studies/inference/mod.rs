@@ -277,7 +277,7 @@ mod tests {
         };
         for seed in SEEDS.step_by(20) {
             let mut random = Random(seed);
-            let sample = core_to_core::pairs(&machine, &crate::studies::cpu_pairs::classes(&machine), 512);
+            let sample = core_to_core::pairs(&machine, &crate::machine::pair_class::classes(&machine), 512);
             let mut noisy = |[a, b]: [u32; 2]| row(a, b, cost(a, b) * (0.9 + 0.2 * random.next()));
             let rows: Vec<Row> = sample.into_iter().map(|(_, pair)| noisy(pair)).collect();
             assert_eq!(told(&machine, &rows).1, Vec::<String>::new(), "{seed}");
