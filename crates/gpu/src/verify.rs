@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use syncscope_core::{Case, Evidence, Preset};
 
-use crate::catalogue::limits::Grid;
+use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{cases, program_of, unavailable};
 use crate::cuda::cache::Cache;
 use crate::cuda::compile::{Compiler, Program};
@@ -14,37 +14,37 @@ use crate::cuda::nvrtc::Nvrtc;
 use crate::evidence::evidence_of;
 use crate::launch::headers::headers;
 
-/// The architectures that are verified unless others are named: each generation from Turing on.
+/// The architectures that are verified by default: each generation from Turing on.
 pub const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
 
-/// What was found in one program on one architecture.
+/// The evidence in one program on one architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// One of the cases that the program serves.
+    /// One of the cases of the program.
     pub case: Case,
-    /// `sm_90`.
+    /// The architecture, such as `sm_90`.
     pub arch: String,
-    /// The finding.
+    /// What was found.
     pub evidence: Evidence,
 }
 
-/// One case for each program of the catalogue that `wanted` chooses.
+/// One case for each program of the catalogue whose cases are `wanted`.
 fn programs(wanted: impl Fn(&Case) -> bool) -> Vec<(Case, Program)> {
-    // Which programs there are does not depend on the size of the device.
-    let grid = Grid { multiprocessors: 2, max_threads: 1024 };
+    // The programs do not depend on the size of the device.
+    let limits = DeviceLimits { multiprocessors: 2, max_threads: 1024 };
     let planned =
-        cases(Preset::Standard, &grid).into_iter().chain(cases(Preset::Paper, &grid)).filter(|case| wanted(case));
+        cases(Preset::Standard, &limits).into_iter().chain(cases(Preset::Paper, &limits)).filter(|case| wanted(case));
     let mut seen = HashSet::new();
     let of_program = planned.filter_map(|case| Some((program_of(&case)?, case)));
     of_program.filter(|(program, _)| seen.insert(program.clone())).map(|(program, case)| (case, program)).collect()
 }
 
-/// Compiles and decodes the programs of the cases that are `wanted` for each of `archs`. `progress` hears how many of how
-/// many programs are compiled.
+/// Compiles and decodes the programs of the cases that are `wanted`, for each of `archs`. `progress` gets the number of
+/// compiled programs and the number of all.
 ///
 /// # Errors
-/// When there is no NVRTC, or it does not know an architecture. A program that cannot be compiled is evidence that is not
-/// available.
+/// If there is no NVRTC, or it does not know an architecture. For a program that cannot be compiled the evidence is
+/// [`Evidence::NotAvailable`].
 pub fn verify(
     archs: &[String],
     wanted: impl Fn(&Case) -> bool,

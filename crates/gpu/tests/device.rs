@@ -387,8 +387,8 @@ fn a_cluster_is_measured_after_a_grid_and_after_a_cluster() {
     // They live in different contexts of one device.
     let mut laboratory = open();
     let cluster = planned(&laboratory, |case| case.primitive == "gpu.cluster.sync" && case.threads == Some(32));
-    let grid = wide(&laboratory, "gpu.grid.counter", 1, 32);
-    for case in [&cluster, &grid, &cluster, &grid] {
+    let limits = wide(&laboratory, "gpu.grid.counter", 1, 32);
+    for case in [&cluster, &limits, &cluster, &limits] {
         let measurement = measure(&mut laboratory, case);
         assert_eq!((&measurement.verdict, &measurement.check), (&Verdict::Resolved, &Check::Ok), "{case}");
     }

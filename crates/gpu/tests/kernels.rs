@@ -12,7 +12,7 @@ use syncscope_gpu::cache::Cache;
 use syncscope_gpu::compile::{Compiler, Program};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::{Nvrtc, Source};
-use syncscope_gpu::{Grid, UNROLL, argument_bytes, cases, evidence_of, headers, program_of, unavailable};
+use syncscope_gpu::{DeviceLimits, UNROLL, argument_bytes, cases, evidence_of, headers, program_of, unavailable};
 
 const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
 
@@ -32,9 +32,9 @@ fn kept() -> &'static Path {
 
 /// One case for each program.
 fn programs() -> Vec<(Case, Program)> {
-    let grid = Grid { multiprocessors: 132, max_threads: 1024 };
+    let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
     let mut seen = HashSet::new();
-    let planned = cases(Preset::Paper, &grid).into_iter().filter_map(|case| Some((program_of(&case)?, case)));
+    let planned = cases(Preset::Paper, &limits).into_iter().filter_map(|case| Some((program_of(&case)?, case)));
     planned.filter(|(program, _)| seen.insert(program.clone())).map(|(program, case)| (case, program)).collect()
 }
 

@@ -13,7 +13,7 @@ use syncscope_core::{Case, Evidence, Preset};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::evidence::{Expectation, judge};
 use syncscope_gpu::nvrtc::{Nvrtc, Source};
-use syncscope_gpu::{Grid, UNROLL, cases, headers, program_of, unavailable};
+use syncscope_gpu::{DeviceLimits, UNROLL, cases, headers, program_of, unavailable};
 use syncscope_sass::{Arch, Cubin, Instruction, Region, timed_region};
 
 const ARCHS: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
@@ -81,9 +81,9 @@ fn programs(arch: u32) -> Vec<Program> {
 
 /// One program of each primitive of the catalogue that the architecture has.
 fn catalogue(arch: u32) -> Vec<Program> {
-    let grid = Grid { multiprocessors: 132, max_threads: 1024 };
+    let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
     let mut seen = HashSet::new();
-    let mut planned = cases(Preset::Quick, &grid);
+    let mut planned = cases(Preset::Quick, &limits);
     planned.retain(|case| unavailable(&case.primitive, (arch / 10, arch % 10)).is_none());
     // The types of shuffles differ in their number of instructions.
     planned.retain(|case| seen.insert((case.primitive.clone(), case.dtype)));

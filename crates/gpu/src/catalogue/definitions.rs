@@ -1,8 +1,8 @@
-//! What the families define their kernels with: the text of a file, and macros from the parameters of a case.
+//! How families define their kernels: the text of a file, and macros for the parameters of a case.
 
 use syncscope_core::{Case, Dtype};
 
-/// Embeds a file of `kernels/`, whose kernels take arguments of this kind.
+/// Embeds a file of `kernels/`. The second word is the kind of arguments that its kernels take.
 macro_rules! kernel {
     ($file:literal, $arguments:ident) => {
         $crate::catalogue::entry::Kernel {
@@ -14,12 +14,12 @@ macro_rules! kernel {
 }
 pub(super) use kernel;
 
-/// The macro that says the type of a case's values.
+/// The macro for the type of the values of a case.
 pub(super) fn value_of(case: &Case) -> String {
     format!("VALUE={}", case.dtype.map_or("int", c_type))
 }
 
-/// The number in a group such as `tile 4`; 1 where there is none.
+/// The number in a group such as `tile 4`; 1 if there is none.
 pub(super) fn number_in_group(case: &Case) -> u32 {
     let number = |group: &str| group.rsplit(' ').next()?.parse().ok();
     case.group.as_deref().and_then(number).filter(|number| (1..=32).contains(number)).unwrap_or(1)

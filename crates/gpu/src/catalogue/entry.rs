@@ -1,10 +1,10 @@
-//! An entry of the catalogue: a primitive with all that belongs to it.
+//! An entry of the catalogue: one primitive and everything that depends on it.
 
 use syncscope_core::{Case, Preset, Primitive};
 
-use super::instructions::Meant;
-use super::limits::Grid;
-use super::sampling::{Busy, Pace};
+use super::instructions::ExpectedInstructions;
+use super::limits::DeviceLimits;
+use super::sampling::{SamplingPolicy, Saturates};
 use crate::cuda::compile::Program;
 use crate::hybrid::neighbourhood::Distance;
 use crate::launch::arguments::{ArgumentKind, UNROLL};
@@ -12,7 +12,7 @@ use crate::launch::arguments::{ArgumentKind, UNROLL};
 /// How `check` proves that a primitive did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proof {
-    /// The variables hold what all launches added up to.
+    /// The variables hold the sum of all launches.
     Sum,
     /// The variables hold what the last launch left.
     LastLaunch,
@@ -25,13 +25,13 @@ pub(crate) enum Proof {
 pub(crate) enum Launching {
     /// One after the other into one stream.
     Stream,
-    /// The same by the call that guarantees that all blocks run at the same time.
+    /// The same, with the call that guarantees that all blocks run at the same time.
     Cooperative,
     /// As a graph that was captured before.
     Graph,
-    /// With a wait for the stream after each.
+    /// Into a stream, with a wait for the stream after each launch.
     StreamSync,
-    /// With an event after each, and a wait for it.
+    /// Into a stream, with an event after each launch and a wait for the event.
     EventSync,
 }
 
@@ -41,24 +41,23 @@ impl Launching {
     }
 }
 
-/// How the cases of an entry are set up and timed.
+/// How the cases of an entry are run and timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// By the clock of the multiprocessor, around a loop in one grid on one device.
+    /// A loop in one grid on one device, timed by the clock of the multiprocessor.
     Kernel,
-    /// By the host's clock, around a chain of launches.
-    Launch(Launching),
-    /// As a kernel, answered by a CPU thread.
-    RoundTrip,
-    /// As a kernel on memory of the host, beside CPU threads; by the host's clock where they are alone.
-    Addition,
     /// The same, in clusters of blocks.
     Cluster,
-    /// The same, on one device or several, with all blocks of their grids running at the same time and waiting for each
-    /// other.
-    Meeting,
-    /// By the clock of the host: launches on several devices, with barriers of host threads between them.
-    Visits,
+    /// The same, on one device or several, with blocks that all run at the same time and wait for each other.
+    GridBarrier,
+    /// The same, with a CPU thread that answers.
+    RoundTrip,
+    /// The same, on host memory that CPU threads use too; timed by the host where the CPU threads are alone.
+    Addition,
+    /// A chain of launches, timed by the host.
+    Launch(Launching),
+    /// Launches on several devices with barriers of host threads between them, timed by the host.
+    HostBarrier,
 }
 
 /// A file in `kernels/`.
@@ -66,54 +65,54 @@ pub(crate) enum Method {
 pub(crate) struct Kernel {
     pub(super) file: &'static str,
     pub(super) text: &'static str,
-    /// What its kernels take.
+    /// Which arguments its kernels take.
     pub(crate) arguments: ArgumentKind,
 }
 
 impl Kernel {
-    /// The program that the file becomes with these definitions.
+    /// The file with these definitions.
     pub(super) fn program(self, definitions: Vec<String>) -> Program {
         Program { file: self.file, text: self.text, definitions }
     }
 }
 
-/// CPU threads that take part in a case. The laboratory chooses the CPUs.
+/// How many CPU threads take part in a case. The laboratory chooses the CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CpuThreads {
-    /// None, or those that the host needs to launch.
+    /// None. (A thread that launches kernels does not count.)
     None,
-    /// One thread at this distance from the device; none is planned for another distance.
+    /// One thread at this distance from the device; `None` if the case names no distance.
     One(Option<Distance>),
-    /// One thread, and several, near the device: two cases.
+    /// One thread near the device in one case, several in another.
     OneAndSeveral,
 }
 
-/// A primitive with all that belongs to it.
+/// A primitive and everything that depends on it.
 pub(crate) struct Entry {
     pub(crate) primitive: Primitive,
     pub(crate) kernel: Kernel,
-    /// The macros that make the kernel the one of a case.
+    /// The macros that select the variant of a case in the kernel.
     pub(super) definitions: fn(&Case) -> Vec<String>,
     pub(crate) method: Method,
     pub(crate) proof: Proof,
-    pub(crate) busy: fn(&Case) -> Busy,
-    pub(crate) pace: fn(&Case) -> Pace,
-    pub(crate) meant: fn(&Case) -> Meant,
-    /// Which CPU threads take part in a case.
+    pub(crate) saturates: fn(&Case) -> Saturates,
+    pub(crate) sampling: fn(&Case) -> SamplingPolicy,
+    pub(crate) expected: fn(&Case) -> ExpectedInstructions,
+    /// How many CPU threads take part in a case.
     pub(crate) cpu_threads: fn(&Case) -> CpuThreads,
-    /// Whether a device adds to the memory of another one.
+    /// Whether devices add to the memory of another device.
     pub(crate) adds_across_devices: bool,
-    /// The lowest compute capability that has it.
+    /// The lowest compute capability that has the primitive.
     pub(super) needs: (u32, u32),
     /// Arrays that hold an element for each thread.
     pub(super) arrays: usize,
     /// Operations that stand once in the machine code of one iteration of the baseline.
     pub(crate) unroll: u32,
-    pub(super) cases: fn(&str, Preset, &Grid) -> Vec<Case>,
+    pub(super) cases: fn(&str, Preset, &DeviceLimits) -> Vec<Case>,
 }
 
 impl Entry {
-    /// What most entries have, to be completed.
+    /// An entry with the values that most entries have.
     pub(super) const fn of(kernel: Kernel, proof: Proof) -> Self {
         Self {
             primitive: Primitive { id: "", summary: "", operation: "", source: "" },
@@ -121,9 +120,9 @@ impl Entry {
             definitions: |_| Vec::new(),
             method: Method::Kernel,
             proof,
-            busy: |_| Busy::Multiprocessors,
-            pace: |_| Pace::USUAL,
-            meant: |_| Meant::of(&[]),
+            saturates: |_| Saturates::Multiprocessors,
+            sampling: |_| SamplingPolicy::USUAL,
+            expected: |_| ExpectedInstructions::of(&[]),
             cpu_threads: |_| CpuThreads::None,
             adds_across_devices: false,
             needs: (7, 5),

@@ -1,4 +1,4 @@
-//! Programs that go wrong on purpose, for tests.
+//! Kernels that fail on purpose, for tests.
 
 use syncscope_core::Case;
 
@@ -6,16 +6,16 @@ use super::definitions::kernel;
 use super::programs::program_of;
 use crate::cuda::compile::Program;
 
-/// What goes wrong on purpose, for tests.
+/// How a kernel fails on purpose, for tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// A kernel spins until the host asks it to stop.
     Hang,
-    /// A kernel traps, which makes its context unusable.
+    /// A kernel traps; its context becomes unusable.
     Trap,
 }
 
-/// A barrier of a grid to which the last block does not come: a fault, for tests.
+/// A barrier of a grid that the last block does not reach.
 pub(crate) fn absent_block_program(case: &Case) -> Option<Program> {
     let mut program = program_of(case)?;
     program.definitions.push("ABSENT=1".to_owned());

@@ -1,21 +1,21 @@
 //! Which machine instructions the evidence of a case must show.
 
-/// What an operation is meant to become.
+/// Which instructions an operation must be compiled to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Meant {
-    /// Patterns of the decoder, one for each name that the architectures have for the instruction.
+pub(crate) struct ExpectedInstructions {
+    /// Patterns of the decoder, one for each name that architectures have for the instruction.
     pub(crate) instructions: &'static [&'static str],
-    /// What compilers are known to put in its place.
+    /// What compilers are known to use instead.
     pub(crate) substitutes: &'static [&'static str],
-    /// The instruction in a path out of line, which is the one that is taken.
+    /// The instruction to look for in paths out of line, where that path is the one executed.
     pub(crate) out_of_line: Option<&'static str>,
-    /// Instructions that one operation takes.
+    /// How many instructions one operation takes.
     pub(crate) times: usize,
-    /// Whether the baseline has a context alone.
+    /// Whether the baseline has only the context and not the operation.
     pub(crate) only_in_test: bool,
 }
 
-impl Meant {
+impl ExpectedInstructions {
     pub(super) const fn of(instructions: &'static [&'static str]) -> Self {
         Self { instructions, substitutes: &[], out_of_line: None, times: 1, only_in_test: false }
     }
@@ -24,7 +24,7 @@ impl Meant {
         Self { times, ..self }
     }
 
-    pub(super) const fn instead(self, substitutes: &'static [&'static str]) -> Self {
+    pub(super) const fn or_substitutes(self, substitutes: &'static [&'static str]) -> Self {
         Self { substitutes, ..self }
     }
 

@@ -1,23 +1,23 @@
-//! The axes of the sweeps, by preset and device.
+//! The limits of a device, and the axes of the sweeps within them.
 
 use std::collections::HashSet;
 
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Preset};
 
-/// Distances of private elements: those of Burtchell and Burtscher.
+/// Strides of private elements: those of Burtchell and Burtscher.
 pub(crate) const STRIDES: [u32; 6] = [1, 2, 4, 16, 32, 128];
 
-/// What of a device bounds the grids.
+/// Properties of a device that limit the grids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grid {
+pub struct DeviceLimits {
     /// Number of multiprocessors.
     pub multiprocessors: u32,
     /// Most threads of a block.
     pub max_threads: u32,
 }
 
-impl Grid {
+impl DeviceLimits {
     /// Powers of two from one thread to a full block.
     pub(crate) fn all_threads(self) -> Vec<u32> {
         std::iter::successors(Some(1_u32), |threads| threads.checked_mul(2))
@@ -35,17 +35,17 @@ impl Grid {
         })
     }
 
-    /// Blocks of this many threads that a multiprocessor has room for. Devices with room for fewer run them in waves, which
-    /// the rows say.
+    /// How many blocks of this many threads fit on a multiprocessor. Devices with less room run them in waves; the rows say
+    /// so.
     const fn resident(threads: u32) -> u32 {
-        /// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the most of any.
+        /// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the largest values of any.
         const THREADS: u32 = 2048;
         const BLOCKS: u32 = 32;
         let blocks = THREADS / threads;
         if blocks < BLOCKS { blocks } else { BLOCKS }
     }
 
-    /// The papers' grids, and for each size of block as many as fit onto the device.
+    /// The papers' grids, and for each block size as many blocks as fit on the device.
     fn filled(self, id: &str) -> Sweep {
         let papers = self.blocks(Preset::Paper);
         let filling = |threads: u32| self.multiprocessors * Self::resident(threads);
@@ -57,8 +57,8 @@ impl Grid {
         })
     }
 
-    /// What shows the cost against the active warps of a multiprocessor (Zhang et al., IPDPS 2020, figures 6 and 7): one
-    /// block of each size on one multiprocessor and on all, and 1 to 32 blocks of some sizes on each.
+    /// Cost against the active warps of a multiprocessor (Zhang et al., IPDPS 2020, figures 6 and 7): one block of each size
+    /// on one multiprocessor and on all, and 1 to 32 blocks of some sizes on each.
     pub(crate) fn active_warps(self, id: &str) -> Vec<Case> {
         let sizes: Vec<u32> = (1..=self.max_threads / 32).map(|warps| 32 * warps).collect();
         let one_block = Sweep::of(id).blocks(&distinct(vec![1, self.multiprocessors])).threads(&sizes);
@@ -71,7 +71,7 @@ impl Grid {
         [one_block.cases(), many_blocks.cases()].concat()
     }
 
-    /// The sweep over grids for primitives that are studied closely: in all but quick plans the papers' grids.
+    /// The sweep over grids for primitives that are studied in detail: the papers' grids, except in quick plans.
     pub(crate) fn full(self, id: &str, preset: Preset) -> Sweep {
         let threads = match preset {
             Preset::Quick => self.at_most(&[32, 1024]),
@@ -81,7 +81,7 @@ impl Grid {
         Sweep::of(id).blocks(&self.blocks(preset)).threads(&threads)
     }
 
-    /// The sweep over grids for primitives that are much like another one, or have many parameters besides.
+    /// The sweep over grids for primitives that are similar to another one, or have many other parameters.
     pub(crate) fn coarse(self, id: &str, preset: Preset) -> Sweep {
         let all = self.multiprocessors;
         let (blocks, threads) = match preset {
@@ -97,13 +97,13 @@ impl Grid {
     }
 }
 
-/// The cases without those that came before.
+/// The cases, each once.
 pub(crate) fn without_repetitions(cases: Vec<Case>) -> Vec<Case> {
     let mut seen = HashSet::new();
     cases.into_iter().filter(|case| seen.insert(case.clone())).collect()
 }
 
-/// Small devices have some numbers of blocks twice.
+/// On small devices some numbers of blocks would occur twice.
 fn distinct(mut blocks: Vec<u32>) -> Vec<u32> {
     blocks.sort_unstable();
     blocks.dedup();
@@ -115,17 +115,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_devices_have_no_grid_twice() {
-        let grid = |multiprocessors| Grid { multiprocessors, max_threads: 1024 };
-        assert_eq!(grid(1).blocks(Preset::Standard), [1, 2]);
-        assert_eq!(grid(1).blocks(Preset::Quick), [1]);
-        assert_eq!(grid(132).blocks(Preset::Standard), [1, 2, 66, 132, 264]);
+    fn small_devices_have_each_grid_once() {
+        let limits = |multiprocessors| DeviceLimits { multiprocessors, max_threads: 1024 };
+        assert_eq!(limits(1).blocks(Preset::Standard), [1, 2]);
+        assert_eq!(limits(1).blocks(Preset::Quick), [1]);
+        assert_eq!(limits(132).blocks(Preset::Standard), [1, 2, 66, 132, 264]);
     }
 
     #[test]
-    fn a_paper_fills_the_device_and_goes_no_further() {
-        let grid = Grid { multiprocessors: 132, max_threads: 1024 };
-        let cases = grid.full("gpu.vote.all", Preset::Paper).cases();
+    fn the_paper_preset_fills_the_device_and_no_more() {
+        let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+        let cases = limits.full("gpu.vote.all", Preset::Paper).cases();
         let blocks = |threads: u32| -> Vec<u32> {
             cases.iter().filter(|case| case.threads == Some(threads)).filter_map(|case| case.blocks).collect()
         };
@@ -136,27 +136,27 @@ mod tests {
 
     #[test]
     fn active_warps_reach_from_one_to_all() {
-        let grid = Grid { multiprocessors: 132, max_threads: 1024 };
-        let warps: HashSet<u32> = grid
+        let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+        let warps: HashSet<u32> = limits
             .active_warps("gpu.block.syncthreads")
             .iter()
             .map(|case| case.blocks.unwrap().div_ceil(132) * case.threads.unwrap() / 32)
             .collect();
         assert!((1..=32).all(|count| warps.contains(&count)) && warps.contains(&64), "{warps:?}");
         assert_eq!(warps.iter().max(), Some(&64), "no more than are active");
-        assert!(grid.active_warps("gpu.block.syncthreads").len() < 200);
+        assert!(limits.active_warps("gpu.block.syncthreads").len() < 200);
     }
 
     #[test]
     fn threads_end_with_a_full_block() {
-        let grid = Grid { multiprocessors: 132, max_threads: 1024 };
-        assert_eq!(grid.all_threads(), [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
-        let small = Grid { max_threads: 256, ..grid };
+        let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+        assert_eq!(limits.all_threads(), [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
+        let small = DeviceLimits { max_threads: 256, ..limits };
         assert_eq!(small.coarse("gpu.vote.all", Preset::Quick).cases().len(), 1);
-        assert_eq!(grid.coarse("gpu.vote.all", Preset::Standard).cases().len(), 3 * 4);
+        assert_eq!(limits.coarse("gpu.vote.all", Preset::Standard).cases().len(), 3 * 4);
         assert_eq!(
-            grid.coarse("gpu.vote.all", Preset::Paper).cases(),
-            grid.full("gpu.vote.all", Preset::Paper).cases()
+            limits.coarse("gpu.vote.all", Preset::Paper).cases(),
+            limits.full("gpu.vote.all", Preset::Paper).cases()
         );
     }
 }

@@ -1,19 +1,19 @@
-//! The GPU's primitives: what each is, what is measured of it, which kernel it is and how it is proven.
+//! The GPU's primitives: what each one is, its cases, its kernel, and how its work is checked.
 //!
 //! A case names its primitive by an id. Everything else that depends on the primitive is a field or a function of its
 //! [`entry::Entry`]; no other folder compares ids.
 //!
-//! | file | what stands there |
+//! | file | contents |
 //! |---|---|
 //! | [`families`] | the entries, one file for each family or two |
 //! | [`registry`] | all entries in one list; the cases of a preset |
-//! | [`entry`] | what an entry says |
+//! | [`entry`] | the fields of an entry |
 //! | [`instructions`] | which machine instructions an operation becomes |
 //! | [`sampling`] | how samples are taken |
-//! | [`definitions`] | what the families define their kernels with |
-//! | [`programs`], [`faults`] | the kernel of a case; kernels that go wrong, for tests |
-//! | [`limits`] | what of a device bounds the axes of the sweeps |
-//! | [`peer`] | the cases that SyncPerformance measures too |
+//! | [`definitions`] | how families define their kernels |
+//! | [`programs`], [`faults`] | the kernel of a case; kernels that fail, for tests |
+//! | [`limits`] | the limits of a device, and the axes of the sweeps |
+//! | [`peer`] | the cases of SyncPerformance |
 //!
 //! Start with a file of [`families`] and with [`entry`].
 
@@ -34,9 +34,9 @@ pub(crate) use self::families::launch::kernel_ns;
 pub(crate) use self::families::{cluster, multi};
 pub use self::faults::Fault;
 pub(crate) use self::faults::{absent_block_program, fault_program};
-pub(crate) use self::instructions::Meant;
+pub(crate) use self::instructions::ExpectedInstructions;
 pub(crate) use self::programs::ruler_program;
 pub use self::programs::{argument_bytes, program_of};
 pub(crate) use self::registry::{arrays_of, entry_of};
 pub use self::registry::{cases, primitives, unavailable};
-pub(crate) use self::sampling::{Busy, Pace};
+pub(crate) use self::sampling::{SamplingPolicy, Saturates};

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Preset, Scope, Space};
 
-use super::limits::{Grid, STRIDES};
+use super::limits::{DeviceLimits, STRIDES};
 
 /// Where a program's threads have their variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,15 +24,15 @@ pub struct PeerProgram {
     pub name: &'static str,
     /// The primitive that measures the same.
     pub primitive: &'static str,
-    /// Its types, in the order of the numbers it knows them by. `None` where the type does not matter.
+    /// Its types, in the order of its numbers for them. `None` if the type does not matter.
     pub types: &'static [Option<Dtype>],
     /// Where the variables are.
     pub layout: PeerLayout,
-    /// What else it fixes.
+    /// What kind of operation it measures.
     pub operation: PeerOperation,
 }
 
-/// What the programs that measure one kind of operation have in common.
+/// A kind of operation, with the parameters that its programs do not vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerOperation {
     /// Relaxed atomic operations of device scope on global memory, whose results are not used.
@@ -41,9 +41,9 @@ pub enum PeerOperation {
     Fence(Scope),
     /// Each operation needs the result of the one before.
     Dependent,
-    /// A barrier of a warp that is together.
+    /// A barrier of a converged warp.
     ConvergedWarp,
-    /// Nothing.
+    /// Any other operation.
     Plain,
 }
 
@@ -127,7 +127,7 @@ impl PeerProgram {
 
     /// Its cases on a device with this many multiprocessors: each type, stride, number of blocks and of threads.
     pub fn cases(&self, multiprocessors: u32) -> impl Iterator<Item = Case> {
-        let blocks = Grid { multiprocessors, max_threads: MOST_THREADS }.blocks(Preset::Paper);
+        let blocks = DeviceLimits { multiprocessors, max_threads: MOST_THREADS }.blocks(Preset::Paper);
         let threads = std::iter::successors(Some(1), |threads| Some(2 * threads)).take_while(|t| *t <= MOST_THREADS);
         let grids: Vec<(u32, u32)> =
             blocks.iter().flat_map(|blocks| threads.clone().map(move |threads| (*blocks, threads))).collect();
@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn the_whole_grid_of_every_program_is_in_the_paper_plan() {
         for multiprocessors in [1, 16, 128, 132] {
-            let grid = Grid { multiprocessors, max_threads: 1024 };
-            let planned: HashSet<Case> = cases(Preset::Paper, &grid).into_iter().collect();
+            let limits = DeviceLimits { multiprocessors, max_threads: 1024 };
+            let planned: HashSet<Case> = cases(Preset::Paper, &limits).into_iter().collect();
             let missing: Vec<String> =
                 peer_cases(multiprocessors).difference(&planned).map(ToString::to_string).collect();
             assert!(missing.is_empty(), "{} missing: {:?}", missing.len(), missing.first());

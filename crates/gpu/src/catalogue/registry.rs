@@ -1,4 +1,4 @@
-//! Everything that can be measured, in one list.
+//! All entries in one list, and what is asked of it: primitives, cases, availability.
 
 use std::sync::LazyLock;
 
@@ -6,9 +6,9 @@ use syncscope_core::{Case, Preset, Primitive};
 
 use super::entry::Entry;
 use super::families::{atomic, block, cluster, fence, grid, hybrid, launch, lock, multi, reduce, shuffle, vote, warp};
-use super::limits::Grid;
+use super::limits::DeviceLimits;
 
-/// Everything that can be measured.
+/// All entries, by family.
 static FAMILIES: [&[&Entry]; 15] = [
     &block::ENTRIES,
     &warp::ENTRIES,
@@ -41,8 +41,8 @@ pub fn primitives() -> &'static [Primitive] {
 
 /// The cases of `preset`, in the catalogue's order.
 #[must_use]
-pub fn cases(preset: Preset, grid: &Grid) -> Vec<Case> {
-    entries().flat_map(|entry| (entry.cases)(entry.primitive.id, preset, grid)).collect()
+pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
+    entries().flat_map(|entry| (entry.cases)(entry.primitive.id, preset, limits)).collect()
 }
 
 /// The entry of a case's primitive.
@@ -72,7 +72,7 @@ mod tests {
     use crate::catalogue::programs::program_of;
     use std::collections::HashSet;
 
-    const H200: Grid = Grid { multiprocessors: 132, max_threads: 1024 };
+    const H200: DeviceLimits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
 
     #[test]
     fn every_entry_keeps_the_contract() {
@@ -90,8 +90,8 @@ mod tests {
             let ids: HashSet<_> = cases.iter().map(Case::id).collect();
             assert_eq!(ids.len(), cases.len());
             assert!(cases.iter().all(|case| program_of(case).is_some()));
-            let timed_here = |case: &&Case| entry_of(case).unwrap().method != Method::Visits;
-            let meant = |case: &Case| !(entry_of(case).unwrap().meant)(case).instructions.is_empty();
+            let timed_here = |case: &&Case| entry_of(case).unwrap().method != Method::HostBarrier;
+            let meant = |case: &Case| !(entry_of(case).unwrap().expected)(case).instructions.is_empty();
             assert!(cases.iter().filter(timed_here).all(meant));
         }
         assert_eq!(program_of(&Case::new("gpu.block.none")), None);
@@ -100,9 +100,9 @@ mod tests {
     #[test]
     fn every_primitive_is_in_every_preset() {
         for multiprocessors in [1, 132] {
-            let grid = Grid { multiprocessors, max_threads: 1024 };
+            let limits = DeviceLimits { multiprocessors, max_threads: 1024 };
             for preset in Preset::ALL {
-                let planned: HashSet<_> = cases(*preset, &grid).into_iter().map(|case| case.primitive).collect();
+                let planned: HashSet<_> = cases(*preset, &limits).into_iter().map(|case| case.primitive).collect();
                 assert_eq!(planned.len(), primitives().len());
             }
         }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_device_lacks_is_said() {
+    fn the_missing_capability_is_named() {
         let reason = unavailable("gpu.reduce.add", (7, 5)).unwrap();
         assert_eq!(reason, "needs compute capability 8.0, and the device has 7.5");
         assert_eq!(unavailable("gpu.reduce.add", (8, 0)), None);

@@ -2,54 +2,63 @@
 
 use std::time::Duration;
 
-/// What an operation keeps busy: until that has as much to do as it can take, the loop is not in its steady state.
+/// Which resource an operation saturates. The loop is in its steady state only when that resource has as much work as it
+/// can take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Busy {
-    /// Each multiprocessor, with its queues to the memory.
+pub(crate) enum Saturates {
+    /// The queues of each multiprocessor to the memory.
     Multiprocessors,
-    /// Something that the device has once.
+    /// A resource that the device has once.
     Device,
-    /// Nothing: each thread waits for what it has begun.
+    /// None: each thread waits for its own operations.
     Nothing,
 }
 
 /// How the samples of a case are taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Pace {
+pub(crate) struct SamplingPolicy {
     /// Length of a sample.
     pub(crate) sample: Duration,
-    /// Whether the loop is timed without having run before.
-    pub(crate) cold: bool,
-    /// How much of the preset's time for a case is worth spending on it.
+    /// Whether the loop is timed without a warm-up.
+    pub(crate) skip_warm_up: bool,
+    /// Which part of the preset's time for a case this case gets.
     pub(crate) share_of_time: f64,
-    /// Places in memory that one launch visits.
-    pub(crate) tour: u32,
+    /// Memory offsets that one launch uses.
+    pub(crate) offsets_per_sample: u32,
     /// Launches that make one sample.
     pub(crate) launches: u32,
 }
 
-impl Pace {
-    /// Steps of the clock are half a nanosecond and the threads' start differs by some ten nanoseconds, which a sample of
-    /// this length does not notice.
-    pub(crate) const USUAL: Self =
-        Self { sample: Duration::from_micros(30), cold: false, share_of_time: 1.0, tour: 1, launches: 1 };
+impl SamplingPolicy {
+    /// The clock has steps of half a nanosecond, and the threads start some ten nanoseconds apart. Neither matters for a
+    /// sample of this length.
+    pub(crate) const USUAL: Self = Self {
+        sample: Duration::from_micros(30),
+        skip_warm_up: false,
+        share_of_time: 1.0,
+        offsets_per_sample: 1,
+        launches: 1,
+    };
 
-    /// For threads that wait for one variable at each place in memory: one sample visits several. A median over places of two
-    /// kinds is the one or the other kind's, by chance; over the means of tours it is the same in every run. Not for what
-    /// keeps queues busy: on an H200 private elements of 66 blocks and more seemed 4 to 13 % more expensive, likely because threads
-    /// of different blocks come to different places and each loop is a quarter as long.
-    pub(crate) const TOUR: Self = Self { tour: 4, ..Self::USUAL };
+    /// Several memory offsets for each sample, for operations whose latency depends on the address. Where there are two
+    /// kinds of addresses, a median over single offsets is the figure of one kind or the other, by chance; the median over
+    /// means of several offsets is the same in every run. Not for operations that saturate queues: on an H200 private
+    /// elements of 66 blocks and more seemed 4 to 13 % slower, likely because threads of different blocks use different
+    /// offsets at the same time and each loop is a quarter as long.
+    pub(crate) const SEVERAL_OFFSETS: Self = Self { offsets_per_sample: 4, ..Self::USUAL };
 
-    /// For many warps in the queue of one multiprocessor: some are served before others, which evens out in time. (On an
-    /// H200, 1,024 threads that compare and swap seem 7 to 9 % cheaper in 30 us than in 500.)
+    /// Longer samples for many warps in the queue of one multiprocessor: some warps are served before others, and a long
+    /// sample averages that. (On an H200, 1,024 threads that compare and swap seem 7 to 9 % faster in samples of 30 us than
+    /// of 500 us.)
     pub(super) const MANY_WARPS: Self = Self { sample: Duration::from_micros(120), share_of_time: 0.5, ..Self::USUAL };
 
-    /// For blocks that contend for one variable: all begin at the same time only when the kernel begins. After a first run
-    /// of the loop some come early and compete with that of the others, and the slowest has less company than it should:
-    /// on an H200 as much as 25 % less. A cold start costs a microsecond at most, which a long sample does not notice.
-    pub(super) const CROWD: Self = Self { sample: Duration::from_micros(200), cold: true, ..Self::USUAL };
+    /// No warm-up, for blocks that contend for one variable. The blocks begin at the same time only when the kernel begins.
+    /// After a warm-up some blocks are early and run against the warm-up of the others, so the slowest block has too little
+    /// contention: on an H200 as much as 25 % less. A cold start costs a microsecond at most, which does not matter in a
+    /// long sample.
+    pub(super) const CONTENDED: Self = Self { sample: Duration::from_micros(200), skip_warm_up: true, ..Self::USUAL };
 
-    /// For a cost that is a thousandth of its context: a longer sample tells more than many short ones, and if it does not
-    /// tell, nothing does.
-    pub(super) const PATIENT: Self = Self { sample: Duration::from_micros(100), share_of_time: 0.05, ..Self::USUAL };
+    /// Few long samples, for a cost that is a thousandth of its context: long samples resolve more than many short ones.
+    pub(super) const LONG_SAMPLES: Self =
+        Self { sample: Duration::from_micros(100), share_of_time: 0.05, ..Self::USUAL };
 }

@@ -1,25 +1,25 @@
-//! The judgement: whether the timed regions of baseline and test differ by the instructions that were meant.
+//! Whether the timed regions of baseline and test differ by the expected instructions.
 
 use std::collections::BTreeMap;
 
 use syncscope_core::Evidence;
 use syncscope_sass::{Cubin, Instruction, Region, SassError, timed_region};
 
-/// What the timed regions of a baseline and its test should show.
+/// What the timed regions of a baseline and its test should contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expectation {
-    /// The instruction that does the work, as a pattern (see [`Instruction::matches`]); alternatives where
-    /// architectures differ: `RED.ADD` and `REDG.ADD`.
+    /// The instruction that does the work, as a pattern (see [`Instruction::matches`]). Architectures may have different
+    /// names for it: `RED.ADD` and `REDG.ADD`.
     pub instructions: Vec<String>,
-    /// What a compiler may put in their place: `NOP` for `WARPSYNC`. The figure is then that instruction's.
+    /// What a compiler may use instead: `NOP` for `WARPSYNC`. The figure is then the cost of that instruction.
     pub substitutes: Vec<String>,
     /// Instructions that one operation takes: 2 for a shuffle of 64 bits.
     pub per_operation: usize,
     /// Operations in one iteration of a loop that repeats the operation once.
     pub unroll: usize,
-    /// How often the baseline's body is repeated in one iteration.
+    /// How often the operation is repeated in one iteration of the baseline.
     pub baseline_repeats: usize,
-    /// How often the test's body is.
+    /// The same for the test.
     pub test_repeats: usize,
 }
 
@@ -37,7 +37,7 @@ impl Expectation {
         }
     }
 
-    /// Names instructions that may stand in for the meant one.
+    /// Adds instructions that a compiler may use instead.
     #[must_use]
     pub fn or_instead<'a>(mut self, substitutes: impl IntoIterator<Item = &'a str>) -> Self {
         self.substitutes.extend(substitutes.into_iter().map(str::to_owned));
@@ -51,21 +51,21 @@ impl Expectation {
         self
     }
 
-    /// Whether these counts are what was promised: all of the operation's instructions in both loops, and between the
-    /// loops no more and no fewer than the operations added. Others of the same kind may stand in both, from a context.
+    /// Whether these counts are as expected: both loops contain all instructions of their operations, and the test has more
+    /// by exactly the added operations. Both may contain others of the same kind, from a context.
     fn holds(&self, baseline: usize, test: usize) -> bool {
         let operation = self.per_operation * self.unroll;
         let (in_baseline, in_test) = (operation * self.baseline_repeats, operation * self.test_repeats);
         baseline >= in_baseline && test >= in_test && test - in_test == baseline - in_baseline
     }
 
-    /// What the first alternative is called in a summary.
+    /// The first pattern, as the name in a summary.
     fn name(&self) -> &str {
         self.instructions.first().map_or("instruction", String::as_str)
     }
 }
 
-/// The evidence in a CUBIN with the kernels of a baseline and its test; why there is none, if it cannot be read.
+/// The evidence in a CUBIN with the kernels of a baseline and its test, or why there is none.
 #[must_use]
 pub(super) fn evidence(cubin: &[u8], [baseline, test]: [&str; 2], expected: &Expectation) -> Evidence {
     let regions = || -> Result<_, SassError> {
@@ -81,7 +81,7 @@ pub(super) fn evidence(cubin: &[u8], [baseline, test]: [&str; 2], expected: &Exp
     }
 }
 
-/// Compares the timed regions of a baseline and its test with what they should show.
+/// Compares the timed regions of a baseline and its test with what they should contain.
 #[must_use]
 pub fn judge(baseline: &Region, test: &Region, expected: &Expectation) -> Evidence {
     let listing = format!("baseline\n{}\ntest\n{}", baseline.listing(), test.listing());
@@ -94,7 +94,7 @@ pub fn judge(baseline: &Region, test: &Region, expected: &Expectation) -> Eviden
     Evidence::Elided { summary: missing(baseline, test, expected), listing }
 }
 
-/// The first pattern of which both regions hold what was promised, as `REDG.E.ADD.STRONG.GPU 32/64`.
+/// The first pattern with the expected counts in both regions, as `REDG.E.ADD.STRONG.GPU 32/64`.
 fn find(baseline: &Region, test: &Region, expected: &Expectation, patterns: &[String]) -> Option<String> {
     patterns.iter().find_map(|pattern| {
         let (in_baseline, in_test) = (baseline.count(pattern), test.count(pattern));
@@ -103,7 +103,7 @@ fn find(baseline: &Region, test: &Region, expected: &Expectation, patterns: &[St
     })
 }
 
-/// What was expected, what was found of it, and of what the test has more instead.
+/// What was expected, how much of it was found, and which instruction the test has more of instead.
 fn missing(baseline: &Region, test: &Region, expected: &Expectation) -> String {
     let total = |region: &Region| expected.instructions.iter().map(|pattern| region.count(pattern)).sum::<usize>();
     let operation = expected.per_operation * expected.unroll;
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_meant_instruction_is_named_with_its_counts() {
+    fn the_expected_instruction_is_named_with_its_counts() {
         let expected = Expectation::new(["RED.ADD", "REDG.ADD"], 2);
         let found = verdict(&[RED; 2], &[RED; 4], &expected);
         assert_eq!(found, ("present", "REDG.E.ADD.STRONG.GPU 2/4".to_owned()));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stand_in_is_named() {
+    fn a_substitute_is_named() {
         let expected = Expectation::new(["WARPSYNC"], 2).or_instead(["NOP"]);
         let found = verdict(&[NOP; 2], &[NOP; 4], &expected);
         assert_eq!(found, ("substituted", "NOP 2/4 for WARPSYNC".to_owned()));
@@ -228,15 +228,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_instructions_are_reported() {
         let expected = Expectation::new(["RED.ADD", "REDG.ADD"], 2);
         assert_eq!(
             verdict(&[RED], &[RED, NOP, NOP, NOP], &expected),
             ("elided", "RED.ADD 1/1 instead of 2/4; the test has 3 more NOP".to_owned())
         );
-        // As many in both: the compiler took the addition out of the loop.
+        // The same count in both: the compiler moved the addition out of the loop.
         assert_eq!(verdict(&[RED; 4], &[RED; 4], &expected).1, "RED.ADD 4/4 instead of 2/4");
-        // The count grows, but not by what was promised.
+        // The count grows, but not as expected.
         assert_eq!(verdict(&[RED; 2], &[RED; 5], &expected).0, "elided");
     }
 }

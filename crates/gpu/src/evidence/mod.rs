@@ -1,4 +1,7 @@
-//! What was executed: the seam between a case and the decoder of machine code.
+//! Evidence: which machine instructions a case executed.
+//!
+//! [`evidence_of`] knows which instructions the entry of a case expects, and where: in the timed region, out of line, or in
+//! the whole kernel. [`judge`] compares the timed regions of baseline and test. The decoder is the crate `syncscope-sass`.
 
 mod judge;
 
@@ -6,32 +9,32 @@ use syncscope_core::{Case, Evidence};
 use syncscope_sass::{Cubin, Instruction, Kernel, Region, timed_region};
 
 pub use self::judge::{Expectation, judge};
-use crate::catalogue::{Meant, Method, entry_of};
+use crate::catalogue::{ExpectedInstructions, Method, entry_of};
 
 /// The kernels that a case times.
 const TIMED: [&str; 2] = ["baseline", "test"];
 
-/// Why there is no evidence of what has no loop in a kernel.
+/// Why there is no evidence for primitives without a loop in a kernel.
 pub(crate) const TIMED_BY_THE_HOST: &str =
-    "timed by the host: no instruction of a kernel stands between the clock readings";
+    "timed by the host: no instruction of a kernel is between the clock readings";
 
 /// The evidence in the compiled program of a case.
 #[must_use]
 pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
     let Some(entry) = entry_of(case) else {
-        return Evidence::NotAvailable(format!("this version knows no primitive {}", case.primitive));
+        return Evidence::NotAvailable(format!("there is no primitive {} in this version", case.primitive));
     };
-    if entry.method == Method::Visits {
+    if entry.method == Method::HostBarrier {
         return Evidence::NotAvailable(TIMED_BY_THE_HOST.to_owned());
     }
-    let meant = (entry.meant)(case);
+    let expected = (entry.expected)(case);
     if let Method::Launch(_) = entry.method {
-        return whole_kernels(cubin, &meant);
+        return whole_kernels(cubin, &expected);
     }
-    let evidence = judge::evidence(cubin, TIMED, &expectation(&meant, entry.unroll));
-    match (evidence, meant.out_of_line) {
+    let evidence = judge::evidence(cubin, TIMED, &expectation(&expected, entry.unroll));
+    match (evidence, expected.out_of_line) {
         (Evidence::Elided { summary, listing }, Some(instruction)) => {
-            match out_of_line(cubin, instruction, meant.times, entry.unroll) {
+            match out_of_line(cubin, instruction, expected.times, entry.unroll) {
                 Some(summary) => Evidence::Present { summary, listing },
                 None => Evidence::Elided { summary, listing },
             }
@@ -40,17 +43,17 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
     }
 }
 
-fn expectation(meant: &Meant, unroll: u32) -> Expectation {
-    let mut expectation = Expectation::new(meant.instructions.iter().copied(), unroll as usize)
-        .or_instead(meant.substitutes.iter().copied())
-        .times(meant.times);
-    if meant.only_in_test {
+fn expectation(expected: &ExpectedInstructions, unroll: u32) -> Expectation {
+    let mut expectation = Expectation::new(expected.instructions.iter().copied(), unroll as usize)
+        .or_instead(expected.substitutes.iter().copied())
+        .times(expected.times);
+    if expected.only_in_test {
         (expectation.baseline_repeats, expectation.test_repeats) = (0, 1);
     }
     expectation
 }
 
-/// That the slow paths of both kernels have the instruction once for each operation, if they do.
+/// A summary, if the slow paths of both kernels have the instruction once for each operation.
 fn out_of_line(cubin: &[u8], instruction: &str, times: usize, unroll: u32) -> Option<String> {
     let cubin = Cubin::parse(cubin).ok()?;
     let [baseline, test] = TIMED.map(|name| timed_region(cubin.kernel(name)?).ok());
@@ -62,9 +65,9 @@ fn out_of_line(cubin: &[u8], instruction: &str, times: usize, unroll: u32) -> Op
         .then(|| format!("{instruction} {in_baseline}/{in_test} out of line"))
 }
 
-/// Where a launch is timed there is no region between two clock readings: the whole kernel counts, which has to do
-/// nothing but what it is meant to last by.
-fn whole_kernels(cubin: &[u8], meant: &Meant) -> Evidence {
+/// The evidence of launches. They have no region between two clock readings, so the whole kernel counts: it must contain
+/// the expected instructions and access no memory.
+fn whole_kernels(cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
     let cubin = match Cubin::parse(cubin) {
         Ok(cubin) => cubin,
         Err(error) => return Evidence::NotAvailable(error.to_string()),
@@ -73,10 +76,10 @@ fn whole_kernels(cubin: &[u8], meant: &Meant) -> Evidence {
         return Evidence::NotAvailable("the kernels are not in the program".to_owned());
     };
     let listing = [baseline, test].map(|kernel| format!("{}\n{}", kernel.name(), listing_of(kernel))).join("\n");
-    let is_meant = |found: &&Instruction| meant.instructions.iter().any(|pattern| found.matches(pattern));
-    let [in_baseline, in_test] = [baseline, test].map(|kernel| executed(kernel).filter(is_meant).count());
+    let is_expected = |found: &&Instruction| expected.instructions.iter().any(|pattern| found.matches(pattern));
+    let [in_baseline, in_test] = [baseline, test].map(|kernel| executed(kernel).filter(is_expected).count());
     let others = executed(test).find(|found| touches_memory(found));
-    let name = meant.instructions.first().copied().unwrap_or_default();
+    let name = expected.instructions.first().copied().unwrap_or_default();
     match others {
         None if in_baseline > 0 && in_test > 0 => {
             let all = executed(test).count();
@@ -87,14 +90,14 @@ fn whole_kernels(cubin: &[u8], meant: &Meant) -> Evidence {
     }
 }
 
-/// What stands before the padding: a branch to itself and NOPs behind the last way out.
+/// The instructions before the padding, which is a branch to itself and NOPs after the last exit.
 fn executed(kernel: &Kernel) -> impl Iterator<Item = &Instruction> {
     let instructions = kernel.instructions();
     let end = instructions.iter().rposition(|found| found.matches("EXIT")).map_or(0, |last| last + 1);
     instructions[..end].iter()
 }
 
-/// Loads from the bank of constants, where parameters are, are none.
+/// Whether an instruction accesses memory. Loads of constants and parameters do not count.
 fn touches_memory(instruction: &Instruction) -> bool {
     const MEMORY: [&str; 12] = ["LD", "LDG", "LDL", "LDS", "ST", "STG", "STL", "STS", "ATOM", "ATOMG", "RED", "REDG"];
     MEMORY.contains(&instruction.opcode)

@@ -1,6 +1,4 @@
-//! A barrier wider than a block on the device_group: rounds of launches become samples.
-
-use std::time::{Duration, Instant};
+//! A barrier of a grid, or of the grids of several devices: launches on a group of devices become samples.
 
 use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
@@ -9,15 +7,16 @@ use crate::launch::block_order::BlockOrder;
 use crate::launch::host_clock;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::outage::Outage;
+use crate::launch::ruler;
 use crate::launch::samples::{joined, mark_clock_changes, ns_per_cycle};
 use crate::launch::timing::Timing;
 use crate::multi::{DeviceGroup, GroupLaunch, LoadedProgram, PhaseCounts, Role};
 
-/// Barriers of one meeting, in `grid_barrier.cuh`: after what was written, and after what was read.
-const MEETING: u64 = 2;
+/// Barriers of one check in the kernel (`check_once` in `grid_barrier.cuh`): one after the writes, one after the reads.
+const BARRIERS_OF_A_CHECK: u64 = 2;
 
-/// Meetings of the kernel `check` at each place, besides the one that it begins with there.
-const CHECKED_ROUNDS: u32 = 32;
+/// Checks by the kernel `check` at each memory offset, after the one that every kernel begins with.
+const CHECKS: u32 = 32;
 
 /// Far more than any sample needs; the kernels count in 32 bits.
 const MAX_ITERATIONS: u64 = 1 << 24;
@@ -25,17 +24,17 @@ const MAX_ITERATIONS: u64 = 1 << 24;
 /// By which clock samples are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimedBy {
-    /// That of the multiprocessors, around the loop in the kernel.
+    /// The clock of the multiprocessors, around the loop in the kernel.
     Device,
-    /// That of the host, from before the launch until after the end of the kernel: what is common to kernels with many
-    /// barriers and with few drops out (Zhang et al., IPDPS 2020, formula 1).
+    /// The clock of the host, from before the launch until after the end of the kernel. What kernels with many and with
+    /// few barriers have in common drops out (Zhang et al., IPDPS 2020, formula 1).
     Host,
 }
 
-/// What a case needs to run, besides the device_group.
+/// What a case needs to run, besides the devices.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
-    pub(crate) stage: LoadedProgram,
+    pub(crate) program: LoadedProgram,
     pub(crate) offsets: MemoryOffsets,
     pub(crate) unroll: u32,
     pub(crate) evidence: Evidence,
@@ -44,58 +43,51 @@ pub(crate) struct Setup {
     pub(crate) timed_by: TimedBy,
 }
 
-/// A barrier of one grid or several, made ready to run.
+/// A barrier of one grid or several, ready to run.
 #[derive(Debug)]
-pub(crate) struct MeetingExperiment<'a> {
+pub(crate) struct GridBarrierExperiment<'a> {
     device_group: &'a mut DeviceGroup,
     setup: Setup,
-    /// MemoryOffsets visited so far by all launches.
+    /// Memory offsets used by all launches so far.
     generation: u32,
 }
 
-impl<'a> MeetingExperiment<'a> {
+impl<'a> GridBarrierExperiment<'a> {
     pub(crate) const fn new(device_group: &'a mut DeviceGroup, setup: Setup) -> Self {
         Self { device_group, setup, generation: 1 }
     }
 
     /// Keeps the devices busy until the clock is stable, if they were idle.
     pub(crate) fn warm_up(&mut self) -> Result<(), Outage> {
-        /// A device that had nothing to do for longer may have lowered its clock.
-        const IDLE: Duration = Duration::from_millis(200);
-        const SHORTEST: Duration = Duration::from_millis(50);
-        const LONGEST: Duration = Duration::from_millis(500);
-        if self.device_group.idle().is_some_and(|idle| idle < IDLE) {
+        if ruler::is_warm(self.device_group.idle()) {
             return Ok(());
         }
-        let started = Instant::now();
-        let mut lengths = Vec::new();
-        while started.elapsed() < LONGEST {
-            let round = self.round(Shot { side: Side::Baseline, iterations: 100, pair: 0 });
-            for devices in self.device_group.run(&self.setup.stage, &[round])? {
-                lengths.push(devices.iter().filter_map(|timing| ns_per_cycle(timing.rate)).fold(0.0, f64::max));
-            }
-            if started.elapsed() >= SHORTEST && crate::launch::ruler::is_stable(&lengths) {
-                break;
-            }
-        }
+        ruler::run_until_stable(|| {
+            let launch = self.launch(Shot { side: Side::Baseline, iterations: 100, pair: 0 });
+            let timings = self.device_group.run(&self.setup.program, &[launch])?;
+            let slowest = |devices: &Vec<Timing>| {
+                devices.iter().filter_map(|timing| ns_per_cycle(timing.rate)).fold(0.0, f64::max)
+            };
+            Ok(timings.iter().map(slowest).collect())
+        })?;
         Ok(())
     }
 
-    /// Barriers that each thread passes in the loop at each place of one launch.
+    /// Barriers that each thread passes in the loop at each memory offset of one launch.
     fn looped(&self, side: Side, iterations: u64) -> u64 {
         iterations * u64::from(self.setup.unroll) * if side == Side::Baseline { 1 } else { 2 }
     }
 
-    /// The launch of a shot. It must run: the barriers of the next one at the same place are counted on from its.
-    fn round(&mut self, Shot { side, iterations, pair }: Shot) -> GroupLaunch {
+    /// The launch of a shot. It must run: the next launch at the same memory offset continues its count of barriers.
+    fn launch(&mut self, Shot { side, iterations, pair }: Shot) -> GroupLaunch {
         let iterations = iterations.min(MAX_ITERATIONS);
         let role = if side == Side::Baseline { Role::Baseline } else { Role::Test };
         let warm_up = 2 * u64::from(self.setup.unroll);
-        let barriers = 2 * MEETING + warm_up + self.looped(side, iterations);
+        let barriers = 2 * BARRIERS_OF_A_CHECK + warm_up + self.looped(side, iterations);
         self.counted(role, iterations as u32, pair, barriers)
     }
 
-    /// A launch in which each thread passes so many barriers at each place.
+    /// A launch in which each thread passes so many barriers at each memory offset.
     fn counted(&mut self, role: Role, iterations: u32, pair: u64, barriers: u64) -> GroupLaunch {
         let offsets = &mut self.setup.offsets;
         let common = LoopArguments {
@@ -121,29 +113,29 @@ impl<'a> MeetingExperiment<'a> {
         let nominal = 1e9 / self.setup.ruler.frequency.value();
         let length = |rate: Rate| ns_per_cycle(rate).unwrap_or(nominal);
         let first = length(devices.first()?.rate);
-        // Each multiprocessor counts its own device's cycles: those of the others are told in the first one's.
+        // Each multiprocessor counts the cycles of its own device. They are converted to cycles of the first device.
         let ticks = |timing: &Timing, cycles: u64| Ticks((cycles as f64 * length(timing.rate) / first).round() as u64);
-        // What the warps of all devices saw at one place.
-        let each = |place: usize, pick: fn(&Warp) -> u64| {
+        // The warps of all devices at one memory offset.
+        let each = |offset: usize, pick: fn(&Warp) -> u64| {
             let of = move |timing: &'_ Timing| {
-                let warps = timing.at_each_offset().nth(place).unwrap_or_default();
+                let warps = timing.at_each_offset().nth(offset).unwrap_or_default();
                 warps.iter().map(|warp| ticks(timing, pick(warp))).collect::<Vec<_>>()
             };
             devices.iter().flat_map(of).collect::<Vec<Ticks>>()
         };
-        let at = |place| {
-            let fastest = each(place, |warp| warp.fastest).into_iter().min()?;
-            let sample = Sample::of_actors(&mut each(place, |warp| warp.slowest), first)?;
+        let at = |offset| {
+            let fastest = each(offset, |warp| warp.fastest).into_iter().min()?;
+            let sample = Sample::of_actors(&mut each(offset, |warp| warp.slowest), first)?;
             Some(Sample { fastest, cycles_per_tick: Some(1.0), ..sample })
         };
         (0..devices.first()?.offsets).map(at).reduce(joined)?
     }
 
-    /// One launch, timed from outside.
+    /// One launch, timed by the host.
     fn host_sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let round = self.round(shot);
+        let launch = self.launch(shot);
         let started = host_clock::now_ns();
-        let timings = self.device_group.run(&self.setup.stage, &[round])?;
+        let timings = self.device_group.run(&self.setup.program, &[launch])?;
         let elapsed = Ticks(host_clock::now_ns().saturating_sub(started));
         let cycles = timings.first().and_then(|devices| ns_per_cycle(devices.first()?.rate)).map(|length| 1.0 / length);
         let sample = Sample::of_actors(&mut [elapsed], 1.0).ok_or_else(no_threads)?;
@@ -152,21 +144,21 @@ impl<'a> MeetingExperiment<'a> {
 
     fn device_samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let orders = BlockOrder::of(shots);
-        let rounds: Vec<GroupLaunch> =
-            shots.iter().zip(orders).map(|(shot, order)| GroupLaunch { order, ..self.round(*shot) }).collect();
-        let timings = self.device_group.run(&self.setup.stage, &rounds)?;
+        let launches: Vec<GroupLaunch> =
+            shots.iter().zip(orders).map(|(shot, order)| GroupLaunch { order, ..self.launch(*shot) }).collect();
+        let timings = self.device_group.run(&self.setup.program, &launches)?;
         let samples: Option<Vec<Sample>> = timings.iter().map(|devices| self.sample_of(devices)).collect();
         let mut samples = samples.ok_or_else(no_threads)?;
         mark_clock_changes(shots, &mut samples);
         Ok(samples)
     }
 
-    /// Blocks that come at different times, at the places of the first pair.
+    /// Runs the kernel `check`, in which blocks arrive at different times, at the memory offsets of the first pair.
     fn trial(&mut self) -> Result<PhaseCounts, Outage> {
-        let barriers = MEETING * u64::from(1 + CHECKED_ROUNDS);
-        let round = self.counted(Role::Check, CHECKED_ROUNDS, 0, barriers);
-        self.device_group.run(&self.setup.stage, &[round])?;
-        Ok(self.device_group.counts(&self.setup.stage))
+        let barriers = BARRIERS_OF_A_CHECK * u64::from(1 + CHECKS);
+        let launch = self.counted(Role::Check, CHECKS, 0, barriers);
+        self.device_group.run(&self.setup.program, &[launch])?;
+        Ok(self.device_group.counts(&self.setup.program))
     }
 }
 
@@ -174,7 +166,7 @@ fn no_threads() -> ExperimentError {
     ExperimentError::Failed("a grid without threads".to_owned())
 }
 
-/// What a counts says about a barrier, if nothing timed out.
+/// The result of the check that these counts mean.
 pub(crate) fn judged(counts: PhaseCounts) -> Check {
     if counts.timeouts > 0 {
         return Check::Failed(format!("{} waits outlasted their limit", counts.timeouts));
@@ -186,7 +178,7 @@ pub(crate) fn judged(counts: PhaseCounts) -> Check {
     Check::Failed(format!("{mismatches} mismatches; thread {thread} expected {expected} and found {found}"))
 }
 
-impl Experiment for MeetingExperiment<'_> {
+impl Experiment for GridBarrierExperiment<'_> {
     fn ruler(&self) -> Ruler {
         match self.setup.timed_by {
             TimedBy::Device => self.setup.ruler.clone(),
@@ -214,7 +206,7 @@ impl Experiment for MeetingExperiment<'_> {
         self.setup.unroll
     }
 
-    /// One barrier is like the next from the start: those of a few turns at each place are enough.
+    /// All barriers cost the same from the first one on, so few iterations at each memory offset are enough.
     fn min_iterations(&self) -> u64 {
         2
     }
@@ -244,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_value_too_old_fails_a_barrier() {
+    fn one_old_value_fails_the_check() {
         let clean = PhaseCounts::default();
         assert_eq!(judged(clean), Check::Ok);
         let stale = PhaseCounts { mismatches: 1, thread: 9, expected: 65, found: 64, ..clean };

@@ -1,4 +1,5 @@
-//! A barrier of several devices by way of the host: a thread for each device launches, waits, and meets the other threads.
+//! A barrier of several devices in the host: one thread for each device launches a kernel, waits for its end, and waits for
+//! the other threads. One launch, its end and the barrier are a phase.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -13,13 +14,14 @@ use crate::launch::arguments::HostBarrierArguments;
 use crate::launch::host_clock;
 use crate::multi::{DeviceGroup, DeviceHandle, LoadedProgram};
 
-/// A barrier of host threads, or the end of a kernel, that is waited for longer has failed.
+/// A longer wait for the barrier of host threads or for the end of a kernel has failed.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// A round takes some ten microseconds: no sample needs more.
+/// A phase takes some ten microseconds, so no sample needs more.
 const MAX_ITERATIONS: u64 = 1 << 20;
 
-/// A barrier of host threads: one counter that only grows. They spin, as there is a core for each and little to wait for.
+/// A barrier of host threads: one counter that only grows. The threads spin, because there is a core for each and the waits
+/// are short.
 #[derive(Debug)]
 struct SpinBarrier {
     threads: u32,
@@ -32,11 +34,11 @@ impl SpinBarrier {
         Self { threads, arrived: AtomicU32::new(0), limit }
     }
 
-    /// Waits for all threads for the `round`th time, from 1; `false` if they do not come within the limit.
-    fn wait(&self, round: u32) -> bool {
-        // Release and acquire: what a thread did before is seen by all others after.
+    /// Waits for all threads to arrive for the `phase`th time, from 1; `false` if they do not arrive within the limit.
+    fn wait(&self, phase: u32) -> bool {
+        // Release and acquire: every thread sees after the barrier what the others did before it.
         self.arrived.fetch_add(1, Ordering::AcqRel);
-        let target = round.wrapping_mul(self.threads);
+        let target = phase.wrapping_mul(self.threads);
         let mut spins = 0_u32;
         let mut started = None;
         while self.arrived.load(Ordering::Acquire).wrapping_sub(target).cast_signed() < 0 {
@@ -63,33 +65,33 @@ enum Stopped {
     TimedOut,
 }
 
-/// The barrier by way of the host, made ready to run.
+/// The barrier in the host, ready to run.
 #[derive(Debug)]
-pub(crate) struct VisitExperiment<'a> {
+pub(crate) struct HostBarrierExperiment<'a> {
     device_group: &'a mut DeviceGroup,
-    stage: LoadedProgram,
+    program: LoadedProgram,
     remark: Option<String>,
-    /// Rounds so far.
-    rounds: u64,
+    /// Phases so far.
+    phases: u64,
 }
 
-impl<'a> VisitExperiment<'a> {
-    pub(crate) const fn new(device_group: &'a mut DeviceGroup, stage: LoadedProgram, remark: Option<String>) -> Self {
-        Self { device_group, stage, remark, rounds: 0 }
+impl<'a> HostBarrierExperiment<'a> {
+    pub(crate) const fn new(device_group: &'a mut DeviceGroup, program: LoadedProgram, remark: Option<String>) -> Self {
+        Self { device_group, program, remark, phases: 0 }
     }
 
-    /// So many rounds on all devices: how long each thread took.
-    fn visit(&mut self, rounds: u64) -> Result<Vec<Ticks>, Stopped> {
-        let first = self.rounds;
-        self.rounds += rounds;
-        let handles: Vec<DeviceHandle<'_>> = self.device_group.handles(&self.stage).collect();
+    /// Runs so many phases on all devices and returns how long each thread took.
+    fn run(&mut self, phases: u64) -> Result<Vec<Ticks>, Stopped> {
+        let first = self.phases;
+        self.phases += phases;
+        let handles: Vec<DeviceHandle<'_>> = self.device_group.handles(&self.program).collect();
         let barrier = SpinBarrier::new(u32::try_from(handles.len()).unwrap_or(u32::MAX), LIMIT);
         thread::scope(|scope| {
             let threads: Vec<_> = handles
                 .iter()
                 .map(|handle| {
                     let barrier = &barrier;
-                    scope.spawn(move || timed_rounds(handle, barrier, first, rounds))
+                    scope.spawn(move || timed_phases(handle, barrier, first, phases))
                 })
                 .collect();
             let gone = || Err(Stopped::TimedOut);
@@ -98,20 +100,20 @@ impl<'a> VisitExperiment<'a> {
     }
 }
 
-fn timed_rounds(handle: &DeviceHandle<'_>, barrier: &SpinBarrier, first: u64, rounds: u64) -> Result<Ticks, Stopped> {
-    let meet = |round: u64| if barrier.wait(round as u32) { Ok(()) } else { Err(Stopped::TimedOut) };
+fn timed_phases(handle: &DeviceHandle<'_>, barrier: &SpinBarrier, first: u64, phases: u64) -> Result<Ticks, Stopped> {
+    let meet = |phase: u64| if barrier.wait(phase as u32) { Ok(()) } else { Err(Stopped::TimedOut) };
     handle.take()?;
     meet(1)?;
     let started = host_clock::now_ns();
-    for round in 0..rounds {
-        handle.launch(HostBarrierArguments { phase: (first + round) as u32 })?;
+    for phase in 0..phases {
+        handle.launch(HostBarrierArguments { phase: (first + phase) as u32 })?;
         let launched = Instant::now();
         while !handle.is_done()? {
             if launched.elapsed() > LIMIT {
                 return Err(Stopped::TimedOut);
             }
         }
-        meet(2 + round)?;
+        meet(2 + phase)?;
     }
     Ok(Ticks(host_clock::now_ns().saturating_sub(started)))
 }
@@ -125,7 +127,7 @@ impl From<Stopped> for ExperimentError {
     }
 }
 
-impl Experiment for VisitExperiment<'_> {
+impl Experiment for HostBarrierExperiment<'_> {
     fn ruler(&self) -> Ruler {
         host_clock::measure()
     }
@@ -135,8 +137,8 @@ impl Experiment for VisitExperiment<'_> {
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let rounds = self.operations(shot.side, shot.iterations);
-        let mut elapsed = self.visit(rounds)?;
+        let phases = self.operations(shot.side, shot.iterations);
+        let mut elapsed = self.run(phases)?;
         Sample::of_actors(&mut elapsed, 1.0).ok_or_else(|| ExperimentError::Failed("no device".to_owned()))
     }
 
@@ -152,9 +154,9 @@ impl Experiment for VisitExperiment<'_> {
         MAX_ITERATIONS
     }
 
-    /// Each visit looked for what the one before left, here and on another device.
+    /// Each launch has compared what the launch before left, on its own device and on another one.
     fn check(&mut self) -> Check {
-        match self.device_group.fetch_counts(&self.stage) {
+        match self.device_group.fetch_counts(&self.program) {
             Ok(counts) => judged(counts),
             Err(outage) => Check::Failed(outage.to_string()),
         }
@@ -175,18 +177,18 @@ mod tests {
     use std::sync::atomic::AtomicU64;
 
     #[test]
-    fn nobody_passes_before_all_have_come() {
+    fn no_thread_passes_before_all_have_arrived() {
         const THREADS: u64 = 3;
         let barrier = SpinBarrier::new(3, Duration::from_secs(20));
-        let visits = AtomicU64::new(0);
+        let arrivals = AtomicU64::new(0);
         thread::scope(|scope| {
             for _ in 0..THREADS {
                 scope.spawn(|| {
-                    for round in 1..=200_u32 {
-                        visits.fetch_add(1, Ordering::Relaxed);
-                        assert!(barrier.wait(2 * round - 1));
-                        assert_eq!(visits.load(Ordering::Relaxed), THREADS * u64::from(round));
-                        assert!(barrier.wait(2 * round));
+                    for phase in 1..=200_u32 {
+                        arrivals.fetch_add(1, Ordering::Relaxed);
+                        assert!(barrier.wait(2 * phase - 1));
+                        assert_eq!(arrivals.load(Ordering::Relaxed), THREADS * u64::from(phase));
+                        assert!(barrier.wait(2 * phase));
                     }
                 });
             }
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_alone_does_not_wait_for_ever() {
+    fn a_thread_alone_stops_at_the_limit() {
         assert!(!SpinBarrier::new(2, Duration::from_millis(20)).wait(1));
         assert!(SpinBarrier::new(1, Duration::from_millis(20)).wait(1));
     }
@@ -203,6 +205,6 @@ mod tests {
     fn the_count_may_wrap() {
         let barrier =
             SpinBarrier { arrived: AtomicU32::new(u32::MAX), ..SpinBarrier::new(1, Duration::from_millis(20)) };
-        assert!(barrier.wait(0), "the 2^32th round");
+        assert!(barrier.wait(0), "the 2^32th phase");
     }
 }

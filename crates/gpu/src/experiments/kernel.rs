@@ -1,4 +1,4 @@
-//! A case on the bench: shots become launches, launches become samples.
+//! A loop in one kernel on one device: shots become launches, launches become samples.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
-use crate::catalogue::{Pace, Proof};
+use crate::catalogue::{Proof, SamplingPolicy};
 use crate::cuda::nvml::{ClockState, Watch};
 use crate::experiments::parameters::Parameters;
 use crate::launch::arguments::{BenchArguments, Finding, UNROLL, Warp};
@@ -20,15 +20,14 @@ use crate::launch::samples::{
 };
 use crate::launch::timing::Timing;
 
-/// Where a sample of as few iterations as there may be takes so long, nothing is gained by warming up: a cold start costs
-/// less than a microsecond, most of it in both loops.
+/// If a sample with the fewest iterations takes longer, the loop needs no warm-up: a cold start costs less than a
+/// microsecond, most of it in both loops.
 const NEEDS_NO_WARMING: Duration = Duration::from_micros(500);
 
 /// Far more than any sample needs; the kernels count in 32 bits.
 const MAX_ITERATIONS: u64 = 1 << 30;
 
-/// Floating-point sums of ones are exact as long as they stay below 2^24 (f32): the launches that check them have no more
-/// blocks. 64 blocks * 1024 threads * (32 + 64 + 2 * 64) operations = 14,680,064.
+/// Floating-point sums of ones are exact below 2^24 (f32), so the launches that check them have no more blocks. 64 blocks * 1024 threads * (32 + 64 + 2 * 64) operations = 14,680,064.
 const EXACT_BLOCKS: u32 = 64;
 
 /// What a case needs to run, besides the bench.
@@ -42,48 +41,48 @@ pub(crate) struct Setup {
     pub(crate) proof: Proof,
     pub(crate) ruler: Ruler,
     pub(crate) remark: Option<String>,
-    /// As many as bring the loop into its steady state.
+    /// Enough to bring the loop into its steady state.
     pub(crate) min_iterations: u64,
-    pub(crate) pace: Pace,
-    /// Who knows about the device's clocks, if anyone does.
+    pub(crate) sampling: SamplingPolicy,
+    /// Reports the clocks of the device, if NVML does.
     pub(crate) watch: Option<Rc<Watch>>,
 }
 
-/// A case made ready to run. Its memory has been cleared.
+/// A case, ready to run. Its memory has been cleared.
 #[derive(Debug)]
-pub(crate) struct GpuExperiment<'a> {
+pub(crate) struct KernelExperiment<'a> {
     bench: &'a mut Bench,
     setup: Setup,
     offsets: MemoryOffsets,
     warm_up: WarmUp,
-    /// Lowest and highest frequency that samples had, in hertz.
+    /// Lowest and highest frequency of the samples, in hertz.
     clocks: Option<(f64, f64)>,
-    /// What the driver said about the clocks after the samples.
+    /// What the driver reported about the clocks after the samples.
     clock_state: Option<ClockState>,
 }
 
-impl<'a> GpuExperiment<'a> {
+impl<'a> KernelExperiment<'a> {
     pub(crate) const fn new(bench: &'a mut Bench, setup: Setup, offsets: MemoryOffsets) -> Self {
-        let warm_up = if setup.pace.cold { WarmUp::None } else { WarmUp::Short };
+        let warm_up = if setup.sampling.skip_warm_up { WarmUp::None } else { WarmUp::Short };
         Self { bench, setup, offsets, warm_up, clocks: None, clock_state: None }
     }
 
-    /// The launches of a shot: more than one where each begins by chance in one of several states.
+    /// The launches of a shot: more than one if a launch begins by chance in one of several states.
     fn launches(&self, shot: Shot, order: BlockOrder) -> impl Iterator<Item = Launch> {
-        // Two launches one after the other have the two variants of an order.
+        // Two successive launches have the two variants of a block order.
         let orders = std::iter::once(order).chain(std::iter::repeat(BlockOrder::Any));
         self.pairs_of(shot).zip(orders).map(move |(pair, order)| Launch { order, ..self.launch(Shot { pair, ..shot }) })
     }
 
-    /// Each launch makes a tour of its own: those of a shot, as if they were pairs.
+    /// Each launch of a shot uses its own set of memory offsets, as if it were a pair.
     fn pairs_of(&self, Shot { pair, .. }: Shot) -> std::ops::Range<u64> {
-        let launches = u64::from(self.setup.pace.launches);
+        let launches = u64::from(self.setup.sampling.launches);
         pair * launches..(pair + 1) * launches
     }
 
-    /// Loops that one sample is the sum of.
+    /// How many loops one sample adds up.
     fn loops(&self) -> u64 {
-        u64::from(self.setup.pace.launches) * u64::from(self.offsets.per_sample())
+        u64::from(self.setup.sampling.launches) * u64::from(self.offsets.per_sample())
     }
 
     fn launch(&self, Shot { side, iterations, pair }: Shot) -> Launch {
@@ -107,8 +106,8 @@ impl<'a> GpuExperiment<'a> {
         }
     }
 
-    /// Leaves out what is of no use to loops as long as these, once and for all: before the first pair, a sample of the
-    /// fewest iterations decides.
+    /// Turns the warm-up off for loops that are too long to need it. A sample with the fewest iterations, before the first
+    /// pair, decides this once for the case.
     fn decide_about_warming(&mut self, shots: &[Shot], timings: &[Timing]) {
         let nominal = 1e9 / self.setup.ruler.frequency.value();
         let is_long = |warp: &Warp| warp.slowest as f64 * nominal > NEEDS_NO_WARMING.as_nanos() as f64;
@@ -124,7 +123,7 @@ impl<'a> GpuExperiment<'a> {
         Launch { offset, ..Launch::of(self.setup.kernels.check, arguments) }
     }
 
-    /// Adds ones where the sum of the samples is not exact.
+    /// Adds ones in two launches of their own, because the floating-point sum of the samples is not exact.
     fn add_exactly(&mut self) -> Result<(Shape, Launch), Outage> {
         let Parameters { shape, .. } = self.setup.parameters;
         let shape = Shape { blocks: shape.blocks.min(EXACT_BLOCKS), ..shape };
@@ -142,7 +141,7 @@ impl<'a> GpuExperiment<'a> {
         Ok((shape, self.check_launch(0, arguments)))
     }
 
-    /// Asks the kernel `check` of every place that was worked on.
+    /// Runs the kernel `check` at every memory offset that was used.
     fn finding(&mut self) -> Result<Finding, Outage> {
         if self.setup.proof == Proof::Sum && self.setup.parameters.is_floating() {
             let (shape, launch) = self.add_exactly()?;
@@ -152,7 +151,7 @@ impl<'a> GpuExperiment<'a> {
         let at_offset = |(offset, executed): (usize, Executed)| self.check_launch(offset, arguments.after(executed));
         let mut launches: Vec<Launch> = self.offsets.used().map(at_offset).collect();
         if self.setup.proof == Proof::Trial {
-            // The trial does not look at what the samples left.
+            // A trial does not depend on what the samples left.
             launches.truncate(1);
         }
         self.bench.check(self.setup.parameters.shape, &launches)
@@ -166,7 +165,7 @@ impl<'a> GpuExperiment<'a> {
     }
 }
 
-impl Experiment for GpuExperiment<'_> {
+impl Experiment for KernelExperiment<'_> {
     fn ruler(&self) -> Ruler {
         self.setup.ruler.clone()
     }
@@ -190,7 +189,7 @@ impl Experiment for GpuExperiment<'_> {
             self.decide_about_warming(shots, &timings);
             self.note_clocks(&timings);
             let ruler = &self.setup.ruler;
-            let of_shot = timings.chunks(self.setup.pace.launches as usize);
+            let of_shot = timings.chunks(self.setup.sampling.launches as usize);
             let samples: Option<Vec<Sample>> =
                 of_shot.map(|timings| timings.iter().map(|timing| sample_of(timing, ruler)).reduce(joined)?).collect();
             samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))
@@ -208,11 +207,11 @@ impl Experiment for GpuExperiment<'_> {
     }
 
     fn sample_length(&self) -> Option<Duration> {
-        Some(self.setup.pace.sample)
+        Some(self.setup.sampling.sample)
     }
 
     fn share_of_time(&self) -> f64 {
-        self.setup.pace.share_of_time
+        self.setup.sampling.share_of_time
     }
 
     fn clock_tolerance(&self) -> Option<f64> {
@@ -224,7 +223,7 @@ impl Experiment for GpuExperiment<'_> {
     }
 
     fn check(&mut self) -> Check {
-        // Asked here, while what was measured is still the last that the device did.
+        // Read here, while the samples are still the last work of the device.
         self.clock_state = self.setup.watch.as_ref().map(|watch| watch.state());
         match self.finding() {
             Ok(finding) if finding.mismatches == 0 => Check::Ok,
@@ -245,13 +244,13 @@ impl Experiment for GpuExperiment<'_> {
 
     fn details(&mut self) -> Result<Vec<Detail>, String> {
         let measured = self.clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
-        let told = self.clock_state.as_ref().map(ClockState::details);
-        let all = measured.into_iter().flatten().chain(told.into_iter().flatten());
+        let reported = self.clock_state.as_ref().map(ClockState::details);
+        let all = measured.into_iter().flatten().chain(reported.into_iter().flatten());
         Ok(all.map(|(name, value)| Detail::of_case(name, value)).collect())
     }
 }
 
-impl GpuExperiment<'_> {
+impl KernelExperiment<'_> {
     fn describe(&self, finding: Finding) -> String {
         let value = |bits: u64| match self.setup.parameters.dtype {
             Some(Dtype::F32 | Dtype::F64) => f64::from_bits(bits).to_string(),

@@ -1,9 +1,9 @@
 //! Kernel launches as barriers, timed by the host.
 //!
-//! The baseline is a chain of n launches, the test one of 2 n launches that do the same work in half the pieces (see
-//! `launch.cu`); both end in one wait. What the waits, the first launch and the work cost drops out of the difference,
-//! and n additional launches are left: the method of repetitions of Zhang, Wahib, Zhang, Matsuoka (IPDPS 2020,
-//! formulas 1 and 2). There are no cycles: calls of the driver run on the host, by no clock of the device.
+//! The baseline is a chain of n launches. The test is a chain of 2 n launches, each of which does half the work (see
+//! `launch.cu`). Both end in one wait. The wait, the first launch and the work drop out of the difference, and n additional
+//! launches remain: the method of Zhang, Wahib, Zhang, Matsuoka (IPDPS 2020, formulas 1 and 2). There is no figure in
+//! cycles, because calls of the driver run on the host.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -21,22 +21,22 @@ use crate::launch::request::{Kernels, Shape};
 use crate::launch::timing::finding_of;
 use syncscope_host::scheduling::{self, AffinityGuard};
 
-/// Launches of the longest baseline. The test has twice as many, and a stream takes about 1,024 before a launch has to
-/// wait for the end of an earlier one, which would then be timed as well.
+/// Launches of the longest baseline. The test has twice as many. A stream takes about 1,024 launches; then a launch must wait
+/// for the end of an earlier one, and that would be timed as well.
 const MOST_LAUNCHES: u64 = 256;
 
-/// Launches of the shortest baseline: the host has to be ahead of the device, or behind it, for all but a small part of
-/// the chain. No more of them: the host's pace wanders, by 4 to 9 % on a virtual machine and for tens of milliseconds at a
-/// time, and the two samples of a pair are alike only if they are near to each other.
+/// Launches of the shortest baseline. The host must be ahead of the device, or behind it, for all but a small part of the
+/// chain. More launches would not be better: the speed of the host drifts, on a virtual machine by 4 to 9 % for tens of
+/// milliseconds, and the two samples of a pair agree only if they are close in time.
 const FEWEST_LAUNCHES: u64 = 64;
 
-/// The same where each launch is waited for.
+/// The same, if the host waits for each launch.
 const FEWEST_WAITS: u64 = 32;
 
 /// Launches of the check.
 const PHASES: u64 = 64;
 
-/// A chain lasts some milliseconds. Kernels end by themselves, so a chain that does not was not run by its device.
+/// A chain lasts some milliseconds, and its kernels end by themselves. After this time the device does not run it.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// What a case needs to run.
@@ -47,17 +47,17 @@ pub(crate) struct Setup<'a> {
     pub(crate) evidence: Evidence,
     pub(crate) launching: Launching,
     pub(crate) shape: Shape,
-    /// Length of a kernel `test` in cycles of the multiprocessor; 0 for one that does nothing.
+    /// Length of a kernel `test` in cycles of the multiprocessor; 0 for an empty one.
     pub(crate) cycles: u32,
     /// The host's clock.
     pub(crate) ruler: Ruler,
-    /// Where the launching thread runs.
+    /// The CPU of the launching thread.
     pub(crate) cpu: Option<u32>,
 }
 
-/// See the module's description.
+/// A chain of launches, ready to run. See the module's description.
 #[derive(Debug)]
-pub(crate) struct Launches<'a> {
+pub(crate) struct LaunchChain<'a> {
     setup: Setup<'a>,
     /// By side and number of launches.
     graphs: HashMap<(Side, u64), ExecutableGraph>,
@@ -76,7 +76,7 @@ const fn launches(side: Side, iterations: u64) -> u64 {
     }
 }
 
-impl<'a> Launches<'a> {
+impl<'a> LaunchChain<'a> {
     pub(crate) fn new(setup: Setup<'a>) -> Result<Self, CudaError> {
         let context = setup.bench.context()?;
         let phases = DeviceBuffer::new(context, 2 * setup.shape.blocks as usize * size_of::<u32>())?;
@@ -93,7 +93,7 @@ impl<'a> Launches<'a> {
         }
     }
 
-    /// Queues one kernel, and waits for it where that is measured.
+    /// Queues one kernel, and waits for it if the wait is part of the primitive.
     fn launch(&self, function: Function, arguments: &LaunchChainArguments) -> Result<(), CudaError> {
         let Setup { shape: Shape { blocks, threads }, launching, .. } = self.setup;
         match launching {
@@ -112,7 +112,7 @@ impl<'a> Launches<'a> {
         }
     }
 
-    /// Queues `count` kernels that differ in their arguments alone.
+    /// Queues `count` kernels that differ only in their arguments.
     fn queue(
         &self,
         function: Function,
@@ -122,7 +122,7 @@ impl<'a> Launches<'a> {
         (0..count).try_for_each(|number| self.launch(function, &arguments(number)))
     }
 
-    /// The graph of a chain, made when it is first needed.
+    /// Makes the graph of a chain, unless it exists.
     fn capture(&mut self, side: Side, count: u64) -> Result<(), CudaError> {
         if !self.graphs.contains_key(&(side, count)) {
             let (function, arguments) = (self.kernel(side), self.arguments());
@@ -148,7 +148,7 @@ impl<'a> Launches<'a> {
         self.wait()
     }
 
-    /// Waits by asking: what is faster to notice the end is not known, but it is the same for both sides.
+    /// Waits by polling, the same way for both sides.
     fn wait(&mut self) -> Result<(), Outage> {
         let started = Instant::now();
         while !self.stream.is_done()? {
@@ -184,7 +184,7 @@ impl<'a> Launches<'a> {
         })
     }
 
-    /// Launches phases, each of which reads what the one before wrote.
+    /// Launches phases, each of which reads what the phase before wrote.
     fn trial(&mut self) -> Result<Finding, Outage> {
         self.stream.clear(&self.phases, self.phases.bytes())?;
         self.stream.clear(&self.finding, self.finding.bytes())?;
@@ -203,8 +203,8 @@ impl<'a> Launches<'a> {
         Ok(finding_of(self.found.values()))
     }
 
-    /// Errors of a kernel make its context unusable.
-    fn told<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
+    /// Notes that the device was used, and whether a kernel made the context unusable.
+    fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
         self.setup.bench.was_used();
         if let Err(Outage::Cuda(_)) = result {
             self.setup.bench.suffered(Health::Broken);
@@ -213,7 +213,7 @@ impl<'a> Launches<'a> {
     }
 }
 
-impl Experiment for Launches<'_> {
+impl Experiment for LaunchChain<'_> {
     fn ruler(&self) -> Ruler {
         self.setup.ruler.clone()
     }
@@ -225,13 +225,13 @@ impl Experiment for Launches<'_> {
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
         let _here = self.setup.cpu.map(AffinityGuard::bind_to);
         let sample = self.time(shot);
-        Ok(self.told(sample)?)
+        Ok(self.noted(sample)?)
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let _here = self.setup.cpu.map(AffinityGuard::bind_to);
         let samples: Result<Vec<Sample>, Outage> = shots.iter().map(|shot| self.time(*shot)).collect();
-        Ok(self.told(samples)?)
+        Ok(self.noted(samples)?)
     }
 
     fn unroll(&self) -> u32 {
@@ -251,10 +251,10 @@ impl Experiment for Launches<'_> {
 
     fn check(&mut self) -> Check {
         let finding = self.trial();
-        match self.told(finding) {
+        match self.noted(finding) {
             Ok(Finding { mismatches: 0, .. }) => Check::Ok,
             Ok(Finding { mismatches, expected, found, .. }) => Check::Failed(format!(
-                "{mismatches} blocks began before the launch before had ended: one expected phase {expected} and found \
+                "{mismatches} blocks began before the previous launch had ended: one expected phase {expected} and found \
                  {found}"
             )),
             Err(outage) => Check::Failed(outage.to_string()),

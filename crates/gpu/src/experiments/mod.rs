@@ -1,7 +1,6 @@
 //! Experiments on devices alone: what one case runs for one sample, and how it is checked.
 //!
-//! Each type here implements [`syncscope_core::Experiment`]. Experiments in which CPU threads take part stand in
-//! `hybrid/`.
+//! Each type here implements [`syncscope_core::Experiment`]. Experiments with CPU threads are in `hybrid/`.
 //!
 //! | file | what is timed |
 //! |---|---|
@@ -10,9 +9,9 @@
 //! | [`host_barrier`] | launches on several devices with a barrier of host threads between them |
 //! | [`launch_chain`] | a chain of kernel launches, by the host's clock |
 //!
-//! [`parameters`] holds what the kernels get of a case.
+//! [`parameters`] contains the parameters of a case for its kernels.
 //!
-//! Start with [`kernel`]: most primitives are measured by it.
+//! Start with [`kernel`], which measures most primitives.
 
 pub(crate) mod grid_barrier;
 pub(crate) mod host_barrier;

@@ -2,43 +2,43 @@
 
 use syncscope_core::Dtype;
 
-use crate::catalogue::Busy;
+use crate::catalogue::Saturates;
 use crate::launch::arguments::WARP_THREADS;
 use crate::launch::request::Shape;
 
-/// The parameters of a case that its kernels are told.
+/// The parameters of a case that its kernels get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parameters {
     pub(crate) shape: Shape,
     pub(crate) dtype: Option<Dtype>,
     /// Elements between the variables of neighbouring threads; 0: one variable for all.
     pub(crate) stride: u32,
-    /// Arrays of such variables, one behind the other.
+    /// Arrays of such variables, one after the other.
     pub(crate) arrays: usize,
     /// Blocks of a cluster; 0: no clusters.
     pub(crate) cluster: u32,
 }
 
 impl Parameters {
-    /// Bytes of the variables. Each thread may use an element of its own besides the shared variable.
+    /// Bytes of the variables. Each thread may use its own element in addition to the shared variable.
     pub(crate) fn memory_bytes(self) -> usize {
         let elements = self.shape.grid_threads() * self.stride.max(1) as usize;
         self.arrays * elements * self.dtype.map_or(8, Dtype::size_bytes)
     }
 
-    /// The fewest iterations that bring the loop into its steady state, with the queues in front of what it keeps busy
-    /// full for all but a small part of a sample.
-    pub(crate) fn min_iterations(self, busy: Busy) -> u64 {
+    /// The fewest iterations that bring the loop into its steady state: the queues of the saturated resource are full for
+    /// all but a small part of a sample.
+    pub(crate) fn min_iterations(self, saturates: Saturates) -> u64 {
         /// Iterations of one warp that fill the queues of its multiprocessor: 512 operations.
         const OF_A_WARP: u32 = 16;
-        /// Iterations in which warps that wait for one another have met often enough: 128 operations.
+        /// Iterations in which warps that wait for one another are in their steady state: 128 operations.
         const OF_ALL_WARPS: u32 = 4;
-        let (needed, warps) = match busy {
-            // Blocks of one multiprocessor share its queues; one block is sure to be there.
-            Busy::Multiprocessors => (OF_A_WARP, self.shape.threads.div_ceil(WARP_THREADS)),
+        let (needed, warps) = match saturates {
+            // Blocks of one multiprocessor share its queues; at least one block runs there.
+            Saturates::Multiprocessors => (OF_A_WARP, self.shape.threads.div_ceil(WARP_THREADS)),
             // One warp waits for no other.
-            Busy::Device if self.shape.warps() > 1 => (OF_ALL_WARPS, self.shape.warps()),
-            Busy::Device | Busy::Nothing => (1, 1),
+            Saturates::Device if self.shape.warps() > 1 => (OF_ALL_WARPS, self.shape.warps()),
+            Saturates::Device | Saturates::Nothing => (1, 1),
         };
         u64::from(needed.div_ceil(warps.max(1)))
     }
@@ -59,12 +59,19 @@ mod tests {
             Parameters { shape, dtype: None, stride: 0, arrays: 1, cluster: 0 }.min_iterations(busy)
         };
         assert_eq!(
-            [1, 32, 64, 96, 512, 1024].map(|threads| of(1, threads, Busy::Multiprocessors)),
+            [1, 32, 64, 96, 512, 1024].map(|threads| of(1, threads, Saturates::Multiprocessors)),
             [16, 16, 8, 6, 1, 1]
         );
-        assert_eq!(of(264, 32, Busy::Multiprocessors), 16, "each multiprocessor has queues of its own");
-        assert_eq!([of(2, 32, Busy::Device), of(3, 32, Busy::Device), of(132, 32, Busy::Device)], [2, 2, 1]);
-        assert_eq!([of(1, 32, Busy::Device), of(1, 32, Busy::Nothing)], [1, 1], "one warp waits for no other");
+        assert_eq!(of(264, 32, Saturates::Multiprocessors), 16, "each multiprocessor has queues of its own");
+        assert_eq!(
+            [of(2, 32, Saturates::Device), of(3, 32, Saturates::Device), of(132, 32, Saturates::Device)],
+            [2, 2, 1]
+        );
+        assert_eq!(
+            [of(1, 32, Saturates::Device), of(1, 32, Saturates::Nothing)],
+            [1, 1],
+            "one warp waits for no other"
+        );
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl GpuLaboratory {
     /// The grid of SyncPerformance's CUDA programs on this device.
     #[must_use]
     pub fn peer_cases(&self) -> HashSet<Case> {
-        peer_cases(self.grid.multiprocessors)
+        peer_cases(self.limits.multiprocessors)
     }
 
     /// How the devices are linked.

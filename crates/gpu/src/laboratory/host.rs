@@ -11,7 +11,7 @@ use crate::catalogue::{CpuThreads, Launching, Sides, entry_of, kernel_ns, progra
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Attribute;
 use crate::evidence::evidence_of;
-use crate::experiments::launch_chain::{self, Launches};
+use crate::experiments::launch_chain::{self, LaunchChain};
 use crate::hybrid::neighbourhood::{Distance, Neighbourhood};
 use crate::hybrid::{self, Addition, CpuAddition, Partner, RoundTrip};
 use crate::launch::request::Kernels;
@@ -41,7 +41,7 @@ impl GpuLaboratory {
         };
         let cycles = (f64::from(ns) * 1e-9 * self.ruler.frequency.value()).round() as u32;
         let (ruler, cpu, multiprocessors) =
-            (self.host_ruler.clone(), self.neighbourhood.any(), self.grid.multiprocessors);
+            (self.host_ruler.clone(), self.neighbourhood.any(), self.limits.multiprocessors);
         let (kernels, evidence) = self.warmed_up(case, program)?;
         if launching == Launching::Cooperative {
             let most = kernels.test.blocks_per_multiprocessor(shape.threads).map_err(failed)? * multiprocessors;
@@ -52,7 +52,7 @@ impl GpuLaboratory {
         }
         let bench = self.bench()?;
         let setup = launch_chain::Setup { bench, kernels, evidence, launching, shape, cycles, ruler, cpu };
-        Ok(Box::new(Launches::new(setup).map_err(failed)?))
+        Ok(Box::new(LaunchChain::new(setup).map_err(failed)?))
     }
 
     /// A flag passed between a CPU thread and a GPU thread.
@@ -131,7 +131,7 @@ impl GpuLaboratory {
     /// Brings the clock up, where it had time to fall, and loads a program.
     fn warmed_up(&mut self, case: &Case, program: &Program) -> Result<(Kernels, Evidence), Refusal> {
         let cubin: Arc<[u8]> = self.compiler.cubin(program).map_err(failed)?;
-        let multiprocessors = self.grid.multiprocessors;
+        let multiprocessors = self.limits.multiprocessors;
         let clock_kernels = self.clock_kernels()?;
         let bench = self.bench()?;
         bench.set_limit(None);
@@ -179,12 +179,12 @@ fn cpus_of(case: &Case, neighbourhood: &Neighbourhood) -> Result<Vec<u32>, Refus
 mod tests {
     use super::*;
     use crate::catalogue::cases;
-    use crate::catalogue::limits::Grid;
+    use crate::catalogue::limits::DeviceLimits;
     use std::collections::HashSet;
     use syncscope_core::Preset;
 
     fn planned(neighbourhood: &Neighbourhood) -> Vec<Case> {
-        let all = cases(Preset::Standard, &Grid { multiprocessors: 132, max_threads: 1024 });
+        let all = cases(Preset::Standard, &DeviceLimits { multiprocessors: 132, max_threads: 1024 });
         all.into_iter().flat_map(|case| placed(case, neighbourhood)).collect()
     }
 

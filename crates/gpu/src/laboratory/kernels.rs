@@ -8,12 +8,14 @@ use syncscope_core::{Case, Evidence, Experiment, Layout, Refusal};
 use super::GpuLaboratory;
 use super::refusal::failed;
 use crate::catalogue::entry::Entry;
-use crate::catalogue::limits::Grid;
-use crate::catalogue::{self, Fault, Method, Pace, Proof, arrays_of, fault_program, ruler_program, unavailable};
+use crate::catalogue::limits::DeviceLimits;
+use crate::catalogue::{
+    self, Fault, Method, Proof, SamplingPolicy, arrays_of, fault_program, ruler_program, unavailable,
+};
 use crate::cuda::compile::Program;
 use crate::cuda::error::{CudaError, GpuError};
 use crate::evidence::evidence_of;
-use crate::experiments::kernel::{GpuExperiment, Setup};
+use crate::experiments::kernel::{KernelExperiment, Setup};
 use crate::experiments::parameters::Parameters;
 use crate::launch::arguments::{ArgumentKind, BenchArguments, LoopArguments, RegisterArguments, VariableArguments};
 use crate::launch::bench::Bench;
@@ -37,7 +39,7 @@ impl GpuLaboratory {
             arguments: BenchArguments::Register(RegisterArguments::default()),
             proof: Proof::Trial,
             min_iterations: 1,
-            pace: Pace::USUAL,
+            sampling: SamplingPolicy::USUAL,
             limit: Some(limit),
         };
         let cubin = self.compiler.cubin(&fault_program(fault)).map_err(failed)?;
@@ -52,7 +54,7 @@ impl GpuLaboratory {
         entry: &Entry,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let parameters = self.parameters(case)?;
-        let min_iterations = parameters.min_iterations((entry.busy)(case));
+        let min_iterations = parameters.min_iterations((entry.saturates)(case));
         let evidence = self.evidence(case, program)?;
         let common = LoopArguments { opaque_one: 1, ..LoopArguments::default() };
         let stride = parameters.stride;
@@ -68,8 +70,8 @@ impl GpuLaboratory {
             }
             other => return Err(Refusal::Failed(format!("{case} is no loop in one kernel: {other:?}"))),
         };
-        let (proof, pace) = (entry.proof, (entry.pace)(case));
-        let order = Order { parameters, arguments, proof, min_iterations, pace, limit: None };
+        let (proof, sampling) = (entry.proof, (entry.sampling)(case));
+        let order = Order { parameters, arguments, proof, min_iterations, sampling, limit: None };
         self.set_up(program, evidence, order)
     }
 
@@ -78,10 +80,10 @@ impl GpuLaboratory {
         &mut self,
         program: &Program,
         evidence: Evidence,
-        Order { parameters, arguments, proof, min_iterations, pace, limit }: Order,
+        Order { parameters, arguments, proof, min_iterations, sampling, limit }: Order,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let cubin = self.compiler.cubin(program).map_err(failed)?;
-        let grid = self.grid;
+        let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
         // An eighth of a small device's memory is not missed by whoever else uses it.
         let memory = self.machines.first().map_or(u64::MAX, |machine| machine.memory_bytes);
@@ -89,18 +91,23 @@ impl GpuLaboratory {
         let (ruler, watch) = (self.ruler.clone(), self.watch.clone());
         let bench = self.bench()?;
         bench.set_limit(None);
-        ruler::warm_up(bench, clock_kernels, grid.multiprocessors).map_err(failed)?;
+        ruler::warm_up(bench, clock_kernels, limits.multiprocessors).map_err(failed)?;
         let kernels = profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)?;
         let kernels = kernels.in_clusters(parameters.cluster);
         let kernels = kernels.map_err(|error| no_such_cluster(parameters.cluster, &error))?;
-        let remark = waves(kernels, parameters, grid)?;
+        let remark = waves(kernels, parameters, limits)?;
         let offsets = profile::time(Phase::Clear, || {
-            cleared_offsets(|bytes| bench.clear_memory(bytes), parameters.memory_bytes(), pool, pace.tour)
+            cleared_offsets(
+                |bytes| bench.clear_memory(bytes),
+                parameters.memory_bytes(),
+                pool,
+                sampling.offsets_per_sample,
+            )
         })?;
         bench.set_limit(limit);
         let setup =
-            Setup { kernels, evidence, parameters, arguments, proof, ruler, remark, min_iterations, pace, watch };
-        Ok(Box::new(GpuExperiment::new(bench, setup, offsets)))
+            Setup { kernels, evidence, parameters, arguments, proof, ruler, remark, min_iterations, sampling, watch };
+        Ok(Box::new(KernelExperiment::new(bench, setup, offsets)))
     }
 
     /// What is found in the machine code of a case.
@@ -136,7 +143,7 @@ impl GpuLaboratory {
         match &mut self.bench {
             Some(bench) => Ok(bench),
             none => {
-                let bench = Bench::new(self.device, self.grid.multiprocessors);
+                let bench = Bench::new(self.device, self.limits.multiprocessors);
                 Ok(none.insert(bench.map_err(|error| Refusal::Lost(GpuError::Lost(error).to_string()))?))
             }
         }
@@ -146,8 +153,11 @@ impl GpuLaboratory {
         let (Some(threads), Some(blocks)) = (case.threads, case.blocks) else {
             return Err(Refusal::Failed(format!("{case} does not say how many threads and blocks")));
         };
-        if threads == 0 || threads > self.grid.max_threads {
-            return Err(Refusal::Skipped(format!("a block has 1 to {} threads on this device", self.grid.max_threads)));
+        if threads == 0 || threads > self.limits.max_threads {
+            return Err(Refusal::Skipped(format!(
+                "a block has 1 to {} threads on this device",
+                self.limits.max_threads
+            )));
         }
         if blocks == 0 {
             return Err(Refusal::Skipped("a grid has at least one block".to_owned()));
@@ -166,7 +176,7 @@ struct Order {
     arguments: BenchArguments,
     proof: Proof,
     min_iterations: u64,
-    pace: Pace,
+    sampling: SamplingPolicy,
     /// How long a batch may take, if not as long as usual.
     limit: Option<Duration>,
 }
@@ -196,10 +206,10 @@ fn cleared_offsets(
 fn waves(
     kernels: Kernels,
     Parameters { shape, cluster, .. }: Parameters,
-    grid: Grid,
+    limits: DeviceLimits,
 ) -> Result<Option<String>, Refusal> {
     let at_once = match cluster {
-        0 => kernels.baseline.blocks_per_multiprocessor(shape.threads).unwrap_or(0) * grid.multiprocessors,
+        0 => kernels.baseline.blocks_per_multiprocessor(shape.threads).unwrap_or(0) * limits.multiprocessors,
         size => {
             let kernels = [kernels.baseline, kernels.test, kernels.check];
             let fits = kernels.map(|kernel| kernel.active_clusters(shape.threads)).into_iter();

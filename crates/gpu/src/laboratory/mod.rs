@@ -25,7 +25,7 @@ use std::rc::Rc;
 use syncscope_core::machine::GpuMachine;
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Listing, Preset, Refusal, Ruler};
 
-use crate::catalogue::limits::Grid;
+use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{Method, cases, entry_of, primitives, program_of};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, Driver};
@@ -41,7 +41,7 @@ pub struct GpuLaboratory {
     pub(crate) driver: Driver,
     device: Device,
     pub(crate) machines: Vec<GpuMachine>,
-    grid: Grid,
+    limits: DeviceLimits,
     pub(crate) compiler: Compiler,
     pub(crate) nvml: Option<Rc<Nvml>>,
     watch: Option<Rc<Watch>>,
@@ -76,7 +76,7 @@ impl Laboratory for GpuLaboratory {
     fn plan(&self, preset: Preset) -> Vec<Case> {
         let devices = self.machines.len();
         let is_there = |case: &Case| case.devices.is_none_or(|count| count as usize <= devices);
-        self.place(cases(preset, &self.grid).into_iter().filter(is_there).collect())
+        self.place(cases(preset, &self.limits).into_iter().filter(is_there).collect())
     }
 
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
@@ -93,8 +93,8 @@ impl Laboratory for GpuLaboratory {
             return Err(Refusal::Skipped(reason));
         }
         match entry.method {
-            Method::Meeting => self.meeting(case, &program, TimedBy::Device),
-            Method::Visits => self.visits(case, &program),
+            Method::GridBarrier => self.meeting(case, &program, TimedBy::Device),
+            Method::HostBarrier => self.visits(case, &program),
             Method::Kernel | Method::Cluster => self.kernel(case, &program, entry),
             Method::Launch(launching) => self.launches(case, &program, launching),
             Method::RoundTrip => self.round_trip(case, &program),

@@ -12,8 +12,8 @@ use crate::cuda::driver::{Device, launches_on_several_devices};
 use crate::cuda::error::GpuError;
 use crate::cuda::links;
 use crate::evidence::evidence_of;
-use crate::experiments::grid_barrier::{MeetingExperiment, Setup, TimedBy};
-use crate::experiments::host_barrier::VisitExperiment;
+use crate::experiments::grid_barrier::{GridBarrierExperiment, Setup, TimedBy};
+use crate::experiments::host_barrier::HostBarrierExperiment;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::outage::Health;
 use crate::launch::request::Shape;
@@ -44,7 +44,7 @@ impl GpuLaboratory {
         timed_by: TimedBy,
         limit: Duration,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let entry = entry_of(case).filter(|entry| entry.method == Method::Meeting);
+        let entry = entry_of(case).filter(|entry| entry.method == Method::GridBarrier);
         let Some(unroll) = entry.map(|entry| entry.unroll) else {
             return Err(Refusal::Failed(format!("{case} is no barrier of grids")));
         };
@@ -54,8 +54,8 @@ impl GpuLaboratory {
         let bytes = offset_bytes(shape);
         let offsets = MemoryOffsets::new(bytes, PLACES * bytes.next_multiple_of(512), TOUR);
         let (device_group, stage, remark) = self.stage(case, program, &offsets, limit)?;
-        let setup = Setup { stage, offsets, unroll, evidence, ruler, remark, timed_by };
-        let mut experiment = MeetingExperiment::new(device_group, setup);
+        let setup = Setup { program: stage, offsets, unroll, evidence, ruler, remark, timed_by };
+        let mut experiment = GridBarrierExperiment::new(device_group, setup);
         if limit == LIMIT {
             experiment.warm_up().map_err(failed)?;
         }
@@ -65,7 +65,7 @@ impl GpuLaboratory {
     /// The barrier by way of the host.
     pub(crate) fn visits(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let (device_group, stage, remark) = self.stage(case, program, &MemoryOffsets::new(1, 1, 1), LIMIT)?;
-        Ok(Box::new(VisitExperiment::new(device_group, stage, remark)))
+        Ok(Box::new(HostBarrierExperiment::new(device_group, stage, remark)))
     }
 
     /// A barrier of a grid timed by the host's clock instead of the multiprocessors'.

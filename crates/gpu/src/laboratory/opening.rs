@@ -7,7 +7,7 @@ use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Hertz, Ruler};
 
 use super::GpuLaboratory;
-use crate::catalogue::limits::Grid;
+use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{self};
 use crate::cuda::cache::Cache;
 use crate::cuda::compile::Compiler;
@@ -40,13 +40,13 @@ impl GpuLaboratory {
             .collect::<Result<Vec<_>, _>>()?;
         let Some(first) = machines.first() else { return Err(driver::no_device()) };
         let device = driver.device(first.index)?;
-        let grid = Grid {
+        let limits = DeviceLimits {
             multiprocessors: first.multiprocessors,
             max_threads: first.max_threads_per_block.min(MAX_BLOCK_THREADS),
         };
         let mut compiler = profile::time(Phase::Compiler, || compiler_for(first.compute_capability, driver))?;
-        let mut bench = profile::time(Phase::Context, || Bench::new(device, grid.multiprocessors))?;
-        let ruler = match profile::time(Phase::Clock, || measured_ruler(&mut bench, &mut compiler, grid)) {
+        let mut bench = profile::time(Phase::Context, || Bench::new(device, limits.multiprocessors))?;
+        let ruler = match profile::time(Phase::Clock, || measured_ruler(&mut bench, &mut compiler, limits)) {
             Ok(ruler) => ruler,
             Err(error) => {
                 bench.retire();
@@ -60,7 +60,7 @@ impl GpuLaboratory {
             driver,
             device,
             machines,
-            grid,
+            limits,
             compiler,
             nvml,
             watch,
@@ -95,10 +95,10 @@ fn compiler_for(capability: (u32, u32), driver: Driver) -> Result<Compiler, GpuE
     Ok(Compiler::new(nvrtc, Cache::of_user(), arch, headers()))
 }
 
-fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, grid: Grid) -> Result<Ruler, GpuError> {
+fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, limits: DeviceLimits) -> Result<Ruler, GpuError> {
     let program = catalogue::ruler_program();
     let kernels = bench.load(&program, &compiler.cubin(&program)?)?;
-    let frequency = ruler::warm_up(bench, kernels, grid.multiprocessors).map_err(GpuError::from)?;
+    let frequency = ruler::warm_up(bench, kernels, limits.multiprocessors).map_err(GpuError::from)?;
     let frequency: Hertz = frequency.ok_or(GpuError::NoTimer)?;
     Ok(ruler::measure(bench, kernels, frequency)?)
 }

@@ -27,27 +27,42 @@ const AGREEMENT: f64 = 0.002;
 /// Iterations of a launch: some half a millisecond.
 const ITERATIONS: u32 = 1000;
 
+/// Whether a device that has been idle for so long still has the clock it had under load.
+pub(crate) fn is_warm(idle: Option<Duration>) -> bool {
+    idle.is_some_and(|idle| idle < IDLE)
+}
+
+/// Calls `run`, which runs a launch and returns the lengths of a cycle that it saw, until the clock is stable. Returns the
+/// last length.
+pub(crate) fn run_until_stable(mut run: impl FnMut() -> Result<Vec<f64>, Outage>) -> Result<Option<f64>, Outage> {
+    let started = Instant::now();
+    let mut lengths: Vec<f64> = Vec::new();
+    while started.elapsed() < LONGEST {
+        lengths.extend(run()?);
+        if started.elapsed() >= SHORTEST && is_stable(&lengths) {
+            break;
+        }
+    }
+    Ok(lengths.last().copied())
+}
+
 /// Keeps the device busy until its clock is stable, if it was idle. Returns the frequency last seen.
 pub(crate) fn warm_up(bench: &mut Bench, kernels: Kernels, multiprocessors: u32) -> Result<Option<Hertz>, Outage> {
-    if bench.idle().is_some_and(|idle| idle < IDLE) {
+    if is_warm(bench.idle()) {
         return Ok(None);
     }
     bench.clear_memory(multiprocessors as usize * 128 * size_of::<u64>())?;
     let shape = Shape { blocks: multiprocessors, threads: 128 };
     let launch = launch_of(kernels.baseline);
-    let started = Instant::now();
-    let mut lengths: Vec<f64> = Vec::new();
-    while started.elapsed() < LONGEST {
+    let length = run_until_stable(|| {
         let timings = bench.run(shape, &[launch])?;
-        lengths.extend(timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)));
-        if started.elapsed() >= SHORTEST && is_stable(&lengths) {
-            break;
-        }
-    }
-    Ok(lengths.last().map(|length| Hertz(1e9 / length)))
+        Ok(timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)).collect())
+    })?;
+    Ok(length.map(|length| Hertz(1e9 / length)))
 }
 
-pub(crate) fn is_stable(lengths: &[f64]) -> bool {
+/// Whether the last launches agree.
+fn is_stable(lengths: &[f64]) -> bool {
     let Some(last) = lengths.len().checked_sub(AGREEING).and_then(|first| lengths.get(first..)) else { return false };
     let (low, high) =
         last.iter().fold((f64::MAX, 0.0_f64), |(low, high), length| (low.min(*length), high.max(*length)));

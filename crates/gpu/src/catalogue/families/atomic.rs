@@ -5,30 +5,29 @@ use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Preset, Primitive, 
 
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::Meant;
-use crate::catalogue::limits::{Grid, STRIDES};
-use crate::catalogue::sampling::{Busy, Pace};
+use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::limits::{DeviceLimits, STRIDES};
+use crate::catalogue::sampling::{SamplingPolicy, Saturates};
 
 const KERNEL: Kernel = kernel!("atomic.cu", Variable);
 
-/// Shared memory that the kernel has for its variables. `SHARED_BYTES` in `atomic.cu`.
+/// Shared memory of the kernel for its variables. `SHARED_BYTES` in `atomic.cu`.
 const SHARED_BYTES: usize = 32 * 1024;
 
 const INTEGERS: &[Dtype] = &[Dtype::I32, Dtype::U32, Dtype::U64];
 
-/// What is done in compare-and-swap loops where shared memory has no such operation of its own: for floating point, and for
-/// 64 bits but for exchange and compare-and-swap.
+/// Compare-and-swap loops, used where shared memory has no instruction for the operation: for floating point, and for 64
+/// bits except exchange and compare-and-swap.
 const LOOP: &[&str] = &["ATOMS.CAST", "ATOMS.CAS"];
 
-/// In theory: atomics on global memory are executed by the second-level cache. Without a use of the result nobody waits,
-/// so the cost is the time until there is room for the next one: the throughput of the cache slice that holds a shared
-/// variable, for integers after the warp's lanes have been added up; for private elements, the number of 32-byte
-/// sectors a warp touches. With a use of the result it is a trip to that cache and back. Atomics on shared memory are
-/// executed beside it, in the multiprocessor, lane by lane where lanes have one variable or one bank.
+/// In theory: the second-level cache executes atomics on global memory. If the result is not used, no thread waits, and the
+/// cost is the throughput. For a shared variable that is the throughput of one cache slice; the lanes of a warp are added
+/// up before, for integers. For private elements it depends on the number of 32-byte sectors that a warp accesses. If the
+/// result is used, the cost is the round trip to that cache. Atomics on shared memory are executed in the multiprocessor,
+/// lane by lane if the lanes use one variable or one bank.
 ///
-/// What the entries do not share: id, summary, words of the operation, source, kind in the kernel, function of CUDA,
-/// types, proof, and the names of the instruction: on global memory without a use of the result and with it, and on shared
-/// memory.
+/// The parameters of the macro are what differs: id, summary, operation, source, kind in the kernel, CUDA function, types,
+/// proof, and the names of the instruction: on global memory without and with a use of the result, and on shared memory.
 macro_rules! atomic {
     (
         $id:literal, $summary:literal, $operation:literal, $source:literal, $kind:literal, $function:literal,
@@ -37,26 +36,26 @@ macro_rules! atomic {
         Entry {
             primitive: Primitive { id: $id, summary: $summary, operation: $operation, source: $source },
             definitions: |case| definitions(case, $kind, $function),
-            meant: |case| match (case.space, case.mode) {
-                (Some(Space::Shared), _) => Meant::of(&[$shared]).instead(LOOP),
-                (_, Some(Mode::Latency)) => Meant::of(&[$($global),+]),
-                _ => Meant::of(&[$($reduction),+]),
+            expected: |case| match (case.space, case.mode) {
+                (Some(Space::Shared), _) => ExpectedInstructions::of(&[$shared]).or_substitutes(LOOP),
+                (_, Some(Mode::Latency)) => ExpectedInstructions::of(&[$($global),+]),
+                _ => ExpectedInstructions::of(&[$($reduction),+]),
             },
-            pace,
-            // Who needs the result of one for the next fills no queue.
-            busy: |case| if case.mode == Some(Mode::Latency) { Busy::Nothing } else { Busy::Multiprocessors },
-            cases: |id, preset, grid| cases(id, preset, *grid, $types, Breadth::$breadth),
+            sampling,
+            // A thread that needs each result for the next operation fills no queue.
+            saturates: |case| if case.mode == Some(Mode::Latency) { Saturates::Nothing } else { Saturates::Multiprocessors },
+            cases: |id, preset, limits| cases(id, preset, *limits, $types, Breadth::$breadth),
             ..Entry::of(KERNEL, Proof::$proof)
         }
     };
 }
 
-/// How much of the space of parameters a standard plan covers.
+/// How many parameters a standard plan covers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Breadth {
     /// All grids, all strides.
     Wide,
-    /// Enough to see whether it differs from those.
+    /// Enough to see whether the operation differs from the others.
     Narrow,
 }
 
@@ -74,7 +73,7 @@ static ADD: Entry = atomic!(
     ["ATOMG.ADD", "ATOM.ADD"],
     ["ATOMS.ADD"]
 );
-// To subtract is to add the negative number.
+// Compiled to an addition of the negative number.
 static SUB: Entry = atomic!(
     "gpu.atomic.sub",
     "Atomic subtraction",
@@ -159,7 +158,8 @@ static XOR: Entry = atomic!(
     ["ATOMG.XOR", "ATOM.XOR"],
     ["ATOMS.XOR"]
 );
-// No reduction exchanges or compares: without a use of the result these are the same instruction, but nobody waits for it.
+// There is no reduction that exchanges or compares. If the result is not used the instruction is the same, and no thread
+// waits for it.
 static EXCHANGE: Entry = atomic!(
     "gpu.atomic.exchange",
     "Atomic exchange",
@@ -218,16 +218,16 @@ fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
     ]
 }
 
-fn pace(case: &Case) -> Pace {
+fn sampling(case: &Case) -> SamplingPolicy {
     let is_one_for_all = case.layout == Some(Layout::Shared) && case.space == Some(Space::Global);
     if is_one_for_all && case.blocks > Some(1) {
-        Pace::CROWD
+        SamplingPolicy::CONTENDED
     } else if case.mode == Some(Mode::Throughput) && case.threads >= Some(256) {
-        Pace::MANY_WARPS
+        SamplingPolicy::MANY_WARPS
     } else if case.mode == Some(Mode::Latency) && case.space != Some(Space::Shared) {
-        Pace::TOUR
+        SamplingPolicy::SEVERAL_OFFSETS
     } else {
-        Pace::USUAL
+        SamplingPolicy::USUAL
     }
 }
 
@@ -235,8 +235,9 @@ fn private(strides: &[u32]) -> Vec<Layout> {
     strides.iter().map(|stride| Layout::Private { stride: *stride }).collect()
 }
 
-/// The papers' tests on their grids, then what they leave out on fewer: results that are used, other scopes, shared memory.
-fn cases(id: &str, preset: Preset, grid: Grid, types: &[Dtype], breadth: Breadth) -> Vec<Case> {
+/// The papers' tests on the papers' grids; on fewer grids what the papers do not test: results that are used, other scopes,
+/// shared memory.
+fn cases(id: &str, preset: Preset, limits: DeviceLimits, types: &[Dtype], breadth: Breadth) -> Vec<Case> {
     let quick = preset == Preset::Quick;
     let beside = if quick { Preset::Quick } else { Preset::Standard };
     let (types, wide) = (if quick { &types[..1] } else { types }, breadth == Breadth::Wide);
@@ -255,17 +256,17 @@ fn cases(id: &str, preset: Preset, grid: Grid, types: &[Dtype], breadth: Breadth
     };
     let strides = strides_of(preset);
 
-    // Of unsigned numbers the papers have none of 32 bits, which are as signed ones to the hardware.
+    // The papers have no unsigned numbers of 32 bits; to the hardware they are the same as signed ones.
     let is_papers = |dtype: &&Dtype| preset != Preset::Paper || **dtype != Dtype::U32;
     let (papers, others): (Vec<&Dtype>, Vec<&Dtype>) = types.iter().partition(is_papers);
     let [papers, others] = [papers, others].map(|types| types.into_iter().copied().collect::<Vec<Dtype>>());
-    let used = grid.coarse(id, beside).dtypes(types).layouts(if quick { &shared } else { &both });
+    let used = limits.coarse(id, beside).dtypes(types).layouts(if quick { &shared } else { &both });
     let mut cases = Vec::new();
     for (types, preset, strides) in
         [(&papers, preset, strides), (&others, Preset::Standard, strides_of(Preset::Standard))]
     {
-        let on_one = if wide { grid.full(id, preset) } else { grid.coarse(id, beside) };
-        let on_many = grid.coarse(id, if wide { preset } else { beside });
+        let on_one = if wide { limits.full(id, preset) } else { limits.coarse(id, beside) };
+        let on_many = limits.coarse(id, if wide { preset } else { beside });
         cases.extend(in_device(on_one.dtypes(types).layouts(&shared), Mode::Throughput));
         cases.extend(in_device(on_many.dtypes(types).layouts(&private(strides)), Mode::Throughput));
     }
@@ -274,15 +275,15 @@ fn cases(id: &str, preset: Preset, grid: Grid, types: &[Dtype], breadth: Breadth
         return cases;
     }
     for scope in [Scope::Block, Scope::System] {
-        let sweep = grid.coarse(id, beside).dtypes(&types[..1]).layouts(&both);
-        // Operations of several blocks on one variable are beyond the scope of a block.
+        let sweep = limits.coarse(id, beside).dtypes(&types[..1]).layouts(&both);
+        // Block scope does not cover operations of several blocks on one variable.
         let beyond =
             |case: &Case| scope == Scope::Block && case.layout == Some(Layout::Shared) && case.blocks != Some(1);
         cases.extend(on(sweep, scope, Space::Global, Mode::Throughput).except(beyond).cases());
     }
     for mode in [Mode::Throughput, Mode::Latency] {
         let layouts = [&shared[..], &private(if wide { &[1, 32] } else { &[1] })].concat();
-        let sweep = grid.coarse(id, beside).dtypes(types).layouts(&layouts);
+        let sweep = limits.coarse(id, beside).dtypes(types).layouts(&layouts);
         cases.extend(on(sweep, Scope::Block, Space::Shared, mode).except(is_too_large).cases());
     }
     cases

@@ -4,13 +4,13 @@ use syncscope_core::{Mode, Preset, Primitive};
 
 use crate::catalogue::definitions::{kernel, number_in_group};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::Meant;
+use crate::catalogue::instructions::ExpectedInstructions;
 use crate::catalogue::limits::without_repetitions;
 
 const KERNEL: Kernel = kernel!("block.cu", Register);
 
-/// In theory: the barrier unit counts warps. One warp pays the instruction's latency, each further warp its turn at the
-/// unit; blocks on one multiprocessor share it, blocks on others do not notice each other.
+/// In theory: the barrier unit counts warps. One warp costs the latency of the instruction, each further warp adds its turn
+/// at the unit. Blocks on one multiprocessor share the unit; blocks on other multiprocessors have no effect.
 static SYNCTHREADS: Entry = Entry {
     primitive: Primitive {
         id: "gpu.block.syncthreads",
@@ -19,80 +19,80 @@ static SYNCTHREADS: Entry = Entry {
         source: "CUDA C++ Programming Guide, Synchronization Functions; PTX ISA, bar.sync",
     },
     definitions: |_| vec!["KIND=PLAIN".into(), "GROUPS=1".into()],
-    meant: |_| Meant::of(&["BAR.SYNC"]),
-    cases: |id, preset, grid| {
-        let papers = grid.full(id, preset).cases();
-        let more = if preset == Preset::Paper { grid.active_warps(id) } else { Vec::new() };
+    expected: |_| ExpectedInstructions::of(&["BAR.SYNC"]),
+    cases: |id, preset, limits| {
+        let papers = limits.full(id, preset).cases();
+        let more = if preset == Preset::Paper { limits.active_warps(id) } else { Vec::new() };
         without_repetitions([papers, more].concat())
     },
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
-/// In theory: a barrier that also adds up; its result has to be fetched from the barrier unit and asked for by the next.
+/// In theory: a barrier that also reduces. The result must be read from the barrier unit before the next barrier.
 const REDUCING: Entry = Entry {
-    cases: |id, preset, grid| grid.coarse(id, preset).modes(&[Mode::Latency]).cases(),
+    cases: |id, preset, limits| limits.coarse(id, preset).modes(&[Mode::Latency]).cases(),
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
 static COUNT: Entry = Entry {
     primitive: Primitive {
         id: "gpu.block.syncthreads_count",
-        summary: "Barrier of all threads of a block that counts for how many a condition holds",
-        operation: "one barrier passed by all threads of the block that asks about the result of the one before",
+        summary: "Barrier of all threads of a block that counts the threads for which a condition holds",
+        operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
         source: "CUDA C++ Programming Guide, __syncthreads_count; PTX ISA, bar.red.popc",
     },
     definitions: |_| vec!["KIND=COUNT".into(), "GROUPS=1".into()],
-    meant: |_| Meant::of(&["BAR.RED.POPC"]),
+    expected: |_| ExpectedInstructions::of(&["BAR.RED.POPC"]),
     ..REDUCING
 };
 
 static AND: Entry = Entry {
     primitive: Primitive {
         id: "gpu.block.syncthreads_and",
-        summary: "Barrier of all threads of a block that tells whether a condition holds for all",
-        operation: "one barrier passed by all threads of the block that asks about the result of the one before",
+        summary: "Barrier of all threads of a block that returns whether a condition holds for all",
+        operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
         source: "CUDA C++ Programming Guide, __syncthreads_and; PTX ISA, bar.red.and",
     },
     definitions: |_| vec!["KIND=AND".into(), "GROUPS=1".into()],
-    meant: |_| Meant::of(&["BAR.RED.AND"]),
+    expected: |_| ExpectedInstructions::of(&["BAR.RED.AND"]),
     ..REDUCING
 };
 
 static OR: Entry = Entry {
     primitive: Primitive {
         id: "gpu.block.syncthreads_or",
-        summary: "Barrier of all threads of a block that tells whether a condition holds for any",
-        operation: "one barrier passed by all threads of the block that asks about the result of the one before",
+        summary: "Barrier of all threads of a block that returns whether a condition holds for any",
+        operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
         source: "CUDA C++ Programming Guide, __syncthreads_or; PTX ISA, bar.red.or",
     },
     definitions: |_| vec!["KIND=OR".into(), "GROUPS=1".into()],
-    meant: |_| Meant::of(&["BAR.RED.OR"]),
+    expected: |_| ExpectedInstructions::of(&["BAR.RED.OR"]),
     ..REDUCING
 };
 
-/// In theory: as `__syncthreads()` of a block as large as the part. Number and count are not constants, as they are where
-/// warps have roles: two or three instructions more pack them into one register.
+/// In theory: as `__syncthreads()` of a block as large as the part. The number of the barrier and the count of threads are
+/// not constants, as in code where warps have different roles: two or three more instructions pack them into one register.
 static NAMED: Entry = Entry {
     primitive: Primitive {
         id: "gpu.block.named_barrier",
-        summary: "The block in parts, each with a barrier of its own",
+        summary: "Barrier of a part of a block; the block is divided into parts with a barrier each",
         operation: "one barrier passed by all threads of a part of the block",
         source: "PTX ISA, bar.sync with the number of a barrier and a count of threads",
     },
     definitions: |case| vec!["KIND=NAMED".into(), format!("GROUPS={}", number_in_group(case))],
-    meant: |_| Meant::of(&["BAR.SYNC"]),
-    cases: |id, preset, grid| {
+    expected: |_| ExpectedInstructions::of(&["BAR.SYNC"]),
+    cases: |id, preset, limits| {
         let parts: &[u32] = if preset == Preset::Quick { &[2] } else { &[1, 2, 4, 8] };
         let groups: Vec<String> = parts.iter().map(|parts| format!("parts {parts}")).collect();
-        let sweep = grid.coarse(id, preset).groups(&groups);
+        let sweep = limits.coarse(id, preset).groups(&groups);
         // Barriers count whole warps.
         sweep.except(|case| case.threads.unwrap_or(0) < 32 * number_in_group(case)).cases()
     },
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
-/// In theory: an arrival is an atomic operation on shared memory by every thread, so the cost grows with the threads and
-/// not with the warps, and each wait is at least one more round trip to shared memory, some 30 cycles.
+/// In theory: every thread arrives with an atomic operation on shared memory, so the cost grows with the threads and not
+/// with the warps. Each wait adds at least one round trip to shared memory, some 30 cycles.
 static MBARRIER: Entry = Entry {
     primitive: Primitive {
         id: "gpu.block.mbarrier",
@@ -100,10 +100,10 @@ static MBARRIER: Entry = Entry {
         operation: "one phase: every thread of the block arrives and waits for the others",
         source: "PTX ISA, mbarrier; CUDA C++ Programming Guide, Asynchronous Barrier",
     },
-    // Software before compute capability 9.0, with an instruction for the arrival alone.
-    meant: |_| Meant::of(&["SYNCS.ARRIVE", "ATOMS.ARRIVE"]),
+    // Before compute capability 9.0 only the arrival has an instruction; the rest is software.
+    expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE", "ATOMS.ARRIVE"]),
     needs: (8, 0),
-    cases: |id, preset, grid| grid.full(id, preset).cases(),
+    cases: |id, preset, limits| limits.full(id, preset).cases(),
     ..Entry::of(kernel!("mbarrier.cu", Register), Proof::Trial)
 };
 

@@ -5,24 +5,24 @@ use syncscope_core::{Case, Dtype, Layout, Mode, Preset, Primitive, Space};
 
 use crate::catalogue::definitions::{kernel, number_in_group};
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::instructions::Meant;
-use crate::catalogue::limits::Grid;
+use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("cluster.cu", Register);
 
-/// Clusters of more than 8 blocks exist on some devices; elsewhere they are skipped.
+/// Some devices have clusters of more than 8 blocks; on others these cases are skipped.
 const SIZES: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// The sweep for one size of clusters: one cluster alone, and as many as there are multiprocessors for.
-fn sweep(id: &str, preset: Preset, grid: Grid, size: u32) -> Sweep {
-    let filling = (grid.multiprocessors / size).max(1) * size;
+/// The sweep for one cluster size: one cluster, and as many clusters as fill the multiprocessors.
+fn sweep(id: &str, preset: Preset, limits: DeviceLimits, size: u32) -> Sweep {
+    let filling = (limits.multiprocessors / size).max(1) * size;
     let blocks = if preset == Preset::Quick || filling == size { vec![size] } else { vec![size, filling] };
     let threads: &[u32] = match preset {
         Preset::Quick => &[32, 1024],
         Preset::Standard => &[32, 256, 1024],
         Preset::Paper => &[32, 64, 128, 256, 512, 1024],
     };
-    let threads: Vec<u32> = threads.iter().copied().filter(|threads| *threads <= grid.max_threads).collect();
+    let threads: Vec<u32> = threads.iter().copied().filter(|threads| *threads <= limits.max_threads).collect();
     Sweep::of(id).blocks(&blocks).threads(&threads).groups(&[format!("cluster {size}")])
 }
 
@@ -30,20 +30,20 @@ fn sizes(preset: Preset) -> &'static [u32] {
     if preset == Preset::Quick { &[8] } else { &SIZES }
 }
 
-fn barriers(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
-    sizes(preset).iter().flat_map(|size| sweep(id, preset, grid, *size).cases()).collect()
+fn barriers(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    sizes(preset).iter().flat_map(|size| sweep(id, preset, limits, *size).cases()).collect()
 }
 
-fn additions(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
+fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let layouts = [Layout::Shared, Layout::Private { stride: 1 }];
     let of_size = |size: &u32| {
-        let sweep = sweep(id, preset, grid, *size).dtypes(&[Dtype::U32]).layouts(&layouts).spaces(&[Space::Shared]);
+        let sweep = sweep(id, preset, limits, *size).dtypes(&[Dtype::U32]).layouts(&layouts).spaces(&[Space::Shared]);
         sweep.modes(&[Mode::Throughput, Mode::Latency]).cases()
     };
     sizes(preset).iter().flat_map(of_size).collect()
 }
 
-/// How many blocks a cluster of a case has.
+/// Blocks of a cluster in a case.
 pub(crate) fn size_of(case: &Case) -> u32 {
     number_in_group(case)
 }
@@ -51,12 +51,12 @@ pub(crate) fn size_of(case: &Case) -> u32 {
 const CLUSTER: Entry = Entry {
     method: Method::Cluster,
     needs: (9, 0),
-    cases: |id, preset, grid| barriers(id, preset, *grid),
+    cases: |id, preset, limits| barriers(id, preset, *limits),
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
-/// In theory: a signal to the unit that connects the multiprocessors of a cluster, and its answer. Before it, what was
-/// written is made visible to the whole device (MEMBAR.ALL.GPU), though the cluster would do.
+/// In theory: a signal to the unit that connects the multiprocessors of a cluster, and its answer. Before it, a fence makes
+/// earlier writes visible to the whole device (MEMBAR.ALL.GPU), although the cluster would be enough.
 static SYNC: Entry = Entry {
     primitive: Primitive {
         id: "gpu.cluster.sync",
@@ -65,12 +65,12 @@ static SYNC: Entry = Entry {
         source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
     },
     definitions: |_| vec!["KIND=SYNC".into()],
-    meant: |_| Meant::of(&["UCGABAR_WAIT"]),
+    expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]),
     ..CLUSTER
 };
 
-/// In theory: the barrier less the work that hides a part of it. Measured on an H200 it hides next to nothing (316 of 322
-/// cycles are left): what takes the time is the fence before arriving, which nothing can be moved behind.
+/// In theory: the barrier minus the work between its halves. On an H200 the work hides almost nothing (316 of 322 cycles
+/// remain): the time is spent in the fence before the arrival, and no work can overlap with it.
 static ARRIVE_WAIT: Entry = Entry {
     primitive: Primitive {
         id: "gpu.cluster.arrive_wait",
@@ -79,12 +79,12 @@ static ARRIVE_WAIT: Entry = Entry {
         source: "PTX ISA, barrier.cluster.arrive.release and barrier.cluster.wait.acquire",
     },
     definitions: |_| vec!["KIND=ARRIVE_WAIT".into()],
-    meant: |_| Meant::of(&["UCGABAR_WAIT"]).only_in_test(),
+    expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
     ..CLUSTER
 };
 
-/// In theory: the way to another multiprocessor and, where the result is waited for, back; some 200 cycles. In clusters of
-/// one block the addition stays at home.
+/// In theory: the way to another multiprocessor and, if the result is used, the way back; some 200 cycles. In clusters of
+/// one block the addition stays in the multiprocessor.
 static DSMEM_ATOMIC: Entry = Entry {
     primitive: Primitive {
         id: "gpu.cluster.dsmem_atomic",
@@ -95,8 +95,8 @@ static DSMEM_ATOMIC: Entry = Entry {
     definitions: |case| {
         vec![format!("MODE={}", if case.mode == Some(Mode::Latency) { "LATENCY" } else { "THROUGHPUT" })]
     },
-    meant: |_| Meant::of(&["ATOM.ADD"]),
-    cases: |id, preset, grid| additions(id, preset, *grid),
+    expected: |_| ExpectedInstructions::of(&["ATOM.ADD"]),
+    cases: |id, preset, limits| additions(id, preset, *limits),
     ..Entry { kernel: kernel!("cluster_memory.cu", Variable), ..CLUSTER }
 };
 
@@ -109,12 +109,13 @@ mod tests {
     #[test]
     fn grids_are_whole_clusters() {
         for multiprocessors in [1, 6, 132] {
-            let grid = Grid { multiprocessors, max_threads: 1024 };
-            let cases = barriers("gpu.cluster.sync", Preset::Paper, grid);
+            let limits = DeviceLimits { multiprocessors, max_threads: 1024 };
+            let cases = barriers("gpu.cluster.sync", Preset::Paper, limits);
             assert!(cases.iter().all(|case| case.blocks.unwrap().is_multiple_of(size_of(case))));
         }
-        let grid = Grid { multiprocessors: 132, max_threads: 1024 };
-        let sixteen = barriers("gpu.cluster.sync", Preset::Paper, grid).into_iter().filter(|case| size_of(case) == 16);
+        let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+        let sixteen =
+            barriers("gpu.cluster.sync", Preset::Paper, limits).into_iter().filter(|case| size_of(case) == 16);
         assert_eq!(sixteen.map(|case| case.blocks.unwrap()).max(), Some(128));
     }
 }

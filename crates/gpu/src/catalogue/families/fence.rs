@@ -4,16 +4,16 @@ use syncscope_core::{Case, Dtype, Layout, Preset, Primitive, Scope};
 
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::Meant;
-use crate::catalogue::limits::{Grid, STRIDES};
-use crate::catalogue::sampling::{Busy, Pace};
+use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::limits::{DeviceLimits, STRIDES};
+use crate::catalogue::sampling::{SamplingPolicy, Saturates};
 
 const KERNEL: Kernel = kernel!("fence.cu", Variable);
 
-/// In theory: a fence waits until the thread's earlier writes are where all threads within its reach see them. For a
-/// block that is the multiprocessor itself; for the device it is the second-level cache, and what the first-level cache
-/// holds becomes invalid; for the system it is as far as the last write goes.
-const FENCE: Entry = Entry { busy: |_| Busy::Nothing, arrays: 2, ..Entry::of(KERNEL, Proof::Trial) };
+/// In theory: a fence waits until the earlier writes of the thread are visible to all threads of its scope. For a block
+/// that is in the multiprocessor; for the device it is in the second-level cache, and the first-level cache is invalidated;
+/// for the system it is wherever the last write goes.
+const FENCE: Entry = Entry { saturates: |_| Saturates::Nothing, arrays: 2, ..Entry::of(KERNEL, Proof::Trial) };
 
 static BLOCK: Entry = Entry {
     primitive: Primitive {
@@ -23,9 +23,9 @@ static BLOCK: Entry = Entry {
         source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
     },
     definitions: |case| definitions(case, "__threadfence_block", 1),
-    meant: |_| Meant::of(&["MEMBAR.CTA"]).only_in_test(),
-    cases: |id, preset, grid| cases(id, preset, *grid, Scope::Block),
-    pace: |_| Pace::PATIENT,
+    expected: |_| ExpectedInstructions::of(&["MEMBAR.CTA"]).only_in_test(),
+    cases: |id, preset, limits| cases(id, preset, *limits, Scope::Block),
+    sampling: |_| SamplingPolicy::LONG_SAMPLES,
     ..FENCE
 };
 
@@ -37,8 +37,8 @@ static DEVICE: Entry = Entry {
         source: "CUDA C++ Programming Guide, __threadfence; Burtchell and Burtscher, IISWC 2024",
     },
     definitions: |case| definitions(case, "__threadfence", 0),
-    meant: |_| Meant::of(&["MEMBAR.GPU"]).only_in_test(),
-    cases: |id, preset, grid| cases(id, preset, *grid, Scope::Device),
+    expected: |_| ExpectedInstructions::of(&["MEMBAR.GPU"]).only_in_test(),
+    cases: |id, preset, limits| cases(id, preset, *limits, Scope::Device),
     ..FENCE
 };
 
@@ -50,8 +50,8 @@ static SYSTEM: Entry = Entry {
         source: "CUDA C++ Programming Guide, __threadfence_system; Burtchell and Burtscher, IISWC 2024",
     },
     definitions: |case| definitions(case, "__threadfence_system", 0),
-    meant: |_| Meant::of(&["MEMBAR.SYS"]).only_in_test(),
-    cases: |id, preset, grid| cases(id, preset, *grid, Scope::System),
+    expected: |_| ExpectedInstructions::of(&["MEMBAR.SYS"]).only_in_test(),
+    cases: |id, preset, limits| cases(id, preset, *limits, Scope::System),
     ..FENCE
 };
 
@@ -59,14 +59,14 @@ fn definitions(case: &Case, function: &str, block_only: u32) -> Vec<String> {
     vec![value_of(case), format!("FENCE={function}"), format!("REACHES_BLOCK_ONLY={block_only}")]
 }
 
-fn cases(id: &str, preset: Preset, grid: Grid, scope: Scope) -> Vec<Case> {
+fn cases(id: &str, preset: Preset, limits: DeviceLimits, scope: Scope) -> Vec<Case> {
     let (types, strides): (&[Dtype], &[u32]) = match preset {
         Preset::Quick => (&[Dtype::I32], &[1]),
         Preset::Standard => (&[Dtype::I32, Dtype::F64], &[1, 32]),
         Preset::Paper => (&[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64], &STRIDES),
     };
     let layouts: Vec<Layout> = strides.iter().map(|stride| Layout::Private { stride: *stride }).collect();
-    grid.coarse(id, preset).dtypes(types).layouts(&layouts).scopes(&[scope]).cases()
+    limits.coarse(id, preset).dtypes(types).layouts(&layouts).scopes(&[scope]).cases()
 }
 
 pub(crate) static ENTRIES: [&Entry; 3] = [&BLOCK, &DEVICE, &SYSTEM];

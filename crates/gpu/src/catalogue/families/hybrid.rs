@@ -1,16 +1,16 @@
-//! CPU and GPU threads together. On which CPU is not known here: the laboratory puts it into the cases.
+//! CPU and GPU threads together. The laboratory chooses the CPUs and adds them to the cases.
 
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, MemoryOrder, Mode, Preset, Primitive, Scope};
 
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{CpuThreads, Entry, Method, Proof};
-use crate::catalogue::instructions::Meant;
-use crate::catalogue::limits::Grid;
+use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::limits::DeviceLimits;
 use crate::hybrid::neighbourhood::Distance;
 
-/// In theory: two trips over the link, and on each side half a turn of the loop that polls. A GPU polls over the link: its
-/// question is answered by the CPU's cache, and a question under way when the answer comes has to come back first.
+/// In theory: two trips over the link, and on each side half an iteration of the polling loop. The GPU polls over the link:
+/// the CPU's cache answers each read, and a read under way when the flag is set must return first.
 static ROUND_TRIP: Entry = Entry {
     primitive: Primitive {
         id: "hybrid.flag.round_trip",
@@ -21,7 +21,7 @@ static ROUND_TRIP: Entry = Entry {
     definitions: |case| vec![format!("ORDERED={}", u32::from(case.order != Some(MemoryOrder::Relaxed)))],
     method: Method::RoundTrip,
     cpu_threads: |case| CpuThreads::One(case.group.as_deref().and_then(Distance::of_word)),
-    meant: |_| Meant::of(&["ST.SYS", "STG.SYS"]),
+    expected: |_| ExpectedInstructions::of(&["ST.SYS", "STG.SYS"]),
     cases: |id, preset, _| {
         let distances = if preset == Preset::Quick { &Distance::ALL[..1] } else { &Distance::ALL[..] };
         let groups: Vec<String> = distances.iter().map(|distance| distance.as_str().to_owned()).collect();
@@ -32,7 +32,7 @@ static ROUND_TRIP: Entry = Entry {
     ..Entry::of(kernel!("hybrid_flag.cu", HybridFlag), Proof::Trial)
 };
 
-/// Which sides add, as the group says.
+/// Which sides add, by the group of the case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sides {
     Both,
@@ -56,9 +56,9 @@ impl Sides {
     }
 }
 
-/// In theory: the variable's line has one owner at a time. Where the link carries atomic operations the host's memory
-/// system does the GPU's too, and CPU and GPU take turns for the line; where it does not, the GPU reads and writes
-/// over the link without keeping others away, and additions of the other side are lost.
+/// In theory: the cache line of the variable has one owner at a time. If the link carries atomic operations, the host's
+/// memory system executes those of the GPU too, and CPU and GPU take turns. If it does not, the GPU reads and writes over
+/// the link without excluding others, and additions of the CPU are lost.
 static ADD: Entry = Entry {
     primitive: Primitive {
         id: "hybrid.atomic.add",
@@ -80,17 +80,17 @@ static ADD: Entry = Entry {
         Some(Sides::Both | Sides::Cpu) => CpuThreads::OneAndSeveral,
         Some(Sides::Gpu) | None => CpuThreads::None,
     },
-    meant: |case| {
-        Meant::of(match case.mode {
+    expected: |case| {
+        ExpectedInstructions::of(match case.mode {
             Some(Mode::Latency) => &["ATOMG.ADD", "ATOM.ADD"],
             _ => &["RED.ADD", "REDG.ADD"],
         })
     },
-    cases: |id, preset, grid| additions(id, preset, *grid),
+    cases: |id, preset, limits| additions(id, preset, *limits),
     ..Entry::of(kernel!("atomic.cu", Variable), Proof::Sum)
 };
 
-fn additions(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
+fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let quick = preset == Preset::Quick;
     let types = [Dtype::I32, Dtype::U64];
     let types = if quick { &types[..1] } else { &types[..] };
@@ -107,8 +107,8 @@ fn additions(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
         cases.extend(on(1, 32, types, Mode::Latency));
     }
     if preset == Preset::Paper {
-        // Over PCI Express each of these threads waits a microsecond for each of the others.
-        cases.extend(on(1, grid.max_threads, &types[..1], Mode::Throughput));
+        // Over PCI Express each of these threads waits a microsecond for each other thread.
+        cases.extend(on(1, limits.max_threads, &types[..1], Mode::Throughput));
     }
     cases.extend(sweep().dtypes(types).groups(&named(&[Sides::Cpu])).cases());
     cases
@@ -124,7 +124,8 @@ mod tests {
     #[test]
     fn each_side_is_measured_alone_too() {
         for preset in Preset::ALL {
-            let planned = additions("hybrid.atomic.add", *preset, Grid { multiprocessors: 132, max_threads: 1024 });
+            let planned =
+                additions("hybrid.atomic.add", *preset, DeviceLimits { multiprocessors: 132, max_threads: 1024 });
             let count = |sides: Sides| {
                 planned.iter().filter(|case| case.group.as_deref().and_then(Sides::of_word) == Some(sides)).count()
             };

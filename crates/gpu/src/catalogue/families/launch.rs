@@ -5,8 +5,8 @@ use syncscope_core::{Case, Preset, Primitive};
 
 use crate::catalogue::definitions::kernel;
 use crate::catalogue::entry::{Entry, Kernel, Launching, Method, Proof};
-use crate::catalogue::instructions::Meant;
-use crate::catalogue::limits::Grid;
+use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("launch.cu", LaunchChain);
 
@@ -18,19 +18,19 @@ pub(crate) fn kernel_ns(group: &str) -> Option<u32> {
     if group == EMPTY {
         return Some(0);
     }
-    // Longer ones would make chains of seconds.
+    // Longer kernels would make chains of seconds.
     let microseconds: u32 = group.strip_suffix(" us")?.parse().ok()?;
     (1..=1000).contains(&microseconds).then(|| microseconds * 1000)
 }
 
-/// In theory: kernels that do nothing follow each other as fast as the slower of two can: the host that launches them, and
-/// the device's front end that starts them. While longer kernels run the host gets ahead, and what is left of a launch is
-/// what the device needs between the end of one grid and the start of the next.
+/// In theory: empty kernels follow each other as fast as the slower of two: the host that launches them, and the front end
+/// of the device that starts them. While longer kernels run, the host gets ahead; a launch then costs what the device needs
+/// between the end of one grid and the start of the next.
 const LAUNCH: Entry = Entry {
     definitions: |case| vec![format!("KIND={}", if is_empty(case) { "EMPTY" } else { "SPINNING" })],
-    // The end of a kernel of either kind; the clock is what the longer ones last by.
-    meant: |case| Meant::of(if is_empty(case) { &["EXIT"] } else { &["CS2R", "S2UR", "CS2UR"] }),
-    cases: |id, preset, grid| cases(id, preset, *grid),
+    // Empty kernels must contain their end, longer ones the reading of the clock by which they last.
+    expected: |case| ExpectedInstructions::of(if is_empty(case) { &["EXIT"] } else { &["CS2R", "S2UR", "CS2UR"] }),
+    cases: |id, preset, limits| cases(id, preset, *limits),
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
@@ -38,8 +38,8 @@ fn is_empty(case: &Case) -> bool {
     case.group.as_deref().is_none_or(|group| group == EMPTY)
 }
 
-fn cases(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
-    let all = grid.multiprocessors;
+fn cases(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    let all = limits.multiprocessors;
     let (groups, shapes): (&[&str], &[(u32, u32)]) = match preset {
         Preset::Quick => (&[EMPTY, "5 us"], &[(1, 32)]),
         Preset::Standard => (&[EMPTY, "5 us"], &[(1, 32), (all, 32), (all, 1024)]),
@@ -47,11 +47,11 @@ fn cases(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
     };
     let groups: Vec<String> = groups.iter().map(|&group| group.to_owned()).collect();
     let on = |&(blocks, threads): &(u32, u32)| {
-        Sweep::of(id).blocks(&[blocks]).threads(&[threads.min(grid.max_threads)]).groups(&groups).cases()
+        Sweep::of(id).blocks(&[blocks]).threads(&[threads.min(limits.max_threads)]).groups(&groups).cases()
     };
     let mut cases: Vec<Case> = Vec::new();
     for case in shapes.iter().flat_map(on) {
-        // Small devices have some shapes twice.
+        // On small devices some shapes would occur twice.
         if !cases.contains(&case) {
             cases.push(case);
         }
@@ -81,7 +81,7 @@ static COOPERATIVE: Entry = Entry {
     ..LAUNCH
 };
 
-/// In theory: the host launches once for all kernels, so they follow each other as fast as the device can start them.
+/// In theory: one launch by the host starts all kernels, so they follow each other as fast as the device can start them.
 static GRAPH: Entry = Entry {
     primitive: Primitive {
         id: "gpu.launch.graph",
@@ -93,7 +93,7 @@ static GRAPH: Entry = Entry {
     ..LAUNCH
 };
 
-/// In theory: the way to the device and back, and the call that waits; nothing overlaps.
+/// In theory: the way to the device and back, and the call that waits. Nothing overlaps.
 static STREAM_SYNC: Entry = Entry {
     primitive: Primitive {
         id: "gpu.launch.stream_sync",
@@ -126,14 +126,15 @@ mod tests {
     fn groups_say_how_long_a_kernel_lasts() {
         assert_eq!(["empty", "5 us", "20 us"].map(kernel_ns), [Some(0), Some(5000), Some(20_000)]);
         assert_eq!(["", "5", "0 us", "x us", "9999999 us", "tile 4"].map(kernel_ns), [None; 6]);
-        let planned = cases("gpu.launch.stream", Preset::Paper, Grid { multiprocessors: 132, max_threads: 1024 });
+        let planned =
+            cases("gpu.launch.stream", Preset::Paper, DeviceLimits { multiprocessors: 132, max_threads: 1024 });
         assert!(planned.iter().all(|case| kernel_ns(case.group.as_deref().unwrap()).is_some()));
     }
 
     #[test]
     fn a_device_of_one_multiprocessor_has_no_shape_twice() {
         let of = |multiprocessors, max_threads| {
-            cases("gpu.launch.graph", Preset::Standard, Grid { multiprocessors, max_threads }).len()
+            cases("gpu.launch.graph", Preset::Standard, DeviceLimits { multiprocessors, max_threads }).len()
         };
         assert_eq!([of(132, 1024), of(1, 1024), of(1, 32)], [3 * 2, 2 * 2, 2]);
     }

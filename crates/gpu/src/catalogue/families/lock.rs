@@ -5,26 +5,26 @@ use syncscope_core::{Preset, Primitive, Scope};
 
 use crate::catalogue::definitions::kernel;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::Meant;
-use crate::catalogue::sampling::{Busy, Pace};
+use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::sampling::{SamplingPolicy, Saturates};
 
 const KERNEL: Kernel = kernel!("lock.cu", Variable);
 
-/// In theory: an uncontended section is one atomic operation, the section's own accesses and a release, three trips to the
-/// second-level cache. With n warps each waits for the n - 1 others, and what spins besides makes every trip longer.
+/// In theory: an uncontended critical section is one atomic operation, the accesses of the section and a release: three
+/// trips to the second-level cache. With n warps each waits for n - 1 others, and spinning warps make every trip longer.
 const LOCK: Entry = Entry {
-    busy: |_| Busy::Device,
-    pace: |case| if case.blocks > Some(1) { Pace::CROWD } else { Pace::TOUR },
-    cases: |id, preset, grid| {
-        let blocks = if preset == Preset::Quick { vec![1, grid.multiprocessors] } else { grid.blocks(preset) };
+    saturates: |_| Saturates::Device,
+    sampling: |case| if case.blocks > Some(1) { SamplingPolicy::CONTENDED } else { SamplingPolicy::SEVERAL_OFFSETS },
+    cases: |id, preset, limits| {
+        let blocks = if preset == Preset::Quick { vec![1, limits.multiprocessors] } else { limits.blocks(preset) };
         let threads = if preset == Preset::Quick { vec![32] } else { vec![32, 64, 128, 256, 512, 1024] };
-        // Every warp waits for every other, a thousand times: more would take minutes.
-        let crowded = |warps: u32| warps > grid.multiprocessors.max(32);
+        // Every warp waits for every other warp, a thousand times: more warps would take minutes.
+        let too_many = |warps: u32| warps > limits.multiprocessors.max(32);
         Sweep::of(id)
             .blocks(&blocks)
             .threads(&threads)
             .scopes(&[Scope::Device])
-            .except(|case| crowded(case.blocks.unwrap_or(1) * (case.threads.unwrap_or(1) / 32)))
+            .except(|case| too_many(case.blocks.unwrap_or(1) * (case.threads.unwrap_or(1) / 32)))
             .cases()
     },
     ..Entry::of(KERNEL, Proof::Sum)
@@ -33,41 +33,47 @@ const LOCK: Entry = Entry {
 static SPIN_CAS: Entry = Entry {
     primitive: Primitive {
         id: "gpu.lock.spin_cas",
-        summary: "Lock taken by compare-and-swap, again and again until it is free",
+        summary: "Spin lock taken by compare-and-swap",
         operation: "one addition under the lock by one thread of each warp",
         source: "CUDA C++ Programming Guide, atomicCAS; PTX ISA, atom.acquire.cas and st.release",
     },
     definitions: |_| vec!["KIND=SPIN_CAS".into()],
-    meant: |_| Meant::of(&["ATOMG.CAS", "ATOM.CAS"]),
+    expected: |_| ExpectedInstructions::of(&["ATOMG.CAS", "ATOM.CAS"]),
     ..LOCK
 };
 
 static SPIN_EXCHANGE: Entry = Entry {
     primitive: Primitive {
         id: "gpu.lock.spin_exchange",
-        summary: "Lock taken by exchange, again and again until it was free",
+        summary: "Spin lock taken by exchange",
         operation: "one addition under the lock by one thread of each warp",
         source: "CUDA C++ Programming Guide, atomicExch; PTX ISA, atom.acquire.exch and st.release",
     },
     definitions: |_| vec!["KIND=SPIN_EXCHANGE".into()],
-    meant: |_| Meant::of(&["ATOMG.EXCH", "ATOM.EXCH"]),
+    expected: |_| ExpectedInstructions::of(&["ATOMG.EXCH", "ATOM.EXCH"]),
     ..LOCK
 };
 
-/// In theory: one atomic operation for each section, whatever the contention; the waiting only read. And fair: the lock
-/// is given away in the order of the tickets.
+/// In theory: one atomic operation for each critical section, whatever the contention; waiting threads only read. The lock
+/// is fair: threads get it in the order of their tickets.
 static TICKET: Entry = Entry {
     primitive: Primitive {
         id: "gpu.lock.ticket",
-        summary: "Lock given away in the order in which it was asked for",
+        summary: "Ticket lock: threads get it in the order in which they asked",
         operation: "one addition under the lock by one thread of each warp",
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, ticket lock",
     },
     definitions: |_| vec!["KIND=TICKET".into()],
-    meant: |_| Meant::of(&["ATOMG.ADD", "ATOM.ADD"]),
-    // Among blocks a launch is dear and the next one cheap on an H200, likely by the order in which the blocks come first, which is
-    // that of all rounds: 5 % in what a launch takes, 16 % in the difference of two. A sample has one of each.
-    pace: |case| if case.blocks > Some(1) { Pace { launches: 2, ..Pace::CROWD } } else { Pace::TOUR },
+    expected: |_| ExpectedInstructions::of(&["ATOMG.ADD", "ATOM.ADD"]),
+    // On an H200 slow and fast launches alternate if there are several blocks, by 5 % of a launch and 16 % of the difference
+    // of two. The likely reason is the order in which the blocks arrive first, which they keep. A sample has one of each.
+    sampling: |case| {
+        if case.blocks > Some(1) {
+            SamplingPolicy { launches: 2, ..SamplingPolicy::CONTENDED }
+        } else {
+            SamplingPolicy::SEVERAL_OFFSETS
+        }
+    },
     ..LOCK
 };
 

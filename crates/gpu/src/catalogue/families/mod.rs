@@ -1,4 +1,4 @@
-//! The families of primitives: one file holds one family or two.
+//! The families of primitives: one file contains one family or two.
 //!
 //! An entry says what a primitive is, which kernel measures it, for which cases, and which machine instruction its
 //! evidence must show. To add a primitive to a family, add an entry to its file and to the list at the end of the file.

@@ -5,26 +5,25 @@ use syncscope_core::{Case, Preset, Primitive};
 use super::grid::{UNROLL, heat_map};
 use crate::catalogue::definitions::kernel;
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::instructions::Meant;
-use crate::catalogue::limits::Grid;
+use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("multi.cu", GridBarrier);
 
-/// Most devices that are planned for; the laboratory leaves out what is more than there are.
+/// Most devices of a planned case; the laboratory removes cases with more devices than there are.
 const MOST_DEVICES: u32 = 8;
 
-/// Launched on all devices by one call of the driver instead of one call for each.
+/// The group of cases that one call of the driver launches on all devices, instead of one call for each.
 pub(crate) const ONE_LAUNCH: &str = "driver_launch";
 
-/// For each number of devices a part of the heat map of one grid (Zhang et al., IPDPS 2020, figures 9 to 11), and the
-/// smallest of its grids launched by one call.
-fn heat_maps(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
+/// A part of the heat map of one grid for each number of devices (Zhang et al., IPDPS 2020, figures 9 to 11).
+fn heat_maps(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let devices: Vec<u32> = match preset {
         Preset::Quick => vec![1, 2, 4, 8],
         Preset::Standard | Preset::Paper => (1..=MOST_DEVICES).collect(),
     };
     let threads: &[u32] = if preset == Preset::Paper { &[32, 256, 1024] } else { &[32, 1024] };
-    let mut shapes = heat_map(id, preset, grid);
+    let mut shapes = heat_map(id, preset, limits);
     shapes.retain(|case| case.threads.is_some_and(|count| threads.contains(&count)));
     let on = |count: &u32| {
         let with = |case: &Case| Case { devices: Some(*count), ..case.clone() };
@@ -33,9 +32,10 @@ fn heat_maps(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
     devices.iter().flat_map(on).collect()
 }
 
-fn with_one_launch(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
-    let mut cases = heat_maps(id, preset, grid);
-    let smallest = |case: &&Case| case.threads == Some(32) && case.blocks == Some(grid.multiprocessors);
+/// The heat maps, and their smallest grids launched by one call.
+fn with_one_launch(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    let mut cases = heat_maps(id, preset, limits);
+    let smallest = |case: &&Case| case.threads == Some(32) && case.blocks == Some(limits.multiprocessors);
     let once: Vec<Case> = cases.iter().filter(smallest).cloned().collect();
     if preset != Preset::Quick {
         cases.extend(once.into_iter().map(|case| Case { group: Some(ONE_LAUNCH.to_owned()), ..case }));
@@ -44,8 +44,8 @@ fn with_one_launch(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
 }
 
 const BARRIER: Entry = Entry {
-    cases: |id, preset, grid| with_one_launch(id, preset, *grid),
-    method: Method::Meeting,
+    cases: |id, preset, limits| with_one_launch(id, preset, *limits),
+    method: Method::GridBarrier,
     unroll: UNROLL,
     ..Entry::of(KERNEL, Proof::Trial)
 };
@@ -54,8 +54,8 @@ fn definitions(kind: &str) -> Vec<String> {
     vec![format!("KIND={kind}"), format!("SYNCSCOPE_UNROLL={UNROLL}")]
 }
 
-/// In theory: the barrier of a grid, then an addition over the link, reads there and back over the link until all have come,
-/// and the word passed on to the device's blocks.
+/// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
+/// the release of the device's blocks.
 static COUNTER: Entry = Entry {
     primitive: Primitive {
         id: "gpu.multi.counter",
@@ -64,28 +64,27 @@ static COUNTER: Entry = Entry {
         source: "Zhang et al., IPDPS 2020, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     },
     definitions: |_| definitions("COUNTER"),
-    meant: |_| Meant::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
+    expected: |_| ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
     adds_across_devices: true,
     ..BARRIER
 };
 
-/// In theory: the first half of a grid's barrier, one way over the link, and a read of the device's own memory: reading
-/// is near, only writing is far, and every block hears it at first hand.
+/// In theory: the first half of a grid's barrier, one way over the link, and a read of the device's own memory. Only writes
+/// go over the link, and every block reads the flags itself.
 static FLAGS: Entry = Entry {
     primitive: Primitive {
         id: "gpu.multi.flags",
         summary: "Barrier of the grids of several devices, each with flags in the memory of all",
         operation: "one barrier passed by all threads of the grids of all devices",
-        source: "Zhang et al., IPDPS 2020, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
+        source: "Zhang et al., IPDPS 2020, figures 9 to 11, multi-limits synchronization; PTX ISA, fence.acq_rel.sys and \
                  ld.acquire.sys",
     },
     definitions: |_| definitions("FLAGS"),
-    meant: |_| Meant::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]),
+    expected: |_| ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]),
     ..BARRIER
 };
 
-/// In theory: a launch, the wait for its end, and a barrier of as many host threads: some ten microseconds, whatever the
-/// grid.
+/// In theory: a launch, the wait for its end, and a barrier of as many host threads; some ten microseconds for any grid.
 static HOST_BARRIER: Entry = Entry {
     primitive: Primitive {
         id: "gpu.multi.host_barrier",
@@ -93,8 +92,8 @@ static HOST_BARRIER: Entry = Entry {
         operation: "one launch on each device, its end, and one barrier of the host's threads",
         source: "Zhang et al., IPDPS 2020, CPU-side barrier",
     },
-    cases: |id, preset, grid| heat_maps(id, preset, *grid),
-    method: Method::Visits,
+    cases: |id, preset, limits| heat_maps(id, preset, *limits),
+    method: Method::HostBarrier,
     unroll: 1,
     ..Entry::of(kernel!("host_barrier.cu", HostBarrier), Proof::Trial)
 };
@@ -107,12 +106,12 @@ mod tests {
 
     #[test]
     fn each_number_of_devices_has_the_same_grids() {
-        let grid = Grid { multiprocessors: 132, max_threads: 1024 };
+        let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
         for preset in Preset::ALL {
-            let cases = with_one_launch("gpu.multi.flags", *preset, grid);
+            let cases = with_one_launch("gpu.multi.flags", *preset, limits);
             let of = |devices| cases.iter().filter(move |case| case.devices == Some(devices)).count();
             assert!(of(1) > 0 && of(1) == of(2) && of(2) == of(8), "{preset}");
         }
-        assert_eq!(heat_maps("gpu.multi.flags", Preset::Paper, grid).len(), 8 * 12);
+        assert_eq!(heat_maps("gpu.multi.flags", Preset::Paper, limits).len(), 8 * 12);
     }
 }

@@ -4,28 +4,28 @@ use syncscope_core::{Case, Dtype, Mode, Preset, Primitive};
 
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::Meant;
+use crate::catalogue::instructions::ExpectedInstructions;
 
 const KERNEL: Kernel = kernel!("reduce.cu", Variable);
 
-/// In theory: one instruction instead of five exchanges and five operations. The result is in a uniform register: a move
-/// brings it back for the next.
+/// In theory: one instruction instead of five shuffles and five operations. The result is in a uniform register; a move
+/// copies it back for the next reduction.
 const REDUCE: Entry = Entry {
     needs: (8, 0),
-    cases: |id, preset, grid| {
+    cases: |id, preset, limits| {
         let types = if preset == Preset::Quick { &[Dtype::U32][..] } else { &[Dtype::I32, Dtype::U32] };
-        grid.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
+        limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
     },
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
-/// Bits have no sign.
+/// Bitwise reductions: the sign does not matter.
 const BITWISE: Entry = Entry {
-    cases: |id, preset, grid| grid.coarse(id, preset).dtypes(&[Dtype::U32]).modes(&[Mode::Latency]).cases(),
+    cases: |id, preset, limits| limits.coarse(id, preset).dtypes(&[Dtype::U32]).modes(&[Mode::Latency]).cases(),
     ..REDUCE
 };
 
-/// What the entries do not share: id, summary, function of CUDA, what it does with two values, instructions.
+/// The parameters are what differs: id, summary, CUDA function, its result for two values, instructions.
 macro_rules! reduction {
     ($id:literal, $summary:literal, $function:literal, $combine:literal, $instructions:expr, $common:expr) => {
         Entry {
@@ -36,7 +36,7 @@ macro_rules! reduction {
                 source: "CUDA C++ Programming Guide, Warp Reduce Functions; PTX ISA, redux.sync",
             },
             definitions: |case| definitions(case, $function, $combine),
-            meant: |_| Meant::of($instructions),
+            expected: |_| ExpectedInstructions::of($instructions),
             ..$common
         }
     };
@@ -60,7 +60,7 @@ static MAX: Entry = reduction!(
     &["REDUX.MAX", "CREDUX.MAX"],
     REDUCE
 );
-// AND is what the instruction does when nothing else is said.
+// Without a modifier the instruction is an AND.
 static AND: Entry =
     reduction!("gpu.reduce.and", "Bits set in all lanes of a warp", "__reduce_and_sync", "a&b", &["REDUX"], BITWISE);
 static OR: Entry =

@@ -1,21 +1,21 @@
-//! Exchange of registers within a warp.
+//! Shuffles: exchange of registers within a warp.
 
 use syncscope_core::{Case, Dtype, Mode, Preset, Primitive};
 
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::Meant;
+use crate::catalogue::instructions::ExpectedInstructions;
 
 const KERNEL: Kernel = kernel!("shuffle.cu", Register);
 
 const TYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 
-/// In theory: one trip through the exchange network shared with shared memory, some 23 cycles; 64 bits take two
-/// instructions. Many warps fill the network: then its throughput counts, a warp's 32 lanes per cycle or less.
+/// In theory: one trip through the exchange network that also serves shared memory, some 23 cycles; 64 bits take two
+/// instructions. Many warps saturate the network: its throughput is the 32 lanes of a warp per cycle, or less.
 const SHUFFLE: Entry = Entry {
-    cases: |id, preset, grid| {
+    cases: |id, preset, limits| {
         let types = if preset == Preset::Quick { &TYPES[..1] } else { &TYPES };
-        grid.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
+        limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
     },
     ..Entry::of(KERNEL, Proof::LastLaunch)
 };
@@ -28,11 +28,11 @@ static IDX: Entry = Entry {
         source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.idx",
     },
     definitions: |case| definitions(case, "IDX"),
-    meant: |case| Meant::of(&["SHFL.IDX"]).times(words(case)),
-    cases: |id, preset, grid| {
+    expected: |case| ExpectedInstructions::of(&["SHFL.IDX"]).times(words(case)),
+    cases: |id, preset, limits| {
         let quick = [Dtype::I32, Dtype::F64];
         let types = if preset == Preset::Quick { &quick[..] } else { &TYPES };
-        grid.full(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
+        limits.full(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
     },
     ..SHUFFLE
 };
@@ -45,7 +45,7 @@ static UP: Entry = Entry {
         source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.up",
     },
     definitions: |case| definitions(case, "UP"),
-    meant: |case| Meant::of(&["SHFL.UP"]).times(words(case)),
+    expected: |case| ExpectedInstructions::of(&["SHFL.UP"]).times(words(case)),
     ..SHUFFLE
 };
 
@@ -57,7 +57,7 @@ static DOWN: Entry = Entry {
         source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.down",
     },
     definitions: |case| definitions(case, "DOWN"),
-    meant: |case| Meant::of(&["SHFL.DOWN"]).times(words(case)),
+    expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case)),
     ..SHUFFLE
 };
 
@@ -69,7 +69,7 @@ static XOR: Entry = Entry {
         source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.bfly",
     },
     definitions: |case| definitions(case, "XOR"),
-    meant: |case| Meant::of(&["SHFL.BFLY"]).times(words(case)),
+    expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case)),
     ..SHUFFLE
 };
 

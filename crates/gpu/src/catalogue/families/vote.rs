@@ -4,15 +4,15 @@ use syncscope_core::{Case, Dtype, Mode, Preset, Primitive};
 
 use crate::catalogue::definitions::kernel;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::Meant;
+use crate::catalogue::instructions::ExpectedInstructions;
 
 const VOTE_KERNEL: Kernel = kernel!("vote.cu", Register);
 const MATCH_KERNEL: Kernel = kernel!("match.cu", Register);
 
-/// In theory: the predicates of the lanes are wires to one place; a vote has the latency of an arithmetic instruction or
-/// two, and a warp's instruction is all it takes of the issue slots.
+/// In theory: the predicates of the lanes are combined in one step. A vote has the latency of one or two arithmetic
+/// instructions and takes one issue slot.
 const VOTE: Entry = Entry {
-    cases: |id, preset, grid| grid.full(id, preset).modes(&[Mode::Latency]).cases(),
+    cases: |id, preset, limits| limits.full(id, preset).modes(&[Mode::Latency]).cases(),
     ..Entry::of(VOTE_KERNEL, Proof::LastLaunch)
 };
 
@@ -24,8 +24,8 @@ static ALL: Entry = Entry {
         source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.all",
     },
     definitions: |_| vec!["KIND=ALL".into()],
-    // Turing asks for the lanes that are there and for those that agree, and compares.
-    meant: |_| Meant::of(&["VOTE.ALL"]).instead(&["VOTE.ANY"]),
+    // Turing compares the active lanes with the lanes that agree.
+    expected: |_| ExpectedInstructions::of(&["VOTE.ALL"]).or_substitutes(&["VOTE.ANY"]),
     ..VOTE
 };
 
@@ -37,11 +37,11 @@ static ANY: Entry = Entry {
         source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.any",
     },
     definitions: |_| vec!["KIND=ANY".into()],
-    meant: |_| Meant::of(&["VOTE.ANY"]),
+    expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]),
     ..VOTE
 };
 
-/// In theory: as the others, and a comparison more to make a condition of the mask.
+/// In theory: as the other votes, and one comparison that makes a condition of the mask.
 static BALLOT: Entry = Entry {
     primitive: Primitive {
         id: "gpu.vote.ballot",
@@ -50,18 +50,18 @@ static BALLOT: Entry = Entry {
         source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
     },
     definitions: |_| vec!["KIND=BALLOT".into()],
-    // With a register as the result it is a ballot: the same instruction.
-    meant: |_| Meant::of(&["VOTE.ANY"]),
+    // The same instruction as for `any`, with a register as the result.
+    expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]),
     ..VOTE
 };
 
-/// In theory: the values go round the warp. `any` has to find every group, one after the other; `all` compares with one
-/// lane's value alone.
+/// In theory: the hardware compares the values of the lanes. `any` must find every group, one after the other; `all`
+/// compares only with the value of one lane.
 const MATCH: Entry = Entry {
-    cases: |id, preset, grid| {
+    cases: |id, preset, limits| {
         let types = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
         let types = if preset == Preset::Quick { &types[..1] } else { &types };
-        grid.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
+        limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
     },
     ..Entry::of(MATCH_KERNEL, Proof::LastLaunch)
 };
@@ -74,7 +74,7 @@ static MATCH_ANY: Entry = Entry {
         source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.any.sync",
     },
     definitions: |case| vec!["KIND=ANY".into(), bits_of(case)],
-    meant: |_| Meant::of(&["MATCH.ANY"]),
+    expected: |_| ExpectedInstructions::of(&["MATCH.ANY"]),
     ..MATCH
 };
 
@@ -86,8 +86,8 @@ static MATCH_ALL: Entry = Entry {
         source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.all.sync",
     },
     definitions: |case| vec!["KIND=ALL".into(), bits_of(case)],
-    // Turing looks for the groups and whether there is one.
-    meant: |_| Meant::of(&["MATCH.ALL"]).instead(&["MATCH.ANY"]),
+    // Turing finds the groups, and then whether there is only one.
+    expected: |_| ExpectedInstructions::of(&["MATCH.ALL"]).or_substitutes(&["MATCH.ANY"]),
     ..MATCH
 };
 

@@ -5,20 +5,20 @@ use syncscope_core::{Preset, Primitive};
 
 use crate::catalogue::definitions::{kernel, number_in_group};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::Meant;
+use crate::catalogue::instructions::ExpectedInstructions;
 
 const KERNEL: Kernel = kernel!("warp.cu", Register);
 
-/// Where the compiler sees, or the code finds out, that the threads named are there together, nothing is left to do. On
-/// Ampere and Ada it finds that out each time where the mask is not a constant; later ones ask once for many barriers.
+/// If the compiler or the code finds that all threads of the mask are converged, nothing is left to do. On Ampere and Ada
+/// the code tests that for each barrier whose mask is not a constant; on later architectures one test covers many barriers.
 const NOTHING: &[&str] = &["MATCH.ANY", "NOP"];
 
-/// In theory: nothing where the warp is together; where it is not, each part has to come to the barrier in its turn, and
-/// the instructions of the parts take as many issue slots as there are parts.
+/// In theory: nothing if the warp is converged. If it is not, each part reaches the barrier in its turn, and takes its own
+/// issue slots.
 static SYNCWARP: Entry = Entry {
     primitive: Primitive {
         id: "gpu.warp.syncwarp",
-        summary: "Barrier of a warp: together, one half alone, or in two halves that come by different paths",
+        summary: "Barrier of a warp that is converged, of one half of it, or of two halves on different paths",
         operation: "one barrier passed by the threads that take part",
         source: "CUDA C++ Programming Guide, __syncwarp; PTX ISA, bar.warp.sync",
     },
@@ -30,23 +30,22 @@ static SYNCWARP: Entry = Entry {
         };
         definitions(kind, 32, paths)
     },
-    meant: |case| match case.group.as_deref() {
-        // Two loops. What is called or stands out of line is the barrier; the paths never find themselves together.
-        Some("divergent") => Meant::of(&["WARPSYNC", "CALL"]).times(2).or_out_of_line("WARPSYNC"),
-        _ => Meant::of(&["WARPSYNC"]).instead(NOTHING),
+    expected: |case| match case.group.as_deref() {
+        // Two loops. The barrier is called or out of line, because the paths are never converged.
+        Some("divergent") => ExpectedInstructions::of(&["WARPSYNC", "CALL"]).times(2).or_out_of_line("WARPSYNC"),
+        _ => ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING),
     },
-    cases: |id, preset, grid| {
-        let converged = grid.full(id, preset).groups(&["converged".to_owned()]).cases();
+    cases: |id, preset, limits| {
+        let converged = limits.full(id, preset).groups(&["converged".to_owned()]).cases();
         let others: &[&str] = if preset == Preset::Quick { &["divergent"] } else { &["partial", "divergent"] };
         let others: Vec<String> = others.iter().map(|&group| group.to_owned()).collect();
-        let others = grid.coarse(id, preset).groups(&others).except(|case| case.threads < Some(32)).cases();
+        let others = limits.coarse(id, preset).groups(&others).except(|case| case.threads < Some(32)).cases();
         [converged, others].concat()
     },
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
-/// In theory: the masks of the lanes are compared, and where the whole warp is together there is nothing to wait for,
-/// whatever the size of the tiles.
+/// In theory: the masks of the lanes are compared. If the whole warp is converged no tile has to wait, whatever its size.
 static TILE: Entry = Entry {
     primitive: Primitive {
         id: "gpu.warp.tile",
@@ -55,17 +54,17 @@ static TILE: Entry = Entry {
         source: "CUDA C++ Programming Guide, Cooperative Groups, thread_block_tile::sync; PTX ISA, bar.warp.sync",
     },
     definitions: |case| definitions("TILE", number_in_group(case), 0),
-    meant: |_| Meant::of(&["WARPSYNC"]).instead(NOTHING),
-    cases: |id, preset, grid| {
+    expected: |_| ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING),
+    cases: |id, preset, limits| {
         let sizes: &[u32] = if preset == Preset::Quick { &[4] } else { &[1, 2, 4, 8, 16, 32] };
         let groups: Vec<String> = sizes.iter().map(|size| format!("tile {size}")).collect();
-        grid.coarse(id, preset).groups(&groups).except(|case| case.threads < Some(32)).cases()
+        limits.coarse(id, preset).groups(&groups).except(|case| case.threads < Some(32)).cases()
     },
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
-/// In theory: the group's mask is exactly the threads that are there, whatever its size, so the hardware finds nothing
-/// to wait for. (Zhang, Wahib, Zhang, Matsuoka, IPDPS 2020, measured each size.)
+/// In theory: the mask of the group is exactly the active threads, whatever its size, so no thread has to wait. (Zhang,
+/// Wahib, Zhang, Matsuoka, IPDPS 2020, measured each size.)
 static COALESCED: Entry = Entry {
     primitive: Primitive {
         id: "gpu.warp.coalesced",
@@ -74,7 +73,7 @@ static COALESCED: Entry = Entry {
         source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang et al., IPDPS 2020",
     },
     definitions: |case| definitions("COALESCED", number_in_group(case), 1),
-    meant: |_| Meant::of(&["WARPSYNC"]).instead(NOTHING),
+    expected: |_| ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING),
     cases: |id, preset, _| {
         let sizes: Vec<u32> = match preset {
             Preset::Quick => vec![16],
