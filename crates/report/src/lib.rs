@@ -9,11 +9,8 @@
 //! # Ok::<(), syncscope_core::run_directory::RunDirectoryError>(())
 //! ```
 
-mod false_sharing;
+mod analysis;
 mod figure;
-mod highlights;
-mod ladder;
-mod matrix;
 mod naming;
 mod run_data;
 #[cfg(test)]

@@ -5,10 +5,11 @@ use syncscope_core::{Row, Run};
 
 use super::columns::{self, Cells};
 use super::html::escape_json;
-use crate::highlights::HIGHLIGHTS;
-use crate::ladder::LADDER;
-use crate::matrix::{self, Matrix};
-use crate::{RunData, false_sharing, figure, naming};
+use crate::analysis::false_sharing;
+use crate::analysis::highlights::HIGHLIGHTS;
+use crate::analysis::ladder::LADDER;
+use crate::analysis::matrix::{self, Matrix};
+use crate::{RunData, figure, naming};
 
 #[derive(Serialize)]
 struct Page<'a> {

@@ -5,7 +5,7 @@
 
 use syncscope_core::{Case, Mode, Nanoseconds, Placement, Row, Run, Space, Verdict};
 
-use crate::highlights::{GRIDS, LOCKS, usualness};
+use crate::analysis::highlights::{GRIDS, LOCKS, usualness};
 
 /// What a rung needs to know of the machine.
 #[derive(Debug, Clone, Copy)]

@@ -11,52 +11,52 @@ mod html;
 
 use crate::{RunData, naming};
 
-const TEMPLATE: &str = include_str!("../assets/report.html");
+const TEMPLATE: &str = include_str!("../../assets/report.html");
 
 /// The style sheets, in the order in which they override each other.
 const STYLES: [&str; 8] = [
-    include_str!("../assets/css/colours.css"),
-    include_str!("../assets/css/base.css"),
-    include_str!("../assets/css/overview.css"),
-    include_str!("../assets/css/panels.css"),
-    include_str!("../assets/css/charts.css"),
-    include_str!("../assets/css/pictures.css"),
-    include_str!("../assets/css/rows.css"),
-    include_str!("../assets/css/media.css"),
+    include_str!("../../assets/css/colours.css"),
+    include_str!("../../assets/css/base.css"),
+    include_str!("../../assets/css/overview.css"),
+    include_str!("../../assets/css/panels.css"),
+    include_str!("../../assets/css/charts.css"),
+    include_str!("../../assets/css/pictures.css"),
+    include_str!("../../assets/css/rows.css"),
+    include_str!("../../assets/css/media.css"),
 ];
 
 /// Runs before all others, so that what goes wrong in them is seen.
-const GUARD: &str = include_str!("../assets/js/guard.js");
+const GUARD: &str = include_str!("../../assets/js/guard.js");
 
 /// The scripts, in one scope.
 const SCRIPTS: [&str; 27] = [
-    include_str!("../assets/js/dom.js"),
-    include_str!("../assets/js/format.js"),
-    include_str!("../assets/js/data.js"),
-    include_str!("../assets/js/dimensions.js"),
-    include_str!("../assets/js/measures.js"),
-    include_str!("../assets/js/scales.js"),
-    include_str!("../assets/js/tooltip.js"),
-    include_str!("../assets/js/plot.js"),
-    include_str!("../assets/js/chart_lines.js"),
-    include_str!("../assets/js/chart_dots.js"),
-    include_str!("../assets/js/panel.js"),
-    include_str!("../assets/js/selectors.js"),
-    include_str!("../assets/js/legend.js"),
-    include_str!("../assets/js/groups.js"),
-    include_str!("../assets/js/views.js"),
-    include_str!("../assets/js/ladder.js"),
-    include_str!("../assets/js/heat.js"),
-    include_str!("../assets/js/heat_maps.js"),
-    include_str!("../assets/js/matrix.js"),
-    include_str!("../assets/js/fairness.js"),
-    include_str!("../assets/js/active_warps.js"),
-    include_str!("../assets/js/false_sharing.js"),
-    include_str!("../assets/js/overview.js"),
-    include_str!("../assets/js/sections.js"),
-    include_str!("../assets/js/rows.js"),
-    include_str!("../assets/js/theme.js"),
-    include_str!("../assets/js/main.js"),
+    include_str!("../../assets/js/dom.js"),
+    include_str!("../../assets/js/format.js"),
+    include_str!("../../assets/js/data.js"),
+    include_str!("../../assets/js/dimensions.js"),
+    include_str!("../../assets/js/measures.js"),
+    include_str!("../../assets/js/scales.js"),
+    include_str!("../../assets/js/tooltip.js"),
+    include_str!("../../assets/js/plot.js"),
+    include_str!("../../assets/js/chart_lines.js"),
+    include_str!("../../assets/js/chart_dots.js"),
+    include_str!("../../assets/js/panel.js"),
+    include_str!("../../assets/js/selectors.js"),
+    include_str!("../../assets/js/legend.js"),
+    include_str!("../../assets/js/groups.js"),
+    include_str!("../../assets/js/views.js"),
+    include_str!("../../assets/js/ladder.js"),
+    include_str!("../../assets/js/heat.js"),
+    include_str!("../../assets/js/heat_maps.js"),
+    include_str!("../../assets/js/matrix.js"),
+    include_str!("../../assets/js/fairness.js"),
+    include_str!("../../assets/js/active_warps.js"),
+    include_str!("../../assets/js/false_sharing.js"),
+    include_str!("../../assets/js/overview.js"),
+    include_str!("../../assets/js/sections.js"),
+    include_str!("../../assets/js/rows.js"),
+    include_str!("../../assets/js/theme.js"),
+    include_str!("../../assets/js/main.js"),
 ];
 
 /// The page of one run, or of several joined.

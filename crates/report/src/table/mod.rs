@@ -1,13 +1,14 @@
 //! The closing table of a run, for the terminal.
 
-mod layout;
 mod paint;
+mod render;
 mod sections;
 
 use syncscope_core::Verdict;
 use syncscope_core::run::Status;
 
-use crate::{RunData, false_sharing, figure, naming};
+use crate::analysis::false_sharing;
+use crate::{RunData, figure, naming};
 use paint::{Paint, Tone};
 
 /// The run in a screen or two: costs with their intervals, verdicts, failures and warnings.
@@ -21,7 +22,7 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     let sections = sections::sections(&data.rows);
     if !sections.is_empty() {
         lines.push(String::new());
-        lines.extend(layout::lines(&sections, width, paint));
+        lines.extend(render::lines(&sections, width, paint));
     }
     lines.push(String::new());
     let sharing = false_sharing::summary(&false_sharing::findings(&data.run, &data.rows));
@@ -100,7 +101,7 @@ fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
             last.push_str(word);
         }
     }
-    lines.iter().map(|line| layout::clip(line, width)).collect()
+    lines.iter().map(|line| render::clip(line, width)).collect()
 }
 
 #[cfg(test)]
