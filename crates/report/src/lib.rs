@@ -20,4 +20,5 @@ pub mod page;
 pub mod syncperformance;
 pub mod table;
 
+pub use analysis::named_primitives;
 pub use run_data::RunData;

@@ -6,6 +6,9 @@ use std::fmt::Write;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Dtype, Layout, Placement, Row, Run, Verdict};
 
+/// The primitive whose strides are compared.
+pub(crate) const PRIMITIVE: &str = "cpu.atomic.add";
+
 /// Costs that differ by less than this factor are the same plateau.
 const PLATEAU: f64 = 1.25;
 
@@ -59,7 +62,7 @@ pub(crate) fn findings(run: &Run, rows: &[Row]) -> Vec<Finding> {
 
 fn is_subject(row: &Row, hardware_threads: u32) -> bool {
     let threads = row.case.threads.unwrap_or(1);
-    row.case.primitive == "cpu.atomic.add"
+    row.case.primitive == PRIMITIVE
         && (row.verdict == Verdict::Resolved || (matches!(row.verdict, Verdict::Noisy(_)) && row.ns_interval.is_some()))
         && threads > 1
         && (hardware_threads == 0 || threads <= hardware_threads)

@@ -1,114 +1,76 @@
-//! The few figures everyone wants to know first, found among the rows of a run.
+//! The cards of the page: a few figures that most readers ask for first, selected from the rows of a run.
 
-use syncscope_core::{Case, Dtype, Layout, Mode, Placement, Row, Scope, Space};
+use syncscope_core::{Case, Row, Run};
 
-/// Which of the sizes of a sweep a question is about.
-#[derive(Debug, Clone, Copy)]
-enum Size {
-    /// Nobody else is there.
-    One,
-    /// As many as the sweep has and the machine has room for, and more than one.
-    Most,
-    /// This many threads in one block.
-    Block(u32),
-    /// Whatever size there is, the smallest first.
-    Any,
-}
+use super::row_query::{
+    CPU_BARRIERS, CPU_LOCKS, Choice, GRID_BARRIERS, HANDOFFS, MachineSize, RowQuery, any, is_one_block, one_actor,
+};
 
-/// A question of the first hour.
+/// One card.
 #[derive(Debug)]
 pub(crate) struct Highlight {
-    /// The question in a few words.
     pub(crate) title: &'static str,
-    /// The primitives that answer it, the first that was measured counts.
-    primitives: &'static [&'static str],
-    size: Size,
+    pub(crate) query: RowQuery,
 }
 
-/// The questions, in the order they are shown.
-pub(crate) const HIGHLIGHTS: [Highlight; 12] = [
-    Highlight { title: "Atomic add, alone", primitives: &["cpu.atomic.add"], size: Size::One },
-    Highlight { title: "Atomic add, contended", primitives: &["cpu.atomic.add"], size: Size::Most },
-    Highlight { title: "Barrier of all threads", primitives: BARRIERS, size: Size::Most },
-    Highlight { title: "Lock, alone", primitives: LOCKS, size: Size::One },
-    Highlight { title: "Lock, contended", primitives: LOCKS, size: Size::Most },
-    Highlight { title: "Core to core", primitives: HANDOFFS, size: Size::Any },
-    Highlight { title: "__syncthreads, one warp", primitives: &["gpu.block.syncthreads"], size: Size::Block(32) },
-    Highlight { title: "__syncthreads, full block", primitives: &["gpu.block.syncthreads"], size: Size::Block(1024) },
-    Highlight { title: "GPU atomic add, one warp", primitives: &["gpu.atomic.add"], size: Size::Block(32) },
-    Highlight { title: "GPU atomic add, contended", primitives: &["gpu.atomic.add"], size: Size::Most },
-    Highlight { title: "Grid barrier", primitives: GRIDS, size: Size::Any },
-    Highlight { title: "Kernel launch", primitives: &["gpu.launch.stream"], size: Size::Any },
-];
+/// The cards, in the order in which the page shows them.
+pub(crate) const HIGHLIGHTS: [Highlight; 12] = {
+    use Choice::{FewestActors, MostActors};
+    const SYNCTHREADS: &[&str] = &["gpu.block.syncthreads"];
+    [
+        highlight("Atomic add, alone", &["cpu.atomic.add"], one_actor, FewestActors),
+        highlight("Atomic add, contended", &["cpu.atomic.add"], several_actors, MostActors),
+        highlight("Barrier of all threads", CPU_BARRIERS, several_actors, MostActors),
+        highlight("Lock, alone", CPU_LOCKS, one_actor, FewestActors),
+        highlight("Lock, contended", CPU_LOCKS, several_actors, MostActors),
+        highlight("Core to core", HANDOFFS, any, FewestActors),
+        highlight("__syncthreads, one warp", SYNCTHREADS, |case, _| is_one_block(case, 32), FewestActors),
+        highlight("__syncthreads, full block", SYNCTHREADS, |case, _| is_one_block(case, 1024), FewestActors),
+        highlight("GPU atomic add, one warp", &["gpu.atomic.add"], |case, _| is_one_block(case, 32), FewestActors),
+        highlight("GPU atomic add, contended", &["gpu.atomic.add"], several_actors, MostActors),
+        highlight("Grid barrier", GRID_BARRIERS, any, FewestActors),
+        highlight("Kernel launch", &["gpu.launch.stream"], any, FewestActors),
+    ]
+};
 
-const BARRIERS: &[&str] = &["cpu.barrier.std", "cpu.barrier.sense", "cpu.barrier.dissemination", "cpu.barrier.tree"];
-pub(crate) const LOCKS: &[&str] = &["cpu.lock.std_mutex", "cpu.lock.parking_lot_mutex", "cpu.lock.pthread_mutex"];
-const HANDOFFS: &[&str] = &["cpu.handoff.cas_pingpong", "cpu.handoff.store_pingpong"];
-pub(crate) const GRIDS: &[&str] = &["gpu.grid.cooperative", "gpu.grid.counter", "gpu.grid.lock_free"];
+const fn highlight(
+    title: &'static str,
+    primitives: &'static [&'static str],
+    fits: fn(&Case, MachineSize) -> bool,
+    choice: Choice,
+) -> Highlight {
+    Highlight { title, query: RowQuery { primitives, fits, choice } }
+}
+
+fn several_actors(case: &Case, _: MachineSize) -> bool {
+    case.actors() > 1
+}
 
 impl Highlight {
-    /// The row that answers the question on a machine of so many hardware threads (0: not known), by its index. Which one
-    /// does not depend on what was measured.
-    pub(crate) fn find(&self, rows: &[Row], hardware_threads: u32) -> Option<usize> {
-        // "All threads" are those that have CPUs; more of them are another question.
-        let is_crowded = |case: &Case| {
-            let crowd = case.threads.unwrap_or(1) > hardware_threads && hardware_threads > 0;
-            crowd && case.domain_and_family().0 == "cpu"
-        };
-        self.primitives.iter().find_map(|primitive| {
-            let candidates = rows.iter().enumerate().filter(|(_, row)| row.case.primitive == **primitive);
-            candidates
-                .filter(|(_, row)| self.fits(&row.case))
-                .min_by_key(|(_, row)| {
-                    (is_crowded(&row.case), usualness(&row.case), self.distance(&row.case), &row.case)
-                })
-                .map(|(index, _)| index)
-        })
+    /// The index of the row on this card; a skipped row counts, so that the card can say so.
+    pub(crate) fn find(&self, run: &Run, rows: &[Row]) -> Option<usize> {
+        self.query.select(rows.iter().enumerate(), MachineSize::of(&run.machine))
     }
-
-    fn fits(&self, case: &Case) -> bool {
-        match self.size {
-            Size::One => case.actors() == 1,
-            Size::Most => case.actors() > 1,
-            Size::Block(threads) => case.threads == Some(threads) && case.blocks.unwrap_or(1) == 1,
-            Size::Any => true,
-        }
-    }
-
-    fn distance(&self, case: &Case) -> u64 {
-        if matches!(self.size, Size::Most) { u64::MAX - case.actors() } else { case.actors() }
-    }
-}
-
-/// How far a case is from what people mean when they name no parameter: an `i32` shared by all.
-pub(crate) fn usualness(case: &Case) -> [usize; 7] {
-    fn rank<T: PartialEq>(value: Option<&T>, usual: &[T]) -> usize {
-        value.map_or(0, |value| usual.iter().position(|known| known == value).unwrap_or(usual.len()))
-    }
-    [
-        rank(case.layout.as_ref(), &[Layout::Shared]),
-        rank(case.dtype.as_ref(), &[Dtype::I32, Dtype::U32, Dtype::U64]),
-        rank(case.mode.as_ref(), &[Mode::Throughput]),
-        rank(case.space.as_ref(), &[Space::Global]),
-        rank(case.scope.as_ref(), &[Scope::Device]),
-        rank(case.placement.as_ref(), &[Placement::Close, Placement::Spread, Placement::None]),
-        // A launch is that of an empty kernel unless its length is named.
-        rank(case.group.as_ref(), &["empty".to_owned()]),
-    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::Verdict;
+    use syncscope_core::{Dtype, Layout, Verdict};
 
     fn row(primitive: &str, dtype: Dtype, layout: Layout, threads: u32) -> Row {
         let case = Case { dtype: Some(dtype), layout: Some(layout), threads: Some(threads), ..Case::new(primitive) };
         Row::unmeasured(case, Verdict::Resolved)
     }
 
+    fn find(title: &str, rows: &[Row], hardware_threads: u32) -> Option<usize> {
+        let mut run = crate::testing::run();
+        run.machine.cpu.hardware_threads = hardware_threads;
+        HIGHLIGHTS.iter().find(|highlight| highlight.title == title).unwrap().find(&run, rows)
+    }
+
     #[test]
-    fn the_usual_case_of_the_asked_size_is_found() {
+    fn the_usual_case_of_the_size_is_selected() {
         let rows = [
             row("cpu.atomic.add", Dtype::F64, Layout::Shared, 16),
             row("cpu.atomic.add", Dtype::I32, Layout::Private { stride: 1 }, 16),
@@ -116,30 +78,37 @@ mod tests {
             row("cpu.atomic.add", Dtype::I32, Layout::Shared, 8),
             row("cpu.atomic.add", Dtype::I32, Layout::Shared, 16),
         ];
-        assert_eq!(HIGHLIGHTS[0].find(&rows, 0), Some(2));
-        assert_eq!(HIGHLIGHTS[1].find(&rows, 0), Some(4));
-        assert_eq!(HIGHLIGHTS[3].find(&rows, 0), None);
-        assert_eq!(HIGHLIGHTS[1].find(&rows, 8), Some(3), "sixteen threads take turns on eight CPUs");
-        assert_eq!(HIGHLIGHTS[1].find(&rows[4..], 1), Some(0), "better than nothing");
+        assert_eq!(find("Atomic add, alone", &rows, 0), Some(2));
+        assert_eq!(find("Lock, alone", &rows, 0), None);
+        let contended = |rows, hardware_threads| find("Atomic add, contended", rows, hardware_threads);
+        assert_eq!(contended(&rows, 0), Some(4));
+        assert_eq!(contended(&rows, 8), Some(3), "16 threads do not fit 8 hardware threads");
+        assert_eq!(contended(&rows[4..], 1), Some(0), "an oversubscribed row is better than none");
     }
 
     #[test]
-    fn the_order_of_rows_and_the_length_of_kernels_do_not_matter() {
+    fn the_empty_kernel_is_preferred_in_any_order_of_rows() {
         let launch = |group: &str| {
             let case = Case { group: Some(group.to_owned()), ..Case::new("gpu.launch.stream") };
             Row::unmeasured(case, Verdict::Resolved)
         };
-        assert_eq!(HIGHLIGHTS[11].find(&[launch("20 us"), launch("empty"), launch("5 us")], 0), Some(1));
-        assert_eq!(HIGHLIGHTS[11].find(&[launch("5 us"), launch("20 us")], 0), Some(1));
-        assert_eq!(HIGHLIGHTS[11].find(&[launch("20 us"), launch("5 us")], 0), Some(0));
+        assert_eq!(find("Kernel launch", &[launch("20 us"), launch("empty"), launch("5 us")], 0), Some(1));
+        assert_eq!(find("Kernel launch", &[launch("5 us"), launch("20 us")], 0), Some(1));
+        assert_eq!(find("Kernel launch", &[launch("20 us"), launch("5 us")], 0), Some(0));
     }
 
     #[test]
-    fn the_first_measured_primitive_counts() {
+    fn the_first_primitive_of_the_list_is_preferred() {
         let rows = [
             row("cpu.lock.pthread_mutex", Dtype::I32, Layout::Shared, 1),
             row("cpu.lock.parking_lot_mutex", Dtype::I32, Layout::Shared, 1),
         ];
-        assert_eq!(HIGHLIGHTS[3].find(&rows, 0), Some(1));
+        assert_eq!(find("Lock, alone", &rows, 0), Some(1));
+    }
+
+    #[test]
+    fn a_run_of_openmp_alone_has_a_barrier() {
+        let rows = [row("cpu.barrier.openmp", Dtype::I32, Layout::Shared, 8)];
+        assert_eq!(find("Barrier of all threads", &rows, 8), Some(0));
     }
 }

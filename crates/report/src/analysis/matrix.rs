@@ -6,7 +6,7 @@ use serde::Serialize;
 use syncscope_core::{Placement, Row, Verdict};
 
 /// The primitive the matrix is made of.
-const SUBJECT: &str = "cpu.handoff.cas_pingpong";
+pub(crate) const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
 
 /// The hand-offs between the CPUs of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -44,7 +44,7 @@ pub(crate) fn matrix(rows: &[Row]) -> Option<Matrix> {
 fn pair(row: &Row) -> Option<(u32, u32)> {
     let Some(Placement::List(cpus)) = &row.case.placement else { return None };
     let &[a, b] = cpus.as_slice() else { return None };
-    let counts = row.case.primitive == SUBJECT && a != b && !matches!(row.verdict, Verdict::Skipped(_));
+    let counts = row.case.primitive == PRIMITIVE && a != b && !matches!(row.verdict, Verdict::Skipped(_));
     counts.then(|| (a.min(b), a.max(b)))
 }
 
@@ -110,7 +110,7 @@ mod tests {
 
     fn row(a: u32, b: u32, ns: f64) -> Row {
         let placement = Some(Placement::List(vec![a, b]));
-        let case = Case { threads: Some(2), placement, ..Case::new(SUBJECT) };
+        let case = Case { threads: Some(2), placement, ..Case::new(PRIMITIVE) };
         Row { ns: Some(Nanoseconds(ns)), ..Row::unmeasured(case, Verdict::Resolved) }
     }
 

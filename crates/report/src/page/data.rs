@@ -77,10 +77,7 @@ pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
             .iter()
             .map(|highlight| PageHighlight {
                 title: highlight.title,
-                rows: runs
-                    .iter()
-                    .map(|data| highlight.find(&data.rows, data.run.machine.cpu.hardware_threads))
-                    .collect(),
+                rows: runs.iter().map(|data| highlight.find(&data.run, &data.rows)).collect(),
             })
             .filter(|highlight| highlight.rows.iter().any(Option::is_some))
             .collect(),
