@@ -72,7 +72,11 @@ fn what_cannot_be_imported_is_told_with_its_place() {
     file(&at("broken"), "omp_barrier", "omp_barrier\nn iter,1000\nint,max,oops\n");
     let output = import(&at("broken"), &at("run"));
     assert_eq!(output.status.code(), Some(1));
-    assert!(errors(&output).contains("omp_barrier/runtimes.csv, line 3: `oops` is no number"), "{}", errors(&output));
+    assert!(
+        errors(&output).contains("omp_barrier/runtimes.csv, line 3: `oops` is not a number"),
+        "{}",
+        errors(&output)
+    );
     assert!(!at("run").exists(), "nothing is left behind");
 
     results(&at("two/a"));

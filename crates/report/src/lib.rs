@@ -1,4 +1,4 @@
-//! Reports of syncscope: what runs say, joined into a page and a table.
+//! Reports of syncscope: the rows of runs as an HTML page and as a table for the terminal.
 //!
 //! ```no_run
 //! use syncscope_report::{RunData, page, table};

@@ -1,7 +1,9 @@
-//! The page: one self-contained file that needs no network, with the data of the runs inside.
+//! The HTML page: one file that holds its data, style sheets and scripts and needs no network.
 //!
-//! What the browser draws lives in `assets/`: a template, small style sheets and small scripts, one per concept, joined
-//! here. A new kind of chart is a new script in `SCRIPTS`.
+//! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
+//! kind of chart is a new script in `SCRIPTS`. The data of the runs is made in `data`, with the cells of the rows from
+//! `columns` and the description of machine and environment from `facts`. `fallback` is the table for browsers
+//! without scripts.
 
 mod columns;
 mod data;
@@ -25,10 +27,10 @@ const STYLES: [&str; 8] = [
     include_str!("../../assets/css/media.css"),
 ];
 
-/// Runs before all others, so that what goes wrong in them is seen.
+/// Runs before the other scripts, so that it records their errors.
 const GUARD: &str = include_str!("../../assets/js/guard.js");
 
-/// The scripts, in one scope.
+/// The scripts, joined in one scope.
 const SCRIPTS: [&str; 27] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/format.js"),
@@ -59,19 +61,19 @@ const SCRIPTS: [&str; 27] = [
     include_str!("../../assets/js/main.js"),
 ];
 
-/// The page of one run, or of several joined.
+/// The page of one run, or of several compared.
 #[must_use]
 pub fn render(runs: &[RunData]) -> String {
     let labels = naming::labels(runs);
-    fill(TEMPLATE, |slot| match slot {
+    fill(TEMPLATE, |placeholder| match placeholder {
         "title" => html::escape(&title(runs)),
         "style" => STYLES.concat(),
         "guard" => GUARD.to_owned(),
         "data" => data::json(runs, &labels),
         "fallback" => fallback::tables(runs, &labels),
         "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
-        // The template is part of this crate, and a test renders all of it.
-        unknown => format!("<!-- no such slot: {unknown} -->"),
+        // A test checks that the template has no other placeholder.
+        unknown => format!("<!-- unknown placeholder: {unknown} -->"),
     })
 }
 
@@ -82,14 +84,14 @@ fn title(runs: &[RunData]) -> String {
     }
 }
 
-/// Replaces every `{{slot}}` of the template in one pass, so that nothing inserted is ever taken for a slot.
+/// Replaces every `{{placeholder}}` of the template in one pass, so that inserted text is never a placeholder itself.
 fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
     let mut page = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {
-        let Some((slot, after)) = after.split_once("}}") else { break };
+        let Some((placeholder, after)) = after.split_once("}}") else { break };
         page.push_str(before);
-        page.push_str(&content(slot));
+        page.push_str(&content(placeholder));
         rest = after;
     }
     page.push_str(rest);
@@ -101,18 +103,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fills_a_slot_is_no_template() {
-        assert_eq!(fill("a{{x}}b{{y}}c", |slot| format!("<{slot}{{{{x}}}}>")), "a<x{{x}}>b<y{{x}}>c");
+    fn inserted_text_is_no_template() {
+        assert_eq!(fill("a{{x}}b{{y}}c", |name| format!("<{name}{{{{x}}}}>")), "a<x{{x}}>b<y{{x}}>c");
     }
 
     #[test]
-    fn every_slot_is_known() {
-        assert!(!render(&[]).contains("no such slot"));
+    fn every_placeholder_is_known() {
+        assert!(!render(&[]).contains("unknown placeholder"));
     }
 
     #[test]
-    fn assets_keep_to_themselves() {
-        // Nothing is fetched, and nothing in a script ends the element it stands in.
+    fn assets_load_nothing_and_create_no_markup_from_text() {
         for text in SCRIPTS.into_iter().chain(STYLES).chain([GUARD, TEMPLATE]) {
             assert!(!text.contains("@import") && !text.contains("fetch(") && !text.contains("src=\"http"));
         }

@@ -13,7 +13,7 @@ use syncscope_core::run::{SCHEMA, Status, timestamp};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Case, Row, Run};
 use syncscope_gpu::peer::peer_program;
-use syncscope_report::syncperformance::{PeerError, PeerFigure, PeerFile};
+use syncscope_report::syncperformance::{ResultFigure, ResultFile, ResultFileError};
 
 use crate::args::{ImportArguments, ImportSource, SyncperformanceArguments};
 use crate::failure::{Failure, Outcome};
@@ -31,8 +31,8 @@ pub(crate) fn import(arguments: &ImportArguments) -> Result<Outcome, Failure> {
     syncperformance(source)
 }
 
-impl From<PeerError> for Failure {
-    fn from(error: PeerError) -> Self {
+impl From<ResultFileError> for Failure {
+    fn from(error: ResultFileError) -> Self {
         Self::CouldNot(error.to_string())
     }
 }
@@ -47,7 +47,7 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
     paths.sort();
     let mut found = Found::default();
     for path in &paths {
-        found.add(path, &PeerFile::read(path)?);
+        found.add(path, &ResultFile::read(path)?);
     }
     if let [first, second, ..] = found.systems.keys().collect::<Vec<_>>().as_slice() {
         let folder = arguments.results.display();
@@ -97,7 +97,7 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, path: &Path, file: &PeerFile) {
+    fn add(&mut self, path: &Path, file: &ResultFile) {
         self.note_system(path, file);
         for figure in &file.figures {
             self.blocks.extend(figure.blocks);
@@ -123,7 +123,7 @@ impl Found {
     }
 
     /// `system/program/[step1/]runtimes.csv`, or `system/device/program/[step1/]runtimes.csv`.
-    fn note_system(&mut self, path: &Path, file: &PeerFile) {
+    fn note_system(&mut self, path: &Path, file: &ResultFile) {
         let folder = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| *name == *file.program));
         let Some(parent) = folder.and_then(Path::parent) else { return };
         if file.program.starts_with("cuda_") {
@@ -185,7 +185,7 @@ impl Found {
     }
 }
 
-fn case(file: &PeerFile, figure: &PeerFigure) -> Option<Case> {
+fn case(file: &ResultFile, figure: &ResultFigure) -> Option<Case> {
     let Some(program) = peer_program(&file.program) else {
         return openmp::case(&file.program, figure.dtype, file.stride, figure.threads);
     };
@@ -238,7 +238,7 @@ mod tests {
     fn the_second_version_of_a_program_is_kept() {
         let file = |program: &str, ms| {
             let text = format!("{program}\nn iter,1000\n\"\"\nn_blocks,1\ntype mode,aggregate,32\nint,max,{ms}\n");
-            PeerFile::parse(&text).unwrap()
+            ResultFile::parse(&text).unwrap()
         };
         let mut found = Found::default();
         for (program, ms) in [("cuda_atomiccas_scalar_pass", "1e-6"), ("cuda_atomiccas_scalar_pass_v2", "3e-6")] {
