@@ -1,4 +1,4 @@
-//! The `syncscope` command: parse, plan, run, report. Nothing else of the project prints.
+//! The `syncscope` command. It parses the arguments, runs one command and sets the exit code. Only this crate prints.
 
 mod args;
 mod commands;
