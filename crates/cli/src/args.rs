@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// Measure the cost of synchronization primitives on CPUs and GPUs
 #[derive(Debug, Parser)]
-#[command(name = "syncscope", version, about, max_term_width = 100)]
+#[command(name = "syncscope", version, max_term_width = 100)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
