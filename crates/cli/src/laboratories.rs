@@ -94,7 +94,7 @@ impl Laboratories {
         warnings
     }
 
-    /// What a reader of the plan's results must know.
+    /// Notes for the reader of the plan's results.
     pub(crate) fn notes(&mut self, plan: &Plan) -> Vec<String> {
         self.all().iter().zip(&plan.parts).flat_map(|(laboratory, cases)| laboratory.notes(cases)).collect()
     }

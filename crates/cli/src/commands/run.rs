@@ -158,10 +158,12 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
     }
 }
 
-/// Writes the page, shows the table and says how to resume an incomplete run.
+/// Writes the page, shows the table and the command that resumes an incomplete run.
 fn report(finished: &Finished) -> Result<Outcome, Failure> {
     let Finished { directory, status, contradictions } = finished;
-    contradictions.iter().for_each(|text| terminal::warning(text));
+    for text in contradictions {
+        terminal::warning(text);
+    }
     let data = RunData::load(directory.path())?;
     let report = directory.report();
     std::fs::write(&report, page::render(std::slice::from_ref(&data)))

@@ -81,7 +81,7 @@ function cellChart({ width, label, columns, lines, xTitle, yTitle, cells }) {
   return root;
 }
 
-/** The look of a cell: coloured, with a tilde if the row is noisy, and hatched without a cost. */
+/** The style of a cell: coloured, with a tilde if the row is noisy, and hatched without a cost. */
 function costCell(row, range, unit) {
   const cost = unit.of(row);
   const shown = cost > 0 && (row.verdict === "Resolved" || row.verdict === "Noisy");

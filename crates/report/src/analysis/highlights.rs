@@ -47,7 +47,7 @@ fn several_actors(case: &Case, _: MachineSize) -> bool {
 }
 
 impl Highlight {
-    /// The index of the row on this card; a skipped row counts, so that the card can say so.
+    /// The index of the row on this card; a skipped row counts, so that the card shows it.
     pub(crate) fn find(&self, run: &Run, rows: &[Row]) -> Option<usize> {
         self.query.select(rows.iter().enumerate(), MachineSize::of(&run.machine))
     }

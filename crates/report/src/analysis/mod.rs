@@ -11,8 +11,8 @@ pub(crate) mod ladder;
 pub(crate) mod matrix;
 pub(crate) mod row_query;
 
-/// The ids of the primitives that this crate names. A test of the command compares them with the catalogues, which this
-/// crate does not know.
+/// The ids of the primitives that this crate names. A test of the command compares them with the catalogues, on which
+/// this crate does not depend.
 #[must_use]
 pub fn named_primitives() -> Vec<&'static str> {
     let queries = highlights::HIGHLIGHTS.iter().map(|highlight| &highlight.query);

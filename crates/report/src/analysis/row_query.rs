@@ -1,7 +1,7 @@
 //! Selects the one row of a run that answers a question, such as "what does the best grid barrier cost?".
 //!
-//! A query names primitives and says which of their cases fit. Where several cases fit, it takes the usual one: an
-//! `i32` shared by all threads. So the selected case does not depend on the costs, except for the choices that say so.
+//! A query names primitives and defines which of their cases fit. Where several cases fit, it takes the usual one: an
+//! `i32` shared by all threads. So the selected case does not depend on the costs, except for the choices by cost.
 
 use syncscope_core::machine::Machine;
 use syncscope_core::{Case, Dtype, Layout, Mode, Nanoseconds, Placement, Row, Scope, Space, Verdict};

@@ -140,15 +140,15 @@ fn colour(kind: LineKind, line: &str, painter: Painter) -> String {
     if !painter.colour {
         return line.to_owned();
     }
-    let mut painted = String::new();
+    let mut coloured = String::new();
     let mut rest = line;
     // The sign marks the intervals.
     while let Some((start, end)) = rest.find('±').and_then(|start| Some((start, start + rest[start..].find('%')? + 1)))
     {
-        painted.push_str(&rest[..start]);
-        painted.push_str(&painter.text(&rest[start..end], Tone::Quiet));
+        coloured.push_str(&rest[..start]);
+        coloured.push_str(&painter.text(&rest[start..end], Tone::Quiet));
         rest = &rest[end..];
     }
-    painted.push_str(rest);
-    WORDS.iter().fold(painted, |text, (word, tone)| text.replace(word, &painter.text(word, *tone)))
+    coloured.push_str(rest);
+    WORDS.iter().fold(coloured, |text, (word, tone)| text.replace(word, &painter.text(word, *tone)))
 }
