@@ -1,4 +1,4 @@
-//! The widest levels: clusters, grids, several devices, launches, pairs of CPUs, fairness and tails.
+//! Synthetic rows of the larger levels: clusters, grids, several devices, launches, pairs of CPUs, fairness, tails.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::{CPU_HZ, CPU_THREADS, GPU_HZ, both, resolved};
 const SMS: u32 = 132;
 const THREADS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
-/// A machine of which every level was measured: 16 CPUs, two of them hidden siblings, and four devices.
+/// A run with every level: 16 CPUs, two pairs of which share a core against the reported topology, and four devices.
 pub(crate) fn complete() -> RunData {
     let mut data = both();
     data.rows.retain(|row| !["handoff", "grid", "multi", "launch"].contains(&row.case.domain_and_family().1));
@@ -38,7 +38,7 @@ pub(crate) fn complete() -> RunData {
     data
 }
 
-/// As many rows as the largest preset makes.
+/// A run with as many rows as the largest preset.
 pub(crate) fn paper() -> RunData {
     let mut data = complete();
     let strides = [1, 2, 4, 16, 32, 128].map(|stride| Layout::Private { stride });
@@ -63,7 +63,7 @@ fn pairs() -> Vec<Row> {
     matrix(16)
 }
 
-/// The matrix of so many CPUs: siblings are half of them apart, caches hold eight.
+/// The matrix of this number of CPUs. CPUs of one core differ by half the number of CPUs.
 pub(crate) fn matrix(cpus: u32) -> Vec<Row> {
     let mut rows = Vec::new();
     for a in 0..cpus {
@@ -92,7 +92,7 @@ pub(crate) fn matrix(cpus: u32) -> Vec<Row> {
     rows
 }
 
-/// Private elements that leave the line at 64 bytes.
+/// Private elements that no longer share a line from 64 bytes on.
 fn sharing() -> Vec<Row> {
     let mut rows = Vec::new();
     for dtype in [Dtype::I32, Dtype::U64, Dtype::F64] {
@@ -230,7 +230,7 @@ fn sweeps() -> Vec<Row> {
     rows
 }
 
-/// Fairness of the locks and tails of the hand-offs.
+/// The fairness of the locks and the percentiles of the hand-offs.
 fn details(rows: &[Row]) -> HashMap<CaseId, Vec<Detail>> {
     let of = |row: &Row| -> Vec<Detail> {
         let threads = row.case.threads.unwrap_or(1);
