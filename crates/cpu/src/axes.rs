@@ -6,7 +6,7 @@ use syncscope_core::{Dtype, Placement, Preset, Primitive};
 use crate::machine::placement::where_spread_differs;
 use crate::machine::topology::Topology;
 
-/// The values that primitives vary. Each takes the axes that mean something to it.
+/// The values that primitives vary. Each primitive uses the axes that apply to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Axes {
     /// Threads of a team, for each placement.
