@@ -326,7 +326,7 @@ mod tests {
         let remark = remark(&mut laboratory, 2).unwrap();
         assert_eq!(remark, "2 threads on 1 CPU, 2 threads with the time of 1.5 CPUs");
         assert!(
-            laboratory.warnings().iter().any(|text| text.contains("1.5 CPUs"))
+            laboratory.warnings().iter().any(|text| text.contains("1.5 of"))
                 || laboratory.topology.allowed().count() < 2
         );
     }

@@ -10,7 +10,7 @@ use crate::numbers::gcd;
 
 /// Which counter is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counter {
+enum Source {
     /// The time stamp counter of x86.
     #[cfg(target_arch = "x86_64")]
     Tsc,
@@ -25,7 +25,7 @@ enum Counter {
 /// A clock and its measured properties.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clock {
-    counter: Counter,
+    source: Source,
     /// Why the processor's counter is not used; `None` where it is.
     fallback: Option<&'static str>,
     frequency: Hertz,
@@ -43,12 +43,12 @@ impl Clock {
     /// Chooses the counter and measures it; takes about 30 ms.
     #[must_use]
     pub fn calibrate() -> Self {
-        let (counter, fallback) = choose();
-        Self::measure(counter, fallback)
+        let (source, fallback) = choose();
+        Self::measure(source, fallback)
     }
 
-    fn measure(counter: Counter, fallback: Option<&'static str>) -> Self {
-        let unmeasured = Self { counter, fallback, frequency: Hertz(1e9), resolution: Ticks(1), read_cost: Ticks(0) };
+    fn measure(source: Source, fallback: Option<&'static str>) -> Self {
+        let unmeasured = Self { source, fallback, frequency: Hertz(1e9), resolution: Ticks(1), read_cost: Ticks(0) };
         let frequency = unmeasured.measure_frequency();
         let steps: Vec<u64> = (0..READINGS).map(|index| unmeasured.step(index)).collect();
         let resolution = Ticks(steps.iter().copied().fold(0, gcd).max(1));
@@ -59,36 +59,36 @@ impl Clock {
     /// A reading before the timed region: all earlier instructions are done, no later one has begun.
     #[inline]
     pub(crate) fn start(&self) -> u64 {
-        match self.counter {
+        match self.source {
             #[cfg(target_arch = "x86_64")]
-            Counter::Tsc => counters::tsc_start(),
+            Source::Tsc => counters::tsc_start(),
             #[cfg(target_arch = "aarch64")]
-            Counter::Cntvct => counters::cntvct(),
-            Counter::Os => raw_ns(),
+            Source::Cntvct => counters::cntvct(),
+            Source::Os => raw_ns(),
         }
     }
 
     /// A reading after the timed region, ordered in the same way.
     #[inline]
     pub(crate) fn stop(&self) -> u64 {
-        match self.counter {
+        match self.source {
             #[cfg(target_arch = "x86_64")]
-            Counter::Tsc => counters::tsc_stop(),
+            Source::Tsc => counters::tsc_stop(),
             #[cfg(target_arch = "aarch64")]
-            Counter::Cntvct => counters::cntvct(),
-            Counter::Os => raw_ns(),
+            Source::Cntvct => counters::cntvct(),
+            Source::Os => raw_ns(),
         }
     }
 
     /// The clock's name: `tsc`, `cntvct` or `monotonic_raw`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
-        match self.counter {
+        match self.source {
             #[cfg(target_arch = "x86_64")]
-            Counter::Tsc => "tsc",
+            Source::Tsc => "tsc",
             #[cfg(target_arch = "aarch64")]
-            Counter::Cntvct => "cntvct",
-            Counter::Os => "monotonic_raw",
+            Source::Cntvct => "cntvct",
+            Source::Os => "monotonic_raw",
         }
     }
 
@@ -123,7 +123,7 @@ impl Clock {
     }
 
     fn measure_frequency(&self) -> Hertz {
-        if self.counter == Counter::Os {
+        if self.source == Source::Os {
             return Hertz(1e9);
         }
         let (first_ticks, first_ns) = self.simultaneous();
@@ -163,22 +163,22 @@ fn middle(mut values: Vec<u64>) -> u64 {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn choose() -> (Counter, Option<&'static str>) {
+fn choose() -> (Source, Option<&'static str>) {
     match counters::tsc_defect() {
-        None => (Counter::Tsc, None),
-        defect => (Counter::Os, defect),
+        None => (Source::Tsc, None),
+        defect => (Source::Os, defect),
     }
 }
 
 #[cfg(target_arch = "aarch64")]
-const fn choose() -> (Counter, Option<&'static str>) {
+const fn choose() -> (Source, Option<&'static str>) {
     // The generic timer runs at a constant rate by architecture (Arm ARM, D12.1).
-    (Counter::Cntvct, None)
+    (Source::Cntvct, None)
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const fn choose() -> (Counter, Option<&'static str>) {
-    (Counter::Os, Some("no counter of this architecture is known to syncscope"))
+const fn choose() -> (Source, Option<&'static str>) {
+    (Source::Os, Some("no counter of this architecture is known to syncscope"))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn the_fallback_is_the_operating_system() {
-        let clock = Clock::measure(Counter::Os, Some("a test"));
+        let clock = Clock::measure(Source::Os, Some("a test"));
         assert_eq!((clock.name(), clock.fallback_reason()), ("monotonic_raw", Some("a test")));
         assert!((clock.ns_per_tick() - 1.0).abs() < 1e-12);
         let earlier = clock.start();

@@ -91,12 +91,12 @@ fn chain(_iterations: u64) -> bool {
 }
 
 /// A counter of the core cycles that a thread spends in user mode.
-pub(crate) trait Counter {
+pub(crate) trait CycleCounter {
     /// The count so far; `None` when it could not count.
     fn count(&self) -> Option<u64>;
 }
 
-impl Counter for UserCycles {
+impl CycleCounter for UserCycles {
     fn count(&self) -> Option<u64> {
         self.read()
     }
@@ -124,7 +124,7 @@ impl Meter<UserCycles> {
     }
 }
 
-impl<C: Counter> Meter<C> {
+impl<C: CycleCounter> Meter<C> {
     /// Measures what a reading itself costs: the middle of several, because interrupts only add.
     fn of(counter: C) -> Option<Self> {
         let once = || counter.count().zip(counter.count()).map(|(before, after)| after.saturating_sub(before));
@@ -197,7 +197,7 @@ mod tests {
         step: u64,
     }
 
-    impl Counter for Fake {
+    impl CycleCounter for Fake {
         fn count(&self) -> Option<u64> {
             self.cycles.set(self.cycles.get() + self.step);
             Some(self.cycles.get())
@@ -206,7 +206,7 @@ mod tests {
 
     struct Silent;
 
-    impl Counter for Silent {
+    impl CycleCounter for Silent {
         fn count(&self) -> Option<u64> {
             None
         }
