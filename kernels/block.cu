@@ -3,6 +3,8 @@
 // KIND says which; GROUPS is the number of parts of the block that wait each for themselves at a named barrier.
 #include "harness.cuh"
 
+using Arguments = RegisterArguments;
+
 enum Kind { PLAIN, COUNT, AND, OR, NAMED };
 
 struct Operation {
@@ -11,9 +13,7 @@ struct Operation {
     u32 threads;  // of the group
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : value(arguments.value_scale),
-          barrier(1 + threadIdx.x / (blockDim.x / GROUPS)),
-          threads(blockDim.x / GROUPS) {}
+        : value(arguments.opaque_one), barrier(1 + threadIdx.x / (blockDim.x / GROUPS)), threads(blockDim.x / GROUPS) {}
 
     // A reducing barrier is asked about what the one before returned.
     __device__ __forceinline__ void run() {
@@ -31,15 +31,15 @@ struct Operation {
     }
 
     __device__ static void check(const Arguments &arguments) {
-        check_meeting<Operation>(arguments, blockDim.x / GROUPS);
+        check_barrier<Operation>(arguments, blockDim.x / GROUPS);
         if constexpr (KIND == COUNT || KIND == AND || KIND == OR) check_result(arguments);
     }
 
     // No thread, the first, every second, all but the first, all.
     __device__ static void check_result(const Arguments &arguments) {
         const u32 all = blockDim.x, half = (all + 1) / 2;
-        const u32 yes[] = {0, threadIdx.x == 0, threadIdx.x % 2 == 0, threadIdx.x != 0, 1};
-        const u32 many[] = {0, 1, half, all - 1, all};
+        const u32 yes[] = {0, threadIdx.x == 0, threadIdx.x % 2 == 0, threadIdx.x != 0, 1},
+                  many[] = {0, 1, half, all - 1, all};
         Operation barrier(arguments);
 #pragma unroll
         for (u32 question = 0; question < 5; question++) {

@@ -5,6 +5,8 @@
 // first.
 #include "cluster.cuh"
 
+using Arguments = VariableArguments;
+
 enum Mode { THROUGHPUT, LATENCY };
 
 __shared__ u32 counters[1024];

@@ -5,7 +5,9 @@ use syncscope_core::{Case, Preset, Primitive};
 use super::instructions::Meant;
 use super::limits::Grid;
 use super::sampling::{Busy, Pace};
-use crate::launch::arguments::UNROLL;
+use crate::cuda::compile::Program;
+use crate::hybrid::neighbourhood::Distance;
+use crate::launch::arguments::{ArgumentKind, UNROLL};
 
 /// How `check` proves that a primitive did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,13 +61,37 @@ pub(crate) enum Method {
     Visits,
 }
 
-/// Name and text of a file in `kernels/`.
-pub(super) type Kernel = (&'static str, &'static str);
+/// A file in `kernels/`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kernel {
+    pub(super) file: &'static str,
+    pub(super) text: &'static str,
+    /// What its kernels take.
+    pub(crate) arguments: ArgumentKind,
+}
+
+impl Kernel {
+    /// The program that the file becomes with these definitions.
+    pub(super) fn program(self, definitions: Vec<String>) -> Program {
+        Program { file: self.file, text: self.text, definitions }
+    }
+}
+
+/// CPU threads that take part in a case. The laboratory chooses the CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CpuThreads {
+    /// None, or those that the host needs to launch.
+    None,
+    /// One thread at this distance from the device; none is planned for another distance.
+    One(Option<Distance>),
+    /// One thread, and several, near the device: two cases.
+    OneAndSeveral,
+}
 
 /// A primitive with all that belongs to it.
 pub(crate) struct Entry {
     pub(crate) primitive: Primitive,
-    pub(super) kernel: Kernel,
+    pub(crate) kernel: Kernel,
     /// The macros that make the kernel the one of a case.
     pub(super) definitions: fn(&Case) -> Vec<String>,
     pub(crate) method: Method,
@@ -73,6 +99,10 @@ pub(crate) struct Entry {
     pub(crate) busy: fn(&Case) -> Busy,
     pub(crate) pace: fn(&Case) -> Pace,
     pub(crate) meant: fn(&Case) -> Meant,
+    /// Which CPU threads take part in a case.
+    pub(crate) cpu_threads: fn(&Case) -> CpuThreads,
+    /// Whether a device adds to the memory of another one.
+    pub(crate) adds_across_devices: bool,
     /// The lowest compute capability that has it.
     pub(super) needs: (u32, u32),
     /// Arrays that hold an element for each thread.
@@ -94,6 +124,8 @@ impl Entry {
             busy: |_| Busy::Multiprocessors,
             pace: |_| Pace::USUAL,
             meant: |_| Meant::of(&[]),
+            cpu_threads: |_| CpuThreads::None,
+            adds_across_devices: false,
             needs: (7, 5),
             arrays: 1,
             unroll: UNROLL,

@@ -28,15 +28,15 @@ mod programs;
 mod registry;
 mod sampling;
 
-pub(crate) use self::entry::{Launching, Method, Proof};
+pub(crate) use self::entry::{CpuThreads, Launching, Method, Proof};
 pub(crate) use self::families::hybrid::Sides;
 pub(crate) use self::families::launch::kernel_ns;
 pub(crate) use self::families::{cluster, multi};
 pub use self::faults::Fault;
 pub(crate) use self::faults::{absent_block_program, fault_program};
 pub(crate) use self::instructions::Meant;
-pub use self::programs::program_of;
 pub(crate) use self::programs::ruler_program;
+pub use self::programs::{argument_bytes, program_of};
 pub(crate) use self::registry::{arrays_of, entry_of};
 pub use self::registry::{cases, primitives, unavailable};
 pub(crate) use self::sampling::{Busy, Pace};

@@ -9,10 +9,10 @@ use syncscope_core::profile::{self, Phase};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, DeviceBuffer, HostBuffer, Module, Stream};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{Arguments, DevicePointer, Finding, MAX_BLOCK_THREADS, Rate, WARP_THREADS};
+use crate::launch::arguments::{DevicePointer, Finding, MAX_BLOCK_THREADS, Rate, WARP_THREADS};
 use crate::launch::block_order::Idle;
 use crate::launch::outage::{Health, Outage};
-use crate::launch::request::{Kernels, Launch, Shape, offsets_of};
+use crate::launch::request::{Kernels, Launch, Shape};
 use crate::launch::timing::{Timing, WORDS_OF_RATE, WORDS_OF_WARP, finding_of};
 
 /// The largest grid that a batch of [`BATCH`] launches is prepared for has two full blocks on each multiprocessor.
@@ -143,7 +143,7 @@ impl Bench {
         let module = Module::load(&self.context, cubin)?;
         let function = |name: &CStr| module.function(name);
         if self.idle.is_none() {
-            self.idle = Some(Idle::of(module, self.device)?);
+            self.idle = Some(Idle::of(&module, self.device)?);
         }
         Ok(Kernels { baseline: function(c"baseline")?, test: function(c"test")?, check: function(c"check")? })
     }
@@ -184,9 +184,9 @@ impl Bench {
             })?;
             profile::time(Phase::Wait, || self.wait())?;
             let left = self.host.values()[..used].chunks_exact(words).zip(batch);
-            timings.extend(
-                left.map(|(words, launch)| Timing::of(&words[..launch.words(shape)], offsets_of(&launch.arguments))),
-            );
+            timings.extend(left.map(|(words, launch)| {
+                Timing::of(&words[..launch.words(shape)], launch.arguments.common().used_offsets())
+            }));
         }
         Ok(timings)
     }
@@ -208,17 +208,16 @@ impl Bench {
     /// Queues a launch whose results start at `word`, after the launches that set its block order.
     fn queue(&mut self, shape: Shape, launch: &Launch, word: usize) -> Result<(), Outage> {
         let rate = self.results.pointer() + (word * size_of::<u64>()) as u64;
-        let arguments = Arguments {
-            memory: self.mapped.unwrap_or(self.memory.pointer()) + launch.offset as u64,
-            rate,
-            warps: rate + size_of::<Rate>() as u64,
-            finding: self.finding.pointer(),
-            abort: self.abort.device_pointer()?,
-            ..launch.arguments
-        };
+        let mut arguments = launch.arguments;
+        let common = arguments.common_mut();
+        common.memory = self.mapped.unwrap_or(self.memory.pointer()) + launch.offset as u64;
+        common.rate = rate;
+        common.warps = rate + size_of::<Rate>() as u64;
+        common.finding = self.finding.pointer();
+        common.abort = self.abort.device_pointer()?;
         let ordered = self.idle.map_or(Ok(()), |idle| launch.order.queue(&self.stream, idle));
         let queued =
-            ordered.and_then(|()| self.stream.launch(launch.function, shape.blocks, shape.threads, &arguments));
+            ordered.and_then(|()| arguments.launch(&self.stream, launch.function, shape.blocks, shape.threads));
         queued.map_err(|error| self.broken(error))
     }
 

@@ -9,7 +9,7 @@ use super::phase_counts::{PhaseCounts, WORDS_OF_COUNTS};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, DeviceBuffer, HostBuffer, Module, Part, Stream};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{Arguments, Rate};
+use crate::launch::arguments::{GridBarrierArguments, LoopArguments, Rate};
 use crate::launch::block_order::Idle;
 use crate::launch::request::Kernels;
 use crate::launch::timing::WORD;
@@ -54,7 +54,7 @@ impl DeviceContext {
             test: module.function(c"test")?,
             check: module.function(c"check")?,
         };
-        let idle = Idle::of(module, self.device)?;
+        let idle = Idle::of(&module, self.device)?;
         let loaded = LoadedModule { kernels, idle, device_table: module.variable(c"roster")? };
         self.loaded.insert(program.clone(), loaded);
         Ok(loaded)
@@ -96,15 +96,16 @@ impl DeviceContext {
         module: &LoadedModule,
         launch: &GroupLaunch,
         slot: usize,
-    ) -> Result<Part<'_>, CudaError> {
+    ) -> Result<Part<'_, GridBarrierArguments>, CudaError> {
         let rate = self.results.pointer() + ((WORDS_OF_COUNTS + slot * program.words()) * WORD) as u64;
-        let arguments = Arguments {
+        let common = LoopArguments {
             memory: self.memory.pointer() + (program.layout.offsets + launch.offset) as u64,
             rate,
             warps: rate + size_of::<Rate>() as u64,
             abort: self.abort.device_pointer()?,
-            ..launch.arguments
+            ..launch.arguments.common
         };
+        let arguments = GridBarrierArguments { common, ..launch.arguments };
         let Kernels { baseline, test, check } = module.kernels;
         let function = match launch.role {
             Role::Baseline => baseline,

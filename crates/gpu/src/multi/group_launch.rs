@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::launch::arguments::Arguments;
+use crate::launch::arguments::GridBarrierArguments;
 use crate::launch::block_order::BlockOrder;
 
 /// A wait inside a kernel that lasts longer has failed. The limit is longer than the devices need to begin, even if one
@@ -33,7 +33,7 @@ pub(crate) enum Role {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GroupLaunch {
     pub(crate) role: Role,
-    pub(crate) arguments: Arguments,
+    pub(crate) arguments: GridBarrierArguments,
     /// Where the state of its barrier begins, in bytes from the first offset.
     pub(crate) offset: usize,
     /// In which order blocks are assigned to the multiprocessors of each device.
