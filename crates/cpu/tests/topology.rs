@@ -20,7 +20,8 @@ fn print_topology() {
         Ok(laboratory) => {
             println!("TOPOLOGY {}", serde_json::to_string(laboratory.topology()).unwrap());
             let plan = laboratory.plan(Preset::Standard);
-            let groups: Vec<_> = plan.into_iter().map(|case| case.group.unwrap_or_default()).collect();
+            let group = |case: Case| case.group.map(|group| group.to_string()).unwrap_or_default();
+            let groups: Vec<String> = plan.into_iter().map(group).collect();
             println!("PLAN {}", serde_json::to_string(&groups).unwrap());
         }
         Err(error) => println!("ERROR {error}"),
@@ -112,7 +113,7 @@ fn two_packages_of_four_nodes_with_smt() {
         (2, 8, 64, 128)
     );
     let classes: Vec<_> =
-        pair_class::classes(&topology).into_iter().map(|(class, pair)| (class.as_str(), pair)).collect();
+        pair_class::classes(&topology).into_iter().map(|(class, pair)| (class.group().to_string(), pair)).collect();
     assert_eq!(
         classes,
         [
