@@ -1,4 +1,4 @@
-//! The command line.
+//! The arguments of the command line.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use syncscope_core::Preset;
 
 use crate::failure::Failure;
 
-/// One command tells what synchronization costs on this machine.
+/// Measure the cost of synchronization primitives on CPUs and GPUs
 #[derive(Debug, Parser)]
-#[command(name = "syncscope", version, about, max_term_width = 100)]
+#[command(name = "syncscope", version, max_term_width = 100)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -20,79 +20,79 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure this machine
+    /// Measure this machine and write a report
     Run(RunArguments),
-    /// Show what can be measured here, what cannot, and why
+    /// List the primitives, and which of them this machine can measure
     List(ListArguments),
-    /// Show this machine: CPU topology, caches, NUMA, GPUs, limits, clocks
+    /// Show the CPU topology, the GPUs, the clocks and the limits of this machine
     System(SystemArguments),
-    /// Show the machine instructions of every primitive, without timing; needs no GPU
+    /// Check the machine instructions of every primitive, without timing and without a GPU
     Verify(VerifyArguments),
-    /// Draw one page for one run or several
+    /// Write an HTML page for one run, or one that compares several
     Report(ReportArguments),
-    /// Make a run of what another tool measured, to draw and compare it
+    /// Convert the results of another tool into a run
     Import(ImportArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// How much to measure
+    /// Number of cases and time to measure
     #[arg(long, value_parser = preset_parser(), default_value = "quick")]
     pub(crate) preset: Preset,
-    /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable); @syncperformance: only what the
-    /// CUDA programs of SyncPerformance measure
+    /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable); '@syncperformance' selects the cases
+    /// of SyncPerformance's CUDA programs
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Vec<String>,
-    /// Leave out primitives whose id matches (repeatable)
+    /// Do not measure primitives whose id matches (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub(crate) skip: Vec<String>,
-    /// Folder for the results; it must be new or empty [default: syncscope-runs/TIME-PRESET]
+    /// Directory for the results; must be new or empty [default: syncscope-runs/TIME-PRESET]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on with a run that was interrupted, with its preset, globs and seed
+    /// Resume an interrupted run, with its preset, globs and seed
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "preset", "only", "skip", "seed"])]
     pub(crate) resume: Option<PathBuf>,
-    /// Stop after this time, such as 90s or 10m; `--resume` goes on
+    /// Stop after this time, such as 90s or 10m; --resume continues the run
     #[arg(long, value_name = "TIME", value_parser = budget)]
     pub(crate) budget: Option<Duration>,
-    /// GPUs to measure, by the driver's numbers, such as 0,1
+    /// GPUs to measure, by CUDA device number, such as 0,1 [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) device: Option<Vec<u32>>,
-    /// Seed of every random order [default: random, recorded in run.json]
+    /// Seed of all random orders [default: random, recorded in run.json]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Show the plan and measure nothing
+    /// Show the plan without measuring
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// How to show it
+    /// Output format
     #[arg(long, value_enum, default_value_t = ListFormat::Table)]
     pub(crate) format: ListFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
-    /// For people
+    /// Human-readable table
     Table,
-    /// For programs
+    /// Machine-readable JSON
     Json,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SystemArguments {
-    /// How to show it
+    /// Output format
     #[arg(long, value_enum, default_value_t = SystemFormat::Text)]
     pub(crate) format: SystemFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SystemFormat {
-    /// For people
+    /// Human-readable text
     Text,
-    /// For programs
+    /// Machine-readable JSON
     Json,
 }
 
@@ -101,17 +101,17 @@ pub(crate) struct VerifyArguments {
     /// GPU architectures to compile for (repeatable) [default: sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120]
     #[arg(long, value_name = "ARCH")]
     pub(crate) arch: Vec<String>,
-    /// Verify only primitives whose id matches, such as 'gpu.vote.*' (repeatable)
+    /// Check only primitives whose id matches, such as 'gpu.vote.*' (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// Folders that `syncscope run` made
+    /// Directories of the runs
     #[arg(required = true, value_name = "DIR")]
     pub(crate) runs: Vec<PathBuf>,
-    /// The page to write [default: report.html in the folder of a single run]
+    /// HTML file to write [default: report.html in the directory of a single run]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -124,16 +124,16 @@ pub(crate) struct ImportArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportSource {
-    /// The results of SyncPerformance (Burtchell and Burtscher, IISWC 2024)
+    /// Import the results of SyncPerformance (Burtchell and Burtscher, IISWC 2024)
     Syncperformance(SyncperformanceArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SyncperformanceArguments {
-    /// Folder with the results of one system: `runtimes.csv` files, in folders named after their programs
+    /// Directory with the results of one system: runtimes.csv files in directories named after their programs
     #[arg(value_name = "DIR")]
     pub(crate) results: PathBuf,
-    /// Folder for the run; it must be new or empty
+    /// Directory for the run; must be new or empty
     #[arg(short, long, value_name = "RUN")]
     pub(crate) output: PathBuf,
 }
@@ -145,34 +145,34 @@ fn preset_parser() -> impl TypedValueParser<Value = Preset> {
 
 fn budget(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("nothing can be measured in no time; try 10m".to_owned()),
+        Ok(Duration::ZERO) => Err("the budget is zero; try 10m".to_owned()),
         Ok(duration) => Ok(duration),
         Err(error) => Err(format!("{error}; try 90s or 10m")),
     }
 }
 
 impl Arguments {
-    /// Reads the command line. Help and version are printed here.
+    /// Parses the command line. Prints help and version, and then exits.
     pub(crate) fn read() -> Result<Self, Failure> {
         Self::try_parse().or_else(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                Err(Failure::Usage("no command given; see `syncscope --help`".to_owned()))
+                Err(Failure::Usage("no command given (see `syncscope --help`)".to_owned()))
             }
             _ => Err(Failure::Usage(one_line(&error))),
         })
     }
 }
 
-/// What is wrong and what would be right, without the usage that clap prints after it.
+/// The error and its remedy, without the usage that clap adds.
 fn one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let told = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
-    let told = told.collect::<Vec<_>>().join(" ");
+    let message = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
+    let message = message.collect::<Vec<_>>().join(" ");
     let command = std::env::args().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
     let help = if command.is_empty() { "syncscope --help".to_owned() } else { format!("syncscope {command} --help") };
-    format!("{} (see `{help}`)", told.trim_start_matches("error: "))
+    format!("{} (see `{help}`)", message.trim_start_matches("error: "))
 }
 
 #[cfg(test)]
@@ -186,12 +186,12 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_one_line_with_its_remedy() {
-        let told = |words: &[&str]| one_line(&Arguments::try_parse_from(words).unwrap_err());
-        let preset = told(&["syncscope", "run", "--preset", "fast"]);
+    fn errors_have_one_line_with_a_remedy() {
+        let error = |words: &[&str]| one_line(&Arguments::try_parse_from(words).unwrap_err());
+        let preset = error(&["syncscope", "run", "--preset", "fast"]);
         assert!(preset.contains("quick, standard, paper") && !preset.contains('\n'), "{preset}");
-        let conflict = told(&["syncscope", "run", "--resume", "a", "--out", "b"]);
+        let conflict = error(&["syncscope", "run", "--resume", "a", "--out", "b"]);
         assert!(conflict.contains("cannot be used with") && !conflict.contains("Usage"), "{conflict}");
-        assert!(told(&["syncscope", "run", "--budget", "soon"]).contains("try 90s or 10m"));
+        assert!(error(&["syncscope", "run", "--budget", "soon"]).contains("try 90s or 10m"));
     }
 }

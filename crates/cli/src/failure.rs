@@ -1,18 +1,18 @@
-//! How a command ends, and the exit code that says so.
+//! The outcomes and errors of commands, with their exit codes.
 
 use std::process::ExitCode;
 
 use syncscope_core::run::directory::RunDirectoryError;
 use syncscope_core::session::SessionError;
 
-/// A command that did what it was asked for.
+/// The outcome of a command that did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// All of it.
+    /// The work is complete.
     Done,
-    /// It did, but some cases failed or timed out.
+    /// The work is complete, but some cases failed or timed out.
     SomeCasesFailed,
-    /// Someone stopped it halfway.
+    /// A signal ended the work early.
     Interrupted,
 }
 
@@ -26,13 +26,13 @@ impl Outcome {
     }
 }
 
-/// A command that could not do what it was asked for; one line that names the remedy.
+/// Why a command could not do its work: one line that names the remedy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The machine, the system or a file is in the way.
+    /// The machine, the operating system or a file prevents it.
     #[error("{0}")]
     CouldNot(String),
-    /// The command line asks for what cannot be.
+    /// The command line is wrong.
     #[error("{0}")]
     Usage(String),
 }

@@ -1,4 +1,5 @@
-//! The laboratories of this machine: CPU and, where there is one, GPU; or fakes, for trying the command itself.
+//! The laboratories of this machine: the CPU and, if present, the GPUs. A fake laboratory replaces them in tests of the
+//! command.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -12,25 +13,25 @@ use syncscope_gpu::GpuLaboratory;
 
 use crate::failure::Failure;
 
-/// Everything that can measure here.
+/// The laboratories that measure in this process.
 pub(crate) struct Laboratories {
     pub(crate) cpu: Option<CpuLaboratory>,
-    /// The GPUs, or why there are none to measure.
+    /// The GPUs, or why they cannot be measured.
     pub(crate) gpu: Result<GpuLaboratory, syncscope_gpu::GpuError>,
     fake: Option<FakeLaboratory>,
 }
 
-/// Chooses fakes instead of hardware; see CONTRIBUTING.md.
+/// The environment variable that replaces the hardware by a fake; see CONTRIBUTING.md.
 const FAKE: &str = "SYNCSCOPE_FAKE";
 
 impl Laboratories {
-    /// Opens what is there. A machine without GPU is fine unless GPUs are named in `devices`.
+    /// Opens all laboratories. A machine without a GPU is an error only if `devices` names GPUs.
     pub(crate) fn open(devices: Option<&[u32]>) -> Result<Self, Failure> {
         if let Some(script) = std::env::var_os(FAKE) {
             let fake = Some(fake(&script.to_string_lossy()));
             return Ok(Self { cpu: None, gpu: Err(syncscope_gpu::GpuError::NotAsked), fake });
         }
-        // The CPU first: it reads the main thread's affinity before anything else can change it.
+        // The CPU comes first: it reads the affinity of the main thread before anything can change it.
         let cpu = CpuLaboratory::open().map_err(|error| Failure::CouldNot(error.to_string()))?;
         let gpu = GpuLaboratory::open(devices);
         match &gpu {
@@ -41,7 +42,7 @@ impl Laboratories {
         Ok(Self { cpu: Some(cpu), gpu, fake: None })
     }
 
-    /// One after the other, in the order they measure.
+    /// All laboratories, in the order in which they measure.
     pub(crate) fn all(&mut self) -> Vec<&mut dyn Laboratory> {
         let cpu = self.cpu.as_mut().map(|cpu| cpu as &mut dyn Laboratory);
         let gpu = self.gpu.as_mut().ok().map(|gpu| gpu as &mut dyn Laboratory);
@@ -49,7 +50,7 @@ impl Laboratories {
         [cpu, gpu, fake].into_iter().flatten().collect()
     }
 
-    /// Every primitive of the project, with why it cannot be measured here, if so.
+    /// Every primitive, and why it cannot be measured on this machine, if it cannot.
     pub(crate) fn listing(&mut self) -> Vec<Listing> {
         let mut listing: Vec<Listing> = self.all().iter().flat_map(|laboratory| laboratory.listing()).collect();
         if let (Err(error), None) = (&self.gpu, &self.fake) {
@@ -60,12 +61,12 @@ impl Laboratories {
         listing
     }
 
-    /// What SyncPerformance's CUDA programs would measure here.
-    pub(crate) fn peer_cases(&self) -> HashSet<Case> {
+    /// The cases that SyncPerformance's CUDA programs would measure on this machine.
+    pub(crate) fn syncperformance_cases(&self) -> HashSet<Case> {
         self.gpu.as_ref().map(GpuLaboratory::peer_cases).unwrap_or_default()
     }
 
-    /// What the hardware is.
+    /// The identity of the hardware.
     pub(crate) fn machine(&self) -> Machine {
         Machine {
             cpu: self.cpu.as_ref().map(CpuLaboratory::machine).unwrap_or_default(),
@@ -74,7 +75,7 @@ impl Laboratories {
         }
     }
 
-    /// The state it is in.
+    /// The state of the machine.
     pub(crate) fn environment(&self) -> Environment {
         let mut environment = Environment::default();
         if let Some(cpu) = &self.cpu {
@@ -86,32 +87,32 @@ impl Laboratories {
         environment
     }
 
-    /// What may disturb the figures, and what to do about it.
+    /// What may disturb the measurements, and what to do about it.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.cpu.as_ref().map(CpuLaboratory::warnings).unwrap_or_default();
         warnings.extend(self.gpu.as_ref().map(GpuLaboratory::warnings).unwrap_or_default());
         warnings
     }
 
-    /// What a reader of the figures of this plan must know beforehand.
+    /// Notes for the reader of the plan's results.
     pub(crate) fn notes(&mut self, plan: &Plan) -> Vec<String> {
         self.all().iter().zip(&plan.parts).flat_map(|(laboratory, cases)| laboratory.notes(cases)).collect()
     }
 
-    /// Why the GPU is not measured, if that needs saying.
+    /// Why the GPUs are not measured; `None` if they are, or with a fake.
     pub(crate) fn without_gpu(&self) -> Option<String> {
         let error = self.gpu.as_ref().err().filter(|_| self.fake.is_none())?;
         Some(format!("the GPU is not measured: {error}"))
     }
 }
 
-/// `dwell=5ms,fault=fails`: how long a sample takes, and what goes wrong with the fake lock.
+/// The fake for a text such as `dwell=5ms,fault=fails`: the time of a sample, and the fault of the fake lock.
 fn fake(script: &str) -> FakeLaboratory {
     let mut fake = FakeLaboratory::default();
     for (key, value) in script.split(',').filter_map(|word| word.split_once('=')) {
         match (key, value) {
             ("dwell", time) => fake.dwell = humantime::parse_duration(time).unwrap_or(Duration::ZERO),
-            ("fault", "fails") => fake.fault = Fault::Fails("told to fail".to_owned()),
+            ("fault", "fails") => fake.fault = Fault::Fails("fault requested by SYNCSCOPE_FAKE".to_owned()),
             ("fault", "times_out") => fake.fault = Fault::TimesOut,
             ("fault", "loses") => fake.fault = Fault::LosesLaboratory,
             ("fault", "elided") => fake.fault = Fault::Elided,

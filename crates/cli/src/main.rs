@@ -1,17 +1,12 @@
-//! The `syncscope` command: parse, plan, run, report. Nothing else of the project prints.
+//! The `syncscope` command. It parses the arguments, runs one command and sets the exit code. Only this crate prints.
 
 mod args;
+mod commands;
 mod failure;
-mod import;
 mod laboratories;
-mod list;
 mod progress;
-mod report;
-mod run;
 mod selection;
-mod system;
 mod terminal;
-mod verify;
 
 use std::process::ExitCode;
 
@@ -19,12 +14,12 @@ use args::{Arguments, Command};
 
 fn main() -> ExitCode {
     let outcome = Arguments::read().and_then(|arguments| match arguments.command {
-        Command::Run(run) => run::run(&run),
-        Command::List(list) => list::list(&list),
-        Command::System(system) => system::system(&system),
-        Command::Verify(verify) => verify::verify(&verify),
-        Command::Report(report) => report::report(report),
-        Command::Import(import) => import::import(&import),
+        Command::Run(run) => commands::run(&run),
+        Command::List(list) => commands::list(&list),
+        Command::System(system) => commands::system(&system),
+        Command::Verify(verify) => commands::verify(&verify),
+        Command::Report(report) => commands::report(report),
+        Command::Import(import) => commands::import(&import),
     });
     match outcome {
         Ok(outcome) => outcome.exit_code(),

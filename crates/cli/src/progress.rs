@@ -1,4 +1,4 @@
-//! How far a run is: a bar on a terminal, a line now and then elsewhere.
+//! The progress of a run: a bar on a terminal, or a line every few seconds elsewhere.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
@@ -9,39 +9,39 @@ use syncscope_core::session::observer::{Observer, Work};
 
 use crate::terminal;
 
-/// How often a line is written where no bar can be drawn.
+/// The time between two lines where no bar can be drawn.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
-/// Shows what is being done, how much is done and how long the rest will take.
+/// Shows the current step, the number of finished measurement blocks and the time left.
 pub(crate) struct Progress {
     bar: ProgressBar,
     last_line: Option<Instant>,
-    parts: Vec<Part>,
+    laboratories: Vec<LaboratoryProgress>,
 }
 
-/// How far one laboratory is.
-struct Part {
+/// The progress of one laboratory.
+struct LaboratoryProgress {
     work: Work,
     done: u64,
     spent: Duration,
 }
 
 impl Progress {
-    /// Shows itself at once: the first thing a user sees.
+    /// Shows the first message at once.
     pub(crate) fn new(message: &str) -> Self {
         let target = if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
-        let mut progress = Self { bar, last_line: None, parts: Vec::new() };
-        progress.say(message);
+        let mut progress = Self { bar, last_line: None, laboratories: Vec::new() };
+        progress.show(message);
         progress.bar.tick();
         progress
     }
 
-    /// Says what is being done.
-    pub(crate) fn say(&mut self, message: &str) {
+    /// Shows the current step.
+    pub(crate) fn show(&mut self, message: &str) {
         self.bar.set_message(message.to_owned());
         self.bar.tick();
         if self.bar.is_hidden() && self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
@@ -55,46 +55,48 @@ impl Progress {
         }
     }
 
-    /// How many blocks are done, and how many there are.
+    /// The number of finished measurement blocks, and of all.
     fn count(&self) -> (u64, u64) {
-        self.parts.iter().fold((0, 0), |(done, total), part| (done + part.done, total + part.work.blocks))
+        self.laboratories.iter().fold((0, 0), |(done, total), part| (done + part.done, total + part.work.blocks))
     }
 
-    /// Writes a line above the bar.
+    /// Hides the bar while `write` writes lines.
     pub(crate) fn suspend(&self, write: impl FnOnce()) {
         self.bar.suspend(write);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// The time left if each laboratory goes on as it went so far, or as the others did. Cases stand in a random order, so
-    /// their mean is fair. Cases that are precise early make it shorter.
+    /// The estimated time left: the mean time of a block so far, times the blocks left, for each laboratory. A laboratory
+    /// without a block yet counts with the mean of all. Cases come in random order, so the mean is unbiased. Cases that are
+    /// precise early make the time shorter.
     fn time_left(&self) -> String {
         let each = |spent: Duration, done: u64| (done > 0).then(|| spent.as_secs_f64() / done as f64);
-        let Some(usual) = each(self.parts.iter().map(|part| part.spent).sum(), self.count().0) else {
+        let Some(mean) = each(self.laboratories.iter().map(|part| part.spent).sum(), self.count().0) else {
             return "?".to_owned();
         };
-        let left = |part: &Part| {
+        let left = |part: &LaboratoryProgress| {
             let blocks =
-                part.work.blocks.saturating_sub(part.done) as f64 * each(part.spent, part.done).unwrap_or(usual);
+                part.work.blocks.saturating_sub(part.done) as f64 * each(part.spent, part.done).unwrap_or(mean);
             let time = part.work.time.and_then(|time| time.checked_sub(part.spent));
             time.map_or(blocks, |time| blocks.min(time.as_secs_f64()))
         };
-        let left = self.parts.iter().map(left).sum::<f64>();
+        let left = self.laboratories.iter().map(left).sum::<f64>();
         humantime::format_duration(Duration::from_secs(left.round() as u64)).to_string()
     }
 }
 
 impl Observer for Progress {
     fn preparing(&mut self, done: usize, total: usize) {
-        self.say(&format!("preparing {done}/{total}"));
+        self.show(&format!("preparing {done}/{total}"));
     }
 
     fn planned(&mut self, work: &[Work]) {
-        self.parts = work.iter().map(|work| Part { work: *work, done: 0, spent: Duration::ZERO }).collect();
+        self.laboratories =
+            work.iter().map(|work| LaboratoryProgress { work: *work, done: 0, spent: Duration::ZERO }).collect();
         self.bar.set_length(self.count().1);
         self.bar.set_position(0);
         if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {pos}/{len}  {prefix} left  {wide_msg}") {
@@ -104,11 +106,11 @@ impl Observer for Progress {
     }
 
     fn measuring(&mut self, case: &Case) {
-        self.say(&case.to_string());
+        self.show(&case.to_string());
     }
 
     fn measured(&mut self, laboratory: usize, blocks: u64, spent: Duration) {
-        if let Some(part) = self.parts.get_mut(laboratory) {
+        if let Some(part) = self.laboratories.get_mut(laboratory) {
             part.done += blocks;
             part.spent += spent;
         }

@@ -1,11 +1,11 @@
-//! What the terminal can show.
+//! Output to the terminal: results on stdout, messages on stderr.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 
 use crate::failure::Failure;
 
-/// Whether results may be coloured: stdout is a terminal and nobody asked for no colour (<https://no-color.org>).
+/// Whether results are coloured: stdout is a terminal, and `NO_COLOR` (<https://no-color.org>) is not set.
 pub(crate) fn colour() -> bool {
     stdout().is_terminal() && colour_wanted()
 }
@@ -15,12 +15,12 @@ fn colour_wanted() -> bool {
         && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
 }
 
-/// Columns of the terminal that shows the results; 100 where nobody looks.
+/// The width of the terminal in columns; 100 if stdout is no terminal.
 pub(crate) fn width() -> usize {
     terminal_size::terminal_size_of(stdout()).map_or(100, |(width, _)| usize::from(width.0).clamp(40, 160))
 }
 
-/// Writes a result to stdout. A reader who has seen enough (`| head`) is no error.
+/// Writes a result to stdout. A closed pipe (`| head`) is not an error.
 pub(crate) fn show(text: &dyn Display) -> Result<(), Failure> {
     match writeln!(stdout().lock(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::CouldNot(format!("stdout: {error}"))),
@@ -36,17 +36,17 @@ fn labelled(label: &str, colour_code: u8, text: &dyn Display) {
     }
 }
 
-/// Why the command could not do what it was asked for.
+/// Shows why the command failed.
 pub(crate) fn error(text: &dyn Display) {
     labelled("error", 31, text);
 }
 
-/// What may have disturbed the figures.
+/// Shows what may have disturbed the measurements.
 pub(crate) fn warning(text: &dyn Display) {
     labelled("warning", 33, text);
 }
 
-/// What the command is about to do, or has done.
+/// Shows what the command has done or what comes next.
 pub(crate) fn note(text: &dyn Display) {
     labelled("note", 36, text);
 }

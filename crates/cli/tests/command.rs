@@ -1,7 +1,7 @@
-//! The command as a user meets it, on fakes (`SYNCSCOPE_FAKE`) where the figures do not matter.
+//! The command from the outside, mostly with fake hardware (`SYNCSCOPE_FAKE`).
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
 use std::collections::HashSet;
 use std::fs;
@@ -27,8 +27,8 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The line that says what went wrong; there must be just one.
-fn complaint(output: &Output) -> String {
+/// The error message; there must be exactly one.
+fn error_line(output: &Output) -> String {
     let text = stderr(output);
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(lines.len(), 1, "{text}");
@@ -40,7 +40,7 @@ fn path(folder: &Path, name: &str) -> String {
 }
 
 #[test]
-fn a_run_leaves_a_directory_that_says_everything() {
+fn a_run_writes_a_complete_directory() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
     let output = output(&["run", "--out", &out, "--seed", "7"]);
@@ -69,14 +69,14 @@ fn a_run_leaves_a_directory_that_says_everything() {
     assert!(page.contains("cpu.barrier.std"));
     let evidence = fs::read_dir(Path::new(&out).join("evidence")).unwrap().count();
     assert_eq!(evidence, 5, "one listing for each piece of machine code");
-    assert_all_observations_are_kept(&directory, &rows);
+    assert_every_pair_has_a_sample(&directory, &rows);
 }
 
-fn assert_all_observations_are_kept(directory: &RunDirectory, rows: &[Row]) {
+fn assert_every_pair_has_a_sample(directory: &RunDirectory, rows: &[Row]) {
     let samples: Vec<_> = csv::Reader::from_path(directory.samples()).unwrap().into_records().flatten().collect();
-    let set_aside = samples.iter().filter(|sample| sample.iter().next_back().is_some_and(|cause| !cause.is_empty()));
+    let excluded = samples.iter().filter(|sample| sample.iter().next_back().is_some_and(|cause| !cause.is_empty()));
     let sum = |count: fn(&Row) -> Option<u64>| rows.iter().filter_map(count).sum::<u64>();
-    assert_eq!(set_aside.count() as u64, sum(|row| row.excluded));
+    assert_eq!(excluded.count() as u64, sum(|row| row.excluded));
     assert_eq!(samples.len() as u64, sum(|row| Some(row.pairs? + row.excluded?)));
 }
 
@@ -94,7 +94,7 @@ fn the_same_seed_gives_the_same_order() {
 }
 
 #[test]
-fn failed_cases_are_exit_code_3_and_the_others_go_on() {
+fn failed_cases_give_exit_code_3_and_do_not_end_the_run() {
     let folder = tempfile::tempdir().unwrap();
     for (fault, verdict) in [("fails", "Failed"), ("times_out", "TimedOut"), ("miscounts", "Failed")] {
         let out = path(folder.path(), fault);
@@ -108,7 +108,7 @@ fn failed_cases_are_exit_code_3_and_the_others_go_on() {
 }
 
 #[test]
-fn wrong_usage_is_one_line_with_a_remedy_and_exit_code_2() {
+fn wrong_usage_gives_one_line_with_a_remedy_and_exit_code_2() {
     let folder = tempfile::tempdir().unwrap();
     let used = path(folder.path(), "used");
     fs::create_dir(&used).unwrap();
@@ -116,8 +116,8 @@ fn wrong_usage_is_one_line_with_a_remedy_and_exit_code_2() {
     let wrong: &[(&[&str], &str)] = &[
         (&["run", "--preset", "fast"], "quick, standard, paper"),
         (&["run", "--only", "cpu.atomics.*"], "syncscope list"),
-        (&["run", "--only", "cpu.["], "no glob"),
-        (&["run", "--only", "cpu.*", "--skip", "*"], "leave nothing"),
+        (&["run", "--only", "cpu.["], "not a valid glob"),
+        (&["run", "--only", "cpu.*", "--skip", "*"], "select no primitive"),
         (&["run", "--out", &used], "--out"),
         (&["run", "--resume", &used], "no run"),
         (&["run", "--resume", &used, "--out", &used], "cannot be used with"),
@@ -130,19 +130,19 @@ fn wrong_usage_is_one_line_with_a_remedy_and_exit_code_2() {
     ];
     for (words, remedy) in wrong {
         let output = output(words);
-        let complaint = complaint(&output);
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {complaint}");
-        assert!(complaint.contains(remedy), "{words:?}: {complaint}");
+        let error = error_line(&output);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {error}");
+        assert!(error.contains(remedy), "{words:?}: {error}");
         assert!(output.stdout.is_empty());
     }
     assert_eq!(fs::read_dir(&used).unwrap().count(), 1, "nothing was written");
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_exit_code_1() {
+fn a_directory_that_cannot_be_written_gives_exit_code_1() {
     let output = output(&["run", "--out", "/proc/syncscope"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(complaint(&output).contains("/proc/syncscope"));
+    assert!(error_line(&output).contains("/proc/syncscope"));
 }
 
 #[test]
@@ -151,25 +151,25 @@ fn a_dry_run_shows_the_plan_and_writes_nothing() {
     let out = path(folder.path(), "run");
     let output = output(&["run", "--dry-run", "--out", &out, "--only", "cpu.atomic.*"]);
     let plan = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(plan.contains("4  cpu.atomic.add") && plan.contains("6  cases in all"), "{plan}");
+    assert!(plan.contains("4  cpu.atomic.add") && plan.contains("6  cases in total"), "{plan}");
     assert!(!Path::new(&out).exists());
 }
 
 #[test]
-fn a_lost_laboratory_leaves_the_rest_for_another_process() {
+fn a_lost_laboratory_leaves_its_cases_for_a_resumed_run() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
     let run = syncscope(&["run", "--out", &out, "--seed", "1"]).env("SYNCSCOPE_FAKE", "fault=loses").output().unwrap();
     assert_eq!(run.status.code(), Some(1));
-    let told = stderr(&run);
-    assert!(told.contains("warning: the fake broke its laboratory") && told.contains("--resume"), "{told}");
+    let messages = stderr(&run);
+    assert!(messages.contains("warning: the fake broke its laboratory") && messages.contains("--resume"), "{messages}");
     let before = finished(&out);
     assert!(before < 12);
     assert_eq!(output(&["run", "--resume", &out]).status.code(), Some(0));
     assert_eq!(finished(&out), 12);
 }
 
-/// Starts a slow run and waits until the first rows stand in its journal.
+/// Starts a slow run and waits until its journal holds the first rows.
 fn slow_run(out: &str) -> std::process::Child {
     let child = syncscope(&["run", "--out", out, "--seed", "3"])
         .env("SYNCSCOPE_FAKE", "dwell=10ms")
@@ -190,12 +190,12 @@ fn finished(out: &str) -> usize {
 }
 
 fn signal(child: &std::process::Child, signal: i32) {
-    // SAFETY: kill takes no pointers, and the child is not waited for yet, so its number is its own.
+    // SAFETY: kill takes no pointers. The child was not waited for yet, so its process id is not reused.
     unsafe { libc::kill(child.id().cast_signed(), signal) };
 }
 
 #[test]
-fn an_interrupted_run_is_complete_as_far_as_it_came_and_goes_on() {
+fn an_interrupted_run_can_be_reported_and_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
     let mut child = slow_run(&out);
@@ -205,8 +205,11 @@ fn an_interrupted_run_is_complete_as_far_as_it_came_and_goes_on() {
     assert_eq!(directory.read_run().unwrap().status, Status::Interrupted);
     let before = directory.read_rows().unwrap();
     assert!((2..12).contains(&before.len()), "{}", before.len());
-    assert!(before.iter().any(|row| row.provisional), "seen once, and not as often as was meant");
-    assert_all_observations_are_kept(&directory, &before);
+    assert!(
+        before.iter().any(|row| row.provisional),
+        "cases with fewer measurement blocks than planned are provisional"
+    );
+    assert_every_pair_has_a_sample(&directory, &before);
     assert_eq!(output(&["report", &out]).status.code(), Some(0));
 
     let resumed = output(&["run", "--resume", &out]);
@@ -214,17 +217,17 @@ fn an_interrupted_run_is_complete_as_far_as_it_came_and_goes_on() {
     let rows = directory.read_rows().unwrap();
     assert_eq!(rows.iter().filter(|row| !row.provisional).count(), 12);
     for row in before.iter().filter(|row| !row.provisional) {
-        assert!(rows.contains(row), "what was finished is not measured again");
+        assert!(rows.contains(row), "finished cases are not measured again");
     }
     let samples = std::fs::read_to_string(directory.samples()).unwrap();
     let pairs: Vec<_> = samples.lines().map(|line| line.splitn(3, ',').take(2).collect::<Vec<_>>()).collect();
-    assert_eq!(pairs.iter().collect::<HashSet<_>>().len(), pairs.len(), "the observations of a case stand there once");
+    assert_eq!(pairs.iter().collect::<HashSet<_>>().len(), pairs.len(), "every pair has one sample");
     assert_eq!(directory.read_run().unwrap().status, Status::Done);
-    assert_eq!(output(&["run", "--resume", &out]).status.code(), Some(2), "a run that is done");
+    assert_eq!(output(&["run", "--resume", &out]).status.code(), Some(2), "a complete run cannot be resumed");
 }
 
 #[test]
-fn a_killed_run_is_readable_and_goes_on() {
+fn a_killed_run_can_be_reported_and_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
     let mut child = slow_run(&out);
@@ -237,7 +240,7 @@ fn a_killed_run_is_readable_and_goes_on() {
 }
 
 #[test]
-fn a_spent_budget_leaves_the_rest_for_later() {
+fn a_spent_budget_ends_the_run_early() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
     let run =
@@ -248,18 +251,18 @@ fn a_spent_budget_leaves_the_rest_for_later() {
     assert_eq!(directory.read_run().unwrap().status, Status::BudgetSpent);
     let rows = directory.read_rows().unwrap();
     let provisional = rows.iter().filter(|row| row.provisional).count();
-    assert!(provisional > 0 || rows.len() < 12, "a second is not enough for all");
+    assert!(provisional > 0 || rows.len() < 12, "one second is too short for all cases");
     assert!(provisional == 0 || stderr(&run).contains(&format!("{provisional} provisional")), "{}", stderr(&run));
 }
 
 #[test]
-fn results_go_to_stdout_and_the_rest_to_stderr() {
+fn results_go_to_stdout_and_messages_to_stderr() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
     let run = output(&["run", "--out", &out]);
-    assert!(!String::from_utf8_lossy(&run.stdout).contains('\u{1b}'), "colour where nobody looks");
+    assert!(!String::from_utf8_lossy(&run.stdout).contains('\u{1b}'), "no colour without a terminal");
     assert!(!stderr(&run).contains('\u{1b}'));
-    assert!(stderr(&run).contains("looking at this machine"));
+    assert!(stderr(&run).contains("inspecting this machine"));
     let list = output(&["list", "--format", "json"]);
     let value: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
     let flush = value.as_array().unwrap().iter().find(|entry| entry["id"] == "cpu.fence.flush").unwrap();
@@ -268,7 +271,7 @@ fn results_go_to_stdout_and_the_rest_to_stderr() {
 }
 
 #[test]
-fn a_reader_who_has_seen_enough_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let mut child = syncscope(&["list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
@@ -277,17 +280,17 @@ fn a_reader_who_has_seen_enough_is_no_error() {
 }
 
 #[test]
-fn several_runs_make_one_page() {
+fn several_runs_share_one_page() {
     let folder = tempfile::tempdir().unwrap();
     let (a, b, page) = (path(folder.path(), "a"), path(folder.path(), "b"), path(folder.path(), "both.html"));
     output(&["run", "--out", &a]);
     output(&["run", "--out", &b]);
-    assert_eq!(output(&["report", &a, &b]).status.code(), Some(2), "the page of several runs needs a name");
+    assert_eq!(output(&["report", &a, &b]).status.code(), Some(2), "the page of several runs needs a file name");
     assert_eq!(output(&["report", &a, &b, "-o", &page]).status.code(), Some(0));
     assert!(fs::metadata(&page).unwrap().len() > 10_000);
     let nowhere = output(&["report", &a, "-o", "/proc/page.html"]);
     assert_eq!(nowhere.status.code(), Some(1));
-    assert!(complaint(&nowhere).contains("-o"));
+    assert!(error_line(&nowhere).contains("-o"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! `syncscope import`: from the peer's files to a page that shows two systems side by side.
+//! `syncscope import`: from the files of SyncPerformance to a page.
 
-#![allow(clippy::unwrap_used, reason = "what a test needs and does not get fails the test")]
+#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn file(root: &Path, folder: &str, text: &str) {
     fs::write(folder.join("runtimes.csv"), text).unwrap();
 }
 
-/// The results of one system, a few lines of each kind.
+/// Writes the results of one system, a few lines of each kind.
 fn results(root: &Path) {
     let cuda = "cuda_syncthreads\nn iter,1000\n\"\"\nn_blocks,1\ntype mode,aggregate,32,64\n\
         int,max,5e-06,-6e-06\nint,min,4e-06,5e-06\nint,med,5e-06,5e-06\nint,avg,5e-06,5e-06\n";
@@ -39,14 +39,14 @@ fn errors(output: &Output) -> String {
 #[test]
 fn the_results_become_a_run() {
     let folder = tempfile::tempdir().unwrap();
-    let (peer, run) = (folder.path().join("system9"), folder.path().join("run"));
-    results(&peer);
-    let output = import(&peer, &run);
+    let (system, run) = (folder.path().join("system9"), folder.path().join("run"));
+    results(&system);
+    let output = import(&system, &run);
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     let data = RunData::load(&run).unwrap();
     assert_eq!(data.rows.len(), 3);
     assert_eq!(data.run.machine.gpus[0].name, "NVIDIA A100");
-    assert!(data.run.warnings.iter().any(|warning| warning.starts_with("left out omp_atomicread_close: ")));
+    assert!(data.run.warnings.iter().any(|warning| warning.starts_with("ignored omp_atomicread_close: ")));
     let row = |part: &str| data.rows.iter().find(|row| row.case.to_string().contains(part)).unwrap();
     let barrier = row("syncthreads 32");
     assert!((barrier.ns.unwrap().value() - 5.0).abs() < 1e-6);
@@ -60,7 +60,7 @@ fn the_results_become_a_run() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_told_with_its_place() {
+fn errors_name_the_file_or_the_directory() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::create_dir(at("empty")).unwrap();
@@ -72,8 +72,12 @@ fn what_cannot_be_imported_is_told_with_its_place() {
     file(&at("broken"), "omp_barrier", "omp_barrier\nn iter,1000\nint,max,oops\n");
     let output = import(&at("broken"), &at("run"));
     assert_eq!(output.status.code(), Some(1));
-    assert!(errors(&output).contains("omp_barrier/runtimes.csv, line 3: `oops` is no number"), "{}", errors(&output));
-    assert!(!at("run").exists(), "nothing is left behind");
+    assert!(
+        errors(&output).contains("omp_barrier/runtimes.csv, line 3: `oops` is not a number"),
+        "{}",
+        errors(&output)
+    );
+    assert!(!at("run").exists(), "no directory is left");
 
     results(&at("two/a"));
     results(&at("two/b"));
@@ -84,5 +88,5 @@ fn what_cannot_be_imported_is_told_with_its_place() {
     results(&at("good"));
     let output = import(&at("good"), &at("good"));
     assert_eq!(output.status.code(), Some(2));
-    assert!(errors(&output).contains("is not empty; name another with -o"), "{}", errors(&output));
+    assert!(errors(&output).contains("is not empty; name another directory with -o"), "{}", errors(&output));
 }

@@ -1,14 +1,14 @@
-//! What a run says of the core-to-core matrix, on a machine that does not exist: nothing is measured, everything is planned.
+//! The warnings about the core-to-core matrix, on a synthetic topology: the cases are planned, but not measured.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use syncscope_core::run_directory::RunDirectory;
 
-/// The warnings of `run.json`, after a run of the hand-off by compare-and-swap on the machine `description`.
+/// The warnings in `run.json` after a run of the compare-and-swap hand-off on the topology `description`.
 fn warnings(description: &str, preset: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
@@ -18,19 +18,20 @@ fn warnings(description: &str, preset: &str) -> Vec<String> {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{told}");
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{messages}");
     let directory = RunDirectory::open(Path::new(&out)).unwrap();
     assert!(directory.read_rows().unwrap().iter().all(|row| row.verdict.name() == "Skipped"));
     let run = directory.read_run().unwrap();
     assert_eq!(run.measured_topology, None, "nothing was measured");
-    let aloud = |warning: &String| told.split_whitespace().collect::<String>().contains(&warning.replace(' ', ""));
-    assert!(run.warnings.iter().all(aloud), "what stands in run.json was said: {told}");
+    let is_shown =
+        |warning: &String| messages.split_whitespace().collect::<String>().contains(&warning.replace(' ', ""));
+    assert!(run.warnings.iter().all(is_shown), "a warning of run.json was not shown: {messages}");
     run.warnings
 }
 
 #[test]
-fn a_sample_of_the_pairs_is_said_to_be_one() {
+fn a_sample_of_the_pairs_has_a_warning() {
     let sampled = |description, preset| {
         warnings(description, preset).into_iter().filter(|text| text.contains("is a sample of")).collect::<Vec<_>>()
     };

@@ -1,7 +1,7 @@
-//! `docs/PRIMITIVES.md` is made of the catalogues. `SYNCSCOPE_UPDATE=1 cargo test -p syncscope --test primitives_page`
-//! writes it anew.
+//! `docs/PRIMITIVES.md` is generated from the catalogues, by
+//! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope --test primitives_page`.
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
 use std::fmt::Write;
 use std::fs;
@@ -11,8 +11,9 @@ use syncscope_core::Primitive;
 
 const HEAD: &str = "# Primitives
 
-What can be measured, made from the catalogues by a test. `syncscope list` shows what of it can be measured on a machine,
-and why the rest cannot. *Operation* is what `ns` is the cost of, as the slowest thread sees it.
+All primitives, generated from the catalogues. `syncscope list` shows which of them a machine can measure, and why it
+cannot measure the others. The column *operation* names the operation whose cost is the column `ns` of a run: the time on
+the slowest thread.
 ";
 
 fn page() -> String {
@@ -21,7 +22,7 @@ fn page() -> String {
     for primitive in syncscope_cpu::catalogue().iter().chain(syncscope_gpu::primitives()) {
         let id = primitive.id.rsplit_once('.').unwrap().0.to_owned();
         if id != section {
-            write!(page, "\n## {id}\n\n| id | what it is | operation | source |\n|---|---|---|---|\n").unwrap();
+            write!(page, "\n## {id}\n\n| id | description | operation | source |\n|---|---|---|---|\n").unwrap();
             section = id;
         }
         let Primitive { id, summary, operation, source } = primitive;
@@ -31,7 +32,7 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_of_primitives_is_the_catalogues() {
+fn the_page_of_primitives_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/PRIMITIVES.md");
     if std::env::var_os("SYNCSCOPE_UPDATE").is_some() {
         fs::write(&path, page()).unwrap();

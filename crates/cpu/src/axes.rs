@@ -1,12 +1,12 @@
 //! The axes of the sweeps, by preset and machine.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Dtype, Placement, Preset, Primitive};
+use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Placement, Preset, Primitive};
 
 use crate::machine::placement::where_spread_differs;
 use crate::machine::topology::Topology;
 
-/// The values that primitives vary. Each takes the axes that mean something to it.
+/// The values that primitives vary. Each primitive uses the axes that apply to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Axes {
     /// Threads of a team, for each placement.
@@ -125,6 +125,32 @@ impl Axes {
             Sweep::of(primitive.id).placements(std::slice::from_ref(placement)).threads(threads)
         };
         self.threads.iter().map(one).collect()
+    }
+
+    /// The cases of an operation on variables: every type and layout of `variants`, for all placements and numbers of threads.
+    pub(crate) fn cases_on_variables(
+        &self,
+        primitive: &Primitive,
+        variants: &AtomicAxes,
+        orders: &[MemoryOrder],
+    ) -> Vec<Case> {
+        let sweeps = self.sweep(primitive);
+        let mut cases = Vec::new();
+        for sweep in &sweeps {
+            cases.extend(sweep.clone().dtypes(&variants.dtypes).layouts(&[Layout::Shared]).orders(orders).cases());
+        }
+        for sweep in &sweeps {
+            for dtype in &variants.private_dtypes {
+                let strides = variants.strides_of(*dtype).into_iter().map(|stride| Layout::Private { stride });
+                let layouts: Vec<Layout> = strides.collect();
+                cases.extend(sweep.clone().dtypes(&[*dtype]).layouts(&layouts).orders(orders).cases());
+            }
+        }
+        // A single thread has no other elements to be apart from.
+        cases.retain(|case| {
+            case.threads != Some(1) || case.layout.and_then(Layout::stride).is_none_or(|stride| stride == 1)
+        });
+        cases
     }
 }
 

@@ -11,31 +11,32 @@ use crate::primitives::{UNROLL, Workload};
 use crate::team::{Body, Executor, Record, TeamError};
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
-use crate::timing::smt_interference::Neighbours;
+use crate::timing::smt_interference::InterferenceDetector;
 
-/// What is granted on top of what a batch is expected to take.
+/// Time that a batch gets in addition to what is expected of it.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A batch may take this many times as long as the one before it lets expect: on a busy machine it does.
-const PATIENCE: f64 = 20.0;
+/// A batch may take this many times as long as expected from the one before, as it does on a busy machine.
+const TOLERANCE: f64 = 20.0;
 
-/// Length of a sample on threads that have CPUs of their own: some thousand readings of the clock. What disturbs a
-/// contended loop is which thread happened to come first and in what step they then go, which is drawn anew with each
-/// sample: many short samples say more about it than few long ones.
+/// Length of a sample of threads with CPUs of their own: some thousand readings of the clock. A contended loop varies with
+/// which thread comes first and how the threads then interleave. Each sample draws that anew, so many short samples show
+/// more of it than few long ones.
 const SAMPLE: Duration = Duration::from_micros(40);
 
-/// Length of a sample of threads that sleep: a dozen of their wake-ups and more, so that one of them is no sample of its own.
-const SLEEPY_SAMPLE: Duration = Duration::from_micros(500);
+/// Length of a sample of threads that block: a dozen wake-ups and more, so that a sample is not a single wake-up.
+const BLOCKING_SAMPLE: Duration = Duration::from_micros(500);
 
-/// The longest samples: stores to one line that threads share are merged, and stores to two lines in turn take several
-/// hundred times as long, which made samples of many scheduler ticks.
-const LONGEST: u32 = 4;
+/// Limit of a sample, in sample lengths. Stores to one shared line are merged; stores to two lines in turn take several
+/// hundred times as long and would make samples of many scheduler ticks.
+const MAX_SAMPLE_LENGTHS: u32 = 4;
 
-/// Threads that sleep have samples ten times as long.
-const SLEEPY_SHARE: f64 = 4.0;
+/// Share of the time of a case whose threads block: their samples are ten times as long.
+const BLOCKING_SHARE: f64 = 4.0;
 
-/// Threads that take turns: their figure is mostly the scheduler's, whose time slices no number of pairs averages out.
-const CROWDED_SHARE: f64 = 0.5;
+/// Share of the time of a case whose threads share CPUs: its figure is mostly the scheduler's, and no number of pairs averages
+/// out the time slices.
+const OVERSUBSCRIBED_SHARE: f64 = 0.5;
 
 /// Iterations of the loop that proves a primitive.
 const PROOF_ITERATIONS: u64 = 200;
@@ -45,17 +46,17 @@ const PROOF_ITERATIONS: u64 = 200;
 pub(crate) struct Sharing {
     /// What a reader must know: "4 threads on 2 CPUs".
     pub(crate) remark: Option<String>,
-    /// Whether the threads have to take turns on the CPUs: then switches are part of what is measured.
-    pub(crate) in_turns: bool,
+    /// Whether there are more threads than CPUs: then context switches are part of what is measured.
+    pub(crate) oversubscribed: bool,
     /// Whether the operating system chooses the CPUs: then migrations are part of what is measured.
     pub(crate) unbound: bool,
-    /// Whether threads of the team are neighbours on one core: then that is part of what is measured.
-    pub(crate) is_neighbourly: bool,
+    /// Whether threads of the team are siblings on one core: then SMT interference is part of what is measured.
+    pub(crate) has_siblings: bool,
 }
 
 impl Sharing {
-    /// The same with something else that a reader must know.
-    pub(crate) fn also_saying(self, remark: Option<String>) -> Self {
+    /// Adds something that a reader must know.
+    pub(crate) fn with_remark(self, remark: Option<String>) -> Self {
         let remarks: Vec<String> = self.remark.into_iter().chain(remark).collect();
         Self { remark: (!remarks.is_empty()).then(|| remarks.join(", ")), ..self }
     }
@@ -65,10 +66,10 @@ impl Sharing {
 pub(crate) struct TeamExperiment<'a> {
     team: &'a mut dyn Executor,
     clock: &'a Clock,
-    neighbours: &'a mut Neighbours,
+    interference: &'a mut InterferenceDetector,
     workload: Workload,
     sharing: Sharing,
-    /// What an iteration took at most in the last batch.
+    /// The longest time of an iteration in the last batch.
     ns_per_iteration: f64,
     defect: Option<String>,
 }
@@ -77,27 +78,27 @@ impl<'a> TeamExperiment<'a> {
     pub(crate) fn new(
         team: &'a mut dyn Executor,
         clock: &'a Clock,
-        neighbours: &'a mut Neighbours,
+        interference: &'a mut InterferenceDetector,
         workload: Workload,
         sharing: Sharing,
     ) -> Self {
-        Self { team, clock, neighbours, workload, sharing, ns_per_iteration: 0.0, defect: None }
+        Self { team, clock, interference, workload, sharing, ns_per_iteration: 0.0, defect: None }
     }
 
-    /// How long to wait for a batch.
+    /// The time limit of a batch.
     fn limit(&self, shots: &[Shot]) -> Duration {
         let iterations: u64 = shots.iter().map(|shot| shot.iterations).sum();
-        let expected = Duration::try_from_secs_f64(iterations as f64 * self.ns_per_iteration * PATIENCE / 1e9);
+        let expected = Duration::try_from_secs_f64(iterations as f64 * self.ns_per_iteration * TOLERANCE / 1e9);
         GRACE + expected.unwrap_or_default()
     }
 
-    fn remember_pace(&mut self, shots: &[Shot], samples: &[Sample]) {
-        let pace = |(shot, sample): (&Shot, &Sample)| sample.slowest_ns() / shot.iterations.max(1) as f64;
-        self.ns_per_iteration = shots.iter().zip(samples).map(pace).fold(0.0, f64::max);
+    fn record_speed(&mut self, shots: &[Shot], samples: &[Sample]) {
+        let ns = |(shot, sample): (&Shot, &Sample)| sample.slowest_ns() / shot.iterations.max(1) as f64;
+        self.ns_per_iteration = shots.iter().zip(samples).map(ns).fold(0.0, f64::max);
     }
 
-    /// Runs one shot of another job and remembers what its verification finds.
-    fn run_aside(&mut self, body: &Arc<dyn Body>) {
+    /// Runs one untimed shot of another job and keeps the error of its verification.
+    fn run_untimed(&mut self, body: &Arc<dyn Body>) {
         let shot = Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair: 0 };
         match self.team.run(body, &[shot], GRACE) {
             Ok(records) => self.defect = records.into_iter().flatten().find_map(|record| record.defect),
@@ -107,45 +108,46 @@ impl<'a> TeamExperiment<'a> {
 
     /// How long each thread took.
     ///
-    /// Threads with CPUs of their own are let go together, and each times itself. Threads that take turns begin when
-    /// their turn comes: what they waited for it belongs to the time of the shot, which began with the first of them.
+    /// Threads with CPUs of their own start together, and each times itself. Threads that share CPUs start when they get
+    /// one. That wait belongs to the time of the shot, which begins with the first of them.
     fn elapsed(&self, seen: &[&Record]) -> Vec<Ticks> {
         let first = seen.iter().map(|record| record.started).min();
-        let start = |record: &Record| first.filter(|_| self.sharing.in_turns).unwrap_or(record.started);
+        let start = |record: &Record| first.filter(|_| self.sharing.oversubscribed).unwrap_or(record.started);
         seen.iter().map(|record| Ticks(record.stopped.0.saturating_sub(start(record).0))).collect()
     }
 
-    /// The sample of shot `index`, from what each thread saw of it.
+    /// The sample of shot `index`, from the records of all threads.
     fn sample_of(&self, records: &[Vec<Record>], index: usize) -> Option<Sample> {
         let seen: Vec<&Record> = records.iter().filter_map(|of_thread| of_thread.get(index)).collect();
         let mut elapsed = self.elapsed(&seen);
         let disturbance = if !self.sharing.unbound && seen.iter().any(|record| record.migrated) {
             Some(Disturbance::Migration)
-        } else if !self.sharing.in_turns && seen.iter().any(|record| record.switched) {
+        } else if !self.sharing.oversubscribed && seen.iter().any(|record| record.switched) {
             Some(Disturbance::InvoluntarySwitch)
         } else {
             None
         };
-        let smt_interference = self.has_busy_neighbour(&seen);
+        let smt_interference = self.has_interference(&seen);
         Some(Sample { disturbance, smt_interference, ..Sample::of_actors(&mut elapsed, self.clock.ns_per_tick())? })
     }
 
-    /// What the threads' readings say of their cores from here on.
-    fn learn_of_neighbours(&mut self, records: &[Vec<Record>]) {
+    /// Adds the contention ratios of a batch to those of its CPUs.
+    fn record_contention(&mut self, records: &[Vec<Record>]) {
         for (cpu, of_thread) in self.team.cpus().iter().zip(records) {
             let Some(cpu) = *cpu else { continue };
-            of_thread.iter().flat_map(|record| record.crowding).flatten().for_each(|it| self.neighbours.note(cpu, it));
+            let ratios = of_thread.iter().flat_map(|record| record.contention_ratio).flatten();
+            ratios.for_each(|ratio| self.interference.add(cpu, ratio));
         }
     }
 
-    /// Whether the core of a thread had someone else's work to do, before or after a shot.
-    fn has_busy_neighbour(&self, seen: &[&Record]) -> bool {
-        let is_busy = |(cpu, record): (&Option<u32>, &&Record)| {
-            let busy = |crowding| cpu.is_some_and(|cpu| self.neighbours.is_busy(cpu, crowding));
-            record.crowding.into_iter().flatten().any(busy)
+    /// Whether another hardware thread was active on the core of a thread, before or after a shot.
+    fn has_interference(&self, seen: &[&Record]) -> bool {
+        let is_disturbed = |(cpu, record): (&Option<u32>, &&Record)| {
+            let detects = |ratio| cpu.is_some_and(|cpu| self.interference.detects(cpu, ratio));
+            record.contention_ratio.into_iter().flatten().any(detects)
         };
-        let Sharing { in_turns, unbound, is_neighbourly, .. } = self.sharing;
-        !(in_turns || unbound || is_neighbourly) && self.team.cpus().iter().zip(seen).any(is_busy)
+        let Sharing { oversubscribed, unbound, has_siblings, .. } = self.sharing;
+        !(oversubscribed || unbound || has_siblings) && self.team.cpus().iter().zip(seen).any(is_disturbed)
     }
 }
 
@@ -175,8 +177,8 @@ impl Experiment for TeamExperiment<'_> {
         if self.defect.is_none() {
             self.defect = records.iter().flatten().find_map(|record| record.defect.clone());
         }
-        self.learn_of_neighbours(&records);
-        // One value for the batch: a single reading is only as fine as the clock's steps.
+        self.record_contention(&records);
+        // One value for the batch: a single reading is as coarse as the clock's steps.
         let readings = |reading: fn(&Record) -> Option<f64>| -> Vec<f64> {
             records.iter().flatten().filter_map(reading).collect()
         };
@@ -184,7 +186,7 @@ impl Experiment for TeamExperiment<'_> {
         let cycles_per_tick = cycles::of_batch(&counted, &readings(|record| record.chained_per_tick));
         let samples: Option<Vec<Sample>> = (0..shots.len()).map(|index| self.sample_of(&records, index)).collect();
         let samples = samples.ok_or_else(|| ExperimentError::Failed("the team has no threads".to_owned()))?;
-        self.remember_pace(shots, &samples);
+        self.record_speed(shots, &samples);
         Ok(samples.into_iter().map(|sample| Sample { cycles_per_tick, ..sample }).collect())
     }
 
@@ -197,16 +199,16 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     fn sample_length(&self) -> Option<Duration> {
-        match (self.sharing.in_turns, self.workload.blocks) {
-            // The settings': a time slice is longer than any sample.
+        match (self.sharing.oversubscribed, self.workload.blocks) {
+            // The length of the settings: a time slice is longer than any sample.
             (true, _) => None,
-            (false, true) => Some(SLEEPY_SAMPLE),
+            (false, true) => Some(BLOCKING_SAMPLE),
             (false, false) => Some(SAMPLE),
         }
     }
 
     fn longest_sample(&self) -> Option<Duration> {
-        self.sample_length().map(|length| length * LONGEST)
+        self.sample_length().map(|length| length * MAX_SAMPLE_LENGTHS)
     }
 
     fn has_one_actor(&self) -> bool {
@@ -214,26 +216,26 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     fn share_of_time(&self) -> f64 {
-        match (self.sharing.in_turns, self.workload.blocks) {
-            (true, _) => CROWDED_SHARE,
-            (false, true) => SLEEPY_SHARE,
+        match (self.sharing.oversubscribed, self.workload.blocks) {
+            (true, _) => OVERSUBSCRIBED_SHARE,
+            (false, true) => BLOCKING_SHARE,
             (false, false) => 1.0,
         }
     }
 
-    /// What the shots themselves showed.
+    /// The first defect that the shots showed.
     fn check(&mut self) -> Check {
         self.defect.clone().map_or(Check::Ok, Check::Failed)
     }
 
-    /// The proof that needs a loop of its own, and the run that follows the samples.
+    /// Runs the proof that needs a loop of its own, then the follow-up.
     fn details(&mut self) -> Result<Vec<Detail>, String> {
         if let Some(proof) = self.workload.proof.clone() {
-            self.run_aside(&proof);
+            self.run_untimed(&proof);
         }
         let follow_up = self.workload.follow_up.as_ref().map(|make| make(self.clock));
         if let (Some(follow_up), None) = (&follow_up, &self.defect) {
-            self.run_aside(&(Arc::clone(follow_up) as Arc<dyn Body>));
+            self.run_untimed(&(Arc::clone(follow_up) as Arc<dyn Body>));
         }
         let found = follow_up.map_or_else(Vec::new, |follow_up| follow_up.details());
         self.defect.clone().map_or(Ok(found), Err)

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
 use syncscope_core::{Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
 use syncscope_host::scheduling::{self, AffinityGuard};
+use syncscope_host::{c_library_version, cpu_list};
 
 use crate::experiment::{Sharing, TeamExperiment};
 use crate::machine::placement::{self, Placed};
@@ -14,11 +15,10 @@ use crate::machine::{cgroup, hwloc, page_homes};
 use crate::plan;
 use crate::primitives::{self, Entry, Workload};
 use crate::studies::{self, inference};
-use crate::team::pool::Teams;
+use crate::team::pool::TeamPool;
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
-use crate::timing::smt_interference::{self, Neighbours};
-use syncscope_host::cpu_list;
+use crate::timing::smt_interference::{self, InterferenceDetector};
 
 /// Why the laboratory cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,34 +37,34 @@ pub enum CpuError {
     },
 }
 
-/// The CPUs of this machine, opened for measuring.
+/// The CPUs of this machine as a laboratory.
 pub struct CpuLaboratory {
     topology: Topology,
     system: System,
     clock: Clock,
-    /// How core cycles are counted.
+    /// How core cycles are counted on this machine.
     core_cycles: String,
     quota: Option<f64>,
     load: Option<f64>,
-    teams: Teams,
-    neighbours: Neighbours,
+    teams: TeamPool,
+    interference: InterferenceDetector,
 }
 
-/// A load average per CPU from which on other work is likely to disturb the figures.
+/// Above this load average per CPU, other work probably disturbs the figures.
 const HIGH_LOAD: f64 = 0.25;
 
 impl CpuLaboratory {
-    /// Reads the topology, what this process may use of it, and calibrates the clock. Call it on a thread that was not
-    /// bound by the program itself: the CPUs that thread may use are the ones that are measured.
+    /// Reads the topology and which CPUs this process may use, and calibrates the clock. Call it on a thread that the program
+    /// has not bound: the CPUs of that thread are the ones that are measured.
     ///
     /// # Errors
     /// When there is no topology, or none of its CPUs may be used.
     pub fn open() -> Result<Self, CpuError> {
         let topology = allowed_topology()?;
         let system = System::default();
-        // Runtimes count the CPUs of the thread that loads them: this one's are all that there are.
+        // A runtime counts the CPUs of the thread that loads it, and this thread may use all of them.
         let _ = crate::team::openmp::runtimes();
-        // The load before this program adds to it.
+        // Read before this program adds to the load.
         let load = system.load();
         let quota = cgroup::cpu_quota(system.root());
         let core_cycles = cycles::description();
@@ -75,8 +75,8 @@ impl CpuLaboratory {
             quota,
             load,
             system,
-            teams: Teams::default(),
-            neighbours: Neighbours::default(),
+            teams: TeamPool::default(),
+            interference: InterferenceDetector::default(),
         })
     }
 
@@ -122,7 +122,7 @@ impl CpuLaboratory {
         environment.libraries.extend(libraries());
     }
 
-    /// What may disturb the figures, each with what to do about it.
+    /// What may disturb the figures, and what to do about it.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let cpus = self.topology.allowed_cpus();
@@ -140,26 +140,26 @@ impl CpuLaboratory {
             }),
             self.system.hypervisor().map(|name| {
                 format!(
-                    "this is a virtual machine ({name}): its topology is a claim and other guests may disturb it; \
+                    "this is a virtual machine ({name}): its topology may be wrong and other guests may disturb it; \
                          measure on the host or on a dedicated instance for figures of the hardware"
                 )
             }),
             self.quota.filter(|quota| *quota < count as f64).map(|quota| {
                 format!(
-                    "a control group limits this process to the time of {quota} CPUs, of {count}: raise cpu.max (docker --cpus), \
+                    "a control group limits this process to the time of {quota} of {count} CPUs: raise cpu.max (docker --cpus), \
                          or use `taskset` to measure on no more CPUs than that"
                 )
             }),
             self.load.filter(|load| *load > HIGH_LOAD * count as f64).map(|load| {
-                format!("the load is {load:.2} where {count} CPUs may be used: stop other programs, or wait until they are done")
+                format!("the load is {load:.2} on {count} CPUs: stop other programs, or wait until they are done")
             }),
             self.clock.fallback_reason().map(|reason| {
-                format!("{reason}: the operating system's clock is used, which is coarser and costs more to read")
+                format!("{reason}: the clock of the operating system is used, which is coarser and costs more to read")
             }),
             (count < all).then(|| {
                 format!(
                     "this process may use {count} of {all} hardware threads ({}): \
-                         taskset or a cpuset restricts it; start it without to measure them all",
+                         taskset or a cpuset restricts it; start it without them to measure all",
                     cpu_list::format(&cpus)
                 )
             }),
@@ -167,13 +167,13 @@ impl CpuLaboratory {
         warnings.into_iter().flatten().collect()
     }
 
-    /// Why nothing can be measured, if so.
-    fn obstacle(&self) -> Option<String> {
+    /// Why nothing can be measured; `None` where this is the machine of the topology.
+    fn unavailable(&self) -> Option<String> {
         (!self.topology.this_system)
             .then(|| "the topology is not this machine's: unset HWLOC_SYNTHETIC and HWLOC_XMLFILE".to_owned())
     }
 
-    /// Makes any workload ready to run on `threads` threads: also one that is in no catalogue.
+    /// Makes any workload ready to run on `threads` threads, even if it is in no catalogue.
     ///
     /// # Errors
     /// When the placement does not exist here or the team cannot be assembled.
@@ -186,22 +186,22 @@ impl CpuLaboratory {
         self.experiment_with(workload, placement, threads, None)
     }
 
-    /// The same with `whereabouts`, what a reader must know of the place of its memory.
+    /// The same with a remark on where its memory is.
     fn experiment_with(
         &mut self,
         workload: Workload,
         placement: &Placement,
         threads: u32,
-        whereabouts: Option<String>,
+        remark: Option<String>,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        if let Some(obstacle) = self.obstacle() {
-            return Err(Refusal::Skipped(obstacle));
+        if let Some(reason) = self.unavailable() {
+            return Err(Refusal::Skipped(reason));
         }
         let placed = placement::place(&self.topology, placement, threads)
             .map_err(|error| Refusal::Skipped(error.to_string()))?;
-        let sharing = self.sharing(placement, &placed).also_saying(whereabouts);
-        let team = self.teams.on(workload.runtime, &placed.cpus, &self.clock)?;
-        Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.neighbours, workload, sharing)))
+        let sharing = self.sharing(placement, &placed).with_remark(remark);
+        let team = self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?;
+        Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
 
     /// The workload of a case with its memory where the case wants it, and the remark for the row.
@@ -222,27 +222,28 @@ impl CpuLaboratory {
         let threads = placed.cpus.len();
         let quota = self.quota.filter(|quota| *quota < threads as f64);
         let cpus = |count: u32| format!("{count} CPU{}", if count == 1 { "" } else { "s" });
-        let crowded = placed.oversubscribed().then(|| format!("{threads} threads on {}", cpus(placed.available)));
+        let oversubscribed =
+            placed.oversubscribed().then(|| format!("{threads} threads on {}", cpus(placed.available)));
         let throttled = quota.map(|quota| format!("{threads} threads with the time of {quota} CPUs"));
-        let remarks: Vec<String> = crowded.into_iter().chain(throttled).collect();
+        let remarks: Vec<String> = oversubscribed.into_iter().chain(throttled).collect();
         Sharing {
-            in_turns: !remarks.is_empty(),
+            oversubscribed: !remarks.is_empty(),
             unbound: *placement == Placement::None,
-            is_neighbourly: self.topology.share_a_core(&placed.cpus),
+            has_siblings: self.topology.share_a_core(&placed.cpus),
             remark: (!remarks.is_empty()).then(|| remarks.join(", ")),
         }
     }
 }
 
-/// Makes a workload on the CPU of the first thread that will run it: memory comes from the NUMA node of the CPU that
-/// touches it first. A CPU that cannot be used is for the team to report.
+/// Makes a workload on a CPU, so that its memory comes from the NUMA node of that CPU. If the CPU cannot be used, the team
+/// will report it.
 fn workload_made_on(cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
-    // A thread of its own for that would take as long to start as the samples of a visit take.
+    // A new thread for that would take as long to start as the samples of a measurement block take.
     let _affinity = cpu.map(AffinityGuard::bind_to);
     primitives::workload_of(case)
 }
 
-/// hwloc's topology with what the calling thread may use of it.
+/// hwloc's topology, with the CPUs that the calling thread may use.
 fn allowed_topology() -> Result<Topology, CpuError> {
     let topology = hwloc::load().ok_or(CpuError::NoTopology)?;
     if !topology.this_system {
@@ -260,7 +261,7 @@ fn allowed_topology() -> Result<Topology, CpuError> {
     Ok(topology)
 }
 
-/// Versions of the libraries that are themselves measured.
+/// Versions of the libraries whose primitives are measured: parking_lot, Rust's standard library, the C library.
 fn libraries() -> BTreeMap<String, String> {
     let locked = |name: &str| {
         let entry = format!("name = \"{name}\"\nversion = \"");
@@ -269,12 +270,13 @@ fn libraries() -> BTreeMap<String, String> {
     };
     let compiler = Some(env!("SYNCSCOPE_RUSTC").to_owned()).filter(|version| !version.is_empty());
     let versions = [("parking_lot", locked("parking_lot")), ("rust", compiler)];
-    versions.into_iter().filter_map(|(name, version)| Some((name.to_owned(), version?))).collect()
+    let known = versions.into_iter().filter_map(|(name, version)| Some((name, version?)));
+    known.chain(c_library_version()).map(|(name, version)| (name.to_owned(), version)).collect()
 }
 
 impl Laboratory for CpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
-        let unavailable = |entry: &Entry| self.obstacle().or_else(|| entry.unavailable());
+        let unavailable = |entry: &Entry| self.unavailable().or_else(|| entry.unavailable());
         let list = |entry: &'static Entry| Listing { primitive: &entry.primitive, unavailable: unavailable(entry) };
         primitives::entries().map(list).collect()
     }
@@ -311,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quota_below_the_threads_is_said_in_the_row() {
+    fn a_quota_below_the_threads_is_remarked_in_the_row() {
         let mut laboratory = CpuLaboratory::open().unwrap();
         laboratory.quota = Some(1.5);
         let cpu = laboratory.topology.allowed_cpus()[0];
@@ -320,11 +322,11 @@ mod tests {
             let case = Case { threads: Some(threads), placement, ..Case::new("cpu.barrier.sense") };
             laboratory.experiment(&case).unwrap().remark()
         };
-        assert_eq!(remark(&mut laboratory, 1), None, "one thread has the time it needs");
-        let told = remark(&mut laboratory, 2).unwrap();
-        assert_eq!(told, "2 threads on 1 CPU, 2 threads with the time of 1.5 CPUs");
+        assert_eq!(remark(&mut laboratory, 1), None, "one thread has enough time");
+        let remark = remark(&mut laboratory, 2).unwrap();
+        assert_eq!(remark, "2 threads on 1 CPU, 2 threads with the time of 1.5 CPUs");
         assert!(
-            laboratory.warnings().iter().any(|text| text.contains("1.5 CPUs"))
+            laboratory.warnings().iter().any(|text| text.contains("1.5 of"))
                 || laboratory.topology.allowed().count() < 2
         );
     }

@@ -1,13 +1,21 @@
-//! CPU side of syncscope: topology, placement, the pinned team and the primitives.
+//! CPU side of syncscope.
 //!
-//! [`CpuLaboratory`] is the door: it opens the machine once and makes [`syncscope_core::Experiment`]s of the cases
-//! of its [`catalogue`]. One concept, one module:
+//! [`CpuLaboratory`] opens the machine once, plans the cases of its [`catalogue`] and makes their
+//! [`syncscope_core::Experiment`]s. Start with `laboratory.rs`, then read one primitive: `primitives/lock/ticket.rs`.
+//!
+//! | folder | what stands there |
+//! |---|---|
+//! | [`machine`] | topology, placement of threads, memory and its NUMA nodes, the system's files |
+//! | [`timing`] | the clock, core cycles, SMT interference |
+//! | [`sync`] | locks and barriers with algorithms of their own |
+//! | [`team`] | the pinned threads that run the shots |
+//! | [`evidence`] | the machine code of the timed loops |
+//! | [`primitives`] | the catalogue: a folder for each family, a file for each primitive |
+//! | [`studies`] | cases on chosen CPUs and NUMA nodes; the topology that the core-to-core matrix shows |
 //!
 //! ```text
-//! hwloc -> topology -> placement -> team -> experiment <- primitives (operation -> the two loops)
-//!                                   clock ---^
-//! topology -> pairs, matrix, siblings, numa (what is studied on which CPUs) -> plan; memory (where a line is)
-//! rows of the matrix -> inference (what they say of the topology)
+//! axes -> plan <- primitives, studies                       which cases
+//! primitives -> workload -> team -> experiment -> engine    how one case is measured
 //! ```
 
 pub mod evidence;

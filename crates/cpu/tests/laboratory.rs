@@ -1,22 +1,22 @@
-//! The laboratory makes experiments that run, check themselves and say what a reader must know.
+//! The laboratory makes experiments that run and check themselves, with the remarks that a reader needs.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use syncscope_core::Settings;
 use syncscope_core::machine::Environment;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
     Cancel, Case, Check, Dtype, Engine, Laboratory, Layout, Measurement, MemoryOrder, Placement, Preset, Refusal, Row,
     Side, Verdict,
 };
+use syncscope_core::{Group, Settings};
 use syncscope_cpu::primitives::{Operation, Workload};
 use syncscope_cpu::studies::core_to_core;
 use syncscope_cpu::{CpuLaboratory, catalogue};
 
-/// Short and coarse: nothing here looks at times.
+/// Short and coarse: no test here depends on times.
 fn engine() -> Engine {
     let rule = PrecisionRule { precision: 0.5, min_pairs: 8, max_pairs: 8, max_time: Duration::from_millis(20) };
     Engine::new(Settings { sample: Duration::from_micros(20), noisy_above: 0.5, rule }, Cancel::new())
@@ -28,7 +28,7 @@ fn measure(laboratory: &mut CpuLaboratory, case: &Case) -> Measurement {
 }
 
 #[test]
-fn every_primitive_does_its_work() {
+fn every_primitive_passes_its_check() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     let mut by_kind = BTreeMap::new();
     for case in laboratory.plan(Preset::Paper) {
@@ -40,7 +40,7 @@ fn every_primitive_does_its_work() {
     let listing = laboratory.listing();
     let exists = |case: &&Case| {
         let missing = listing.iter().any(|line| line.primitive.id == case.primitive && line.unavailable.is_some());
-        // Without a placement: a class of pairs that this machine does not have.
+        // A case without a placement stands for something that this machine lacks.
         !missing && case.placement.is_some() && case.threads.unwrap() <= 4
     };
     for case in by_kind.values().filter(exists) {
@@ -70,13 +70,13 @@ fn the_catalogue_is_what_is_listed_and_planned() {
 }
 
 #[test]
-fn more_threads_than_cpus_are_said_to_be_so() {
+fn more_threads_than_cpus_are_remarked() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     let cpu = laboratory.topology().allowed_cpus()[0];
     let case = Case { threads: Some(3), placement: Some(Placement::List(vec![cpu])), ..Case::new("cpu.barrier.sense") };
     let measurement = measure(&mut laboratory, &case);
     assert!(measurement.remark.unwrap().starts_with("3 threads on 1 CPU"));
-    assert_eq!(measurement.excluded, 0, "switches belong to what is measured");
+    assert_eq!(measurement.excluded, 0, "context switches are part of what is measured");
 }
 
 #[test]
@@ -84,14 +84,14 @@ fn a_class_of_pairs_that_does_not_exist_is_skipped() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     let plan = laboratory.plan(Preset::Standard);
     let missing: Vec<_> = plan.iter().filter(|case| case.placement.is_none()).collect();
-    assert!(!missing.is_empty(), "no machine has cores with and without a common cache in every node and package");
+    assert!(!missing.is_empty(), "no machine has pairs of all classes");
     for case in missing {
         assert!(matches!(laboratory.experiment(case), Err(Refusal::Skipped(reason)) if reason.contains("may use")));
     }
 }
 
 #[test]
-fn the_matrix_says_which_cpus_are_near() {
+fn the_matrix_shows_which_cpus_are_near() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     let plan = laboratory.plan(Preset::Quick);
     let of_pair =
@@ -100,7 +100,7 @@ fn the_matrix_says_which_cpus_are_near() {
     let cpus = laboratory.topology().allowed().count();
     assert_eq!(pairs.len(), (cpus * (cpus - 1) / 2).min(36));
     let all = cpus * (cpus - 1) / 2;
-    assert_eq!(laboratory.notes(&plan).is_empty(), pairs.len() == all, "a sample says that it is one");
+    assert_eq!(laboratory.notes(&plan).is_empty(), pairs.len() == all, "a sample is noted");
     let Some(case) = pairs.first() else { return };
     let measurement = measure(&mut laboratory, case);
     assert_eq!(measurement.check, Check::Ok);
@@ -114,7 +114,7 @@ fn the_matrix_says_which_cpus_are_near() {
 }
 
 #[test]
-fn the_line_is_on_the_node_it_is_said_to_be_on() {
+fn the_line_is_on_the_node_of_its_group() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     let node = laboratory.topology().allowed().next().unwrap().numa_node;
     let cpu = laboratory.topology().allowed_cpus()[0];
@@ -125,14 +125,14 @@ fn the_line_is_on_the_node_it_is_said_to_be_on() {
             order: Some(MemoryOrder::Relaxed),
             threads: Some(2),
             placement: Some(Placement::List(vec![cpu])),
-            group: Some(format!("line_on_node {node}")),
+            group: Some(Group::LineOnNode(Some(node))),
             ..Case::new(primitive)
         };
         match laboratory.experiment(&on(node)) {
             Ok(experiment) => {
                 assert!(experiment.remark().unwrap().ends_with(&format!("the line is on NUMA node {node}")));
             }
-            // A sandbox may forbid to ask.
+            // A sandbox may forbid the call.
             Err(Refusal::Skipped(reason)) => assert!(reason.contains("move_pages"), "{reason}"),
             Err(other) => panic!("{other}"),
         }
@@ -149,7 +149,7 @@ fn a_hand_off_is_half_a_round_trip() {
 }
 
 #[test]
-fn what_does_not_exist_is_skipped() {
+fn an_unknown_primitive_is_skipped() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     let unknown = Case::new("cpu.barrier.telepathic");
     assert!(matches!(laboratory.experiment(&unknown), Err(Refusal::Skipped(reason)) if reason.contains("telepathic")));
@@ -157,7 +157,7 @@ fn what_does_not_exist_is_skipped() {
     assert!(matches!(laboratory.experiment(&incomplete), Err(Refusal::Skipped(_))));
 }
 
-/// Goes wrong in one of its threads.
+/// Panics in one of its threads.
 struct Panics;
 
 impl Operation for Panics {
@@ -206,5 +206,6 @@ fn the_environment_is_described() {
     assert!(!environment.allowed_cpus.is_empty() && environment.os.contains("kernel"));
     assert!(environment.libraries["parking_lot"].starts_with("0."));
     assert!(environment.libraries["rust"].starts_with("rustc 1."));
+    assert!(cfg!(not(target_env = "gnu")) || environment.libraries["glibc"].starts_with("2."));
     assert!(!laboratory.machine().model.is_empty());
 }

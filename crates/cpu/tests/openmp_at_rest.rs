@@ -1,30 +1,30 @@
-//! The threads of an OpenMP runtime disturb nothing that is measured after them. The only test of its process: it looks at
-//! the time that the whole process takes.
+//! The threads of an OpenMP runtime do not spin while something else is measured. The only test of its process, because it
+//! reads the CPU time of the whole process.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 
 use std::time::Duration;
 
-use syncscope_core::{Case, Laboratory, Placement, Shot, Side};
+use syncscope_core::{Case, Group, Laboratory, Placement, Shot, Side};
 use syncscope_cpu::CpuLaboratory;
 
-/// The time all threads of this process had on CPUs, in ticks of the kernel's clock (10 ms on Linux).
+/// The CPU time of all threads of this process, in ticks of the kernel's clock (10 ms on Linux).
 fn cpu_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    // The name, in parentheses, may hold blanks; user and system time are the 14th and 15th field.
+    // The name, in parentheses, may contain blanks. User and system time are the 14th and 15th field.
     let (_, fields) = stat.rsplit_once(')').unwrap();
     fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().unwrap()).sum()
 }
 
 #[test]
-fn a_runtime_that_was_measured_leaves_the_cpus_alone() {
+fn a_measured_runtime_does_not_spin_afterwards() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     for runtime in syncscope_cpu::team::openmp::runtimes() {
         for threads in [2, 4, 3] {
             let case = |primitive, group: Option<&str>| Case {
                 threads: Some(threads),
                 placement: Some(Placement::Close),
-                group: group.map(str::to_owned),
+                group: group.map(Group::of_word),
                 ..Case::new(primitive)
             };
             let shot = Shot { side: Side::Test, iterations: 20, pair: 0 };
@@ -33,7 +33,7 @@ fn a_runtime_that_was_measured_leaves_the_cpus_alone() {
             let before = cpu_ticks();
             std::thread::sleep(Duration::from_millis(150));
             let spent = cpu_ticks() - before;
-            assert!(spent <= 3, "{} had the CPUs for {spent} ticks", runtime.name);
+            assert!(spent <= 3, "{} used the CPUs for {spent} ticks", runtime.name);
         }
     }
 }

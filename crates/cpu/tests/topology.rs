@@ -1,5 +1,5 @@
-//! What hwloc says becomes the right topology, for machines that are not here. hwloc takes a description from its
-//! environment, so each machine is looked at in a process of its own: this very test program.
+//! Topologies of other machines. hwloc reads a description of a machine from its environment, so each one is loaded in a
+//! process of its own: this test program, started again.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 
@@ -10,7 +10,7 @@ use syncscope_core::{Case, Laboratory, Placement, Preset, Refusal};
 use syncscope_cpu::machine::pair_class;
 use syncscope_cpu::machine::placement::place;
 use syncscope_cpu::{CpuLaboratory, Topology};
-use syncscope_host::scheduling;
+use syncscope_host::{cpu_list, scheduling};
 
 #[test]
 #[ignore = "started by the other tests of this file, in a process of its own"]
@@ -20,14 +20,15 @@ fn print_topology() {
         Ok(laboratory) => {
             println!("TOPOLOGY {}", serde_json::to_string(laboratory.topology()).unwrap());
             let plan = laboratory.plan(Preset::Standard);
-            let groups: Vec<_> = plan.into_iter().map(|case| case.group.unwrap_or_default()).collect();
+            let group = |case: Case| case.group.map(|group| group.to_string()).unwrap_or_default();
+            let groups: Vec<String> = plan.into_iter().map(group).collect();
             println!("PLAN {}", serde_json::to_string(&groups).unwrap());
         }
         Err(error) => println!("ERROR {error}"),
     }
 }
 
-/// What the process says of the machine `description` after `label`.
+/// What the process prints about the machine `description` after `label`.
 fn ask(description: &str, label: &str) -> Result<String, String> {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "--nocapture", "print_topology"])
@@ -41,11 +42,11 @@ fn ask(description: &str, label: &str) -> Result<String, String> {
     }
 }
 
-fn look_at(description: &str) -> Result<Topology, String> {
+fn topology_of(description: &str) -> Result<Topology, String> {
     Ok(serde_json::from_str(&ask(description, "TOPOLOGY ")?).unwrap())
 }
 
-/// The column `group` of everything that is planned there.
+/// The column `group` of all cases planned there.
 fn plan_of(description: &str) -> Vec<String> {
     serde_json::from_str(&ask(description, "PLAN ").unwrap()).unwrap()
 }
@@ -56,7 +57,7 @@ fn cpus(topology: &Topology, placement: &Placement, threads: u32) -> Vec<u32> {
 
 #[test]
 fn two_packages_with_smt() {
-    let topology = look_at("pack:2 [numa] l3:1 l2:4 core:1 pu:2").unwrap();
+    let topology = topology_of("pack:2 [numa] l3:1 l2:4 core:1 pu:2").unwrap();
     assert!(!topology.this_system);
     assert_eq!(
         (topology.packages(), topology.numa_nodes.len(), topology.cores(), topology.threads.len()),
@@ -71,7 +72,7 @@ fn two_packages_with_smt() {
 
 #[test]
 fn caches_smaller_than_a_numa_node() {
-    let topology = look_at("pack:1 [numa] l3:4 core:2 pu:1").unwrap();
+    let topology = topology_of("pack:1 [numa] l3:4 core:2 pu:1").unwrap();
     assert_eq!((topology.numa_nodes.len(), topology.cores()), (1, 8));
     assert_eq!(
         topology.cache_summary().iter().map(|cache| (cache.count, cache.shared_by)).collect::<Vec<_>>(),
@@ -82,7 +83,7 @@ fn caches_smaller_than_a_numa_node() {
 
 #[test]
 fn four_numa_nodes_in_one_package() {
-    let topology = look_at("pack:1 numa:4 core:2 pu:1").unwrap();
+    let topology = topology_of("pack:1 numa:4 core:2 pu:1").unwrap();
     assert_eq!((topology.packages(), topology.numa_nodes.len()), (1, 4));
     assert!(topology.threads.iter().all(|thread| thread.numa_node == thread.os / 2));
     assert!(topology.threads.iter().all(|thread| thread.last_level_cache.is_none()));
@@ -91,7 +92,7 @@ fn four_numa_nodes_in_one_package() {
 
 #[test]
 fn a_thousand_hardware_threads() {
-    let topology = look_at("pack:2 [numa] group:4 l3:4 l2:16 l1d:1 core:1 pu:2").unwrap();
+    let topology = topology_of("pack:2 [numa] group:4 l3:4 l2:16 l1d:1 core:1 pu:2").unwrap();
     assert_eq!((topology.threads.len(), topology.cores(), topology.packages()), (1024, 512, 2));
     assert_eq!(topology.threads.iter().map(|thread| thread.last_level_cache).collect::<HashSet<_>>().len(), 32);
     let spread = cpus(&topology, &Placement::Spread, 32);
@@ -106,13 +107,13 @@ fn a_thousand_hardware_threads() {
 
 #[test]
 fn two_packages_of_four_nodes_with_smt() {
-    let topology = look_at("pack:2 numa:4 l3:2 l2:4 core:1 pu:2").unwrap();
+    let topology = topology_of("pack:2 numa:4 l3:2 l2:4 core:1 pu:2").unwrap();
     assert_eq!(
         (topology.packages(), topology.numa_nodes.len(), topology.cores(), topology.threads.len()),
         (2, 8, 64, 128)
     );
     let classes: Vec<_> =
-        pair_class::classes(&topology).into_iter().map(|(class, pair)| (class.as_str(), pair)).collect();
+        pair_class::classes(&topology).into_iter().map(|(class, pair)| (class.group().to_string(), pair)).collect();
     assert_eq!(
         classes,
         [
@@ -134,7 +135,7 @@ fn two_packages_of_four_nodes_with_smt() {
 fn three_hundred_cpus_on_an_odd_machine() {
     // Three packages of 25 cores with four hardware threads each.
     let description = "pack:3 [numa] l3:5 core:5 pu:4";
-    assert_eq!(look_at(description).unwrap().threads.len(), 300);
+    assert_eq!(topology_of(description).unwrap().threads.len(), 300);
     let planned = plan_of(description);
     let of_class = |class: &str| planned.iter().filter(|group| group.as_str() == class).count();
     for class in ["same_core", "same_l3", "same_node", "across"] {
@@ -144,8 +145,8 @@ fn three_hundred_cpus_on_an_odd_machine() {
 }
 
 #[test]
-fn the_system_numbers_siblings_as_it_likes() {
-    let topology = look_at("pack:1 core:2 pu:2(indexes=0,2,1,3)").unwrap();
+fn siblings_may_have_any_numbers() {
+    let topology = topology_of("pack:1 core:2 pu:2(indexes=0,2,1,3)").unwrap();
     assert_eq!(
         topology.threads.iter().map(|thread| (thread.os, thread.core)).collect::<Vec<_>>(),
         [(0, 0), (2, 0), (1, 1), (3, 1)]
@@ -154,16 +155,27 @@ fn the_system_numbers_siblings_as_it_likes() {
 
 #[test]
 fn a_single_hardware_thread() {
-    let topology = look_at("pu:1").unwrap();
+    let topology = topology_of("pu:1").unwrap();
     assert_eq!((topology.packages(), topology.cores(), topology.threads.len()), (1, 1, 1));
     assert!(topology.to_string().contains("not this machine"));
 }
 
 #[test]
 fn this_machine_is_this_machine() {
+    if ["HWLOC_SYNTHETIC", "HWLOC_XMLFILE"].iter().any(|name| std::env::var_os(name).is_some()) {
+        return;
+    }
     let laboratory = CpuLaboratory::open().unwrap();
-    assert!(laboratory.topology().this_system || std::env::var_os("HWLOC_SYNTHETIC").is_some());
-    assert!(laboratory.machine().hardware_threads >= laboratory.topology().allowed().count() as u32);
+    let topology = laboratory.topology();
+    assert!(topology.this_system);
+    assert_eq!(topology.allowed_cpus(), scheduling::allowed_cpus(), "as the scheduler says");
+    let mut known: Vec<u32> = topology.threads.iter().map(|thread| thread.os).collect();
+    known.sort_unstable();
+    // A sandbox may have no /sys.
+    if let Ok(online) = std::fs::read_to_string("/sys/devices/system/cpu/online") {
+        assert_eq!(Some(known), cpu_list::parse(online.trim()), "as the kernel says");
+    }
+    assert_eq!(laboratory.machine().hardware_threads as usize, topology.threads.len());
 }
 
 #[test]
@@ -173,7 +185,7 @@ fn only_allowed_cpus_are_used() {
         scheduling::bind_to(&[first]).unwrap();
         let mut laboratory = CpuLaboratory::open().unwrap();
         assert_eq!(laboratory.topology().allowed_cpus(), [first]);
-        // Hand-offs need two threads, which share the CPU then; pairs of CPUs there are none.
+        // Hand-offs have two threads, which share the CPU here.
         let alone = |case: &Case| case.threads == Some(1) || case.primitive.starts_with("cpu.handoff.");
         for case in laboratory.plan(Preset::Standard).iter().filter(|case| !alone(case)) {
             assert!(

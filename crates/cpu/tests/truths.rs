@@ -1,8 +1,8 @@
-//! Things whose cost is known, measured like everything else. Run by `make truths` on a quiet machine:
+//! Operations whose cost is known, measured like all others. Run by `make truths` on a quiet machine:
 //! `cargo test --release -p syncscope-cpu --test truths -- --ignored --nocapture --test-threads 1`
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
-#![allow(clippy::print_stdout, reason = "the figures are for whoever runs this")]
+#![allow(clippy::print_stdout, reason = "the person who runs it reads the figures")]
 #![allow(clippy::inline_always, reason = "the operation must stand in the timed loop itself")]
 
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use syncscope_core::Settings;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{Cancel, Case, Dtype, Engine, Laboratory, Layout, Measurement, MemoryOrder, Placement, Verdict};
+use syncscope_core::{Group, Settings};
 use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::primitives::{Operation, Workload};
 
@@ -58,14 +58,14 @@ impl<const K: usize> Operation for Additions<K> {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn add(value: &mut u64) {
-    // SAFETY: adds a register of its own. Not `pure`: nobody looks at the sum, and it must be computed.
+    // SAFETY: adds a register of its own. Not `pure`: nothing reads the sum, and it must be computed.
     unsafe { std::arch::asm!("add {0}, {0}", inout(reg) * value, options(nomem, nostack)) };
 }
 
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 fn add(value: &mut u64) {
-    // SAFETY: adds a register of its own. Not `pure`: nobody looks at the sum, and it must be computed.
+    // SAFETY: adds a register of its own. Not `pure`: nothing reads the sum, and it must be computed.
     unsafe { std::arch::asm!("add {0}, {0}, {0}", inout(reg) * value, options(nomem, nostack)) };
 }
 
@@ -73,8 +73,8 @@ fn add(value: &mut u64) {
 #[ignore = "needs a quiet machine; run by `make truths`"]
 fn an_addition_costs_a_cycle() {
     let mut laboratory = CpuLaboratory::open().unwrap();
-    // uops.info, ADD_R64_R64: one cycle on every x86-64 core. Where cycles come from the chain of additions, this says
-    // that the chain and the measured loop agree; where they come from the counter, that both agree with it.
+    // uops.info, ADD_R64_R64: one cycle on every x86-64 core. Cycles come from the chain of additions or from the counter.
+    // This checks that the measured loop agrees with either.
     for (k, workload) in [(1.0, Workload::of(Additions::<1>)), (4.0, Workload::of(Additions::<4>))] {
         let measurement = measure(&mut laboratory, workload);
         let cycles = measurement.estimate.unwrap().cycles.unwrap().value();
@@ -110,14 +110,14 @@ impl<const K: usize> Operation for Multiplications<K> {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn multiply(value: &mut u32) {
-    // SAFETY: multiplies a register of its own. Not `pure`: nobody looks at the product, and it must be computed.
+    // SAFETY: multiplies a register of its own. Not `pure`: nothing reads the product, and it must be computed.
     unsafe { std::arch::asm!("imul {0:e}, {0:e}", inout(reg) * value, options(nomem, nostack)) };
 }
 
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 fn multiply(value: &mut u32) {
-    // SAFETY: multiplies a register of its own. Not `pure`: nobody looks at the product, and it must be computed.
+    // SAFETY: multiplies a register of its own. Not `pure`: nothing reads the product, and it must be computed.
     unsafe { std::arch::asm!("mul {0:w}, {0:w}, {0:w}", inout(reg) * value, options(nomem, nostack)) };
 }
 
@@ -158,7 +158,7 @@ fn k_multiplications_cost_k_times_as_much_as_one() {
 
 #[test]
 #[ignore = "needs a quiet machine; run by `make truths`"]
-fn an_atomic_addition_that_nobody_contends() {
+fn an_uncontended_atomic_addition() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     for threads in [1, 2] {
         for dtype in [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64] {
@@ -229,8 +229,8 @@ fn an_uncontended_lock_add_costs_what_is_known_of_the_processor() {
     }
 }
 
-/// The published method, as a program of its own: a loop with the operation once against a loop with it twice, the
-/// slowest thread, the median of many pairs. For the CPUs it is given, prints a [`Figure`] for each of the [`ROWS`].
+/// The published method as a C program: a loop with the operation once and a loop with it twice, the slowest thread, the
+/// median of many pairs. For the CPUs of its arguments, it prints a [`Figure`] for each of the [`ROWS`].
 const PROGRAM: &str = r#"
 #define _GNU_SOURCE
 #include <omp.h>
@@ -311,7 +311,7 @@ fn compiled(folder: &Path) -> Option<PathBuf> {
     compiler.args(["-O2", "-fopenmp", "-o"]).arg(&program).arg(&source);
     let output = compiler.output().ok()?;
     let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-    // A compiler without OpenMP is no failure; one that does not understand the program is.
+    // A compiler without OpenMP is no failure, but an error in the program is.
     assert!(output.status.success() || !complaint.contains("openmp.c:"), "{complaint}");
     output.status.success().then_some(program)
 }
@@ -323,7 +323,7 @@ const ROWS: [(&str, &str, Option<Dtype>); 2] =
 /// The CPUs a child of this test measures on.
 const CHILDS_CPUS: &str = "SYNCSCOPE_TRUTHS_CPUS";
 
-/// What was measured, with how many threads, and the nanoseconds that one process found.
+/// What one process measured, with how many threads, and the nanoseconds.
 type Figure = (String, usize, f64);
 
 /// The figures of a process: its lines that read `figure barrier 2 284.12`.
@@ -338,13 +338,13 @@ fn figures(command: &mut Command) -> Vec<Figure> {
     text.lines().filter_map(figure).collect()
 }
 
-/// This side of [`a_c_program_finds_the_same_for_libgomp`], which runs it as a process of its own.
+/// The Rust side of [`a_c_program_finds_the_same_for_libgomp`], which runs it as a process of its own.
 #[test]
 #[ignore = "a part of a_c_program_finds_the_same_for_libgomp, which runs it; alone it does nothing"]
 fn figures_of_libgomp_in_a_fresh_process() {
     let Ok(cpus) = std::env::var(CHILDS_CPUS) else { return };
     let cpus: Vec<u32> = cpus.split(',').map(|cpu| cpu.parse().unwrap()).collect();
-    // As the C program does, before anything is bound: the runtime counts the CPUs it may use when it is loaded.
+    // As in the C program, before any thread is bound: the runtime counts its CPUs when it is loaded.
     syncscope_cpu::team::openmp::runtime("libgomp").unwrap();
     let mut laboratory = CpuLaboratory::open().unwrap();
     for threads in [2, 4].into_iter().filter(|threads| *threads <= cpus.len()) {
@@ -354,7 +354,7 @@ fn figures_of_libgomp_in_a_fresh_process() {
                 layout: dtype.map(|_| Layout::Shared),
                 threads: Some(threads as u32),
                 placement: Some(Placement::List(cpus[..threads].to_vec())),
-                group: Some("libgomp".to_owned()),
+                group: Some(Group::Libgomp),
                 ..Case::new(primitive)
             };
             let mut experiment = laboratory.experiment(&case).unwrap();
@@ -364,9 +364,9 @@ fn figures_of_libgomp_in_a_fresh_process() {
     }
 }
 
-/// The geometric mean of the ratios of both sides, turn by turn, and its standard error, relative. Not a ratio of medians: a
-/// process has one barrier and one lock, whose cost has two modes, depending on where in memory they came to lie, and the
-/// median of some processes is one of the two by chance.
+/// The geometric mean of the ratios of both sides, turn by turn, and its relative standard error. It is not a ratio of medians:
+/// a process has one barrier and one lock, whose cost has two modes that depend on their address. The median of some
+/// processes would be one of the two modes by chance.
 fn ratio(ours: &[f64], theirs: &[f64]) -> (f64, f64) {
     let logarithms: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| (ours / theirs).ln()).collect();
     let count = logarithms.len() as f64;
@@ -405,8 +405,8 @@ fn a_c_program_finds_the_same_for_libgomp() {
         println!("skipped: libgomp and two CPUs are needed");
         return;
     }
-    // Both sides in processes of their own, by turns: what a machine does for a while, and where the memory of a process
-    // lies, meets both.
+    // Both sides run in processes of their own, in turn: changes of the machine over time, and the addresses of a process,
+    // affect both.
     let mut ours = Command::new(std::env::current_exe().unwrap());
     ours.args(["--ignored", "--exact", "--nocapture", "figures_of_libgomp_in_a_fresh_process"]);
     ours.env(CHILDS_CPUS, cpus.join(","));

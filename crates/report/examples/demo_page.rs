@@ -1,4 +1,4 @@
-//! Writes the page of a made-up run, to look at the page without measuring anything:
+//! Writes the page of a synthetic run, to develop the page without a measurement:
 //! `cargo run -p syncscope-report --example demo_page -- both demo.html`.
 
 #[path = "../tests/synthetic/mod.rs"]

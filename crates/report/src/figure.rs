@@ -1,25 +1,25 @@
-//! Figures as people read them.
+//! Numbers as text: short, with a unit and three significant digits.
 
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict};
 
-/// A number with so many significant digits, without an exponent: `0.0521`, `9.18`, `212`.
-fn digits(value: f64, digits: i32) -> String {
-    // The exponent after rounding: 0.9996 has the digits of 1.00.
-    let scientific = format!("{value:.*e}", (digits - 1).unsigned_abs() as usize);
+/// A number with this many significant digits and without an exponent: `0.0521`, `9.18`, `212`.
+fn digits(value: f64, count: i32) -> String {
+    // The exponent is taken after rounding: 0.9996 is written as 1.00.
+    let scientific = format!("{value:.*e}", (count - 1).unsigned_abs() as usize);
     let magnitude: i32 = scientific.split('e').next_back().and_then(|exponent| exponent.parse().ok()).unwrap_or(0);
-    let decimals = usize::try_from(digits - 1 - magnitude).unwrap_or(0).min(6);
+    let decimals = usize::try_from(count - 1 - magnitude).unwrap_or(0).min(6);
     format!("{value:.decimals$}")
 }
 
-/// A time in the unit that keeps it short: `2.03 ns`, `1.26 µs`, `3.10 ms`.
+/// A time in the unit that needs the fewest digits: `2.03 ns`, `1.26 µs`, `3.10 ms`.
 pub(crate) fn time(ns: f64) -> String {
     time_with(ns, 3)
 }
 
 fn time_with(ns: f64, significant: i32) -> String {
     let (divisor, unit) = match ns.abs() {
-        // 999.5 would be rounded to four digits.
+        // 999.5 would round to 1000, which has four digits.
         ..999.5 => (1.0, "ns"),
         ..999.5e3 => (1e3, "µs"),
         ..999.5e6 => (1e6, "ms"),
@@ -47,7 +47,7 @@ pub(crate) fn relative(point: f64, interval: Interval) -> Option<String> {
     })
 }
 
-/// What a row says in a few words.
+/// The cost of a row as short texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cost {
     /// `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`, `not resolved`, `skipped`.
@@ -61,9 +61,9 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// The cost a row gives, or the honest words for why it gives none.
+    /// The cost of a row, or the words that stand in its place.
     pub(crate) fn of(row: &Row) -> Self {
-        let words = match &row.verdict {
+        let figure = match &row.verdict {
             Verdict::Resolved => return Self::resolved(row),
             Verdict::Noisy(_) if is_rough(row) => {
                 let rough = Self::resolved(row);
@@ -79,7 +79,7 @@ impl Cost {
             Verdict::Skipped(_) => "skipped".to_owned(),
             Verdict::Failed(_) => "failed".to_owned(),
         };
-        Self { figure: words, interval: None, cycles: None, resolved: false }
+        Self { figure, interval: None, cycles: None, resolved: false }
     }
 
     fn resolved(row: &Row) -> Self {
@@ -95,15 +95,16 @@ impl Cost {
     }
 }
 
-/// Whether the interval of a cost that is not resolved is narrow enough to be worth more than the word that it is wide.
+/// Whether a row that is not resolved has an interval narrow enough to show its estimate.
 fn is_rough(row: &Row) -> bool {
-    row.ns.zip(row.ns_interval).is_some_and(|(ns, interval)| interval.half_width() < WIDEST * ns.value())
+    row.ns.zip(row.ns_interval).is_some_and(|(ns, interval)| interval.half_width() < ROUGH_HALF_WIDTH * ns.value())
 }
 
-/// Half-width of an interval, relative to its cost, from which on there is no figure for people (`WIDEST` of the page).
-const WIDEST: f64 = 0.25;
+/// The relative half-width of an interval below which a noisy estimate is shown, as a rough one. The scripts of the page
+/// read it from the page's data.
+pub(crate) const ROUGH_HALF_WIDTH: f64 = 0.25;
 
-/// A duration for people: `42 s`, `3 min 20 s`, `2 h 05 min`, with spaces that do not break.
+/// A duration: `42 s`, `3 min 20 s`, `2 h 05 min`, with no-break spaces.
 pub(crate) fn duration(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     match seconds {
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_of_cycles_are_set_apart() {
+    fn thousands_of_cycles_have_a_separator() {
         for (value, text) in [(33.84, "33.8 cycles"), (837.0, "837 cycles"), (69_638.4, "69,638 cycles")] {
             assert_eq!(cycles(value), text);
         }
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_resolved_is_no_figure() {
+    fn unresolved_rows_have_no_figure_unless_their_interval_is_narrow() {
         let row = |verdict, high| Row {
             ns: Some(Nanoseconds(0.01)),
             ns_interval: Some(Interval { low: -0.02, high }),

@@ -1,4 +1,4 @@
-//! Reports of syncscope: what runs say, joined into a page and a table.
+//! Reports of syncscope: the rows of runs as an HTML page and as a table for the terminal.
 //!
 //! ```no_run
 //! use syncscope_report::{RunData, page, table};
@@ -9,11 +9,8 @@
 //! # Ok::<(), syncscope_core::run_directory::RunDirectoryError>(())
 //! ```
 
-mod false_sharing;
+mod analysis;
 mod figure;
-mod highlights;
-mod ladder;
-mod matrix;
 mod naming;
 mod run_data;
 #[cfg(test)]
@@ -23,4 +20,5 @@ pub mod page;
 pub mod syncperformance;
 pub mod table;
 
+pub use analysis::named_primitives;
 pub use run_data::RunData;

@@ -1,4 +1,4 @@
-//! What machines, runs and families are called in reports.
+//! The names of machines, runs, families and sizes in reports.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use syncscope_core::{Case, Layout};
 
 use crate::RunData;
 
-/// The processor without the vendor's ornaments: `AMD EPYC 9274F` for `AMD EPYC 9274F 24-Core Processor`,
+/// The model of a processor without the words that do not identify it: `AMD EPYC 9274F` for `AMD EPYC 9274F 24-Core Processor`,
 /// `Intel Xeon Gold 6242` for `Intel(R) Xeon(R) Gold 6242 CPU @ 2.80GHz`.
 pub(crate) fn cpu(model: &str) -> String {
     let model = model.replace("(R)", "").replace("(TM)", "").replace("(tm)", "");
     let model = model.split(" @ ").next().unwrap_or_default();
-    let ornament = |word: &str| matches!(word, "CPU" | "Processor") || word.ends_with("-Core");
-    let words: Vec<&str> = model.split_whitespace().filter(|word| !ornament(word)).collect();
+    let is_filler = |word: &str| matches!(word, "CPU" | "Processor") || word.ends_with("-Core");
+    let words: Vec<&str> = model.split_whitespace().filter(|word| !is_filler(word)).collect();
     if words.is_empty() { "unnamed CPU".to_owned() } else { words.join(" ") }
 }
 
-/// The devices, equal ones counted: `4 × NVIDIA H200`.
+/// The devices, with the number of equal ones: `4 × NVIDIA H200`.
 pub(crate) fn gpus(machine: &Machine) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for gpu in &machine.gpus {
@@ -35,8 +35,8 @@ pub(crate) fn machine(machine: &Machine) -> String {
     parts.join(" + ")
 }
 
-/// A name for each run that tells it from the others: its machine; where that is not enough, its folder; then its
-/// start; then its number.
+/// A distinct label for each run: its machine. Where machines are equal, the folder, the start and the number of the run
+/// follow until the labels differ.
 pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
     let mut labels: Vec<String> = runs.iter().map(|data| machine(&data.run.machine)).collect();
     let additions: [fn(usize, &RunData) -> String; 3] =
@@ -52,7 +52,7 @@ pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
     labels
 }
 
-/// The families in the order reports show them, each with its heading.
+/// The families in the order of the reports, each with its heading.
 const FAMILIES: [(&str, &str); 16] = [
     ("atomic", "Atomics"),
     ("barrier", "Barriers"),
@@ -72,12 +72,12 @@ const FAMILIES: [(&str, &str); 16] = [
     ("flag", "Flags"),
 ];
 
-/// What a family is called in a heading.
+/// The heading of a family.
 pub(crate) fn family(family: &str) -> String {
     FAMILIES.iter().find(|(name, _)| *name == family).map_or(family, |(_, title)| title).to_owned()
 }
 
-/// Where a family stands in a report: CPU, GPU, both; what is not known yet comes last.
+/// The position of a family in a report: CPU first, then GPU, then both. Unknown domains and families come last.
 pub(crate) fn family_order(domain: &str, family: &str) -> (usize, usize) {
     let domains = ["cpu", "gpu", "hybrid"];
     let domain = domains.iter().position(|known| *known == domain).unwrap_or(domains.len());
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ornaments_are_left_out() {
+    fn filler_words_are_removed() {
         assert_eq!(cpu("AMD EPYC 9274F 24-Core Processor"), "AMD EPYC 9274F");
         assert_eq!(cpu("Intel(R) Xeon(R) Gold 6242 CPU @ 2.80GHz"), "Intel Xeon Gold 6242");
         assert_eq!(cpu(""), "unnamed CPU");

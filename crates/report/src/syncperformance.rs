@@ -1,5 +1,5 @@
 //! The result files of SyncPerformance (Burtchell and Burtscher, *Characterizing CUDA and OpenMP Synchronization
-//! Primitives*, IISWC 2024): `runtimes.csv`, one for each program and stride.
+//! Primitives*, IISWC 2024): `runtimes.csv`, one file for each program and stride.
 //!
 //! ```text
 //! cuda_atomicadd_array_v2
@@ -12,33 +12,33 @@
 //! int,min,...
 //! ```
 //!
-//! The figures of its CUDA programs are milliseconds (cycles divided by the nominal clock in kHz), those of its OpenMP
-//! programs seconds; `max` is the slowest thread.
+//! The times of the CUDA programs are milliseconds: cycles divided by the nominal clock in kHz. Those of the OpenMP
+//! programs are seconds. `max` is the time of the slowest thread.
 
 use std::path::{Path, PathBuf};
 
 use syncscope_core::{Case, Dtype, Nanoseconds, Row, Verdict};
 
-/// Files that are larger hold something else.
+/// The largest plausible result file.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// What can be wrong with a result file.
+/// Why a result file cannot be read.
 #[derive(Debug)]
-pub enum PeerError {
-    /// The operating system refused.
+pub enum ResultFileError {
+    /// The file cannot be opened or read.
     Io(PathBuf, std::io::Error),
-    /// A line is not what stands there in a result file.
+    /// A line does not have the format of a result file.
     Line {
         /// The file.
         path: PathBuf,
-        /// The line, counted from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// Why.
+        /// What is wrong.
         reason: String,
     },
 }
 
-impl std::fmt::Display for PeerError {
+impl std::fmt::Display for ResultFileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
@@ -47,62 +47,62 @@ impl std::fmt::Display for PeerError {
     }
 }
 
-impl std::error::Error for PeerError {}
+impl std::error::Error for ResultFileError {}
 
 /// One result file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PeerFile {
-    /// The program that wrote it, such as `cuda_syncthreads`.
+pub struct ResultFile {
+    /// The program that wrote the file, such as `cuda_syncthreads`.
     pub program: String,
-    /// Iterations of its loops.
+    /// The iterations of its loops.
     pub iterations: Option<u64>,
-    /// Distance between the elements of neighbouring threads, in elements.
+    /// The distance between the elements of adjacent threads, in elements.
     pub stride: Option<u32>,
-    /// Its figures, in the order of the file.
-    pub figures: Vec<PeerFigure>,
+    /// The figures in the order of the file.
+    pub figures: Vec<ResultFigure>,
 }
 
-/// What the program says of one size and type.
+/// The times of one size and type.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PeerFigure {
-    /// The type.
+pub struct ResultFigure {
+    /// The type of the variables.
     pub dtype: Dtype,
-    /// Blocks of the grid; `None` on the CPU.
+    /// The blocks of the grid; `None` on the CPU.
     pub blocks: Option<u32>,
-    /// Threads of the team or of each block.
+    /// The threads of the team or of each block.
     pub threads: u32,
-    /// Time of one operation as the slowest thread sees it.
+    /// The time of one operation on the slowest thread.
     pub slowest: Nanoseconds,
-    /// The same as the fastest thread sees it.
+    /// The time of one operation on the fastest thread.
     pub fastest: Option<Nanoseconds>,
-    /// The same as the thread in the middle sees it.
+    /// The time of one operation on the median thread.
     pub median: Option<Nanoseconds>,
 }
 
-impl PeerFile {
+impl ResultFile {
     /// Reads a result file.
     ///
     /// # Errors
-    /// When it cannot be read or a line of it is not understood; the error names file and line.
-    pub fn read(path: &Path) -> Result<Self, PeerError> {
-        let io = |error| PeerError::Io(path.to_owned(), error);
+    /// If the file cannot be read or a line cannot be parsed. The error names file and line.
+    pub fn read(path: &Path) -> Result<Self, ResultFileError> {
+        let io = |error| ResultFileError::Io(path.to_owned(), error);
         let size = std::fs::metadata(path).map_err(io)?.len();
         if size > MOST_BYTES {
             let reason = format!("the file has {size} bytes; result files have at most {MOST_BYTES}");
-            return Err(PeerError::Line { path: path.to_owned(), line: 1, reason });
+            return Err(ResultFileError::Line { path: path.to_owned(), line: 1, reason });
         }
         let bytes = std::fs::read(path).map_err(io)?;
-        Self::parse(&String::from_utf8_lossy(&bytes)).map_err(|(line, reason)| PeerError::Line {
+        Self::parse(&String::from_utf8_lossy(&bytes)).map_err(|(line, reason)| ResultFileError::Line {
             path: path.to_owned(),
             line,
             reason,
         })
     }
 
-    /// The file in this text.
+    /// Parses the text of a result file.
     ///
     /// # Errors
-    /// The first line that is not understood, counted from 1, and why.
+    /// The number of the first line that cannot be parsed, from 1, and what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, (usize, String)> {
         let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
         let program = lines.next().map(|(_, line)| line.to_owned()).unwrap_or_default();
@@ -118,17 +118,17 @@ impl PeerFile {
     }
 }
 
-impl PeerFigure {
-    /// The row of this figure in the case that measures the same. The peer publishes no intervals, and a time that is not
-    /// positive is none.
+impl ResultFigure {
+    /// The row of this figure, for the case that measures the same. It has no intervals, because SyncPerformance publishes
+    /// none. Times that are not positive are not resolved.
     #[must_use]
     pub fn row(&self, case: Case, iterations: Option<u64>) -> Row {
         let ns = self.slowest.value();
         let positive = |time: Option<Nanoseconds>| time.filter(|time| time.value().is_finite() && time.value() > 0.0);
         let verdict = match ns {
-            _ if !ns.is_finite() => Verdict::Failed("the peer reports no number".to_owned()),
-            _ if ns < 0.0 => Verdict::Noisy("the peer reports a negative time".to_owned()),
-            0.0 => Verdict::BelowResolution("the peer reports a time of zero".to_owned()),
+            _ if !ns.is_finite() => Verdict::Failed("SyncPerformance reports no finite time".to_owned()),
+            _ if ns < 0.0 => Verdict::Noisy("SyncPerformance reports a negative time".to_owned()),
+            0.0 => Verdict::BelowResolution("SyncPerformance reports a time of zero".to_owned()),
             _ => Verdict::Resolved,
         };
         let remark = (verdict == Verdict::Resolved).then(|| "imported; no interval was published".to_owned());
@@ -143,23 +143,23 @@ impl PeerFigure {
     }
 }
 
-/// The state between two lines.
+/// The state of the parser between two lines.
 struct Reader {
-    /// Nanoseconds in the file's unit.
+    /// Nanoseconds per unit of the file.
     unit: f64,
     iterations: Option<u64>,
     stride: Option<u32>,
     blocks: Option<u32>,
     threads: Vec<u32>,
-    figures: Vec<PeerFigure>,
-    /// Where the figures of the type that is being read begin.
-    open: Option<(Dtype, usize)>,
+    figures: Vec<ResultFigure>,
+    /// The type of the last `max` line, and the index of its first figure.
+    last_max: Option<(Dtype, usize)>,
 }
 
 impl Reader {
     fn new(program: &str) -> Self {
         let unit = if program.starts_with("cuda_") { 1e6 } else { 1e9 };
-        Self { unit, iterations: None, stride: None, blocks: None, threads: vec![], figures: vec![], open: None }
+        Self { unit, iterations: None, stride: None, blocks: None, threads: vec![], figures: vec![], last_max: None }
     }
 
     fn line(&mut self, line: &str) -> Result<(), String> {
@@ -179,7 +179,7 @@ impl Reader {
                 let counts =
                     rest.strip_prefix("aggregate,").ok_or("expected `type mode,aggregate,` and thread counts")?;
                 self.threads = counts.split(',').map(positive).collect::<Result<_, _>>()?;
-                self.open = None;
+                self.last_max = None;
             }
             _ => self.figures(dtype(key)?, rest)?,
         }
@@ -197,8 +197,8 @@ impl Reader {
         }
         match aggregate {
             "max" => {
-                self.open = Some((dtype, self.figures.len()));
-                self.figures.extend(self.threads.iter().zip(times).map(|(threads, slowest)| PeerFigure {
+                self.last_max = Some((dtype, self.figures.len()));
+                self.figures.extend(self.threads.iter().zip(times).map(|(threads, slowest)| ResultFigure {
                     dtype,
                     blocks: self.blocks,
                     threads: *threads,
@@ -208,8 +208,8 @@ impl Reader {
                 }));
             }
             "min" | "med" => {
-                let Some((_, from)) = self.open.filter(|(open, _)| *open == dtype) else {
-                    return Err(format!("`{aggregate}` stands before `max`"));
+                let Some((_, from)) = self.last_max.filter(|(last, _)| *last == dtype) else {
+                    return Err(format!("`{aggregate}` comes before `max`"));
                 };
                 for (figure, time) in self.figures[from..].iter_mut().zip(times) {
                     *(if aggregate == "min" { &mut figure.fastest } else { &mut figure.median }) = Some(time);
@@ -233,14 +233,14 @@ fn dtype(word: &str) -> Result<Dtype, String> {
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.trim().parse().map_err(|_| format!("`{}` is no number", shown(text)))
+    text.trim().parse().map_err(|_| format!("`{}` is not a number", shown(text)))
 }
 
 fn positive(text: &str) -> Result<u32, String> {
-    number(text).and_then(|count| if count > 0 { Ok(count) } else { Err("0 is no size".to_owned()) })
+    number(text).and_then(|count| if count > 0 { Ok(count) } else { Err("the size is 0".to_owned()) })
 }
 
-/// The beginning of a text that may be anything.
+/// The start of an arbitrary text, for a message.
 fn shown(text: &str) -> String {
     text.chars().take(40).map(|character| if character.is_control() { '?' } else { character }).collect()
 }
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn figures_of_a_cuda_program() {
-        let file = PeerFile::parse(CUDA).unwrap();
+        let file = ResultFile::parse(CUDA).unwrap();
         assert_eq!(
             (file.program.as_str(), file.iterations, file.stride),
             ("cuda_atomicadd_array_v2", Some(1000), Some(16))
@@ -268,17 +268,17 @@ mod tests {
     }
 
     #[test]
-    fn openmp_programs_tell_seconds() {
+    fn times_of_openmp_programs_are_seconds() {
         let file =
-            PeerFile::parse("omp_barrier\nn iter,1000\n\"\"\ntype mode,aggregate,2\nint,max,4.67e-07\n").unwrap();
+            ResultFile::parse("omp_barrier\nn iter,1000\n\"\"\ntype mode,aggregate,2\nint,max,4.67e-07\n").unwrap();
         assert!((file.figures[0].slowest.value() - 467.0).abs() < 1e-6);
         assert_eq!(file.figures[0].blocks, None);
     }
 
     #[test]
-    fn what_is_no_time_is_explained() {
+    fn times_that_are_not_positive_are_explained() {
         let of = |ns| {
-            let figure = PeerFigure {
+            let figure = ResultFigure {
                 dtype: Dtype::I32,
                 blocks: None,
                 threads: 2,
@@ -290,7 +290,7 @@ mod tests {
         };
         assert_eq!(of(3.0).verdict, Verdict::Resolved);
         assert_eq!((of(3.0).ns_interval, of(3.0).cycles, of(3.0).fastest_ns), (None, None, None));
-        assert_eq!(of(-3.0).verdict, Verdict::Noisy("the peer reports a negative time".into()));
+        assert_eq!(of(-3.0).verdict, Verdict::Noisy("SyncPerformance reports a negative time".into()));
         assert_eq!(of(0.0).verdict.name(), "BelowResolution");
         assert_eq!((of(f64::NAN).verdict.name(), of(f64::NAN).ns), ("Failed", None));
     }
@@ -301,28 +301,28 @@ mod tests {
             ("", 1, "name of a program"),
             ("a,b\n", 1, "name of a program"),
             ("omp_barrier\nnonsense\n", 2, "name,value"),
-            ("omp_barrier\nn iter,many\n", 2, "no number"),
-            ("omp_barrier\ntype mode,aggregate,0\n", 2, "no size"),
+            ("omp_barrier\nn iter,many\n", 2, "not a number"),
+            ("omp_barrier\ntype mode,aggregate,0\n", 2, "size is 0"),
             ("omp_barrier\ntype mode,1,2\n", 2, "aggregate"),
             ("omp_barrier\ntype mode,aggregate,1,2\nint,max,1e-9\n", 3, "1 figures for 2"),
             ("omp_barrier\ntype mode,aggregate,1\nint,min,1e-9\n", 3, "before `max`"),
             ("omp_barrier\ntype mode,aggregate,1\nint,sum,1e-9\n", 3, "unknown aggregate"),
             ("omp_barrier\ntype mode,aggregate,1\nbool,max,1e-9\n", 3, "unknown type"),
             ("omp_barrier\nint,max,1e-9\n", 2, "1 figures for 0"),
-            ("omp_barrier\nn_blocks,99999999999\n", 2, "no number"),
+            ("omp_barrier\nn_blocks,99999999999\n", 2, "not a number"),
         ] {
-            let (found, reason) = PeerFile::parse(text).unwrap_err();
+            let (found, reason) = ResultFile::parse(text).unwrap_err();
             assert!(found == line && reason.contains(part), "{text:?}: line {found}: {reason}");
         }
     }
 
     #[test]
-    fn hostile_bytes_end_in_an_error() {
+    fn arbitrary_bytes_are_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runtimes.csv");
         std::fs::write(&path, [0xff, 0x00, b'\n', 0xfe, b',', 0x07]).unwrap();
-        let error = PeerFile::read(&path).unwrap_err().to_string();
+        let error = ResultFile::read(&path).unwrap_err().to_string();
         assert!(error.contains("runtimes.csv, line 2"), "{error}");
-        assert!(PeerFile::read(&folder.path().join("none")).is_err());
+        assert!(ResultFile::read(&folder.path().join("none")).is_err());
     }
 }

@@ -1,10 +1,10 @@
-//! What the tests of this crate share.
+//! Helpers for the unit tests of this crate.
 
 use syncscope_core::Run;
 use syncscope_core::machine::{Environment, Machine};
 use syncscope_core::run::{SCHEMA, Status};
 
-/// A run on a machine of which nothing is known.
+/// A run on an unknown machine.
 pub(crate) fn run() -> Run {
     Run {
         schema: SCHEMA,

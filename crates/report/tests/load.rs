@@ -1,6 +1,6 @@
-//! Runs as they lie on a disk: finished, interrupted, broken.
+//! Reading run directories: complete, interrupted and broken ones.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
 
 mod synthetic;
 
@@ -12,7 +12,7 @@ use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_report::{RunData, page, table};
 
-/// Writes a run the way a measurement does.
+/// Writes a run as a measurement does.
 fn write(data: &RunData, folder: &Path) {
     let directory = RunDirectory::create(folder).unwrap();
     directory.write_run(&data.run).unwrap();
@@ -34,7 +34,7 @@ fn a_written_run_is_read_back() {
 }
 
 #[test]
-fn a_run_that_goes_on_is_read_as_far_as_it_came() {
+fn an_incomplete_last_line_is_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let mut data = synthetic::cpu_only();

@@ -1,25 +1,26 @@
-//! The page as a file: all data is in it, and no text of a run becomes markup.
+//! The page as a file: it holds all data, and the text of a run does not become markup.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
 
 mod synthetic;
 
 use serde_json::Value;
+use syncscope_core::Group;
 use syncscope_core::run::columns::COLUMNS;
 use syncscope_core::{Case, Row, Verdict};
 use syncscope_report::{RunData, page};
 
-/// The data a browser would find in the page.
+/// The data in the page, as a browser parses it.
 fn embedded(html: &str) -> Value {
     let start = html.find("id=\"data\">").unwrap() + "id=\"data\">".len();
     let end = start + html[start..].find("</script>").unwrap();
     serde_json::from_str(&html[start..end]).unwrap()
 }
 
-/// The cell of a row, as the scripts of the page read it.
+/// A cell of a row, as the scripts of the page read it.
 fn cell(data: &Value, run: usize, column: &str, row: usize) -> Value {
-    let place = data["columns"].as_array().unwrap().iter().position(|name| name == column).unwrap();
-    let cells = &data["runs"][run]["columns"][place];
+    let index = data["columns"].as_array().unwrap().iter().position(|name| name == column).unwrap();
+    let cells = &data["runs"][run]["columns"][index];
     match cells {
         Value::Object(words) if words["at"][row].is_null() => Value::Null,
         Value::Object(words) => words["words"][usize::try_from(words["at"][row].as_u64().unwrap()).unwrap()].clone(),
@@ -83,7 +84,7 @@ fn ladder_matrix_and_details_name_rows_of_their_run() {
 }
 
 #[test]
-fn a_page_of_twelve_thousand_rows_is_light() {
+fn a_page_of_twelve_thousand_rows_is_small() {
     let run = synthetic::wide::paper();
     assert!(run.rows.len() > 12_000);
     let html = page::render(std::slice::from_ref(&run));
@@ -96,12 +97,12 @@ fn hostile_text_stays_text() {
     let mut run = synthetic::run(HOSTILE, Some(HOSTILE));
     run.warnings = vec![HOSTILE.into()];
     run.command = vec![HOSTILE.into()];
-    let case = Case { group: Some(HOSTILE.into()), ..Case::new("cpu.handoff.futex") };
+    let case = Case { group: Some(Group::of_word(HOSTILE)), ..Case::new("cpu.handoff.futex") };
     let rows = vec![Row { evidence: Some(HOSTILE.into()), ..Row::unmeasured(case, Verdict::Failed(HOSTILE.into())) }];
-    let calm = page::render(&[synthetic::data("calm", synthetic::run("CPU", Some("GPU")), vec![])]);
+    let harmless = page::render(&[synthetic::data("harmless", synthetic::run("CPU", Some("GPU")), vec![])]);
     let html = page::render(&[synthetic::data(HOSTILE, run, rows)]);
     assert!(!html.contains("<img"));
-    assert_eq!(html.matches("</script>").count(), calm.matches("</script>").count());
+    assert_eq!(html.matches("</script>").count(), harmless.matches("</script>").count());
     let data = embedded(&html);
     assert_eq!(data["runs"][0]["name"], HOSTILE);
     assert_eq!(data["runs"][0]["run"]["warnings"][0], HOSTILE);
@@ -128,7 +129,7 @@ fn without_scripts_there_is_a_table() {
 }
 
 #[test]
-fn runs_of_equal_machines_are_told_apart() {
+fn runs_of_equal_machines_have_distinct_labels() {
     let labels = |runs: &[RunData]| -> Vec<String> {
         let data = embedded(&page::render(runs));
         data["runs"].as_array().unwrap().iter().map(|run| run["label"].as_str().unwrap().to_owned()).collect()

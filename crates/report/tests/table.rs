@@ -1,4 +1,4 @@
-//! The closing table, read as a person reads it.
+//! The table of a run, as text.
 
 mod synthetic;
 
@@ -33,7 +33,7 @@ fn small() -> RunData {
     synthetic::data("small", synthetic::run("AMD EPYC 9274F 24-Core Processor", None), rows)
 }
 
-/// A figure that does not depend on the hash of its case.
+/// A row with a fixed cost and interval.
 fn exact(case: Case, ns: f64) -> Row {
     Row {
         ns: Some(Nanoseconds(ns)),
@@ -44,7 +44,7 @@ fn exact(case: Case, ns: f64) -> Row {
     }
 }
 
-/// Lines as they stand in the expected texts, where spaces that do not break look like the others.
+/// The table with visible escape codes and plain spaces in place of no-break spaces.
 fn shown(data: &RunData, width: usize, colour: bool) -> String {
     table::summary(data, width, colour).replace('\u{a0}', " ").replace('\u{1b}', "^")
 }
@@ -111,7 +111,7 @@ fn colour_is_only_for_terminals() {
 }
 
 #[test]
-fn every_width_is_kept() {
+fn no_line_is_wider_than_the_terminal() {
     for data in [synthetic::both(), synthetic::cpu_only(), synthetic::unresolved(), synthetic::large(3000)] {
         for width in [40, 60, 80, 100, 120, 160] {
             for line in shown(&data, width, false).lines() {
@@ -138,7 +138,7 @@ fn the_table_of_a_large_run_stays_short() {
 }
 
 #[test]
-fn every_level_has_its_section_and_the_text_stays_short() {
+fn every_family_has_a_section_and_the_text_stays_short() {
     let data = synthetic::wide::complete();
     let text = shown(&data, 100, false);
     for section in ["gpu.cluster", "gpu.grid", "gpu.multi", "gpu.launch", "hybrid.flag"] {
@@ -146,7 +146,7 @@ fn every_level_has_its_section_and_the_text_stays_short() {
     }
     assert!(text.contains("f64: from stride 8 (64 bytes)"), "{text}");
     assert!(text.contains("warning: CPUs 3 and 11 answer each other in 6.0 ns"), "{text}");
-    // 120 pairs of CPUs are told by one of each class.
+    // One pair of each class represents 120 pairs of CPUs.
     assert_eq!(text.lines().filter(|line| line.contains("CPUs ") && line.contains("same_")).count(), 2, "{text}");
     assert!(text.lines().count() < 150, "{} lines: {text}", text.lines().count());
 }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The tightest CPU quota that applies, in CPUs; `None` where nothing limits it. `root` is `/` but in tests.
+/// The smallest CPU quota that applies, in CPUs; `None` where there is none. `root` is `/` except in tests.
 ///
-/// A group's limit also binds the groups below it, so every group from the process's own up to the top is read
+/// The limit of a group applies to the groups below it, so every group from the process's own to the top is read
 /// (Linux `Documentation/admin-guide/cgroup-v2.rst`, `cpu.max`; `scheduler/sched-bwc.rst` for version 1).
 #[must_use]
 pub fn cpu_quota(root: &Path) -> Option<f64> {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tightest_group_of_version_2_counts() {
+    fn the_smallest_quota_of_version_2_counts() {
         let files = [
             ("proc/self/cgroup", "0::/jobs/mine\n"),
             ("sys/fs/cgroup/jobs/mine/cpu.max", "max 100000\n"),

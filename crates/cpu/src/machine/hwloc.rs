@@ -1,7 +1,7 @@
-//! The only module that speaks to hwloc.
+//! The only module that calls hwloc.
 //!
-//! Two limits of the `hwloc2` crate shape it: asking for NUMA nodes as objects panics (hwloc keeps them at a virtual
-//! depth), so they are found through the node sets of the hardware threads; and instruction caches are filtered out.
+//! The `hwloc2` crate has two limits. Asking for NUMA nodes as objects panics, because hwloc keeps them at a virtual depth:
+//! they are found through the node sets of the hardware threads. Instruction caches are filtered out.
 
 use hwloc2::{CpuSet, ObjectType, Topology as Hwloc, TopologyFlag, TopologyObject};
 
@@ -15,9 +15,9 @@ const CACHE_LEVELS: [(u32, ObjectType); 5] = [
     (5, ObjectType::L5Cache),
 ];
 
-/// What hwloc finds, all of it marked as allowed. `None` if hwloc cannot load a topology.
+/// The topology that hwloc finds, all CPUs marked as allowed. `None` if hwloc cannot load one.
 pub(crate) fn load() -> Option<Topology> {
-    // Disallowed hardware threads are part of the machine, too.
+    // Hardware threads that this process may not use are part of the machine, too.
     let hwloc = Hwloc::with_flags(vec![TopologyFlag::IncludeDisallowed])?;
     let units = objects(&hwloc, &ObjectType::PU);
     let cpus: Vec<u32> = units.iter().map(|unit| unit.os_index()).collect();
@@ -68,8 +68,8 @@ fn cache(level: u32, object: &TopologyObject, cpus: &[u32]) -> Option<Cache> {
     let shared_by = object.cpuset()?;
     Some(Cache {
         level,
-        // hwloc's L1 to L5 hold data or both, and the crate does not export which: the first level of every current
-        // processor is split, the others are not.
+        // hwloc's L1 to L5 hold data, or data and instructions; the crate does not export which. In every current processor
+        // the first level is split and the others are not.
         kind: if level == 1 { CacheKind::Data } else { CacheKind::Unified },
         size_bytes: attributes.size(),
         line_bytes: Some(attributes.linesize).filter(|bytes| *bytes > 0),

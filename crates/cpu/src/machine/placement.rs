@@ -7,10 +7,10 @@ use syncscope_core::Placement;
 
 use crate::machine::topology::{HardwareThread, Topology};
 
-/// Why a placement does not exist here.
+/// Why a placement does not exist on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
-    /// Nothing is allowed.
+    /// No CPU is allowed.
     #[error("this process may use no CPU of the topology: check taskset and the cpuset of its control group")]
     NoCpu,
     /// A CPU on the list is not allowed.
@@ -28,12 +28,12 @@ pub enum PlacementError {
 pub struct Placed {
     /// The CPU that thread `i` is bound to; `None` leaves it to the operating system.
     pub cpus: Vec<Option<u32>>,
-    /// How many CPUs the threads have at their disposal.
+    /// How many CPUs the threads have.
     pub available: u32,
 }
 
 impl Placed {
-    /// Whether some thread has to share its CPU with another one of the team.
+    /// Whether threads of the team have to share a CPU.
     #[must_use]
     pub fn oversubscribed(&self) -> bool {
         self.cpus.len() > self.available as usize
@@ -69,26 +69,26 @@ fn close<'a>(places: &[&'a HardwareThread], threads: u32) -> Vec<&'a HardwareThr
     places.iter().copied().take(threads as usize).collect()
 }
 
-/// A sparse distribution: each thread goes where the fewest are, seen from the core outwards, so that no two threads
-/// share a core while another core is free, and packages, NUMA nodes and last-level caches fill evenly. The threads
-/// are then numbered in topology order, as OpenMP numbers its subpartitions.
+/// A sparse distribution: each thread takes the place with the fewest threads around it, from the core outwards. No two
+/// threads share a core while another core is free, and packages, NUMA nodes and last-level caches fill evenly. The
+/// threads are then numbered in topology order, as OpenMP numbers its subpartitions.
 fn spread<'a>(places: &[&'a HardwareThread], threads: u32) -> Vec<&'a HardwareThread> {
-    let mut chosen = least_crowded_first(places, threads as usize);
+    let mut chosen = least_loaded_first(places, threads as usize);
     chosen.sort_unstable();
     chosen.into_iter().map(|index| places[index]).collect()
 }
 
-/// The places that `count` threads take one after the other, each the least crowded that is left.
-fn least_crowded_first(places: &[&HardwareThread], count: usize) -> Vec<usize> {
-    let mut crowd = Crowd::default();
-    // Topology order, and the first of the least crowded: `min_by_key` keeps the order among equals.
+/// The places that `count` threads take one after the other, each the least loaded that is left.
+fn least_loaded_first(places: &[&HardwareThread], count: usize) -> Vec<usize> {
+    let mut load = Load::default();
+    // In topology order; `min_by_key` returns the first of equal places.
     let mut free: Vec<usize> = (0..places.len()).collect();
     let mut chosen = Vec::new();
     while chosen.len() < count {
-        let next = free.iter().enumerate().min_by_key(|(_, index)| crowd.around(places[**index]));
+        let next = free.iter().enumerate().min_by_key(|(_, index)| load.around(places[**index]));
         let Some(position) = next.map(|(position, _)| position) else { break };
         let index = free.remove(position);
-        crowd.join(places[index]);
+        load.add(places[index]);
         chosen.push(index);
     }
     chosen
@@ -96,13 +96,12 @@ fn least_crowded_first(places: &[&HardwareThread], count: usize) -> Vec<usize> {
 
 /// How many threads were placed on each part of the machine: cores, packages, NUMA nodes, last-level caches.
 #[derive(Default)]
-struct Crowd {
+struct Load {
     on: [Vec<u32>; 4],
 }
 
-impl Crowd {
-    /// The parts that a place belongs to, in the order in which they are to fill evenly. What belongs to no cache stands
-    /// together before the first one.
+impl Load {
+    /// The parts that a place belongs to, in the order in which they fill evenly. Index 0 of the caches stands for none.
     fn parts(place: &HardwareThread) -> [usize; 4] {
         let cache = place.last_level_cache.map_or(0, |cache| cache + 1);
         [place.core, place.package, place.numa_node, cache].map(|part| part as usize)
@@ -113,7 +112,7 @@ impl Crowd {
         std::array::from_fn(|kind| self.on[kind].get(parts[kind]).copied().unwrap_or_default())
     }
 
-    fn join(&mut self, place: &HardwareThread) {
+    fn add(&mut self, place: &HardwareThread) {
         for (on, part) in self.on.iter_mut().zip(Self::parts(place)) {
             if on.len() <= part {
                 on.resize(part + 1, 0);
@@ -123,23 +122,23 @@ impl Crowd {
     }
 }
 
-/// Those of the numbers of threads for which `spread` chooses other CPUs than `close`, or the same in another order.
+/// The numbers of threads for which `spread` chooses other CPUs than `close`.
 ///
-/// More threads take the places of fewer and then others, so that one walk tells the places of them all: placing each
-/// number by itself would take minutes for a thousand CPUs.
+/// More threads take the places of fewer threads and then others, so one walk finds the places for all numbers. Placing each
+/// number separately would take minutes for a thousand CPUs.
 pub(crate) fn where_spread_differs(topology: &Topology, counts: &[u32]) -> Vec<u32> {
     let places: Vec<&HardwareThread> = topology.allowed().collect();
-    let order = least_crowded_first(&places, places.len());
+    let order = least_loaded_first(&places, places.len());
     let differs = |count: u32| {
         let count = (count as usize).min(places.len());
-        // Close takes the first places: spread does so too if none of its places lies beyond them.
+        // Close takes the first places. Spread takes the same if none of its places lies beyond them.
         order[..count].iter().any(|index| *index >= count)
     };
     counts.iter().copied().filter(|count| differs(*count)).collect()
 }
 
-/// With more threads than places, consecutive threads share one: each place gets the same number, the first ones one
-/// more (OpenMP 5.2, 10.1.3, "if T is greater than P").
+/// With more threads than places, consecutive threads share one. Each place gets the same number of threads, the first ones
+/// one more (OpenMP 5.2, 10.1.3, "if T is greater than P").
 fn fold(places: &[u32], threads: u32) -> Vec<u32> {
     let count = places.len().max(1);
     let (share, extra) = (threads as usize / count, threads as usize % count);
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn spread_differs_where_placing_says_so() {
+    fn spread_differs_where_placements_differ() {
         let machines = [
             regular(2, 1, 1, 4, 2),
             regular(2, 4, 2, 2, 2),

@@ -1,4 +1,4 @@
-//! What Linux tells about the processor and its state, from `/proc` and `/sys`.
+//! What Linux reports of the processor and its state, in `/proc` and `/sys`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl System {
             .map(|(_, value)| value.trim().trim_matches('"').to_owned())
     }
 
-    /// The vendor's name for the processor; ARM systems give numbers or, in the device tree, the board's name.
+    /// The processor's name. ARM systems have numbers or, in the device tree, the board's name.
     #[must_use]
     pub fn processor(&self) -> Option<String> {
         const CPUINFO: &str = "proc/cpuinfo";
@@ -97,13 +97,13 @@ impl System {
         self.read("proc/loadavg")?.split_whitespace().next()?.parse().ok()
     }
 
-    /// The virtual machine monitor underneath, if one shows itself.
+    /// The virtual machine monitor; `None` where none is detected.
     #[must_use]
     pub fn hypervisor(&self) -> Option<String> {
         cpuid_hypervisor().or_else(|| self.read("sys/hypervisor/type")).or_else(|| self.firmware_hypervisor())
     }
 
-    /// The firmware of virtual machines carries the name of their monitor. Needed where there is no CPUID.
+    /// The monitor that the firmware of a virtual machine names. Needed where there is no CPUID.
     fn firmware_hypervisor(&self) -> Option<String> {
         const MONITORS: [&str; 5] = ["QEMU", "VMware", "VirtualBox", "Xen", "Virtual Machine"];
         let names = ["sys/class/dmi/id/product_name", "sys/class/dmi/id/sys_vendor"].map(|path| self.read(path));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_read() {
+    fn files_are_read() {
         let (_root, system) = system(&[
             ("proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC 9575F\n"),
             ("proc/meminfo", "MemTotal:       1024 kB\nMemFree: 1 kB\n"),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_none() {
+    fn missing_files_are_none() {
         let (_root, system) = system(&[("proc/cpuinfo", "CPU implementer\t: 0x41\nCPU part\t: 0xd4f\n")]);
         assert_eq!(system.processor().as_deref(), Some("implementer 0x41 part 0xd4f"));
         assert_eq!((system.memory_bytes(), system.load(), system.boost()), (None, None, None));

@@ -1,4 +1,4 @@
-//! What the machine is made of: packages, NUMA nodes, caches, cores and hardware threads.
+//! What the machine is made of: packages, NUMA nodes, caches, cores and hardware threads, as plain data.
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ use syncscope_host::cpu_list;
 pub struct HardwareThread {
     /// The operating system's number.
     pub os: u32,
-    /// The core, counted through the whole machine in topology order.
+    /// The core, numbered through the whole machine in topology order.
     pub core: u32,
-    /// The package (socket), counted likewise.
+    /// The package (socket), numbered in the same way.
     pub package: u32,
     /// The operating system's number of the NUMA node whose memory is nearest.
     pub numa_node: u32,
-    /// The cache of the highest level, by its place in [`Topology::caches`]; `None` where none is known.
+    /// The cache of the highest level, as an index of [`Topology::caches`]; `None` where no cache is known.
     pub last_level_cache: Option<u32>,
     /// Whether this process may use it (taskset, cpuset).
     pub allowed: bool,
@@ -57,7 +57,7 @@ pub struct Cache {
     pub kind: CacheKind,
     /// Its size.
     pub size_bytes: u64,
-    /// Length of a line; `None` where the system does not say.
+    /// Length of a line; `None` where the system does not report it.
     pub line_bytes: Option<u32>,
     /// The hardware threads that share it, by the operating system's numbers.
     pub cpus: Vec<u32>,
@@ -72,10 +72,10 @@ pub struct NumaNode {
     pub cpus: Vec<u32>,
 }
 
-/// The hardware threads of a machine in topology order (neighbours share most), and what they share.
+/// The hardware threads of a machine in topology order (adjacent ones share most), and what they share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topology {
-    /// Whether this describes the machine the program runs on. `HWLOC_SYNTHETIC` and `HWLOC_XMLFILE` give others.
+    /// Whether this describes the machine that the program runs on. `HWLOC_SYNTHETIC` and `HWLOC_XMLFILE` describe others.
     pub this_system: bool,
     /// The hardware threads, allowed or not, in topology order.
     pub threads: Vec<HardwareThread>,
@@ -108,7 +108,7 @@ impl Topology {
         cpus
     }
 
-    /// Restricts what is allowed to what `may_use` says of a CPU's number.
+    /// Restricts the allowed CPUs to those for which `may_use` is true.
     #[must_use]
     pub fn restricted(mut self, may_use: impl Fn(u32) -> bool) -> Self {
         for thread in &mut self.threads {
@@ -135,7 +135,7 @@ impl Topology {
         (self.cores() as usize) < self.threads.len()
     }
 
-    /// Whether two of these CPUs are said to be hardware threads of one core.
+    /// Whether two of these CPUs are reported as hardware threads of one core.
     #[must_use]
     pub fn share_a_core(&self, cpus: &[Option<u32>]) -> bool {
         let core = |cpu: &u32| self.threads.iter().find(|thread| thread.os == *cpu).map(|thread| thread.core);
@@ -146,7 +146,7 @@ impl Topology {
         cores.len() < count
     }
 
-    /// The caches by kind: those of one level, kind and size together.
+    /// The caches, those of one level, kind and size counted together.
     #[must_use]
     pub fn cache_summary(&self) -> Vec<machine::Cache> {
         let mut summary: Vec<machine::Cache> = Vec::new();
@@ -183,7 +183,7 @@ fn plural(count: u32, singular: &str, plural: &str) -> String {
 }
 
 impl fmt::Display for Topology {
-    /// Some lines for people.
+    /// A few lines for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.this_system {
             writeln!(f, "not this machine: HWLOC_SYNTHETIC or HWLOC_XMLFILE describes another")?;
@@ -226,7 +226,7 @@ impl fmt::Display for Topology {
 pub(crate) mod tests {
     use super::*;
 
-    /// A regular machine, numbered as Linux numbers x86: first one thread of every core, then their siblings.
+    /// A regular machine, numbered as Linux numbers x86: first one thread of each core, then their siblings.
     pub(crate) fn regular(packages: u32, nodes: u32, caches: u32, cores: u32, siblings: u32) -> Topology {
         let all_cores = packages * nodes * caches * cores;
         let threads: Vec<HardwareThread> = (0..all_cores)
@@ -287,14 +287,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_restriction_only_takes_away() {
+    fn a_restriction_only_removes_cpus() {
         let topology = regular(1, 1, 1, 4, 2).restricted(|cpu| cpu != 2).restricted(|cpu| cpu < 6);
         assert_eq!(topology.allowed_cpus(), [0, 1, 3, 4, 5]);
         assert_eq!(topology.threads.len(), 8);
     }
 
     #[test]
-    fn people_read_the_topology() {
+    fn the_text_names_all_levels() {
         let text = regular(1, 1, 2, 2, 2).restricted(|cpu| cpu < 4).to_string();
         assert!(text.contains("1 package, 1 NUMA node, 4 cores, 8 hardware threads"), "{text}");
         assert!(text.contains("L3 unified: 2 x 32 MiB, 64 B lines, each shared by 4 hardware threads"), "{text}");

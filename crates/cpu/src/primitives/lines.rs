@@ -1,4 +1,4 @@
-//! Memory whose place relative to cache lines is known.
+//! Variables whose position on cache lines is known.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use crate::machine::memory::Pages;
 /// as the pair of lines that x86 prefetches).
 const ALIGNMENT: usize = 128;
 
-/// What the columns `layout` and `stride` describe: in each slot one element for all threads, or one for each. The slots
-/// begin at a boundary, on pages that the elements have to themselves.
+/// What the columns `layout` and `stride` describe: in each slot one element for all threads, or one for each. Slots are
+/// aligned, and the elements share their pages with nothing else.
 pub(crate) struct Elements<T> {
     pages: Pages<T>,
     per_slot: usize,
@@ -29,13 +29,13 @@ impl<T: Default> Elements<T> {
             Layout::Private { stride } => threads as usize * stride as usize,
         };
         let per_line = (ALIGNMENT / size_of::<T>().max(1)).max(1);
-        // Up to the next boundary: slots have no line in common.
+        // Rounded up to whole lines: slots share no line.
         let per_slot = count.next_multiple_of(per_line);
         let pages = Pages::filled(SLOTS * per_slot, |_| T::default());
         Some(Self { pages, per_slot, layout, threads })
     }
 
-    /// Where they are.
+    /// The addresses of all elements.
     pub(crate) fn extent(&self) -> Range<usize> {
         self.pages.extent()
     }
@@ -49,7 +49,7 @@ impl<T: Default> Elements<T> {
         &self.pages[slot * self.per_slot + within]
     }
 
-    /// The element that `thread` looks after, before and after it is used; one thread does so for all that share it.
+    /// The element that `thread` prepares and verifies; one thread does so for all that share an element.
     pub(crate) fn owned(&self, slot: usize, thread: usize) -> Option<&T> {
         (thread == 0 || self.layout != Layout::Shared).then(|| self.get(slot, thread))
     }
@@ -74,19 +74,19 @@ mod tests {
     use std::sync::atomic::{AtomicU32, AtomicU64};
 
     #[test]
-    fn every_slot_starts_at_a_boundary_of_its_own() {
-        fn places<T: Default>(layout: Layout) -> Vec<usize> {
+    fn slots_are_aligned_and_share_no_line() {
+        fn addresses<T: Default>(layout: Layout) -> Vec<usize> {
             let case = Case { layout: Some(layout), threads: Some(3), ..Case::new("cpu.atomic.add") };
             let elements = Elements::<T>::of(&case).unwrap();
-            let place = |slot| std::ptr::from_ref(elements.get(slot, 0)).addr();
+            let address = |slot| std::ptr::from_ref(elements.get(slot, 0)).addr();
             let last = std::ptr::from_ref(elements.get(SLOTS - 1, 2)).addr();
-            assert!(elements.extent().contains(&place(0)) && elements.extent().contains(&last));
-            (0..SLOTS).map(place).collect()
+            assert!(elements.extent().contains(&address(0)) && elements.extent().contains(&last));
+            (0..SLOTS).map(address).collect()
         }
         for layout in [Layout::Shared, Layout::Private { stride: 1 }, Layout::Private { stride: 50 }] {
-            for places in [places::<AtomicU32>(layout), places::<AtomicU64>(layout)] {
-                assert!(places.iter().all(|place| place.is_multiple_of(ALIGNMENT)));
-                assert!(places.windows(2).all(|pair| pair[1] >= pair[0] + ALIGNMENT));
+            for addresses in [addresses::<AtomicU32>(layout), addresses::<AtomicU64>(layout)] {
+                assert!(addresses.iter().all(|address| address.is_multiple_of(ALIGNMENT)));
+                assert!(addresses.windows(2).all(|pair| pair[1] >= pair[0] + ALIGNMENT));
             }
         }
     }
@@ -94,13 +94,13 @@ mod tests {
     #[test]
     fn elements_are_shared_or_private() {
         let case = |layout| Case { layout: Some(layout), threads: Some(3), ..Case::new("cpu.atomic.add") };
-        let place = |elements: &Elements<AtomicU32>, thread| std::ptr::from_ref(elements.get(1, thread)).addr();
+        let address = |elements: &Elements<AtomicU32>, thread| std::ptr::from_ref(elements.get(1, thread)).addr();
         let shared = Elements::<AtomicU32>::of(&case(Layout::Shared)).unwrap();
-        assert_eq!(place(&shared, 0), place(&shared, 2));
+        assert_eq!(address(&shared, 0), address(&shared, 2));
         assert_eq!((shared.sharers(), shared.users(2)), (3, 0..3));
         assert!(shared.owned(0, 0).is_some() && shared.owned(0, 1).is_none());
         let private = Elements::<AtomicU32>::of(&case(Layout::Private { stride: 4 })).unwrap();
-        assert_eq!(place(&private, 2) - place(&private, 0), 2 * 4 * 4);
+        assert_eq!(address(&private, 2) - address(&private, 0), 2 * 4 * 4);
         assert_eq!((private.sharers(), private.users(2)), (1, 2..3));
         assert!(private.owned(0, 1).is_some());
     }

@@ -1,11 +1,15 @@
 //! The primitives: one small file each, in a folder for each family, all of them listed in [`catalogue`].
 //!
-//! To add one, write a file with a `pub(super) static ENTRY: Entry` and name it in the `ENTRIES` of its family.
+//! - `lock/ticket.rs`: a primitive. Start here. The family's `mod.rs` holds what its primitives share.
+//! - `entry.rs`: an entry of the catalogue. `axes.rs` of the crate holds the values that entries vary.
+//! - [`Operation`]: from one operation to the two timed loops. [`Workload`]: a case made ready for a team.
+//! - `lines.rs`: variables at known distances. `number.rs`, `orders.rs`: types and memory orderings known to the compiler.
+//!   `opaque.rs`: what the optimizer must not remove. `wait.rs`: waits that time out inside a loop.
+//! - `follow_up.rs`: a run after the samples. `fairness.rs`: the one of contended operations.
+//!
+//! To add a primitive, write a file with a `pub(super) static ENTRY: Entry` and name it in the `ENTRIES` of its family.
 
-#![allow(
-    clippy::inline_always,
-    reason = "an operation must stand in the timed loop itself, whatever the optimizer thinks of its size"
-)]
+#![allow(clippy::inline_always, reason = "an operation must stand in the timed loop itself, whatever its size")]
 
 mod atomic;
 mod barrier;
@@ -28,7 +32,7 @@ use std::sync::LazyLock;
 use syncscope_core::{Case, Evidence, Primitive, Refusal};
 
 pub(crate) use self::entry::Entry;
-pub use self::operation::{Operation, SLOTS, UNROLL};
+pub use self::operation::{Operation, UNROLL};
 pub use self::workload::Workload;
 
 /// The families, in the order of the catalogue.

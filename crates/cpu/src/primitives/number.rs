@@ -1,18 +1,18 @@
-//! Numbers that can be shared by threads.
+//! Numbers that threads can share.
 
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, Ordering::Relaxed};
 
 use super::opaque;
 
-/// A type of the column `dtype`, and what can be done to a variable of that type.
+/// A type of the column `dtype`, and the operations on a variable of that type.
 ///
-/// The ordering is the caller's; a compare-and-swap that fails orders nothing.
+/// The caller chooses the ordering. A compare-and-swap that fails is relaxed.
 pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     /// The variable.
     type Atomic: Send + Sync + Default;
 
-    /// Whether it is a floating-point type. No common processor calculates with those in memory: compilers load,
-    /// calculate, and compare-and-swap the bits until nobody came in between. So does this.
+    /// Whether it is a floating-point type. No common processor has atomic arithmetic for these. Compilers load, calculate,
+    /// and compare-and-swap the bits until no other thread changed them in between. So does this.
     const FLOATING: bool;
 
     /// The largest count up to which adding one is exact.
@@ -27,7 +27,7 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     /// One more.
     fn successor(self) -> Self;
 
-    /// Makes the compiler compute this number, whatever becomes of it.
+    /// Makes the compiler compute this number even if nothing uses it.
     fn keep(self);
 
     /// Reads.
@@ -36,29 +36,29 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     /// Writes.
     fn store(variable: &Self::Atomic, value: Self, order: Ordering);
 
-    /// Writes, and gives what was there.
+    /// Writes, and returns the old value.
     fn swap(variable: &Self::Atomic, value: Self, order: Ordering) -> Self;
 
-    /// Writes `new` if `expected` is there, and says whether it was.
+    /// Writes `new` if the variable holds `expected`; returns whether it did.
     fn compare_and_swap(variable: &Self::Atomic, expected: Self, new: Self, order: Ordering) -> bool;
 
-    /// Adds one, and gives what was there.
+    /// Adds one, and returns the old value.
     fn fetch_increment(variable: &Self::Atomic, order: Ordering) -> Self;
 
     /// Writes `value` if it is larger.
     fn raise(variable: &Self::Atomic, value: Self, order: Ordering);
 
-    /// Adds one as to any variable of a program: a load and a store that others may come in between of. Being atomic
-    /// each on its own, which costs nothing, they are defined even then.
+    /// Adds one as a program does without atomics: a load and a store, between which other threads may write. Load and store
+    /// are atomic, which costs nothing, so that this is defined behaviour.
     #[inline(always)]
     fn increment_plainly(variable: &Self::Atomic) {
         Self::store(variable, Self::load(variable, Relaxed).successor(), Relaxed);
     }
 
-    /// Reads as from any variable of a program, but really does so each time.
+    /// Reads as a program does without atomics. The compiler keeps every read.
     ///
     /// # Safety
-    /// Nobody may write to the variable meanwhile.
+    /// No thread may write to the variable at the same time.
     unsafe fn read_plainly(variable: &Self::Atomic);
 }
 
@@ -119,7 +119,7 @@ macro_rules! integer {
 
             #[inline(always)]
             unsafe fn read_plainly(variable: &$atomic) {
-                // SAFETY: the pointer is to a variable that lives, and the caller keeps writers away.
+                // SAFETY: the pointer is to a borrowed variable, and the caller excludes writers.
                 let _ = unsafe { variable.as_ptr().read_volatile() };
             }
         }
@@ -134,7 +134,7 @@ macro_rules! float {
         impl Number for $number {
             type Atomic = $atomic;
             const FLOATING: bool = true;
-            /// Every whole number up to here has its own value.
+            /// Every integer up to this one has a value of its own.
             const LARGEST_COUNT: u64 = 1 << <$number>::MANTISSA_DIGITS;
 
             fn of(count: u64) -> Self {
@@ -187,7 +187,7 @@ macro_rules! float {
 
             #[inline(always)]
             unsafe fn read_plainly(variable: &$atomic) {
-                // SAFETY: the pointer is to a variable that lives, and the caller keeps writers away.
+                // SAFETY: the pointer is to a borrowed variable, and the caller excludes writers.
                 let _ = unsafe { variable.as_ptr().read_volatile() };
             }
         }
@@ -202,13 +202,13 @@ macro_rules! float {
     };
 }
 
-/// A number that stands in a variable as its bits.
+/// A number that a variable holds as bits.
 trait Bits<A>: Sized {
-    /// A compare-and-swap of the bits, which gives what it found instead.
+    /// A compare-and-swap of the bits. The error is the value found instead.
     fn exchange(variable: &A, found: Self, new: Self, order: Ordering) -> Result<(), Self>;
 }
 
-/// Puts `change` of what is there in its place, and gives what was there.
+/// Replaces the value by `change` of it, and returns the old value.
 #[inline(always)]
 fn update<N: Number + Bits<N::Atomic>>(variable: &N::Atomic, order: Ordering, change: impl Fn(N) -> N) -> N {
     let mut found = N::load(variable, Relaxed);
@@ -223,7 +223,7 @@ fn update<N: Number + Bits<N::Atomic>>(variable: &N::Atomic, order: Ordering, ch
 float!(f32, AtomicU32);
 float!(f64, AtomicU64);
 
-/// The expression for the type of a `Dtype`; `None` for types that no operation of this crate has.
+/// Evaluates an expression with the Rust type of a `Dtype`; `None` for types that no operation of this crate has.
 macro_rules! by_dtype {
     ($dtype:expr, $number:ident => $made:expr) => {
         match $dtype {
@@ -253,7 +253,7 @@ pub(super) use by_dtype;
 mod tests {
     use super::*;
 
-    /// Does everything there is to a variable; the numbers it held, as counts.
+    /// Applies every operation to a variable; returns the numbers that it held, as counts.
     fn history<N: Number>() -> Vec<u64> {
         let variable = N::Atomic::default();
         let mut history = Vec::new();

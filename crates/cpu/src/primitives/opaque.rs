@@ -1,7 +1,7 @@
-//! What the optimizer must not see through.
+//! Barriers for the optimizer.
 
-/// Uses a value without doing anything with it: it must be computed, and nothing stands beside its computation.
-/// [`std::hint::black_box`] would write it to the stack, right before the next atomic operation has to wait for that.
+/// Uses a value without an instruction, so that the compiler has to compute it. [`std::hint::black_box`] would write it to the
+/// stack, and the next atomic operation would wait for that store.
 #[inline(always)]
 pub(super) fn keep(value: u64) {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -13,7 +13,7 @@ pub(super) fn keep(value: u64) {
     std::hint::black_box(value);
 }
 
-/// Keeps two neighbouring operations two: of two equal fences in a row, compilers drop one.
+/// Separates two operations: of two equal fences in a row, a compiler drops one.
 #[inline(always)]
 pub(super) fn separate() {
     keep(0);

@@ -1,10 +1,10 @@
-//! Memory orderings: which of them are different machine code here, and how a loop is made for one.
+//! Memory orderings: which of them differ in machine code, and orderings as types for the loops.
 
 use std::sync::atomic::Ordering;
 
 use syncscope_core::MemoryOrder;
 
-/// What an operation does with memory, as far as its ordering is concerned.
+/// What an operation does with memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Load,
@@ -13,8 +13,7 @@ pub(super) enum Access {
 }
 
 impl Access {
-    /// The orderings that are different instructions on this architecture; each measured one stands for those that are
-    /// missing.
+    /// The orderings that are different instructions on this architecture. The others are the same as one of these.
     ///
     /// x86-64 orders everything but a store followed by a load, and locked instructions order all (Intel SDM volume 3,
     /// 9.2): only a sequentially consistent store is special, an `xchg`. AArch64 has `ldar`, `stlr` and their like,
@@ -52,35 +51,35 @@ impl Access {
     }
 }
 
-/// An ordering that the compiler knows, so that nothing in a loop has to look at it.
-pub(super) trait Order: Send + Sync + 'static {
+/// An ordering that is known at compile time: the loop does not branch on it.
+pub(super) trait StaticOrdering: Send + Sync + 'static {
     const LOAD: Ordering;
     const STORE: Ordering;
     const READ_MODIFY_WRITE: Ordering;
 }
 
 /// Atomicity alone.
-pub(super) struct Unordered;
+pub(super) struct Relaxed;
 
-impl Order for Unordered {
+impl StaticOrdering for Relaxed {
     const LOAD: Ordering = Ordering::Relaxed;
     const STORE: Ordering = Ordering::Relaxed;
     const READ_MODIFY_WRITE: Ordering = Ordering::Relaxed;
 }
 
-/// As much as an acquiring load, a releasing store, or both in one.
-pub(super) struct Handover;
+/// Acquire for loads, release for stores, both for read-modify-writes.
+pub(super) struct AcquireRelease;
 
-impl Order for Handover {
+impl StaticOrdering for AcquireRelease {
     const LOAD: Ordering = Ordering::Acquire;
     const STORE: Ordering = Ordering::Release;
     const READ_MODIFY_WRITE: Ordering = Ordering::AcqRel;
 }
 
 /// One order that all threads agree on.
-pub(super) struct Consistent;
+pub(super) struct SequentiallyConsistent;
 
-impl Order for Consistent {
+impl StaticOrdering for SequentiallyConsistent {
     const LOAD: Ordering = Ordering::SeqCst;
     const STORE: Ordering = Ordering::SeqCst;
     const READ_MODIFY_WRITE: Ordering = Ordering::SeqCst;
@@ -91,17 +90,17 @@ macro_rules! by_order {
     ($order:expr, $type:ident => $made:expr) => {
         match $order {
             ::syncscope_core::MemoryOrder::Relaxed => {
-                type $type = $crate::primitives::orders::Unordered;
+                type $type = $crate::primitives::orders::Relaxed;
                 $made
             }
             ::syncscope_core::MemoryOrder::Acquire
             | ::syncscope_core::MemoryOrder::Release
             | ::syncscope_core::MemoryOrder::AcqRel => {
-                type $type = $crate::primitives::orders::Handover;
+                type $type = $crate::primitives::orders::AcquireRelease;
                 $made
             }
             ::syncscope_core::MemoryOrder::SeqCst => {
-                type $type = $crate::primitives::orders::Consistent;
+                type $type = $crate::primitives::orders::SequentiallyConsistent;
                 $made
             }
         }
@@ -114,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_measured_can_be() {
+    fn measured_orderings_are_possible() {
         for access in [Access::Load, Access::Store, Access::ReadModifyWrite] {
             assert!(access.orders().iter().all(|order| access.can_be(*order)));
             assert_eq!(access.orders()[0], MemoryOrder::Relaxed);

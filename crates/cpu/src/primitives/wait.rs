@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use crate::sync::WaitTimeout;
 
-/// How long a thread of the project's own locks, barriers and hand-offs waits for another one before it gives up.
+/// How long a thread waits for another one in the locks, barriers and hand-offs of this crate.
 pub(super) const LIMIT: Duration = Duration::from_secs(2);
 
-/// Leaves the timed loop when a wait timed out: without a test in the path of the other threads, and without a message. The
-/// team reports it.
+/// Leaves the timed loop when a wait timed out, by unwinding: the loop returns no result that it would have to test. The team
+/// reports the timeout.
 #[inline(always)]
 pub(super) fn or_unwind<T>(outcome: Result<T, WaitTimeout>) -> T {
     match outcome {
         Ok(value) => value,
-        Err(broken) => unwind(broken),
+        Err(timeout) => unwind(timeout),
     }
 }
 
 #[cold]
 #[inline(never)]
-fn unwind(broken: WaitTimeout) -> ! {
-    std::panic::resume_unwind(Box::new(broken))
+fn unwind(timeout: WaitTimeout) -> ! {
+    std::panic::resume_unwind(Box::new(timeout))
 }

@@ -1,4 +1,4 @@
-//! What a thread of a team does with a batch, whoever started that thread.
+//! What a thread of a team does with a batch, whether this program or an OpenMP runtime started it.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
@@ -12,7 +12,7 @@ use super::{Body, Record, TeamError};
 use crate::sync::{Barrier, LocalSense, WaitTimeout};
 use crate::timing::cycles::{self, Meter};
 use crate::timing::perf::UserCycles;
-use crate::timing::smt_interference;
+use crate::timing::smt_interference::contention_ratio;
 
 /// One thread of a team.
 pub(super) struct Actor {
@@ -25,21 +25,21 @@ pub(super) struct Actor {
 impl Actor {
     /// The calling thread, as number `thread` of the team.
     pub(super) fn here(thread: usize, shared: Arc<Shared>) -> Self {
-        // A thread without a counter has the chain of additions; why there is none stands in `run.json`.
+        // Without a counter there is the chain of additions. `run.json` says why there is no counter.
         let meter = if thread == 0 { Meter::of_this_thread().ok() } else { None };
         Self { thread, shared, meter }
     }
 
-    /// Runs all shots of a batch. A panic ends in the report and nowhere else.
-    pub(super) fn carry_out(&self, batch: &Batch, sense: &mut LocalSense) -> Report {
-        match panic::catch_unwind(AssertUnwindSafe(|| self.perform(batch, sense))) {
+    /// Runs all shots of a batch. The report also holds a panic.
+    pub(super) fn run_batch(&self, batch: &Batch, sense: &mut LocalSense) -> Report {
+        match panic::catch_unwind(AssertUnwindSafe(|| self.run_shots(batch, sense))) {
             Ok(Ok(records)) => Ok(records),
             Ok(Err(WaitTimeout)) => Err(Failure::PeerFailed),
-            Err(payload) => Err(self.explain(payload.as_ref())),
+            Err(payload) => Err(self.failure_of(payload.as_ref())),
         }
     }
 
-    fn perform(&self, batch: &Batch, sense: &mut LocalSense) -> Result<Vec<Record>, WaitTimeout> {
+    fn run_shots(&self, batch: &Batch, sense: &mut LocalSense) -> Result<Vec<Record>, WaitTimeout> {
         // No allocation between the shots.
         let mut records = Vec::with_capacity(batch.shots.len());
         for shot in &batch.shots {
@@ -51,7 +51,7 @@ impl Actor {
     fn run_shot(&self, body: &dyn Body, shot: &Shot, sense: &mut LocalSense) -> Result<Record, WaitTimeout> {
         let Shared { clock, barrier, .. } = &*self.shared;
         body.prepare(shot, self.thread);
-        let crowded_before = smt_interference::crowding(clock);
+        let ratio_before = contention_ratio(clock);
         let cpu = scheduling::current_cpu();
         let before = scheduling::involuntary_switches();
         barrier.wait(sense)?;
@@ -62,22 +62,22 @@ impl Actor {
         let counted = self.meter.as_ref().and_then(|meter| meter.per_tick(cycles, stopped.saturating_sub(started)));
         let switched = scheduling::involuntary_switches() != before;
         let migrated = scheduling::current_cpu() != cpu;
-        let crowded_after = smt_interference::crowding(clock);
+        let ratio_after = contention_ratio(clock);
         barrier.wait(sense)?;
         Ok(Record {
             started: Ticks(started),
             stopped: Ticks(stopped),
             switched,
             migrated,
-            crowding: [crowded_before, crowded_after],
+            contention_ratio: [ratio_before, ratio_after],
             defect: body.verify(shot, self.thread).err(),
             counted_per_tick: counted,
             chained_per_tick: (self.thread == 0).then(|| cycles::per_tick(clock)).flatten(),
         })
     }
 
-    /// What the payload of a panic says. Primitives whose own waits break unwind with [`WaitTimeout`].
-    fn explain(&self, payload: &(dyn Any + Send)) -> Failure {
+    /// The failure that the payload of a panic means. A primitive whose wait timed out unwinds with [`WaitTimeout`].
+    fn failure_of(&self, payload: &(dyn Any + Send)) -> Failure {
         if payload.is::<WaitTimeout>() {
             return Failure::PeerFailed;
         }

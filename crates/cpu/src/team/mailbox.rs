@@ -1,4 +1,4 @@
-//! The place where the main thread posts its orders and the workers hand in their reports.
+//! The mailbox in which the main thread posts commands and the threads of the team report.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,9 +9,9 @@ use super::{Body, Record, TeamError};
 use crate::sync::SenseBarrier;
 use crate::timing::clock::Clock;
 
-/// How long a thread waits for the others at the start and at the end of a shot: longer than the main thread waits for a
-/// batch of ordinary length, so that this bound only ends what nobody waits for any more.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a thread waits for the others at the start and at the end of a shot. The main thread gives up earlier, except
+/// on very long batches; this limit then ends the threads that nobody waits for.
+const PEER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One batch of shots.
 pub(super) struct Batch {
@@ -21,33 +21,34 @@ pub(super) struct Batch {
 
 /// What the main thread posts.
 #[derive(Clone)]
-pub(super) enum Order {
+pub(super) enum Command {
     /// Nothing yet.
     Wait,
     Run(Arc<Batch>),
+    /// End the thread.
     Leave,
 }
 
-/// Why a worker gave up.
+/// Why a thread gave up.
 #[derive(Clone)]
 pub(super) enum Failure {
-    /// It saw a barrier break: someone else is the cause.
+    /// A wait for another thread failed: that one is the cause.
     PeerFailed,
     /// It is the cause.
     Cause(TeamError),
 }
 
-/// What a worker hands in.
+/// What a thread reports.
 pub(super) type Report = Result<Vec<Record>, Failure>;
 
 struct Mailbox {
-    /// Raised with each order, so that a worker takes none twice.
+    /// Incremented with each command, so that no thread takes one twice.
     number: u64,
-    order: Order,
+    command: Command,
     reports: Vec<Option<Report>>,
 }
 
-/// What the workers and the main thread share.
+/// What the threads of the team and the main thread share.
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) barrier: SenseBarrier,
@@ -60,45 +61,45 @@ impl Shared {
     pub(super) fn new(threads: usize, clock: &Clock) -> Self {
         Self {
             clock: clock.clone(),
-            barrier: SenseBarrier::new(threads as u32, PATIENCE),
-            mailbox: Mutex::new(Mailbox { number: 0, order: Order::Wait, reports: vec![None; threads] }),
+            barrier: SenseBarrier::new(threads as u32, PEER_TIMEOUT),
+            mailbox: Mutex::new(Mailbox { number: 0, command: Command::Wait, reports: vec![None; threads] }),
             posted: Condvar::new(),
             reported: Condvar::new(),
         }
     }
 
-    /// A worker that panics does so outside this lock; what it guards stays whole in any case.
+    /// No thread panics while it holds this lock.
     fn mailbox(&self) -> MutexGuard<'_, Mailbox> {
         self.mailbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn post(&self, order: Order) {
+    pub(super) fn post(&self, command: Command) {
         let mut mailbox = self.mailbox();
         mailbox.number += 1;
-        mailbox.order = order;
+        mailbox.command = command;
         mailbox.reports.fill(None);
         drop(mailbox);
         self.posted.notify_all();
     }
 
-    /// Has all threads run `shots` and waits for their records. A failure breaks the barrier for good.
+    /// Lets all threads run `shots` and waits for their records. A failure aborts the barrier for good.
     pub(super) fn run(
         &self,
         body: &Arc<dyn Body>,
         shots: &[Shot],
         limit: Duration,
     ) -> Result<Vec<Vec<Record>>, TeamError> {
-        self.post(Order::Run(Arc::new(Batch { body: Arc::clone(body), shots: shots.to_vec() })));
+        self.post(Command::Run(Arc::new(Batch { body: Arc::clone(body), shots: shots.to_vec() })));
         self.collect(limit)
     }
 
-    /// Sleeps until there is an order after number `seen`.
-    pub(super) fn next_order(&self, seen: &mut u64) -> Order {
+    /// Blocks until there is a command after number `seen`.
+    pub(super) fn next_command(&self, seen: &mut u64) -> Command {
         let mailbox = self.mailbox();
         let mailbox =
             self.posted.wait_while(mailbox, |mailbox| mailbox.number == *seen).unwrap_or_else(PoisonError::into_inner);
         *seen = mailbox.number;
-        mailbox.order.clone()
+        mailbox.command.clone()
     }
 
     pub(super) fn report(&self, thread: usize, report: Report) {
@@ -109,7 +110,7 @@ impl Shared {
         self.reported.notify_one();
     }
 
-    /// Sleeps until every thread has reported, one has failed, or `limit` is over.
+    /// Blocks until every thread has reported, one has failed, or `limit` is over.
     pub(super) fn collect(&self, limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
         let started = Instant::now();
         let pending = |mailbox: &mut Mailbox| {

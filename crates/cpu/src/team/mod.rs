@@ -1,8 +1,15 @@
 //! The team: threads, each bound to its CPU, that run the shots of an experiment together.
 //!
-//! One batch of shots is posted at a time. The main thread then sleeps and disturbs nobody; the workers start each
-//! shot together through a barrier of their own and time their own part of it. A job is `'static` and shared, so a team
-//! whose threads do not come back can be abandoned without leaving anything dangling.
+//! - This file: [`Body`], what a thread does in a shot; [`Executor`], who runs it; [`Team`], threads of this program. Start
+//!   here.
+//! - `mailbox.rs`: what the main thread and the threads of the team exchange. `worker.rs`: the loop of such a thread.
+//! - `actor.rs`: one shot of one thread, with its clock readings.
+//! - `openmp_team.rs`: a team made of the threads of an OpenMP runtime. [`openmp`]: loading the runtime.
+//! - [`pool`]: the teams that are kept for the next case.
+//!
+//! The main thread posts one batch of shots at a time and then blocks, so that it disturbs no measurement. The threads of
+//! the team start each shot together through a barrier of their own, and each times its own part. A job is `'static` and
+//! shared, so a team whose threads do not come back can be abandoned without dangling references.
 
 mod actor;
 mod mailbox;
@@ -18,7 +25,7 @@ use std::time::Duration;
 
 use syncscope_core::{Shot, Ticks};
 
-use self::mailbox::{Order, Shared};
+use self::mailbox::{Command, Shared};
 use self::worker::Worker;
 use crate::timing::clock::Clock;
 
@@ -26,14 +33,14 @@ pub use self::openmp_team::OpenMpTeam;
 
 /// What the threads of a team do in a shot.
 pub trait Body: Send + Sync {
-    /// Makes this thread's part of the state ready, before the shot and outside its time.
+    /// Initializes this thread's part of the state, before the shot and outside its time.
     fn prepare(&self, shot: &Shot, thread: usize);
 
     /// The timed part.
     fn run(&self, shot: &Shot, thread: usize);
 
-    /// Looks, after all threads are done, whether this thread's part of the state is what the shot must have left. Only
-    /// this thread's part: others may already prepare theirs for the next shot.
+    /// Checks this thread's part of the state after all threads are done. Only this part: other threads may already
+    /// prepare theirs for the next shot.
     ///
     /// # Errors
     /// What was expected and what was found.
@@ -45,19 +52,20 @@ pub trait Body: Send + Sync {
 pub struct Record {
     /// When [`Body::run`] began.
     pub started: Ticks,
-    /// When it was done.
+    /// When it returned.
     pub stopped: Ticks,
-    /// Whether the operating system took the CPU away meanwhile.
+    /// Whether the operating system took the CPU away in between.
     pub switched: bool,
-    /// Whether the thread changed its CPU meanwhile.
+    /// Whether the thread changed its CPU in between.
     pub migrated: bool,
     /// Core cycles per tick during the shot, as the processor counted them in user mode; only thread 0 counts.
     pub counted_per_tick: Option<f64>,
     /// Core cycles per tick right after the shot, from a chain of dependent additions; only thread 0 measures it.
     pub chained_per_tick: Option<f64>,
-    /// How crowded the core was right before and right after the shot, where that can be told.
-    pub crowding: [Option<f64>; 2],
-    /// What [`Body::verify`] found amiss.
+    /// The contention ratio of the core right before and right after the shot, where it can be measured (see
+    /// `timing::smt_interference`).
+    pub contention_ratio: [Option<f64>; 2],
+    /// The error of [`Body::verify`].
     pub defect: Option<String>,
 }
 
@@ -87,11 +95,11 @@ pub enum TeamError {
     Panicked {
         /// Its number in the team.
         thread: usize,
-        /// What it said.
+        /// The message of the panic.
         message: String,
     },
-    /// An OpenMP runtime made a smaller team.
-    #[error("{runtime} gave {given} threads where {asked} were asked for; check OMP_THREAD_LIMIT and `ulimit -u`")]
+    /// An OpenMP runtime started fewer threads.
+    #[error("{runtime} started {given} threads instead of {asked}; check OMP_THREAD_LIMIT and `ulimit -u`")]
     TooFewThreads {
         /// The runtime.
         runtime: &'static str,
@@ -100,7 +108,7 @@ pub enum TeamError {
         /// How many there were.
         given: usize,
     },
-    /// Some threads did not come back.
+    /// Some threads did not finish.
     #[error("not done after {0:?}")]
     TimedOut(Duration),
     /// The team failed before and takes no more jobs.
@@ -119,7 +127,7 @@ pub trait Executor {
     /// The OpenMP runtime whose threads they are, if so.
     fn runtime(&self) -> Option<&'static str>;
 
-    /// Whether it can take another job.
+    /// Whether it takes another job.
     fn is_fit(&self) -> bool;
 
     /// Runs `shots` one after the other. The records come by thread, then by shot.
@@ -151,12 +159,12 @@ impl Team {
             let handle = spawned.map_err(|error| TeamError::Spawn { thread, reason: error.to_string() })?;
             team.workers.push(handle);
         }
-        team.remember(|shared| shared.collect(STARTUP_TIMEOUT))?;
+        team.fail_on_error(|shared| shared.collect(STARTUP_TIMEOUT))?;
         Ok(team)
     }
 
-    /// Does something that ends the team if it fails.
-    fn remember<T>(&mut self, job: impl FnOnce(&Shared) -> Result<T, TeamError>) -> Result<T, TeamError> {
+    /// Runs `job`; after an error the team takes no more jobs.
+    fn fail_on_error<T>(&mut self, job: impl FnOnce(&Shared) -> Result<T, TeamError>) -> Result<T, TeamError> {
         let outcome = job(&self.shared);
         self.failed = outcome.is_err();
         outcome
@@ -180,18 +188,18 @@ impl Executor for Team {
         if self.failed {
             return Err(TeamError::Poisoned);
         }
-        self.remember(|shared| shared.run(body, shots, limit))
+        self.fail_on_error(|shared| shared.run(body, shots, limit))
     }
 }
 
 impl Drop for Team {
-    /// Sends the threads home. Those of a failed team may never come back and are not waited for.
+    /// Ends the threads. Those of a failed team may never come back and are not waited for.
     fn drop(&mut self) {
-        self.shared.post(Order::Leave);
-        // A team that is still being assembled has threads that wait for no order yet: they will find this one.
+        self.shared.post(Command::Leave);
+        // While a team is being assembled, its threads do not read commands yet. They will read this one.
         if !self.failed && self.workers.len() == self.cpus.len() {
             for worker in self.workers.drain(..) {
-                // A worker catches the panics of its jobs; there is nothing more to learn from its end.
+                // A worker catches the panics of its jobs, so joining it has no result of interest.
                 let _ = worker.join();
             }
         }
@@ -215,11 +223,11 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(20);
 
-    /// Counts who ran what.
+    /// Counts the runs of each thread, a byte for each pair.
     #[derive(Default)]
-    struct Roll([AtomicU64; 8]);
+    struct Runs([AtomicU64; 8]);
 
-    impl Body for Roll {
+    impl Body for Runs {
         fn prepare(&self, _: &Shot, _: usize) {}
         fn run(&self, shot: &Shot, thread: usize) {
             self.0[thread].fetch_add(1 << (8 * shot.pair), Ordering::Relaxed);
@@ -234,34 +242,34 @@ mod tests {
     #[test]
     fn every_thread_runs_every_shot_once() {
         // Four threads are more than some test machines have CPUs.
-        let (mut team, roll) = (team(4), Arc::new(Roll::default()));
-        let body: Arc<dyn Body> = Arc::clone(&roll) as _;
+        let (mut team, runs) = (team(4), Arc::new(Runs::default()));
+        let body: Arc<dyn Body> = Arc::clone(&runs) as _;
         let records = team.run(&body, &shots(5), LIMIT).unwrap();
         assert_eq!(records.iter().map(Vec::len).collect::<Vec<_>>(), [5; 4]);
         assert!(records.iter().flatten().all(|record| record.defect.is_none()));
-        let counts: Vec<u64> = roll.0.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        let counts: Vec<u64> = runs.0.iter().map(|count| count.load(Ordering::Relaxed)).collect();
         assert_eq!(counts[..4], [0x01_01_01_01_01; 4]);
         assert_eq!(counts[4..], [0; 4]);
     }
 
     #[test]
     fn defects_reach_the_records() {
-        let (mut team, body): (_, Arc<dyn Body>) = (team(2), Arc::new(Roll::default()));
+        let (mut team, body): (_, Arc<dyn Body>) = (team(2), Arc::new(Runs::default()));
         let records = team.run(&body, &shots(1), LIMIT).unwrap();
         assert_eq!(records[1][0].defect.as_deref(), Some("seen by 1"));
     }
 
-    /// One thread misbehaves, the others wait for it.
-    struct Saboteur {
+    /// One thread panics or stays away, the others wait for it.
+    struct Misbehaving {
         barrier: std::sync::Barrier,
         panics: bool,
     }
 
-    impl Body for Saboteur {
+    impl Body for Misbehaving {
         fn prepare(&self, _: &Shot, _: usize) {}
         fn run(&self, _: &Shot, thread: usize) {
             if thread == 1 && self.panics {
-                panic::resume_unwind(Box::new("sabotage"));
+                panic::resume_unwind(Box::new("misbehave"));
             }
             if thread != 1 {
                 self.barrier.wait();
@@ -272,26 +280,26 @@ mod tests {
         }
     }
 
-    fn sabotage(panics: bool, limit: Duration) -> (Team, TeamError) {
+    fn misbehave(panics: bool, limit: Duration) -> (Team, TeamError) {
         let mut team = team(3);
-        let body: Arc<dyn Body> = Arc::new(Saboteur { barrier: std::sync::Barrier::new(3), panics });
+        let body: Arc<dyn Body> = Arc::new(Misbehaving { barrier: std::sync::Barrier::new(3), panics });
         let error = team.run(&body, &shots(1), limit).unwrap_err();
         (team, error)
     }
 
     #[test]
-    fn a_panic_is_an_error_and_no_hang() {
-        let (mut team, error) = sabotage(true, LIMIT);
-        assert_eq!(error, TeamError::Panicked { thread: 1, message: "sabotage".to_owned() });
+    fn a_panic_is_an_error() {
+        let (mut team, error) = misbehave(true, LIMIT);
+        assert_eq!(error, TeamError::Panicked { thread: 1, message: "misbehave".to_owned() });
         assert!(!team.is_fit());
-        let body: Arc<dyn Body> = Arc::new(Roll::default());
+        let body: Arc<dyn Body> = Arc::new(Runs::default());
         assert_eq!(team.run(&body, &shots(1), LIMIT), Err(TeamError::Poisoned));
     }
 
     #[test]
-    fn threads_that_do_not_come_back_are_given_up() {
+    fn a_team_whose_threads_do_not_finish_times_out() {
         let limit = Duration::from_millis(50);
-        let (team, error) = sabotage(false, limit);
+        let (team, error) = misbehave(false, limit);
         assert!(matches!(error, TeamError::TimedOut(waited) if waited >= limit), "{error}");
         assert!(!team.is_fit());
     }

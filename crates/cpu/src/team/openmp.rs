@@ -1,9 +1,9 @@
-//! The OpenMP runtimes of this system, as libraries: what a compiler makes of `#pragma omp parallel`, `barrier` and
-//! `critical` is calls of these functions.
+//! The OpenMP runtimes of this system, loaded as libraries. GCC compiles `#pragma omp parallel`, `barrier` and `critical` to
+//! calls of their functions.
 //!
-//! GCC's libgomp defines them; LLVM's libomp exports the same names for programs compiled by GCC. Both read their
-//! environment (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`, `KMP_BLOCKTIME`, ...) once, when they are loaded: what it says then
-//! decides how their threads wait, and so what their primitives cost.
+//! GCC's libgomp defines these functions, and LLVM's libomp exports the same names. Both read their environment
+//! (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`, `KMP_BLOCKTIME`, ...) once, when they are loaded. It decides how their threads wait,
+//! and so what their primitives cost.
 
 #![allow(clippy::inline_always, reason = "these calls are themselves measured and must stand in the timed loop")]
 
@@ -11,7 +11,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::LazyLock;
 
 use libloading::Library;
-use syncscope_core::Case;
+use syncscope_core::{Case, Group};
 
 use crate::sync::{RawLock, WaitTimeout};
 
@@ -30,17 +30,17 @@ pub struct Runtime {
     barrier: unsafe extern "C" fn(),
     critical_start: unsafe extern "C" fn(),
     critical_end: unsafe extern "C" fn(),
-    /// libomp's alone: how long the threads of the caller's later regions look for work before they sleep.
+    /// Of libomp only: how long the threads of the caller's later regions spin for work before they sleep.
     set_blocktime: Option<unsafe extern "C" fn(c_int)>,
 }
 
-/// Where the runtimes are found: a name for the column `group`, and the names the library may have.
+/// The runtimes: the name in the column `group`, and the file names that the library may have.
 const KNOWN: [(&str, &[&str]); 2] = [("libgomp", &["libgomp.so.1"]), ("libomp", &["libomp.so.5", "libomp.so"])];
 
-/// The runtime that is expected on every system with GCC.
+/// The runtime of every system with GCC.
 pub(crate) const USUAL: &str = KNOWN[0].0;
 
-/// The runtimes that are installed. They are loaded at the first call and stay loaded: their threads outlive a region.
+/// The runtimes that are installed. The first call loads them; they stay loaded, because their threads outlive a region.
 #[must_use]
 pub fn runtimes() -> &'static [Runtime] {
     static RUNTIMES: LazyLock<Vec<Runtime>> = LazyLock::new(|| {
@@ -57,10 +57,15 @@ pub(crate) fn installed() -> Result<(), String> {
     if runtimes().is_empty() { runtime(USUAL).map(drop) } else { Ok(()) }
 }
 
-/// The runtime of this name, or what to do to have it.
+/// The runtime that the group of a case names, if it is installed.
+pub(crate) fn of_case(case: &Case) -> Option<&'static Runtime> {
+    runtime(&case.group.as_ref()?.to_string()).ok()
+}
+
+/// The runtime of this name.
 ///
 /// # Errors
-/// A text for the user.
+/// What to install if it is missing.
 pub fn runtime(name: &str) -> Result<&'static Runtime, String> {
     runtimes().iter().find(|runtime| runtime.name == name).ok_or_else(|| {
         format!(
@@ -71,7 +76,7 @@ pub fn runtime(name: &str) -> Result<&'static Runtime, String> {
 }
 
 impl Runtime {
-    /// Loads a runtime for ever. `None` if there is no such library or it lacks a function.
+    /// Loads a runtime and never unloads it. `None` if there is no such library or it lacks a function.
     fn load(name: &'static str, file: &str) -> Option<Self> {
         // SAFETY: the initializers of an OpenMP runtime read the environment and the number of CPUs; both libraries are
         // made to be loaded into any program.
@@ -90,7 +95,7 @@ impl Runtime {
                 set_blocktime: library.get(b"kmp_set_blocktime\0").ok().map(|function| *function),
             }
         };
-        // Its threads live on after the last region; unloading it would take their code away.
+        // Its threads live on after the last region and need its code.
         std::mem::forget(library);
         Some(runtime)
     }
@@ -108,12 +113,12 @@ impl Runtime {
         }
     }
 
-    /// Sends the `threads` threads of the caller's last region to sleep. libomp's would look for work for another 200 ms
-    /// (`KMP_BLOCKTIME`), on CPUs where something else is measured by then; libgomp's end with the caller.
+    /// Sends the `threads` threads of the caller's last region to sleep. Those of libomp would spin for another 200 ms
+    /// (`KMP_BLOCKTIME`), on CPUs where something else is measured by then. Those of libgomp end with the caller.
     ///
-    /// The setting counts for the threads that a region ends with, so there is one more of them, in which nothing is done.
+    /// The setting takes effect at the end of a region, so one more region runs, which does nothing.
     /// (`omp_pause_resource_all` is made for this, but with libomp 14 the process crashed at a later region.)
-    pub(crate) fn lay_to_rest(&self, threads: u32) {
+    pub(crate) fn end_spinning(&self, threads: u32) {
         unsafe extern "C" fn nothing(_data: *mut c_void) {}
         if let Some(set_blocktime) = self.set_blocktime {
             // SAFETY: may be called anywhere; the region does nothing with its data.
@@ -130,7 +135,7 @@ impl Runtime {
         usize::try_from(unsafe { (self.thread_number)() }).unwrap_or_default()
     }
 
-    /// The number of threads of the region around the caller.
+    /// The number of threads of the caller's region.
     pub(crate) fn thread_count(&self) -> usize {
         // SAFETY: may be called anywhere.
         usize::try_from(unsafe { (self.thread_count)() }).unwrap_or_default()
@@ -139,7 +144,7 @@ impl Runtime {
     /// `#pragma omp barrier`.
     #[inline(always)]
     pub(crate) fn barrier(&self) {
-        // SAFETY: may be called anywhere; outside a region there is a team of one.
+        // SAFETY: may be called anywhere; outside a region the caller is a team of one.
         unsafe { (self.barrier)() };
     }
 }
@@ -150,7 +155,7 @@ pub(crate) struct Critical(pub(crate) &'static Runtime);
 
 // SAFETY: one thread at a time is in a critical section, and entering and leaving it flush (OpenMP 5.2, 15.2, 15.8.6).
 unsafe impl RawLock for Critical {
-    /// Who waits must not look for the functions beside what the lock protects: that would fetch the holder's line.
+    /// A thread keeps the functions at hand: reading them beside the protected value would fetch the holder's line.
     type ThreadState = &'static Runtime;
 
     #[inline(always)]
@@ -173,12 +178,12 @@ unsafe impl RawLock for Critical {
     }
 }
 
-/// Each case with each runtime that is installed; with the usual one where none is.
+/// Each case with each installed runtime; with libgomp where none is installed.
 pub(crate) fn with_every_runtime(cases: &[Case]) -> Vec<Case> {
     let installed = runtimes().iter().map(|runtime| runtime.name);
     let fallback = Some(USUAL).filter(|_| runtimes().is_empty());
     let on = |name: &str| {
-        let group = Some(name.to_owned());
+        let group = Some(Group::of_word(name));
         cases.iter().map(|case| Case { group: group.clone(), ..case.clone() }).collect::<Vec<_>>()
     };
     installed.chain(fallback).flat_map(on).collect()
@@ -189,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_explained() {
+    fn a_missing_runtime_is_explained() {
         let reason = runtime("libopenmp-of-nobody").unwrap_err();
         assert!(reason.contains("libopenmp-of-nobody") && reason.contains("install libgomp1"), "{reason}");
         assert!(Runtime::load("libc", "libc.so.6").is_none(), "a library without the functions is no runtime");

@@ -1,4 +1,4 @@
-//! A team whose threads are an OpenMP runtime's: what they do in a region is timed like everything else.
+//! A team made of the threads of an OpenMP runtime. What they do in a parallel region is timed like everything else.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use syncscope_core::Shot;
 use syncscope_host::scheduling::AffinityGuard;
 
 use super::actor::Actor;
-use super::mailbox::{Batch, Failure, Order, Shared};
+use super::mailbox::{Batch, Command, Failure, Shared};
 use super::{Body, Executor, Record, TeamError, worker};
 use crate::sync::Barrier;
 use crate::team::openmp::Runtime;
@@ -18,7 +18,7 @@ use crate::timing::clock::Clock;
 /// A team made of the threads of an OpenMP runtime. Each batch of shots is one parallel region, in which thread `i` of
 /// the runtime is bound to the CPU of thread `i`.
 ///
-/// A helper thread enters the regions and is thread 0 of them: if the runtime hangs, the main thread goes on without.
+/// A helper thread enters the regions and is their thread 0. If the runtime hangs, the main thread goes on.
 pub struct OpenMpTeam {
     runtime: &'static Runtime,
     cpus: Arc<[Option<u32>]>,
@@ -66,11 +66,11 @@ impl Executor for OpenMpTeam {
 }
 
 impl Drop for OpenMpTeam {
-    /// Sends the helper home, and with it the runtime's threads. That of a failed team may never come back.
+    /// Ends the helper, and with it the runtime's threads. That of a failed team may never come back.
     fn drop(&mut self) {
-        self.shared.post(Order::Leave);
+        self.shared.post(Command::Leave);
         if let Some(helper) = self.helper.take().filter(|_| !self.failed) {
-            // It catches the panics of its jobs; there is nothing more to learn from its end.
+            // It catches the panics of its jobs, so joining it has no result of interest.
             let _ = helper.join();
         }
     }
@@ -92,13 +92,13 @@ struct Job<'a> {
 impl Helper {
     fn serve(self) {
         let mut seen = 0;
-        while let Order::Run(batch) = self.shared.next_order(&mut seen) {
+        while let Command::Run(batch) = self.shared.next_command(&mut seen) {
             let job = Job { helper: &self, batch: &batch };
             let data = (&raw const job).cast_mut().cast::<c_void>();
             // SAFETY: `region` reads the job, which is `Sync` and outlives the region, and lets no panic out.
             unsafe { self.runtime.parallel(region, data, self.cpus.len() as u32) };
         }
-        self.runtime.lay_to_rest(self.cpus.len() as u32);
+        self.runtime.end_spinning(self.cpus.len() as u32);
     }
 }
 
@@ -121,12 +121,12 @@ impl Job<'_> {
             let cause = TeamError::TooFewThreads { runtime: runtime.name, asked: cpus.len(), given: threads };
             return shared.report(thread.min(cpus.len() - 1), Err(Failure::Cause(cause)));
         }
-        // The runtime may give its threads to somebody else's region afterwards: they get their old CPUs back.
+        // The runtime may use its threads in another region afterwards: they get their old CPUs back.
         let _restored_at_the_end = AffinityGuard::save();
         let bound = cpus[thread].map_or(Ok(()), |cpu| worker::bind(thread, cpu));
         let actor = Actor::here(thread, Arc::clone(shared));
         let report = match bound {
-            Ok(()) => actor.carry_out(self.batch, &mut shared.barrier.join(thread)),
+            Ok(()) => actor.run_batch(self.batch, &mut shared.barrier.join(thread)),
             Err(cause) => Err(Failure::Cause(cause)),
         };
         shared.report(thread, report);
@@ -148,14 +148,14 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(20);
 
-    /// Marks who ran, on which CPU, and meets at the runtime's barrier.
-    struct Meeting {
+    /// Checks the CPU of each thread and that all arrive at the runtime's barrier.
+    struct Arrivals {
         runtime: &'static Runtime,
         arrived: AtomicU64,
         cpu: Option<u32>,
     }
 
-    impl Body for Meeting {
+    impl Body for Arrivals {
         fn prepare(&self, _: &Shot, _: usize) {}
         fn run(&self, _: &Shot, _: usize) {
             self.arrived.fetch_add(1, Ordering::Relaxed);
@@ -169,13 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn the_threads_of_every_runtime_work_where_they_are_told_to() {
+    fn the_threads_of_every_runtime_are_bound() {
         let clock = Clock::calibrate();
         for runtime in openmp::runtimes() {
             for cpu in crate::machine::topology::tests::usable_cpus() {
                 let mut team = OpenMpTeam::assemble(runtime, &[Some(cpu); 3], &clock).unwrap();
                 for _ in 0..2 {
-                    let body: Arc<dyn Body> = Arc::new(Meeting { runtime, arrived: AtomicU64::new(0), cpu: Some(cpu) });
+                    let body: Arc<dyn Body> =
+                        Arc::new(Arrivals { runtime, arrived: AtomicU64::new(0), cpu: Some(cpu) });
                     let shots = [0, 1].map(|pair| Shot { side: Side::Test, iterations: 1, pair });
                     let records = team.run(&body, &shots, LIMIT).unwrap();
                     assert_eq!(records.iter().map(Vec::len).collect::<Vec<_>>(), [2; 3]);
@@ -186,10 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn a_region_that_cannot_be_bound_says_so() {
+    fn a_thread_that_cannot_be_bound_is_an_error() {
         for runtime in openmp::runtimes() {
             let mut team = OpenMpTeam::assemble(runtime, &[None, Some(16_000)], &Clock::calibrate()).unwrap();
-            let body: Arc<dyn Body> = Arc::new(Meeting { runtime, arrived: AtomicU64::new(0), cpu: None });
+            let body: Arc<dyn Body> = Arc::new(Arrivals { runtime, arrived: AtomicU64::new(0), cpu: None });
             let error = team.run(&body, &[], LIMIT).unwrap_err();
             assert!(matches!(&error, TeamError::Bind { thread: 1, cpu: 16_000, .. }), "{error}");
             assert!(!team.is_fit());
@@ -197,9 +198,9 @@ mod tests {
     }
 
     /// One thread never reaches the runtime's barrier.
-    struct Deserter(&'static Runtime);
+    struct Missing(&'static Runtime);
 
-    impl Body for Deserter {
+    impl Body for Missing {
         fn prepare(&self, _: &Shot, _: usize) {}
         fn run(&self, _: &Shot, thread: usize) {
             if thread == 0 {
@@ -213,11 +214,11 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_that_does_not_come_back_is_given_up() {
+    fn a_region_that_does_not_end_times_out() {
         for runtime in openmp::runtimes() {
             let limit = Duration::from_millis(50);
             let mut team = OpenMpTeam::assemble(runtime, &[None, None], &Clock::calibrate()).unwrap();
-            let body: Arc<dyn Body> = Arc::new(Deserter(runtime));
+            let body: Arc<dyn Body> = Arc::new(Missing(runtime));
             let error = team.run(&body, &[Shot { side: Side::Test, iterations: 1, pair: 0 }], limit).unwrap_err();
             assert!(matches!(error, TeamError::TimedOut(waited) if waited >= limit), "{error}");
             assert_eq!(team.run(&body, &[], limit), Err(TeamError::Poisoned));

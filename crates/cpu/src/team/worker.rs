@@ -1,10 +1,10 @@
-//! The life of a thread of the pinned team.
+//! The loop of a thread of a [`Team`](super::Team).
 
 use std::sync::Arc;
 
 use super::TeamError;
 use super::actor::Actor;
-use super::mailbox::{Failure, Order, Shared};
+use super::mailbox::{Command, Failure, Shared};
 use crate::sync::Barrier;
 use syncscope_host::scheduling;
 
@@ -16,12 +16,12 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Binds itself, then carries out one order after the other until one fails.
+    /// Binds itself, then executes one command after the other until one fails.
     pub(super) fn serve(self) {
         let Self { thread, cpu, shared } = self;
         let bound = cpu.map_or(Ok(()), |cpu| bind(thread, cpu));
         let is_bound = bound.is_ok();
-        // Joined before the report: nobody may use the barrier earlier.
+        // Joined before the report: no thread may use the barrier earlier.
         let mut sense = shared.barrier.join(thread);
         let actor = Actor::here(thread, Arc::clone(&shared));
         shared.report(thread, bound.map(|()| Vec::new()).map_err(Failure::Cause));
@@ -30,8 +30,8 @@ impl Worker {
             return;
         }
         loop {
-            let Order::Run(batch) = shared.next_order(&mut seen) else { return };
-            let report = actor.carry_out(&batch, &mut sense);
+            let Command::Run(batch) = shared.next_command(&mut seen) else { return };
+            let report = actor.run_batch(&batch, &mut sense);
             let failed = report.is_err();
             shared.report(thread, report);
             if failed {

@@ -1,5 +1,5 @@
-//! The clock that samples are timed with: the processor's own counter where it runs at a constant rate, otherwise the
-//! operating system's raw clock.
+//! The clock that samples are timed with: the processor's own counter where it runs at a constant rate, else the operating
+//! system's raw clock.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::numbers::gcd;
 
 /// Which counter is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counter {
+enum Source {
     /// The time stamp counter of x86.
     #[cfg(target_arch = "x86_64")]
     Tsc,
@@ -22,11 +22,11 @@ enum Counter {
     Os,
 }
 
-/// A clock, measured before anything is measured with it.
+/// A clock and its measured properties.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clock {
-    counter: Counter,
-    /// Why the processor's counter is not used, if so.
+    source: Source,
+    /// Why the processor's counter is not used; `None` where it is.
     fallback: Option<&'static str>,
     frequency: Hertz,
     resolution: Ticks,
@@ -43,12 +43,12 @@ impl Clock {
     /// Chooses the counter and measures it; takes about 30 ms.
     #[must_use]
     pub fn calibrate() -> Self {
-        let (counter, fallback) = choose();
-        Self::measure(counter, fallback)
+        let (source, fallback) = choose();
+        Self::measure(source, fallback)
     }
 
-    fn measure(counter: Counter, fallback: Option<&'static str>) -> Self {
-        let unmeasured = Self { counter, fallback, frequency: Hertz(1e9), resolution: Ticks(1), read_cost: Ticks(0) };
+    fn measure(source: Source, fallback: Option<&'static str>) -> Self {
+        let unmeasured = Self { source, fallback, frequency: Hertz(1e9), resolution: Ticks(1), read_cost: Ticks(0) };
         let frequency = unmeasured.measure_frequency();
         let steps: Vec<u64> = (0..READINGS).map(|index| unmeasured.step(index)).collect();
         let resolution = Ticks(steps.iter().copied().fold(0, gcd).max(1));
@@ -56,43 +56,43 @@ impl Clock {
         Self { frequency, resolution, read_cost, ..unmeasured }
     }
 
-    /// A reading before the timed region: everything earlier is done, nothing later has begun.
+    /// A reading before the timed region: all earlier instructions are done, no later one has begun.
     #[inline]
     pub(crate) fn start(&self) -> u64 {
-        match self.counter {
+        match self.source {
             #[cfg(target_arch = "x86_64")]
-            Counter::Tsc => counters::tsc_start(),
+            Source::Tsc => counters::tsc_start(),
             #[cfg(target_arch = "aarch64")]
-            Counter::Cntvct => counters::cntvct(),
-            Counter::Os => raw_ns(),
+            Source::Cntvct => counters::cntvct(),
+            Source::Os => raw_ns(),
         }
     }
 
-    /// A reading after the timed region: likewise.
+    /// A reading after the timed region, ordered in the same way.
     #[inline]
     pub(crate) fn stop(&self) -> u64 {
-        match self.counter {
+        match self.source {
             #[cfg(target_arch = "x86_64")]
-            Counter::Tsc => counters::tsc_stop(),
+            Source::Tsc => counters::tsc_stop(),
             #[cfg(target_arch = "aarch64")]
-            Counter::Cntvct => counters::cntvct(),
-            Counter::Os => raw_ns(),
+            Source::Cntvct => counters::cntvct(),
+            Source::Os => raw_ns(),
         }
     }
 
     /// The clock's name: `tsc`, `cntvct` or `monotonic_raw`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
-        match self.counter {
+        match self.source {
             #[cfg(target_arch = "x86_64")]
-            Counter::Tsc => "tsc",
+            Source::Tsc => "tsc",
             #[cfg(target_arch = "aarch64")]
-            Counter::Cntvct => "cntvct",
-            Counter::Os => "monotonic_raw",
+            Source::Cntvct => "cntvct",
+            Source::Os => "monotonic_raw",
         }
     }
 
-    /// Why the processor's own counter is not used, if so.
+    /// Why the processor's own counter is not used; `None` where it is.
     #[must_use]
     pub const fn fallback_reason(&self) -> Option<&'static str> {
         self.fallback
@@ -104,13 +104,13 @@ impl Clock {
         1e9 / self.frequency.value()
     }
 
-    /// What the engine needs to know of it.
+    /// Its properties for the engine.
     #[must_use]
     pub const fn ruler(&self) -> Ruler {
         Ruler { name: self.name(), frequency: self.frequency, resolution: self.resolution, read_cost: self.read_cost }
     }
 
-    /// What stands in `run.json`.
+    /// Its properties for `run.json`.
     #[must_use]
     pub fn description(&self) -> machine::Clock {
         let ns = |ticks: Ticks| ticks.0 as f64 * self.ns_per_tick();
@@ -123,7 +123,7 @@ impl Clock {
     }
 
     fn measure_frequency(&self) -> Hertz {
-        if self.counter == Counter::Os {
+        if self.source == Source::Os {
             return Hertz(1e9);
         }
         let (first_ticks, first_ns) = self.simultaneous();
@@ -132,8 +132,8 @@ impl Clock {
         Hertz(last_ticks.saturating_sub(first_ticks) as f64 / last_ns.saturating_sub(first_ns).max(1) as f64 * 1e9)
     }
 
-    /// Both clocks at one moment: of many tries, the one in which the least time passed in between, so that neither an
-    /// interrupt nor preemption counts.
+    /// Both clocks at the same time: of many tries, the one in which the least time passed in between, so that neither an
+    /// interrupt nor a preemption counts.
     fn simultaneous(&self) -> (u64, u64) {
         let tries = (0..200).map(|_| {
             let before = self.start();
@@ -141,11 +141,11 @@ impl Clock {
             let after = self.stop();
             (after.saturating_sub(before), (before.midpoint(after), ns))
         });
-        tries.min_by_key(|(gap, _)| *gap).map_or((0, 0), |(_, moment)| moment)
+        tries.min_by_key(|(gap, _)| *gap).map_or((0, 0), |(_, readings)| readings)
     }
 
-    /// Ticks between two readings, with a varying amount of work in between so that no step of the counter hides behind
-    /// the cost of reading it. Only the readings without work tell that cost, and they are the majority.
+    /// Ticks between two readings. A varying amount of work stands between some of them, so that the cost of a reading hides
+    /// no step of the counter. The readings without work, which show that cost, are the majority.
     fn step(&self, index: usize) -> u64 {
         let start = self.start();
         if index.is_multiple_of(4) {
@@ -163,22 +163,22 @@ fn middle(mut values: Vec<u64>) -> u64 {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn choose() -> (Counter, Option<&'static str>) {
+fn choose() -> (Source, Option<&'static str>) {
     match counters::tsc_defect() {
-        None => (Counter::Tsc, None),
-        defect => (Counter::Os, defect),
+        None => (Source::Tsc, None),
+        defect => (Source::Os, defect),
     }
 }
 
 #[cfg(target_arch = "aarch64")]
-const fn choose() -> (Counter, Option<&'static str>) {
+const fn choose() -> (Source, Option<&'static str>) {
     // The generic timer runs at a constant rate by architecture (Arm ARM, D12.1).
-    (Counter::Cntvct, None)
+    (Source::Cntvct, None)
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const fn choose() -> (Counter, Option<&'static str>) {
-    (Counter::Os, Some("no counter of this architecture is known to syncscope"))
+const fn choose() -> (Source, Option<&'static str>) {
+    (Source::Os, Some("no counter of this architecture is known to syncscope"))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_knows_itself() {
+    fn a_clock_has_plausible_properties() {
         let clock = Clock::calibrate();
         assert!(clock.frequency.value() > 1e6, "{clock:?}");
         assert!(clock.resolution.0 >= 1 && clock.read_cost.0 < 1_000_000, "{clock:?}");
@@ -255,8 +255,8 @@ mod tests {
 
     #[test]
     fn the_fallback_is_the_operating_system() {
-        let clock = Clock::measure(Counter::Os, Some("a test wants it so"));
-        assert_eq!((clock.name(), clock.fallback_reason()), ("monotonic_raw", Some("a test wants it so")));
+        let clock = Clock::measure(Source::Os, Some("a test"));
+        assert_eq!((clock.name(), clock.fallback_reason()), ("monotonic_raw", Some("a test")));
         assert!((clock.ns_per_tick() - 1.0).abs() < 1e-12);
         let earlier = clock.start();
         assert!(clock.stop() >= earlier);
@@ -268,7 +268,7 @@ mod tests {
         let (start, started) = (clock.start(), std::time::Instant::now());
         std::thread::sleep(Duration::from_millis(20));
         let (ns, expected) = ((clock.stop() - start) as f64 * clock.ns_per_tick(), started.elapsed().as_nanos() as f64);
-        // A factor, not a percentage: the two readings may be interrupted between each other.
+        // A factor, not a percentage: the thread may be interrupted between the two readings.
         assert!(ns > 0.5 * expected && ns < 2.0 * expected, "{ns} {expected}");
     }
 }

@@ -1,35 +1,38 @@
-//! Whether someone else is using the other hardware thread of a core.
+//! SMT interference: whether another hardware thread of the core was active around a sample.
 //!
-//! On a virtual machine that is often another guest, which nobody can see. Yet it shows: independent additions, of which a core
-//! carries out four or more in a cycle, have to share it, while dependent multiplications wait for themselves and take as long
-//! as ever. The quotient of the two, which does not depend on the clock, is taken before and after each sample by each of its
-//! threads, in 2 us. Measured on virtual machines where it says alone, and where not: an uncontended `lock add` takes 18.01 to 18.02
-//! cycles and 21.5 to 22.0 (medians of six runs) on Sapphire Rapids, 4.6 to 4.7 ticks and 6.4 to 7.0 on Zen 3, whose quotient is 0.75 alone and 0.9 to
-//! 1.3 beside a neighbour.
+//! On a virtual machine that thread often belongs to another guest and is invisible to the system. It shows in the speed of
+//! independent additions: a core executes four or more in a cycle, and two hardware threads share them. Dependent
+//! multiplications wait for each other and take the same time in any case. The contention ratio is the time of an addition
+//! over that of a multiplication. It does not depend on the clock. Each thread measures it before and after each sample, in
+//! 2 us.
+//!
+//! Measured on virtual machines, without and with interference by this ratio: an uncontended `lock add` takes 18.01 to
+//! 18.02 and 21.5 to 22.0 cycles on Sapphire Rapids (medians of six runs), 4.6 to 4.7 and 6.4 to 7.0 ticks on Zen 3. The
+//! ratio on Zen 3 is 0.75 without interference and 0.9 to 1.3 with it.
 
 use std::collections::HashMap;
 
 use syncscope_core::{CaseId, Detail, Row};
 
-use crate::timing::clock::Clock;
+use super::clock::Clock;
 
-/// Turns of the loop of independent additions, eight in each.
+/// Iterations of the loop of independent additions, eight in each.
 const ADDITIONS: u64 = 600;
 
-/// Turns of the chain of dependent multiplications.
+/// Iterations of the chain of dependent multiplications.
 const MULTIPLICATIONS: u64 = 400;
 
-/// How long independent work takes on the calling thread's core right now, told in dependent work. `None` where no loop is
-/// written for this architecture, or where the clock's steps are too coarse for it.
-pub(crate) fn crowding(clock: &Clock) -> Option<f64> {
+/// The contention ratio of the calling thread's core now. `None` where no loop is written for this architecture, or where the
+/// steps of the clock are too coarse.
+pub(crate) fn contention_ratio(clock: &Clock) -> Option<f64> {
     let additions = timed(clock, || add(ADDITIONS))? as f64 / ADDITIONS as f64;
     let multiplications = timed(clock, || multiply(MULTIPLICATIONS))? as f64 / MULTIPLICATIONS as f64;
-    let crowding = additions / multiplications;
-    (crowding.is_finite() && crowding > 0.0).then_some(crowding)
+    let ratio = additions / multiplications;
+    (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
 fn timed(clock: &Clock, run: impl FnOnce() -> bool) -> Option<u64> {
-    /// A step of a coarser clock would be more than a hundredth of the loop.
+    /// With fewer ticks, one step of the clock would be more than a hundredth of the loop.
     const FEWEST_TICKS: u64 = 100;
     let start = clock.start();
     let done = run();
@@ -37,10 +40,10 @@ fn timed(clock: &Clock, run: impl FnOnce() -> bool) -> Option<u64> {
     (done && ticks >= FEWEST_TICKS).then_some(ticks)
 }
 
-/// Independent additions, of registers: Intel's Golden Cove executes those of small constants for free.
+/// Independent additions of registers. (Intel's Golden Cove executes additions of small constants for free.)
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
-fn add(turns: u64) -> bool {
+fn add(iterations: u64) -> bool {
     // SAFETY: adds registers of its own; touches no memory and no stack.
     unsafe {
         std::arch::asm!(
@@ -54,9 +57,9 @@ fn add(turns: u64) -> bool {
             "add {f}, {step}",
             "add {g}, {step}",
             "add {h}, {step}",
-            "sub {turns}, 1",
+            "sub {iterations}, 1",
             "jnz 2b",
-            turns = inout(reg) turns => _,
+            iterations = inout(reg) iterations => _,
             step = in(reg) 1_u64,
             a = inout(reg) 0_u64 => _,
             b = inout(reg) 0_u64 => _,
@@ -75,16 +78,16 @@ fn add(turns: u64) -> bool {
 /// Dependent multiplications.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
-fn multiply(turns: u64) -> bool {
+fn multiply(iterations: u64) -> bool {
     // SAFETY: multiplies registers of its own; touches no memory and no stack.
     unsafe {
         std::arch::asm!(
             ".p2align 5",
             "2:",
             "imul {product}, {factor}",
-            "sub {turns}, 1",
+            "sub {iterations}, 1",
             "jnz 2b",
-            turns = inout(reg) turns => _,
+            iterations = inout(reg) iterations => _,
             product = inout(reg) 3_u64 => _,
             factor = in(reg) 5_u64,
             options(nomem, nostack),
@@ -94,88 +97,89 @@ fn multiply(turns: u64) -> bool {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn add(_turns: u64) -> bool {
+fn add(_iterations: u64) -> bool {
     false
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn multiply(_turns: u64) -> bool {
+fn multiply(_iterations: u64) -> bool {
     false
 }
 
-/// What is known of each CPU from all readings there so far.
+/// The contention ratios seen on each CPU so far.
 #[derive(Debug, Default)]
-pub(crate) struct Neighbours(HashMap<u32, Scale>);
+pub(crate) struct InterferenceDetector(HashMap<u32, Histogram>);
 
-impl Neighbours {
-    /// Notes a reading on a CPU.
-    pub(crate) fn note(&mut self, cpu: u32, crowding: f64) {
-        self.0.entry(cpu).or_default().note(crowding);
+impl InterferenceDetector {
+    /// Adds a ratio measured on a CPU.
+    pub(crate) fn add(&mut self, cpu: u32, ratio: f64) {
+        self.0.entry(cpu).or_default().add(ratio);
     }
 
-    /// Whether a reading says that someone else uses the core. `false` as long as too little is known.
-    pub(crate) fn is_busy(&self, cpu: u32, crowding: f64) -> bool {
-        /// Further from the least than readings on a core of one's own are from each other, and nearer than a neighbour is.
-        const FURTHER: f64 = 1.12;
-        self.0.get(&cpu).and_then(Scale::alone).is_some_and(|alone| crowding > FURTHER * alone)
+    /// Whether a ratio shows another active hardware thread. `false` while too few ratios of this CPU are known.
+    pub(crate) fn detects(&self, cpu: u32, ratio: f64) -> bool {
+        /// Ratios without interference differ by less, a ratio with interference by more.
+        const THRESHOLD: f64 = 1.12;
+        self.0.get(&cpu).and_then(Histogram::undisturbed).is_some_and(|undisturbed| ratio > THRESHOLD * undisturbed)
     }
 }
 
-/// How often which reading was seen on one CPU: in steps of 2 %.
+/// How often each ratio was seen on one CPU, in steps of 2 %.
 #[derive(Debug)]
-struct Scale {
+struct Histogram {
     counts: [u32; Self::STEPS],
     total: u32,
 }
 
-impl Default for Scale {
+impl Default for Histogram {
     fn default() -> Self {
         Self { counts: [0; Self::STEPS], total: 0 }
     }
 }
 
-impl Scale {
+impl Histogram {
     const STEPS: usize = 256;
     const STEP: f64 = 1.02;
     const LEAST: f64 = 0.1;
 
-    fn note(&mut self, crowding: f64) {
-        let step = (crowding / Self::LEAST).ln() / Self::STEP.ln();
-        // Too small and too large ones are counted at the ends.
+    fn add(&mut self, ratio: f64) {
+        let step = (ratio / Self::LEAST).ln() / Self::STEP.ln();
+        // Ratios beyond the ends count in the first or the last step.
         let step = step.clamp(0.0, Self::STEPS as f64 - 1.0) as usize;
         self.counts[step] = self.counts[step].saturating_add(1);
         self.total = self.total.saturating_add(1);
     }
 
-    /// The least reading that came often enough to be none of those that an interruption made small.
-    fn alone(&self) -> Option<f64> {
+    /// The ratio without interference: the smallest that was seen often. Rare smaller ones come from interruptions.
+    fn undisturbed(&self) -> Option<f64> {
         let enough = (self.total / 200).max(8);
         let step = self.counts.windows(2).position(|two| two[0].saturating_add(two[1]) >= enough)?;
         Some(Self::LEAST * Self::STEP.powi(i32::try_from(step).ok()? + 2))
     }
 }
 
-/// How often someone else was beside single threads, who have nobody but strangers there, if that was often; for people.
+/// A finding for people where interference was frequent. Only cases of one thread count: threads of a team may be siblings
+/// of each other.
 pub(crate) fn finding(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Option<String> {
-    /// A larger part than this disturbs the figures of several threads.
-    const OFTEN: f64 = 0.1;
+    /// A larger share disturbs the figures of several threads.
+    const FREQUENT: f64 = 0.1;
     const ENOUGH_PAIRS: f64 = 100.0;
-    let is_alone =
+    let has_one_thread =
         |row: &&Row| row.case.threads == Some(1) && !row.provisional && row.case.primitive.starts_with("cpu.");
-    let busy_part = |row: &Row| {
+    let share = |row: &Row| {
         let of_case = details.get(&row.case.id())?;
         of_case.iter().find(|detail| detail.name == Detail::SMT_INTERFERENCE).map(|detail| detail.value)
     };
-    let (pairs, busy) = rows.iter().filter(is_alone).fold((0.0, 0.0), |(pairs, busy), row| {
+    let (pairs, disturbed) = rows.iter().filter(has_one_thread).fold((0.0, 0.0), |(pairs, disturbed), row| {
         let taken = (row.pairs.unwrap_or(0) + row.excluded.unwrap_or(0)) as f64;
-        (pairs + taken, busy + taken * busy_part(row).unwrap_or(0.0))
+        (pairs + taken, disturbed + taken * share(row).unwrap_or(0.0))
     });
-    (pairs >= ENOUGH_PAIRS && busy > OFTEN * pairs).then(|| {
+    (pairs >= ENOUGH_PAIRS && disturbed > FREQUENT * pairs).then(|| {
         format!(
-            "someone else used the core in {:.0} % of the pairs of a single thread, which are set aside where others are left; \
-             figures of several threads include such moments and may be lower on a machine of one's own (how often: \
-             {} in details.csv)",
-            busy / pairs * 100.0,
+            "another hardware thread of the core was active in {:.0} % of the pairs of one thread, which are excluded where \
+             other pairs are left; figures of several threads include such pairs and may be lower on a dedicated machine \
+             (shares: {} in details.csv)",
+            disturbed / pairs * 100.0,
             Detail::SMT_INTERFERENCE
         )
     })
@@ -186,33 +190,34 @@ mod tests {
     use super::*;
     use syncscope_core::{Case, Verdict};
 
-    fn known(readings: &[(f64, u32)]) -> Neighbours {
-        let mut neighbours = Neighbours::default();
-        for (crowding, times) in readings {
-            (0..*times).for_each(|_| neighbours.note(3, *crowding));
+    /// A detector that has seen these ratios, each a number of times, on CPU 3.
+    fn after(ratios: &[(f64, u32)]) -> InterferenceDetector {
+        let mut detector = InterferenceDetector::default();
+        for (ratio, times) in ratios {
+            (0..*times).for_each(|_| detector.add(3, *ratio));
         }
-        neighbours
+        detector
     }
 
     #[test]
-    fn the_least_that_came_often_is_a_core_of_ones_own() {
-        let neighbours = known(&[(1.1, 700), (0.75, 250), (0.76, 50), (0.4, 3)]);
-        assert!(!neighbours.is_busy(3, 0.74) && !neighbours.is_busy(3, 0.78));
-        assert!(neighbours.is_busy(3, 0.9) && neighbours.is_busy(3, 1.3));
-        assert!(!neighbours.is_busy(2, 1.3), "nothing is known of another CPU");
+    fn the_smallest_frequent_ratio_is_undisturbed() {
+        let detector = after(&[(1.1, 700), (0.75, 250), (0.76, 50), (0.4, 3)]);
+        assert!(!detector.detects(3, 0.74) && !detector.detects(3, 0.78));
+        assert!(detector.detects(3, 0.9) && detector.detects(3, 1.3));
+        assert!(!detector.detects(2, 1.3), "nothing is known of another CPU");
     }
 
     #[test]
-    fn little_is_nothing() {
-        assert!(!known(&[(0.75, 4), (1.1, 3)]).is_busy(3, 1.1));
-        // Someone who was never seen alone is not known to be disturbed.
-        assert!(!known(&[(1.1, 500)]).is_busy(3, 1.12));
-        let odd = known(&[(f64::MIN_POSITIVE, 20), (1e9, 20)]);
-        assert!(odd.is_busy(3, 1.0));
+    fn a_few_ratios_detect_nothing() {
+        assert!(!after(&[(0.75, 4), (1.1, 3)]).detects(3, 1.1));
+        // A CPU that was never undisturbed has no reference.
+        assert!(!after(&[(1.1, 500)]).detects(3, 1.12));
+        let extreme = after(&[(f64::MIN_POSITIVE, 20), (1e9, 20)]);
+        assert!(extreme.detects(3, 1.0));
     }
 
     #[test]
-    fn how_often_someone_else_was_there_is_told_of_single_threads() {
+    fn frequent_interference_with_one_thread_is_a_finding() {
         let row = |threads, pairs, provisional| Row {
             pairs: Some(pairs),
             excluded: Some(0),
@@ -222,16 +227,16 @@ mod tests {
                 Verdict::Noisy(String::new()),
             )
         };
-        let found = |rows: &[Row], busy: &[f64]| {
+        let found = |rows: &[Row], shares: &[f64]| {
             let of =
-                |(row, busy): (&Row, &f64)| (row.case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, *busy)]);
-            finding(rows, &rows.iter().zip(busy).map(of).collect())
+                |(row, share): (&Row, &f64)| (row.case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, *share)]);
+            finding(rows, &rows.iter().zip(shares).map(of).collect())
         };
-        let alone = row(1, 100, false);
-        assert!(found(std::slice::from_ref(&alone), &[0.4]).unwrap().contains(" 40 % "));
-        assert_eq!(found(std::slice::from_ref(&alone), &[0.09]), None);
-        assert_eq!(found(std::slice::from_ref(&alone), &[]), None, "nothing is told of it: nobody was there");
-        assert_eq!(found(&[row(1, 99, false)], &[0.9]), None, "too few");
+        let single = row(1, 100, false);
+        assert!(found(std::slice::from_ref(&single), &[0.4]).unwrap().contains(" 40 % "));
+        assert_eq!(found(std::slice::from_ref(&single), &[0.09]), None);
+        assert_eq!(found(std::slice::from_ref(&single), &[]), None, "no detail: no interference");
+        assert_eq!(found(&[row(1, 99, false)], &[0.9]), None, "too few pairs");
         assert_eq!(found(&[row(2, 1000, false), row(1, 1000, true)], &[0.9, 0.9]), None);
     }
 
@@ -239,10 +244,10 @@ mod tests {
     #[test]
     fn a_core_does_several_independent_additions_in_a_cycle() {
         let clock = Clock::calibrate();
-        let mut readings: Vec<f64> = (0..200).filter_map(|_| crowding(&clock)).collect();
-        readings.sort_by(f64::total_cmp);
+        let mut ratios: Vec<f64> = (0..200).filter_map(|_| contention_ratio(&clock)).collect();
+        ratios.sort_by(f64::total_cmp);
         // Eight additions in one to eight cycles, a multiplication in three or four.
-        let least = readings[readings.len() / 20];
+        let least = ratios[ratios.len() / 20];
         assert!((0.2..3.0).contains(&least), "{least}");
     }
 }

@@ -1,6 +1,7 @@
 // Block barriers against the warps that are active on a multiprocessor (Zhang et al., figures 6 and 7).
 
-/** Rows of full grids, told by active warps and blocks of each multiprocessor in place of threads and blocks. */
+/** Rows of grids that fill all multiprocessors, with active warps and blocks per multiprocessor in place of threads and
+    blocks. */
 function byActiveWarps(rows) {
   return rows.flatMap((row) => {
     const gpu = RUNS[row.run].run.machine.gpus[0];
@@ -12,7 +13,7 @@ function byActiveWarps(rows) {
   });
 }
 
-/** The panel; null where the rows are too few for a line. */
+/** The panel; null if the rows are too few for a line. */
 function activeWarpsPanel() {
   const rows = byActiveWarps(ROWS.filter((row) => row.domain === "gpu" && row.family === "block"));
   const warps = new Set(rows.map((row) => row.warps));

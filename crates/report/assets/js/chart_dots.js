@@ -1,27 +1,27 @@
-// Points with intervals, one per case: where nothing varies along an axis.
+// A chart of one point with an interval per case, for panels without an axis.
 
 function drawDot(root, dot, x, box, at, measure) {
   const { figure, style } = dot;
   const group = svg("g", { class: "series", style: `--c: ${style.colour}` });
-  const place = figure.state === "none" ? box.left + 5 : x.to(figure.y);
+  const position = figure.state === "none" ? box.left + 5 : x.to(figure.y);
   if (figure.state === "resolved" || figure.state === "open") {
     group.append(svg("path", { class: "whisker", d: `M${round(x.to(figure.low))},${at}H${round(x.to(figure.high))}` }));
   }
-  group.append(mark(place, at, figure, style, 4.4));
+  group.append(mark(position, at, figure, style, 4.4));
   const text =
     figure.state === "none"
       ? verdictText(dot.row.verdict)
       : (figure.state === "bound" ? (figure.above ? "> " : "< ") : "") +
         measure.text(figure.y, figure.state === "bound" ? 2 : 3);
-  const left = place > box.left + (box.right - box.left) * 0.6;
-  // The text begins where the interval ends.
-  const ends = figure.low === undefined ? [place, place] : [x.to(figure.low), x.to(figure.high)];
+  const left = position > box.left + (box.right - box.left) * 0.6;
+  // The text starts at the end of the interval.
+  const ends = figure.low === undefined ? [position, position] : [x.to(figure.low), x.to(figure.high)];
   group.append(
     svg(
       "text",
       {
         class: "value",
-        x: round(left ? Math.min(ends[0], place - 4) - 8 : Math.max(ends[1], place + 4) + 8),
+        x: round(left ? Math.min(ends[0], position - 4) - 8 : Math.max(ends[1], position + 4) + 8),
         y: at + 4,
         "text-anchor": left ? "end" : "start",
       },
@@ -29,7 +29,7 @@ function drawDot(root, dot, x, box, at, measure) {
     ),
   );
   root.append(group);
-  dot.spot = { x: place, y: at, row: dot.row, series: dot };
+  dot.spot = { x: position, y: at, row: dot.row, series: dot };
   return group;
 }
 
@@ -66,7 +66,7 @@ function dotChart(spec) {
   });
   const highlight = (dot) =>
     groups.forEach((group, other) => group.classList.toggle("dim", dot !== null && dot !== other));
-  explorable(
+  addNavigation(
     root,
     spec.dots.map((dot) => dot.spot),
     highlight,

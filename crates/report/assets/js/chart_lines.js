@@ -1,26 +1,26 @@
-// Lines with bands: a figure against threads, blocks or devices.
+// A chart of lines with bands: a figure against threads, blocks or devices.
 
-/** Stretches of neighbouring resolved points: what is not resolved breaks a line. */
-function stretches(points) {
+/** Sequences of adjacent resolved points: a point that is not resolved breaks a line. */
+function segmentsOf(points) {
   const found = [];
-  let open = null;
+  let current = null;
   for (const point of points) {
     if (point.figure.state !== "resolved") {
-      open = null;
+      current = null;
       continue;
     }
-    if (!open) found.push((open = []));
-    open.push(point);
+    if (!current) found.push((current = []));
+    current.push(point);
   }
   return found;
 }
 
 const polyline = (points) => points.map(([x, y], at) => `${at ? "L" : "M"}${round(x)},${round(y)}`).join("");
 
-/** Lines of more points have no mark at each. */
+/** Lines of more points have no marks. */
 const MOST_MARKS = 40;
 
-/** Whether the lines of two series lie on each other, to the pixel. */
+/** Whether the lines of two series coincide to within a pixel or two. */
 function coincide(a, b, y) {
   const heights = new Map(b.points.map((point) => [point.x, point.figure]));
   const common = a.points.filter((point) => point.figure.state === "resolved" && heights.has(point.x));
@@ -28,10 +28,10 @@ function coincide(a, b, y) {
   return common.length > 1 && common.every(near);
 }
 
-/** The wider, the more lines will be drawn onto this one: no line disappears below another. */
+/** The width of a line. Lines that others cover are wider, so that no line is hidden. */
 const widthOf = (series, later, y) => 2 + 2.5 * Math.min(3, later.filter((other) => coincide(series, other, y)).length);
 
-function drawStretch(points, x, y, dash, width) {
+function drawSegment(points, x, y, dash, width) {
   if (points.length === 1) return [whisker(points[0], x, y)];
   const path = (key) => points.map((point) => [x.to(point.x), y.to(point.figure[key])]);
   const back = polyline(path("low").reverse()).replace("M", "L");
@@ -41,26 +41,26 @@ function drawStretch(points, x, y, dash, width) {
   ];
 }
 
-/** later: the series that are drawn after this one; floor: where crosses stand. */
+/** later: the series drawn after this one; floor: the height of the crosses. */
 function drawSeries(series, later, x, y, floor) {
   const group = svg("g", { class: "series", style: `--c: ${series.style.colour}` });
-  const parts = stretches(series.points);
+  const segments = segmentsOf(series.points);
   const width = widthOf(series, later, y);
-  parts.forEach((points) => group.append(...drawStretch(points, x, y, series.style.dash, width)));
-  const lonely = new Set(parts.filter((points) => points.length === 1).flat());
+  segments.forEach((points) => group.append(...drawSegment(points, x, y, series.style.dash, width)));
+  const isolated = new Set(segments.filter((points) => points.length === 1).flat());
   for (const point of series.points) {
     const { state } = point.figure;
     const height = state === "none" ? floor : y.to(point.figure.y);
     point.spot = { x: x.to(point.x), y: height, row: point.row, series };
     if (state === "open") group.append(whisker(point, x, y));
-    if (state !== "resolved" || lonely.has(point) || series.points.length <= MOST_MARKS) {
+    if (state !== "resolved" || isolated.has(point) || series.points.length <= MOST_MARKS) {
       group.append(mark(point.spot.x, height, point.figure, series.style));
     }
   }
   return group;
 }
 
-/** The interval of a point that stands alone. */
+/** The interval of an isolated point. */
 function whisker(point, x, y) {
   const at = round(x.to(point.x));
   return svg("path", {
@@ -127,7 +127,7 @@ function lineChart(spec) {
   });
   const highlight = (series) =>
     groups.forEach((group, other) => group.classList.toggle("dim", series !== null && series !== other));
-  explorable(
+  addNavigation(
     root,
     spec.series.flatMap((series) => series.points.map((point) => point.spot)),
     highlight,

@@ -1,15 +1,18 @@
-// The data of the page: rows as objects with the columns of measurements.csv as their fields.
+// The data of the page. Rows are objects whose fields are the columns of measurements.csv.
 
 const DATA = JSON.parse(byId("data").textContent);
 const RUNS = DATA.runs;
 const SEVERAL = RUNS.length > 1;
 
-/** The cells of one column, top to bottom; what is not in the file is null. */
+/** The cells of one column in the order of the rows; an empty cell is null. */
 function cellsOf(column, count) {
   if (column === null) return new Array(count).fill(null);
   if (Array.isArray(column)) return column;
-  return column.at.map((place) => (place === null ? null : column.words[place]));
+  return column.at.map((index) => (index === null ? null : column.words[index]));
 }
+
+/** Names of details in runs of earlier versions, each with its present name. */
+const RENAMED_DETAILS = { visits: "measurement_blocks", busy_neighbour: "smt_interference" };
 
 function rowFrom(columns, run, index) {
   const row = { run, index };
@@ -27,7 +30,7 @@ function rowFrom(columns, run, index) {
   row.details = null;
   row.warps = null;
   row.perUnit = null;
-  row.apart = null;
+  row.distance = null;
   return row;
 }
 
@@ -37,18 +40,18 @@ function rowsFrom(run, at) {
   for (const [index, name, actor, value] of run.details) {
     const row = rows[index];
     row.details = row.details || [];
-    row.details.push({ name, actor, value });
+    row.details.push({ name: RENAMED_DETAILS[name] || name, actor, value });
   }
   return rows;
 }
 
-/** A number that is known of a row as a whole besides its cost; null where it is not. */
+/** A detail of a row as a whole, such as a percentile; null if the row has none. */
 function detailOf(row, name) {
   const found = row.details && row.details.find((detail) => detail.name === name && detail.actor === null);
   return found ? found.value : null;
 }
 
-/** How many threads take part on all devices together. */
+/** The number of threads on all devices together. */
 const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices || 1);
 
 const ROWS_OF = RUNS.map(rowsFrom);
@@ -56,7 +59,7 @@ const ROWS = ROWS_OF.flat();
 
 const rowsOf = (domain, family) => ROWS.filter((row) => row.domain === domain && row.family === family);
 
-/** The parameters of a row in a few words, the primitive left out. */
+/** The parameters of a row as words, without the primitive. */
 function parameters(row) {
   const words = [row.dtype, row.variables];
   if (row.threads !== null)
@@ -74,15 +77,19 @@ function parameters(row) {
   return words.filter((word) => word !== null && word !== undefined && word !== "");
 }
 
-/** The verdicts, with the tone they are shown in and what they mean. */
+/** The verdicts: tone, name and meaning. */
 const VERDICTS = {
   Resolved: ["good", "resolved", "The interval is narrow and excludes zero."],
-  BelowResolution: ["bound", "below resolution", "The cost cannot be told from zero; an upper bound is given."],
-  Noisy: ["doubt", "noisy", "The interval stayed wide until the budget was spent."],
-  Interfered: ["doubt", "interfered", "Too many pairs were disturbed from outside to tell a cost."],
-  Elided: ["void", "elided", "The compiler removed or replaced the primitive; there is nothing to time."],
+  BelowResolution: [
+    "bound",
+    "below resolution",
+    "The cost cannot be distinguished from zero; the figure is an upper bound.",
+  ],
+  Noisy: ["doubt", "noisy", "The interval was still wide at the end of the budget."],
+  Interfered: ["doubt", "interfered", "Too many pairs were excluded because of disturbances."],
+  Elided: ["void", "elided", "The compiler removed or replaced the primitive; there is nothing to measure."],
   Skipped: ["void", "skipped", "The case does not exist on this machine."],
-  TimedOut: ["bad", "timed out", "A loop did not end within its bound."],
+  TimedOut: ["bad", "timed out", "A loop did not end within its time limit."],
   Failed: ["bad", "failed", "The case could not be measured, or its check failed."],
 };
 const verdictTone = (name) => (VERDICTS[name] || ["void"])[0];

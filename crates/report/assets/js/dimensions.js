@@ -1,4 +1,4 @@
-// The parameters by which rows differ. Each that varies within a panel becomes its axis, its lines or a selector.
+// The parameters by which rows differ. A parameter that varies within a panel becomes the axis, the lines or a selector.
 
 const column = (id, title, text) => ({ id, title, of: (row) => row[id], text: text || String });
 
@@ -7,7 +7,7 @@ const DIMENSIONS = [
   column("name", "primitive"),
   column("dtype", "type"),
   column("variables", "variables"),
-  column("apart", "stride in elements"),
+  column("distance", "stride in elements"),
   column("threads", "threads"),
   column("blocks", "blocks"),
   column("warps", "active warps per SM"),
@@ -22,7 +22,7 @@ const DIMENSIONS = [
 ];
 const dimension = (id) => DIMENSIONS.find((known) => known.id === id);
 
-const AXES = ["apart", "threads", "warps", "blocks", "devices"];
+const AXES = ["distance", "threads", "warps", "blocks", "devices"];
 const LINES_FIRST = [
   "perUnit",
   "run",
@@ -43,26 +43,26 @@ const DTYPES = ["i32", "u32", "u64", "f32", "f64"];
 
 const valueText = (dim, value) => (value === null ? "none" : dim.text(value));
 
-/** The values of a dimension among rows, in a sensible order; those without one (null) last. */
+/** The sorted values of a dimension among rows, with null last. */
 function valuesOf(dim, rows) {
   const values = [...new Set(rows.map(dim.of))];
   const rank = dim.id === "dtype" ? (value) => DTYPES.indexOf(value) : (value) => value;
   const ordered = dim.id === "dtype" || values.some((value) => typeof value === "number");
   if (ordered) values.sort((a, b) => rank(a) - rank(b));
-  // Cases are measured in random order; `tile 2` comes before `tile 16`.
+  // Rows come in random order. Numbers within words sort as numbers: `tile 2` comes before `tile 16`.
   else values.sort((a, b) => String(a).localeCompare(String(b), "en", { numeric: true }));
   return values.filter((value) => value !== null).concat(values.includes(null) ? [null] : []);
 }
 
 const varying = (rows) => DIMENSIONS.filter((dim) => valuesOf(dim, rows).length > 1);
 
-/** What all rows of a panel have in common, in words. */
+/** The parameters that all rows share, as words. */
 function constants(rows) {
   const skipped = ["run", "name"];
   return DIMENSIONS.filter((dim) => !skipped.includes(dim.id)).flatMap((dim) => {
     const values = valuesOf(dim, rows);
     if (values.length !== 1 || values[0] === null) return [];
-    if (["warps", "perUnit", "apart"].includes(dim.id)) return [`${values[0]} ${dim.title}`];
+    if (["warps", "perUnit", "distance"].includes(dim.id)) return [`${values[0]} ${dim.title}`];
     if (AXES.includes(dim.id)) return [plural(values[0], dim.id.slice(0, -1))];
     return [dim.id === "scope" || dim.id === "space" ? `${values[0]} ${dim.title}` : valueText(dim, values[0])];
   });

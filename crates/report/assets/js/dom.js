@@ -1,4 +1,4 @@
-// Elements. Text only ever becomes a text node, so no text of a run can become markup.
+// Creates elements. Text becomes text nodes only, so the text of a run cannot become markup.
 
 function make(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {

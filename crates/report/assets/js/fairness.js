@@ -1,10 +1,10 @@
-// Who gets how much, and how late it can get: Jain's index of locks, percentiles of hand-offs.
+// The fairness of locks (Jain's index) and the tail latencies of hand-offs (percentiles).
 
-/** (sum x)^2 / (n sum x^2) of the acquisitions of n threads: 1 where all get the same, 1/n where one gets all (Jain, Chiu
-    and Hawe, DEC-TR-301, 1984). */
+/** (sum x)^2 / (n sum x^2) of the acquisitions of n threads: 1 if all threads have the same number, 1/n if one has all
+    (Jain, Chiu and Hawe, DEC-TR-301, 1984). */
 const JAIN = {
   id: "jain",
-  axis: "Jain’s index: 1 is fair, 1/n is one thread taking all",
+  axis: "Jain’s index: 1 is fair, 1/n if one of n threads gets all",
   rate: false,
   domain: [0, 1.05],
   figure: (row) => {
@@ -15,13 +15,13 @@ const JAIN = {
   text: (value) => digits(value, 3),
 };
 
-/** The panel of Jain's index against threads; null where no lock has one. */
+/** The panel of Jain's index against threads; null if fewer than two rows have one. */
 function fairnessPanel(domain) {
   const rows = ROWS.filter((row) => row.domain === domain && detailOf(row, "jain_index") !== null);
   if (rows.length < 2) return null;
   return makePanel({
     title: "Fairness of locks",
-    note: "acquisitions of each thread in a contest",
+    note: "acquisitions of each thread in a fairness run",
     rows,
     measure: JAIN,
   });
@@ -29,7 +29,7 @@ function fairnessPanel(domain) {
 
 const PERCENTILES = ["p50_ns", "p90_ns", "p99_ns", "max_ns"];
 
-/** One entry per primitive and class of pairs; of many pairs the one in the middle stands for its class. */
+/** One entry per primitive and class of pairs. The pair with the median of the medians represents its class. */
 function tailsOf(domain) {
   const found = new Map();
   for (const row of ROWS) {
@@ -48,7 +48,7 @@ function tailsOf(domain) {
   });
 }
 
-/** A dot at the median, a thick bar to the 90th percentile, a thin one to the 99th, a ring at the slowest. */
+/** A dot at the median, a thick bar to the 90th percentile, a thin bar to the 99th, a ring at the maximum. */
 function drawTail(root, tail, x, at) {
   const colour = `var(--s${(SEVERAL ? tail.run : 0) % COLOURS})`;
   const group = svg("g", { class: "series", style: `--c: ${colour}` });
@@ -88,27 +88,27 @@ function tailChart(tails, width) {
     root.append(svg("text", { class: "label", x: left - 8, y: at + 4, "text-anchor": "end" }, label));
     return drawTail(root, tail, x, at);
   });
-  explorable(root, spots, () => {});
+  addNavigation(root, spots, () => {});
   return root;
 }
 
-/** Hand-offs that are drawn at most. */
+/** The most hand-offs in the chart. */
 const MOST_TAILS = 40;
 
-/** The card with the tails of a domain; null where no case has percentiles. */
+/** The card with the tail latencies of a domain; null if no case has percentiles. */
 function tailsCard(domain) {
   const all = tailsOf(domain);
   const tails = all.slice(0, MOST_TAILS);
   if (tails.length === 0) return null;
   const plot = el("div", { class: "plot" });
   const note =
-    "dot: median · thick: to the 90th percentile · thin: to the 99th · ring: the slowest · of many pairs, the one in the middle";
+    "dot: median · thick: to the 90th percentile · thin: to the 99th · ring: maximum · of many pairs, the median pair";
   const rest =
     all.length > tails.length ? el("p", { class: "fixed" }, `${tails.length} of ${all.length} are drawn.`) : null;
   const card = el(
     "article",
     { class: "panel tails" },
-    el("header", null, el("h3", null, "Tails of hand-offs"), el("p", { class: "note" }, note)),
+    el("header", null, el("h3", null, "Tail latency of hand-offs"), el("p", { class: "note" }, note)),
     SEVERAL
       ? el(
           "div",

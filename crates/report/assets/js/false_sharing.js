@@ -1,15 +1,15 @@
 // False sharing: the cost of private elements against the distance between them.
 
-/** The panel, with what its jump says in words; null where too few strides were measured. */
+/** The panel, with the findings as text; null if too few strides were measured. */
 function strideCard() {
   const rows = ROWS.filter(
     (row) => row.primitive === "cpu.atomic.add" && row.layout === "private" && row.threads > 1 && row.group === null,
   );
-  const derived = rows.map((row) => ({ ...row, apart: row.stride, variables: "private", original: row }));
+  const derived = rows.map((row) => ({ ...row, distance: row.stride, variables: "private", original: row }));
   if (new Set(rows.map((row) => row.stride)).size < 3) return null;
   const panel = makePanel({
     title: "False sharing",
-    note: "elements of neighbouring threads, further and further apart",
+    note: "elements of adjacent threads at growing distances",
     rows: derived,
   });
   const most = RUNS[rows[0].run].run.machine.cpu.hardware_threads || Infinity;

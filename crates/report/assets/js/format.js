@@ -1,20 +1,20 @@
-// Figures as people read them.
+// Numbers as text.
 
 const NBSP = "\u00a0";
 
-/** A number with so many significant digits and no exponent. */
+/** A number with this many significant digits and without an exponent. */
 function digits(value, count = 3) {
   if (value === 0) return "0";
-  // The exponent after rounding: 0.9996 has the digits of 1.00.
+  // The exponent is taken after rounding: 0.9996 is written as 1.00.
   const magnitude = Number(value.toExponential(count - 1).split("e")[1]);
   const text = value.toFixed(Math.min(6, Math.max(0, count - 1 - magnitude)));
   return magnitude >= 3 ? grouped(text) : text;
 }
 
-/** Thousands set apart, in a number without decimals. */
+/** An integer with separators of thousands. */
 const grouped = (text) => text.replace(/\B(?=(\d{3})+$)/g, ",");
 
-/** A number with its unit, scaled by one of `steps` ([divisor, unit], smallest first). */
+/** A number and its unit, scaled by one of `steps` ([divisor, unit], smallest first). */
 function scaled(value, steps, count) {
   let chosen = steps[0];
   for (const step of steps) if (Math.abs(value) >= step[0] * 0.9995) chosen = step;
@@ -52,13 +52,13 @@ function formatPercent(fraction) {
   return `${percent < 9.95 ? percent.toFixed(1) : percent.toFixed(0)}${NBSP}%`;
 }
 
-/** Half of an interval's width relative to its point; null where there is none. */
+/** The half-width of an interval relative to its point; null without an interval. */
 function halfWidth(point, low, high) {
   if (point === null || low === null || high === null || point === 0) return null;
   return (high - low) / 2 / Math.abs(point);
 }
 
-/** A tick of an axis: no more digits than it needs. */
+/** The text of a tick: no trailing zeros. */
 const trim = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 const tickTime = (ns) => {
   const [number, unit] = timeParts(ns, 3);

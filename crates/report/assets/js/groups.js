@@ -1,10 +1,10 @@
-// Panels that share a scale. A group is drawn when it comes into view, and again when its choices or its width change.
+// Panels that share a scale. A group is drawn when it becomes visible, and again when its choices or its width change.
 
 const GROUPS = [];
 
 const groupOf = (entry) => GROUPS.find((group) => group.root === entry.target);
 
-function seen(entries) {
+function onIntersection(entries) {
   for (const entry of entries) {
     const group = groupOf(entry);
     group.visible = entry.isIntersecting;
@@ -12,16 +12,16 @@ function seen(entries) {
   }
 }
 
-function resized(entries) {
+function onResize(entries) {
   for (const group of entries.map(groupOf)) {
-    const other = (panel) =>
+    const hasNewWidth = (panel) =>
       panel.width && panel.parts.plot.clientWidth && panel.width !== Math.round(panel.parts.plot.clientWidth);
-    if (group.panels.some(other)) group.update();
+    if (group.panels.some(hasNewWidth)) group.update();
   }
 }
 
-const sight = new IntersectionObserver(seen, { rootMargin: "300px" });
-const sizes = new ResizeObserver(resized);
+const visibility = new IntersectionObserver(onIntersection, { rootMargin: "300px" });
+const sizes = new ResizeObserver(onResize);
 
 function drawGroup(panels) {
   const contents = panels.map(contentOf);
@@ -58,7 +58,7 @@ function makeGroup(panels, className) {
 
 function register(group) {
   GROUPS.push(group);
-  sight.observe(group.root);
+  visibility.observe(group.root);
   sizes.observe(group.root);
 }
 

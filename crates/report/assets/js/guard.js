@@ -1,4 +1,4 @@
-// What goes wrong in a script is written where a test, or a curious reader, finds it.
+// Records the errors of all scripts in an attribute of the root element, where the tests read them.
 (function () {
   "use strict";
   const root = document.documentElement;
@@ -7,14 +7,14 @@
   };
   window.addEventListener("error", (event) => record(event.message || "error"));
   window.addEventListener("unhandledrejection", (event) => record(String(event.reason)));
-  // The theme is set before anything is painted.
-  const asked = /theme=(light|dark)/.exec(location.hash);
-  let kept = null;
+  // The theme is set before the first paint.
+  const requested = /theme=(light|dark)/.exec(location.hash);
+  let stored = null;
   try {
-    kept = localStorage.getItem("syncscope-theme");
+    stored = localStorage.getItem("syncscope-theme");
   } catch (error) {
-    kept = null;
+    stored = null;
   }
-  const theme = asked ? asked[1] : kept;
+  const theme = requested ? requested[1] : stored;
   if (theme === "light" || theme === "dark") root.dataset.theme = theme;
 })();

@@ -1,6 +1,6 @@
-// Coloured cells: from a cost to a colour, and the ink that can be read on it.
+// The colours of cells: from a cost to a colour, and a text colour with enough contrast.
 
-/** From the low end over the middle to the high one. */
+/** The colour at a share from 0 (low) to 1 (high). */
 function heatColour(share) {
   const [upper, lower, part] = share < 0.5 ? ["mid", "low", share * 2] : ["high", "mid", share * 2 - 1];
   return `color-mix(in oklab, var(--heat-${upper}) ${Math.round(part * 100)}%, var(--heat-${lower}))`;
@@ -11,13 +11,13 @@ function heatInk(share) {
   return `var(--heat-ink-${band})`;
 }
 
-/** Where a cost stands between the least and the most, on a logarithmic scale. */
+/** The position of a cost between the lowest and the highest, on a logarithmic scale from 0 to 1. */
 function heatShare([low, high], cost) {
   if (!(high > low * 1.02)) return 0.35;
   return Math.min(1, Math.max(0, Math.log(cost / low) / Math.log(high / low)));
 }
 
-/** Oblique lines: nothing was measured here. */
+/** Oblique lines for a cell without a cost. */
 function hatch(x, y, width, height) {
   const lines = [];
   const most = width + height;
@@ -29,7 +29,7 @@ function hatch(x, y, width, height) {
   return svg("path", { class: "hatch", d: lines.join("") });
 }
 
-/** What the cells of a map are told in: the reader's choice of time or cycles, in a unit that keeps the numbers short. */
+/** The unit of the cells of a map: time or cycles, as the reader chose, scaled to keep the numbers short. */
 function heatUnit(rows) {
   if (VIEW.measure.id === "cycles" && rows.some((row) => row.cycles !== null)) {
     return { name: "cycles", of: (row) => row.cycles, text: (row) => shortNumber(row.cycles) };
@@ -51,7 +51,7 @@ const costRange = (rows, unit) => {
   return known.length ? [Math.min(...known), Math.max(...known)] : [1, 1];
 };
 
-/** The words between which the colours run. */
+/** The legend of the colours. */
 function heatRamp(range, unit) {
   const text = (cost) => `${shortNumber(unit.name === "µs" ? cost / 1e3 : cost)}${NBSP}${unit.name}`;
   return el("p", { class: "ramp heat" }, text(range[0]), el("i"), text(range[1]));

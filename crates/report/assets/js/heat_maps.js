@@ -2,7 +2,7 @@
 
 const CELL_HEIGHT = 25;
 
-/** Four maps stand side by side on a wide page; the style sheet says the same. */
+/** The least width of a map, for four in a line of a wide page. The style sheet has the same number. */
 const LEAST_WIDTH = 265;
 const MAP_GAP = 28;
 
@@ -12,7 +12,7 @@ const groupNumber = (row) => {
   return found ? Number(found[1]) : null;
 };
 
-/** What the lines of a map stand for: the size of the cluster, or the blocks on each multiprocessor. */
+/** What the lines of a map show: the size of the cluster, or the blocks per multiprocessor. */
 function mapRows(family, rows) {
   if (family === "cluster") return { title: "blocks in the cluster", of: groupNumber };
   const gpu = RUNS[rows[0].run].run.machine.gpus[0];
@@ -21,7 +21,7 @@ function mapRows(family, rows) {
   return { title: "blocks per SM", of: (row) => (row.blocks === null ? null : row.blocks / units) };
 }
 
-/** Rows that make one map: they differ in nothing but blocks and threads. */
+/** Rows grouped into maps. The rows of one map differ in blocks and threads only. */
 function mapsOf(family, rows) {
   const maps = new Map();
   for (const row of rows) {
@@ -38,7 +38,7 @@ function mapsOf(family, rows) {
 
 const ascending = (values) => [...new Set(values)].filter((value) => value !== null).sort((a, b) => a - b);
 
-/** cells: [{x, y, colour, ink, text, hatched, row}], x and y being places among the columns and lines. */
+/** cells: [{x, y, colour, ink, text, hatched, row}], x and y are indices of columns and lines. */
 function cellChart({ width, label, columns, lines, xTitle, yTitle, cells }) {
   const left = 46;
   const top = 20;
@@ -77,11 +77,11 @@ function cellChart({ width, label, columns, lines, xTitle, yTitle, cells }) {
     }
     return { x: x + wide / 2, y: y + CELL_HEIGHT / 2, row: cell.row, series: cell.y };
   });
-  explorable(root, spots, () => {});
+  addNavigation(root, spots, () => {});
   return root;
 }
 
-/** How a cost is shown: coloured; doubtful ones with a tilde; what has no cost, hatched. */
+/** The style of a cell: coloured, with a tilde if the row is noisy, and hatched without a cost. */
 function costCell(row, range, unit) {
   const cost = unit.of(row);
   const shown = cost > 0 && (row.verdict === "Resolved" || row.verdict === "Noisy");
@@ -116,29 +116,29 @@ function mapFigure(map, axis, range, unit, width) {
   return el("div", { class: "map heat" }, el("h4", null, map.title), chart);
 }
 
-/** Which primitive is cheapest at each size; a tilde where the intervals of the two best overlap. */
+/** The fastest primitive at each size; ≈ where the intervals of the two fastest overlap. */
 function winnerCells(maps, axis, columns, lines) {
   const names = [...new Set(maps.map((map) => map.name))];
   const cells = [];
   lines.forEach((line, y) => {
     columns.forEach((threads, x) => {
-      const rivals = maps
+      const candidates = maps
         .map((map) => map.rows.find((row) => row.threads === threads && axis.of(row) === line))
         .filter((row) => row && row.verdict === "Resolved" && row.ns > 0)
         .sort((a, b) => a.ns - b.ns);
-      if (rivals.length < 2) return;
-      const [best, second] = rivals;
+      if (candidates.length < 2) return;
+      const [best, second] = candidates;
       const tied = best.ns_high !== null && second.ns_low !== null && second.ns_low <= best.ns_high;
       const text = tied ? "≈" : `${digits(second.ns / best.ns, 3)}×`;
-      const place = names.indexOf(best.name);
-      const colour = `color-mix(in oklab, var(--s${place % COLOURS}) ${tied ? 22 : 45}%, var(--surface))`;
+      const index = names.indexOf(best.name);
+      const colour = `color-mix(in oklab, var(--s${index % COLOURS}) ${tied ? 22 : 45}%, var(--surface))`;
       cells.push({ x, y, colour, ink: "var(--ink)", text, row: best });
     });
   });
   return { names, cells };
 }
 
-/** The maps of one run and number of devices, side against side. */
+/** The map of the fastest primitives, from the maps of one run and number of devices. */
 function winnerFigure(maps, axis, width) {
   const rows = maps.flatMap((map) => map.rows);
   const columns = ascending(rows.map((row) => row.threads));
@@ -146,10 +146,10 @@ function winnerFigure(maps, axis, width) {
   const { names, cells } = winnerCells(maps, axis, columns, lines);
   if (cells.length === 0) return null;
   const devices = maps[0].devices;
-  const title = devices === null ? "Which is cheapest" : `Which is cheapest · ${plural(devices, "device")}`;
+  const title = devices === null ? "Which is fastest" : `Which is fastest · ${plural(devices, "device")}`;
   const chart = cellChart({
     width,
-    label: `${title}, and how many times cheaper than the next`,
+    label: `${title}, and how many times faster than the next`,
     columns: columns.map(String),
     lines: lines.map(lineText),
     xTitle: "threads per block",
@@ -199,14 +199,14 @@ const MAP_FAMILIES = {
   cluster: "Clusters by size",
 };
 
-/** The card with the maps of a family; null where the rows fill no map. */
+/** The card with the maps of a family; null if the rows do not fill a map. */
 function heatMapCard(family, rows) {
   if (!MAP_FAMILIES[family]) return null;
   const threads = ascending(rows.map((row) => row.threads));
   const others = ascending(rows.map(family === "cluster" ? groupNumber : (row) => row.blocks));
   if (threads.length < 2 || others.length < 2) return null;
   const plot = el("div", { class: "plot maps" });
-  const note = "each cell is the cost of one barrier; hatched: not measured, and the reason is told on touch";
+  const note = "each cell is the cost of one barrier; hatched: not measured, the tooltip shows the reason";
   const card = viewCard(MAP_FAMILIES[family], note, plot);
   return makeView(card, plot, (width) => drawMaps(plot, family, rows, width));
 }

@@ -1,10 +1,10 @@
-// The cost ladder: every level at which threads wait for each other, on one logarithmic axis of time.
+// The cost ladder: each level at which threads wait for each other, on one logarithmic time axis.
 
 const SIDES = { cpu: "CPU", gpu: "GPU", hybrid: "Both" };
 const SIDE_COLOURS = { cpu: "var(--s0)", gpu: "var(--s1)", hybrid: "var(--s3)" };
 const TIME = MEASURES.find((measure) => measure.id === "ns");
 
-/** The marks of one rung: one for each run that has it. */
+/** The marks of one rung: one for each run that has a row. */
 function rungMarks(rung) {
   return rung.rows
     .map((index, run) => {
@@ -17,7 +17,8 @@ function rungMarks(rung) {
     .filter(Boolean);
 }
 
-/** Rungs with their heights; a level begins with its name (`narrow`: on a line of its own), a side with more room. */
+/** The rungs with their heights. The name of a level stands before its first rung (`narrow`: on a line of its own), and
+    a side starts with a gap. */
 function ladderLines(step, narrow) {
   const lines = [];
   let y = 0;
@@ -54,14 +55,14 @@ function drawRung(root, line, x, box, wide) {
   for (const point of line.marks) {
     const { figure, style, row } = point;
     const group = svg("g", { class: "series", style: `--c: ${style.colour}` });
-    const place = figure.state === "none" ? box.left + 6 : x.to(figure.y);
+    const position = figure.state === "none" ? box.left + 6 : x.to(figure.y);
     if (figure.state === "resolved" || figure.state === "open") {
       const [from, to] = [round(x.to(Math.max(figure.low, x.low))), round(x.to(figure.high))];
       if (to - from > 1) group.append(svg("path", { class: "whisker", d: `M${from},${at}H${to}` }));
     }
-    group.append(mark(place, at, figure, style, 5));
+    group.append(mark(position, at, figure, style, 5));
     root.append(group);
-    spots.push({ x: place, y: at, row, series: line.rung });
+    spots.push({ x: position, y: at, row, series: line.rung });
   }
   if (line.marks.length === 1 || wide) {
     const words = line.marks.map(ladderText).join(" · ");
@@ -99,7 +100,7 @@ function drawLadderLabels(root, lines, box, narrow) {
   }
 }
 
-/** A bar along the edge of each side, so that CPU and GPU are told apart at a glance. */
+/** A bar along the axis that marks the side: CPU or GPU. */
 function drawSides(root, lines, box, step) {
   const spans = new Map();
   for (const { rung, y } of lines) {
@@ -135,7 +136,7 @@ function ladderChart(width) {
   drawSides(root, lines, box, step);
   drawLadderLabels(root, lines, box, narrow);
   const spots = lines.flatMap((line) => drawRung(root, line, x, box, !narrow));
-  explorable(root, spots, () => {});
+  addNavigation(root, spots, () => {});
   return root;
 }
 
@@ -159,7 +160,7 @@ function ladderLegend() {
   return el("p", { class: "keys" }, keys);
 }
 
-/** The section with the ladder; null where there are too few rungs for a picture. */
+/** The section with the ladder; null if there are too few rungs. */
 function ladderSection() {
   if (DATA.ladder.length < 3) return null;
   const plot = el("div", { class: "plot" });
@@ -171,7 +172,7 @@ function ladderSection() {
     el(
       "p",
       { class: "lead" },
-      "What it costs to synchronize at each level of the machine, one operation each, on one logarithmic axis.",
+      "The cost of one synchronization operation at each level of the machine, on one logarithmic axis.",
     ),
     card,
   );

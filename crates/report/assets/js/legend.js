@@ -1,4 +1,4 @@
-// What stands below a chart: whose line is whose, and which cases have no resolved figure.
+// Below a chart: the legend of its lines, and the cases that are not resolved.
 
 function legendButton(panel, content, series, chart) {
   const sample = svg(
@@ -10,8 +10,8 @@ function legendButton(panel, content, series, chart) {
   const toggle = () => {
     if (!panel.hidden.delete(series.label)) panel.hidden.add(series.label);
     panel.group.update();
-    const again = [...panel.parts.legend.children].find((other) => other.dataset.label === series.label);
-    if (again) again.focus();
+    const redrawn = [...panel.parts.legend.children].find((other) => other.dataset.label === series.label);
+    if (redrawn) redrawn.focus();
   };
   return el(
     "button",
@@ -47,21 +47,21 @@ function drawLegend(panel, content, chart) {
     return;
   }
   const { rows, dots } = content;
-  const unseen = `${dots.length} of ${rows.length} cases are drawn; the table below has all.`;
-  legend.replaceChildren(...runNames(panel), rows.length > dots.length ? el("p", { class: "fixed" }, unseen) : "");
+  const note = `The chart shows ${dots.length} of ${rows.length} cases; the table below has all.`;
+  legend.replaceChildren(...runNames(panel), rows.length > dots.length ? el("p", { class: "fixed" }, note) : "");
 }
 
-/** Cases named one by one below a reason. */
-const MOST_NAMED = 4;
+/** The most cases listed for one reason. */
+const MOST_LISTED = 4;
 
 function reasonItem(rows) {
   const [first] = rows;
   const reason = first.verdict === "BelowResolution" ? "" : first.reason || "";
   const names = rows
-    .slice(0, MOST_NAMED)
+    .slice(0, MOST_LISTED)
     .map((row) => [row.name, ...parameters(row)].join(" "))
     .join("; ");
-  const more = rows.length > MOST_NAMED ? ` and ${rows.length - MOST_NAMED} more` : "";
+  const more = rows.length > MOST_LISTED ? ` and ${rows.length - MOST_LISTED} more` : "";
   return el(
     "li",
     null,
@@ -71,26 +71,26 @@ function reasonItem(rows) {
   );
 }
 
-/** What has no resolved figure, with its reason: nothing is dropped without a word. */
-function drawRest(panel, { rows }) {
-  const { rest } = panel.parts;
-  const known = rest.querySelector("details");
+/** The cases that are not resolved, with their reasons. */
+function drawUnresolved(panel, { rows }) {
+  const { unresolved: list } = panel.parts;
+  const before = list.querySelector("details");
   const unresolved = rows.filter((row) => row.verdict !== "Resolved");
   if (unresolved.length === 0) {
-    rest.replaceChildren();
+    list.replaceChildren();
     return;
   }
   const groups = new Map();
   for (const row of unresolved) {
-    // Every bound is another number; they are one group.
+    // The reasons of bounds differ in a number only, so all bounds are one group.
     const key = row.verdict === "BelowResolution" ? row.verdict : `${row.verdict} ${row.reason}`;
     groups.set(key, [...(groups.get(key) || []), row]);
   }
   const summary = `${unresolved.length} of ${plural(rows.length, "case")} not resolved`;
-  rest.replaceChildren(
+  list.replaceChildren(
     el(
       "details",
-      { open: Boolean(known && known.open) },
+      { open: Boolean(before && before.open) },
       el("summary", null, summary),
       el("ul", null, [...groups.values()].map(reasonItem)),
     ),

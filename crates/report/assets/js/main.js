@@ -1,9 +1,9 @@
-// The page, from top to bottom.
+// Draws the page from top to bottom.
 
 function drawNavigation() {
   const targets = [
     ["ladder", "Ladder"],
-    ["beside", "Side by side"],
+    ["side-by-side", "Side by side"],
     ["domain-cpu", "CPU"],
     ["domain-gpu", "GPU"],
     ["rows", "Rows"],
@@ -14,8 +14,8 @@ function drawNavigation() {
   );
 }
 
-function drawWords() {
-  byId("verdict-words").append(
+function drawVerdicts() {
+  byId("verdict-list").append(
     ...Object.values(VERDICTS).flatMap(([tone, text, meaning]) => [
       el("dt", null, el("span", { class: `badge ${tone}` }, text)),
       el("dd", null, meaning),
@@ -23,16 +23,16 @@ function drawWords() {
   );
 }
 
-/** Whether a chart tells of a case when an arrow key is pressed. */
-function answers(chart) {
+/** Whether a chart shows a tooltip when an arrow key is pressed. */
+function hasKeyboardTooltip(chart) {
   hideTooltip();
   chart.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", cancelable: true }));
-  const told = !tooltip.hidden && tooltip.textContent.length > 0;
+  const shown = !tooltip.hidden && tooltip.textContent.length > 0;
   chart.dispatchEvent(new Event("blur"));
-  return told;
+  return shown;
 }
 
-/** With `#selftest` everything is drawn and what came of it is written where a test finds it. */
+/** With `#selftest` the page draws everything and counts the result in attributes of the root element, for the tests. */
 function selfTest() {
   const { dataset } = document.documentElement;
   drawEverything();
@@ -58,7 +58,7 @@ function selfTest() {
   dataset.rows = String(ROWS.length);
   dataset.tableRows = count("#rows tbody tr");
   dataset.cards = count(".card");
-  dataset.answering = String([...document.querySelectorAll("svg.chart")].filter(answers).length);
+  dataset.answering = String([...document.querySelectorAll("svg.chart")].filter(hasKeyboardTooltip).length);
   dataset.width = String(innerWidth);
   dataset.overflow = String(document.scrollingElement.scrollWidth - innerWidth);
   dataset.milliseconds = String(Math.round(performance.now()));
@@ -68,11 +68,11 @@ byId("page").hidden = false;
 drawOverview();
 drawSections();
 drawRows();
-drawWords();
+drawVerdicts();
 drawTheme();
 drawNavigation();
 const versions = [...new Set(RUNS.map((run) => run.run.version))].join(", ");
-byId("foot").append(el("p", null, `syncscope ${versions}. This page holds all of its data and needs no network.`));
+byId("foot").append(el("p", null, `syncscope ${versions}. This page contains all of its data and needs no network.`));
 addEventListener("beforeprint", drawEverything);
 document.documentElement.dataset.opened = String(Math.round(performance.now()));
 if (/selftest/.test(location.hash)) selfTest();

@@ -1,9 +1,9 @@
-// The core-to-core matrix: a hand-off between every two CPUs, near ones beside each other.
+// The core-to-core matrix: the cost of a hand-off between each two CPUs. CPUs with fast hand-offs are adjacent.
 
-/** Colours of the matrix; each is one path, however many cells it has. */
+/** The number of colours. All cells of one colour are one path, which keeps large matrices small. */
 const SHADES = 24;
 
-/** Cells at least this wide hold their number. */
+/** The least width of a cell that shows its number. */
 const NUMBER_WIDTH = 26;
 
 function matrixChart(run, width) {
@@ -14,7 +14,7 @@ function matrixChart(run, width) {
   const left = 30;
   const cell = Math.min(46, (width - left) / cpus.length);
   const size = cell * cpus.length;
-  const root = frame("matrix", Math.round(left + size), Math.round(22 + size), "Hand-off between every two CPUs");
+  const root = frame("matrix", Math.round(left + size), Math.round(22 + size), "Hand-off between each two CPUs");
   root.classList.add("heat");
   const [originX, originY] = [left, 22];
   const gap = cell > 8 ? 1 : 0;
@@ -43,8 +43,8 @@ function matrixChart(run, width) {
   }
   const ink = (share) => (share === null ? "var(--muted)" : heatInk(share));
   texts.forEach(([x, y, text, share]) => {
-    const place = { x: round(x), y: round(y + 4), "text-anchor": "middle" };
-    root.append(svg("text", { class: "cell-text", style: `--ink-c: ${ink(share)}`, ...place }, text));
+    const position = { x: round(x), y: round(y + 4), "text-anchor": "middle" };
+    root.append(svg("text", { class: "cell-text", style: `--ink-c: ${ink(share)}`, ...position }, text));
   });
   const every = Math.max(1, Math.ceil(22 / cell));
   cpus.forEach((cpu, at) => {
@@ -55,12 +55,12 @@ function matrixChart(run, width) {
       svg("text", { x: left - 6, y: round(originY + (at + 0.5) * cell + 4), "text-anchor": "end" }, String(cpu)),
     );
   });
-  explorable(root, spots, () => {});
+  addNavigation(root, spots, () => {});
   return { root, range, unit };
 }
 
-/** What the system reports of its topology. */
-function systemSays({ machine }) {
+/** The topology that the system reports. */
+function reportedTopology({ machine }) {
   const { cpu } = machine;
   const perCore = cpu.cores ? cpu.hardware_threads / cpu.cores : null;
   const caches = cpu.caches
@@ -74,7 +74,7 @@ function systemSays({ machine }) {
   ].filter(([, text]) => text);
 }
 
-function topologyBeside(run) {
+function topologyComparison(run) {
   const { run: details } = RUNS[run];
   const measured = details.measured_topology;
   const list = (lines) =>
@@ -86,20 +86,20 @@ function topologyBeside(run) {
   const groups = measured
     ? measured.groups.map((group) => [
         `shares a ${group.shares}`,
-        `CPUs ${group.cpus}: ${formatTime(group.handoff_ns)} from one to another`,
+        `CPUs ${group.cpus}: ${formatTime(group.handoff_ns)} from one CPU to another`,
       ])
     : [];
   return el(
     "div",
-    { class: "says" },
-    el("h4", null, "The system says"),
-    list(systemSays(details)),
-    el("h4", null, "We measured"),
+    { class: "comparison" },
+    el("h4", null, "Reported by the system"),
+    list(reportedTopology(details)),
+    el("h4", null, "Measured"),
     groups.length
       ? list(groups)
-      : el("p", { class: "fixed" }, "no groups: all pairs are alike, or too few were measured"),
+      : el("p", { class: "fixed" }, "no groups: all pairs cost the same, or too few were measured"),
     measured && measured.contradictions.length === 0 && groups.length
-      ? el("p", { class: "fixed" }, "The two do not contradict each other.")
+      ? el("p", { class: "fixed" }, "The measured topology does not contradict the reported one.")
       : null,
   );
 }
@@ -110,7 +110,7 @@ function contradictions(run) {
   return found.map((text) => el("p", { class: "notice", role: "note" }, text));
 }
 
-/** The card with the matrix of one run; null where it has none. */
+/** The card with the matrix of one run; null without a matrix. */
 function matrixCard(run) {
   const { matrix, label } = RUNS[run];
   if (!matrix) return null;
@@ -123,7 +123,7 @@ function matrixCard(run) {
     "Core to core",
     note.join(" · "),
     contradictions(run),
-    el("div", { class: "beside" }, el("div", null, plot, ramp), topologyBeside(run)),
+    el("div", { class: "chart-and-comparison" }, el("div", null, plot, ramp), topologyComparison(run)),
   );
   return makeView(card, plot, (width) => {
     const chart = matrixChart(run, Math.min(width, 46 * matrix.cpus.length + 30, 900));

@@ -1,4 +1,4 @@
-// What the height of a point means, and what a row says in that unit.
+// The measures of the vertical axis, and the figure of a row in each of them.
 
 const costOf = (row) => [row.ns, row.ns_low, row.ns_high];
 
@@ -46,8 +46,8 @@ const MEASURES = [
 const VIEW = { measure: MEASURES[0], log: true };
 
 /**
- * What a row is in a chart: `resolved` and `open` (an estimate not to be relied on) have a point and an interval,
- * `bound` has a limit, `none` has nothing.
+ * The figure of a row in a chart. `resolved` and `open` (an unreliable estimate) have a point and an interval, `bound`
+ * has a limit, `none` has nothing.
  */
 function figureOf(row, measure) {
   if (measure.figure) return measure.figure(row);
@@ -65,7 +65,7 @@ function figureOf(row, measure) {
   return { state: open ? "open" : "resolved", y: convert(point), low: bottom, high: top };
 }
 
-/** The smallest and largest figure to be shown, over several charts. */
+/** The smallest and the largest figure of several charts. */
 function extent(figures) {
   let low = Infinity;
   let high = 0;
@@ -81,7 +81,7 @@ function extent(figures) {
   return high > 0 ? [low, high] : null;
 }
 
-/** Room around the figures; never so little that noise looks like a trend. */
+/** The range of an axis: the figures with a margin, and wide enough that noise does not look like a trend. */
 function domainOf(range, log) {
   if (!range) return null;
   const [low, high] = range;

@@ -1,4 +1,4 @@
-// What everyone wants to know first: where, when, how it ended, and a few figures.
+// The first section: the machine, the time, the status and a few figures.
 
 const STATUS = {
   done: ["good", "complete"],
@@ -16,7 +16,7 @@ function statusPill(run) {
   return el("span", { class: `badge ${tone}` }, text, part);
 }
 
-const dateText = (moment) => moment.replace("T", " ").replace(/:\d\dZ$/, " UTC");
+const dateText = (timestamp) => timestamp.replace("T", " ").replace(/:\d\dZ$/, " UTC");
 
 function runLine(run) {
   const { run: details } = run;
@@ -36,12 +36,12 @@ function runLine(run) {
   );
 }
 
-/** One thin bar: how much of the run is resolved. Pressing a word shows those rows. */
+/** A bar with the share of each verdict. A press on a verdict shows its rows. */
 function verdictBar(run) {
   const total = run.count;
   if (total === 0) return el("p", { class: "empty" }, "No case was finished in this run.");
   const part = ([name, count]) => el("span", { class: `part ${verdictTone(name)}`, style: `flex-grow: ${count}` });
-  const word = ([name, count]) =>
+  const button = ([name, count]) =>
     el(
       "button",
       { type: "button", class: "quiet", click: () => showVerdict(name) },
@@ -52,7 +52,7 @@ function verdictBar(run) {
     "div",
     { class: "verdicts" },
     el("div", { class: "stack", "aria-hidden": "true" }, run.verdicts.map(part)),
-    el("div", { class: "words" }, run.verdicts.map(word)),
+    el("div", { class: "words" }, run.verdicts.map(button)),
   );
 }
 
@@ -63,9 +63,9 @@ function runFacts(run) {
 
 function warnings(run) {
   const topology = run.run.measured_topology;
-  // With a matrix they stand beside it.
-  const contradicted = topology && !run.matrix ? topology.contradictions : [];
-  const texts = run.run.warnings.concat(contradicted);
+  // The card of the matrix shows them, if there is one.
+  const contradictions = topology && !run.matrix ? topology.contradictions : [];
+  const texts = run.run.warnings.concat(contradictions);
   if (texts.length === 0) return null;
   return el(
     "ul",
@@ -96,9 +96,6 @@ function pageTitle() {
   );
 }
 
-/** Costs whose intervals are wider than this, relative to them, have no figure on a card. */
-const WIDEST = 0.25;
-
 /** The figure of one run on a card. */
 function cardFigure(row, at) {
   const name = SEVERAL
@@ -112,8 +109,8 @@ function cardFigure(row, at) {
   if (!row) return el("div", null, name, el("p", { class: "card-none" }, "not in this run"));
   const detail = el("p", { class: "card-case" }, [row.name, ...parameters(row)].slice(0, 4).join(" · "));
   const relative = halfWidth(row.ns, row.ns_low, row.ns_high);
-  // An interval that is known well is worth more than the word that it is wide.
-  const rough = row.verdict === "Noisy" && row.ns > 0 && relative !== null && relative < WIDEST;
+  // A noisy estimate with a narrow interval is shown as a rough figure.
+  const rough = row.verdict === "Noisy" && row.ns > 0 && relative !== null && relative < DATA.rough_half_width;
   if (row.verdict === "Resolved" || rough) {
     const [number, unit] = timeParts(row.ns);
     const second = [

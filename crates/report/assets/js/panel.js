@@ -1,9 +1,9 @@
-// What a chart shows: the reader's choices, and the cases and figures that follow from them.
+// Panels: the reader's choices, and the cases and figures that follow from them.
 
-/** Cases that are drawn at most where each is a line of its own. */
+/** The most cases in a chart with one line per case. */
 const MOST_DOTS = 40;
 
-/** options: {title, note, rows, measure}; `measure` stands in place of the one the reader chose. */
+/** options: {title, note, rows, measure}; `measure` replaces the measure that the reader chose. */
 function makePanel({ title, note, rows, measure }) {
   const dims = varying(rows);
   const axes = dims.filter((dim) => AXES.includes(dim.id));
@@ -11,7 +11,7 @@ function makePanel({ title, note, rows, measure }) {
     controls: el("div", { class: "controls" }),
     plot: el("div", { class: "plot" }),
     legend: el("div", { class: "legend", role: "group", "aria-label": "Lines; press to hide or show" }),
-    rest: el("div", { class: "unresolved" }),
+    unresolved: el("div", { class: "unresolved" }),
   };
   const heading = el("header", null, el("h3", null, title), note ? el("p", { class: "note" }, note) : null);
   const panel = {
@@ -23,7 +23,7 @@ function makePanel({ title, note, rows, measure }) {
     parts,
     root: el("article", { class: "panel" }, heading, Object.values(parts)),
     severalRuns: dims.some((dim) => dim.id === "run"),
-    // Without an axis, and with few cases, every case is a line of its own and nothing needs to be chosen.
+    // Without an axis and with few cases, each case is a line of its own, and there is nothing to choose.
     flat: axes.length === 0 && rows.length <= MOST_DOTS,
     x: axes.length ? axes[0].id : null,
     lines: null,
@@ -37,7 +37,7 @@ function makePanel({ title, note, rows, measure }) {
 
 const measureOf = (panel) => panel.measure || VIEW.measure;
 
-/** The dimensions that may become lines. */
+/** The dimensions that can become lines. */
 const lineDimensions = (panel) => panel.dims.filter((dim) => dim.id !== panel.x);
 
 function usualLines(panel) {
@@ -46,7 +46,7 @@ function usualLines(panel) {
   return usual ? usual.id : "name";
 }
 
-/** What is shown before the reader chooses: most threads; of everything else the value of most cases, the first of equals. */
+/** The default value of a dimension: the most threads; otherwise the most frequent value, the first of equals. */
 function usualValue(dim, values, rows) {
   if (dim.id === "threads") return values[values.length - 1];
   const count = (value) => rows.filter((row) => dim.of(row) === value).length;
@@ -54,7 +54,7 @@ function usualValue(dim, values, rows) {
   return values[counts.indexOf(Math.max(...counts))];
 }
 
-/** Picks one value after the other, each among the rows that the ones before left. */
+/** Selects a value for one dimension after another, each among the rows that remain. */
 function chosenRows(panel) {
   const picked = panel.dims.filter((dim) => ![panel.x, panel.lines, "run"].includes(dim.id));
   let rows = panel.rows;
@@ -92,7 +92,7 @@ function seriesOf(panel, rows, x) {
   return series;
 }
 
-/** One dot per case; the same case of several runs stands together, in the colours of the runs. */
+/** One dot per case. The dots of one case in several runs are adjacent, in the colours of the runs. */
 function dotsOf(panel, rows) {
   const named = (panel.flat ? panel.dims : [dimension(panel.lines)]).filter((dim) => dim.id !== "run");
   const dots = rows.map((row) => {
@@ -105,7 +105,7 @@ function dotsOf(panel, rows) {
   return dots.slice(0, MOST_DOTS);
 }
 
-/** What is to be drawn, by the choices as they are now. */
+/** The content of a panel for the present choices. */
 function contentOf(panel) {
   const { rows, choices } = chosenRows(panel);
   const x = panel.x && dimension(panel.x);
@@ -126,7 +126,7 @@ function contentOf(panel) {
 
 const xTitle = (axis, domain) => (axis === "threads" && domain === "gpu" ? "threads per block" : dimension(axis).title);
 
-/** Draws a panel's content on a given vertical (or, for dots, horizontal) domain. */
+/** Draws the content of a panel. `domain` is the range of the vertical axis; for dots, of the horizontal axis. */
 function drawPanel(panel, content, domain) {
   const { plot } = panel.parts;
   const width = Math.round(plot.clientWidth) || 560;
@@ -146,5 +146,5 @@ function drawPanel(panel, content, domain) {
   panel.width = width;
   plot.replaceChildren(chart.root);
   drawLegend(panel, content, chart);
-  if (!panel.measure) drawRest(panel, content);
+  if (!panel.measure) drawUnresolved(panel, content);
 }

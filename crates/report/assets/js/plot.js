@@ -1,4 +1,4 @@
-// What every chart is made of: marks, and the way a reader goes from point to point.
+// The common parts of all charts: marks, and navigation from point to point.
 
 const SHAPES = [
   (x, y, r) => `M${x - r},${y}a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0`,
@@ -14,7 +14,7 @@ const round = (value) => Math.round(value * 10) / 10;
 const cross = (x, y, r) => `M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}`;
 const triangle = (x, y, r, up) => SHAPES[up ? 3 : 4](x, y, r);
 
-/** The mark of one figure: filled, hollow, a bound or a cross. */
+/** The mark of a figure: filled, hollow, a triangle for a bound, or a cross. */
 function mark(x, y, figure, style, size = 3.6) {
   const [at, height] = [round(x), round(y)];
   if (figure.state === "none") return svg("path", { class: "mark missing", d: cross(at, height, 3) });
@@ -22,7 +22,7 @@ function mark(x, y, figure, style, size = 3.6) {
   return svg("path", { class: `mark ${figure.state}`, d: SHAPES[style.shape](at, height, size) });
 }
 
-/** The colour, mark and dash of the n-th of `count` lines; `ordered` ones (numbers) get a ramp instead of hues. */
+/** The colour, mark and dash of the n-th of `count` lines. `ordered` lines (numbers) have a colour ramp. */
 function styleOf(at, count, ordered, run) {
   const dash = DASHES[(run + Math.floor(at / COLOURS)) % DASHES.length];
   const share = count > 1 ? Math.round((100 * at) / (count - 1)) : 0;
@@ -34,9 +34,9 @@ function styleOf(at, count, ordered, run) {
 }
 
 /**
- * Lets pointer, finger and keyboard reach every point of a chart. `spots` are {x, y, row, series}, in drawing order.
+ * Adds tooltips for mouse, touch and keyboard. `spots` are {x, y, row, series}, in drawing order.
  */
-function explorable(root, spots, highlight) {
+function addNavigation(root, spots, highlight) {
   if (spots.length === 0) return;
   const ring = svg("circle", { class: "ring", r: 8, visibility: "hidden" });
   root.append(ring);
@@ -50,8 +50,8 @@ function explorable(root, spots, highlight) {
     ring.setAttribute("cy", spot.y);
     ring.setAttribute("visibility", "visible");
     highlight(spot.series);
-    const place = pointer || [box.left + spot.x * scaleOf(box), box.top + spot.y * scaleOf(box)];
-    showTooltip(spot.row, ...place);
+    const position = pointer || [box.left + spot.x * scaleOf(box), box.top + spot.y * scaleOf(box)];
+    showTooltip(spot.row, ...position);
   };
   const hide = () => {
     ring.setAttribute("visibility", "hidden");
@@ -74,23 +74,23 @@ function explorable(root, spots, highlight) {
     if (distance <= 60) show(at, [event.clientX, event.clientY]);
     else hide();
   };
-  const neighbour = (key) => {
+  const nextSpot = (key) => {
     if (current < 0) return 0;
     const here = spots[current];
     const same = spots
       .map((spot, at) => [spot, at])
       .filter(([spot]) => spot.series === here.series)
       .map(([, at]) => at);
-    const place = same.indexOf(current);
+    const index = same.indexOf(current);
     const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
-    if (step && same.length > 1) return same[Math.min(Math.max(place + step, 0), same.length - 1)];
-    const away = {
+    if (step && same.length > 1) return same[Math.min(Math.max(index + step, 0), same.length - 1)];
+    const isInDirection = {
       ArrowUp: (spot) => spot.y < here.y,
       ArrowDown: (spot) => spot.y > here.y,
       ArrowLeft: (spot) => spot.x < here.x,
       ArrowRight: (spot) => spot.x > here.x,
     }[key];
-    const [other] = nearest(here.x, here.y, (spot) => spot.series !== here.series && away(spot));
+    const [other] = nearest(here.x, here.y, (spot) => spot.series !== here.series && isInDirection(spot));
     return other < 0 ? current : other;
   };
   root.addEventListener("pointermove", point);
@@ -105,11 +105,11 @@ function explorable(root, spots, highlight) {
   root.addEventListener("keydown", (event) => {
     if (!event.key.startsWith("Arrow")) return;
     event.preventDefault();
-    show(neighbour(event.key));
+    show(nextSpot(event.key));
   });
 }
 
-/** The frame of a chart, as wide as its place and drawn in its pixels, so that lines and text are sharp. */
+/** The root element of a chart. One unit is one pixel, which keeps lines and text sharp. */
 function frame(kind, width, height, label) {
   return svg("svg", {
     class: `chart ${kind}`,
@@ -117,7 +117,7 @@ function frame(kind, width, height, label) {
     width,
     height,
     role: "img",
-    "aria-label": `${label}. Arrow keys go from point to point.`,
+    "aria-label": `${label}. Arrow keys move from point to point.`,
     tabindex: 0,
   });
 }

@@ -1,4 +1,4 @@
-// All rows: sorted by any column, filtered by words and by verdict.
+// The table of all rows, which can be sorted by any column and filtered by words and by verdict.
 
 const PAGE_ROWS = 100;
 const MORE_ROWS = 500;
@@ -12,8 +12,8 @@ const numberColumn = (id, title, format, key) => ({
   key: key || ((row) => row[id]),
   cell: (row, value) => (value === null ? null : format(value)),
 });
-/** The parameters that have no column of their own. */
-const more = (row) =>
+/** The parameters without a column of their own. */
+const otherParameters = (row) =>
   [row.placement, row.scope && `${row.scope} scope`, row.space && `${row.space} memory`, row.order, row.mode, row.group]
     .filter(Boolean)
     .join(" · ") || null;
@@ -27,7 +27,7 @@ const COLUMNS = [
   numberColumn("threads", "Threads", String),
   numberColumn("blocks", "Blocks", String),
   numberColumn("devices", "Devices", String),
-  { id: "more", title: "More", key: more, cell: (row, value) => value },
+  { id: "more", title: "More", key: otherParameters, cell: (row, value) => value },
   {
     id: "ns",
     title: "Cost",
@@ -70,7 +70,7 @@ const COLUMNS = [
   ),
   numberColumn(
     "median_ns",
-    "Middle thread",
+    "Median thread",
     formatTime,
     figureOnly((row) => (actors(row) > 1 ? row.median_ns : null)),
   ),
@@ -118,11 +118,11 @@ function matchingRows() {
   );
   if (!TABLE.sort) return rows;
   const { key } = TABLE.sort;
-  const way = TABLE.descending ? -1 : 1;
+  const direction = TABLE.descending ? -1 : 1;
   const compare = (a, b) => {
     const [left, right] = [key(a), key(b)];
     if (left === null || right === null) return (left === null) - (right === null);
-    return way * (typeof left === "number" ? left - right : String(left).localeCompare(String(right)));
+    return direction * (typeof left === "number" ? left - right : String(left).localeCompare(String(right)));
   };
   return rows.sort(compare);
 }
@@ -152,12 +152,12 @@ function rowElement(row) {
   );
 }
 
-/** Puts rows in place in growing portions: the first are seen at once, and the table is laid out only a few times. */
+/** Adds rows in growing portions. The first rows appear at once, and the browser computes the layout only a few times. */
 function fillTable(rows) {
-  const own = (fillTable.latest = {});
+  const request = (fillTable.latest = {});
   tableBody.replaceChildren();
   const add = (from, count) => {
-    if (own !== fillTable.latest) return;
+    if (request !== fillTable.latest) return;
     tableBody.append(...rows.slice(from, from + count).map(rowElement));
     if (from + count < rows.length) requestAnimationFrame(() => add(from + count, 2 * count));
   };
@@ -175,10 +175,10 @@ function drawTable() {
     drawTable();
   };
   const button = (limit, text) => el("button", { type: "button", click: show(limit) }, text);
-  const more = rows.length - shown;
+  const rest = rows.length - shown;
   tableMore.replaceChildren(
-    ...(more > MORE_ROWS ? [button(shown + MORE_ROWS, `Show ${MORE_ROWS} more`)] : []),
-    ...(more > 0 ? [button(Infinity, `Show all ${formatCount(rows.length)}`)] : []),
+    ...(rest > MORE_ROWS ? [button(shown + MORE_ROWS, `Show ${MORE_ROWS} more`)] : []),
+    ...(rest > 0 ? [button(Infinity, `Show all ${formatCount(rows.length)}`)] : []),
   );
 }
 

@@ -1,4 +1,4 @@
-// From values to pixels, with ticks.
+// Scales: from values to pixels, and ticks.
 
 function linearTicks(low, high, count) {
   const rough = (high - low) / Math.max(1, count);
@@ -9,7 +9,7 @@ function linearTicks(low, high, count) {
   return ticks;
 }
 
-/** Powers of ten; where there are few, their 2 and 5 too; where there are many, every n-th. */
+/** Powers of ten. Few decades have ticks at 2 and 5 too, many decades only at every n-th power. */
 function logTicks(low, high, count) {
   const decades = Math.log10(high / low);
   const factors = decades * 3 <= count ? [1, 2, 5] : decades * 2 <= count ? [1, 3] : [1];
@@ -39,16 +39,16 @@ function makeScale(log, [low, high], [from, to]) {
   };
 }
 
-/** The x axis has its ticks at the values measured, as many as fit; of very many, at the powers of two. */
-function fittingTicks(all, place, width) {
+/** The ticks that fit an axis, with the last one always among them. Of many values, only powers of two count. */
+function fittingTicks(all, position, width) {
   const powers = all.filter((value, at) => Number.isInteger(Math.log2(value)) || at === all.length - 1);
   const values = all.length > 16 && powers.length > 3 ? powers : all;
   const kept = [];
   const last = values[values.length - 1];
-  const lastAt = place(last);
+  const lastAt = position(last);
   for (const value of values) {
-    const at = place(value);
-    const clearLeft = kept.length === 0 || at - place(kept[kept.length - 1]) >= width;
+    const at = position(value);
+    const clearLeft = kept.length === 0 || at - position(kept[kept.length - 1]) >= width;
     if (value === last || (clearLeft && lastAt - at >= width)) kept.push(value);
   }
   return kept;

@@ -1,4 +1,4 @@
-// The charts: CPU beside GPU first, then every family of every domain.
+// The sections with charts: first CPU and GPU side by side, then all families of each domain.
 
 const DOMAIN_TITLES = { cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU together" };
 
@@ -15,7 +15,7 @@ const PAIRS = [
   },
 ];
 
-/** Whose figures these are, where all are of one run. */
+/** The machine of the rows, if all come from one run. */
 function machineNote(domain, rows) {
   const runs = [...new Set(rows.map((row) => row.run))];
   if (runs.length !== 1) return null;
@@ -38,15 +38,15 @@ function sideBySide() {
   if (pairs.length === 0) return null;
   return el(
     "section",
-    { id: "beside", "aria-labelledby": "beside-title" },
-    el("h2", { id: "beside-title" }, "CPU and GPU side by side"),
-    el("p", { class: "lead" }, "The same question, asked of both. Each pair of charts shares its vertical axis."),
+    { id: "side-by-side", "aria-labelledby": "side-by-side-title" },
+    el("h2", { id: "side-by-side-title" }, "CPU and GPU side by side"),
+    el("p", { class: "lead" }, "The same operation on both. Each pair of charts shares its vertical axis."),
     pairs.map((panels) => makeGroup(panels, "grid pair")),
   );
 }
 
-/** Of rows that differ only in the CPUs they ran on, the one in the middle: the matrix shows all of them. */
-function representatives(rows) {
+/** All rows, but of rows that differ only in the list of their CPUs just the median one. The matrix shows all of them. */
+function withoutRepeatedLists(rows) {
   const found = new Map();
   for (const row of rows) {
     const list = /^[\d,]+$/.test(row.placement || "");
@@ -59,10 +59,10 @@ function representatives(rows) {
   });
 }
 
-/** The panel of a family and the pictures that belong to it. */
+/** The panel of a family and its further charts. */
 function familyCards({ domain, family, title }) {
   const all = rowsOf(domain, family);
-  const rows = domain === "cpu" && RUNS.some((run) => run.matrix) ? representatives(all) : all;
+  const rows = domain === "cpu" && RUNS.some((run) => run.matrix) ? withoutRepeatedLists(all) : all;
   const single = (panel) => (panel ? makeGroup([panel], "single") : null);
   return [
     single(makePanel({ title, note: `${domain}.${family}`, rows })),
@@ -85,8 +85,8 @@ function domainSection(domain, families) {
   );
 }
 
-/** What no run has is said, so that its absence is not taken for an oversight. */
-function absence(domains) {
+/** A note if there are no GPU figures, with the reason. */
+function gpuNote(domains) {
   if (domains.includes("gpu")) return null;
   const present = RUNS.some((run) => run.gpus.length > 0);
   const none = "No NVIDIA GPU was found on this machine, so there are no GPU figures.";
@@ -132,6 +132,6 @@ function drawSections() {
   const familiesOf = (domain) => DATA.families.filter((known) => known.domain === domain);
   const sections = domains.map((domain) => domainSection(domain, familiesOf(domain)));
   byId("charts").append(
-    ...[ladderSection(), measureControls(), sideBySide(), ...sections, absence(domains)].filter(Boolean),
+    ...[ladderSection(), measureControls(), sideBySide(), ...sections, gpuNote(domains)].filter(Boolean),
   );
 }

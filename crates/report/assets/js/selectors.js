@@ -1,6 +1,6 @@
 // The reader's choices above a chart.
 
-/** key: by which the selector is found again; values: [value, text]; change: called with the place of the new value. */
+/** key: identifies the selector after a redraw; values: [value, text]; change: called with the index of the new value. */
 function selector(panel, { label, key, values, current, change }) {
   const options = values.map(([value, text]) => el("option", { value, selected: value === current }, text));
   const choose = (event) => {
@@ -48,7 +48,7 @@ function valueSelector(panel, { dim, values }) {
   });
 }
 
-/** Draws all selectors anew: which values can be chosen depends on what was. The focus stays where it was. */
+/** Redraws all selectors, because each choice changes the values of the others. The focus does not move. */
 function drawSelectors(panel, { choices }) {
   const { controls } = panel.parts;
   const focused = controls.contains(document.activeElement) ? document.activeElement.dataset.key : null;
@@ -59,6 +59,6 @@ function drawSelectors(panel, { choices }) {
     ...choices.map((choice) => valueSelector(panel, choice)),
   ];
   controls.replaceChildren(...selectors.filter(Boolean), fixed ? el("p", { class: "fixed" }, fixed) : "");
-  const again = focused && controls.querySelector(`[data-key="${focused}"]`);
-  if (again) again.focus();
+  const redrawn = focused && controls.querySelector(`[data-key="${focused}"]`);
+  if (redrawn) redrawn.focus();
 }

@@ -1,4 +1,4 @@
-// Light or dark: the system decides until the reader does.
+// The theme, light or dark: the choice of the system until the reader chooses.
 
 const darkSystem = matchMedia("(prefers-color-scheme: dark)");
 const isDark = () => (document.documentElement.dataset.theme || (darkSystem.matches ? "dark" : "light")) === "dark";
@@ -16,7 +16,7 @@ function drawTheme() {
     try {
       localStorage.setItem("syncscope-theme", theme);
     } catch (error) {
-      /* a page from a file may not keep anything */
+      /* browsers may deny storage to a page from a file */
     }
     label();
   });

@@ -1,4 +1,4 @@
-// Everything a row says, beside the pointer.
+// The tooltip of a row.
 
 const tooltip = byId("tooltip");
 
@@ -15,17 +15,19 @@ function headline(row) {
   return figure.state === "none" ? "no figure" : formatTime(row.ns);
 }
 
-/** What is known of a row besides its cost, in words. */
-const DETAIL_WORDS = {
-  p50_ns: ["median of single ones", formatTime],
+/** The details in the tooltip: label and format. */
+const DETAIL_LABELS = {
+  p50_ns: ["median", formatTime],
   p90_ns: ["90th percentile", formatTime],
   p99_ns: ["99th percentile", formatTime],
-  max_ns: ["slowest of all", formatTime],
+  max_ns: ["maximum", formatTime],
   jain_index: ["Jain’s index", (value) => digits(value, 3)],
+  measurement_blocks: ["measured in", (count) => plural(count, "measurement block")],
+  smt_interference: ["SMT interference", (share) => `${formatPercent(share)} of pairs`],
 };
 
 function detailFacts(row) {
-  const facts = Object.entries(DETAIL_WORDS).map(([name, [label, text]]) => {
+  const facts = Object.entries(DETAIL_LABELS).map(([name, [label, text]]) => {
     const value = detailOf(row, name);
     return fact(label, value === null ? null : text(value));
   });
@@ -39,8 +41,7 @@ function detailFacts(row) {
 
 function tooltipContent(row) {
   const relative = halfWidth(row.ns, row.ns_low, row.ns_high);
-  const figures = row.ns !== null;
-  const trusted = row.verdict === "Resolved";
+  const resolved = row.verdict === "Resolved";
   return [
     el("p", { class: "tip-title" }, el("strong", null, row.primitive), SEVERAL ? ` · ${RUNS[row.run].label}` : ""),
     el("p", { class: "tip-parameters" }, parameters(row).join(" · ")),
@@ -48,7 +49,7 @@ function tooltipContent(row) {
       "p",
       { class: "tip-figure" },
       headline(row),
-      trusted && relative !== null ? el("span", null, ` ±${formatPercent(relative)}`) : null,
+      resolved && relative !== null ? el("span", null, ` ±${formatPercent(relative)}`) : null,
     ),
     el(
       "dl",
@@ -57,13 +58,13 @@ function tooltipContent(row) {
         el("span", { class: `badge ${verdictTone(row.verdict)}` }, verdictText(row.verdict)),
         row.reason ? ` ${row.reason}` : "",
       ]),
-      figures ? fact("95 % interval", between(formatTime, row.ns_low, row.ns_high)) : null,
-      trusted ? fact("cycles", row.cycles === null ? null : digits(row.cycles)) : null,
-      trusted ? fact("per thread", row.ops_per_s_thread === null ? null : formatRate(row.ops_per_s_thread)) : null,
-      trusted && actors(row) > 1 ? fact("total", formatRate(row.ops_per_s_total)) : null,
-      trusted && actors(row) > 1 && row.fastest_ns !== null
+      row.ns !== null ? fact("95 % interval", between(formatTime, row.ns_low, row.ns_high)) : null,
+      resolved ? fact("cycles", row.cycles === null ? null : digits(row.cycles)) : null,
+      resolved ? fact("per thread", row.ops_per_s_thread === null ? null : formatRate(row.ops_per_s_thread)) : null,
+      resolved && actors(row) > 1 ? fact("total", formatRate(row.ops_per_s_total)) : null,
+      resolved && actors(row) > 1 && row.fastest_ns !== null
         ? fact(
-            "fastest, middle",
+            "fastest, median",
             [row.fastest_ns, row.median_ns]
               .filter((ns) => ns !== null)
               .map((ns) => formatTime(ns))
@@ -73,7 +74,7 @@ function tooltipContent(row) {
       detailFacts(row),
       fact(
         "pairs",
-        row.pairs === null ? null : `${formatCount(row.pairs)}${row.set_aside ? `, ${row.set_aside} set aside` : ""}`,
+        row.pairs === null ? null : `${formatCount(row.pairs)}${row.set_aside ? `, ${row.set_aside} excluded` : ""}`,
       ),
       fact("noise", row.noise === null ? null : formatPercent(row.noise)),
       fact("clock", row.clock_hz === null ? null : `${digits(row.clock_hz / 1e9)}${NBSP}GHz`),
@@ -83,7 +84,7 @@ function tooltipContent(row) {
   ];
 }
 
-/** Shows a row near a point of the window, where there is room. */
+/** Shows the tooltip of a row near a point of the window. */
 function showTooltip(row, x, y) {
   tooltip.replaceChildren(...tooltipContent(row.original || row));
   tooltip.hidden = false;

@@ -1,6 +1,6 @@
-// Pictures that are no panels: drawn when they come into view, and again when their width or the measure changes.
+// Charts outside panels. They are drawn when they become visible, and again when their width or the measure changes.
 
-/** Registers a picture; `draw(width)` fills `plot`. Returns `root`. */
+/** Registers a chart; `draw(width)` fills `plot`. Returns `root`. */
 function makeView(root, plot, draw) {
   const view = { width: null, parts: { plot } };
   const group = { panels: [view], root, visible: false, stale: true };
@@ -18,7 +18,7 @@ function makeView(root, plot, draw) {
   return root;
 }
 
-/** The card around a picture. */
+/** The card around a chart. */
 function viewCard(title, note, ...children) {
   const heading = el("header", null, el("h3", null, title), note ? el("p", { class: "note" }, note) : null);
   return el("article", { class: "panel wide" }, heading, children);

@@ -1,4 +1,4 @@
-//! The rows as columns: what repeats is written once, so that the page of ten thousand rows stays light.
+//! The rows as columns of the page's data. Equal texts of a column are stored once, which keeps large pages small.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use serde_json::{Number, Value};
 use syncscope_core::Row;
 use syncscope_core::run::columns::{self, COLUMNS};
 
-/// The columns of `measurements.csv` that the page holds: all but those that follow from others.
-fn held() -> impl Iterator<Item = &'static columns::Column> {
+/// The columns of `measurements.csv` that the page stores: all except those derived from others.
+fn stored() -> impl Iterator<Item = &'static columns::Column> {
     COLUMNS.iter().filter(|column| !column.is_derived)
 }
 
-/// Their names.
+/// The names of the stored columns.
 pub(super) fn names() -> Vec<&'static str> {
-    held().map(|column| column.name).collect()
+    stored().map(|column| column.name).collect()
 }
 
 /// The cells of one column.
@@ -25,13 +25,13 @@ pub(super) enum Cells {
     Empty,
     /// A number, or `null`, for each row.
     Numbers(Vec<Option<Number>>),
-    /// The different texts, and for each row the place of its own among them, or `null`.
+    /// The distinct texts, and for each row the index of its text, or `null`.
     Words { words: Vec<String>, at: Vec<Option<usize>> },
 }
 
 /// All columns of a run, in the order of [`names`].
 pub(super) fn cells(rows: &[Row]) -> Vec<Cells> {
-    held()
+    stored()
         .map(|column| {
             let cells: Vec<String> = rows.iter().map(|row| column.write(row)).collect();
             let cells = cells.iter().map(String::as_str);
@@ -45,7 +45,7 @@ fn numbers<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
     if numbers.iter().all(Option::is_none) { Cells::Empty } else { Cells::Numbers(numbers) }
 }
 
-/// A whole number stays one: `32` is shorter than `32.0`.
+/// An integer stays an integer: `32` is shorter than `32.0`.
 fn number(cell: &str) -> Option<Number> {
     match serde_json::from_str(cell) {
         Ok(Value::Number(number)) => Some(number),
@@ -55,12 +55,12 @@ fn number(cell: &str) -> Option<Number> {
 
 fn words<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
     let mut words: Vec<String> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut indices: HashMap<&str, usize> = HashMap::new();
     let at: Vec<Option<usize>> = cells
         .map(|cell| {
-            let next = places.len();
+            let next = indices.len();
             (!cell.is_empty()).then(|| {
-                *places.entry(cell).or_insert_with(|| {
+                *indices.entry(cell).or_insert_with(|| {
                     words.push(cell.to_owned());
                     next
                 })
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_repeats_is_written_once() {
+    fn equal_texts_are_stored_once() {
         let column = words(["a", "", "b", "a"].into_iter());
         assert_eq!(serde_json::to_string(&column).ok().as_deref(), Some(r#"{"words":["a","b"],"at":[0,null,1,0]}"#));
         assert_eq!(words(["", ""].into_iter()), Cells::Empty);

@@ -1,14 +1,15 @@
-//! The data of the page, as the scripts read it.
+//! The data of the page as JSON, in the form that the scripts read (`assets/js/data.js`).
 
 use serde::Serialize;
 use syncscope_core::{Row, Run};
 
 use super::columns::{self, Cells};
 use super::html::escape_json;
-use crate::highlights::HIGHLIGHTS;
-use crate::ladder::LADDER;
-use crate::matrix::{self, Matrix};
-use crate::{RunData, false_sharing, figure, naming};
+use crate::analysis::false_sharing;
+use crate::analysis::highlights::HIGHLIGHTS;
+use crate::analysis::ladder::LADDER;
+use crate::analysis::matrix::{self, Matrix};
+use crate::{RunData, figure, naming};
 
 #[derive(Serialize)]
 struct Page<'a> {
@@ -17,6 +18,8 @@ struct Page<'a> {
     highlights: Vec<PageHighlight>,
     ladder: Vec<PageRung>,
     families: Vec<PageFamily<'a>>,
+    /// Noisy estimates are shown if the relative half-width of their interval is smaller.
+    rough_half_width: f64,
 }
 
 #[derive(Serialize)]
@@ -25,29 +28,29 @@ struct PageRun<'a> {
     name: &'a str,
     cpu: String,
     gpus: Vec<String>,
-    /// How long it took, for people.
+    /// How long the run took, as text.
     duration: Option<String>,
-    /// What machine and environment were, line by line.
+    /// The description of machine and environment: labels and texts.
     facts: Vec<(&'static str, String)>,
     verdicts: Vec<(&'static str, usize)>,
     run: &'a Run,
-    /// What the strides of private elements say, sentence by sentence.
+    /// The finding on false sharing of each type, as a sentence.
     false_sharing: Vec<String>,
     matrix: Option<Matrix>,
-    /// What is known of rows besides their costs: the row's index, the name, the actor, the value.
+    /// The details of the rows: the row's index, the name, the actor and the value.
     details: Vec<(usize, &'a str, Option<u32>, f64)>,
-    /// How many rows there are.
+    /// The number of rows.
     count: usize,
-    /// How many of the rows are provisional.
+    /// The number of provisional rows.
     provisional: usize,
-    /// The columns of `measurements.csv`.
+    /// The cells of each column of [`Page::columns`].
     columns: Vec<Cells>,
 }
 
 #[derive(Serialize)]
 struct PageHighlight {
     title: &'static str,
-    /// For each run, the index of the row among its rows.
+    /// The index of the selected row of each run.
     rows: Vec<Option<usize>>,
 }
 
@@ -56,7 +59,7 @@ struct PageRung {
     domain: &'static str,
     level: &'static str,
     title: &'static str,
-    /// For each run, the index of the row among its rows.
+    /// The index of the selected row of each run.
     rows: Vec<Option<usize>>,
 }
 
@@ -67,7 +70,7 @@ struct PageFamily<'a> {
     title: String,
 }
 
-/// The data as JSON that may stand in a `script` element.
+/// The data as JSON, safe inside a `script` element.
 pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
     let page = Page {
         columns: columns::names(),
@@ -76,10 +79,7 @@ pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
             .iter()
             .map(|highlight| PageHighlight {
                 title: highlight.title,
-                rows: runs
-                    .iter()
-                    .map(|data| highlight.find(&data.rows, data.run.machine.cpu.hardware_threads))
-                    .collect(),
+                rows: runs.iter().map(|data| highlight.find(&data.run, &data.rows)).collect(),
             })
             .filter(|highlight| highlight.rows.iter().any(Option::is_some))
             .collect(),
@@ -94,8 +94,9 @@ pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
             .filter(|rung| rung.rows.iter().any(Option::is_some))
             .collect(),
         families: families(runs),
+        rough_half_width: figure::ROUGH_HALF_WIDTH,
     };
-    // Serialization fails only for maps with keys that are no strings, and there are none here.
+    // Serialization fails only for maps whose keys are not strings. This data has none.
     escape_json(&serde_json::to_string(&page).unwrap_or_default())
 }
 
@@ -111,7 +112,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         run: &data.run,
         false_sharing: false_sharing::findings(&data.run, &data.rows)
             .iter()
-            .map(false_sharing::Finding::sentence)
+            .map(false_sharing::StrideFinding::sentence)
             .collect(),
         matrix: matrix::matrix(&data.rows),
         details: details(data),
@@ -130,7 +131,7 @@ fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
     data.rows.iter().enumerate().flat_map(of_row).collect()
 }
 
-/// The families in the order in which the rows name them first, CPU before GPU.
+/// The families of all rows, in the order of [`naming::family_order`].
 fn families(runs: &[RunData]) -> Vec<PageFamily<'_>> {
     let mut families: Vec<PageFamily<'_>> = Vec::new();
     for row in runs.iter().flat_map(|data| &data.rows) {

@@ -1,9 +1,9 @@
-//! What a reader must know of a machine to judge its figures, as lines of label and text.
+//! The description of machine and environment on the page, as labels and texts.
 
 use syncscope_core::Run;
 use syncscope_core::machine::{Cache, CpuMachine, Environment, GpuMachine};
 
-/// The facts of a run; what is not known is left out.
+/// The description of the machine of a run. Unknown values are left out.
 pub(super) fn facts(run: &Run) -> Vec<(&'static str, String)> {
     let mut facts = cpu(&run.machine.cpu);
     facts.extend(run.machine.gpus.iter().map(|device| ("GPU", gpu(device))));
@@ -90,7 +90,7 @@ fn bytes(count: u64) -> String {
         size /= 1024.0;
         unit += 1;
     }
-    // One decimal where it says something.
+    // One decimal, unless it is 0.
     let text = format!("{size:.1}");
     format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), units[unit])
 }

@@ -1,4 +1,4 @@
-//! The rows as a plain table, for a browser that runs no scripts.
+//! The rows as a plain table, for browsers without scripts.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::html::escape;
 use crate::RunData;
 use crate::figure::Cost;
 
-/// Lines of one table; they would double a large page.
+/// The most lines of one table. The table of a large run would double the size of its page.
 const MOST_LINES: usize = 2000;
 
 /// One table per run.

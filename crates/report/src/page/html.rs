@@ -1,8 +1,8 @@
-//! Text that stands in HTML.
+//! Escapes text for HTML.
 
 use std::fmt::Write;
 
-/// The text with everything replaced that means something in an element or in a quoted attribute.
+/// The text with every character escaped that has a meaning in an element or in a quoted attribute.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -18,8 +18,8 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// JSON text with everything replaced that could end or disturb a `script` element around it. These characters
-/// stand only inside strings, where the escape means the same.
+/// JSON text with every character escaped that could end or disturb the `script` element around it. In JSON these
+/// characters occur only inside strings, where the escape has the same meaning.
 pub(super) fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for character in json.chars() {
@@ -39,12 +39,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_text_becomes_an_element() {
+    fn text_does_not_become_markup() {
         assert_eq!(escape("<a href='x' b=\"&\">"), "&lt;a href=&#39;x&#39; b=&quot;&amp;&quot;&gt;");
     }
 
     #[test]
-    fn json_survives_the_script_element() {
+    fn json_is_unchanged_by_the_script_element() {
         let text = "</script><!-- & \u{2028}";
         let json = escape_json(&serde_json::to_string(text).unwrap());
         assert!(!json.contains(['<', '>', '&', '\u{2028}']));

@@ -1,6 +1,6 @@
-//! Colour for a terminal, where it is wanted.
+//! Colour for the terminal.
 
-/// What a piece of text is.
+/// The meaning of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
     Strong,
@@ -9,14 +9,14 @@ pub(super) enum Tone {
     Bad,
 }
 
-/// Paints, or leaves text as it is.
+/// Colours text, or leaves it unchanged.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Paint {
+pub(super) struct Painter {
     pub(super) colour: bool,
 }
 
-impl Paint {
-    /// The text in the colour of its tone (ECMA-48 SGR, the codes every terminal knows).
+impl Painter {
+    /// The text in the colour of its tone (ECMA-48, select graphic rendition).
     pub(super) fn text(self, text: &str, tone: Tone) -> String {
         let code = match tone {
             Tone::Strong => 1,

@@ -1,5 +1,5 @@
-//! From rows to the lines of the table: one section per family, one line per primitive and variant, and at most three
-//! sizes (one thread, few, most).
+//! From rows to the lines of the table: a section per family, a line per primitive and variant, and at most three sizes
+//! (the smallest, one between, the largest).
 
 use std::collections::BTreeMap;
 
@@ -11,32 +11,32 @@ use crate::naming;
 /// A part of the table with its own sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Section {
-    /// `cpu.atomic`, with what all its lines have in common.
+    /// `cpu.atomic`, followed by the parameters that all lines share.
     pub(super) title: String,
     /// `1 thread`, `4 threads`, `16 threads`.
     pub(super) sizes: Vec<String>,
     pub(super) lines: Vec<Line>,
 }
 
-/// One variant of one primitive, or several that cost the same.
+/// One variant of a primitive, or several variants of the same cost.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
-    /// `add i32, u64 shared`; the primitive's name is blank where the line above has it.
+    /// `add i32, u64 shared`. The name of the primitive is blank if the line above has it.
     pub(super) label: String,
-    /// A cost for each size of the section, where there is a row.
+    /// The cost at each size of the section; `None` without a row.
     pub(super) costs: Vec<Option<Cost>>,
 }
 
-/// Lines of one primitive; what is more stands on the page.
+/// The most lines of a primitive; the page has all variants.
 const MOST_VARIANTS: usize = 5;
 
-/// Variants whose costs differ by less than this, or by less than their intervals, share a line.
-const SAME: f64 = 0.05;
+/// Variants share a line if their costs differ by less than this share, or if their intervals overlap.
+const SAME_COST: f64 = 0.05;
 
 /// The sections of a run, CPU first.
 pub(super) fn sections(rows: &[Row]) -> Vec<Section> {
     let mut families: BTreeMap<_, Vec<Variant<'_>>> = BTreeMap::new();
-    for row in representatives(rows) {
+    for row in without_repeated_lists(rows) {
         let (domain, family) = row.case.domain_and_family();
         let variants = families.entry((naming::family_order(domain, family), domain, family)).or_default();
         let identity = without_size(&row.case);
@@ -48,8 +48,9 @@ pub(super) fn sections(rows: &[Row]) -> Vec<Section> {
     families.into_values().flat_map(family_sections).collect()
 }
 
-/// Of rows that differ only in the CPUs they ran on, the one in the middle, such as one pair for all of its class.
-fn representatives(rows: &[Row]) -> Vec<&Row> {
+/// All rows, but of rows that differ only in the list of their CPUs just the one with the median cost: one pair of CPUs
+/// represents its class.
+fn without_repeated_lists(rows: &[Row]) -> Vec<&Row> {
     let mut alike: BTreeMap<Case, Vec<&Row>> = BTreeMap::new();
     for row in rows {
         if let Some(Placement::List(_)) = row.case.placement {
@@ -60,13 +61,13 @@ fn representatives(rows: &[Row]) -> Vec<&Row> {
     for rows in alike.values_mut() {
         rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     }
-    let stands = |row: &Row| match alike.get(&Case { placement: None, ..row.case.clone() }) {
+    let is_shown = |row: &Row| match alike.get(&Case { placement: None, ..row.case.clone() }) {
         Some(rows) if matches!(row.case.placement, Some(Placement::List(_))) => {
-            rows.get((rows.len() - 1) / 2).is_some_and(|middle| std::ptr::eq(*middle, row))
+            rows.get((rows.len() - 1) / 2).is_some_and(|median| std::ptr::eq(*median, row))
         }
         _ => true,
     };
-    rows.iter().filter(|row| stands(row)).collect()
+    rows.iter().filter(|row| is_shown(row)).collect()
 }
 
 /// Rows that differ only in their size.
@@ -89,28 +90,28 @@ fn same_size(a: &Case, b: &Case) -> bool {
     (a.threads, a.blocks, a.devices) == (b.threads, b.blocks, b.devices)
 }
 
-/// Sections until every variant has its line: those that have none of the usual sizes follow with their own.
+/// The sections of a family. Variants that have none of the common sizes follow in a section with sizes of their own.
 fn family_sections(mut variants: Vec<Variant<'_>>) -> Vec<Section> {
     let mut sections = Vec::new();
     while !variants.is_empty() {
-        let sizes = usual_sizes(&variants);
-        let (now, later): (Vec<_>, Vec<_>) =
+        let sizes = common_sizes(&variants);
+        let (fitting, rest): (Vec<_>, Vec<_>) =
             variants.into_iter().partition(|variant| sizes.iter().any(|size| variant.at(size).is_some()));
-        sections.push(section(&now, &sizes));
-        variants = later;
+        sections.push(section(&fitting, &sizes));
+        variants = rest;
     }
     sections
 }
 
-/// The smallest size, one in the middle of the logarithmic scale and the largest, of those that at least half as many
-/// variants have as have the most common one.
-fn usual_sizes(variants: &[Variant<'_>]) -> Vec<Case> {
+/// The smallest size, the one next to the logarithmic middle and the largest. Only sizes count that have at least half as
+/// many variants as the most common size.
+fn common_sizes(variants: &[Variant<'_>]) -> Vec<Case> {
     let mut counts: Vec<(&Case, usize)> = Vec::new();
     let rows = || variants.iter().flat_map(|variant| &variant.rows);
-    // A size that exists nowhere is shown only if there is no other.
+    // A size whose rows were all skipped is shown only if there is no other.
     let exists = |row: &Row| !matches!(row.verdict, Verdict::Skipped(_));
-    let any = rows().any(|row| exists(row));
-    for row in rows().filter(|row| exists(row) || !any) {
+    let any_exists = rows().any(|row| exists(row));
+    for row in rows().filter(|row| exists(row) || !any_exists) {
         match counts.iter_mut().find(|(size, _)| same_size(size, &row.case)) {
             Some((_, count)) => *count += 1,
             None => counts.push((&row.case, 1)),
@@ -123,16 +124,16 @@ fn usual_sizes(variants: &[Variant<'_>]) -> Vec<Case> {
     let middle = (first.actors() as f64 * last.actors() as f64).sqrt().ln();
     let distance = |size: &&&Case| ((size.actors() as f64).ln() - middle).abs();
     let between = sizes.get(1..sizes.len() - 1).unwrap_or_default();
-    let few = between.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let middle_size = between.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
     let mut chosen = vec![*first];
-    chosen.extend(few);
+    chosen.extend(middle_size);
     if sizes.len() > 1 {
         chosen.push(last);
     }
     chosen.into_iter().cloned().collect()
 }
 
-/// A line before it is written: every word of its variant may stand for several.
+/// A line under construction. Each parameter of its variant may have several values.
 struct Draft<'a> {
     primitive: &'a str,
     words: Vec<Vec<String>>,
@@ -147,7 +148,7 @@ fn section(variants: &[Variant<'_>], sizes: &[Case]) -> Section {
             words: words(&variant.identity).map(|word| vec![word]).to_vec(),
             rows: sizes.iter().map(|size| variant.at(size)).collect(),
         };
-        if !drafts.iter_mut().any(|known| known.absorb(&draft)) {
+        if !drafts.iter_mut().any(|known| known.merge(&draft)) {
             drafts.push(draft);
         }
     }
@@ -199,9 +200,10 @@ fn primitive_lines(primitive: &str, width: usize, drafts: &[Draft<'_>], common: 
     lines
 }
 
+/// The number of parameters that distinguish the variants of a primitive.
 const WORDS: usize = 8;
 
-/// What tells a variant from the others of its primitive.
+/// The parameters that distinguish a variant from the others of its primitive, as words.
 fn words(case: &Case) -> [String; WORDS] {
     fn text<T: ToString>(value: Option<T>) -> String {
         value.map(|value| value.to_string()).unwrap_or_default()
@@ -218,7 +220,7 @@ fn words(case: &Case) -> [String; WORDS] {
     ]
 }
 
-/// A list of CPUs says that it is one.
+/// The placement as a word. A list of CPUs is marked as such.
 fn placement(placement: &Placement) -> String {
     match placement {
         Placement::List(_) => format!("CPUs {placement}"),
@@ -227,11 +229,12 @@ fn placement(placement: &Placement) -> String {
 }
 
 impl Draft<'_> {
-    /// Takes `other` into this line if only one word tells them apart and they cost the same everywhere.
-    fn absorb(&mut self, other: &Self) -> bool {
+    /// Merges `other` into this line if they differ in one word only and cost the same at every size.
+    fn merge(&mut self, other: &Self) -> bool {
         let different: Vec<usize> = (0..WORDS).filter(|at| self.words[*at] != other.words[*at]).collect();
         let [at] = different.as_slice() else { return false };
-        let same = self.primitive == other.primitive && self.rows.iter().zip(&other.rows).all(|(a, b)| agree(*a, *b));
+        let same =
+            self.primitive == other.primitive && self.rows.iter().zip(&other.rows).all(|(a, b)| cost_the_same(*a, *b));
         if same {
             self.words[*at].extend(other.words[*at].iter().cloned());
         }
@@ -244,13 +247,14 @@ impl Draft<'_> {
     }
 }
 
-fn agree(a: Option<&Row>, b: Option<&Row>) -> bool {
+/// Whether two rows have the same cost, or the same reason to have none.
+fn cost_the_same(a: Option<&Row>, b: Option<&Row>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
     let (x, y) = (Cost::of(a), Cost::of(b));
     if !x.resolved || !y.resolved {
         return x == y;
     }
-    let close = a.ns.zip(b.ns).is_some_and(|(a, b)| (a.value() - b.value()).abs() <= SAME * a.value().abs());
+    let close = a.ns.zip(b.ns).is_some_and(|(a, b)| (a.value() - b.value()).abs() <= SAME_COST * a.value().abs());
     let overlap = a.ns_interval.zip(b.ns_interval).is_some_and(|(a, b)| a.low <= b.high && b.low <= a.high);
     close || overlap
 }

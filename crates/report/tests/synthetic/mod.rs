@@ -1,11 +1,12 @@
-//! Runs made of plausible numbers: a CPU with 16 threads and a GPU, with every verdict among the rows.
+//! Synthetic runs of plausible numbers: a CPU with 16 threads and a GPU, with every verdict among the rows.
 
-#![allow(dead_code, reason = "each test and the example use a part of it")]
+#![allow(dead_code, reason = "each test and the example use a part of this module")]
 
 pub(crate) mod wide;
 
 use std::collections::HashMap;
 
+use syncscope_core::Group;
 use syncscope_core::machine::{Cache, Clock, CpuMachine, Environment, GpuMachine, Machine};
 use syncscope_core::run::{SCHEMA, Status};
 use syncscope_core::stats::Interval;
@@ -18,14 +19,14 @@ const GPU_HZ: f64 = 1.98e9;
 const CPU_THREADS: [u32; 6] = [1, 2, 4, 8, 12, 16];
 const GPU_THREADS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
-/// A machine with a GPU, measured to the end.
+/// A complete run of a machine with a GPU.
 pub(crate) fn both() -> RunData {
     let mut rows = cpu_rows(1.0);
     rows.extend(gpu_rows(1.0));
     data("2026-11-21T07-00-00Z-standard", run("AMD EPYC 9274F 24-Core Processor", Some("NVIDIA H200")), rows)
 }
 
-/// Another machine without a GPU, interrupted.
+/// An interrupted run of another machine, without a GPU.
 pub(crate) fn cpu_only() -> RunData {
     let mut run = run("Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz", None);
     run.status = Status::Interrupted;
@@ -34,7 +35,7 @@ pub(crate) fn cpu_only() -> RunData {
     data("2026-11-20T11-30-00Z-standard", run, cpu_rows(1.7))
 }
 
-/// A run in which nothing has a figure.
+/// A run without any figure.
 pub(crate) fn unresolved() -> RunData {
     let mut data = both();
     data.rows.retain(|row| row.case.primitive.starts_with("cpu."));
@@ -49,14 +50,14 @@ pub(crate) fn unresolved() -> RunData {
     data
 }
 
-/// A run of so many rows.
+/// A run with this number of rows.
 pub(crate) fn large(count: u32) -> RunData {
     let mut data = both();
     let groups = (0..count).map(|index| {
         let case = Case {
             threads: Some(1 + index % 256),
             dtype: Some(Dtype::ALL[index as usize / 256 % 5]),
-            group: Some(format!("class {}", index / 1280)),
+            group: Some(Group::of_word(&format!("class {}", index / 1280))),
             ..Case::new("cpu.handoff.cas_pingpong")
         };
         let ns = 40.0 + f64::from(index % 256);
@@ -136,11 +137,11 @@ fn gpu_machine(name: &str) -> GpuMachine {
     }
 }
 
-/// A figure with an interval of this relative half-width, wobbling a little from case to case.
+/// A resolved row whose interval has about this relative half-width. The cost varies a little between cases.
 pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
-    let wobble = (case.id().number() % 1000) as f64 / 1000.0 - 0.5;
-    let ns = ns * (1.0 + half_width * wobble);
-    let half_width = half_width * (1.0 + wobble);
+    let variation = (case.id().number() % 1000) as f64 / 1000.0 - 0.5;
+    let ns = ns * (1.0 + half_width * variation);
+    let half_width = half_width * (1.0 + variation);
     let cycles_per_ns = hz / 1e9;
     let interval = |value: f64| Some(Interval { low: value * (1.0 - half_width), high: value * (1.0 + half_width) });
     Row {
@@ -162,11 +163,11 @@ pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
     }
 }
 
-/// Now and then a case goes another way, as it does on a real machine.
-fn spoil(index: usize, row: Row) -> Row {
+/// Replaces the verdict of some rows, as on a real machine.
+fn with_some_failures(index: usize, row: Row) -> Row {
     let verdict = match index % 53 {
         17 => Verdict::Noisy("the interval is still +/- 38 % wide after 400 pairs".into()),
-        29 => Verdict::Interfered("36 of 40 pairs set aside: involuntary context switch".into()),
+        29 => Verdict::Interfered("36 of 40 pairs excluded: involuntary context switch".into()),
         _ => return row,
     };
     let ns = row.ns.map_or(1.0, Nanoseconds::value);
@@ -208,7 +209,11 @@ pub(crate) fn cpu_rows(factor: f64) -> Vec<Row> {
         let case = Case { threads: Some(2), ..Case::new(&format!("cpu.handoff.{name}")) };
         rows.push(resolved(case, ns * factor, 0.04, CPU_HZ));
     }
-    let numa = Case { threads: Some(2), group: Some("other package".into()), ..Case::new("cpu.handoff.cas_pingpong") };
+    let numa = Case {
+        threads: Some(2),
+        group: Some(Group::of_word("other package")),
+        ..Case::new("cpu.handoff.cas_pingpong")
+    };
     rows.push(Row::unmeasured(numa, Verdict::Skipped("there is one package".into())));
     rows
 }
@@ -234,7 +239,7 @@ fn cpu_atomics(factor: f64) -> Vec<Row> {
             };
             let float = if matches!(case.dtype, Some(Dtype::F32 | Dtype::F64)) { 3.0 } else { 1.0 };
             let wide = if case.dtype.is_some_and(|dtype| dtype.size_bytes() == 8) { 1.12 } else { 1.0 };
-            spoil(index, resolved(case, factor * base * contention * float * wide, 0.05, CPU_HZ))
+            with_some_failures(index, resolved(case, factor * base * contention * float * wide, 0.05, CPU_HZ))
         }));
     }
     rows
@@ -264,7 +269,7 @@ pub(crate) fn gpu_rows(factor: f64) -> Vec<Row> {
         rows.extend(cases.into_iter().enumerate().map(|(index, case)| {
             let actors = case.actors() as f64 / 32.0;
             let contention = if case.layout == Some(Layout::Shared) { actors.powf(0.8) } else { actors.powf(0.3) };
-            spoil(index, resolved(case, factor * base * contention.max(1.0), 0.02, GPU_HZ))
+            with_some_failures(index, resolved(case, factor * base * contention.max(1.0), 0.02, GPU_HZ))
         }));
     }
     for name in ["idx", "up", "down", "xor"] {

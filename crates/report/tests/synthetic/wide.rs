@@ -1,7 +1,8 @@
-//! The widest levels: clusters, grids, several devices, launches, pairs of CPUs, fairness and tails.
+//! Synthetic rows of the larger levels: clusters, grids, several devices, launches, pairs of CPUs, fairness, tails.
 
 use std::collections::HashMap;
 
+use syncscope_core::Group;
 use syncscope_core::machine::{GpuMachine, MeasuredGroup, MeasuredTopology};
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, CaseId, Detail, Dtype, Layout, Nanoseconds, Placement, Row, Scope, Verdict};
@@ -12,7 +13,7 @@ use super::{CPU_HZ, CPU_THREADS, GPU_HZ, both, resolved};
 const SMS: u32 = 132;
 const THREADS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
-/// A machine of which every level was measured: 16 CPUs, two of them hidden siblings, and four devices.
+/// A run with every level: 16 CPUs, two pairs of which share a core against the reported topology, and four devices.
 pub(crate) fn complete() -> RunData {
     let mut data = both();
     data.rows.retain(|row| !["handoff", "grid", "multi", "launch"].contains(&row.case.domain_and_family().1));
@@ -38,7 +39,7 @@ pub(crate) fn complete() -> RunData {
     data
 }
 
-/// As many rows as the largest preset makes.
+/// A run with as many rows as the largest preset.
 pub(crate) fn paper() -> RunData {
     let mut data = complete();
     let strides = [1, 2, 4, 16, 32, 128].map(|stride| Layout::Private { stride });
@@ -63,7 +64,7 @@ fn pairs() -> Vec<Row> {
     matrix(16)
 }
 
-/// The matrix of so many CPUs: siblings are half of them apart, caches hold eight.
+/// The matrix of this number of CPUs. CPUs of one core differ by half the number of CPUs.
 pub(crate) fn matrix(cpus: u32) -> Vec<Row> {
     let mut rows = Vec::new();
     for a in 0..cpus {
@@ -78,7 +79,7 @@ pub(crate) fn matrix(cpus: u32) -> Vec<Row> {
             let case = Case {
                 threads: Some(2),
                 placement: Some(Placement::List(vec![a, b])),
-                group: Some(group.into()),
+                group: Some(Group::of_word(group)),
                 ..Case::new("cpu.handoff.cas_pingpong")
             };
             rows.push(resolved(case, ns, 0.06, CPU_HZ));
@@ -92,7 +93,7 @@ pub(crate) fn matrix(cpus: u32) -> Vec<Row> {
     rows
 }
 
-/// Private elements that leave the line at 64 bytes.
+/// Private elements that no longer share a line from 64 bytes on.
 fn sharing() -> Vec<Row> {
     let mut rows = Vec::new();
     for dtype in [Dtype::I32, Dtype::U64, Dtype::F64] {
@@ -119,7 +120,7 @@ fn gpu(primitive: &str, blocks: u32, threads: u32) -> Case {
 }
 
 fn warps() -> Vec<Row> {
-    let group = |name: &str, group: &str| Case { group: Some(group.into()), ..gpu(name, 1, 32) };
+    let group = |name: &str, group: &str| Case { group: Some(Group::of_word(group)), ..gpu(name, 1, 32) };
     vec![
         resolved(group("gpu.warp.syncwarp", "divergent"), 83.0, 0.01, GPU_HZ),
         resolved(gpu("gpu.vote.ballot", 1, 32), 8.6, 0.01, GPU_HZ),
@@ -141,7 +142,7 @@ fn clusters() -> Vec<Row> {
         for size in [1, 2, 4, 8, 16] {
             for threads in THREADS {
                 let case = Case {
-                    group: Some(format!("cluster {size}")),
+                    group: Some(Group::Cluster(size)),
                     ..gpu(&format!("gpu.cluster.{name}"), SMS / size * size, threads)
                 };
                 rows.push(if size == 16 {
@@ -199,11 +200,11 @@ fn devices() -> Vec<Row> {
 
 fn launches() -> Vec<Row> {
     let launch = |name: &str, ns| {
-        let case = Case { group: Some("empty".into()), ..gpu(&format!("gpu.launch.{name}"), 1, 32) };
+        let case = Case { group: Some(Group::EmptyKernel), ..gpu(&format!("gpu.launch.{name}"), 1, 32) };
         resolved(case, ns, 0.03, GPU_HZ)
     };
     let flag = Case {
-        group: Some("near".into()),
+        group: Some(Group::Near),
         placement: Some(Placement::List(vec![2])),
         ..gpu("hybrid.flag.round_trip", 1, 1)
     };
@@ -230,7 +231,7 @@ fn sweeps() -> Vec<Row> {
     rows
 }
 
-/// Fairness of the locks and tails of the hand-offs.
+/// The fairness of the locks and the percentiles of the hand-offs.
 fn details(rows: &[Row]) -> HashMap<CaseId, Vec<Detail>> {
     let of = |row: &Row| -> Vec<Detail> {
         let threads = row.case.threads.unwrap_or(1);

@@ -1,4 +1,4 @@
-//! `cpu.atomic.add`: an addition to memory that no other thread can come in between of.
+//! `cpu.atomic.add`: an atomic addition whose result is not used.
 
 use std::sync::atomic::Ordering;
 
@@ -11,10 +11,10 @@ use crate::primitives::number::Number;
 use crate::primitives::orders::Access;
 use crate::studies::{CpuPairs, Numa, Participation, Smt};
 
-/// In theory: the line is held in exclusive state while its owner adds. Alone, 5 to 20 cycles, most of them for draining
-/// the store buffer. Shared by n threads, one transfer of the line per operation, so the cost of each thread grows at
-/// least like n transfers. Private elements on one line cost the same although nothing is shared (false sharing);
-/// from the stride on that puts them on lines of their own, what it costs alone.
+/// In theory: the core holds the line in exclusive state while it adds. One thread: 5 to 20 cycles, most of them for draining
+/// the store buffer. A variable shared by n threads: one transfer of the line per operation, so the cost of each thread
+/// grows at least like n transfers. Private elements on one line cost the same (false sharing). With a stride that
+/// puts them on lines of their own they cost what one thread pays.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.add",
@@ -32,7 +32,7 @@ pub(super) static ENTRY: Entry = Entry::of(
 ]);
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    atomic::cases_on(primitive, axes, &axes.addition, Access::ReadModifyWrite.orders())
+    axes.cases_on_variables(primitive, &axes.addition, Access::ReadModifyWrite.orders())
 }
 
 const PRIVATE: Layout = Layout::Private { stride: 16 };

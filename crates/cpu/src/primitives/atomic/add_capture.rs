@@ -1,4 +1,4 @@
-//! `cpu.atomic.add_capture`: an atomic addition that tells what was there before.
+//! `cpu.atomic.add_capture`: an atomic addition that returns the old value.
 
 use std::sync::atomic::Ordering;
 
@@ -8,9 +8,8 @@ use crate::primitives::atomic::{self, Growth, Update};
 use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 
-/// In theory: the work of `cpu.atomic.add` and a result that has to come back from the cache: 1 to 3 cycles more alone,
-/// nothing more where the line has to travel. For floating point nothing more at all, as the compare-and-swap knows what
-/// was there.
+/// In theory: as `cpu.atomic.add`, and the old value comes back from the cache. That is 1 to 3 cycles more for one thread, and
+/// nothing more where the line is transferred. Floating point costs nothing more: the compare-and-swap has the old value.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.add_capture",
@@ -28,7 +27,7 @@ struct AddCapture;
 impl Update for AddCapture {
     const INSTRUCTIONS: &'static [&'static str] = &["lock xadd"];
     const GROWTH: Growth = Growth::ByAll;
-    const WITNESSED: bool = true;
+    const CHECKS_RETURNED_VALUES: bool = true;
 
     #[inline(always)]
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
@@ -39,12 +38,12 @@ impl Update for AddCapture {
         sharers * operations
     }
 
-    fn witness<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
+    fn returned_value<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
         N::fetch_increment(variable, Ordering::Relaxed).count()
     }
 
-    /// Every value from 0 to `all` - 1 was seen once.
-    fn testimony(all: u64, _last: u64) -> u64 {
+    /// Every value from 0 to `all` - 1 was returned once.
+    fn expected_sum(all: u64, _last: u64) -> u64 {
         all * (all - 1) / 2
     }
 }

@@ -1,4 +1,4 @@
-//! `cpu.atomic.exchange`: a new value for the old one, in one step.
+//! `cpu.atomic.exchange`: writes a new value and returns the old one.
 
 use std::sync::atomic::Ordering;
 
@@ -8,8 +8,8 @@ use crate::primitives::atomic::{self, Update};
 use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 
-/// In theory: as `cpu.atomic.add_capture`, without the addition; for floating point as cheap as for whole numbers, since
-/// nothing is calculated.
+/// In theory: as `cpu.atomic.add_capture` without the addition. Floating point costs the same as integers, because nothing is
+/// calculated.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.exchange",
@@ -27,7 +27,7 @@ struct Exchange;
 impl Update for Exchange {
     const INSTRUCTIONS: &'static [&'static str] = &["xchg"];
     const FLOATING_INSTRUCTIONS: &'static [&'static str] = &["xchg"];
-    const WITNESSED: bool = true;
+    const CHECKS_RETURNED_VALUES: bool = true;
 
     #[inline(always)]
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
@@ -38,13 +38,13 @@ impl Update for Exchange {
         1
     }
 
-    /// Each hands in its ticket and gets another's.
-    fn witness<N: Number>(variable: &N::Atomic, ticket: u64) -> u64 {
+    /// Each operation writes its ticket and returns that of another.
+    fn returned_value<N: Number>(variable: &N::Atomic, ticket: u64) -> u64 {
         N::swap(variable, N::of(ticket), Ordering::Relaxed).count()
     }
 
-    /// All tickets came back but the last.
-    fn testimony(all: u64, last: u64) -> u64 {
+    /// All tickets were returned except the last one written.
+    fn expected_sum(all: u64, last: u64) -> u64 {
         all * (all + 1) / 2 - last
     }
 }

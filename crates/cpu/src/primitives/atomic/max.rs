@@ -1,4 +1,4 @@
-//! `cpu.atomic.max`: the larger of what is there and what is offered.
+//! `cpu.atomic.max`: keeps the larger of the variable and an operand.
 
 use std::sync::atomic::Ordering;
 
@@ -8,10 +8,10 @@ use crate::primitives::atomic::{self, Growth, Update};
 use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 
-/// In theory: x86 has no such instruction, so a load, a comparison and a compare-and-swap that is repeated until nobody came
-/// in between: alone, little more than a compare-and-swap; shared, as many as it takes. AArch64 has one instruction for
-/// whole numbers, at the price of an addition. Every thread offers 1, 2, 3, ... so that alone each operation raises the
-/// value.
+/// In theory: x86 has no such instruction. It takes a load, a comparison and a compare-and-swap that is retried while other
+/// threads change the variable. One thread pays little more than a compare-and-swap, several pay for their retries. AArch64
+/// has one instruction for integers, which costs as much as an addition. The operands of each thread are 1, 2, 3, ..., so
+/// that every operation of one thread writes.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.max",
@@ -31,12 +31,12 @@ impl Update for Max {
     const GROWTH: Growth = Growth::ByThread;
 
     #[inline(always)]
-    fn execute<N: Number>(variable: &N::Atomic, order: Ordering, offered: &mut N) {
-        *offered = offered.successor();
-        N::raise(variable, *offered, order);
+    fn execute<N: Number>(variable: &N::Atomic, order: Ordering, operand: &mut N) {
+        *operand = operand.successor();
+        N::raise(variable, *operand, order);
     }
 
-    /// The last number that each thread offered.
+    /// The last operand of each thread.
     fn result(_sharers: u64, operations: u64) -> u64 {
         operations
     }

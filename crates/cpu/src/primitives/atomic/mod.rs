@@ -1,4 +1,7 @@
-//! What all atomic read-modify-write operations have in common: the variables, the checks, the sweeps.
+//! Atomic operations on one variable.
+//!
+//! This file holds what the read-modify-write operations share: the variables, the checks, the cases. Start with `add.rs`.
+//! `read.rs` and `write.rs` have loops of their own.
 
 mod add;
 mod add_capture;
@@ -13,16 +16,15 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::{Case, Layout, MemoryOrder, Primitive, Shot};
+use syncscope_core::{Case, Primitive, Shot};
 
-use crate::axes::{AtomicAxes, Axes};
+use crate::axes::Axes;
 use crate::evidence::Expected;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::operation::{Operation, slot_of};
-use crate::primitives::orders::{Access, Order, by_order};
-use crate::primitives::workload::Proof;
-use crate::primitives::workload::Workload;
+use crate::primitives::orders::{Access, StaticOrdering, by_order};
+use crate::primitives::workload::{Proof, Workload};
 use crate::sync::OwnLine;
 use crate::team::Body;
 
@@ -39,37 +41,38 @@ pub(super) static ENTRIES: &[&Entry] = &[
 ];
 
 /// A read-modify-write operation under study.
-pub(super) trait Update: Send + Sync + 'static {
-    /// The x86-64 instructions that do it to whole numbers.
+trait Update: Send + Sync + 'static {
+    /// Its x86-64 instructions for integers.
     const INSTRUCTIONS: &'static [&'static str];
 
-    /// The x86-64 instructions that do it to floating-point numbers.
+    /// Its x86-64 instructions for floating-point numbers.
     const FLOATING_INSTRUCTIONS: &'static [&'static str] = &["lock cmpxchg"];
 
-    /// What stands in the variable at first.
+    /// The value of the variable before a shot.
     const INITIAL: u64 = 0;
 
-    /// How the variable grows, which must stay where numbers are exact.
+    /// How the variable grows. It must stay in the range where numbers are exact.
     const GROWTH: Growth = Growth::None;
 
-    /// The operation. `memory` is a number that the thread keeps, zero at first.
+    /// The operation. `memory` is a number that the thread keeps; it begins with zero.
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N);
 
-    /// What stands in the variable after `operations` by each of `sharers` threads.
+    /// The value of the variable after `operations` by each of `sharers` threads.
     fn result(sharers: u64, operations: u64) -> u64;
 
-    /// Whether the proof has witnesses: where the variable alone does not tell that every operation did its work.
-    const WITNESSED: bool = false;
+    /// Whether the proof checks returned values, because the variable alone does not prove that every operation did its work.
+    /// The proof executes [`Self::returned_value`] instead of [`Self::execute`].
+    const CHECKS_RETURNED_VALUES: bool = false;
 
-    /// One operation, and what came back from it. No other operation on the variable has the same `ticket`, a number
-    /// from 1 up.
-    fn witness<N: Number>(variable: &N::Atomic, ticket: u64) -> u64 {
+    /// One operation, and the value that it returned. `ticket` is a number from 1 up that no other operation on the variable
+    /// gets.
+    fn returned_value<N: Number>(variable: &N::Atomic, ticket: u64) -> u64 {
         let _ = (variable, ticket);
         0
     }
 
-    /// What all witnesses must add up to, after `all` operations that left `last` in the variable.
-    fn testimony(all: u64, last: u64) -> u64 {
+    /// The sum of all returned values, after `all` operations that left `last` in the variable.
+    fn expected_sum(all: u64, last: u64) -> u64 {
         let _ = (all, last);
         0
     }
@@ -77,7 +80,7 @@ pub(super) trait Update: Send + Sync + 'static {
 
 /// How the count in a variable grows with the operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Growth {
+enum Growth {
     /// It does not.
     None,
     /// With the operations of each thread.
@@ -86,39 +89,18 @@ pub(super) enum Growth {
     ByAll,
 }
 
-/// The cases of an operation on one variable: every type and layout of `variants`.
-pub(super) fn cases_on(primitive: &Primitive, axes: &Axes, variants: &AtomicAxes, orders: &[MemoryOrder]) -> Vec<Case> {
-    let sweeps = axes.sweep(primitive);
-    let mut cases = Vec::new();
-    for sweep in &sweeps {
-        cases.extend(sweep.clone().dtypes(&variants.dtypes).layouts(&[Layout::Shared]).orders(orders).cases());
-    }
-    for sweep in &sweeps {
-        for dtype in &variants.private_dtypes {
-            let strides = variants.strides_of(*dtype).into_iter().map(|stride| Layout::Private { stride });
-            let layouts: Vec<Layout> = strides.collect();
-            cases.extend(sweep.clone().dtypes(&[*dtype]).layouts(&layouts).orders(orders).cases());
-        }
-    }
-    // With one thread there is nothing to be apart from.
-    cases.retain(|case| {
-        case.threads != Some(1) || case.layout.and_then(Layout::stride).is_none_or(|stride| stride == 1)
-    });
-    cases
-}
-
-/// The cases of an operation that addition stands for in the smaller presets.
-pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    cases_on(primitive, axes, &axes.other_atomics, Access::ReadModifyWrite.orders())
+/// The cases of an operation other than addition.
+fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    axes.cases_on_variables(primitive, &axes.other_atomics, Access::ReadModifyWrite.orders())
 }
 
 /// The workload of `U` for the type and the ordering of the case.
-pub(super) fn workload<U: Update>(case: &Case) -> Option<Workload> {
+fn workload<U: Update>(case: &Case) -> Option<Workload> {
     let order = case.order.filter(|order| Access::ReadModifyWrite.can_be(*order))?;
     by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, U, O>(case)))
 }
 
-fn workload_of<N: Number, U: Update, O: Order>(case: &Case) -> Option<Workload> {
+fn workload_of<N: Number, U: Update, O: StaticOrdering>(case: &Case) -> Option<Workload> {
     let elements = Arc::new(Elements::of(case)?);
     let most = match U::GROWTH {
         Growth::None => u64::MAX,
@@ -126,7 +108,7 @@ fn workload_of<N: Number, U: Update, O: Order>(case: &Case) -> Option<Workload> 
         Growth::ByAll => N::LARGEST_COUNT / u64::from(elements.sharers()),
     };
     let instructions = if N::FLOATING { U::FLOATING_INSTRUCTIONS } else { U::INSTRUCTIONS };
-    let witnesses = Witnesses::<N, U>::new(Arc::clone(&elements), case.threads?);
+    let returned = ReturnedValues::<N, U>::new(Arc::clone(&elements), case.threads?);
     let contenders = if elements.sharers() > 1 && U::GROWTH == Growth::ByAll { elements.sharers() } else { 1 };
     let extent = elements.extent();
     let variables: Variables<N, U, O> = Variables { elements, kind: PhantomData };
@@ -134,16 +116,16 @@ fn workload_of<N: Number, U: Update, O: Order>(case: &Case) -> Option<Workload> 
         .with_most_operations(most, 1)
         .expecting(Expected::once(instructions))
         .in_memory(extent);
-    Some(if U::WITNESSED { workload.with_proof(Arc::new(witnesses) as Proof) } else { workload })
+    Some(if U::CHECKS_RETURNED_VALUES { workload.with_proof(Arc::new(returned) as Proof) } else { workload })
 }
 
-/// The variables that `U` is done to.
+/// The variables that `U` works on.
 struct Variables<N: Number, U, O> {
     elements: Arc<Elements<N::Atomic>>,
     kind: PhantomData<(U, O)>,
 }
 
-impl<N: Number, U: Update, O: Order> Operation for Variables<N, U, O> {
+impl<N: Number, U: Update, O: StaticOrdering> Operation for Variables<N, U, O> {
     type Local<'a> = (&'a N::Atomic, N);
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
@@ -174,21 +156,21 @@ impl<N: Number, U: Update, O: Order> Operation for Variables<N, U, O> {
     }
 }
 
-/// Proves that every operation did its work, by what came back from each of them.
-struct Witnesses<N: Number, U> {
+/// Checks that every operation did its work, by the values that they returned.
+struct ReturnedValues<N: Number, U> {
     elements: Arc<Elements<N::Atomic>>,
-    /// What came back to each thread, added up.
+    /// The sum of the values returned to each thread.
     sums: Vec<OwnLine<AtomicU64>>,
     kind: PhantomData<U>,
 }
 
-impl<N: Number, U> Witnesses<N, U> {
+impl<N: Number, U> ReturnedValues<N, U> {
     fn new(elements: Arc<Elements<N::Atomic>>, threads: u32) -> Self {
         Self { elements, sums: (0..threads).map(|_| OwnLine::default()).collect(), kind: PhantomData }
     }
 }
 
-impl<N: Number, U: Update> Body for Witnesses<N, U> {
+impl<N: Number, U: Update> Body for ReturnedValues<N, U> {
     fn prepare(&self, shot: &Shot, thread: usize) {
         if let Some(variable) = self.elements.owned(slot_of(shot.pair), thread) {
             N::store(variable, N::of(U::INITIAL), Ordering::Relaxed);
@@ -199,7 +181,7 @@ impl<N: Number, U: Update> Body for Witnesses<N, U> {
         let variable = self.elements.get(slot_of(shot.pair), thread);
         let before = thread - self.elements.users(thread).start;
         let first = before as u64 * shot.iterations + 1;
-        let sum = (first..first + shot.iterations).map(|ticket| U::witness::<N>(variable, ticket)).sum();
+        let sum = (first..first + shot.iterations).map(|ticket| U::returned_value::<N>(variable, ticket)).sum();
         self.sums[thread].0.store(sum, Ordering::Relaxed);
     }
 
@@ -207,12 +189,12 @@ impl<N: Number, U: Update> Body for Witnesses<N, U> {
         let Some(variable) = self.elements.owned(slot_of(shot.pair), thread) else { return Ok(()) };
         let all = shot.iterations * u64::from(self.elements.sharers());
         let last = N::load(variable, Ordering::Relaxed).count();
-        let expected = U::testimony(all, last);
+        let expected = U::expected_sum(all, last);
         let found: u64 = self.elements.users(thread).map(|user| self.sums[user].0.load(Ordering::Relaxed)).sum();
         if expected == found {
             return Ok(());
         }
-        Err(format!("what came back from {all} operations adds up to {found} instead of {expected}"))
+        Err(format!("the values returned by {all} operations add up to {found} instead of {expected}"))
     }
 }
 
@@ -222,14 +204,14 @@ mod tests {
     use crate::team::{Executor as _, Team};
     use crate::timing::clock::Clock;
     use std::time::Duration;
-    use syncscope_core::{Dtype, Side};
+    use syncscope_core::{Dtype, Layout, MemoryOrder, Side};
 
-    /// An exchange that forgets what it got.
+    /// An exchange that does not return the old value.
     struct Forgetful;
 
     impl Update for Forgetful {
         const INSTRUCTIONS: &'static [&'static str] = &["xchg"];
-        const WITNESSED: bool = true;
+        const CHECKS_RETURNED_VALUES: bool = true;
 
         fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
             N::store(variable, N::of(1), order);
@@ -239,18 +221,18 @@ mod tests {
             operations
         }
 
-        fn witness<N: Number>(variable: &N::Atomic, ticket: u64) -> u64 {
+        fn returned_value<N: Number>(variable: &N::Atomic, ticket: u64) -> u64 {
             N::store(variable, N::of(ticket), Ordering::Relaxed);
             0
         }
 
-        fn testimony(all: u64, last: u64) -> u64 {
+        fn expected_sum(all: u64, last: u64) -> u64 {
             all * (all + 1) / 2 - last
         }
     }
 
     #[test]
-    fn what_does_not_do_its_work_is_found_out() {
+    fn an_operation_that_does_nothing_is_a_defect() {
         let case = Case {
             dtype: Some(Dtype::F64),
             layout: Some(Layout::Shared),
@@ -261,7 +243,7 @@ mod tests {
         let workload = workload::<Forgetful>(&case).unwrap();
         let mut team = Team::assemble(&[None, None], &Clock::calibrate()).unwrap();
         let shot = Shot { side: Side::Test, iterations: 100, pair: 0 };
-        for (body, complaint) in [(&workload.body, "expected 3200"), (&workload.proof.unwrap(), "adds up to 0")] {
+        for (body, complaint) in [(&workload.body, "expected 3200"), (&workload.proof.unwrap(), "add up to 0")] {
             let records = team.run(body, &[shot], Duration::from_secs(20)).unwrap();
             let defect = records[0][0].defect.clone().unwrap();
             assert!(defect.contains(complaint), "{defect}");
@@ -269,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordering_that_cannot_be_is_refused() {
+    fn an_impossible_ordering_is_refused() {
         let case = Case {
             dtype: Some(Dtype::I32),
             layout: Some(Layout::Shared),

@@ -1,4 +1,4 @@
-//! `cpu.atomic.write`: a write that nobody can see half of.
+//! `cpu.atomic.write`: an atomic write.
 
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
@@ -7,24 +7,23 @@ use syncscope_core::{Case, MemoryOrder, Primitive};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
-use crate::primitives::atomic;
 use crate::primitives::entry::Entry;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::operation::Operation;
-use crate::primitives::orders::{Access, Order, by_order};
+use crate::primitives::orders::{Access, StaticOrdering, by_order};
 use crate::primitives::workload::Workload;
 
-/// In theory: alone, a store into the store buffer, one a cycle. Shared, the line travels, but whoever has it empties all
-/// that waits for it in one go, and nobody waits for an answer: much cheaper than an addition. Sequentially consistent,
-/// an exchange on x86, since only a locked instruction empties the store buffer: then it costs what an exchange costs.
+/// In theory: one thread stores into the store buffer, one store a cycle. Several threads transfer the line, but a core that
+/// has it drains all its waiting stores at once, and no store waits for an answer: much less than an addition. A
+/// sequentially consistent store is an exchange on x86, because only a locked instruction drains the store buffer.
 ///
-/// As in the paper the baseline writes one variable and the test a second one on another line, because a second write
-/// to the same line would be merged with the first.
+/// As in the paper, the baseline writes one variable and the test also writes a second one on another line: a second write to
+/// the same line would be merged with the first.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.write",
-        summary: "Atomic write to a shared variable, after a write to another one on its own line",
+        summary: "Atomic write to a shared variable, after a write to another variable on another line",
         operation: "one write by each thread",
         source: "OpenMP 5.2, 15.8.4 (atomic write); Burtchell and Burtscher, IISWC 2024, V.A.2",
     },
@@ -33,7 +32,7 @@ pub(super) static ENTRY: Entry = Entry::of(
 );
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    atomic::cases_on(primitive, axes, &axes.other_atomics.shared(), Access::Store.orders())
+    axes.cases_on_variables(primitive, &axes.other_atomics.shared(), Access::Store.orders())
 }
 
 fn workload(case: &Case) -> Option<Workload> {
@@ -41,20 +40,20 @@ fn workload(case: &Case) -> Option<Workload> {
     by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, O>(case)))
 }
 
-fn workload_of<N: Number, O: Order>(case: &Case) -> Option<Workload> {
+fn workload_of<N: Number, O: StaticOrdering>(case: &Case) -> Option<Workload> {
     let expected = Expected::once(if case.order == Some(MemoryOrder::SeqCst) { &["xchg"] } else { &["mov"] });
     let write: Write<N, O> = Write { first: Elements::of(case)?, second: Elements::of(case)?, order: PhantomData };
     Some(Workload::of(write).expecting(expected))
 }
 
-/// Both are aligned to lines of their own.
+/// Two arrays that share no line.
 struct Write<N: Number, O> {
     first: Elements<N::Atomic>,
     second: Elements<N::Atomic>,
     order: PhantomData<O>,
 }
 
-impl<N: Number, O: Order> Operation for Write<N, O> {
+impl<N: Number, O: StaticOrdering> Operation for Write<N, O> {
     type Local<'a> = (&'a N::Atomic, &'a N::Atomic);
     const IN_CONTEXT: u64 = 0;
 
@@ -67,7 +66,7 @@ impl<N: Number, O: Order> Operation for Write<N, O> {
         N::store(first, N::of(1), O::STORE);
     }
 
-    /// The ordering that the case names: which of them differ is a matter of the architecture.
+    /// With the ordering of the case: which orderings differ depends on the architecture.
     #[inline(always)]
     fn execute((_, second): &mut Self::Local<'_>) {
         N::store(second, N::of(1), O::STORE);
@@ -82,7 +81,7 @@ impl<N: Number, O: Order> Operation for Write<N, O> {
     }
 
     fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
-        // The owner alone: it may already prepare the next shot when the others look.
+        // Only the owner: it may already prepare the next shot while the others verify.
         let variables = self.first.owned(slot, thread).zip(self.second.owned(slot, thread));
         let Some((first, second)) = variables else { return Ok(()) };
         let found = [first, second].map(|variable| N::load(variable, Ordering::Relaxed).count());

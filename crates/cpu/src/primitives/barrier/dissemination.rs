@@ -1,4 +1,4 @@
-//! `cpu.barrier.dissemination`: everybody tells somebody, log2(n) times.
+//! `cpu.barrier.dissemination`: every thread signals another one, log2(n) times.
 
 use syncscope_core::Primitive;
 
@@ -8,13 +8,13 @@ use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
 use crate::sync::DisseminationBarrier;
 
-/// In theory: log2(n) rounds, rounded up, each one transfer of a line from one thread to another; all threads work in
-/// every round, and no atomic read-modify-write is needed. The shortest critical path of all barriers here.
+/// In theory: log2(n) rounds, rounded up, each with one transfer of a line from one thread to another. All threads take part
+/// in every round, without an atomic read-modify-write. The critical path is the shortest of all barriers here.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.barrier.dissemination",
         summary: "Dissemination barrier: plain stores to one partner in each of log2(n) rounds, waiters spin, then yield",
-        operation: "one barrier passed by all threads",
+        operation: barrier::OPERATION,
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 9",
     },
     barrier::cases,

@@ -1,4 +1,7 @@
-//! What all barriers have in common: the team waits for itself, and the proof that nobody goes on early.
+//! Barriers: all threads of the team wait for each other.
+//!
+//! Start with `sense.rs`; its algorithm is `sync/sense.rs`. This file holds the loops and the proof that no thread leaves a
+//! barrier early. The barriers of Rust and OpenMP have wrappers in their own files.
 
 mod dissemination;
 mod openmp;
@@ -6,17 +9,17 @@ mod sense;
 mod std_barrier;
 mod tree;
 
-use crate::primitives::entry::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Primitive, Shot};
 
 use crate::axes::Axes;
-use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::entry::Entry;
+use crate::primitives::operation::{Operation, SLOTS, slot_of};
 use crate::primitives::wait::or_unwind;
-use crate::primitives::workload::Proof;
-use crate::primitives::workload::Workload;
+use crate::primitives::workload::{Proof, Workload};
 use crate::sync::{Barrier, OwnLine};
 use crate::team::Body;
 
@@ -24,12 +27,15 @@ use crate::team::Body;
 pub(super) static ENTRIES: &[&Entry] =
     &[&std_barrier::ENTRY, &sense::ENTRY, &dissemination::ENTRY, &tree::ENTRY, &openmp::ENTRY];
 
-pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    axes.sweep(primitive).into_iter().flat_map(syncscope_core::sweep::Sweep::cases).collect()
+/// What `ns` is the cost of, for every barrier.
+const OPERATION: &str = "one barrier passed by all threads";
+
+fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    axes.sweep(primitive).into_iter().flat_map(Sweep::cases).collect()
 }
 
-/// The loops of the barrier that `make` makes for a number of threads.
-pub(super) fn workload<B: Barrier>(case: &Case, make: impl Fn(u32) -> B) -> Option<Workload> {
+/// The loops of a barrier that `make` creates for a number of threads.
+fn workload<B: Barrier>(case: &Case, make: impl Fn(u32) -> B) -> Option<Workload> {
     let threads = case.threads?;
     let barriers: Arc<[OwnLine<B>]> = (0..SLOTS).map(|_| OwnLine(make(threads))).collect();
     let proof: Proof = Arc::new(Phases {
@@ -58,18 +64,18 @@ impl<B: Barrier> Operation for Wait<B> {
 
     fn prepare(&self, _slot: usize, _thread: usize) {}
 
-    /// That all threads came to the end says little: see [`Phases`].
+    /// That all threads finished proves little; [`Phases`] is the proof.
     fn verify(&self, _slot: usize, _thread: usize, _operations: u64) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// Proves that no thread leaves the barrier before the last one has come: each thread publishes the phase it is in,
-/// waits, and then must find every other thread in the same phase or, if that one was faster, in the next.
+/// Proves that no thread leaves the barrier before the last one has arrived. Each thread publishes its phase and waits. Then
+/// every other thread must be in the same phase, or in the next one if it was faster.
 struct Phases<B> {
     barriers: Arc<[OwnLine<B>]>,
     reached: Vec<OwnLine<AtomicU64>>,
-    /// Threads found behind, by the thread that found them.
+    /// How often a thread found another one behind.
     defects: Vec<OwnLine<AtomicU64>>,
 }
 
@@ -80,10 +86,10 @@ impl<B: Barrier> Body for Phases<B> {
     }
 
     fn run(&self, shot: &Shot, thread: usize) {
-        let barrier = &self.barriers[crate::primitives::operation::slot_of(shot.pair)].0;
+        let barrier = &self.barriers[slot_of(shot.pair)].0;
         let mut local = barrier.join(thread);
         for phase in 1..=shot.iterations {
-            // Relaxed: it is for the barrier to make the store visible to the others.
+            // Relaxed: the barrier has to make the store visible to the other threads.
             self.reached[thread].0.store(phase, Ordering::Relaxed);
             or_unwind(barrier.wait(&mut local));
             let behind = self.reached.iter().filter(|other| other.0.load(Ordering::Relaxed) < phase).count();
@@ -94,7 +100,9 @@ impl<B: Barrier> Body for Phases<B> {
     fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
         match self.defects[thread].0.load(Ordering::Relaxed) {
             0 => Ok(()),
-            behind => Err(format!("{behind} threads were still behind a barrier passed {} times", shot.iterations)),
+            behind => {
+                Err(format!("{behind} threads had not arrived at a barrier that was passed {} times", shot.iterations))
+            }
         }
     }
 }
@@ -108,7 +116,7 @@ mod tests {
     use std::time::Duration;
     use syncscope_core::Side;
 
-    /// A barrier that stops nobody.
+    /// A barrier that stops no thread.
     struct Open;
 
     impl Barrier for Open {
@@ -120,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_barrier_that_stops_nobody_is_found_out() {
+    fn a_barrier_that_stops_no_thread_is_a_defect() {
         let case = Case { threads: Some(2), ..Case::new("cpu.barrier.std") };
         let proof = workload(&case, |_| Open).unwrap().proof.unwrap();
         let mut team = Team::assemble(&[None, None], &Clock::calibrate()).unwrap();

@@ -1,4 +1,4 @@
-//! `cpu.barrier.sense`: the textbook's central barrier.
+//! `cpu.barrier.sense`: the central sense-reversing barrier.
 
 use syncscope_core::Primitive;
 
@@ -8,13 +8,13 @@ use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
 use crate::sync::SenseBarrier;
 
-/// In theory: n atomic decrements of one line, one after the other, then one line that n - 1 threads fetch. Linear in the
-/// threads, and without any system call as long as every thread has a CPU.
+/// In theory: n atomic decrements of one line, one after the other, then n - 1 threads fetch one line. The cost is linear in
+/// the number of threads. There is no system call as long as every thread has a CPU.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.barrier.sense",
         summary: "Central sense-reversing barrier: one atomic decrement, waiters spin, after a while they yield",
-        operation: "one barrier passed by all threads",
+        operation: barrier::OPERATION,
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 7",
     },
     barrier::cases,

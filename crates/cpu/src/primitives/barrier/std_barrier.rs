@@ -7,20 +7,20 @@ use crate::primitives::barrier;
 use crate::primitives::entry::Entry;
 use crate::sync::{Barrier, WaitTimeout};
 
-/// In theory: a mutex and a condition variable, so one critical section after the other on arrival, then one system call
-/// to wake the sleepers and, for each of them, the mutex again. Several microseconds, growing with the threads.
+/// In theory: a mutex and a condition variable. The threads arrive in one critical section after the other. One system call
+/// wakes the waiters, and each of them takes the mutex again. Several microseconds, growing with the number of threads.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.barrier.std",
-        summary: "The standard library's barrier: a mutex and a condition variable, waiters sleep",
-        operation: "one barrier passed by all threads",
+        summary: "The standard library's barrier: a mutex and a condition variable, waiters block",
+        operation: barrier::OPERATION,
         source: "Rust std::sync::Barrier",
     },
     barrier::cases,
     |case| {
         let workload = barrier::workload(case, |threads| std::sync::Barrier::new(threads as usize))?
             .expecting(Expected::Uncounted("the barrier is a library function, behind a call"));
-        // One thread waits for nobody.
+        // A single thread never waits.
         Some(if case.threads > Some(1) { workload.long_blocking() } else { workload })
     },
 );
@@ -32,7 +32,7 @@ impl Barrier for std::sync::Barrier {
 
     #[inline(always)]
     fn wait(&self, (): &mut ()) -> Result<(), WaitTimeout> {
-        // The mutex inside orders what came before the barrier before what comes after it.
+        // Its mutex orders what happened before the barrier before what happens after it.
         std::sync::Barrier::wait(self);
         Ok(())
     }

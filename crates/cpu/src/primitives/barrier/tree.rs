@@ -1,4 +1,4 @@
-//! `cpu.barrier.tree`: arrivals climb a tree, the wake-up descends another.
+//! `cpu.barrier.tree`: threads arrive up one tree and wake each other down another.
 
 use syncscope_core::Primitive;
 
@@ -8,13 +8,13 @@ use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
 use crate::sync::TreeBarrier;
 
-/// In theory: log4(n) transfers up, of which a parent collects four one after the other, and log2(n) transfers down: a
-/// longer path than the dissemination barrier's, with 2n - 2 transfers in all where that one has n log2(n).
+/// In theory: log4(n) levels up, where a parent collects four transfers one after the other, and log2(n) levels down. The path
+/// is longer than that of the dissemination barrier, but there are 2n - 2 transfers instead of n log2(n).
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.barrier.tree",
         summary: "Static tree barrier: arrival with four children, wake-up with two, waiters spin, then yield",
-        operation: "one barrier passed by all threads",
+        operation: barrier::OPERATION,
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 11",
     },
     barrier::cases,

@@ -1,4 +1,4 @@
-//! `cpu.fence.flush`: a fence between two updates, the papers' test of OpenMP's flush.
+//! `cpu.fence.flush`: a fence between two updates, as the papers measure OpenMP's flush.
 
 use std::sync::atomic::{self, Ordering};
 
@@ -13,10 +13,9 @@ use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::operation::Operation;
 use crate::primitives::workload::Workload;
 
-/// In theory: the fence waits until the update before it is in the cache. On lines of their own that is the price of
-/// `cpu.fence.seq_cst` or less, because some of it hides behind the updates, the same for any number of threads. With false
-/// sharing the update waits for its line, and the fence makes every single update wait where the store buffer hid it
-/// before.
+/// In theory: the fence waits until the update before it is in the cache. On lines of their own it costs as much as
+/// `cpu.fence.seq_cst` or less, because the updates hide a part of it, with any number of threads. With false sharing every
+/// update waits for its line at the fence; without the fence the store buffer hides that wait.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.fence.flush",
@@ -29,7 +28,7 @@ pub(super) static ENTRY: Entry = Entry::of(
 );
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    crate::primitives::atomic::cases_on(primitive, axes, &axes.flush, &[MemoryOrder::SeqCst])
+    axes.cases_on_variables(primitive, &axes.flush, &[MemoryOrder::SeqCst])
 }
 
 fn workload(case: &Case) -> Option<Workload> {
@@ -61,7 +60,7 @@ impl<N: Number> Operation for Flush<N> {
         N::increment_plainly(first);
     }
 
-    /// Sequentially consistent, as a flush without clause is: it orders the store before it with the load after it.
+    /// Sequentially consistent, as a flush without a clause: it orders the store before it and the load after it.
     #[inline(always)]
     fn execute(_: &mut Self::Local<'_>) {
         atomic::fence(Ordering::SeqCst);
@@ -77,7 +76,7 @@ impl<N: Number> Operation for Flush<N> {
         N::store(self.second.get(slot, thread), N::of(0), Ordering::Relaxed);
     }
 
-    /// Both were updated as often, and in the test once for each fence.
+    /// Both arrays were updated equally often, and in the test once for each fence.
     fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
         let found = |elements: &Elements<N::Atomic>| N::load(elements.get(slot, thread), Ordering::Relaxed).count();
         let (first, second) = (found(&self.first), found(&self.second));

@@ -11,12 +11,13 @@ use crate::primitives::wait::LIMIT;
 use crate::studies::{CoreToCore, Numa, Participation};
 use crate::sync::{WaitLimit, WaitTimeout};
 
-/// In theory: the waiting core asks for the line in exclusive state again and again, so that it moves even while it is
-/// not its turn; a hand-off is one such move. How far it is depends on the line, too: a sample moves several. Published core-to-core latencies are measured in this way.
+/// In theory: the waiting core requests the line in exclusive state again and again, so that the line is transferred even when
+/// it is not its turn. A hand-off is one such transfer. Its distance depends on the line, so a sample uses several lines.
+/// Published core-to-core latencies are measured in this way.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.handoff.cas_pingpong",
-        summary: "Two threads compare-and-swap one variable in turn, again and again without a pause until it is their turn",
+        summary: "Two threads compare-and-swap one variable in turn; each retries without a pause until it is its turn",
         operation: handoff::OPERATION,
         source: "nviennot, core-to-core-latency (compare-and-swap mode)",
     },
@@ -29,7 +30,7 @@ pub(super) static ENTRY: Entry = Entry::of(
     Participation { study: &Numa, templates: handoff::template, reports_missing: false },
 ]);
 
-/// The number of turns, and nothing else on its line that changes.
+/// The number of turns; nothing else on its line changes.
 pub(super) struct CasToken {
     turns: AtomicU32,
     wait_limit: WaitLimit,
@@ -50,7 +51,7 @@ impl Handoff for CasToken {
 
     #[inline(always)]
     fn pass(&self, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
-        // Acquire and release: with the token goes what the other one wrote before it. A failed attempt reads nothing.
+        // Acquire and release: the token publishes what the other thread wrote before. A failed attempt publishes nothing.
         let (turns, next) = (&self.turns, turn.wrapping_add(1));
         self.wait_limit
             .wait_eagerly(move || turns.compare_exchange(turn, next, Ordering::AcqRel, Ordering::Relaxed).is_ok())

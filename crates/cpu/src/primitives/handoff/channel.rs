@@ -1,4 +1,4 @@
-//! `cpu.handoff.channel`: a message through a channel.
+//! `cpu.handoff.channel`: a message through a channel of crossbeam.
 
 use std::time::Instant;
 
@@ -12,12 +12,12 @@ use crate::primitives::wait::LIMIT;
 use crate::primitives::workload::Workload;
 use crate::sync::WaitTimeout;
 
-/// In theory: an atomic operation and a store to send, the same to receive, and, when the receiver fell asleep meanwhile, a
-/// system call on each side. Receivers spin for some microseconds first, so between running threads no call is needed.
+/// In theory: an atomic operation and a store to send, the same to receive, and a system call on each side if the receiver
+/// blocks. Receivers spin for some microseconds first, so running threads need no call.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.handoff.channel",
-        summary: "Two threads send a number to and fro through crossbeam's channels of capacity one",
+        summary: "Two threads send a number to each other through crossbeam's channels of capacity one",
         operation: handoff::OPERATION,
         source: "crossbeam-channel, bounded(1)",
     },
@@ -29,7 +29,7 @@ pub(super) static ENTRY: Entry = Entry::of(
 )
 .in_studies(&[handoff::ON_CPU_PAIRS]);
 
-/// The inboxes of both threads; the token lies in that of the thread whose turn it is.
+/// The inboxes of both threads. The token is in that of the thread whose turn it is.
 pub(super) struct Channels([(Sender<u32>, Receiver<u32>); 2]);
 
 impl Channels {
@@ -38,7 +38,7 @@ impl Channels {
     }
 
     fn send(&self, to: usize, token: u32) {
-        // The inbox is empty, its owner having taken the token out, and both ends live as long as this: it cannot fail.
+        // Cannot fail: the inbox is empty, because its owner took the token out, and both ends live as long as this.
         let _ = self.0[to].0.try_send(token);
     }
 }
@@ -57,7 +57,7 @@ impl Handoff for Channels {
 
     #[inline(always)]
     fn pass(&self, thread: usize, _turn: u32) -> Result<(), WaitTimeout> {
-        // Looks without a clock first: only who would fall asleep needs to know when to give up.
+        // Tries without a clock first: only a thread that would block needs a deadline.
         let token = match self.inbox(thread).try_recv() {
             Ok(token) => token,
             Err(_) => self.inbox(thread).recv_deadline(Instant::now() + LIMIT).map_err(|_| WaitTimeout)?,

@@ -11,8 +11,8 @@ use crate::primitives::wait::LIMIT;
 use crate::primitives::workload::Workload;
 use crate::sync::WaitTimeout;
 
-/// In theory: the mutex twice on each side, a futex call to wake and a futex call to sleep, and the time the operating
-/// system takes to bring the sleeper back: several microseconds, more when its core has gone to sleep, too.
+/// In theory: the mutex twice on each side, a futex call to wake and a futex call to block, and the time until the operating
+/// system runs the waiter again: several microseconds, more when its core is idle and sleeps.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.handoff.condvar",
@@ -31,7 +31,7 @@ pub(super) static ENTRY: Entry = Entry::of(
 )
 .in_studies(&[handoff::ON_CPU_PAIRS]);
 
-/// The number of turns, and the news that it has changed.
+/// The number of turns, and the signal that it has changed.
 pub(super) struct Signalled {
     turns: Mutex<u32>,
     changed: Condvar,
@@ -62,7 +62,7 @@ impl Handoff for Signalled {
             return Err(WaitTimeout);
         }
         *turns = turn.wrapping_add(1);
-        // Given back first: who is woken does not have to wait for it.
+        // Unlocked first: the woken thread does not have to wait for the mutex.
         drop(turns);
         self.changed.notify_one();
         Ok(())

@@ -1,4 +1,4 @@
-//! `cpu.handoff.futex`: the system call under all the others.
+//! `cpu.handoff.futex`: the system call that the other blocking hand-offs are made of.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,12 +12,12 @@ use crate::primitives::wait::LIMIT;
 use crate::primitives::workload::Workload;
 use crate::sync::WaitTimeout;
 
-/// In theory: a system call to wake, a system call to sleep, and the time the operating system takes to bring the sleeper
-/// back. What condition variables, parking and channels cost beyond this is their own.
+/// In theory: a system call to wake, a system call to block, and the time until the operating system runs the waiter again.
+/// What condition variables, parking and channels cost beyond this is their own.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.handoff.futex",
-        summary: "Two threads sleep on one word and wake each other by futex calls, without spinning",
+        summary: "Two threads block on one word and wake each other by futex calls, without spinning",
         operation: handoff::OPERATION,
         source: "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
     },
@@ -29,7 +29,7 @@ pub(super) static ENTRY: Entry = Entry::of(
 )
 .in_studies(&[handoff::ON_CPU_PAIRS]);
 
-/// The number of turns, which is the futex's word.
+/// The number of turns, which is the word of the futex.
 pub(super) struct FutexToken(AtomicU32);
 
 impl Handoff for FutexToken {
@@ -46,12 +46,12 @@ impl Handoff for FutexToken {
     #[inline(always)]
     fn pass(&self, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
         loop {
-            // Acquire and release: with the token goes what the other one wrote before it.
+            // Acquire and release: the token publishes what the other thread wrote before.
             let found = self.0.load(Ordering::Acquire);
             if found == turn {
                 break;
             }
-            // The call does not sleep if the word has changed since.
+            // The call does not block if the word has changed since.
             futex::wait(&self.0, found, LIMIT).map_err(|FutexTimeout| WaitTimeout)?;
         }
         self.0.store(turn.wrapping_add(1), Ordering::Release);

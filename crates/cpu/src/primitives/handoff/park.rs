@@ -1,4 +1,4 @@
-//! `cpu.handoff.park`: a thread that goes to sleep and is woken by name.
+//! `cpu.handoff.park`: a thread parks and another one unparks it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,12 +14,13 @@ use crate::primitives::wait::LIMIT;
 use crate::primitives::workload::Workload;
 use crate::sync::WaitTimeout;
 
-/// In theory: an atomic exchange on the sleeper's own state and, if it sleeps, a futex call to wake it; the sleeper's futex
-/// call; and the time the operating system takes to bring it back. No lock, so less than a condition variable.
+/// In theory: an atomic exchange on the state of the waiter, a futex call to wake it if it blocks, the futex call of the
+/// waiter, and the time until the operating system runs it again. There is no lock, so it costs less than a condition
+/// variable.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.handoff.park",
-        summary: "Two threads park and unpark each other, as the standard library offers it",
+        summary: "Two threads park and unpark each other, as in the standard library",
         operation: handoff::OPERATION,
         source: "Rust std::thread::park, std::thread::Thread::unpark",
     },
@@ -31,7 +32,7 @@ pub(super) static ENTRY: Entry = Entry::of(
 )
 .in_studies(&[handoff::ON_CPU_PAIRS]);
 
-/// The number of turns, and whom to wake.
+/// The number of turns, and the threads to wake.
 pub(super) struct Parked {
     turns: AtomicU32,
     threads: [OnceLock<Thread>; 2],
@@ -43,7 +44,7 @@ impl Handoff for Parked {
     }
 
     fn join(&self, thread: usize) {
-        // An experiment stays with one team: the first to come is the one who comes always.
+        // An experiment stays with one team: the first thread with this number is the only one.
         self.threads[thread].get_or_init(thread::current);
         if thread == 0 {
             self.turns.store(0, Ordering::Relaxed);
@@ -53,10 +54,10 @@ impl Handoff for Parked {
     #[inline(always)]
     fn pass(&self, thread: usize, turn: u32) -> Result<(), WaitTimeout> {
         let mut started = None;
-        // Acquire and release: with the token goes what the other one wrote before it.
+        // Acquire and release: the token publishes what the other thread wrote before.
         while self.turns.load(Ordering::Acquire) != turn {
             thread::park_timeout(LIMIT);
-            // Parking may end for no reason, and does so once after a turn that was seen without parking.
+            // Parking may end without a reason, and does so once after a turn that was seen without parking.
             if self.turns.load(Ordering::Acquire) != turn
                 && started.get_or_insert_with(Instant::now).elapsed() > LIMIT / 2
             {

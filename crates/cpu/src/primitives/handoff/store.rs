@@ -11,12 +11,13 @@ use crate::primitives::wait::LIMIT;
 use crate::studies::{CoreToCore, Participation};
 use crate::sync::{WaitLimit, WaitTimeout};
 
-/// In theory: a store that takes the line away from the other core, and the other core's read that fetches it back: one
-/// transfer of a line, one of several in a sample, and what the waiting core had to learn by looking. The least that any message between cores costs.
+/// In theory: a store that takes the line from the other core, and a read of the other core that fetches it: one transfer of a
+/// line, and the delay until the waiting core reads again. No message between cores costs less. A sample uses several
+/// lines.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.handoff.store_pingpong",
-        summary: "Two threads write one variable in turn; each spins, without a pause, until it reads that it is its turn",
+        summary: "Two threads write one variable in turn; each reads it without a pause until it is its turn",
         operation: handoff::OPERATION,
         source: "nviennot, core-to-core-latency (read/write mode); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
     },
@@ -33,12 +34,12 @@ pub(super) static ENTRY: Entry = Entry::of(
     Participation { study: &CoreToCore, templates: in_papers, reports_missing: false },
 ]);
 
-/// The matrix by stores repeats that by compare-and-swap: only the largest preset has both.
+/// The matrix by stores asks the same as that by compare-and-swap: only the largest preset has both.
 fn in_papers(primitive: &Primitive, preset: Preset) -> Vec<Case> {
     if preset == Preset::Paper { handoff::template(primitive, preset) } else { Vec::new() }
 }
 
-/// The number of turns, and nothing else on its line that changes.
+/// The number of turns; nothing else on its line changes.
 pub(super) struct StoreToken {
     turns: AtomicU32,
     wait_limit: WaitLimit,
@@ -59,7 +60,7 @@ impl Handoff for StoreToken {
 
     #[inline(always)]
     fn pass(&self, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
-        // Acquire and release: with the token goes what the other one wrote before it.
+        // Acquire and release: the token publishes what the other thread wrote before.
         let turns = &self.turns;
         self.wait_limit.wait_eagerly(move || turns.load(Ordering::Acquire) == turn)?;
         self.turns.store(turn.wrapping_add(1), Ordering::Release);

@@ -1,4 +1,7 @@
-//! What all locks have in common: a counter that only the holder may touch.
+//! Locks: a counter that only the holder may change.
+//!
+//! Start with `ticket.rs`; its algorithm is `sync/ticket.rs`. This file holds the loops and their check. A lock is a
+//! [`LockKind`]: [`Raw`] makes one of a `sync::RawLock`, and the locks of libraries implement it in their own files.
 
 mod mcs;
 mod openmp_critical;
@@ -11,13 +14,13 @@ mod std_mutex;
 mod ticket;
 mod ttas;
 
-use crate::primitives::entry::Entry;
 use std::marker::PhantomData;
 
 use syncscope_core::{Case, Dtype, Layout, Primitive};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
@@ -38,36 +41,39 @@ pub(super) static ENTRIES: &[&Entry] = &[
     &openmp_critical::ENTRY,
 ];
 
-/// A lock under study, with the counter it protects.
-pub(super) trait Lock<N>: Send + Sync + 'static {
+/// What `ns` is the cost of, for most locks.
+const OPERATION: &str = "one addition to a counter under the lock by each thread";
+
+/// A lock under study, with the counter that it protects.
+trait Lock<N>: Send + Sync + 'static {
     /// What a thread needs to take it.
     type ThreadState;
 
-    /// What the thread, counted from 0, needs to take it.
+    /// The state of a thread, counted from 0.
     fn thread_state(&self, thread: usize) -> Self::ThreadState;
 
     /// Takes the lock, lets `critical` change the counter, gives the lock back.
     fn with(&self, state: &mut Self::ThreadState, critical: impl FnOnce(&mut N));
 }
 
-/// A kind of lock, whatever it protects.
-pub(super) trait LockKind {
+/// A kind of lock, for any type of counter.
+trait LockKind {
     /// The lock around a counter.
-    type Around<N: Counter>: Lock<N>;
+    type Around<N: PlainNumber>: Lock<N>;
 
     /// A free lock around zero, for `threads` threads.
-    fn make<N: Counter>(&self, threads: u32) -> Self::Around<N>;
+    fn make<N: PlainNumber>(&self, threads: u32) -> Self::Around<N>;
 }
 
-/// Numbers that can be counted with. Not atomic: that is what the lock is for.
-pub(super) trait Counter: Copy + Default + Send + Sync + 'static {
+/// A number that is not atomic: the lock protects it.
+trait PlainNumber: Copy + Default + Send + Sync + 'static {
     /// The largest count up to which adding one is exact.
     const LARGEST_COUNT: u64;
 
     /// Adds one.
     fn add_one(&mut self);
 
-    /// Adds another one's value.
+    /// Adds another number.
     fn add(&mut self, other: Self);
 
     /// The number as a count.
@@ -76,7 +82,7 @@ pub(super) trait Counter: Copy + Default + Send + Sync + 'static {
 
 macro_rules! counter {
     ($number:ty, $one:literal) => {
-        impl Counter for $number {
+        impl PlainNumber for $number {
             const LARGEST_COUNT: u64 = <$number as Number>::LARGEST_COUNT;
 
             #[inline(always)]
@@ -101,16 +107,16 @@ counter!(u64, 1);
 counter!(f32, 1.0);
 counter!(f64, 1.0);
 
-pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     let sweeps = axes.sweep(primitive).into_iter();
     sweeps.flat_map(|sweep| sweep.dtypes(&axes.lock_dtypes).layouts(&[Layout::Shared]).cases()).collect()
 }
 
-/// Why the machine code of a lock in a library is not looked into.
-pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the lock is taken in a library, behind a call");
+/// Why instructions of a lock in a library are not counted.
+const IN_A_LIBRARY: Expected = Expected::Uncounted("the lock is taken in a library, behind a call");
 
 /// The loops of a kind of lock.
-pub(super) fn workload<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
+fn workload<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
     match case.dtype? {
         Dtype::I32 => locked::<K, i32>(case, kind),
         Dtype::U64 => locked::<K, u64>(case, kind),
@@ -120,7 +126,7 @@ pub(super) fn workload<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
     }
 }
 
-fn locked<K: LockKind, N: Counter>(case: &Case, kind: &K) -> Option<Workload> {
+fn locked<K: LockKind, N: PlainNumber>(case: &Case, kind: &K) -> Option<Workload> {
     let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
     let slots = (0..SLOTS).map(|_| OwnLine(kind.make::<N>(threads))).collect();
     let operation = Locked::<K::Around<N>, N> { slots, threads, counter: PhantomData };
@@ -133,15 +139,15 @@ struct Locked<L, N> {
     counter: PhantomData<fn(N)>,
 }
 
-impl<L: Lock<N>, N: Counter> Locked<L, N> {
-    /// Lets one thread at the counter, outside the timed loops.
-    fn visit(&self, slot: usize, thread: usize, critical: impl FnOnce(&mut N)) {
+impl<L: Lock<N>, N: PlainNumber> Locked<L, N> {
+    /// Lets one thread use the counter, outside the timed loops.
+    fn with_counter(&self, slot: usize, thread: usize, critical: impl FnOnce(&mut N)) {
         let lock = &self.slots[slot].0;
         lock.with(&mut lock.thread_state(thread), critical);
     }
 }
 
-impl<L: Lock<N>, N: Counter> Operation for Locked<L, N> {
+impl<L: Lock<N>, N: PlainNumber> Operation for Locked<L, N> {
     type Local<'a> = (&'a L, L::ThreadState);
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
@@ -156,17 +162,17 @@ impl<L: Lock<N>, N: Counter> Operation for Locked<L, N> {
 
     fn prepare(&self, slot: usize, thread: usize) {
         if thread == 0 {
-            self.visit(slot, thread, |counter| *counter = N::default());
+            self.with_counter(slot, thread, |counter| *counter = N::default());
         }
     }
 
     fn counted(&self, slot: usize) -> Option<u64> {
         let mut count = 0;
-        self.visit(slot, 0, |counter| count = counter.count());
+        self.with_counter(slot, 0, |counter| count = counter.count());
         Some(count)
     }
 
-    /// Two holders at a time would lose additions.
+    /// Two holders at the same time would lose additions.
     fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
         if thread != 0 {
             return Ok(());
@@ -176,24 +182,24 @@ impl<L: Lock<N>, N: Counter> Operation for Locked<L, N> {
     }
 }
 
-/// A lock without a value, from a function that makes one for a number of threads.
-pub(super) struct Raw<L>(pub(super) fn(u32) -> L);
+/// Locks of `sync`, by a function that makes one for a number of threads.
+struct Raw<L>(fn(u32) -> L);
 
 impl<L: RawLock> LockKind for Raw<L> {
-    type Around<N: Counter> = Guarded<L, N>;
+    type Around<N: PlainNumber> = Guarded<L, N>;
 
-    fn make<N: Counter>(&self, threads: u32) -> Guarded<L, N> {
+    fn make<N: PlainNumber>(&self, threads: u32) -> Guarded<L, N> {
         Guarded::new(self.0(threads), N::default())
     }
 }
 
-impl<L: RawLock, N: Counter> Lock<N> for Guarded<L, N> {
+impl<L: RawLock, N: PlainNumber> Lock<N> for Guarded<L, N> {
     type ThreadState = ThreadState<L>;
 
     #[inline(always)]
     fn thread_state(&self, thread: usize) -> ThreadState<L> {
-        // SAFETY: the threads of a team have different numbers and each makes one seat at a time: before the shot, in it,
-        // after it. A team in which a lock broke takes no more jobs.
+        // SAFETY: the threads of a team have different numbers, and each makes one state at a time: before the shot, in it,
+        // after it. A team in which a lock timed out takes no more jobs.
         unsafe { Guarded::thread_state(self, thread) }
     }
 
@@ -212,10 +218,10 @@ mod tests {
     use std::time::Duration;
     use syncscope_core::{Shot, Side};
 
-    /// A lock that lets go between reading and writing.
+    /// A lock that is free between reading and writing.
     struct Leaky<N>(Mutex<N>);
 
-    impl<N: Counter> Lock<N> for Leaky<N> {
+    impl<N: PlainNumber> Lock<N> for Leaky<N> {
         type ThreadState = ();
         fn thread_state(&self, _: usize) {}
         fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
@@ -229,14 +235,14 @@ mod tests {
     struct LeakyKind;
 
     impl LockKind for LeakyKind {
-        type Around<N: Counter> = Leaky<N>;
-        fn make<N: Counter>(&self, _: u32) -> Leaky<N> {
+        type Around<N: PlainNumber> = Leaky<N>;
+        fn make<N: PlainNumber>(&self, _: u32) -> Leaky<N> {
             Leaky(Mutex::new(N::default()))
         }
     }
 
     #[test]
-    fn a_lock_that_excludes_nobody_is_found_out() {
+    fn a_lock_that_does_not_exclude_is_a_defect() {
         let case = Case {
             dtype: Some(Dtype::F64),
             layout: Some(Layout::Shared),

@@ -4,17 +4,18 @@ use syncscope_core::{Case, Primitive};
 
 use crate::axes::Axes;
 use crate::primitives::entry::Entry;
-use crate::primitives::lock::{self, Counter, LockKind};
+use crate::primitives::lock::{self, LockKind, PlainNumber};
+use crate::primitives::workload::Workload;
 use crate::sync::Guarded;
 use crate::team::openmp::{self, Critical, Runtime};
 
-/// In theory: two calls and, in libgomp, a futex lock that lies in the library, far from what it protects: at least two
-/// lines move with every holder. All unnamed critical sections of a program share it.
+/// In theory: two calls and, in libgomp, a futex lock in the library's own memory, away from what it protects: at least two
+/// lines are transferred for every holder. All unnamed critical sections of a program share this lock.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.openmp_critical",
         summary: "#pragma omp critical: GOMP_critical_start and GOMP_critical_end by the threads of a parallel region",
-        operation: "one addition to a counter under the lock by each thread",
+        operation: lock::OPERATION,
         source: "OpenMP 5.2, 15.2; GCC's libgomp or LLVM's libomp, as the column group says",
     },
     cases,
@@ -26,17 +27,17 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     openmp::with_every_runtime(&lock::cases(primitive, axes))
 }
 
-fn workload(case: &Case) -> Option<crate::primitives::workload::Workload> {
-    let runtime = openmp::runtime(case.group.as_deref()?).ok()?;
+fn workload(case: &Case) -> Option<Workload> {
+    let runtime = openmp::of_case(case)?;
     Some(lock::workload(case, &Kind(runtime))?.on_threads_of(runtime).expecting(lock::IN_A_LIBRARY))
 }
 
 struct Kind(&'static Runtime);
 
 impl LockKind for Kind {
-    type Around<N: Counter> = Guarded<Critical, N>;
+    type Around<N: PlainNumber> = Guarded<Critical, N>;
 
-    fn make<N: Counter>(&self, _threads: u32) -> Guarded<Critical, N> {
+    fn make<N: PlainNumber>(&self, _threads: u32) -> Guarded<Critical, N> {
         Guarded::new(Critical(self.0), N::default())
     }
 }

@@ -5,20 +5,19 @@ use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
-use crate::primitives::lock::{self, Counter, Lock, LockKind};
+use crate::primitives::lock::{self, Lock, LockKind, PlainNumber};
 
-/// In theory: two compare-and-swaps on the lock's line, one byte wide. Contended: some spins with growing pauses, then a
-/// hash table of waiting threads outside the lock. About every half a millisecond the lock is given to the thread that waits
-/// longest, which may have to be woken (`Mutex`, Fairness), so that what it costs is seen in long samples only: in 3 ms an
-/// acquisition took 1.4 to 1.6 times what it took in the first 40 to 350 us, on 4 to 16 threads of a Sapphire Rapids. Of the
-/// standard library's locks, which sleep too but have no such order, long samples said the same as short ones, and as much
-/// in the same time.
+/// In theory: two compare-and-swaps of one byte on the lock's line. Contended: some spins with growing pauses, then a hash
+/// table of waiting threads outside the lock. About every half a millisecond the lock is handed to the thread that has
+/// waited longest, which may have to be woken (`Mutex`, Fairness). Only long samples show that cost: over 3 ms an
+/// acquisition took 1.4 to 1.6 times as long as in the first 40 to 350 us, on 4 to 16 threads of a Sapphire Rapids. The
+/// standard library's locks block, too, but have no such rule, and their long and short samples agreed.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.parking_lot_mutex",
         summary: "The mutex of parking_lot: one byte, waiters in a global table",
-        operation: "one addition to a counter under the lock by each thread",
-        source: "parking_lot::Mutex; its version stands in run.json, because its fairness changed between versions",
+        operation: lock::OPERATION,
+        source: "parking_lot::Mutex; run.json holds its version, because its fairness changed between versions",
     },
     lock::cases,
     |case| {
@@ -30,14 +29,14 @@ pub(super) static ENTRY: Entry = Entry::of(
 struct Kind;
 
 impl LockKind for Kind {
-    type Around<N: Counter> = Mutex<N>;
+    type Around<N: PlainNumber> = Mutex<N>;
 
-    fn make<N: Counter>(&self, _threads: u32) -> Mutex<N> {
+    fn make<N: PlainNumber>(&self, _threads: u32) -> Mutex<N> {
         Mutex::new(N::default())
     }
 }
 
-impl<N: Counter> Lock<N> for Mutex<N> {
+impl<N: PlainNumber> Lock<N> for Mutex<N> {
     type ThreadState = ();
 
     #[inline(always)]
@@ -45,7 +44,7 @@ impl<N: Counter> Lock<N> for Mutex<N> {
 
     #[inline(always)]
     fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
-        // Acquire on taking it, release on giving it back: the counter needs no more.
+        // Acquire to take it, release to give it back: the counter needs no more.
         critical(&mut self.lock());
     }
 }
@@ -56,7 +55,7 @@ mod tests {
     use syncscope_core::{Case, Dtype, Layout};
 
     #[test]
-    fn only_those_who_contend_have_long_samples() {
+    fn only_contended_cases_have_long_samples() {
         let of = |threads| {
             let dtype = Some(Dtype::U64);
             let layout = Some(Layout::Shared);

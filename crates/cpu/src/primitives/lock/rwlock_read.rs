@@ -6,13 +6,13 @@ use syncscope_core::{Case, Dtype, Layout, Primitive};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
-use crate::primitives::lock::{self, Counter};
+use crate::primitives::lock::{self, PlainNumber};
 use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::workload::Workload;
 use crate::sync::OwnLine;
 
-/// In theory: readers exclude nobody among themselves, but each of them counts itself in and out on the lock's one line:
-/// two atomic operations that transfer it, so that many readers scale no better than an atomic counter.
+/// In theory: readers do not exclude each other, but each of them adds itself to a count on the lock's line and subtracts
+/// itself again. These two atomic operations transfer the line, so that many readers scale no better than an atomic counter.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.rwlock_read",
@@ -34,14 +34,14 @@ fn workload(case: &Case) -> Option<Workload> {
     }
 }
 
-/// A one that everybody reads.
+/// A number one that all threads read.
 struct Readers<N> {
     ones: Vec<OwnLine<RwLock<N>>>,
-    /// What each thread's sum came to in the last shot.
+    /// Each thread's sum after the last shot.
     sums: Vec<OwnLine<Mutex<N>>>,
 }
 
-impl<N: Counter> Readers<N> {
+impl<N: PlainNumber> Readers<N> {
     fn workload(case: &Case) -> Option<Workload> {
         let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
         let mut one = N::default();
@@ -50,7 +50,7 @@ impl<N: Counter> Readers<N> {
             ones: (0..SLOTS).map(|_| OwnLine(RwLock::new(one))).collect(),
             sums: (0..threads).map(|_| OwnLine::default()).collect(),
         };
-        // Every thread has a sum of its own.
+        // The limit counts for each thread, because every thread has a sum of its own.
         let expected = Expected::once(&["lock xadd"]);
         Some(Workload::contended(operation, threads).with_most_operations(N::LARGEST_COUNT, 1).expecting(expected))
     }
@@ -60,20 +60,20 @@ impl<N: Counter> Readers<N> {
     }
 }
 
-/// A thread's sum; published when the thread is done with it.
-struct Reader<'a, N: Counter> {
+/// A thread's sum, which is published at the end of the loop.
+struct Reader<'a, N: PlainNumber> {
     one: &'a RwLock<N>,
     sum: N,
     published: &'a Mutex<N>,
 }
 
-impl<N: Counter> Drop for Reader<'_, N> {
+impl<N: PlainNumber> Drop for Reader<'_, N> {
     fn drop(&mut self) {
         Readers::set_sum(self.published, self.sum);
     }
 }
 
-impl<N: Counter> Operation for Readers<N> {
+impl<N: PlainNumber> Operation for Readers<N> {
     type Local<'a> = Reader<'a, N>;
 
     fn local(&self, slot: usize, thread: usize) -> Reader<'_, N> {
@@ -82,7 +82,7 @@ impl<N: Counter> Operation for Readers<N> {
 
     #[inline(always)]
     fn execute(reader: &mut Reader<'_, N>) {
-        // Acquire on taking it: a writer's value would be seen. Release on giving it back: it would wait for the read.
+        // Acquire to take it: a writer's value would be visible. Release to give it back: a writer would wait for the read.
         let one = reader.one.read().unwrap_or_else(PoisonError::into_inner);
         reader.sum.add(*one);
     }
@@ -98,6 +98,6 @@ impl<N: Counter> Operation for Readers<N> {
 
     fn verify(&self, _slot: usize, thread: usize, operations: u64) -> Result<(), String> {
         let found = self.sums[thread].0.lock().unwrap_or_else(PoisonError::into_inner).count();
-        if found == operations { Ok(()) } else { Err(format!("{operations} reads of one came to {found}")) }
+        if found == operations { Ok(()) } else { Err(format!("{operations} reads of the number 1 add up to {found}")) }
     }
 }

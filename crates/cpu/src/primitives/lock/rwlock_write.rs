@@ -6,15 +6,15 @@ use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
-use crate::primitives::lock::{self, Counter, Lock, LockKind};
+use crate::primitives::lock::{self, Lock, LockKind, PlainNumber};
 
-/// In theory: like the mutex, a compare-and-swap to take it and an atomic subtraction to give it back. Contended: some
-/// spins, then a futex call for each sleeper.
+/// In theory: a compare-and-swap to take it, as the mutex, and an atomic subtraction to give it back. Contended: some spins,
+/// then a futex call for each waiter.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.rwlock_write",
         summary: "The standard library's reader-writer lock, taken for writing: a futex",
-        operation: "one addition to a counter under the lock by each thread",
+        operation: lock::OPERATION,
         source: "Rust std::sync::RwLock",
     },
     lock::cases,
@@ -24,14 +24,14 @@ pub(super) static ENTRY: Entry = Entry::of(
 struct Kind;
 
 impl LockKind for Kind {
-    type Around<N: Counter> = RwLock<N>;
+    type Around<N: PlainNumber> = RwLock<N>;
 
-    fn make<N: Counter>(&self, _threads: u32) -> RwLock<N> {
+    fn make<N: PlainNumber>(&self, _threads: u32) -> RwLock<N> {
         RwLock::new(N::default())
     }
 }
 
-impl<N: Counter> Lock<N> for RwLock<N> {
+impl<N: PlainNumber> Lock<N> for RwLock<N> {
     type ThreadState = ();
 
     #[inline(always)]
@@ -39,7 +39,7 @@ impl<N: Counter> Lock<N> for RwLock<N> {
 
     #[inline(always)]
     fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
-        // Acquire on taking it, release on giving it back: the counter needs no more.
+        // Acquire to take it, release to give it back: the counter needs no more.
         critical(&mut self.write().unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -6,15 +6,15 @@ use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
-use crate::primitives::lock::{self, Counter, Lock, LockKind};
+use crate::primitives::lock::{self, Lock, LockKind, PlainNumber};
 
-/// In theory: a compare-and-swap to take it, an exchange to give it back, both on the lock's line, and two looks at
-/// whether the thread is panicking (poisoning). Contended: some 100 spins, then a futex call for each sleeper.
+/// In theory: a compare-and-swap to take it, an exchange to give it back, both on the lock's line, and two checks whether the
+/// thread is panicking (poisoning). Contended: some 100 spins, then a futex call for each waiter.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.std_mutex",
         summary: "The standard library's mutex: a futex with poisoning",
-        operation: "one addition to a counter under the lock by each thread",
+        operation: lock::OPERATION,
         source: "Rust std::sync::Mutex",
     },
     lock::cases,
@@ -24,14 +24,14 @@ pub(super) static ENTRY: Entry = Entry::of(
 struct Kind;
 
 impl LockKind for Kind {
-    type Around<N: Counter> = Mutex<N>;
+    type Around<N: PlainNumber> = Mutex<N>;
 
-    fn make<N: Counter>(&self, _threads: u32) -> Mutex<N> {
+    fn make<N: PlainNumber>(&self, _threads: u32) -> Mutex<N> {
         Mutex::new(N::default())
     }
 }
 
-impl<N: Counter> Lock<N> for Mutex<N> {
+impl<N: PlainNumber> Lock<N> for Mutex<N> {
     type ThreadState = ();
 
     #[inline(always)]
@@ -39,7 +39,7 @@ impl<N: Counter> Lock<N> for Mutex<N> {
 
     #[inline(always)]
     fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
-        // Acquire on taking it, release on giving it back: the counter needs no more.
+        // Acquire to take it, release to give it back: the counter needs no more.
         critical(&mut self.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -8,14 +8,14 @@ use crate::primitives::lock::{self, Raw};
 use crate::primitives::wait::LIMIT;
 use crate::sync::TicketLock;
 
-/// In theory: one atomic addition to take the lock, a plain store to give it back. Contended: as many transfers per
-/// release as there are waiters, but only one of them goes on, in the order of arrival. With more threads than CPUs it
-/// is slow: when the next in line does not run, nobody gets the lock.
+/// In theory: one atomic addition to take the lock, a plain store to give it back. Contended: each release causes a line
+/// transfer for every waiter, but only one of them goes on, in the order of arrival. With more threads than CPUs it is slow:
+/// while the next thread in the queue does not run, no thread gets the lock.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.ticket",
         summary: "Ticket lock: first come, first served, waiters spin, after a while they yield",
-        operation: "one addition to a counter under the lock by each thread",
+        operation: lock::OPERATION,
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 2 without its pause",
     },
     lock::cases,

@@ -1,32 +1,35 @@
-//! Where measuring and the system disagree.
+//! Where the measured costs contradict the reported topology.
 
-use super::levels::{LEAST_CONTRAST, Matrix, Pair, Partition, SIBLINGS_FASTER, median, members};
+use syncscope_core::stats::median;
+
+use super::levels::{LEAST_CONTRAST, SIBLINGS_FASTER};
+use super::matrix::{Matrix, Pair, Partition, members};
 use crate::machine::topology::Topology;
 
-/// CPUs of different packages are said to be as near as those of one up to this quotient.
+/// Up to this quotient of costs, CPUs of different packages are as near as CPUs of one package.
 const AS_NEAR: f64 = 1.15;
 
-/// Where measuring and the system disagree.
+/// A sentence for each contradiction.
 pub(super) fn contradictions(
     topology: &Topology,
     matrix: &Matrix,
     cores: &Partition,
     domains: &[Partition],
 ) -> Vec<String> {
-    let system = System::of(topology, matrix);
+    let reported = Reported::of(topology, matrix);
     let nearest = domains.first();
     let found = [
-        system.hidden_siblings(cores),
-        system.passing_siblings(cores),
-        system.siblings_in_name(cores),
-        nearest.and_then(|caches| system.hidden_caches(cores, caches)),
-        system.packages_in_name(),
+        reported.hidden_siblings(cores),
+        reported.changing_siblings(cores),
+        reported.false_siblings(cores),
+        nearest.and_then(|caches| reported.hidden_caches(cores, caches)),
+        reported.false_packages(),
     ];
     found.into_iter().flatten().collect()
 }
 
-/// What the system says of the CPUs of a matrix, by their places.
-struct System<'a> {
+/// What the system reports of the CPUs of a matrix, by their indices.
+struct Reported<'a> {
     matrix: &'a Matrix,
     core: Vec<u32>,
     package: Vec<u32>,
@@ -35,7 +38,7 @@ struct System<'a> {
     has_smt: bool,
 }
 
-impl<'a> System<'a> {
+impl<'a> Reported<'a> {
     fn of(topology: &Topology, matrix: &'a Matrix) -> Self {
         let threads: Vec<_> =
             matrix.cpus.iter().filter_map(|cpu| topology.threads.iter().find(|thread| thread.os == *cpu)).collect();
@@ -53,52 +56,51 @@ impl<'a> System<'a> {
         self.core[pair.a] == self.core[pair.b]
     }
 
-    /// CPUs that answer like hardware threads of one core and are said to be cores.
+    /// CPUs that hand off like hardware threads of one core and are reported as cores.
     fn hidden_siblings(&self, cores: &Partition) -> Option<String> {
-        let hidden = |places: &&Vec<usize>| places.iter().any(|place| self.core[*place] != self.core[places[0]]);
+        let hidden = |group: &&Vec<usize>| group.iter().any(|index| self.core[*index] != self.core[group[0]]);
         let groups = members(cores);
-        let hidden: Vec<&Vec<usize>> = groups.iter().filter(|places| places.len() > 1).filter(hidden).collect();
-        let inside =
-            |pair: &Pair| hidden.iter().any(|places| places.contains(&pair.a)) && cores[pair.a] == cores[pair.b];
+        let hidden: Vec<&Vec<usize>> = groups.iter().filter(|group| group.len() > 1).filter(hidden).collect();
+        let inside = |pair: &Pair| hidden.iter().any(|group| group.contains(&pair.a)) && cores[pair.a] == cores[pair.b];
         let theirs = range(&self.matrix.costs(inside))?;
         let others = range(&self.matrix.costs(|pair| cores[pair.a] != cores[pair.b]))?;
         let claim = if self.has_smt { "different cores" } else { "one thread per core" };
         Some(format!(
-            "CPUs {} answer each other in {theirs} ns, the others in {others} ns: they seem to be hardware threads of one \
-             core, but the system reports {claim}",
+            "CPUs {} hand off in {theirs} ns, the others in {others} ns: they seem to be hardware threads of one core, but \
+             the system reports {claim}",
             self.name(&hidden),
         ))
     }
 
-    /// CPUs that answered like hardware threads of one core, but make no cores together: one after the other were they
-    /// measured, and each was fast at its time.
-    fn passing_siblings(&self, cores: &Partition) -> Option<String> {
-        let is_passing =
+    /// CPUs that handed off like hardware threads of one core, but together form no cores. The pairs were measured at different
+    /// times, and each was fast at its time.
+    fn changing_siblings(&self, cores: &Partition) -> Option<String> {
+        let is_changing =
             |pair: &Pair| pair.is_within_a_core() && cores[pair.a] != cores[pair.b] && !self.one_core(pair);
-        let theirs = self.matrix.costs(is_passing);
+        let theirs = self.matrix.costs(is_changing);
         let others = self.matrix.costs(|pair| !pair.is_within_a_core());
         if median(&others)? < SIBLINGS_FASTER * median(&theirs)? {
             return None;
         }
         let pairs: Vec<Vec<usize>> =
-            self.matrix.pairs.iter().filter(|pair| is_passing(pair)).map(|pair| vec![pair.a, pair.b]).collect();
+            self.matrix.pairs.iter().filter(|pair| is_changing(pair)).map(|pair| vec![pair.a, pair.b]).collect();
         Some(format!(
-            "CPUs {} answered each other in {} ns, as hardware threads of one core do, the others in {} ns; they cannot all \
-             share cores, so the host seems to move CPUs between cores, and which are near each other changes",
+            "CPUs {} handed off in {} ns, as hardware threads of one core do, the others in {} ns; they cannot all share \
+             cores, so the host seems to move CPUs between cores, and the distances change",
             self.name(&pairs.iter().collect::<Vec<_>>()),
             range(&theirs)?,
             range(&others)?,
         ))
     }
 
-    /// CPUs that are said to be hardware threads of one core and answer like cores.
-    fn siblings_in_name(&self, cores: &Partition) -> Option<String> {
+    /// CPUs that are reported as hardware threads of one core and hand off like cores.
+    fn false_siblings(&self, cores: &Partition) -> Option<String> {
         let others = self.matrix.costs(|pair| !self.one_core(pair) && cores[pair.a] != cores[pair.b]);
         let usual = median(&others)?;
         let claimed: Vec<&Pair> = self.matrix.pairs.iter().filter(|pair| self.one_core(pair)).collect();
         let is_slow = |pair: &&&Pair| !pair.is_within_a_core() && pair.ns * SIBLINGS_FASTER > usual;
         let slow: Vec<&Pair> = claimed.iter().filter(is_slow).copied().collect();
-        // Most of them, or it may be a disturbed measurement.
+        // Most of them; one slow pair may be a disturbed measurement.
         if slow.is_empty() || 2 * slow.len() <= claimed.len() {
             return None;
         }
@@ -106,38 +108,38 @@ impl<'a> System<'a> {
         costs.sort_by(f64::total_cmp);
         let pairs: Vec<Vec<usize>> = slow.iter().map(|pair| vec![pair.a, pair.b]).collect();
         Some(format!(
-            "CPUs {} answer each other in {} ns and CPUs of different cores in {} ns: they seem to be different cores, but \
-             the system reports them as hardware threads of one core",
+            "CPUs {} hand off in {} ns and CPUs of different cores in {} ns: they seem to be different cores, but the \
+             system reports them as hardware threads of one core",
             self.name(&pairs.iter().collect::<Vec<_>>()),
             range(&costs)?,
             range(&others)?,
         ))
     }
 
-    /// Groups apart from each other that are said to share a cache.
+    /// Separate groups that are reported to share a cache.
     fn hidden_caches(&self, cores: &Partition, caches: &Partition) -> Option<String> {
         let matrix = self.matrix;
-        let mut said: Vec<(u32, u32)> = self.cache.iter().flatten().copied().collect();
-        said.sort_unstable();
-        said.dedup();
-        said.into_iter().find_map(|(number, level)| {
-            let shares = |place: usize| self.cache[place] == Some((number, level));
+        let mut reported: Vec<(u32, u32)> = self.cache.iter().flatten().copied().collect();
+        reported.sort_unstable();
+        reported.dedup();
+        reported.into_iter().find_map(|(number, level)| {
+            let shares = |index: usize| self.cache[index] == Some((number, level));
             let both = |pair: &Pair| shares(pair.a) && shares(pair.b);
             let groups: Vec<Vec<usize>> = members(caches)
                 .into_iter()
-                .map(|places| places.into_iter().filter(|place| shares(*place)).collect::<Vec<_>>())
-                .filter(|places| places.len() > 1)
+                .map(|group| group.into_iter().filter(|index| shares(*index)).collect::<Vec<_>>())
+                .filter(|group| group.len() > 1)
                 .collect();
             let within = matrix.costs(|pair| both(pair) && caches[pair.a] == caches[pair.b] && cores[pair.a] != cores[pair.b]);
             let between = matrix.costs(|pair| both(pair) && caches[pair.a] != caches[pair.b]);
-            // Groups of a sample may be apart only because nobody asked.
+            // In a sample, groups may be separate only because no pair between them was measured.
             if groups.len() < 2 || median(&between)? < LEAST_CONTRAST * median(&within)? {
                 return None;
             }
-            let names: Vec<String> = groups.iter().map(|places| matrix.list(places)).collect();
+            let names: Vec<String> = groups.iter().map(|group| matrix.list(group)).collect();
             Some(format!(
-                "CPUs {} answer each other in {} ns within these groups and in {} ns between them: they seem to have caches \
-                 of their own, but the system reports one level {level} cache for all",
+                "CPUs {} hand off in {} ns within these groups and in {} ns between them: they seem to have caches of their \
+                 own, but the system reports one level {level} cache for all",
                 enumerated(&names),
                 range(&within)?,
                 range(&between)?,
@@ -146,7 +148,7 @@ impl<'a> System<'a> {
     }
 
     /// Packages that are no farther apart than their own cores.
-    fn packages_in_name(&self) -> Option<String> {
+    fn false_packages(&self) -> Option<String> {
         const ENOUGH: usize = 3;
         let one = |pair: &Pair| self.package[pair.a] == self.package[pair.b];
         let within = self.matrix.costs(|pair| one(pair) && !self.one_core(pair) && !pair.is_within_a_core());
@@ -156,8 +158,8 @@ impl<'a> System<'a> {
             return None;
         }
         Some(format!(
-            "CPUs of different packages answer each other in {} ns, those of one in {} ns: they seem to be in one package, \
-             but the system reports several",
+            "CPUs of different packages hand off in {} ns, those of one in {} ns: they seem to be in one package, but the \
+             system reports several",
             range(&between)?,
             range(&within)?,
         ))
@@ -165,15 +167,15 @@ impl<'a> System<'a> {
 
     /// `3 and 11`, `0-1, 2-3`.
     fn name(&self, groups: &[&Vec<usize>]) -> String {
-        let two = |places: &Vec<usize>| match places[..] {
+        let name = |group: &Vec<usize>| match group[..] {
             [a, b] => format!("{} and {}", self.matrix.cpus[a], self.matrix.cpus[b]),
-            _ => self.matrix.list(places),
+            _ => self.matrix.list(group),
         };
-        enumerated(&groups.iter().map(|places| two(places)).collect::<Vec<_>>())
+        enumerated(&groups.iter().map(|group| name(group)).collect::<Vec<_>>())
     }
 }
 
-/// The first few of a list, and how many there are besides.
+/// The first few of a list, and how many more there are.
 fn enumerated(names: &[String]) -> String {
     const SHOWN: usize = 8;
     let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; ");
@@ -183,7 +185,7 @@ fn enumerated(names: &[String]) -> String {
     }
 }
 
-/// What most of ascending values are, `45 to 70`: the slowest and fastest twentieth do not count.
+/// The range of ascending values, `45 to 70`, without the lowest and the highest twentieth.
 fn range(sorted: &[f64]) -> Option<String> {
     let trimmed = sorted.len() / 20;
     let (low, high) = (*sorted.get(trimmed)?, *sorted.get(sorted.len() - 1 - trimmed)?);

@@ -1,32 +1,39 @@
-//! What the core-to-core matrix says about the topology, and where that contradicts what the system says.
+//! The topology that the core-to-core matrix shows, and where it contradicts the reported one.
 //!
-//! A virtual machine may hide hyperthreading and caches, or make them up; how fast CPUs answer each other it can not. Pure
-//! functions: rows in, groups and words out. METHOD.md tells the rules.
+//! A virtual machine may hide hyperthreading and caches, or report ones that do not exist. It cannot change how fast CPUs
+//! hand off to each other. These are pure functions from rows to groups and sentences. METHOD.md describes the rules.
+//!
+//! - This file: [`infer`]. Start here.
+//! - `matrix.rs`: the measured pairs. `levels.rs`: the levels of groups that their costs show.
+//! - `contradictions.rs`: the sentences about differences from the reported topology.
 
 mod contradictions;
 mod levels;
+mod matrix;
 
 use syncscope_core::Row;
 use syncscope_core::machine::{MeasuredGroup, MeasuredTopology};
+use syncscope_core::stats::median;
 
 use self::contradictions::contradictions;
-use self::levels::{Matrix, Pair, Partition, median, members};
+use self::matrix::{Matrix, Pair, Partition, members};
 use crate::machine::topology::Topology;
 
-/// What `rows` say about a machine that describes itself as `topology`. `None` where no pair of CPUs was measured.
+/// The topology that `rows` show on a machine that reports `topology`. `None` where no pair of CPUs was measured.
 #[must_use]
 pub fn infer(topology: &Topology, rows: &[Row]) -> Option<MeasuredTopology> {
     let matrix = Matrix::of(topology, rows);
     if matrix.pairs.is_empty() {
         return None;
     }
-    let cores = matrix.cores();
-    let domains = matrix.domains(&cores);
+    let cores = levels::cores(&matrix);
+    let domains = levels::domains(&matrix, &cores);
     Some(MeasuredTopology {
         groups: groups(&matrix, &cores, &domains),
         contradictions: contradictions(topology, &matrix, &cores, &domains),
     })
 }
+
 /// The groups of all levels, the nearest first, and last what all CPUs share.
 fn groups(matrix: &Matrix, cores: &Partition, domains: &[Partition]) -> Vec<MeasuredGroup> {
     let all: Partition = vec![0; matrix.cpus.len()];
@@ -35,16 +42,16 @@ fn groups(matrix: &Matrix, cores: &Partition, domains: &[Partition]) -> Vec<Meas
     let mut levels: Vec<(&str, &Partition)> = words.zip(std::iter::once(cores).chain(domains)).collect();
     levels.push(("machine", &all));
     let mut groups = Vec::new();
-    let mut nearer = &alone;
+    let mut previous = &alone;
     for (shares, partition) in levels {
-        for places in members(partition).iter().filter(|places| places.len() > 1) {
-            let inside = |pair: &Pair| places.contains(&pair.a) && places.contains(&pair.b);
-            let costs = matrix.costs(|pair| inside(pair) && nearer[pair.a] != nearer[pair.b]);
+        for group in members(partition).iter().filter(|group| group.len() > 1) {
+            let inside = |pair: &Pair| group.contains(&pair.a) && group.contains(&pair.b);
+            let costs = matrix.costs(|pair| inside(pair) && previous[pair.a] != previous[pair.b]);
             if let Some(handoff_ns) = median(&costs) {
-                groups.push(MeasuredGroup { shares: shares.to_owned(), cpus: matrix.list(places), handoff_ns });
+                groups.push(MeasuredGroup { shares: shares.to_owned(), cpus: matrix.list(group), handoff_ns });
             }
         }
-        nearer = partition;
+        previous = partition;
     }
     groups
 }
@@ -60,7 +67,7 @@ mod tests {
         let case = Case {
             threads: Some(2),
             placement: Some(Placement::List(vec![a, b])),
-            group: Some("same_l3".to_owned()),
+            group: Some(Group::SameL3),
             ..Case::new(core_to_core::PRIMITIVE)
         };
         Row { ns: Some(Nanoseconds(ns)), ..Row::unmeasured(case, Verdict::Resolved) }
@@ -85,7 +92,7 @@ mod tests {
         }
     }
 
-    fn told(topology: &Topology, rows: &[Row]) -> (Vec<(String, String)>, Vec<String>) {
+    fn inferred(topology: &Topology, rows: &[Row]) -> (Vec<(String, String)>, Vec<String>) {
         let measured = infer(topology, rows).unwrap();
         let groups = measured.groups.into_iter().map(|group| (group.shares, group.cpus)).collect();
         (groups, measured.contradictions)
@@ -95,22 +102,22 @@ mod tests {
         groups.iter().map(|(shares, cpus)| ((*shares).to_owned(), (*cpus).to_owned())).collect()
     }
 
-    /// Seeds of the noise: what holds for one must hold for all.
+    /// Seeds of the noise: a result must hold for all of them.
     const SEEDS: std::ops::Range<u64> = 1..200;
 
     #[test]
     fn a_guest_that_hides_two_pairs_of_siblings() {
-        // As measured: 16 CPUs that claim to be cores, two pairs at 6 ns, the others at 45 to 70 ns without a gap.
+        // As measured: 16 CPUs reported as cores, two pairs at 6 ns, the others at 45 to 70 ns without a gap.
         let hidden = |a, b| matches!((a, b), (3, 11) | (4, 12));
         let rows =
             matrix_of(16, 0.0, 1, |a, b| if hidden(a, b) { 6.0 } else { 45.0 + f64::from((a * 7 + b * 3) % 26) });
-        let (groups, contradictions) = told(&regular(1, 1, 1, 16, 1), &rows);
+        let (groups, contradictions) = inferred(&regular(1, 1, 1, 16, 1), &rows);
         assert_eq!(groups, list(&[("core", "3,11"), ("core", "4,12"), ("machine", "0-15")]));
         assert_eq!(
             contradictions,
             [
-                "CPUs 3 and 11; 4 and 12 answer each other in 6.0 ns, the others in 46 to 69 ns: they seem to be hardware \
-              threads of one core, but the system reports one thread per core"
+                "CPUs 3 and 11; 4 and 12 hand off in 6.0 ns, the others in 46 to 69 ns: they seem to be hardware threads of \
+              one core, but the system reports one thread per core"
             ]
         );
     }
@@ -120,14 +127,14 @@ mod tests {
         // As measured: 1 is fast with 3, 11 and 14, and 3 with 7, but 1 and 7 are not, nor 3 and 11.
         let fast = |a, b| matches!((a, b), (1, 3 | 11 | 14) | (3, 7));
         let rows = matrix_of(16, 0.0, 1, |a, b| if fast(a, b) { 7.7 } else { 58.0 + f64::from((a * 7 + b * 3) % 20) });
-        let (groups, contradictions) = told(&regular(1, 1, 1, 16, 1), &rows);
+        let (groups, contradictions) = inferred(&regular(1, 1, 1, 16, 1), &rows);
         assert_eq!(groups, list(&[("machine", "0-15")]));
         assert_eq!(
             contradictions,
             [
-                "CPUs 1 and 3; 1 and 11; 1 and 14; 3 and 7 answered each other in 7.7 ns, as hardware threads of one core \
-              do, the others in 59 to 77 ns; they cannot all share cores, so the host seems to move CPUs between cores, \
-              and which are near each other changes"
+                "CPUs 1 and 3; 1 and 11; 1 and 14; 3 and 7 handed off in 7.7 ns, as hardware threads of one core do, the \
+              others in 59 to 77 ns; they cannot all share cores, so the host seems to move CPUs between cores, and the \
+              distances change"
             ]
         );
     }
@@ -141,7 +148,7 @@ mod tests {
             _ => 110.0,
         };
         for seed in SEEDS {
-            let (groups, contradictions) = told(&regular(1, 1, 1, 16, 1), &matrix_of(16, 0.2, seed, cost));
+            let (groups, contradictions) = inferred(&regular(1, 1, 1, 16, 1), &matrix_of(16, 0.2, seed, cost));
             assert_eq!(groups.iter().filter(|(shares, _)| shares == "core").count(), 8, "{seed}: {groups:?}");
             assert_eq!(
                 groups[8..],
@@ -150,13 +157,13 @@ mod tests {
             );
             assert_eq!(contradictions.len(), 2, "{seed}: {contradictions:?}");
             assert!(contradictions[0].contains("CPUs 0 and 8; 1 and 9;"), "{}", contradictions[0]);
-            assert!(contradictions[1].contains("CPUs 0-3,8-11; 4-7,12-15 answer"), "{}", contradictions[1]);
+            assert!(contradictions[1].contains("CPUs 0-3,8-11; 4-7,12-15 hand off"), "{}", contradictions[1]);
             assert!(contradictions[1].contains("one level 3 cache for all"), "{}", contradictions[1]);
         }
     }
 
     #[test]
-    fn an_honest_machine_contradicts_nothing() {
+    fn a_correct_report_has_no_contradiction() {
         // Two packages of two caches of two cores of two threads; siblings are eight apart.
         let cost = |a: u32, b: u32| match (a % 8, b % 8) {
             (x, y) if x == y => 6.0,
@@ -165,7 +172,7 @@ mod tests {
             _ => 300.0,
         };
         for seed in SEEDS {
-            let (groups, contradictions) = told(&regular(2, 1, 2, 2, 2), &matrix_of(16, 0.2, seed, cost));
+            let (groups, contradictions) = inferred(&regular(2, 1, 2, 2, 2), &matrix_of(16, 0.2, seed, cost));
             assert_eq!(contradictions, Vec::<String>::new(), "{seed}");
             assert_eq!(
                 groups[8..],
@@ -187,7 +194,7 @@ mod tests {
     fn two_hidden_caches_and_two_disturbed_pairs() {
         for seed in SEEDS {
             let mut rows = matrix_of(16, 0.15, seed, |a, b| if a / 8 == b / 8 { 25.0 } else { 60.0 });
-            // One pair across as fast as within, one within slower than any.
+            // One pair between the caches as fast as within them, one pair within a cache slower than any.
             for row in &mut rows {
                 match &row.case.placement {
                     Some(Placement::List(cpus)) if *cpus == [2, 13] => row.ns = Some(Nanoseconds(24.0)),
@@ -195,11 +202,11 @@ mod tests {
                     _ => {}
                 }
             }
-            let (groups, contradictions) = told(&regular(1, 1, 1, 16, 1), &rows);
+            let (groups, contradictions) = inferred(&regular(1, 1, 1, 16, 1), &rows);
             assert_eq!(groups, list(&[("cache", "0-7"), ("cache", "8-15"), ("machine", "0-15")]), "{seed}");
             assert_eq!(contradictions.len(), 1, "{seed}: {contradictions:?}");
-            let honest = told(&regular(1, 1, 2, 8, 1), &rows);
-            assert_eq!(honest, (groups, Vec::new()), "{seed}");
+            let correct = inferred(&regular(1, 1, 2, 8, 1), &rows);
+            assert_eq!(correct, (groups, Vec::new()), "{seed}");
         }
     }
 
@@ -208,7 +215,7 @@ mod tests {
         for cpus in [3, 4, 5, 6, 8, 16, 32] {
             for seed in SEEDS {
                 let (groups, contradictions) =
-                    told(&regular(1, 1, 1, cpus, 1), &matrix_of(cpus, 0.2, seed, |_, _| 60.0));
+                    inferred(&regular(1, 1, 1, cpus, 1), &matrix_of(cpus, 0.2, seed, |_, _| 60.0));
                 assert_eq!(groups, [("machine".to_owned(), format!("0-{}", cpus - 1))], "{cpus} CPUs, seed {seed}");
                 assert_eq!(contradictions, Vec::<String>::new());
             }
@@ -221,13 +228,13 @@ mod tests {
             let mut rows = matrix_of(8, 0.1, seed, |_, _| 60.0);
             rows[5].ns = Some(Nanoseconds(25.0));
             rows[17].ns = Some(Nanoseconds(250.0));
-            let (groups, contradictions) = told(&regular(1, 1, 1, 8, 1), &rows);
+            let (groups, contradictions) = inferred(&regular(1, 1, 1, 8, 1), &rows);
             assert_eq!((groups, contradictions), (list(&[("machine", "0-7")]), Vec::new()), "{seed}");
         }
     }
 
     #[test]
-    fn one_pair_says_how_fast_it_is_and_no_more() {
+    fn one_pair_has_a_cost_and_no_contradiction() {
         for ns in [6.0, 118.0] {
             let measured = infer(&regular(1, 1, 1, 2, 1), &[row(0, 1, ns)]).unwrap();
             assert_eq!(measured.contradictions, Vec::<String>::new());
@@ -240,32 +247,32 @@ mod tests {
     }
 
     #[test]
-    fn siblings_in_name_only() {
-        // A guest that claims two threads per core, on CPUs that are cores all of them.
-        let (groups, contradictions) = told(&regular(1, 1, 1, 4, 2), &matrix_of(8, 0.1, 3, |_, _| 50.0));
+    fn siblings_that_are_only_reported() {
+        // A guest that reports two threads per core, while every CPU is a core.
+        let (groups, contradictions) = inferred(&regular(1, 1, 1, 4, 2), &matrix_of(8, 0.1, 3, |_, _| 50.0));
         assert_eq!(groups, list(&[("machine", "0-7")]));
         assert_eq!(contradictions.len(), 1);
-        assert!(contradictions[0].starts_with("CPUs 0 and 4; 1 and 5; 2 and 6; 3 and 7 answer each other in"));
-        // One disturbed pair of four proves nothing.
+        assert!(contradictions[0].starts_with("CPUs 0 and 4; 1 and 5; 2 and 6; 3 and 7 hand off in"));
+        // One slow pair of four proves nothing.
         let mut rows = matrix_of(8, 0.1, 3, |a, b| if b == a + 4 { 6.0 } else { 50.0 });
         rows.iter_mut().filter(|row| row.case.placement == Some(Placement::List(vec![1, 5]))).for_each(|row| {
             row.ns = Some(Nanoseconds(55.0));
         });
-        assert_eq!(told(&regular(1, 1, 1, 4, 2), &rows).1, Vec::<String>::new());
+        assert_eq!(inferred(&regular(1, 1, 1, 4, 2), &rows).1, Vec::<String>::new());
     }
 
     #[test]
-    fn packages_in_name_only() {
+    fn packages_that_are_only_reported() {
         let machine = regular(2, 1, 1, 4, 1);
-        let (_, contradictions) = told(&machine, &matrix_of(8, 0.1, 3, |_, _| 50.0));
+        let (_, contradictions) = inferred(&machine, &matrix_of(8, 0.1, 3, |_, _| 50.0));
         assert_eq!(contradictions.len(), 1);
         assert!(contradictions[0].ends_with("in one package, but the system reports several"));
         let far = matrix_of(8, 0.1, 3, |a, b| if a / 4 == b / 4 { 50.0 } else { 120.0 });
-        assert_eq!(told(&machine, &far).1, Vec::<String>::new());
+        assert_eq!(inferred(&machine, &far).1, Vec::<String>::new());
     }
 
     #[test]
-    fn a_sample_of_a_large_honest_machine_contradicts_nothing() {
+    fn a_sample_of_a_large_machine_has_no_contradiction() {
         let machine = regular(2, 4, 2, 8, 2);
         let of = |cpu: u32| machine.threads.iter().find(|thread| thread.os == cpu).unwrap();
         let cost = |a: u32, b: u32| match (of(a), of(b)) {
@@ -280,7 +287,7 @@ mod tests {
             let sample = core_to_core::pairs(&machine, &crate::machine::pair_class::classes(&machine), 512);
             let mut noisy = |[a, b]: [u32; 2]| row(a, b, cost(a, b) * (0.9 + 0.2 * random.next()));
             let rows: Vec<Row> = sample.into_iter().map(|(_, pair)| noisy(pair)).collect();
-            assert_eq!(told(&machine, &rows).1, Vec::<String>::new(), "{seed}");
+            assert_eq!(inferred(&machine, &rows).1, Vec::<String>::new(), "{seed}");
         }
     }
 
@@ -288,7 +295,7 @@ mod tests {
     fn only_measured_rows_of_the_matrix_count() {
         let good = row(0, 1, 50.0);
         let elsewhere =
-            Row { case: Case { group: Some("line_on_node 1".into()), ..good.case.clone() }, ..good.clone() };
+            Row { case: Case { group: Some(Group::LineOnNode(Some(1))), ..good.case.clone() }, ..good.clone() };
         let failed = Row { verdict: Verdict::Failed("x".into()), ..good.clone() };
         let wrong = Row { check: Some(false), ..good.clone() };
         let other = Row { case: Case { primitive: "cpu.handoff.park".into(), ..good.case.clone() }, ..good.clone() };

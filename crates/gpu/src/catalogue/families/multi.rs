@@ -1,6 +1,6 @@
 //! Barriers of the grids of several devices.
 
-use syncscope_core::{Case, Preset, Primitive};
+use syncscope_core::{Case, Group, Preset, Primitive};
 
 use super::grid::{UNROLL, heat_map};
 use crate::catalogue::definitions::kernel;
@@ -14,7 +14,7 @@ const KERNEL: Kernel = kernel!("multi.cu", GridBarrier);
 const MOST_DEVICES: u32 = 8;
 
 /// The group of cases that one call of the driver launches on all devices, instead of one call for each.
-pub(crate) const ONE_LAUNCH: &str = "driver_launch";
+pub(crate) const ONE_LAUNCH: Group = Group::DriverLaunch;
 
 /// A part of the heat map of one grid for each number of devices (Zhang et al., IPDPS 2020, figures 9 to 11).
 fn heat_maps(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
@@ -38,7 +38,7 @@ fn with_one_launch(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> 
     let smallest = |case: &&Case| case.threads == Some(32) && case.blocks == Some(limits.multiprocessors);
     let once: Vec<Case> = cases.iter().filter(smallest).cloned().collect();
     if preset != Preset::Quick {
-        cases.extend(once.into_iter().map(|case| Case { group: Some(ONE_LAUNCH.to_owned()), ..case }));
+        cases.extend(once.into_iter().map(|case| Case { group: Some(ONE_LAUNCH), ..case }));
     }
     cases
 }

@@ -1,4 +1,4 @@
-//! `syncscope system`.
+//! `syncscope system`: the machine as the laboratories see it.
 
 use serde_json::json;
 use syncscope_core::machine::GpuLink;
@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::terminal;
 
-/// Shows this machine.
+/// Shows the machine, its state and the warnings.
 pub(crate) fn system(arguments: &SystemArguments) -> Result<Outcome, Failure> {
     let laboratories = Laboratories::open(None)?;
     match arguments.format {
@@ -36,34 +36,34 @@ fn as_text(laboratories: &Laboratories) -> String {
     let mut line = |label: &str, value: &str| lines.push(format!("{label:12} {value}"));
     line("CPU", &machine.cpu.model);
     line("system", &environment.os);
-    line("hypervisor", machine.cpu.hypervisor.as_deref().unwrap_or("none seen"));
+    line("hypervisor", machine.cpu.hypervisor.as_deref().unwrap_or("none detected"));
     line("allowed CPUs", &environment.allowed_cpus);
     line("CPU quota", &environment.cpu_quota.map_or("none".to_owned(), |cpus| format!("{cpus} CPUs")));
-    line("governor", environment.governor.as_deref().unwrap_or("not shown"));
+    line("governor", environment.governor.as_deref().unwrap_or("not reported"));
     for clock in &environment.clocks {
-        let told = format!(
+        let text = format!(
             "{:.3} GHz, steps of {:.2} ns, {:.1} ns to read",
             clock.frequency_hz / 1e9,
             clock.resolution_ns,
             clock.read_cost_ns
         );
-        line(&clock.name, &told);
+        line(&clock.name, &text);
     }
-    if let Some(told) = &environment.core_cycles {
-        line("core cycles", told);
+    if let Some(source) = &environment.core_cycles {
+        line("core cycles", source);
     }
     for gpu in &machine.gpus {
         let (major, minor) = gpu.compute_capability;
-        let told = format!(
+        let text = format!(
             "{} (compute {major}.{minor}), {} multiprocessors, {:.0} GiB",
             gpu.name,
             gpu.multiprocessors,
             gpu.memory_bytes as f64 / f64::from(1 << 30)
         );
-        line(&format!("GPU {}", gpu.index), &told);
+        line(&format!("GPU {}", gpu.index), &text);
     }
     for link in &machine.links {
-        line(&format!("GPU {} to {}", link.from, link.to), &described(link));
+        line(&format!("GPU {} to {}", link.from, link.to), &link_text(link));
     }
     for (label, version) in
         [("driver", &environment.nvidia_driver), ("CUDA", &environment.cuda_driver), ("NVRTC", &environment.nvrtc)]
@@ -72,8 +72,8 @@ fn as_text(laboratories: &Laboratories) -> String {
             line(label, version);
         }
     }
-    if let Some(told) = laboratories.without_gpu() {
-        line("GPU", &told);
+    if let Some(reason) = laboratories.without_gpu() {
+        line("GPU", &reason);
     }
     if let Some(cpu) = &laboratories.cpu {
         lines.push(format!("\n{}", cpu.topology()));
@@ -82,10 +82,10 @@ fn as_text(laboratories: &Laboratories) -> String {
     lines.join("\n")
 }
 
-/// `NVLink, memory in reach, native atomics, rank 0`.
-fn described(link: &GpuLink) -> String {
-    let mut words = vec![link.kind.as_deref().unwrap_or("link not told")];
-    words.push(if link.access { "memory in reach" } else { "memory out of reach" });
+/// `NVLink, peer access, native atomics, rank 0`.
+fn link_text(link: &GpuLink) -> String {
+    let mut words = vec![link.kind.as_deref().unwrap_or("unknown link")];
+    words.push(if link.access { "peer access" } else { "no peer access" });
     words.push(if link.native_atomics { "native atomics" } else { "no native atomics" });
     let rank = link.performance_rank.map(|rank| format!("rank {rank}"));
     words.extend(rank.as_deref());
@@ -97,10 +97,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_is_told_in_one_line() {
+    fn a_link_is_one_line() {
         let link = GpuLink { from: 0, to: 1, kind: Some("NVLink".to_owned()), access: true, ..GpuLink::default() };
-        assert_eq!(described(&link), "NVLink, memory in reach, no native atomics");
+        assert_eq!(link_text(&link), "NVLink, peer access, no native atomics");
         let other = GpuLink { kind: None, access: false, native_atomics: true, performance_rank: Some(0), ..link };
-        assert_eq!(described(&other), "link not told, memory out of reach, native atomics, rank 0");
+        assert_eq!(link_text(&other), "unknown link, no peer access, native atomics, rank 0");
     }
 }

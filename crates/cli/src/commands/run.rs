@@ -1,4 +1,4 @@
-//! `syncscope run`.
+//! `syncscope run`: measures this machine, then writes the page and shows the table.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,9 +25,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     if std::env::var_os(PROFILE).is_some() {
         profile::ask();
     }
-    // Checked before the machine is looked at, which takes a moment.
+    // Checked first, because opening the laboratories takes time.
     let request = Request::new(arguments)?;
-    let mut progress = Progress::new("looking at this machine");
+    let mut progress = Progress::new("inspecting this machine");
     let opened = profile::time(Phase::Open, || Laboratories::open(arguments.device.as_deref()));
     let mut laboratories = opened.inspect_err(|_| progress.finish())?;
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     outcome
 }
 
-/// Asks for a table of where the time went; see CONTRIBUTING.md.
+/// The environment variable that requests a table of the time per phase; see CONTRIBUTING.md.
 const PROFILE: &str = "SYNCSCOPE_PROFILE";
 
 fn show_profile(elapsed: Duration) {
@@ -65,7 +65,7 @@ fn show_profile(elapsed: Duration) {
     }
 }
 
-/// What was asked for, by the command line or by the run that is resumed.
+/// The requested measurement, from the command line or from the run that is resumed.
 struct Request {
     preset: Preset,
     selection: Selection,
@@ -75,7 +75,7 @@ struct Request {
     target: Target,
 }
 
-/// Where the results go.
+/// The directory of the results.
 enum Target {
     New(PathBuf),
     Resumed(RunDirectory, Box<Run>),
@@ -90,13 +90,16 @@ impl Request {
                 only: arguments.only.clone(),
                 skip: arguments.skip.clone(),
                 seed: arguments.seed.unwrap_or_else(|| fastrand::u64(..)),
-                target: Target::New(arguments.out.clone().unwrap_or_else(|| default_folder(arguments.preset))),
+                target: Target::New(arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset))),
             });
         };
         let directory = RunDirectory::open(path)?;
         let run = directory.read_run()?;
         if run.status == Status::Done {
-            return Err(Failure::Usage(format!("{} is done; there is nothing to go on with", path.display())));
+            return Err(Failure::Usage(format!(
+                "the run in {} is complete; there is nothing to resume",
+                path.display()
+            )));
         }
         let preset = run
             .preset
@@ -113,10 +116,10 @@ impl Request {
     }
 }
 
-/// `syncscope-runs/2026-01-31T12-00-00Z-quick`: sorts by time and is a name on every file system.
-fn default_folder(preset: Preset) -> PathBuf {
-    let moment = timestamp(SystemTime::now()).replace(':', "-");
-    PathBuf::from("syncscope-runs").join(format!("{moment}-{preset}"))
+/// `syncscope-runs/2026-01-31T12-00-00Z-quick`: sorts by time and is valid on every file system.
+fn default_directory(preset: Preset) -> PathBuf {
+    let time = timestamp(SystemTime::now()).replace(':', "-");
+    PathBuf::from("syncscope-runs").join(format!("{time}-{preset}"))
 }
 
 fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, Failure> {
@@ -126,9 +129,9 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
             let directory = RunDirectory::create(path)?;
             Session::start(directory, new_run(request, laboratories, &plan), preset, plan)?
         }
-        Target::Resumed(directory, begun) => {
+        Target::Resumed(directory, earlier) => {
             let machine = laboratories.machine();
-            Session::resume(directory.clone(), begun.as_ref().clone(), &machine, preset, plan, &laboratories.all())?
+            Session::resume(directory.clone(), earlier.as_ref().clone(), &machine, preset, plan, &laboratories.all())?
         }
     })
 }
@@ -155,37 +158,39 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
     }
 }
 
-/// Draws the page, shows the table and says how to go on.
+/// Writes the page, shows the table and the command that resumes an incomplete run.
 fn report(finished: &Finished) -> Result<Outcome, Failure> {
     let Finished { directory, status, contradictions } = finished;
-    contradictions.iter().for_each(|text| terminal::warning(text));
+    for text in contradictions {
+        terminal::warning(text);
+    }
     let data = RunData::load(directory.path())?;
     let report = directory.report();
     std::fs::write(&report, page::render(std::slice::from_ref(&data)))
         .map_err(|error| Failure::CouldNot(format!("{}: {error}", report.display())))?;
     terminal::show(&table::summary(&data, terminal::width(), terminal::colour()))?;
-    terminal::note(&format!("the page is {}", report.display()));
+    terminal::note(&format!("the report is {}", report.display()));
     let provisional = data.provisional();
-    let open = if provisional > 0 { format!("{provisional} provisional rows; ") } else { String::new() };
-    let go_on = format!("{open}go on with: syncscope run --resume {}", directory.path().display());
+    let remaining = if provisional > 0 { format!("{provisional} provisional rows; ") } else { String::new() };
+    let resume = format!("{remaining}resume with: syncscope run --resume {}", directory.path().display());
     match status {
         Status::Interrupted | Status::Running => {
-            terminal::note(&format!("interrupted; {go_on}"));
+            terminal::note(&format!("interrupted; {resume}"));
             return Ok(Outcome::Interrupted);
         }
-        Status::BudgetSpent => terminal::note(&format!("the budget is spent; {go_on}")),
+        Status::BudgetSpent => terminal::note(&format!("the time budget is spent; {resume}")),
         Status::Done => {}
     }
     let failed = data.rows.iter().any(|row| row.verdict.is_failure());
     Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
 }
 
-/// A flag that Ctrl-C and SIGTERM raise.
+/// The flag that Ctrl-C and SIGTERM set.
 fn cancel_on_signal() -> Cancel {
     let cancel = Cancel::new();
-    let raised = cancel.clone();
-    if let Err(error) = ctrlc::set_handler(move || raised.cancel()) {
-        terminal::warning(&format!("Ctrl-C will not end the run in good order: {error}"));
+    let flag = cancel.clone();
+    if let Err(error) = ctrlc::set_handler(move || flag.cancel()) {
+        terminal::warning(&format!("Ctrl-C will end the run without a report: {error}"));
     }
     cancel
 }
@@ -198,5 +203,5 @@ fn show_plan(plan: &Plan) -> Result<(), Failure> {
     for (primitive, count) in counts {
         terminal::show(&format!("{count:6}  {primitive}"))?;
     }
-    terminal::show(&format!("{:6}  cases in all", plan.len()))
+    terminal::show(&format!("{:6}  cases in total", plan.len()))
 }

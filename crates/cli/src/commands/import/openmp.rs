@@ -1,8 +1,8 @@
 //! The OpenMP programs of SyncPerformance (Burtchell and Burtscher, IISWC 2024) and the cases that measure the same.
 
-use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Placement};
+use syncscope_core::{Case, Dtype, Group, Layout, MemoryOrder, Placement};
 
-/// Where a program's threads have their variables.
+/// Which variables the threads of a program use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Variables {
     None,
@@ -10,13 +10,13 @@ enum Variables {
     Private,
 }
 
-/// One kind of program; the end of its name tells the placement.
+/// One kind of program. The end of a program's name is the placement.
 struct OpenMpProgram {
     name: &'static str,
     primitive: &'static str,
     variables: Variables,
     order: Option<MemoryOrder>,
-    group: Option<&'static str>,
+    group: Option<Group>,
 }
 
 const fn program(
@@ -24,39 +24,39 @@ const fn program(
     primitive: &'static str,
     variables: Variables,
     order: Option<MemoryOrder>,
-    group: Option<&'static str>,
+    group: Option<Group>,
 ) -> OpenMpProgram {
     OpenMpProgram { name, primitive, variables, order, group }
 }
 
 const RELAXED: Option<MemoryOrder> = Some(MemoryOrder::Relaxed);
-const GNU: Option<&str> = Some("libgomp");
+const LIBGOMP: Option<Group> = Some(Group::Libgomp);
 
-/// The paper's programs were compiled with GCC, which brings libgomp.
+/// The programs of the paper were compiled with GCC, whose OpenMP runtime is libgomp.
 static PROGRAMS: [OpenMpProgram; 7] = [
     program("omp_atomicadd_scalar", "cpu.atomic.add", Variables::Shared, RELAXED, None),
     program("omp_atomicadd_array_v2", "cpu.atomic.add", Variables::Private, RELAXED, None),
     program("omp_atomicwrite_scalar", "cpu.atomic.write", Variables::Shared, RELAXED, None),
     program("omp_atomiccaptureincrement", "cpu.atomic.add_capture", Variables::Shared, RELAXED, None),
-    program("omp_criticaladd_scalar", "cpu.lock.openmp_critical", Variables::Shared, None, GNU),
+    program("omp_criticaladd_scalar", "cpu.lock.openmp_critical", Variables::Shared, None, LIBGOMP),
     program("omp_flush_array", "cpu.fence.flush", Variables::Private, Some(MemoryOrder::SeqCst), None),
-    program("omp_barrier", "cpu.barrier.openmp", Variables::None, None, GNU),
+    program("omp_barrier", "cpu.barrier.openmp", Variables::None, None, LIBGOMP),
 ];
 
-/// Programs whose figure is that of no case, and why.
-const OTHERS: [(&str, &str); 2] = [
+/// Programs without an equivalent case, with the reasons.
+const WITHOUT_CASE: [(&str, &str); 2] = [
     ("omp_atomicread", "it compares atomic with plain reads, whose difference is zero where both are one instruction"),
-    ("omp_flush", "its arrays lie on the stack; omp_flush_array with stride 1 measures the same"),
+    ("omp_flush", "its arrays are on the stack; omp_flush_array with stride 1 measures the same"),
 ];
 
-/// The name without the placement at its end, and the placement: the operating system's where it names none.
+/// The name without the placement at its end, and the placement. Without one, the operating system places the threads.
 fn split(name: &str) -> (&str, Placement) {
     let named = [("_close", Placement::Close), ("_spread", Placement::Spread)];
     let found = named.into_iter().find_map(|(end, placement)| Some((name.strip_suffix(end)?, placement)));
     found.unwrap_or((name, Placement::None))
 }
 
-/// The case that measures what the program measured; `None` if there is no such program.
+/// The case equivalent to a program; `None` without one.
 pub(super) fn case(name: &str, dtype: Dtype, stride: Option<u32>, threads: u32) -> Option<Case> {
     let (name, placement) = split(name);
     let program = PROGRAMS.iter().find(|program| program.name == name)?;
@@ -71,15 +71,15 @@ pub(super) fn case(name: &str, dtype: Dtype, stride: Option<u32>, threads: u32) 
         threads: Some(threads),
         placement: Some(placement),
         order: program.order,
-        group: program.group.map(str::to_owned),
+        group: program.group.clone(),
         ..Case::new(program.primitive)
     })
 }
 
-/// Why the program's figures are left out.
+/// Why a program has no equivalent case.
 pub(super) fn reason(name: &str) -> &'static str {
     let (name, _) = split(name);
-    OTHERS.iter().find(|(known, _)| *known == name).map_or("no case measures the same", |(_, reason)| reason)
+    WITHOUT_CASE.iter().find(|(known, _)| *known == name).map_or("no case is equivalent", |(_, reason)| reason)
 }
 
 #[cfg(test)]
@@ -87,13 +87,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_placement_and_case() {
+    fn a_name_gives_placement_and_case() {
         let case = |name| case(name, Dtype::F64, Some(8), 4);
         let add = case("omp_atomicadd_array_v2_spread").unwrap();
         assert_eq!(add.to_string(), Case { placement: Some(Placement::Spread), ..add.clone() }.to_string());
         assert_eq!(add.layout, Some(Layout::Private { stride: 8 }));
         let barrier = case("omp_barrier").unwrap();
-        assert_eq!((barrier.dtype, barrier.placement, barrier.group.as_deref()), (None, Some(Placement::None), GNU));
+        assert_eq!((barrier.dtype, barrier.placement, barrier.group.clone()), (None, Some(Placement::None), LIBGOMP));
         assert_eq!(case("omp_flush_array_close").map(|case| case.primitive).as_deref(), Some("cpu.fence.flush"));
         assert_eq!(case("omp_flush_close"), None);
         assert!(reason("omp_flush_close").contains("stack") && reason("omp_task").contains("no case"));

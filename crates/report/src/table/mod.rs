@@ -1,44 +1,49 @@
-//! The closing table of a run, for the terminal.
+//! The table at the end of a run, for the terminal.
+//!
+//! `sections` turns rows into sections, lines and costs. `render` turns them into text that fits the terminal, and `paint`
+//! adds colour.
 
-mod layout;
 mod paint;
+mod render;
 mod sections;
 
 use syncscope_core::Verdict;
 use syncscope_core::run::Status;
 
-use crate::{RunData, false_sharing, figure, naming};
-use paint::{Paint, Tone};
+use crate::analysis::false_sharing;
+use crate::{RunData, figure, naming};
+use paint::{Painter, Tone};
 
-/// The run in a screen or two: costs with their intervals, verdicts, failures and warnings.
+/// The summary of a run: costs with their intervals, verdicts, failures and warnings.
 ///
-/// No line is longer than `width` columns as long as `width` is at least 40. Escape codes stand in it only if
-/// `colour` allows them. The text does not end in a line break.
+/// No line is longer than `width` columns if `width` is at least 40. The text has escape codes only if `colour` is true.
+/// It does not end in a line break.
 #[must_use]
 pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
-    let paint = Paint { colour };
-    let mut lines = heading(data, width, paint);
+    let painter = Painter { colour };
+    let mut lines = heading(data, width, painter);
     let sections = sections::sections(&data.rows);
     if !sections.is_empty() {
         lines.push(String::new());
-        lines.extend(layout::lines(&sections, width, paint));
+        lines.extend(render::lines(&sections, width, painter));
     }
     lines.push(String::new());
     let sharing = false_sharing::summary(&false_sharing::findings(&data.run, &data.rows));
     lines.extend(sharing.iter().flat_map(|text| wrap(text, width, "  ")));
     lines.extend(wrap(&verdicts(data), width, ""));
-    lines.extend(failures(data, width, paint));
+    lines.extend(failures(data, width, painter));
     let contradictions = data.run.measured_topology.iter().flat_map(|topology| &topology.contradictions);
     for warning in contradictions.chain(&data.run.warnings) {
-        lines
-            .extend(wrap(&format!("warning: {warning}"), width, "  ").iter().map(|line| paint.text(line, Tone::Doubt)));
+        lines.extend(
+            wrap(&format!("warning: {warning}"), width, "  ").iter().map(|line| painter.text(line, Tone::Doubt)),
+        );
     }
     lines.join("\n")
 }
 
-fn heading(data: &RunData, width: usize, paint: Paint) -> Vec<String> {
+fn heading(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
     let machine = wrap(&naming::machine(&data.run.machine), width, "  ");
-    let mut lines: Vec<String> = machine.iter().map(|line| paint.text(line, Tone::Strong)).collect();
+    let mut lines: Vec<String> = machine.iter().map(|line| painter.text(line, Tone::Strong)).collect();
     let provisional = match data.provisional() {
         0 => String::new(),
         count => format!(", {count} provisional"),
@@ -65,10 +70,10 @@ fn verdicts(data: &RunData) -> String {
     counts.iter().map(|(name, count)| format!("{count} {}", naming::verdict(name))).collect::<Vec<_>>().join(", ")
 }
 
-/// Failures that are told one by one; the page has all of them.
+/// The most failures that are listed one by one; the page has all of them.
 const MOST_FAILURES: usize = 5;
 
-fn failures(data: &RunData, width: usize, paint: Paint) -> Vec<String> {
+fn failures(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
     let failed: Vec<_> = data.rows.iter().filter(|row| row.verdict.is_failure()).collect();
     let mut lines: Vec<String> = failed
         .iter()
@@ -76,16 +81,16 @@ fn failures(data: &RunData, width: usize, paint: Paint) -> Vec<String> {
         .flat_map(|row| wrap(&failure(&row.case.to_string(), &row.verdict), width, "  "))
         .collect();
     if failed.len() > MOST_FAILURES {
-        lines.push(format!("and {} more; the page lists all", failed.len() - MOST_FAILURES));
+        lines.push(format!("and {} more; see the page", failed.len() - MOST_FAILURES));
     }
-    lines.iter().map(|line| paint.text(line, Tone::Bad)).collect()
+    lines.iter().map(|line| painter.text(line, Tone::Bad)).collect()
 }
 
 fn failure(case: &str, verdict: &Verdict) -> String {
     format!("{}: {case}: {}", naming::verdict(verdict.name()), verdict.reason())
 }
 
-/// The text in lines of at most `width` columns, broken between words; lines after the first begin with `indent`.
+/// The text in lines of at most `width` columns, broken between words. Lines after the first begin with `indent`.
 fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
@@ -100,7 +105,7 @@ fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
             last.push_str(word);
         }
     }
-    lines.iter().map(|line| layout::clip(line, width)).collect()
+    lines.iter().map(|line| render::clip(line, width)).collect()
 }
 
 #[cfg(test)]

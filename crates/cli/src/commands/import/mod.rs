@@ -1,4 +1,4 @@
-//! `syncscope import`.
+//! `syncscope import`: converts the results of another tool into a run.
 
 mod openmp;
 
@@ -13,97 +13,100 @@ use syncscope_core::run::{SCHEMA, Status, timestamp};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Case, Row, Run};
 use syncscope_gpu::peer::peer_program;
-use syncscope_report::syncperformance::{PeerError, PeerFigure, PeerFile};
+use syncscope_report::syncperformance::{ResultFigure, ResultFile, ResultFileError};
 
 use crate::args::{ImportArguments, ImportSource, SyncperformanceArguments};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// The name of a result file.
-const RESULTS: &str = "runtimes.csv";
+/// The name of the result files.
+const RESULT_FILE: &str = "runtimes.csv";
 
-/// Folders below the asked one: a device, a program, a stride.
-const DEEPEST: usize = 4;
+/// The depth of the result files below the given directory: a device, a program, a stride.
+const MAX_DEPTH: usize = 4;
 
-/// Makes a run of another tool's results.
+/// Converts the results of the tool that the arguments name.
 pub(crate) fn import(arguments: &ImportArguments) -> Result<Outcome, Failure> {
     let ImportSource::Syncperformance(source) = &arguments.source;
     syncperformance(source)
 }
 
-impl From<PeerError> for Failure {
-    fn from(error: PeerError) -> Self {
+impl From<ResultFileError> for Failure {
+    fn from(error: ResultFileError) -> Self {
         Self::CouldNot(error.to_string())
     }
 }
 
 fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Failure> {
     let mut paths = Vec::new();
-    collect(&arguments.results, DEEPEST, &mut paths)?;
+    collect(&arguments.results, MAX_DEPTH, &mut paths)?;
     if paths.is_empty() {
         let folder = arguments.results.display();
-        return Err(Failure::Usage(format!("{folder} holds no {RESULTS}; name the folder of one system's results")));
+        return Err(Failure::Usage(format!(
+            "{folder} holds no {RESULT_FILE}; name the directory with the results of one system"
+        )));
     }
     paths.sort();
-    let mut found = Found::default();
+    let mut results = Results::default();
     for path in &paths {
-        found.add(path, &PeerFile::read(path)?);
+        results.add(path, &ResultFile::read(path)?);
     }
-    if let [first, second, ..] = found.systems.keys().collect::<Vec<_>>().as_slice() {
+    if let [first, second, ..] = results.systems.keys().collect::<Vec<_>>().as_slice() {
         let folder = arguments.results.display();
         let (first, second) = (first.display(), second.display());
         return Err(Failure::Usage(format!(
             "{folder} holds the results of several systems ({first}, {second}); name one"
         )));
     }
-    let run = found.run(&arguments.results);
-    let rows = found.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
+    let run = results.run(&arguments.results);
+    let rows = results.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
     write(&arguments.output, &run, &rows)?;
     for warning in &run.warnings {
         terminal::warning(warning);
     }
-    terminal::note(&format!("{} rows are in {}", rows.len(), arguments.output.display()));
+    terminal::note(&format!("wrote {} rows to {}", rows.len(), arguments.output.display()));
     Ok(Outcome::Done)
 }
 
-/// The result files below a folder.
+/// Collects the result files below a directory.
 fn collect(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::CouldNot(format!("{}: {error}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        // The kind of the entry itself: a link could lead in a circle.
+        // Links are not followed: they could form a cycle.
         let kind = entry.file_type().map_err(failed)?;
         if kind.is_dir() && depth > 0 {
             collect(&entry.path(), depth - 1, paths)?;
-        } else if kind.is_file() && entry.file_name() == RESULTS {
+        } else if kind.is_file() && entry.file_name() == RESULT_FILE {
             paths.push(entry.path());
         }
     }
     Ok(())
 }
 
-/// What the files hold.
+/// The content of all result files.
 #[derive(Default)]
-struct Found {
-    /// The row of each case, and the program it comes from.
+struct Results {
+    /// The row of each case, and the program that it comes from.
     rows: BTreeMap<Case, (Row, String)>,
-    /// Programs that measure what another one measures: the one left out, and the one kept.
+    /// Programs whose cases another program measures too: the ignored one, and the one used.
     repeated: BTreeMap<String, String>,
-    /// Programs without a case.
-    left_out: BTreeMap<String, &'static str>,
-    /// The folders in which devices and OpenMP programs lie, with the device's name if any is there.
+    /// Programs without an equivalent case, with the reasons.
+    without_case: BTreeMap<String, &'static str>,
+    /// The directories that hold devices and OpenMP programs, with the name of the device, if any.
     systems: BTreeMap<PathBuf, Option<String>>,
     blocks: Vec<u32>,
 }
 
-impl Found {
-    fn add(&mut self, path: &Path, file: &PeerFile) {
-        self.note_system(path, file);
+impl Results {
+    fn add(&mut self, path: &Path, file: &ResultFile) {
+        self.record_system(path, file);
         for figure in &file.figures {
             self.blocks.extend(figure.blocks);
             let Some(case) = case(file, figure) else {
-                let reason = if file.program.starts_with("omp_") { openmp::reason(&file.program) } else { "unknown" };
-                self.left_out.insert(file.program.clone(), reason);
+                let reason =
+                    if file.program.starts_with("omp_") { openmp::reason(&file.program) } else { "unknown program" };
+                self.without_case.insert(file.program.clone(), reason);
                 continue;
             };
             let row = figure.row(case.clone(), file.iterations);
@@ -111,7 +114,7 @@ impl Found {
                 Entry::Vacant(entry) => {
                     entry.insert((row, file.program.clone()));
                 }
-                // Files come sorted, so that the second version of a program is the one that is kept.
+                // The files are sorted, so the second version of a program replaces the first one.
                 Entry::Occupied(mut entry) => {
                     let (_, earlier) = entry.insert((row, file.program.clone()));
                     if earlier != file.program {
@@ -122,8 +125,8 @@ impl Found {
         }
     }
 
-    /// `system/program/[step1/]runtimes.csv`, or `system/device/program/[step1/]runtimes.csv`.
-    fn note_system(&mut self, path: &Path, file: &PeerFile) {
+    /// Records the system of a file: `system/program/[step1/]runtimes.csv`, or `system/device/program/[step1/]runtimes.csv`.
+    fn record_system(&mut self, path: &Path, file: &ResultFile) {
         let folder = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| *name == *file.program));
         let Some(parent) = folder.and_then(Path::parent) else { return };
         if file.program.starts_with("cuda_") {
@@ -134,7 +137,7 @@ impl Found {
         }
     }
 
-    /// What is known of the run. Nothing is made up: the files tell neither machine nor date.
+    /// The description of the run. The result files hold neither machine nor date, so most of it is empty.
     fn run(&self, results: &Path) -> Run {
         let resolved = results.canonicalize().unwrap_or_else(|_| results.to_owned());
         let system = resolved.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -174,18 +177,18 @@ impl Found {
                 .to_owned(),
         ];
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for (program, kept) in &self.repeated {
-            reasons.entry(format!("{kept} measures the same")).or_default().push(program);
+        for (program, used) in &self.repeated {
+            reasons.entry(format!("{used} measures the same")).or_default().push(program);
         }
-        for (program, reason) in &self.left_out {
+        for (program, reason) in &self.without_case {
             reasons.entry((*reason).to_owned()).or_default().push(program);
         }
-        warnings.extend(reasons.iter().map(|(reason, programs)| format!("left out {}: {reason}", programs.join(", "))));
+        warnings.extend(reasons.iter().map(|(reason, programs)| format!("ignored {}: {reason}", programs.join(", "))));
         warnings
     }
 }
 
-fn case(file: &PeerFile, figure: &PeerFigure) -> Option<Case> {
+fn case(file: &ResultFile, figure: &ResultFigure) -> Option<Case> {
     let Some(program) = peer_program(&file.program) else {
         return openmp::case(&file.program, figure.dtype, file.stride, figure.threads);
     };
@@ -196,8 +199,8 @@ fn case(file: &PeerFile, figure: &PeerFigure) -> Option<Case> {
     Some(program.case(dtype, file.stride.unwrap_or(1), figure.blocks.unwrap_or(1), figure.threads))
 }
 
-/// The peer measures 1, 2, half as many, as many and twice as many blocks as there are multiprocessors; 0 where these are
-/// others.
+/// The number of multiprocessors. SyncPerformance measures 1, 2, half as many, as many and twice as many blocks as there
+/// are multiprocessors. 0 for other numbers of blocks.
 fn multiprocessors(blocks: &[u32]) -> u32 {
     let mut sorted = blocks.to_vec();
     sorted.sort_unstable();
@@ -211,7 +214,7 @@ fn multiprocessors(blocks: &[u32]) -> u32 {
 fn write(output: &Path, run: &Run, rows: &[Row]) -> Result<(), Failure> {
     let directory = RunDirectory::create(output).map_err(|error| match error {
         RunDirectoryError::NotEmpty(path) => {
-            Failure::Usage(format!("{} is not empty; name another with -o", path.display()))
+            Failure::Usage(format!("{} is not empty; name another directory with -o", path.display()))
         }
         other => other.into(),
     })?;
@@ -235,20 +238,20 @@ mod tests {
     }
 
     #[test]
-    fn the_second_version_of_a_program_is_kept() {
+    fn the_second_version_of_a_program_is_used() {
         let file = |program: &str, ms| {
             let text = format!("{program}\nn iter,1000\n\"\"\nn_blocks,1\ntype mode,aggregate,32\nint,max,{ms}\n");
-            PeerFile::parse(&text).unwrap()
+            ResultFile::parse(&text).unwrap()
         };
-        let mut found = Found::default();
+        let mut results = Results::default();
         for (program, ms) in [("cuda_atomiccas_scalar_pass", "1e-6"), ("cuda_atomiccas_scalar_pass_v2", "3e-6")] {
             let path = PathBuf::from(format!("/x/system/GPU/{program}/runtimes.csv"));
-            found.add(&path, &file(program, ms));
+            results.add(&path, &file(program, ms));
         }
-        let rows: Vec<_> = found.rows.values().collect();
+        let rows: Vec<_> = results.rows.values().collect();
         assert_eq!(rows.len(), 1);
         assert!((rows[0].0.ns.unwrap().value() - 3.0).abs() < 1e-9);
-        assert!(found.warnings()[1].starts_with("left out cuda_atomiccas_scalar_pass: "), "{:?}", found.warnings());
-        assert_eq!(found.systems.into_iter().collect::<Vec<_>>(), [("/x/system".into(), Some("GPU".to_owned()))]);
+        assert!(results.warnings()[1].starts_with("ignored cuda_atomiccas_scalar_pass: "), "{:?}", results.warnings());
+        assert_eq!(results.systems.into_iter().collect::<Vec<_>>(), [("/x/system".into(), Some("GPU".to_owned()))]);
     }
 }

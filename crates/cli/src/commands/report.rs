@@ -1,4 +1,4 @@
-//! `syncscope report`.
+//! `syncscope report`: the page of one run, or one that compares several.
 
 use std::path::PathBuf;
 
@@ -9,22 +9,22 @@ use crate::args::ReportArguments;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Draws one page for one run or several.
+/// Writes the page.
 pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     let directories = arguments.runs.iter().map(|path| RunDirectory::open(path)).collect::<Result<Vec<_>, _>>()?;
     let output = output(arguments.output, &directories)?;
     let runs = directories.iter().map(|directory| RunData::load(directory.path())).collect::<Result<Vec<_>, _>>()?;
     std::fs::write(&output, page::render(&runs))
         .map_err(|error| Failure::CouldNot(format!("{}: {error}; name another file with -o", output.display())))?;
-    terminal::note(&format!("the page is {}", output.display()));
+    terminal::note(&format!("wrote {}", output.display()));
     Ok(Outcome::Done)
 }
 
-/// The page of one run lies beside its data; the page of several has no such place.
-fn output(asked: Option<PathBuf>, directories: &[RunDirectory]) -> Result<PathBuf, Failure> {
-    match (asked, directories) {
+/// The file of the page. The page of a single run goes into its directory by default.
+fn output(requested: Option<PathBuf>, directories: &[RunDirectory]) -> Result<PathBuf, Failure> {
+    match (requested, directories) {
         (Some(output), _) => Ok(output),
         (None, [directory]) => Ok(directory.report()),
-        (None, _) => Err(Failure::Usage("name the page of several runs with -o FILE".to_owned())),
+        (None, _) => Err(Failure::Usage("several runs need a file name for the page: -o FILE".to_owned())),
     }
 }

@@ -1,4 +1,4 @@
-//! `syncscope list`.
+//! `syncscope list`: the primitives, and whether this machine can measure them.
 
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::terminal;
 
-/// Shows what can be measured here, what cannot, and why.
+/// Lists the primitives that this machine can measure, then the others with the reasons.
 pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
     let listing = Laboratories::open(None)?.listing();
     match arguments.format {
@@ -23,16 +23,17 @@ fn as_table(listing: &[Listing]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(u16::try_from(terminal::width()).unwrap_or(100));
-    table.set_header(["primitive", "what it is", "source"]);
+    table.set_header(["primitive", "description", "source"]);
     for entry in listing.iter().filter(|entry| entry.unavailable.is_none()) {
         table.add_row([entry.primitive.id, entry.primitive.summary, entry.primitive.source]);
     }
-    let missing = by_reason(listing);
-    let missing = missing.iter().map(|(reason, ids)| format!("Not here: {reason}\n  {}", ids.join("\n  ")));
-    std::iter::once(table.trim_fmt()).chain(missing).collect::<Vec<_>>().join("\n\n")
+    let unavailable = by_reason(listing);
+    let unavailable =
+        unavailable.iter().map(|(reason, ids)| format!("Not available: {reason}\n  {}", ids.join("\n  ")));
+    std::iter::once(table.trim_fmt()).chain(unavailable).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The primitives that cannot be measured, grouped by the reason, which many share.
+/// The primitives that cannot be measured, grouped by reason.
 fn by_reason(listing: &[Listing]) -> Vec<(&str, Vec<&str>)> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for entry in listing {

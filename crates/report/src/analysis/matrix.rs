@@ -1,21 +1,21 @@
-//! The core-to-core matrix: who answers whom how fast, ordered by what was measured.
+//! The core-to-core matrix: the cost of a hand-off between each two CPUs, ordered by the measured costs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use syncscope_core::{Placement, Row, Verdict};
 
-/// The primitive the matrix is made of.
-const SUBJECT: &str = "cpu.handoff.cas_pingpong";
+/// The primitive whose rows fill the matrix.
+pub(crate) const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
 
 /// The hand-offs between the CPUs of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Matrix {
-    /// The CPUs, near ones beside each other.
+    /// The CPUs in the order of the matrix; CPUs with fast hand-offs are adjacent.
     pub(crate) cpus: Vec<u32>,
-    /// Each measured pair: the places of its CPUs in `cpus`, and its row.
+    /// Each measured pair: the indices of its CPUs in `cpus`, and the index of its row.
     pub(crate) pairs: Vec<(usize, usize, usize)>,
-    /// How many pairs these CPUs make.
+    /// The number of pairs of these CPUs.
     pub(crate) possible: usize,
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn matrix(rows: &[Row]) -> Option<Matrix> {
     for (index, row) in rows.iter().enumerate() {
         let Some(pair) = pair(row) else { continue };
         let known = measured.entry(pair).or_insert(index);
-        // A pair may stand twice, with a class and as a part of the matrix: the one without a class is kept.
+        // A pair may have two rows, one of its class and one of the matrix. The row without a class is used.
         if row.case.group < rows[*known].case.group {
             *known = index;
         }
@@ -34,33 +34,33 @@ pub(crate) fn matrix(rows: &[Row]) -> Option<Matrix> {
         return None;
     }
     let cpus = order(rows, &measured);
-    let places: BTreeMap<u32, usize> = cpus.iter().enumerate().map(|(place, cpu)| (*cpu, place)).collect();
-    let pairs = measured.iter().map(|((a, b), row)| (places[a], places[b], *row)).collect();
+    let indices: BTreeMap<u32, usize> = cpus.iter().enumerate().map(|(index, cpu)| (*cpu, index)).collect();
+    let pairs = measured.iter().map(|((a, b), row)| (indices[a], indices[b], *row)).collect();
     let possible = cpus.len() * (cpus.len() - 1) / 2;
     Some(Matrix { cpus, pairs, possible })
 }
 
-/// The two CPUs of a row of the matrix, the smaller first.
+/// The two CPUs of a row of the matrix, the smaller number first; `None` for other rows.
 fn pair(row: &Row) -> Option<(u32, u32)> {
     let Some(Placement::List(cpus)) = &row.case.placement else { return None };
     let &[a, b] = cpus.as_slice() else { return None };
-    let counts = row.case.primitive == SUBJECT && a != b && !matches!(row.verdict, Verdict::Skipped(_));
+    let counts = row.case.primitive == PRIMITIVE && a != b && !matches!(row.verdict, Verdict::Skipped(_));
     counts.then(|| (a.min(b), a.max(b)))
 }
 
-/// Costs within this factor of the smallest one are one level: what differs less is noise.
+/// Costs within this factor of the smallest one are one level: smaller differences are noise.
 const LEVEL: f64 = 1.25;
 
-/// Single-linkage clustering (Gower and Ross, Applied Statistics 18, 1969), level by level: the pairs of a level join the
-/// groups of their CPUs, and joined groups stand beside each other, the one with the smallest CPU first. Pairs without
-/// a resolved cost say nothing about nearness.
+/// The order of the CPUs, by single-linkage clustering (Gower and Ross, Applied Statistics 18, 1969), level by level. The
+/// pairs of a level join the groups of their CPUs. Joined groups become adjacent, the one with the smallest CPU first.
+/// Pairs without a resolved cost do not count.
 fn order(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> Vec<u32> {
-    let mut near: Vec<(f64, u32, u32)> = measured
+    let mut costs: Vec<(f64, u32, u32)> = measured
         .iter()
         .filter(|(_, row)| rows[**row].verdict == Verdict::Resolved)
         .filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b)))
         .collect();
-    near.sort_by(|a, b| a.0.total_cmp(&b.0));
+    costs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut groups: Vec<Vec<u32>> = measured
         .keys()
         .flat_map(|(a, b)| [*a, *b])
@@ -68,7 +68,7 @@ fn order(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> Vec<u32> {
         .into_iter()
         .map(|cpu| vec![cpu])
         .collect();
-    let mut rest = near.as_slice();
+    let mut rest = costs.as_slice();
     while let Some((least, _, _)) = rest.first() {
         let level = rest.partition_point(|(cost, _, _)| *cost <= LEVEL * least).max(1);
         groups = joined(groups, &rest[..level]);
@@ -77,30 +77,30 @@ fn order(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> Vec<u32> {
     groups.concat()
 }
 
-/// The groups after these pairs have joined theirs, each in the order of its parts, by their smallest CPUs.
+/// The groups after the pairs have joined them, in the order of their first CPUs.
 fn joined(groups: Vec<Vec<u32>>, pairs: &[(f64, u32, u32)]) -> Vec<Vec<u32>> {
-    let place: BTreeMap<u32, usize> =
-        groups.iter().enumerate().flat_map(|(at, group)| group.iter().map(move |cpu| (*cpu, at))).collect();
-    // Each group points at one before it that it is joined to, or at itself.
-    let mut first: Vec<usize> = (0..groups.len()).collect();
+    let group_of: BTreeMap<u32, usize> =
+        groups.iter().enumerate().flat_map(|(index, group)| group.iter().map(move |cpu| (*cpu, index))).collect();
+    // Union-find: each group points to an earlier group that it is joined to, or to itself.
+    let mut parents: Vec<usize> = (0..groups.len()).collect();
     for (_, a, b) in pairs {
-        let (a, b) = (root(&mut first, place[a]), root(&mut first, place[b]));
-        first[a.max(b)] = a.min(b);
+        let (a, b) = (root(&mut parents, group_of[a]), root(&mut parents, group_of[b]));
+        parents[a.max(b)] = a.min(b);
     }
     let mut together: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-    for (at, group) in groups.into_iter().enumerate() {
-        together.entry(root(&mut first, at)).or_default().extend(group);
+    for (index, group) in groups.into_iter().enumerate() {
+        together.entry(root(&mut parents, index)).or_default().extend(group);
     }
     together.into_values().collect()
 }
 
-/// The first group that this one is joined to; the way there is shortened.
-fn root(first: &mut [usize], mut at: usize) -> usize {
-    while first[at] != at {
-        first[at] = first[first[at]];
-        at = first[at];
+/// The first group that this one is joined to. The path to it is shortened (union-find with path halving).
+fn root(parents: &mut [usize], mut group: usize) -> usize {
+    while parents[group] != group {
+        parents[group] = parents[parents[group]];
+        group = parents[group];
     }
-    at
+    group
 }
 
 #[cfg(test)]
@@ -110,32 +110,32 @@ mod tests {
 
     fn row(a: u32, b: u32, ns: f64) -> Row {
         let placement = Some(Placement::List(vec![a, b]));
-        let case = Case { threads: Some(2), placement, ..Case::new(SUBJECT) };
+        let case = Case { threads: Some(2), placement, ..Case::new(PRIMITIVE) };
         Row { ns: Some(Nanoseconds(ns)), ..Row::unmeasured(case, Verdict::Resolved) }
     }
 
-    /// Four CPUs: 0 and 2 are siblings, 1 and 3 are.
+    /// Four CPUs: 0 and 2 share a core, 1 and 3 share another one.
     fn siblings() -> Vec<Row> {
         vec![row(0, 1, 50.0), row(0, 2, 6.0), row(0, 3, 52.0), row(2, 1, 51.0), row(1, 3, 6.1), row(2, 3, 50.0)]
     }
 
     #[test]
-    fn near_cpus_stand_beside_each_other() {
+    fn cpus_with_fast_handoffs_are_adjacent() {
         let matrix = matrix(&siblings()).unwrap();
         assert_eq!(matrix.cpus, [0, 2, 1, 3]);
         assert_eq!((matrix.pairs.len(), matrix.possible), (6, 6));
-        // CPUs 1 and 2, whatever the order in the list.
+        // CPUs 1 and 2, in either order in the list.
         assert!(matrix.pairs.contains(&(2, 1, 3)), "{:?}", matrix.pairs);
     }
 
     #[test]
-    fn noise_within_a_level_does_not_shuffle_cpus() {
-        let wobble = |a: u32, b: u32| f64::from((a * 7 + b * 13) % 11);
+    fn noise_within_a_level_does_not_reorder_cpus() {
+        let noise = |a: u32, b: u32| f64::from((a * 7 + b * 13) % 11);
         let mut rows = Vec::new();
         for a in 0..8u32 {
             for b in a + 1..8 {
                 // Even CPUs share one cache, odd ones another.
-                let ns = if a % 2 == b % 2 { 40.0 + wobble(a, b) * 0.8 } else { 70.0 + wobble(a, b) };
+                let ns = if a % 2 == b % 2 { 40.0 + noise(a, b) * 0.8 } else { 70.0 + noise(a, b) };
                 rows.push(row(a, b, ns));
             }
         }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn other_rows_are_no_part_of_it() {
+    fn other_rows_are_ignored() {
         let alone = [row(0, 1, 50.0)];
         assert_eq!(matrix(&alone), None);
         let mut rows = siblings();
@@ -165,9 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_with_a_class_and_without_stands_once() {
+    fn a_pair_with_two_rows_counts_once() {
         let mut classed = row(0, 2, 6.0);
-        classed.case.group = Some("same_core".into());
+        classed.case.group = Some(Group::SameCore);
         let rows: Vec<Row> = std::iter::once(classed).chain(siblings()).collect();
         let matrix = matrix(&rows).unwrap();
         assert_eq!(matrix.pairs.len(), 6);

@@ -1,0 +1,246 @@
+//! False sharing: the stride from which private elements no longer share a cache line, found among the rows of a run.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Dtype, Layout, Placement, Row, Run, Verdict};
+
+/// The primitive whose strides are compared.
+pub(crate) const PRIMITIVE: &str = "cpu.atomic.add";
+
+/// Costs that differ by less than this factor belong to one plateau.
+const PLATEAU: f64 = 1.25;
+
+/// A ratio of costs smaller than this factor is no drop.
+const LEAST_DROP: f64 = 1.5;
+
+/// What a sweep of strides shows for one type.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StrideFinding {
+    pub(crate) dtype: Dtype,
+    /// Threads of the team: the largest one that fits the hardware threads.
+    pub(crate) threads: u32,
+    pub(crate) placement: Option<Placement>,
+    /// The drop of the cost; `None` where adjacent and distant elements cost the same.
+    pub(crate) cost_drop: Option<CostDrop>,
+}
+
+/// The stride from which elements are on different cache lines.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct CostDrop {
+    /// The smallest stride, in elements, from which the cost stays low.
+    pub(crate) stride: u32,
+    /// The same in bytes.
+    pub(crate) bytes: u64,
+    /// The cost of adjacent elements (the smallest stride) divided by the cost at this stride.
+    pub(crate) factor: f64,
+}
+
+/// One stride with its cost.
+#[derive(Debug, Clone, Copy)]
+struct StrideCost {
+    stride: u32,
+    ns: f64,
+    interval: Option<Interval>,
+}
+
+/// The finding of each type, from the additions to private elements by the largest team that fits the CPUs. Noisy costs
+/// count with their intervals. A type has no finding where fewer than three strides have a cost, or where neither a drop
+/// nor its absence is certain.
+pub(crate) fn findings(run: &Run, rows: &[Row]) -> Vec<StrideFinding> {
+    let hardware_threads = run.machine.cpu.hardware_threads;
+    let mut sweeps: BTreeMap<Case, Vec<StrideCost>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| is_compared(row, hardware_threads)) {
+        let (Some(Layout::Private { stride }), Some(ns)) = (row.case.layout, row.ns) else { continue };
+        let sweep = Case { layout: None, ..row.case.clone() };
+        sweeps.entry(sweep).or_default().push(StrideCost { stride, ns: ns.value(), interval: row.ns_interval });
+    }
+    sweeps.retain(|_, costs| costs.len() >= 3);
+    Dtype::ALL.iter().filter_map(|dtype| finding(*dtype, &sweeps)).collect()
+}
+
+fn is_compared(row: &Row, hardware_threads: u32) -> bool {
+    let threads = row.case.threads.unwrap_or(1);
+    row.case.primitive == PRIMITIVE
+        && (row.verdict == Verdict::Resolved || (matches!(row.verdict, Verdict::Noisy(_)) && row.ns_interval.is_some()))
+        && threads > 1
+        && (hardware_threads == 0 || threads <= hardware_threads)
+        && !matches!(row.case.placement, Some(Placement::List(_)))
+}
+
+/// The finding of one type, from the sweep with the most threads. Of several, the first one in the order of cases
+/// counts (`close` before `spread`).
+fn finding(dtype: Dtype, sweeps: &BTreeMap<Case, Vec<StrideCost>>) -> Option<StrideFinding> {
+    let own = sweeps.iter().filter(|(case, _)| case.dtype == Some(dtype));
+    let (case, costs) = own.reduce(|best, other| if other.0.threads > best.0.threads { other } else { best })?;
+    let mut costs = costs.clone();
+    costs.sort_by_key(|cost| cost.stride);
+    let cost_drop = cost_drop(&costs, dtype);
+    let is_certain = cost_drop.is_some() || is_flat(&costs);
+    is_certain.then_some(StrideFinding { dtype, threads: case.threads?, placement: case.placement.clone(), cost_drop })
+}
+
+/// Whether adjacent elements certainly cost too little for a drop.
+fn is_flat(costs: &[StrideCost]) -> bool {
+    let least =
+        costs.iter().map(|cost| cost.interval.map_or(cost.ns, |interval| interval.low)).fold(f64::INFINITY, f64::min);
+    costs.first().is_some_and(|first| first.interval.map_or(first.ns, |interval| interval.high) < LEAST_DROP * least)
+}
+
+/// The drop at the start of the plateau that ends a sweep, in order of strides. `None` unless the stride before it is
+/// certainly more expensive.
+fn cost_drop(costs: &[StrideCost], dtype: Dtype) -> Option<CostDrop> {
+    let least = |tail: &[StrideCost]| tail.iter().map(|cost| cost.ns).fold(f64::INFINITY, f64::min);
+    // A stride belongs to the plateau if its interval reaches it.
+    let low = |cost: &StrideCost| cost.interval.map_or(cost.ns, |interval| interval.low.min(cost.ns));
+    let most = |tail: &[StrideCost]| tail.iter().map(low).fold(0.0, f64::max);
+    let flat = |from: &usize| most(&costs[*from..]) <= PLATEAU * least(&costs[*from..]);
+    let from = (1..costs.len()).find(flat)?;
+    let (before, first, start) = (costs[from - 1], costs[0], costs[from]);
+    let certain = low(&before) > start.interval.map_or(start.ns, |interval| interval.high);
+    let factor = first.ns / start.ns;
+    (certain && before.ns >= PLATEAU * start.ns && factor >= LEAST_DROP).then(|| CostDrop {
+        stride: start.stride,
+        bytes: u64::from(start.stride) * dtype.size_bytes() as u64,
+        factor,
+    })
+}
+
+impl StrideFinding {
+    /// `f64: from stride 8 (64 bytes) on, 5.2 times faster`.
+    pub(crate) fn sentence(&self) -> String {
+        match self.cost_drop {
+            Some(CostDrop { stride, bytes, factor }) => {
+                format!("{}: from stride {stride} ({bytes} bytes) on, {} times faster", self.dtype, times(factor))
+            }
+            None => format!("{}: no drop, adjacent and distant elements cost the same", self.dtype),
+        }
+    }
+}
+
+fn times(factor: f64) -> String {
+    if factor < 99.5 { format!("{factor:.1}") } else { format!("{factor:.0}") }
+}
+
+/// All findings in one sentence for the terminal; `None` without a finding.
+pub(crate) fn summary(findings: &[StrideFinding]) -> Option<String> {
+    let first = findings.first()?;
+    let mut text = format!("false sharing of adjacent elements ({} threads", first.threads);
+    // Writing to a String cannot fail.
+    if let Some(placement) = &first.placement {
+        let _ = write!(text, ", {placement}");
+    }
+    let sentences: Vec<String> = findings.iter().map(StrideFinding::sentence).collect();
+    let _ = write!(text, "): {}", sentences.join("; "));
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::Nanoseconds;
+
+    fn costs(values: &[(u32, f64)], half_width: f64) -> Vec<StrideCost> {
+        let interval = |ns: f64| Some(Interval { low: ns * (1.0 - half_width), high: ns * (1.0 + half_width) });
+        values.iter().map(|(stride, ns)| StrideCost { stride: *stride, ns: *ns, interval: interval(*ns) }).collect()
+    }
+
+    fn row(dtype: Dtype, threads: u32, stride: u32, ns: f64) -> Row {
+        let case = Case {
+            dtype: Some(dtype),
+            layout: Some(Layout::Private { stride }),
+            threads: Some(threads),
+            placement: Some(Placement::Close),
+            ..Case::new("cpu.atomic.add")
+        };
+        Row { ns: Some(Nanoseconds(ns)), ..Row::unmeasured(case, Verdict::Resolved) }
+    }
+
+    #[test]
+    fn the_stride_of_the_drop_is_found() {
+        let found = cost_drop(&costs(&[(1, 52.0), (2, 48.0), (4, 31.0), (8, 10.0), (16, 10.1)], 0.02), Dtype::F64);
+        assert_eq!(found, Some(CostDrop { stride: 8, bytes: 64, factor: 5.2 }));
+        let found = cost_drop(&costs(&[(1, 90.0), (4, 60.0), (8, 40.0), (16, 6.0)], 0.02), Dtype::I32);
+        assert_eq!(found.map(|found| (found.stride, found.bytes)), Some((16, 64)));
+    }
+
+    #[test]
+    fn lines_of_128_bytes_are_found() {
+        // Elements half a line apart still share it.
+        let found = cost_drop(&costs(&[(1, 80.0), (4, 60.0), (8, 30.0), (16, 8.0), (32, 8.1)], 0.02), Dtype::F64);
+        assert_eq!(found.map(|found| found.bytes), Some(128));
+    }
+
+    #[test]
+    fn a_flat_sweep_has_no_drop() {
+        assert_eq!(cost_drop(&costs(&[(1, 9.1), (2, 9.0), (4, 9.3), (8, 9.2)], 0.02), Dtype::F64), None);
+        // A sweep that still falls at its end has no plateau.
+        assert_eq!(cost_drop(&costs(&[(1, 80.0), (2, 40.0), (4, 20.0)], 0.6), Dtype::F64), None);
+    }
+
+    #[test]
+    fn noise_is_no_drop() {
+        // Wide intervals that overlap, and a bump in the middle.
+        assert_eq!(cost_drop(&costs(&[(1, 20.0), (2, 19.0), (4, 11.0), (8, 10.0)], 0.4), Dtype::F64), None);
+        assert_eq!(cost_drop(&costs(&[(1, 10.0), (2, 14.0), (4, 10.0), (8, 10.0)], 0.02), Dtype::F64), None);
+    }
+
+    #[test]
+    fn the_largest_team_that_fits_the_cpus_counts() {
+        let mut run = crate::testing::run();
+        run.machine.cpu.hardware_threads = 16;
+        let sweep = |threads, factor: f64| {
+            [(1, 50.0), (4, 30.0), (8, 10.0), (16, 10.0)]
+                .map(|(stride, ns)| row(Dtype::F64, threads, stride, if stride < 8 { ns * factor } else { ns }))
+        };
+        let rows: Vec<Row> = [sweep(2, 0.5), sweep(16, 1.0), sweep(20, 9.0)].concat();
+        let found = findings(&run, &rows);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor)), (16, Some(5.0)));
+        assert_eq!(found[0].sentence(), "f64: from stride 8 (64 bytes) on, 5.0 times faster");
+        assert_eq!(
+            summary(&found).as_deref(),
+            Some(
+                "false sharing of adjacent elements (16 threads, close): f64: from stride 8 (64 bytes) on, \
+                 5.0 times faster"
+            )
+        );
+    }
+
+    #[test]
+    fn noisy_strides_count_with_their_intervals() {
+        let noisy = |row: Row, share: f64| {
+            let ns = row.ns.unwrap().value();
+            let ns_interval = Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
+            Row { verdict: Verdict::Noisy("wide".into()), ns_interval, ..row }
+        };
+        let rows = [row(Dtype::I32, 4, 1, 50.0), row(Dtype::I32, 4, 8, 40.0), row(Dtype::I32, 4, 16, 5.0)];
+        let found = |rows: &[Row]| findings(&crate::testing::run(), rows);
+        assert_eq!(found(&rows)[0].cost_drop.map(|found| found.stride), Some(16));
+        let wide = rows.clone().map(|row| noisy(row, 0.3));
+        assert_eq!(
+            found(&wide)[0].cost_drop.map(|found| found.stride),
+            Some(16),
+            "at least 28 ns against at most 6.5 ns is a drop"
+        );
+        let wider = rows.clone().map(|row| noisy(row, 0.9));
+        assert_eq!(found(&wider), [], "neither a drop nor its absence is certain");
+        assert_eq!(found(&[vec![row(Dtype::I32, 4, 4, 5.0)], rows[2..].to_vec()].concat()), [], "too few");
+        assert_eq!(summary(&[]), None);
+    }
+
+    #[test]
+    fn the_absence_of_a_drop_is_reported_if_it_is_certain() {
+        let flat = [row(Dtype::F64, 4, 1, 9.1), row(Dtype::F64, 4, 4, 9.0), row(Dtype::F64, 4, 8, 9.2)];
+        let sentences = findings(&crate::testing::run(), &flat).iter().map(StrideFinding::sentence).collect::<Vec<_>>();
+        assert_eq!(sentences, ["f64: no drop, adjacent and distant elements cost the same"]);
+        // The first stride is far more expensive, by an unknown amount.
+        let first = Row {
+            verdict: Verdict::Noisy("wide".into()),
+            ns_interval: Some(Interval { low: 8.0, high: 70.0 }),
+            ..row(Dtype::F64, 4, 1, 40.0)
+        };
+        assert_eq!(findings(&crate::testing::run(), &[&[first], &flat[1..]].concat()), []);
+    }
+}

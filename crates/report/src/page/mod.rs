@@ -1,0 +1,124 @@
+//! The HTML page: one file that holds its data, style sheets and scripts and needs no network.
+//!
+//! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
+//! kind of chart is a new script in `SCRIPTS`. The data of the runs is made in `data`, with the cells of the rows from
+//! `columns` and the description of machine and environment from `facts`. `fallback` is the table for browsers
+//! without scripts.
+
+mod columns;
+mod data;
+mod facts;
+mod fallback;
+mod html;
+
+use crate::{RunData, naming};
+
+const TEMPLATE: &str = include_str!("../../assets/report.html");
+
+/// The style sheets, in the order in which they override each other.
+const STYLES: [&str; 8] = [
+    include_str!("../../assets/css/colours.css"),
+    include_str!("../../assets/css/base.css"),
+    include_str!("../../assets/css/overview.css"),
+    include_str!("../../assets/css/panels.css"),
+    include_str!("../../assets/css/charts.css"),
+    include_str!("../../assets/css/pictures.css"),
+    include_str!("../../assets/css/rows.css"),
+    include_str!("../../assets/css/media.css"),
+];
+
+/// Runs before the other scripts, so that it records their errors.
+const GUARD: &str = include_str!("../../assets/js/guard.js");
+
+/// The scripts, joined in one scope.
+const SCRIPTS: [&str; 27] = [
+    include_str!("../../assets/js/dom.js"),
+    include_str!("../../assets/js/format.js"),
+    include_str!("../../assets/js/data.js"),
+    include_str!("../../assets/js/dimensions.js"),
+    include_str!("../../assets/js/measures.js"),
+    include_str!("../../assets/js/scales.js"),
+    include_str!("../../assets/js/tooltip.js"),
+    include_str!("../../assets/js/plot.js"),
+    include_str!("../../assets/js/chart_lines.js"),
+    include_str!("../../assets/js/chart_dots.js"),
+    include_str!("../../assets/js/panel.js"),
+    include_str!("../../assets/js/selectors.js"),
+    include_str!("../../assets/js/legend.js"),
+    include_str!("../../assets/js/groups.js"),
+    include_str!("../../assets/js/views.js"),
+    include_str!("../../assets/js/ladder.js"),
+    include_str!("../../assets/js/heat.js"),
+    include_str!("../../assets/js/heat_maps.js"),
+    include_str!("../../assets/js/matrix.js"),
+    include_str!("../../assets/js/fairness.js"),
+    include_str!("../../assets/js/active_warps.js"),
+    include_str!("../../assets/js/false_sharing.js"),
+    include_str!("../../assets/js/overview.js"),
+    include_str!("../../assets/js/sections.js"),
+    include_str!("../../assets/js/rows.js"),
+    include_str!("../../assets/js/theme.js"),
+    include_str!("../../assets/js/main.js"),
+];
+
+/// The page of one run, or of several compared.
+#[must_use]
+pub fn render(runs: &[RunData]) -> String {
+    let labels = naming::labels(runs);
+    fill(TEMPLATE, |placeholder| match placeholder {
+        "title" => html::escape(&title(runs)),
+        "style" => STYLES.concat(),
+        "guard" => GUARD.to_owned(),
+        "data" => data::json(runs, &labels),
+        "fallback" => fallback::tables(runs, &labels),
+        "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
+        // A test checks that the template has no other placeholder.
+        unknown => format!("<!-- unknown placeholder: {unknown} -->"),
+    })
+}
+
+fn title(runs: &[RunData]) -> String {
+    match runs {
+        [data] => format!("syncscope: {}", naming::machine(&data.run.machine)),
+        _ => format!("syncscope: {} runs", runs.len()),
+    }
+}
+
+/// Replaces every `{{placeholder}}` of the template in one pass, so that inserted text is never a placeholder itself.
+fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
+    let mut page = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let Some((placeholder, after)) = after.split_once("}}") else { break };
+        page.push_str(before);
+        page.push_str(&content(placeholder));
+        rest = after;
+    }
+    page.push_str(rest);
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inserted_text_is_no_template() {
+        assert_eq!(fill("a{{x}}b{{y}}c", |name| format!("<{name}{{{{x}}}}>")), "a<x{{x}}>b<y{{x}}>c");
+    }
+
+    #[test]
+    fn every_placeholder_is_known() {
+        assert!(!render(&[]).contains("unknown placeholder"));
+    }
+
+    #[test]
+    fn assets_load_nothing_and_create_no_markup_from_text() {
+        for text in SCRIPTS.into_iter().chain(STYLES).chain([GUARD, TEMPLATE]) {
+            assert!(!text.contains("@import") && !text.contains("fetch(") && !text.contains("src=\"http"));
+        }
+        for script in SCRIPTS.into_iter().chain([GUARD]) {
+            assert!(!script.contains("</script") && !script.contains("innerHTML"));
+        }
+    }
+}
