@@ -21,6 +21,7 @@
 pub(crate) mod arguments;
 pub(crate) mod bench;
 pub(crate) mod block_order;
+pub(crate) mod device_context;
 pub(crate) mod host_clock;
 pub(crate) mod offsets;
 pub(crate) mod outage;

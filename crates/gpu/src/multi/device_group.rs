@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::device_context::DeviceContext;
 use super::device_handle::DeviceHandle;
 use super::group_launch::{GRACE, GroupLaunch, LaunchCall};
 use super::loaded_program::{DeviceTable, Layout, LoadedModule, LoadedProgram, MOST_DEVICES, words_of};
@@ -10,6 +9,7 @@ use super::phase_counts::{PhaseCounts, WORDS_OF_COUNTS, counts_of, joined};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Device, HostBuffer, launch_together};
 use crate::cuda::error::CudaError;
+use crate::launch::device_context::DeviceContext;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::outage::{Health, Outage};
 use crate::launch::request::{Kernels, Shape};

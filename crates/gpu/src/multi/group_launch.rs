@@ -10,7 +10,7 @@ use crate::launch::block_order::BlockOrder;
 pub(crate) const LIMIT: Duration = Duration::from_secs(1);
 
 /// How long a kernel may take that was asked to stop.
-pub(super) const GRACE: Duration = Duration::from_secs(2);
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 /// How grids are launched on several devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

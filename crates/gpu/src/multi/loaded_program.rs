@@ -18,57 +18,57 @@ const EXCHANGE_BYTES: usize = 256;
 /// `DeviceTable` in `grid_barrier.cuh`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub(super) struct DeviceTable {
-    pub(super) limit_ns: u64,
-    pub(super) counts: DevicePointer,
-    pub(super) phases: DevicePointer,
-    pub(super) device: u32,
-    pub(super) devices: u32,
-    pub(super) exchanges: [DevicePointer; MOST_DEVICES],
-    pub(super) flags: [DevicePointer; MOST_DEVICES],
+pub(crate) struct DeviceTable {
+    pub(crate) limit_ns: u64,
+    pub(crate) counts: DevicePointer,
+    pub(crate) phases: DevicePointer,
+    pub(crate) device: u32,
+    pub(crate) devices: u32,
+    pub(crate) exchanges: [DevicePointer; MOST_DEVICES],
+    pub(crate) flags: [DevicePointer; MOST_DEVICES],
 }
 
 const _: () = assert!(size_of::<DeviceTable>() == 288);
 
 /// A program, loaded on one device.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LoadedModule {
-    pub(super) kernels: Kernels,
-    pub(super) idle: Idle,
-    pub(super) device_table: DevicePointer,
+pub(crate) struct LoadedModule {
+    pub(crate) kernels: Kernels,
+    pub(crate) idle: Idle,
+    pub(crate) device_table: DevicePointer,
 }
 
 /// A program set up on a number of devices.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedProgram {
-    pub(super) modules: Vec<LoadedModule>,
+    pub(crate) modules: Vec<LoadedModule>,
     pub(crate) shape: Shape,
-    pub(super) layout: Layout,
+    pub(crate) layout: Layout,
     /// Memory offsets that one launch uses.
-    pub(super) offsets_per_sample: u32,
-    pub(super) call: LaunchCall,
-    pub(super) limit: Duration,
+    pub(crate) offsets_per_sample: u32,
+    pub(crate) call: LaunchCall,
+    pub(crate) limit: Duration,
 }
 
 impl LoadedProgram {
     /// Words of 8 bytes that one launch leaves on one device.
-    pub(super) const fn words(&self) -> usize {
+    pub(crate) const fn words(&self) -> usize {
         words_of(self.shape, self.offsets_per_sample)
     }
 }
 
 /// Where each part of a device's memory begins, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
-    pub(super) flags: usize,
-    pub(super) exchanges: usize,
-    pub(super) offsets: usize,
-    pub(super) bytes: usize,
+pub(crate) struct Layout {
+    pub(crate) flags: usize,
+    pub(crate) exchanges: usize,
+    pub(crate) offsets: usize,
+    pub(crate) bytes: usize,
 }
 
 impl Layout {
     /// A phase for each thread, a flag for each block, an exchange for each offset, then the offsets.
-    pub(super) fn of(shape: Shape, offsets: &MemoryOffsets) -> Self {
+    pub(crate) fn of(shape: Shape, offsets: &MemoryOffsets) -> Self {
         const LINE: usize = 512;
         let flags = (shape.grid_threads() * size_of::<u32>()).next_multiple_of(LINE);
         let exchanges = flags + (shape.blocks as usize * size_of::<u32>()).next_multiple_of(LINE);
@@ -77,13 +77,13 @@ impl Layout {
     }
 
     /// What other devices must be able to access.
-    pub(super) const fn shared_bytes(self) -> usize {
+    pub(crate) const fn shared_bytes(self) -> usize {
         self.offsets - self.flags
     }
 }
 
 /// Words of 8 bytes that one launch leaves on one device.
-pub(super) const fn words_of(shape: Shape, offsets_per_sample: u32) -> usize {
+pub(crate) const fn words_of(shape: Shape, offsets_per_sample: u32) -> usize {
     WORDS_OF_RATE + WORDS_OF_WARP * shape.warps() as usize * offsets_per_sample as usize
 }
 

@@ -16,12 +16,12 @@ pub(crate) struct PhaseCounts {
     pub(crate) found: u64,
 }
 
-pub(super) const WORDS_OF_COUNTS: usize = size_of::<PhaseCounts>() / WORD;
+pub(crate) const WORDS_OF_COUNTS: usize = size_of::<PhaseCounts>() / WORD;
 
 const _: () = assert!(size_of::<PhaseCounts>() == 32);
 
 /// The counts in these words. CUDA devices and their hosts are little-endian.
-pub(super) const fn counts_of(words: &[u64]) -> PhaseCounts {
+pub(crate) const fn counts_of(words: &[u64]) -> PhaseCounts {
     PhaseCounts {
         timeouts: words[0] as u32,
         mismatches: (words[0] >> 32) as u32,
@@ -33,7 +33,7 @@ pub(super) const fn counts_of(words: &[u64]) -> PhaseCounts {
 }
 
 /// The sums, and the values of the first mismatch.
-pub(super) fn joined(counts: impl Iterator<Item = PhaseCounts>) -> PhaseCounts {
+pub(crate) fn joined(counts: impl Iterator<Item = PhaseCounts>) -> PhaseCounts {
     counts.fold(PhaseCounts::default(), |sum, counts| {
         let shown = if sum.mismatches > 0 { sum } else { counts };
         PhaseCounts {

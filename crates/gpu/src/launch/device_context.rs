@@ -3,9 +3,6 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::group_launch::{GRACE, GroupLaunch, Role};
-use super::loaded_program::{LoadedModule, LoadedProgram};
-use super::phase_counts::{PhaseCounts, WORDS_OF_COUNTS};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, DeviceBuffer, HostBuffer, Module, Part, Stream};
 use crate::cuda::error::CudaError;
@@ -13,23 +10,26 @@ use crate::launch::arguments::{Arguments, Rate};
 use crate::launch::block_order::Idle;
 use crate::launch::request::Kernels;
 use crate::launch::timing::WORD;
+use crate::multi::group_launch::{GRACE, GroupLaunch, Role};
+use crate::multi::loaded_program::{LoadedModule, LoadedProgram};
+use crate::multi::phase_counts::{PhaseCounts, WORDS_OF_COUNTS};
 
 /// One device.
 #[derive(Debug)]
-pub(super) struct DeviceContext {
-    pub(super) device: Device,
+pub(crate) struct DeviceContext {
+    pub(crate) device: Device,
     loaded: HashMap<Program, LoadedModule>,
-    pub(super) abort: HostBuffer<u32>,
-    pub(super) host: HostBuffer<u64>,
-    pub(super) results: DeviceBuffer,
-    pub(super) memory: DeviceBuffer,
-    pub(super) stream: Stream,
+    pub(crate) abort: HostBuffer<u32>,
+    pub(crate) host: HostBuffer<u64>,
+    pub(crate) results: DeviceBuffer,
+    pub(crate) memory: DeviceBuffer,
+    pub(crate) stream: Stream,
     // The last field: it is dropped after all that lives in it.
-    pub(super) context: Context,
+    pub(crate) context: Context,
 }
 
 impl DeviceContext {
-    pub(super) fn new(device: Device) -> Result<Self, CudaError> {
+    pub(crate) fn new(device: Device) -> Result<Self, CudaError> {
         let context = Context::new(device)?;
         Ok(Self {
             device,
@@ -43,7 +43,7 @@ impl DeviceContext {
         })
     }
 
-    pub(super) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<LoadedModule, CudaError> {
+    pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<LoadedModule, CudaError> {
         if let Some(loaded) = self.loaded.get(program) {
             return Ok(*loaded);
         }
@@ -61,7 +61,7 @@ impl DeviceContext {
     }
 
     /// Provides memory and counts, all zero, and room for results.
-    pub(super) fn provide(&mut self, bytes: usize, result_words: usize) -> Result<(), CudaError> {
+    pub(crate) fn provide(&mut self, bytes: usize, result_words: usize) -> Result<(), CudaError> {
         self.context.make_current()?;
         if bytes > self.memory.bytes() {
             self.memory = DeviceBuffer::new(&self.context, bytes)?;
@@ -75,7 +75,7 @@ impl DeviceContext {
     }
 
     /// Waits until memory is cleared; nothing else is queued.
-    pub(super) fn settle(&self) -> Result<(), CudaError> {
+    pub(crate) fn settle(&self) -> Result<(), CudaError> {
         self.context.make_current()?;
         let started = Instant::now();
         while !self.stream.is_done()? && started.elapsed() < GRACE {
@@ -84,13 +84,13 @@ impl DeviceContext {
         Ok(())
     }
 
-    pub(super) fn wait_until(&self, limit: Duration) -> Result<bool, CudaError> {
+    pub(crate) fn wait_until(&self, limit: Duration) -> Result<bool, CudaError> {
         self.context.make_current()?;
         self.stream.wait_until(limit)
     }
 
     /// The kernel and the arguments of a launch on this device.
-    pub(super) fn part(
+    pub(crate) fn part(
         &self,
         program: &LoadedProgram,
         module: &LoadedModule,
