@@ -1,117 +1,215 @@
-//! One of the devices: its context, its stream, its memory, and the programs loaded on it.
+//! One device: its context, its stream, its buffers, and the programs loaded on it.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
 
 use crate::cuda::compile::Program;
-use crate::cuda::driver::{Context, Device, DeviceBuffer, HostBuffer, Module, Part, Stream};
+use crate::cuda::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Part, Stream, launch_together};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{Arguments, Rate};
-use crate::launch::block_order::Idle;
-use crate::launch::request::Kernels;
-use crate::launch::timing::WORD;
-use crate::multi::group_launch::{GRACE, GroupLaunch, Role};
-use crate::multi::loaded_program::{LoadedModule, LoadedProgram};
-use crate::multi::phase_counts::{PhaseCounts, WORDS_OF_COUNTS};
+use crate::launch::arguments::{Arguments, DevicePointer, Rate};
+use crate::launch::block_order::{BlockOrder, Idle};
+use crate::launch::request::{Kernels, Shape};
+use crate::launch::runner::DeviceQueue;
+use crate::launch::timing::{HEAD_WORDS, Timing, WORD};
 
-/// One device.
+/// A program, loaded on one device.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoadedModule {
+    pub(crate) module: Module,
+    pub(crate) kernels: Kernels,
+}
+
+/// One launch on one device, with all addresses in its arguments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DeviceLaunch {
+    pub(crate) function: Function,
+    pub(crate) shape: Shape,
+    pub(crate) arguments: Arguments,
+    /// In which order its blocks are assigned to the multiprocessors.
+    pub(crate) order: BlockOrder,
+    /// The kernel that sets this order.
+    pub(crate) idle: Option<Idle>,
+    /// Whether all blocks must run at the same time.
+    pub(crate) is_cooperative: bool,
+}
+
+/// One device. Its results begin with what kernels found ([`HEAD_WORDS`]), then follows a slot for each launch.
 #[derive(Debug)]
 pub(crate) struct DeviceContext {
-    pub(crate) device: Device,
-    loaded: HashMap<Program, LoadedModule>,
-    pub(crate) abort: HostBuffer<u32>,
-    pub(crate) host: HostBuffer<u64>,
-    pub(crate) results: DeviceBuffer,
-    pub(crate) memory: DeviceBuffer,
-    pub(crate) stream: Stream,
+    device: Device,
+    modules: HashMap<Program, LoadedModule>,
+    abort: HostBuffer<u32>,
+    /// Where the device sees `abort`.
+    abort_pointer: DevicePointer,
+    /// The copy of `results`.
+    host: HostBuffer<u64>,
+    results: DeviceBuffer,
+    memory: DeviceBuffer,
+    /// What several devices write for each other, where they cannot access each other's memory.
+    shared: Option<HostBuffer<u64>>,
+    stream: Stream,
     // The last field: it is dropped after all that lives in it.
-    pub(crate) context: Context,
+    context: Context,
 }
 
 impl DeviceContext {
-    pub(crate) fn new(device: Device) -> Result<Self, CudaError> {
+    /// Opens a device, with room for so many words in all slots together and so much memory.
+    pub(crate) fn new(device: Device, slot_words: usize, memory_bytes: usize) -> Result<Self, CudaError> {
         let context = Context::new(device)?;
+        let abort = HostBuffer::new(&context, 1)?;
+        let words = HEAD_WORDS + slot_words;
         Ok(Self {
             device,
-            loaded: HashMap::new(),
-            abort: HostBuffer::new(&context, 1)?,
-            host: HostBuffer::new(&context, WORDS_OF_COUNTS)?,
-            results: DeviceBuffer::new(&context, size_of::<PhaseCounts>())?,
-            memory: DeviceBuffer::new(&context, 1)?,
+            modules: HashMap::new(),
+            abort_pointer: abort.device_pointer()?,
+            abort,
+            host: HostBuffer::new(&context, words)?,
+            results: DeviceBuffer::new(&context, words * WORD)?,
+            memory: DeviceBuffer::new(&context, memory_bytes)?,
+            shared: None,
             stream: Stream::new(&context)?,
             context,
         })
     }
 
+    pub(crate) const fn device(&self) -> Device {
+        self.device
+    }
+
+    pub(crate) const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(crate) const fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Where its memory begins.
+    pub(crate) const fn memory(&self) -> DevicePointer {
+        self.memory.pointer()
+    }
+
+    /// Where its results begin: what kernels found.
+    pub(crate) const fn head(&self) -> DevicePointer {
+        self.results.pointer()
+    }
+
+    /// Words that fit into all slots together.
+    pub(crate) const fn slot_words(&self) -> usize {
+        self.results.bytes() / WORD - HEAD_WORDS
+    }
+
+    /// Loads a program, once. The context is current afterwards, because the caller uses the kernels in it.
     pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<LoadedModule, CudaError> {
-        if let Some(loaded) = self.loaded.get(program) {
+        self.context.make_current()?;
+        if let Some(loaded) = self.modules.get(program) {
             return Ok(*loaded);
         }
-        self.context.make_current()?;
         let module = Module::load(&self.context, cubin)?;
         let kernels = Kernels {
             baseline: module.function(c"baseline")?,
             test: module.function(c"test")?,
             check: module.function(c"check")?,
         };
-        let idle = Idle::of(module, self.device)?;
-        let loaded = LoadedModule { kernels, idle, device_table: module.variable(c"roster")? };
-        self.loaded.insert(program.clone(), loaded);
+        let loaded = LoadedModule { module, kernels };
+        self.modules.insert(program.clone(), loaded);
         Ok(loaded)
     }
 
-    /// Provides memory and counts, all zero, and room for results.
-    pub(crate) fn provide(&mut self, bytes: usize, result_words: usize) -> Result<(), CudaError> {
-        self.context.make_current()?;
+    /// Provides at least this much memory. The context must be current, as for the functions below.
+    pub(crate) fn reserve_memory(&mut self, bytes: usize) -> Result<(), CudaError> {
         if bytes > self.memory.bytes() {
+            // Freed first: a device may not have room for both.
+            self.memory = DeviceBuffer::new(&self.context, 1)?;
             self.memory = DeviceBuffer::new(&self.context, bytes)?;
-        }
-        if result_words * WORD > self.results.bytes() {
-            self.results = DeviceBuffer::new(&self.context, result_words * WORD)?;
-            self.host = HostBuffer::new(&self.context, result_words)?;
-        }
-        self.stream.clear(&self.memory, bytes)?;
-        self.stream.clear(&self.results, size_of::<PhaseCounts>())
-    }
-
-    /// Waits until memory is cleared; nothing else is queued.
-    pub(crate) fn settle(&self) -> Result<(), CudaError> {
-        self.context.make_current()?;
-        let started = Instant::now();
-        while !self.stream.is_done()? && started.elapsed() < GRACE {
-            std::hint::spin_loop();
         }
         Ok(())
     }
 
-    pub(crate) fn wait_until(&self, limit: Duration) -> Result<bool, CudaError> {
-        self.context.make_current()?;
-        self.stream.wait_until(limit)
+    /// Provides room for so many words in all slots together.
+    pub(crate) fn reserve_slots(&mut self, words: usize) -> Result<(), CudaError> {
+        if words > self.slot_words() {
+            self.results = DeviceBuffer::new(&self.context, (HEAD_WORDS + words) * WORD)?;
+            self.host = HostBuffer::new(&self.context, HEAD_WORDS + words)?;
+        }
+        Ok(())
     }
 
-    /// The kernel and the arguments of a launch on this device.
-    pub(crate) fn part(
-        &self,
-        program: &LoadedProgram,
-        module: &LoadedModule,
-        launch: &GroupLaunch,
-        slot: usize,
-    ) -> Result<Part<'_>, CudaError> {
-        let rate = self.results.pointer() + ((WORDS_OF_COUNTS + slot * program.words()) * WORD) as u64;
-        let arguments = Arguments {
-            memory: self.memory.pointer() + (program.layout.offsets + launch.offset) as u64,
-            rate,
-            warps: rate + size_of::<Rate>() as u64,
-            abort: self.abort.device_pointer()?,
-            ..launch.arguments
-        };
-        let Kernels { baseline, test, check } = module.kernels;
-        let function = match launch.role {
-            Role::Baseline => baseline,
-            Role::Test => test,
-            Role::Check => check,
-        };
-        Ok(Part { stream: &self.stream, function, arguments })
+    /// Provides host memory that all devices can access, new and all zero, and returns where it begins.
+    pub(crate) fn provide_shared(&mut self, words: usize) -> Result<DevicePointer, CudaError> {
+        let shared = HostBuffer::for_all(&self.context, words)?;
+        self.shared.insert(shared).device_pointer()
+    }
+
+    /// Queues the clearing of the first `bytes` of the memory.
+    pub(crate) fn clear_memory(&self, bytes: usize) -> Result<(), CudaError> {
+        self.stream.clear(&self.memory, bytes)
+    }
+
+    /// Queues the clearing of the first `bytes` of what kernels found.
+    pub(crate) fn clear_head(&self, bytes: usize) -> Result<(), CudaError> {
+        self.stream.clear(&self.results, bytes)
+    }
+
+    /// The arguments of a launch whose variables begin at `memory` and whose results begin at `word` of the slots.
+    pub(crate) fn addressed(&self, arguments: Arguments, memory: DevicePointer, word: usize) -> Arguments {
+        let rate = self.results.pointer() + ((HEAD_WORDS + word) * WORD) as u64;
+        Arguments { memory, rate, warps: rate + size_of::<Rate>() as u64, abort: self.abort_pointer, ..arguments }
+    }
+
+    /// What kernels found, as of the last copy that was waited for.
+    pub(crate) fn found(&self) -> &[u64] {
+        &self.host.values()[..HEAD_WORDS]
+    }
+
+    /// What the launch left whose `words` begin at `word` of the slots, as of the last copy that was waited for.
+    pub(crate) fn timing(&self, word: usize, words: usize, offsets: usize) -> Timing {
+        Timing::of(&self.host.values()[HEAD_WORDS + word..][..words], offsets)
+    }
+}
+
+impl DeviceQueue for DeviceContext {
+    type Launch = DeviceLaunch;
+
+    fn make_current(&self) -> Result<(), CudaError> {
+        self.context.make_current()
+    }
+
+    fn order_blocks(&self, launch: &DeviceLaunch) -> Result<(), CudaError> {
+        launch.idle.map_or(Ok(()), |idle| launch.order.queue(&self.stream, idle))
+    }
+
+    fn launch(&self, launch: &DeviceLaunch) -> Result<(), CudaError> {
+        let DeviceLaunch { function, shape: Shape { blocks, threads }, ref arguments, .. } = *launch;
+        if launch.is_cooperative {
+            return self.stream.launch_cooperatively(function, blocks, threads, arguments);
+        }
+        self.stream.launch(function, blocks, threads, arguments)
+    }
+
+    fn launch_together(devices: &[Self], launches: &[DeviceLaunch]) -> Result<(), CudaError> {
+        let Some(DeviceLaunch { shape: Shape { blocks, threads }, .. }) = launches.first() else { return Ok(()) };
+        let parts: Vec<Part<'_>> = devices
+            .iter()
+            .zip(launches)
+            .map(|(device, DeviceLaunch { function, arguments, .. })| Part {
+                stream: &device.stream,
+                function: *function,
+                arguments: *arguments,
+            })
+            .collect();
+        launch_together(&parts, *blocks, *threads)
+    }
+
+    fn fetch(&mut self, words: usize) -> Result<(), CudaError> {
+        self.stream.copy_to_host(&self.results, &mut self.host, words * WORD)
+    }
+
+    fn is_done(&self) -> Result<bool, CudaError> {
+        self.stream.is_done()
+    }
+
+    fn set_abort(&mut self, stop: bool) {
+        self.abort.write_volatile(0, u32::from(stop));
     }
 }
 

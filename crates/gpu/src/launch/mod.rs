@@ -9,7 +9,9 @@
 //! | [`arguments`] | the structures that host and kernels share, as in `kernels/harness.cuh` |
 //! | [`request`], [`timing`] | what is launched, and what it leaves |
 //! | [`samples`] | from what launches left to samples |
-//! | [`bench`] | one context with all that launches need; it runs batches and waits for them |
+//! | [`bench`] | one device with all that launches need; it runs batches of launches |
+//! | [`device_context`] | the context, the stream and the buffers of one device |
+//! | [`runner`] | launches on one device or several, waits with a limit, aborts; tested without a GPU |
 //! | [`outage`] | why a batch gave no results |
 //! | [`offsets`] | which memory offsets the samples of a case use |
 //! | [`block_order`] | in which order blocks are assigned to multiprocessors |
@@ -27,5 +29,6 @@ pub(crate) mod offsets;
 pub(crate) mod outage;
 pub(crate) mod request;
 pub(crate) mod ruler;
+pub(crate) mod runner;
 pub(crate) mod samples;
 pub(crate) mod timing;

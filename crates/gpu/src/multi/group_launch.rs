@@ -9,18 +9,6 @@ use crate::launch::block_order::BlockOrder;
 /// has to load its kernel first.
 pub(crate) const LIMIT: Duration = Duration::from_secs(1);
 
-/// How long a kernel may take that was asked to stop.
-pub(crate) const GRACE: Duration = Duration::from_secs(2);
-
-/// How grids are launched on several devices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LaunchCall {
-    /// One call for each device.
-    PerDevice,
-    /// One call for all.
-    Together,
-}
-
 /// One of the kernels of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {

@@ -17,12 +17,12 @@
 
 mod device_group;
 mod device_handle;
-pub(crate) mod group_launch;
-pub(crate) mod loaded_program;
-pub(crate) mod phase_counts;
+mod group_launch;
+mod loaded_program;
+mod phase_counts;
 
 pub(crate) use self::device_group::DeviceGroup;
 pub(crate) use self::device_handle::DeviceHandle;
-pub(crate) use self::group_launch::{GroupLaunch, LIMIT, LaunchCall, Role};
+pub(crate) use self::group_launch::{GroupLaunch, LIMIT, Role};
 pub(crate) use self::loaded_program::{LoadedProgram, MOST_DEVICES};
 pub(crate) use self::phase_counts::PhaseCounts;

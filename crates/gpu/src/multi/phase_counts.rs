@@ -1,7 +1,7 @@
 //! What a kernel counted while its barrier was measured.
 
 use crate::launch::arguments::Finding;
-use crate::launch::timing::WORD;
+use crate::launch::timing::{HEAD_WORDS, WORD};
 
 /// `PhaseCounts` in `grid_barrier.cuh`.
 #[repr(C)]
@@ -16,12 +16,10 @@ pub(crate) struct PhaseCounts {
     pub(crate) found: u64,
 }
 
-pub(crate) const WORDS_OF_COUNTS: usize = size_of::<PhaseCounts>() / WORD;
-
-const _: () = assert!(size_of::<PhaseCounts>() == 32);
+const _: () = assert!(size_of::<PhaseCounts>() == 32 && size_of::<PhaseCounts>() <= HEAD_WORDS * WORD);
 
 /// The counts in these words. CUDA devices and their hosts are little-endian.
-pub(crate) const fn counts_of(words: &[u64]) -> PhaseCounts {
+pub(super) const fn counts_of(words: &[u64]) -> PhaseCounts {
     PhaseCounts {
         timeouts: words[0] as u32,
         mismatches: (words[0] >> 32) as u32,
@@ -33,7 +31,7 @@ pub(crate) const fn counts_of(words: &[u64]) -> PhaseCounts {
 }
 
 /// The sums, and the values of the first mismatch.
-pub(crate) fn joined(counts: impl Iterator<Item = PhaseCounts>) -> PhaseCounts {
+pub(super) fn joined(counts: impl Iterator<Item = PhaseCounts>) -> PhaseCounts {
     counts.fold(PhaseCounts::default(), |sum, counts| {
         let shown = if sum.mismatches > 0 { sum } else { counts };
         PhaseCounts {
