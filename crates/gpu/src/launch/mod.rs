@@ -1,4 +1,4 @@
-//! Launching kernels on one device and reading what they leave.
+//! Launching kernels and reading what they leave.
 //!
 //! A kernel gets one structure by value and leaves words in device memory: how long each warp took in cycles, and the
 //! length of the launch by two clocks. This folder launches kernels in batches, waits for them with a limit, and turns

@@ -20,7 +20,7 @@ const EAGER: Duration = Duration::from_millis(2);
 /// The pause between two queries after that.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// Contexts on one device or several, and whether they can be used. See the folder's description.
+/// The contexts of one device or several, and whether they can be used. See the folder's description.
 ///
 /// Callers use the first `count` devices: [`Self::begin`], then [`Self::launch`] as often as needed, then
 /// [`Self::fetch`] and [`Self::wait`].
@@ -66,7 +66,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         };
     }
 
-    /// How long the devices have had nothing to do; `None` if they never had.
+    /// How long the devices have had nothing to do; `None` if nothing was launched yet.
     pub(crate) fn idle(&self) -> Option<Duration> {
         self.last_use.map(|time| self.clock.now().saturating_duration_since(time))
     }
@@ -133,7 +133,8 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     /// Waits until everything queued on the first `count` devices is done, but not for ever.
     ///
     /// # Errors
-    /// [`Outage::TimedOut`] if that takes longer than the limit. [`Self::health`] then says whether the abort flag helped.
+    /// [`Outage::TimedOut`] if that takes longer than the limit. [`Self::checked_health`] then says whether the abort
+    /// flag helped.
     pub(crate) fn wait(&mut self, count: usize) -> Result<(), Outage> {
         let limit = self.limit;
         let done = self.wait_until(count, limit)?;
@@ -141,7 +142,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         if done { Ok(()) } else { self.abort(count, limit) }
     }
 
-    /// Waits until the first `count` devices have cleared their memory. This is no use that warms a device up.
+    /// Waits until the first `count` devices have cleared their memory. It does not count as use: devices are not warm after it.
     pub(crate) fn settle(&mut self, count: usize) -> Result<(), Outage> {
         self.begin(count)?;
         if self.wait_until(count, GRACE)? { Ok(()) } else { self.abort(count, GRACE) }
@@ -213,7 +214,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         Ok(result?)
     }
 
-    /// Asks kernels to stop that still run, for good.
+    /// Stops what still runs. The abort flag stays set.
     fn stop(&mut self) {
         if self.is_over_within(Duration::ZERO) {
             return;
