@@ -33,8 +33,8 @@ mod tests {
 
     use super::*;
     use crate::launch::outage::Outage;
+    use crate::launch::runner::Runner;
     use crate::launch::runner::fake::{Call, FakeDriver, Script, error, run};
-    use crate::launch::runner::{LaunchCall, Runner};
 
     #[test]
     fn a_runner_is_opened_once_and_kept() {
@@ -50,19 +50,19 @@ mod tests {
     fn a_poisoned_context_is_destroyed_before_the_next_one_is_made() {
         let driver = FakeDriver::new();
         let mut slot = Some(driver.runner(&[Script::PoisonsAfter(Duration::ZERO)]));
-        assert!(matches!(run(slot.as_mut().unwrap(), LaunchCall::PerDevice), Err(Outage::Cuda(_))));
+        assert!(matches!(run(slot.as_mut().unwrap()), Err(Outage::Cuda(_))));
         let opened = usable(&mut slot, Runner::checked_health, || {
             assert_eq!(driver.take_calls().last(), Some(&Call::Destroy(0)));
             Ok(driver.runner(&[Script::EndsAfter(Duration::ZERO)]))
         });
-        assert_eq!(run(opened.unwrap(), LaunchCall::PerDevice), Ok(()));
+        assert_eq!(run(opened.unwrap()), Ok(()));
     }
 
     #[test]
     fn the_laboratory_is_lost_if_there_is_no_other_context() {
         let driver = FakeDriver::new();
         let mut slot = Some(driver.runner(&[Script::LaunchFails]));
-        assert!(run(slot.as_mut().unwrap(), LaunchCall::PerDevice).is_err());
+        assert!(run(slot.as_mut().unwrap()).is_err());
         for _ in 0..2 {
             let refused = usable(&mut slot, Runner::checked_health, || Err(error("cuCtxCreate", 46)));
             let Err(Refusal::Lost(reason)) = refused else { panic!("there is no context") };
@@ -75,7 +75,7 @@ mod tests {
     fn no_context_is_made_beside_a_kernel_that_still_runs_in_a_poisoned_one() {
         let driver = FakeDriver::new();
         let mut slot = Some(driver.runner(&[Script::NeverEnds, Script::LaunchFails]));
-        assert!(matches!(run(slot.as_mut().unwrap(), LaunchCall::PerDevice), Err(Outage::Cuda(_))));
+        assert!(matches!(run(slot.as_mut().unwrap()), Err(Outage::Cuda(_))));
         let refused = usable(&mut slot, Runner::checked_health, || Ok(driver.runner(&[])));
         assert!(matches!(refused, Err(Refusal::Lost(reason)) if reason.contains("still occupies the device")));
         drop(slot);
@@ -86,7 +86,7 @@ mod tests {
     fn the_laboratory_is_lost_while_a_kernel_occupies_a_device() {
         let driver = FakeDriver::new();
         let mut slot = Some(driver.runner(&[Script::NeverEnds, Script::EndsAfterAbort(Duration::ZERO)]));
-        assert!(matches!(run(slot.as_mut().unwrap(), LaunchCall::PerDevice), Err(Outage::TimedOut(_))));
+        assert!(matches!(run(slot.as_mut().unwrap()), Err(Outage::TimedOut(_))));
         for _ in 0..2 {
             let refused = usable(&mut slot, Runner::checked_health, || Ok(driver.runner(&[])));
             let Err(Refusal::Lost(reason)) = refused else { panic!("the device is occupied") };

@@ -16,8 +16,7 @@ use crate::experiments::grid_barrier::{MeetingExperiment, Setup, TimedBy};
 use crate::experiments::host_barrier::VisitExperiment;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::request::Shape;
-use crate::launch::runner::LaunchCall;
-use crate::multi::{DeviceGroup, LIMIT, LoadedProgram, MOST_DEVICES};
+use crate::multi::{DeviceGroup, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES};
 
 /// More places than most cases visit; each is as large as the flags of its barrier.
 const PLACES: usize = 2048;

@@ -5,14 +5,14 @@ use std::time::Duration;
 use syncscope_core::profile::{self, Phase};
 
 use crate::cuda::compile::Program;
-use crate::cuda::driver::{Context, Device, HostBuffer};
+use crate::cuda::driver::{Context, Device, Function, HostBuffer};
 use crate::cuda::error::CudaError;
 use crate::launch::arguments::{Arguments, DevicePointer, Finding, MAX_BLOCK_THREADS, WARP_THREADS};
-use crate::launch::block_order::Idle;
-use crate::launch::device_context::{DeviceContext, DeviceLaunch};
+use crate::launch::block_order::{BlockOrder, Idle};
+use crate::launch::device_context::DeviceContext;
 use crate::launch::outage::{Health, Outage};
 use crate::launch::request::{Kernels, Launch, Shape, offsets_of};
-use crate::launch::runner::{DeviceQueue, LaunchCall, Runner};
+use crate::launch::runner::{DeviceQueue, Launches, Runner};
 use crate::launch::timing::{HEAD_WORDS, Timing, WORDS_OF_RATE, WORDS_OF_WARP, finding_of};
 
 /// The largest grid that a batch of [`BATCH`] launches is prepared for has two full blocks on each multiprocessor.
@@ -30,6 +30,17 @@ pub(crate) struct Bench {
     mapped: Option<DevicePointer>,
     /// Always of one device.
     runner: Runner<DeviceContext>,
+}
+
+/// A launch with all addresses in its arguments.
+#[derive(Debug, Clone, Copy)]
+struct BenchLaunch {
+    function: Function,
+    shape: Shape,
+    arguments: Arguments,
+    order: BlockOrder,
+    /// The kernel that sets the order.
+    idle: Option<Idle>,
 }
 
 impl Bench {
@@ -100,9 +111,11 @@ impl Bench {
     }
 
     fn load_now(&mut self, program: &Program, cubin: &[u8]) -> Result<Kernels, CudaError> {
-        let loaded = self.device_mut().load(program, cubin)?;
+        let context = &mut self.runner.devices_mut()[0];
+        let device = context.device();
+        let loaded = context.load(program, cubin)?;
         if self.idle.is_none() {
-            self.idle = Some(Idle::of(loaded.module, self.device().device())?);
+            self.idle = Some(Idle::of(loaded.module, device)?);
         }
         Ok(loaded.kernels)
     }
@@ -164,14 +177,18 @@ impl Bench {
         let device = self.device();
         let memory = self.mapped.unwrap_or(device.memory()) + launch.offset as u64;
         let arguments = Arguments { finding: device.head(), ..device.addressed(launch.arguments, memory, word) };
-        let launch = DeviceLaunch {
-            function: launch.function,
-            shape,
-            arguments,
-            order: launch.order,
-            idle: self.idle,
-            is_cooperative: false,
-        };
-        self.runner.launch(&[launch], LaunchCall::PerDevice)
+        let (function, order) = (launch.function, launch.order);
+        self.runner.launch(&[BenchLaunch { function, shape, arguments, order, idle: self.idle }])
+    }
+}
+
+impl Launches<BenchLaunch> for DeviceContext {
+    fn order_blocks(&self, launch: &BenchLaunch) -> Result<(), CudaError> {
+        launch.idle.map_or(Ok(()), |idle| launch.order.queue(self.stream(), idle))
+    }
+
+    fn launch(&self, launch: &BenchLaunch) -> Result<(), CudaError> {
+        let Shape { blocks, threads } = launch.shape;
+        self.stream().launch(launch.function, blocks, threads, &launch.arguments)
     }
 }

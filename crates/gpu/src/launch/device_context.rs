@@ -1,35 +1,32 @@
 //! One device: its context, its stream, its buffers, and the programs loaded on it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::cuda::compile::Program;
-use crate::cuda::driver::{Context, Device, DeviceBuffer, Function, HostBuffer, Module, Part, Stream, launch_together};
+use crate::cuda::driver::{Context, Device, DeviceBuffer, HostBuffer, Module, Stream};
 use crate::cuda::error::CudaError;
 use crate::launch::arguments::{Arguments, DevicePointer, Rate};
-use crate::launch::block_order::{BlockOrder, Idle};
-use crate::launch::request::{Kernels, Shape};
+use crate::launch::request::Kernels;
 use crate::launch::runner::DeviceQueue;
 use crate::launch::timing::{HEAD_WORDS, Timing, WORD};
 
 /// A program, loaded on one device.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct LoadedModule {
     pub(crate) module: Module,
     pub(crate) kernels: Kernels,
 }
 
-/// One launch on one device, with all addresses in its arguments.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DeviceLaunch {
-    pub(crate) function: Function,
-    pub(crate) shape: Shape,
-    pub(crate) arguments: Arguments,
-    /// In which order its blocks are assigned to the multiprocessors.
-    pub(crate) order: BlockOrder,
-    /// The kernel that sets this order.
-    pub(crate) idle: Option<Idle>,
-    /// Whether all blocks must run at the same time.
-    pub(crate) is_cooperative: bool,
+impl LoadedModule {
+    fn of(module: Module) -> Result<Self, CudaError> {
+        let kernels = Kernels {
+            baseline: module.function(c"baseline")?,
+            test: module.function(c"test")?,
+            check: module.function(c"check")?,
+        };
+        Ok(Self { module, kernels })
+    }
 }
 
 /// One device. Its results begin with what kernels found ([`HEAD_WORDS`]), then follows a slot for each launch.
@@ -99,20 +96,12 @@ impl DeviceContext {
     }
 
     /// Loads a program, once. The context is current afterwards, because the caller uses the kernels in it.
-    pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<LoadedModule, CudaError> {
+    pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<&LoadedModule, CudaError> {
         self.context.make_current()?;
-        if let Some(loaded) = self.modules.get(program) {
-            return Ok(*loaded);
+        match self.modules.entry(program.clone()) {
+            Entry::Occupied(loaded) => Ok(loaded.into_mut()),
+            Entry::Vacant(place) => Ok(place.insert(LoadedModule::of(Module::load(&self.context, cubin)?)?)),
         }
-        let module = Module::load(&self.context, cubin)?;
-        let kernels = Kernels {
-            baseline: module.function(c"baseline")?,
-            test: module.function(c"test")?,
-            check: module.function(c"check")?,
-        };
-        let loaded = LoadedModule { module, kernels };
-        self.modules.insert(program.clone(), loaded);
-        Ok(loaded)
     }
 
     /// Provides at least this much memory. The context must be current, as for the functions below.
@@ -168,36 +157,8 @@ impl DeviceContext {
 }
 
 impl DeviceQueue for DeviceContext {
-    type Launch = DeviceLaunch;
-
     fn make_current(&self) -> Result<(), CudaError> {
         self.context.make_current()
-    }
-
-    fn order_blocks(&self, launch: &DeviceLaunch) -> Result<(), CudaError> {
-        launch.idle.map_or(Ok(()), |idle| launch.order.queue(&self.stream, idle))
-    }
-
-    fn launch(&self, launch: &DeviceLaunch) -> Result<(), CudaError> {
-        let DeviceLaunch { function, shape: Shape { blocks, threads }, ref arguments, .. } = *launch;
-        if launch.is_cooperative {
-            return self.stream.launch_cooperatively(function, blocks, threads, arguments);
-        }
-        self.stream.launch(function, blocks, threads, arguments)
-    }
-
-    fn launch_together(devices: &[Self], launches: &[DeviceLaunch]) -> Result<(), CudaError> {
-        let Some(DeviceLaunch { shape: Shape { blocks, threads }, .. }) = launches.first() else { return Ok(()) };
-        let parts: Vec<Part<'_>> = devices
-            .iter()
-            .zip(launches)
-            .map(|(device, DeviceLaunch { function, arguments, .. })| Part {
-                stream: &device.stream,
-                function: *function,
-                arguments: *arguments,
-            })
-            .collect();
-        launch_together(&parts, *blocks, *threads)
     }
 
     fn fetch(&mut self, words: usize) -> Result<(), CudaError> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::device_handle::DeviceHandle;
-use super::group_launch::{GroupLaunch, Role};
+use super::group_launch::{GroupLaunch, LaunchCall, MemberLaunch, Role};
 use super::loaded_program::{DeviceTable, Layout, LoadedProgram, MOST_DEVICES, Member};
 use super::phase_counts::{PhaseCounts, counts_of, joined};
 use crate::cuda::compile::Program;
@@ -11,11 +11,11 @@ use crate::cuda::driver::Device;
 use crate::cuda::error::CudaError;
 use crate::launch::arguments::DevicePointer;
 use crate::launch::block_order::Idle;
-use crate::launch::device_context::{DeviceContext, DeviceLaunch};
+use crate::launch::device_context::DeviceContext;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::outage::{Health, Outage};
 use crate::launch::request::{Kernels, Shape, words_of};
-use crate::launch::runner::{DeviceQueue, LaunchCall, Runner};
+use crate::launch::runner::{DeviceQueue, Runner};
 use crate::launch::timing::{HEAD_WORDS, Timing, WORD};
 
 /// Launches that are queued before the host waits.
@@ -122,10 +122,11 @@ impl DeviceGroup {
     ) -> Result<Vec<Member>, CudaError> {
         let mut members = Vec::with_capacity(count);
         for device in &mut self.runner.devices_mut()[..count] {
+            let number = device.device();
             let loaded = device.load(program, cubin)?;
             members.push(Member {
                 kernels: loaded.kernels,
-                idle: Idle::of(loaded.module, device.device())?,
+                idle: Idle::of(loaded.module, number)?,
                 device_table: loaded.module.variable(c"roster")?,
             });
             device.reserve_memory(bytes)?;
@@ -190,7 +191,10 @@ impl DeviceGroup {
         for batch in launches.chunks(BATCH) {
             for (slot, launch) in batch.iter().enumerate() {
                 let launches = self.on_each_device(program, launch, slot * words);
-                self.runner.launch(&launches, program.call)?;
+                match program.call {
+                    LaunchCall::PerDevice => self.runner.launch(&launches)?,
+                    LaunchCall::Together => self.runner.launch_together(&launches)?,
+                }
             }
             self.runner.fetch(count, HEAD_WORDS + batch.len() * words)?;
             self.runner.wait(count)?;
@@ -207,7 +211,7 @@ impl DeviceGroup {
     }
 
     /// A launch on every device of a program, with results that start at `word`.
-    fn on_each_device(&self, program: &LoadedProgram, launch: &GroupLaunch, word: usize) -> Vec<DeviceLaunch> {
+    fn on_each_device(&self, program: &LoadedProgram, launch: &GroupLaunch, word: usize) -> Vec<MemberLaunch> {
         let on_device = |(device, member): (&DeviceContext, &Member)| {
             let Kernels { baseline, test, check } = member.kernels;
             let function = match launch.role {
@@ -217,8 +221,7 @@ impl DeviceGroup {
             };
             let memory = device.memory() + (program.layout.offsets + launch.offset) as u64;
             let arguments = device.addressed(launch.arguments, memory, word);
-            let (shape, order, idle) = (program.shape, launch.order, Some(member.idle));
-            DeviceLaunch { function, shape, arguments, order, idle, is_cooperative: true }
+            MemberLaunch { function, shape: program.shape, arguments, order: launch.order, idle: member.idle }
         };
         self.runner.devices().iter().zip(&program.members).map(on_device).collect()
     }

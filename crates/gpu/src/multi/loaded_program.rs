@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use super::group_launch::LaunchCall;
 use crate::launch::arguments::DevicePointer;
 use crate::launch::block_order::Idle;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::request::{Kernels, Shape, words_of};
-use crate::launch::runner::LaunchCall;
 
 /// `MOST_DEVICES` in `grid_barrier.cuh`.
 pub(crate) const MOST_DEVICES: usize = 16;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::clock::{Clock, HostClock};
-use super::device_queue::{DeviceQueue, LaunchCall};
+use super::device_queue::{DeviceQueue, Launches, LaunchesTogether};
 use crate::cuda::error::CudaError;
 use crate::launch::outage::{Health, Outage};
 
@@ -99,26 +99,32 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         self.launched(made)
     }
 
-    /// Queues one launch on each of the first devices.
-    pub(crate) fn launch(&mut self, launches: &[D::Launch], call: LaunchCall) -> Result<(), Outage> {
-        let queued = self.queue(launches, call);
+    /// Queues one launch on each of the first devices, by one call for each.
+    pub(crate) fn launch<L>(&mut self, launches: &[L]) -> Result<(), Outage>
+    where
+        D: Launches<L>,
+    {
+        let ordered = self.on_each(launches, D::order_blocks);
+        let queued = ordered.and_then(|()| self.on_each(launches, D::launch));
         self.launched(queued)
     }
 
-    fn queue(&self, launches: &[D::Launch], call: LaunchCall) -> Result<(), CudaError> {
-        let count = launches.len();
-        let devices = &self.devices[..count];
-        for (device, launch) in devices.iter().zip(launches) {
-            enter(device, count)?;
-            device.order_blocks(launch)?;
-        }
-        match call {
-            LaunchCall::Together => D::launch_together(devices, launches),
-            LaunchCall::PerDevice => devices.iter().zip(launches).try_for_each(|(device, launch)| {
-                enter(device, count)?;
-                device.launch(launch)
-            }),
-        }
+    /// The same by one call for all.
+    pub(crate) fn launch_together<L>(&mut self, launches: &[L]) -> Result<(), Outage>
+    where
+        D: LaunchesTogether<L>,
+    {
+        let ordered = self.on_each(launches, D::order_blocks);
+        let queued = ordered.and_then(|()| D::launch_together(&self.devices[..launches.len()], launches));
+        self.launched(queued)
+    }
+
+    /// Makes one call for each launch, on the device of the same number.
+    fn on_each<L>(&self, launches: &[L], call: impl Fn(&D, &L) -> Result<(), CudaError>) -> Result<(), CudaError> {
+        self.devices[..launches.len()].iter().zip(launches).try_for_each(|(device, launch)| {
+            enter(device, launches.len())?;
+            call(device, launch)
+        })
     }
 
     /// Queues the copies of the first words of the results of the first `count` devices.

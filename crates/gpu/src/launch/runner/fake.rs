@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::clock::Clock;
-use super::device_queue::{DeviceQueue, LaunchCall};
+use super::device_queue::{DeviceQueue, Launches, LaunchesTogether};
 use super::device_runner::Runner;
 use crate::cuda::error::CudaError;
 use crate::launch::outage::Outage;
@@ -159,34 +159,9 @@ impl FakeDevice {
 }
 
 impl DeviceQueue for FakeDevice {
-    type Launch = ();
-
     fn make_current(&self) -> Result<(), CudaError> {
         self.driver.note(Call::MakeCurrent(self.number));
         self.driver.current.set(Some(self.number));
-        Ok(())
-    }
-
-    fn order_blocks(&self, (): &()) -> Result<(), CudaError> {
-        self.called("order_blocks")?;
-        self.driver.note(Call::OrderBlocks(self.number));
-        Ok(())
-    }
-
-    fn launch(&self, (): &()) -> Result<(), CudaError> {
-        self.called("launch")?;
-        self.driver.note(Call::Launch(self.number));
-        if self.script == Script::LaunchFails {
-            return Err(error("launch", NO_RESOURCES));
-        }
-        self.start();
-        Ok(())
-    }
-
-    fn launch_together(devices: &[Self], launches: &[()]) -> Result<(), CudaError> {
-        let Some(first) = devices.first() else { return Err(error("launch_together", NO_RESOURCES)) };
-        first.driver.note(Call::LaunchTogether(launches.len()));
-        devices.iter().for_each(Self::start);
         Ok(())
     }
 
@@ -218,6 +193,33 @@ impl DeviceQueue for FakeDevice {
     }
 }
 
+impl Launches<()> for FakeDevice {
+    fn order_blocks(&self, (): &()) -> Result<(), CudaError> {
+        self.called("order_blocks")?;
+        self.driver.note(Call::OrderBlocks(self.number));
+        Ok(())
+    }
+
+    fn launch(&self, (): &()) -> Result<(), CudaError> {
+        self.called("launch")?;
+        self.driver.note(Call::Launch(self.number));
+        if self.script == Script::LaunchFails {
+            return Err(error("launch", NO_RESOURCES));
+        }
+        self.start();
+        Ok(())
+    }
+}
+
+impl LaunchesTogether<()> for FakeDevice {
+    fn launch_together(devices: &[Self], launches: &[()]) -> Result<(), CudaError> {
+        let Some(first) = devices.first() else { return Err(error("launch_together", NO_RESOURCES)) };
+        first.driver.note(Call::LaunchTogether(launches.len()));
+        devices.iter().for_each(Self::start);
+        Ok(())
+    }
+}
+
 impl Drop for FakeDevice {
     fn drop(&mut self) {
         self.driver.note(Call::Destroy(self.number));
@@ -225,10 +227,10 @@ impl Drop for FakeDevice {
 }
 
 /// Launches once on all devices, fetches some words and waits.
-pub(crate) fn run(runner: &mut Runner<FakeDevice, FakeClock>, call: LaunchCall) -> Result<(), Outage> {
+pub(crate) fn run(runner: &mut Runner<FakeDevice, FakeClock>) -> Result<(), Outage> {
     let count = runner.devices().len();
     runner.begin(count)?;
-    runner.launch(&vec![(); count], call)?;
+    runner.launch(&vec![(); count])?;
     runner.fetch(count, 8)?;
     runner.wait(count)
 }

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::device_runner::{GRACE, LIMIT};
-use super::fake::{Call, FakeClock, FakeDevice, FakeDriver, Script, error, run};
-use super::{LaunchCall, Runner};
+use super::fake::{Call, FakeDriver, Script, error, run};
 use crate::launch::outage::{Health, Outage};
 
 const MS: Duration = Duration::from_millis(1);
@@ -14,10 +13,6 @@ const SECOND: Duration = Duration::from_secs(1);
 const ALMOST_LIMIT: Duration = LIMIT.saturating_sub(MS);
 const ALMOST_GRACE: Duration = GRACE.saturating_sub(MS);
 
-fn once(runner: &mut Runner<FakeDevice, FakeClock>) -> Result<(), Outage> {
-    run(runner, LaunchCall::PerDevice)
-}
-
 #[test]
 fn one_device_is_made_current_once_for_a_batch() {
     let driver = FakeDriver::new();
@@ -25,7 +20,7 @@ fn one_device_is_made_current_once_for_a_batch() {
     assert_eq!(runner.idle(), None);
     runner.begin(1).unwrap();
     for _ in 0..2 {
-        runner.launch(&[()], LaunchCall::PerDevice).unwrap();
+        runner.launch(&[()]).unwrap();
     }
     runner.fetch(1, 8).unwrap();
     assert_eq!(runner.wait(1), Ok(()));
@@ -42,13 +37,15 @@ fn one_device_is_made_current_once_for_a_batch() {
 fn all_devices_are_prepared_before_the_first_kernel_is_launched() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfter(MS); 2]);
-    assert_eq!(once(&mut runner), Ok(()));
+    assert_eq!(run(&mut runner), Ok(()));
     let [one, two] = [0, 1].map(Call::MakeCurrent);
     let ordered = [one, Call::OrderBlocks(0), two, Call::OrderBlocks(1)];
     let after = [one, Call::Fetch(0, 8), two, Call::Fetch(1, 8), one, two];
     let launched = [one, Call::Launch(0), two, Call::Launch(1)];
     assert_eq!(driver.take_calls(), [&ordered[..], &launched, &after].concat());
-    assert_eq!(run(&mut runner, LaunchCall::Together), Ok(()));
+    runner.launch_together(&[(); 2]).unwrap();
+    runner.fetch(2, 8).unwrap();
+    assert_eq!(runner.wait(2), Ok(()));
     assert_eq!(driver.take_calls(), [&ordered[..], &[Call::LaunchTogether(2)], &after].concat());
 }
 
@@ -56,7 +53,7 @@ fn all_devices_are_prepared_before_the_first_kernel_is_launched() {
 fn only_the_first_devices_take_part() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfter(MS), Script::EndsAfter(MS), Script::NeverEnds]);
-    runner.launch(&[(); 2], LaunchCall::PerDevice).unwrap();
+    runner.launch(&[(); 2]).unwrap();
     runner.fetch(2, 4).unwrap();
     assert_eq!(runner.wait(2), Ok(()));
     let of_the_third = [Call::MakeCurrent(2), Call::OrderBlocks(2), Call::Launch(2), Call::Fetch(2, 4)];
@@ -67,9 +64,9 @@ fn only_the_first_devices_take_part() {
 fn a_kernel_may_take_as_long_as_the_limit() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfter(ALMOST_LIMIT)]);
-    assert_eq!(once(&mut runner), Ok(()));
+    assert_eq!(run(&mut runner), Ok(()));
     runner.devices_mut()[0].script = Script::EndsAfter(LIMIT + MS);
-    assert_eq!(once(&mut runner), Err(Outage::TimedOut(LIMIT)));
+    assert_eq!(run(&mut runner), Err(Outage::TimedOut(LIMIT)));
     assert_eq!(runner.health, Health::Usable, "it ended by itself within the grace period");
 }
 
@@ -78,16 +75,16 @@ fn a_kernel_that_heeds_the_abort_flag_leaves_a_usable_context() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfterAbort(ALMOST_GRACE)]);
     runner.set_limit(Some(SECOND));
-    assert_eq!(once(&mut runner), Err(Outage::TimedOut(SECOND)));
+    assert_eq!(run(&mut runner), Err(Outage::TimedOut(SECOND)));
     assert_eq!(runner.health, Health::Usable);
     assert!((SECOND + ALMOST_GRACE..SECOND + GRACE).contains(&driver.passed()), "{:?}", driver.passed());
     let calls = driver.take_calls();
     assert_eq!(calls[calls.len() - 2..], [Call::SetAbort(0, true), Call::SetAbort(0, false)]);
     runner.devices_mut()[0].script = Script::EndsAfter(MS);
-    assert_eq!(once(&mut runner), Ok(()), "the next kernel does not see the flag");
+    assert_eq!(run(&mut runner), Ok(()), "the next kernel does not see the flag");
     runner.set_limit(None);
     runner.devices_mut()[0].script = Script::EndsAfter(2 * SECOND);
-    assert_eq!(once(&mut runner), Ok(()), "the limit is the usual one again");
+    assert_eq!(run(&mut runner), Ok(()), "the limit is the usual one again");
 }
 
 #[test]
@@ -95,7 +92,7 @@ fn a_kernel_that_does_not_end_keeps_its_context_for_ever() {
     let driver = FakeDriver::new();
     for script in [Script::NeverEnds, Script::EndsAfterAbort(GRACE + MS)] {
         let mut runner = driver.runner(&[script]);
-        assert_eq!(once(&mut runner), Err(Outage::TimedOut(LIMIT)));
+        assert_eq!(run(&mut runner), Err(Outage::TimedOut(LIMIT)));
         assert_eq!(runner.health, Health::Occupied);
         driver.take_calls();
         drop(runner);
@@ -107,7 +104,7 @@ fn a_kernel_that_does_not_end_keeps_its_context_for_ever() {
 fn a_launch_that_fails_poisons_the_context_and_stops_the_batch() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfter(MS), Script::LaunchFails, Script::EndsAfter(MS)]);
-    assert_eq!(once(&mut runner), Err(Outage::Cuda(error("launch", 701))));
+    assert_eq!(run(&mut runner), Err(Outage::Cuda(error("launch", 701))));
     assert_eq!(runner.health, Health::Poisoned);
     let calls = driver.take_calls();
     assert_eq!(calls.last(), Some(&Call::Launch(1)), "neither the third device nor the copies: {calls:?}");
@@ -121,7 +118,7 @@ fn the_error_of_a_kernel_appears_at_a_query_and_poisons_the_context() {
     let driver = FakeDriver::new();
     let failed = Err(Outage::Cuda(error("is_done", 719)));
     let mut runner = driver.runner(&[Script::EndsAfter(MS), Script::PoisonsAfter(5 * MS)]);
-    assert_eq!(once(&mut runner), failed);
+    assert_eq!(run(&mut runner), failed);
     assert_eq!(runner.health, Health::Poisoned);
     assert_eq!(runner.idle(), None, "a batch without results is no use that warms a device up");
     drop(runner);
@@ -129,7 +126,7 @@ fn the_error_of_a_kernel_appears_at_a_query_and_poisons_the_context() {
     // In the grace period: the flag is cleared, and the error counts.
     let mut runner = driver.runner(&[Script::PoisonsAfter(LIMIT + SECOND)]);
     driver.take_calls();
-    assert_eq!(once(&mut runner), failed);
+    assert_eq!(run(&mut runner), failed);
     assert_eq!(runner.health, Health::Poisoned);
     assert_eq!(driver.take_calls().last(), Some(&Call::SetAbort(0, false)));
 }
@@ -141,7 +138,7 @@ fn devices_that_wait_for_one_that_hangs_are_asked_to_stop_together() {
     for (other, health) in [(waiting, Health::Usable), (Script::NeverEnds, Health::Occupied)] {
         let mut runner = driver.runner(&[waiting, other, waiting]);
         driver.take_calls();
-        assert_eq!(once(&mut runner), Err(Outage::TimedOut(LIMIT)));
+        assert_eq!(run(&mut runner), Err(Outage::TimedOut(LIMIT)));
         assert_eq!(runner.health, health);
         let calls = driver.take_calls();
         let first = calls.iter().position(|call| *call == Call::SetAbort(0, true)).unwrap();
@@ -157,7 +154,7 @@ fn devices_that_wait_for_one_that_hangs_are_asked_to_stop_together() {
 fn all_devices_together_have_one_limit() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfter(15 * SECOND), Script::EndsAfter(LIMIT + SECOND)]);
-    assert_eq!(once(&mut runner), Err(Outage::TimedOut(LIMIT)));
+    assert_eq!(run(&mut runner), Err(Outage::TimedOut(LIMIT)));
     assert!((LIMIT + SECOND..LIMIT + SECOND + MS).contains(&driver.passed()), "{:?}", driver.passed());
     assert_eq!(runner.health, Health::Usable);
 }
@@ -174,7 +171,7 @@ fn work_that_is_queued_when_the_runner_is_dropped_is_asked_to_stop() {
     ];
     for (script, is_destroyed) in cases {
         let mut runner = driver.runner(&[Script::EndsAfterAbort(MS), script]);
-        runner.launch(&[(); 2], LaunchCall::PerDevice).unwrap();
+        runner.launch(&[(); 2]).unwrap();
         driver.take_calls();
         let started = driver.passed();
         drop(runner);
@@ -189,11 +186,11 @@ fn work_that_is_queued_when_the_runner_is_dropped_is_asked_to_stop() {
 fn memory_that_is_being_cleared_is_waited_for_and_warms_nothing_up() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfter(ALMOST_GRACE), Script::EndsAfter(MS)]);
-    runner.launch(&[(); 2], LaunchCall::PerDevice).unwrap();
+    runner.launch(&[(); 2]).unwrap();
     assert_eq!(runner.settle(2), Ok(()));
     assert_eq!(runner.idle(), None);
     runner.devices_mut()[1].script = Script::NeverEnds;
-    runner.launch(&[(); 2], LaunchCall::PerDevice).unwrap();
+    runner.launch(&[(); 2]).unwrap();
     assert_eq!(runner.settle(2), Err(Outage::TimedOut(GRACE)));
     assert_eq!(runner.health, Health::Occupied);
 }
@@ -202,11 +199,11 @@ fn memory_that_is_being_cleared_is_waited_for_and_warms_nothing_up() {
 fn the_first_two_milliseconds_are_waited_for_without_a_pause() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfter(2 * MS)]);
-    assert_eq!(once(&mut runner), Ok(()));
+    assert_eq!(run(&mut runner), Ok(()));
     let (spins, sleeps) = driver.spins_and_sleeps();
     assert_eq!((spins, sleeps), (200, 0), "10 us each");
     runner.devices_mut()[0].script = Script::EndsAfter(12 * MS);
-    assert_eq!(once(&mut runner), Ok(()));
+    assert_eq!(run(&mut runner), Ok(()));
     let (spins, sleeps) = driver.spins_and_sleeps();
     assert_eq!(spins, 200 + 201);
     assert!((195..=200).contains(&sleeps), "{sleeps} pauses of 50 us");
