@@ -215,6 +215,9 @@ impl LaunchesTogether<()> for FakeDevice {
     fn launch_together(devices: &[Self], launches: &[()]) -> Result<(), CudaError> {
         let Some(first) = devices.first() else { return Err(error("launch_together", NO_RESOURCES)) };
         first.driver.note(Call::LaunchTogether(launches.len()));
+        if devices.iter().any(|device| device.script == Script::LaunchFails) {
+            return Err(error("launch_together", NO_RESOURCES));
+        }
         devices.iter().for_each(Self::start);
         Ok(())
     }

@@ -111,6 +111,9 @@ fn a_launch_that_fails_poisons_the_context_and_stops_the_batch() {
     drop(runner);
     assert_eq!(driver.destroyed(), [0, 1, 2]);
     assert!(driver.take_calls().contains(&Call::SetAbort(0, true)), "the first kernel still ran");
+    let mut runner = driver.runner(&[Script::EndsAfter(MS), Script::LaunchFails]);
+    assert_eq!(runner.launch_together(&[(); 2]), Err(Outage::Cuda(error("launch_together", 701))));
+    assert_eq!(runner.health, Health::Poisoned);
 }
 
 #[test]
