@@ -4,6 +4,8 @@
 // scope. IN_SHARED_MEMORY is 0 or 1. With RESULT_USED, each operation needs the result of the one before.
 #include "harness.cuh"
 
+using Arguments = VariableArguments;
+
 using Value = VALUE;
 
 enum Kind { ADD, SUB, MIN, MAX, AND, OR, XOR, EXCHANGE, CAS_PASS, CAS_FAIL };
@@ -66,7 +68,7 @@ struct Operation {
           value((Value)(arguments.value_scale * grid_thread() + arguments.value_bias)),
           same(0),
           result(0),
-          zero((u32)arguments.total_operations) {
+          zero((u32)arguments.opaque_zero) {
         if constexpr (COMPARES) {
             // As in the paper, zero is exchanged for zero, or is never what is expected.
             value = (Value)zero;

@@ -3,6 +3,8 @@
 // KIND says which; GROUPS is the number of parts of the block that wait each for themselves at a named barrier.
 #include "harness.cuh"
 
+using Arguments = RegisterArguments;
+
 enum Kind { PLAIN, COUNT, AND, OR, NAMED };
 
 struct Operation {
@@ -11,7 +13,7 @@ struct Operation {
     u32 threads;  // of the group
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : value(arguments.value_scale), barrier(1 + threadIdx.x / (blockDim.x / GROUPS)), threads(blockDim.x / GROUPS) {}
+        : value(arguments.opaque_one), barrier(1 + threadIdx.x / (blockDim.x / GROUPS)), threads(blockDim.x / GROUPS) {}
 
     // A reducing barrier is asked about what the one before returned.
     __device__ __forceinline__ void run() {
@@ -29,7 +31,7 @@ struct Operation {
     }
 
     __device__ static void check(const Arguments &arguments) {
-        check_meeting<Operation>(arguments, blockDim.x / GROUPS);
+        check_barrier<Operation>(arguments, blockDim.x / GROUPS);
         if constexpr (KIND == COUNT || KIND == AND || KIND == OR) check_result(arguments);
     }
 

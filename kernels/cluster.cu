@@ -3,6 +3,8 @@
 // KIND says which.
 #include "cluster.cuh"
 
+using Arguments = RegisterArguments;
+
 enum Kind { SYNC, ARRIVE_WAIT };
 
 // Work that has nothing to do with the barrier: alone, or between arriving and waiting.
@@ -28,7 +30,7 @@ using Body = BodyOf<COUNT, KIND>;
 struct Operation {
     u32 value;
 
-    __device__ __forceinline__ explicit Operation(const Arguments &arguments) : value(arguments.value_scale) {}
+    __device__ __forceinline__ explicit Operation(const Arguments &arguments) : value(arguments.opaque_one) {}
 
     __device__ __forceinline__ void run() {
         arrive();

@@ -4,6 +4,8 @@
 // each to its own, `stride` elements further; the compiler does not know which, or it would add up the warp's values first.
 #include "cluster.cuh"
 
+using Arguments = VariableArguments;
+
 enum Mode { THROUGHPUT, LATENCY };
 
 __shared__ u32 counters[1024];

@@ -1,6 +1,8 @@
 // Kernels that go wrong on purpose, to test that the host survives them. FAULT chooses how.
 #include "harness.cuh"
 
+using Arguments = RegisterArguments;
+
 struct Operation {
     const volatile u32 *abort;
 

@@ -5,6 +5,8 @@
 // VALUE is the type of the elements, FENCE the function of CUDA.
 #include "harness.cuh"
 
+using Arguments = VariableArguments;
+
 using Value = VALUE;
 
 struct Operation {
@@ -15,7 +17,7 @@ struct Operation {
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : first(static_cast<Value *>(arguments.memory) + (u64)arguments.stride * grid_thread()),
           second(first + (u64)arguments.stride * gridDim.x * blockDim.x),
-          one((Value)arguments.value_scale) {}
+          one((Value)arguments.opaque_one) {}
 
     // Volatile: without fences between them the compiler would leave only the last of many updates.
     __device__ __forceinline__ void before() { *first = *first + one; }

@@ -3,6 +3,8 @@
 // KIND says which. ABSENT=1 is a fault for tests: the last block does not come.
 #include "grid_barrier.cuh"
 
+using Arguments = GridBarrierArguments;
+
 using u8 = unsigned char;
 
 enum Kind { COOPERATIVE, COUNTER, LOCK_FREE };
@@ -17,7 +19,7 @@ struct Barrier {
     Bound bound;
 
     __device__ __forceinline__ explicit Barrier(const Arguments &arguments)
-        : place(place_of(arguments)), epoch((u32)arguments.total_operations), bound(arguments.abort) {}
+        : place(place_of(arguments)), epoch((u32)arguments.barriers_passed), bound(arguments.abort) {}
 
     __device__ __forceinline__ void run() {
         if (ABSENT && blockIdx.x == gridDim.x - 1) return;

@@ -104,7 +104,7 @@ __device__ __forceinline__ void store_release_gpu(u32 *word, u32 value) {
 }
 
 // Where the state of this place begins.
-__device__ __forceinline__ u32 *place_of(const Arguments &arguments) { return static_cast<u32 *>(arguments.memory); }
+__device__ __forceinline__ u32 *place_of(const GridBarrierArguments &arguments) { return static_cast<u32 *>(arguments.memory); }
 
 // Keeps one mismatch, and their number.
 __device__ __forceinline__ void note_mismatch(u32 expected, u32 found) {
@@ -118,8 +118,8 @@ __device__ __forceinline__ void note_mismatch(u32 expected, u32 found) {
 
 // Meets once: two barriers. The number of the launch makes each value a new one. Nobody writes again before all have read.
 template <typename Operation>
-__device__ __forceinline__ void meet(Operation &barrier, const Arguments &arguments, u32 round) {
-    const u32 value = arguments.value_bias * 64 + round % 64, shift = round + gridDim.x / 2;
+__device__ __forceinline__ void meet(Operation &barrier, const GridBarrierArguments &arguments, u32 round) {
+    const u32 value = arguments.generation * 64 + round % 64, shift = round + gridDim.x / 2;
     const u32 partner = (blockIdx.x + shift) % gridDim.x;
     const bool speaks = threadIdx.x == blockDim.x - 1;
     volatile u32 *const phases = roster.phases;
@@ -136,38 +136,35 @@ __device__ __forceinline__ void meet(Operation &barrier, const Arguments &argume
     barrier.run();
 }
 
+// At each memory offset the barrier has a number and state of its own, and what is written there is new again.
+__device__ __forceinline__ GridBarrierArguments at_offset(const GridBarrierArguments &arguments, u32 offset) {
+    GridBarrierArguments here = arguments;
+    here.memory = static_cast<char *>(arguments.memory) + offset * arguments.offset_distance;
+    here.slot += offset * arguments.slot_distance;
+    here.generation += offset;
+    return here;
+}
+
 // The barrier in the harness.
 template <typename Barrier>
 struct Meeting : Barrier {
-    __device__ __forceinline__ explicit Meeting(const Arguments &arguments) : Barrier(arguments) { meet<Barrier>(*this, arguments, 0); }
+    __device__ __forceinline__ explicit Meeting(const GridBarrierArguments &arguments) : Barrier(arguments) { meet<Barrier>(*this, arguments, 0); }
 
-    __device__ __forceinline__ void finish(const Arguments &arguments) { meet<Barrier>(*this, arguments, 1); }
+    __device__ __forceinline__ void finish(const GridBarrierArguments &arguments) { meet<Barrier>(*this, arguments, 1); }
 
     // At each place of the tour, with blocks that come at different times, `iterations` times.
-    __device__ static void check(const Arguments &arguments) {
-        u32 place = 0;
+    __device__ static void check(const GridBarrierArguments &arguments) {
+        u32 offset = 0;
 #pragma unroll 1
         do {
-            const Arguments here = Stop<Meeting>::at(arguments, place);
+            const GridBarrierArguments here = at_offset(arguments, offset);
             Meeting barrier(here);
 #pragma unroll 1
             for (u32 round = 1; round <= arguments.iterations; round++) {
                 dawdle((blockIdx.x * 7 + roster.device * 3 + round * 5) % 32);
                 meet<Barrier>(barrier, here, round);
             }
-        } while (++place < arguments.tour);
-    }
-};
-
-// Each place has a number, `stride` apart in a tour, and what is written there is new again.
-template <typename Barrier>
-struct Stop<Meeting<Barrier>> {
-    __device__ __forceinline__ static Arguments at(const Arguments &arguments, u32 place) {
-        Arguments here = arguments;
-        here.memory = static_cast<char *>(arguments.memory) + place * arguments.distance;
-        here.value_scale += place * arguments.stride;
-        here.value_bias += place;
-        return here;
+        } while (++offset < arguments.offsets);
     }
 };
 

@@ -11,9 +11,7 @@
 //   static void check(const Arguments &) reports what is not as it should be
 // `SYNCSCOPE_KERNELS_AS(Body, Paths)` makes them with another body or other paths through the loop; see there.
 #pragma once
-
-using u32 = unsigned int;
-using u64 = unsigned long long;
+#include "arguments.cuh"
 
 // Operations that stand once in the machine code of one iteration of the baseline; fewer where one takes microseconds.
 #ifndef SYNCSCOPE_UNROLL
@@ -23,47 +21,6 @@ constexpr int UNROLL = SYNCSCOPE_UNROLL;
 
 // Operations of each thread before the clock is read; where there is a context, half as many.
 constexpr int WARM_UP = 2 * UNROLL;
-
-// What the threads of one warp saw, in cycles of its multiprocessor.
-struct Warp {
-    u64 slowest;
-    u64 fastest;
-};
-
-// The length of the same span by two clocks.
-struct Rate {
-    u64 nanoseconds;  // 0 if the global timer did not step within the bound of the search
-    u64 cycles;
-};
-
-// What a check found.
-struct Finding {
-    u32 mismatches;
-    u32 thread;  // one of the threads concerned
-    u64 expected;  // see `bits`
-    u64 found;
-};
-
-// Everything a kernel is told. `arguments.rs` holds the same structures; sizes are asserted on both sides.
-struct Arguments {
-    void *memory;               // the variables the operation works on, cleared before the first launch of a case
-    Warp *warps;                // one for each warp of the grid at each place of the tour
-    Rate *rate;                 // one for the grid
-    Finding *finding;           // of the kernel `check`, cleared before
-    const volatile u32 *abort;  // in host memory; the host sets it to end a spin that lasts too long
-    u64 total_operations;       // `check`: operations of each thread since the memory was cleared
-    u64 last_operations;        // `check`: operations of each thread in the last launch
-    u64 distance;               // bytes between the places of a tour
-    u32 iterations;
-    u32 stride;                 // elements between the variables of neighbouring threads; 0: one variable for all
-    u32 value_scale;            // a thread's value is value_scale * (its number in the grid) + value_bias
-    u32 value_bias;
-    u32 cold;                   // 0: the loop runs once before it is timed; 1: it does not
-    u32 tour;                   // places that one launch visits, one after the other; 0 is 1
-};
-
-static_assert(sizeof(Warp) == 16 && sizeof(Rate) == 16 && sizeof(Finding) == 24 && sizeof(Arguments) == 88,
-              "the host's structures must be these");
 
 __device__ __forceinline__ u32 grid_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
@@ -210,52 +167,50 @@ __device__ __forceinline__ Warp summarize_warp(u64 elapsed) {
     return warp;
 }
 
-// What an operation is told at a place of the tour. Others may want to know more than where its variables are.
-template <typename Operation>
-struct Stop {
-    __device__ __forceinline__ static Arguments at(const Arguments &arguments, u32 place) {
-        Arguments here = arguments;
-        here.memory = static_cast<char *>(arguments.memory) + place * arguments.distance;
-        return here;
-    }
-};
+// The arguments at one of the memory offsets of a launch. A kind of kernel that changes more than the address overloads it.
+template <typename Arguments>
+__device__ __forceinline__ Arguments at_offset(const Arguments &arguments, u32 offset) {
+    Arguments here = arguments;
+    here.memory = static_cast<char *>(arguments.memory) + offset * arguments.offset_distance;
+    return here;
+}
 
 // Runs the loop at each place of the tour, twice: first short, to bring instructions and data into their caches, then with
 // the clock that counts. Where the loop takes milliseconds, the host leaves out the first, which would double that for nothing.
-template <typename Body, typename Paths, typename Operation>
+template <typename Body, typename Paths, typename Operation, typename Arguments>
 __device__ __forceinline__ void measure(const Arguments &arguments) {
     // The whole first warp reads the rate, so that it stays converged.
     const bool reads_rate = blockIdx.x == 0 && threadIdx.x < 32;
     const u32 warps_per_block = (blockDim.x + 31) / 32;
     Moment before{};
     u64 first_start = 0, start, stop;
-    u32 place = 0;
+    u32 offset = 0;
 #pragma unroll 1
     do {
-        const Arguments here = Stop<Operation>::at(arguments, place);
+        const Arguments here = at_offset(arguments, offset);
         Operation operation(here);
 #pragma unroll 1
-        for (u32 round = arguments.cold; round < 2; round++) {
+        for (u32 round = arguments.skip_warm_up; round < 2; round++) {
             // As many operations in both kernels: what is still queued from the first round when the second begins, and how
             // unequally the blocks came through it, drops out of the difference.
             const u32 iterations = round == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
-            if (reads_rate && place == 0) before = next_step_of_global_timer();
+            if (reads_rate && offset == 0) before = next_step_of_global_timer();
 
             __syncthreads();
             start = read_clock();
             Paths::template run<Body>(operation, iterations);
             stop = read_clock();
         }
-        if (place == 0) first_start = start;
+        if (offset == 0) first_start = start;
         operation.finish(here);
 
         const Warp warp = summarize_warp(stop - start);
         if ((threadIdx.x & 31) == 0) {
-            arguments.warps[(place * gridDim.x + blockIdx.x) * warps_per_block + threadIdx.x / 32] = warp;
+            arguments.warps[(offset * gridDim.x + blockIdx.x) * warps_per_block + threadIdx.x / 32] = warp;
         }
         // Of what the block shares, the next place begins with nothing.
         __syncthreads();
-    } while (++place < arguments.tour);
+    } while (++offset < arguments.offsets);
     if (!reads_rate) return;
     const Moment after = next_step_of_global_timer();
     if (threadIdx.x == 0) {
@@ -274,7 +229,7 @@ __device__ __forceinline__ u64 bits(double value) { return (u64)__double_as_long
 __device__ __forceinline__ u64 bits(float value) { return bits((double)value); }
 
 // Counts a mismatch and keeps the values of one.
-template <typename Value>
+template <typename Arguments, typename Value>
 __device__ __forceinline__ void report_mismatch(const Arguments &arguments, Value expected, Value found) {
     if (atomicAdd(&arguments.finding->mismatches, 1u) == 0) {
         arguments.finding->thread = grid_thread();
@@ -304,8 +259,8 @@ __device__ __forceinline__ void dawdle(u32 steps) {
 // Checks a barrier of `group` neighbouring threads of a block each. Every thread writes, waits, and reads what a thread
 // half the group further on wrote; before the next round it waits again. Warps arrive at different times, so that without a
 // barrier a reader would be too early.
-template <typename Operation>
-__device__ void check_meeting(const Arguments &arguments, u32 group) {
+template <typename Operation, typename Arguments>
+__device__ void check_barrier(const Arguments &arguments, u32 group) {
     __shared__ volatile u32 phases[1024];
     Operation barrier(arguments);
     const u32 first = threadIdx.x / group * group, partner = first + (threadIdx.x - first + group / 2) % group;
@@ -327,7 +282,7 @@ __device__ void check_meeting(const Arguments &arguments, u32 group) {
 #define SYNCSCOPE_KERNEL extern "C" __global__ void __launch_bounds__(1024, 2)
 
 // Takes its turn on the device and does nothing: see `block_order.rs`.
-SYNCSCOPE_KERNEL idle(const Arguments) {}
+SYNCSCOPE_KERNEL idle() {}
 
 #define SYNCSCOPE_KERNELS SYNCSCOPE_KERNELS_AS(Repeated, Together)
 

@@ -6,6 +6,8 @@
 // data, which `check` tries. With ORDERED=0 the GPU's accesses are relaxed: a turn carries nothing then but itself.
 #include "harness.cuh"
 
+using Arguments = HybridFlagArguments;
+
 // Two lines of 128 bytes; CPUs fetch neighbouring lines together. `hybrid/round_trip.rs` has the same places.
 constexpr u32 FAR_APART = 256 / sizeof(u32);
 enum Place {
@@ -81,13 +83,13 @@ struct Operation {
 
     __device__ __forceinline__ void finish(const Arguments &) {}
 
-    // Round trips one by one, with a question and its answer if `value_bias` says so, with a clock otherwise.
+    // Round trips one by one, with a question and its answer if the host asks for that, with a clock otherwise.
     __device__ static void check(const Arguments &arguments) {
         __shared__ u32 lengths[TRIPS];
         if (grid_thread() != 0) return;
         Operation flag(arguments);
         const u64 first = read_clock();
-        const bool asks = ORDERED && arguments.value_bias != 0;
+        const bool asks = ORDERED && arguments.asks_questions != 0;
 #pragma unroll 1
         for (u32 trip = 0; trip < TRIPS && !flag.given_up; trip++) {
             if (asks) flag.words[QUESTION] = flag.turn * 3 + 1;

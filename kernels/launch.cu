@@ -6,14 +6,16 @@
 // of Zhang, Wahib, Zhang, Matsuoka, IPDPS 2020.)
 #include "harness.cuh"
 
+using Arguments = LaunchChainArguments;
+
 enum Kind { EMPTY, SPINNING };
 
-// Lasts for so many cycles of the multiprocessor's clock, `arguments.iterations` PARTS times. Every block does, and by
+// Lasts for so many cycles of the multiprocessor's clock, `arguments.cycles` PARTS times. Every block does, and by
 // its own clock. The clock goes on whatever happens, so it ends.
 template <int PARTS>
 __device__ __forceinline__ void last(const Arguments &arguments) {
     if constexpr (KIND == SPINNING) {
-        const u64 length = (u64)PARTS * arguments.iterations, start = read_clock();
+        const u64 length = (u64)PARTS * arguments.cycles, start = read_clock();
 #pragma unroll 1
         while (read_clock() - start < length) {
         }
@@ -28,8 +30,8 @@ SYNCSCOPE_KERNEL test(const Arguments arguments) { last<1>(arguments); }
 // Blocks write at different times: without the barrier between launches a reader would be too early.
 SYNCSCOPE_KERNEL check(const Arguments arguments) {
     if (threadIdx.x != 0) return;
-    const u32 phase = (u32)arguments.total_operations, other = (blockIdx.x + gridDim.x / 2) % gridDim.x;
-    volatile u32 *const arrays = static_cast<volatile u32 *>(arguments.memory);
+    const u32 phase = arguments.phase, other = (blockIdx.x + gridDim.x / 2) % gridDim.x;
+    volatile u32 *const arrays = arguments.phases;
     const u32 found = arrays[(phase + 1) % 2 * gridDim.x + other];
     if (found != phase - 1) report_mismatch(arguments, phase - 1, found);
     dawdle((blockIdx.x * 7 + phase * 5) % 32);

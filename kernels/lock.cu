@@ -7,6 +7,8 @@
 // come through since compute capability 7.0 (independent thread scheduling), but at a cost that is not the lock's.
 #include "harness.cuh"
 
+using Arguments = VariableArguments;
+
 enum Kind { SPIN_CAS, SPIN_EXCHANGE, TICKET };
 
 // In lines of 128 bytes each. The host gives a case 512 bytes at least.

@@ -3,6 +3,8 @@
 // VALUE is an integer of the size compared: what the bits stand for does not matter. KIND says what is asked.
 #include "harness.cuh"
 
+using Arguments = RegisterArguments;
+
 using Value = VALUE;
 
 enum Kind { ANY, ALL };

@@ -2,6 +2,8 @@
 // capability 8.0 or later.
 #include "harness.cuh"
 
+using Arguments = RegisterArguments;
+
 __shared__ u64 object;
 
 struct Operation {
@@ -38,7 +40,7 @@ struct Operation {
 
     __device__ __forceinline__ void finish(const Arguments &) {}
 
-    __device__ static void check(const Arguments &arguments) { check_meeting<Operation>(arguments, blockDim.x); }
+    __device__ static void check(const Arguments &arguments) { check_barrier<Operation>(arguments, blockDim.x); }
 };
 
 SYNCSCOPE_KERNELS

@@ -3,6 +3,8 @@
 // KIND says which.
 #include "grid_barrier.cuh"
 
+using Arguments = GridBarrierArguments;
+
 enum Kind { COUNTER, FLAGS };
 
 struct Barrier {
@@ -13,8 +15,8 @@ struct Barrier {
 
     __device__ __forceinline__ explicit Barrier(const Arguments &arguments)
         : place(place_of(arguments)),
-          slot(arguments.value_scale),
-          epoch((u32)arguments.total_operations),
+          slot(arguments.slot),
+          epoch((u32)arguments.barriers_passed),
           bound(arguments.abort) {}
 
     // First the blocks of the device: the one that comes last goes on to the other devices. Its addition acquires what the

@@ -3,6 +3,8 @@
 // VALUE is the type, REDUCE the function, COMBINE(a, b) what it does with two values.
 #include "harness.cuh"
 
+using Arguments = VariableArguments;
+
 using Value = VALUE;
 
 struct Operation {

@@ -2,6 +2,8 @@
 // its clock has come up.
 #include "harness.cuh"
 
+using Arguments = RegisterArguments;
+
 struct Operation {
     u64 sum = 0;
 

@@ -4,6 +4,8 @@
 // are full or have a power of two of lanes.
 #include "harness.cuh"
 
+using Arguments = RegisterArguments;
+
 using Value = VALUE;
 
 enum Kind { IDX, UP, DOWN, XOR };

@@ -3,13 +3,15 @@
 // KIND says what is asked.
 #include "harness.cuh"
 
+using Arguments = RegisterArguments;
+
 enum Kind { ALL, ANY, BALLOT };
 
 struct Operation {
     u32 value;
 
     // What each lane votes for is known at run time only. It comes true everywhere, and so it stays.
-    __device__ __forceinline__ explicit Operation(const Arguments &arguments) : value(arguments.value_scale) {}
+    __device__ __forceinline__ explicit Operation(const Arguments &arguments) : value(arguments.opaque_one) {}
 
     // In assembly that is never removed. The mask may name lanes that do not exist: they do not vote.
     __device__ __forceinline__ static u32 vote(u32 opinion) {

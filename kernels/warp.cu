@@ -4,6 +4,8 @@
 // of a coalesced group.
 #include "harness.cuh"
 
+using Arguments = RegisterArguments;
+
 enum Kind {
     CONVERGED,  // all together, which the compiler can see
     PARTIAL,    // one half, while the other half waits behind the loop
@@ -17,7 +19,7 @@ struct Operation {
     u32 group;  // GROUP, but known at run time only: of a branch that all lanes take there would be nothing left
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : mask(0xffffffffu), group(GROUP * arguments.value_scale) {
+        : mask(0xffffffffu), group(GROUP * arguments.opaque_one) {
         if constexpr (KIND == PARTIAL) mask = 0xffffu;
         if constexpr (KIND == TILE) mask = (0xffffffffu >> (32 - GROUP)) << (threadIdx.x % 32 & ~(GROUP - 1));
     }

@@ -34,9 +34,10 @@ pub mod verify;
 #[doc(hidden)]
 pub use catalogue::Fault;
 pub use catalogue::limits::Grid;
-pub use catalogue::{cases, peer, primitives, program_of, unavailable};
+pub use catalogue::{argument_bytes, cases, peer, primitives, program_of, unavailable};
 pub use cuda::error::{CudaError, GpuError, NvrtcError};
 pub use cuda::{cache, compile, discovery, nvrtc};
 pub use evidence::evidence_of;
 pub use laboratory::GpuLaboratory;
 pub use launch::arguments::UNROLL;
+pub use launch::headers::headers;

@@ -12,6 +12,7 @@ use crate::cuda::discovery::Surroundings;
 use crate::cuda::error::NvrtcError;
 use crate::cuda::nvrtc::Nvrtc;
 use crate::evidence::evidence_of;
+use crate::launch::headers::headers;
 
 /// The architectures that are verified unless others are named: each generation from Turing on.
 pub const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
@@ -59,7 +60,7 @@ pub fn verify(
         let Some(capability) = capability else {
             return Err(NvrtcError::UnknownArchitecture { nvrtc: nvrtc.version(), arch: arch.clone() });
         };
-        let mut compiler = Compiler::new(nvrtc, Cache::of_user(), arch.clone());
+        let mut compiler = Compiler::new(nvrtc, Cache::of_user(), arch.clone(), headers());
         compiler.prepare(&texts, &mut |done, _| progress(index * programs.len() + done, all));
         verified.extend(programs.iter().map(|(case, program)| {
             let evidence = match (unavailable(&case.primitive, capability), compiler.cubin(program)) {

@@ -12,7 +12,7 @@ use syncscope_gpu::cache::Cache;
 use syncscope_gpu::compile::{Compiler, Program};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::{Nvrtc, Source};
-use syncscope_gpu::{Grid, UNROLL, cases, evidence_of, program_of, unavailable};
+use syncscope_gpu::{Grid, UNROLL, argument_bytes, cases, evidence_of, headers, program_of, unavailable};
 
 const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
 
@@ -22,7 +22,7 @@ const MOST_OTHERS: usize = 8;
 
 fn compiler(arch: &str, cache: &Path) -> Compiler {
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"));
-    Compiler::new(nvrtc, Cache::in_folder(cache), arch.to_owned())
+    Compiler::new(nvrtc, Cache::in_folder(cache), arch.to_owned(), headers())
 }
 
 /// Machine code that outlives a run of the tests; its cache sees when something changed.
@@ -131,6 +131,24 @@ fn between_the_clock_readings_stand_the_instructions_meant() {
 fn every_program_has_its_instructions_on_every_architecture() {
     let wrong: Vec<String> = ARCHITECTURES.into_iter().flat_map(|arch| wrong_evidence(arch, &programs())).collect();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What the host passes to a kernel must be what the kernel takes. (The compiler compares the fields; see `headers`.)
+#[test]
+fn every_kernel_takes_the_arguments_that_the_host_passes() {
+    for arch in ARCHITECTURES {
+        let mut compiler = compiler(arch, kept());
+        for (case, program) in some_programs(arch) {
+            if unavailable(&case.primitive, capability(arch)).is_some() {
+                continue;
+            }
+            let taken = syncscope_sass::parameter_bytes(&compiler.cubin(&program).unwrap()).unwrap();
+            for kernel in ["baseline", "test", "check"] {
+                assert_eq!(taken.get(kernel).copied(), argument_bytes(&case), "{kernel} of {case} on {arch}");
+            }
+            assert_eq!(taken.get("idle").copied().unwrap_or(0), 0, "{case} on {arch}");
+        }
+    }
 }
 
 /// The start of the instruction meant, and how many of them make one operation, of some that must be the only ones.

@@ -10,11 +10,10 @@ use std::sync::LazyLock;
 use std::{fs, thread};
 
 use syncscope_core::{Case, Evidence, Preset};
-use syncscope_gpu::compile::HEADERS;
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::evidence::{Expectation, judge};
 use syncscope_gpu::nvrtc::{Nvrtc, Source};
-use syncscope_gpu::{Grid, UNROLL, cases, program_of, unavailable};
+use syncscope_gpu::{Grid, UNROLL, cases, headers, program_of, unavailable};
 use syncscope_sass::{Arch, Cubin, Instruction, Region, timed_region};
 
 const ARCHS: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
@@ -131,7 +130,7 @@ static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
     let compile = |arch: u32| -> Vec<Compiled> {
         let compiled = programs(arch).into_iter().map(|program| {
-            let source = Source { file: &program.file, text: &program.text, headers: &HEADERS };
+            let source = Source { file: &program.file, text: &program.text, headers: headers() };
             let mut options = program.options.clone();
             options.push("-std=c++17".to_owned());
             let cubin = nvrtc.compile(source, &format!("sm_{arch}"), &options).unwrap();

@@ -21,6 +21,12 @@ pub enum SassError {
     /// A kernel whose name is no text.
     #[error("the name of a kernel in the CUBIN is not UTF-8")]
     KernelName,
+    /// The attributes of a kernel end within one.
+    #[error("the attributes of kernel {kernel} in the CUBIN are cut off")]
+    Attributes {
+        /// The kernel.
+        kernel: String,
+    },
     /// A kernel that was asked for is not there.
     #[error("the CUBIN has no kernel {kernel}")]
     NoKernel {

@@ -19,6 +19,7 @@ mod instruction;
 mod layouts;
 mod modifiers;
 mod opcodes;
+mod parameters;
 mod region;
 #[cfg(test)]
 mod samples;
@@ -28,4 +29,5 @@ pub use control::Control;
 pub use cubin::{Cubin, Kernel};
 pub use error::SassError;
 pub use instruction::{Clock, Instruction, Predicate};
+pub use parameters::parameter_bytes;
 pub use region::{Region, timed_region};

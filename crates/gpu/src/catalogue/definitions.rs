@@ -2,10 +2,14 @@
 
 use syncscope_core::{Case, Dtype};
 
-/// Embeds a file of `kernels/`.
+/// Embeds a file of `kernels/`, whose kernels take arguments of this kind.
 macro_rules! kernel {
-    ($file:literal) => {
-        ($file, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/", $file)))
+    ($file:literal, $arguments:ident) => {
+        $crate::catalogue::entry::Kernel {
+            file: $file,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/", $file)),
+            arguments: $crate::launch::arguments::ArgumentKind::$arguments,
+        }
     };
 }
 pub(super) use kernel;

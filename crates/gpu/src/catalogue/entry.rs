@@ -5,7 +5,8 @@ use syncscope_core::{Case, Preset, Primitive};
 use super::instructions::Meant;
 use super::limits::Grid;
 use super::sampling::{Busy, Pace};
-use crate::launch::arguments::UNROLL;
+use crate::cuda::compile::Program;
+use crate::launch::arguments::{ArgumentKind, UNROLL};
 
 /// How `check` proves that a primitive did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,13 +60,26 @@ pub(crate) enum Method {
     Visits,
 }
 
-/// Name and text of a file in `kernels/`.
-pub(super) type Kernel = (&'static str, &'static str);
+/// A file in `kernels/`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kernel {
+    pub(super) file: &'static str,
+    pub(super) text: &'static str,
+    /// What its kernels take.
+    pub(crate) arguments: ArgumentKind,
+}
+
+impl Kernel {
+    /// The program that the file becomes with these definitions.
+    pub(super) fn program(self, definitions: Vec<String>) -> Program {
+        Program { file: self.file, text: self.text, definitions }
+    }
+}
 
 /// A primitive with all that belongs to it.
 pub(crate) struct Entry {
     pub(crate) primitive: Primitive,
-    pub(super) kernel: Kernel,
+    pub(crate) kernel: Kernel,
     /// The macros that make the kernel the one of a case.
     pub(super) definitions: fn(&Case) -> Vec<String>,
     pub(crate) method: Method,

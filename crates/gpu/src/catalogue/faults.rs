@@ -23,6 +23,5 @@ pub(crate) fn absent_block_program(case: &Case) -> Option<Program> {
 }
 
 pub(crate) fn fault_program(fault: Fault) -> Program {
-    let (file, text) = kernel!("fault.cu");
-    Program { file, text, definitions: vec![format!("FAULT={}", fault as u32)] }
+    kernel!("fault.cu", Register).program(vec![format!("FAULT={}", fault as u32)])
 }

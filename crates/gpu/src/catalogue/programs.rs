@@ -10,12 +10,16 @@ use crate::cuda::compile::Program;
 #[must_use]
 pub fn program_of(case: &Case) -> Option<Program> {
     let entry = entry_of(case)?;
-    let (file, text) = entry.kernel;
-    Some(Program { file, text, definitions: (entry.definitions)(case) })
+    Some(entry.kernel.program((entry.definitions)(case)))
+}
+
+/// How many bytes of arguments the kernels of a case take; `None` if its primitive does not exist.
+#[must_use]
+pub fn argument_bytes(case: &Case) -> Option<usize> {
+    Some(entry_of(case)?.kernel.arguments.bytes())
 }
 
 /// The program that measures the ruler.
 pub(crate) fn ruler_program() -> Program {
-    let (file, text) = kernel!("ruler.cu");
-    Program { file, text, definitions: Vec::new() }
+    kernel!("ruler.cu", Register).program(Vec::new())
 }

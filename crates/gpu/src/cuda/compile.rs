@@ -11,12 +11,8 @@ use crate::cuda::cache::{Cache, Key};
 use crate::cuda::error::NvrtcError;
 use crate::cuda::nvrtc::{Nvrtc, Source};
 
-/// What kernels include, by name; part of the program: a binary needs no other file.
-pub const HEADERS: [(&str, &str); 3] = [
-    ("cluster.cuh", include_str!("../../../../kernels/cluster.cuh")),
-    ("harness.cuh", include_str!("../../../../kernels/harness.cuh")),
-    ("grid_barrier.cuh", include_str!("../../../../kernels/grid_barrier.cuh")),
-];
+/// Names and texts of the headers that kernels include.
+pub type Headers = &'static [(&'static str, &'static str)];
 
 /// One text with one set of definitions: it compiles to one CUBIN with the kernels `baseline`, `test` and `check`.
 #[derive(Debug, Clone)]
@@ -56,15 +52,16 @@ pub struct Compiler {
     nvrtc: Nvrtc,
     cache: Cache,
     arch: String,
+    headers: Headers,
     done: HashMap<Program, Result<Arc<[u8]>, NvrtcError>>,
     warning: Option<String>,
 }
 
 impl Compiler {
-    /// A compiler for `arch`, such as `sm_90`.
+    /// A compiler for `arch`, such as `sm_90`, of kernels that include `headers`.
     #[must_use]
-    pub fn new(nvrtc: Nvrtc, cache: Cache, arch: String) -> Self {
-        Self { nvrtc, cache, arch, done: HashMap::new(), warning: None }
+    pub fn new(nvrtc: Nvrtc, cache: Cache, arch: String, headers: Headers) -> Self {
+        Self { nvrtc, cache, arch, headers, done: HashMap::new(), warning: None }
     }
 
     /// The compiler's version, such as `13.0`.
@@ -114,14 +111,14 @@ impl Compiler {
     fn obtain(&self, program: &Program) -> Obtained {
         let options = options(program);
         let version = self.nvrtc.version();
-        let mut parts: Vec<&str> = HEADERS.iter().map(|(_, text)| *text).collect();
+        let mut parts: Vec<&str> = self.headers.iter().map(|(_, text)| *text).collect();
         parts.extend([program.text, &self.arch, &version]);
         parts.extend(options.iter().map(String::as_str));
         let key = Key::of(&parts);
         if let Some(cubin) = self.cache.get(&key) {
             return Obtained { cubin: Ok(cubin.into()), warning: None };
         }
-        let source = Source { file: program.file, text: program.text, headers: &HEADERS };
+        let source = Source { file: program.file, text: program.text, headers: self.headers };
         match self.nvrtc.compile(source, &self.arch, &options) {
             Ok(cubin) => {
                 let warning = self.cache.put(&key, &cubin).err();

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
-use crate::launch::arguments::{Arguments, Finding, Rate, Warp};
+use crate::launch::arguments::{Finding, GridBarrierArguments, LoopArguments, Rate, Warp};
 use crate::launch::block_order::BlockOrder;
 use crate::launch::host_clock;
 use crate::launch::offsets::MemoryOffsets;
@@ -50,12 +50,12 @@ pub(crate) struct MeetingExperiment<'a> {
     device_group: &'a mut DeviceGroup,
     setup: Setup,
     /// MemoryOffsets visited so far by all launches.
-    stops: u32,
+    generation: u32,
 }
 
 impl<'a> MeetingExperiment<'a> {
     pub(crate) const fn new(device_group: &'a mut DeviceGroup, setup: Setup) -> Self {
-        Self { device_group, setup, stops: 1 }
+        Self { device_group, setup, generation: 1 }
     }
 
     /// Keeps the devices busy until the clock is stable, if they were idle.
@@ -98,17 +98,21 @@ impl<'a> MeetingExperiment<'a> {
     /// A launch in which each thread passes so many barriers at each place.
     fn counted(&mut self, role: Role, iterations: u32, pair: u64, barriers: u64) -> GroupLaunch {
         let offsets = &mut self.setup.offsets;
-        let arguments = Arguments {
+        let common = LoopArguments {
             iterations,
-            total_operations: offsets.executed(pair).total,
-            value_scale: offsets.number(pair),
-            value_bias: self.stops,
-            stride: offsets.sets() as u32,
-            tour: offsets.per_sample(),
-            distance: offsets.distance() as u64,
-            ..Arguments::default()
+            offsets: offsets.per_sample(),
+            offset_distance: offsets.distance() as u64,
+            opaque_one: 1,
+            ..LoopArguments::default()
         };
-        self.stops = self.stops.wrapping_add(offsets.per_sample());
+        let arguments = GridBarrierArguments {
+            common,
+            barriers_passed: offsets.executed(pair).total,
+            generation: self.generation,
+            slot: offsets.number(pair),
+            slot_distance: offsets.sets() as u32,
+        };
+        self.generation = self.generation.wrapping_add(offsets.per_sample());
         offsets.note(pair, barriers);
         GroupLaunch { role, arguments, offset: offsets.offset(pair), order: BlockOrder::Any }
     }

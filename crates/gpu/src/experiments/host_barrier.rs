@@ -9,7 +9,7 @@ use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample
 use crate::cuda::error::CudaError;
 use crate::evidence::TIMED_BY_THE_HOST;
 use crate::experiments::grid_barrier::judged;
-use crate::launch::arguments::Arguments;
+use crate::launch::arguments::HostBarrierArguments;
 use crate::launch::host_clock;
 use crate::multi::{DeviceGroup, DeviceHandle, LoadedProgram};
 
@@ -104,7 +104,7 @@ fn timed_rounds(handle: &DeviceHandle<'_>, barrier: &SpinBarrier, first: u64, ro
     meet(1)?;
     let started = host_clock::now_ns();
     for round in 0..rounds {
-        handle.launch(&Arguments { total_operations: first + round, ..Arguments::default() })?;
+        handle.launch(HostBarrierArguments { phase: (first + round) as u32 })?;
         let launched = Instant::now();
         while !handle.is_done()? {
             if launched.elapsed() > LIMIT {

@@ -9,7 +9,7 @@ use syncscope_core::{Check, Detail, Dtype, Evidence, Experiment, ExperimentError
 use crate::catalogue::{Pace, Proof};
 use crate::cuda::nvml::{ClockState, Watch};
 use crate::experiments::parameters::Parameters;
-use crate::launch::arguments::{Arguments, Finding, UNROLL, Warp};
+use crate::launch::arguments::{BenchArguments, Finding, UNROLL, Warp};
 use crate::launch::bench::Bench;
 use crate::launch::block_order::BlockOrder;
 use crate::launch::offsets::{Executed, MemoryOffsets};
@@ -37,6 +37,8 @@ pub(crate) struct Setup {
     pub(crate) kernels: Kernels,
     pub(crate) evidence: Evidence,
     pub(crate) parameters: Parameters,
+    /// What all launches of the case have in common.
+    pub(crate) arguments: BenchArguments,
     pub(crate) proof: Proof,
     pub(crate) ruler: Ruler,
     pub(crate) remark: Option<String>,
@@ -89,15 +91,12 @@ impl<'a> GpuExperiment<'a> {
             Side::Baseline => self.setup.kernels.baseline,
             Side::Test => self.setup.kernels.test,
         };
-        let arguments = Arguments {
-            iterations: iterations.min(MAX_ITERATIONS) as u32,
-            stride: self.setup.parameters.stride,
-            value_scale: 1,
-            cold: u32::from(self.warm_up == WarmUp::None),
-            tour: self.offsets.per_sample(),
-            distance: self.offsets.distance() as u64,
-            ..Arguments::default()
-        };
+        let mut arguments = self.setup.arguments;
+        let common = arguments.common_mut();
+        common.iterations = iterations.min(MAX_ITERATIONS) as u32;
+        common.skip_warm_up = u32::from(self.warm_up == WarmUp::None);
+        common.offsets = self.offsets.per_sample();
+        common.offset_distance = self.offsets.distance() as u64;
         Launch { offset: self.offsets.offset(pair), ..Launch::of(function, arguments) }
     }
 
@@ -121,7 +120,7 @@ impl<'a> GpuExperiment<'a> {
         }
     }
 
-    fn check_launch(&self, offset: usize, arguments: Arguments) -> Launch {
+    fn check_launch(&self, offset: usize, arguments: BenchArguments) -> Launch {
         Launch { offset, ..Launch::of(self.setup.kernels.check, arguments) }
     }
 
@@ -131,13 +130,16 @@ impl<'a> GpuExperiment<'a> {
         let shape = Shape { blocks: shape.blocks.min(EXACT_BLOCKS), ..shape };
         self.bench.clear_memory(self.setup.parameters.memory_bytes())?;
         let launches = [Side::Baseline, Side::Test].map(|side| {
-            let launch = self.launch(Shot { side, iterations: 1, pair: 0 });
-            let arguments = Arguments { value_scale: 0, value_bias: 1, cold: 0, tour: 1, ..launch.arguments };
-            Launch { arguments, offset: 0, ..launch }
+            let mut launch = self.launch(Shot { side, iterations: 1, pair: 0 });
+            launch.arguments.use_ones();
+            let common = launch.arguments.common_mut();
+            (common.skip_warm_up, common.offsets) = (0, 1);
+            Launch { offset: 0, ..launch }
         });
         self.bench.run(shape, &launches)?;
-        let total_operations = with_warm_up(Side::Baseline, 1) + with_warm_up(Side::Test, 1);
-        Ok((shape, self.check_launch(0, Arguments { total_operations, ..launches[0].arguments })))
+        let total = with_warm_up(Side::Baseline, 1) + with_warm_up(Side::Test, 1);
+        let arguments = launches[0].arguments.after(Executed { total, last: 0 });
+        Ok((shape, self.check_launch(0, arguments)))
     }
 
     /// Asks the kernel `check` of every place that was worked on.
@@ -147,11 +149,8 @@ impl<'a> GpuExperiment<'a> {
             return self.bench.check(shape, &[launch]);
         }
         let arguments = self.launch(Shot { side: Side::Baseline, iterations: 0, pair: 0 }).arguments;
-        let of_place = |(offset, executed): (usize, Executed)| {
-            let Executed { total: total_operations, last: last_operations } = executed;
-            self.check_launch(offset, Arguments { total_operations, last_operations, ..arguments })
-        };
-        let mut launches: Vec<Launch> = self.offsets.used().map(of_place).collect();
+        let at_offset = |(offset, executed): (usize, Executed)| self.check_launch(offset, arguments.after(executed));
+        let mut launches: Vec<Launch> = self.offsets.used().map(at_offset).collect();
         if self.setup.proof == Proof::Trial {
             // The trial does not look at what the samples left.
             launches.truncate(1);

@@ -14,7 +14,7 @@ use crate::affinity::{self, Restrained};
 use crate::catalogue::Launching;
 use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{Arguments, Finding};
+use crate::launch::arguments::{Finding, LaunchChainArguments};
 use crate::launch::bench::Bench;
 use crate::launch::host_clock;
 use crate::launch::outage::{Health, Outage};
@@ -94,7 +94,7 @@ impl<'a> Launches<'a> {
     }
 
     /// Queues one kernel, and waits for it where that is measured.
-    fn launch(&self, function: Function, arguments: &Arguments) -> Result<(), CudaError> {
+    fn launch(&self, function: Function, arguments: &LaunchChainArguments) -> Result<(), CudaError> {
         let Setup { shape: Shape { blocks, threads }, launching, .. } = self.setup;
         match launching {
             Launching::Cooperative => return self.stream.launch_cooperatively(function, blocks, threads, arguments),
@@ -113,7 +113,12 @@ impl<'a> Launches<'a> {
     }
 
     /// Queues `count` kernels that differ in their arguments alone.
-    fn queue(&self, function: Function, arguments: impl Fn(u64) -> Arguments, count: u64) -> Result<(), CudaError> {
+    fn queue(
+        &self,
+        function: Function,
+        arguments: impl Fn(u64) -> LaunchChainArguments,
+        count: u64,
+    ) -> Result<(), CudaError> {
         (0..count).try_for_each(|number| self.launch(function, &arguments(number)))
     }
 
@@ -128,8 +133,8 @@ impl<'a> Launches<'a> {
         Ok(())
     }
 
-    const fn arguments(&self) -> Arguments {
-        Arguments { iterations: self.setup.cycles, ..NO_ARGUMENTS }
+    const fn arguments(&self) -> LaunchChainArguments {
+        LaunchChainArguments { phases: 0, finding: 0, cycles: self.setup.cycles, phase: 0 }
     }
 
     /// Launches a chain and waits for its end.
@@ -183,8 +188,8 @@ impl<'a> Launches<'a> {
     fn trial(&mut self) -> Result<Finding, Outage> {
         self.stream.clear(&self.phases, self.phases.bytes())?;
         self.stream.clear(&self.finding, self.finding.bytes())?;
-        let (memory, finding) = (self.phases.pointer(), self.finding.pointer());
-        let phase = |number| Arguments { memory, finding, total_operations: number + 1, ..NO_ARGUMENTS };
+        let (phases, finding) = (self.phases.pointer(), self.finding.pointer());
+        let phase = |number| LaunchChainArguments { phases, finding, cycles: 0, phase: number as u32 + 1 };
         let function = self.setup.kernels.check;
         if self.setup.launching == Launching::Graph {
             let graph = self.stream.capture(|_| self.queue(function, phase, PHASES))?;
@@ -207,24 +212,6 @@ impl<'a> Launches<'a> {
         result
     }
 }
-
-/// [`Arguments::default`], for constants.
-const NO_ARGUMENTS: Arguments = Arguments {
-    memory: 0,
-    warps: 0,
-    rate: 0,
-    finding: 0,
-    abort: 0,
-    total_operations: 0,
-    last_operations: 0,
-    distance: 0,
-    iterations: 0,
-    stride: 0,
-    value_scale: 0,
-    value_bias: 0,
-    cold: 0,
-    tour: 0,
-};
 
 impl Experiment for Launches<'_> {
     fn ruler(&self) -> Ruler {

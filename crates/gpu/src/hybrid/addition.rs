@@ -6,11 +6,11 @@
 use syncscope_core::{Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
 use super::partners::{Turn, accompany};
-use super::setup::{Setup, arguments, disturbance, no_result};
+use super::setup::{Setup, common, disturbance, no_result};
 use super::variable::Variable;
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{Arguments, UNROLL};
+use crate::launch::arguments::{BenchArguments, UNROLL, VariableArguments};
 use crate::launch::host_clock;
 use crate::launch::samples::{mark_clock_changes, operations, with_warm_up};
 
@@ -76,8 +76,9 @@ impl Experiment for Addition<'_> {
             |lead| {
                 let sample = |shot: &Shot| {
                     lead.begin()?;
-                    let arguments = Arguments { value_bias: 1, ..arguments(shot.iterations) };
-                    let sample = setup.run(memory, *shot, arguments)?;
+                    let common = common(shot.iterations);
+                    let arguments = VariableArguments { common, value_bias: 1, ..VariableArguments::default() };
+                    let sample = setup.run(memory, *shot, BenchArguments::Variable(arguments))?;
                     let reports = lead.end()?;
                     *additions += gpu_threads * with_warm_up(shot.side, shot.iterations);
                     let beside = &mut cpu[usize::from(shot.side == Side::Test)];

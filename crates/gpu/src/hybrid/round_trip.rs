@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use syncscope_core::{Check, Detail, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
 use super::partners::{Turn, accompany};
-use super::setup::{Setup, arguments, disturbance, no_result};
+use super::setup::{Setup, common, disturbance, no_result};
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{Arguments, Finding, UNROLL};
+use crate::launch::arguments::{BenchArguments, Finding, HybridFlagArguments, UNROLL};
 use crate::launch::host_clock;
 use crate::launch::request::Launch;
 use crate::launch::samples::{mark_clock_changes, operations, with_warm_up};
@@ -54,6 +54,12 @@ pub(crate) struct RoundTrip<'a> {
     details: Vec<Detail>,
 }
 
+/// Arguments of a launch with so many iterations; of the kernel `check`, whether it asks questions.
+fn arguments(iterations: u64, asks: bool) -> BenchArguments {
+    let (common, asks_questions) = (common(iterations), u32::from(asks));
+    BenchArguments::HybridFlag(HybridFlagArguments { common, asks_questions })
+}
+
 /// What the CPU's thread did in a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Answers {
@@ -77,8 +83,7 @@ impl<'a> RoundTrip<'a> {
         let Self { setup, words, .. } = self;
         let (words, cpus, shape) = (&*words, setup.cpus.clone(), setup.shape);
         let mailbox = Mailbox::of(words);
-        let arguments = Arguments { value_bias: u32::from(asks), ..Arguments::default() };
-        let launch = Launch::of(setup.kernels.check, arguments);
+        let launch = Launch::of(setup.kernels.check, arguments(0, asks));
         let work = |turn: &Turn| mailbox.answer(turn, asks);
         accompany(&cpus, work, |lead| {
             lead.begin()?;
@@ -145,7 +150,7 @@ impl Experiment for RoundTrip<'_> {
         let mut samples = accompany(&cpus, work, |lead| {
             let sample = |shot: &Shot| {
                 lead.begin()?;
-                let sample = setup.run(words, *shot, arguments(shot.iterations))?;
+                let sample = setup.run(words, *shot, arguments(shot.iterations, false))?;
                 let reports = lead.end()?;
                 *asked += with_warm_up(shot.side, shot.iterations);
                 for report in &reports {

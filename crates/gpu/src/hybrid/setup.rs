@@ -5,7 +5,7 @@ use syncscope_core::{Disturbance, Evidence, ExperimentError, Ruler, Sample, Shot
 use super::partners::Report;
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::Arguments;
+use crate::launch::arguments::{BenchArguments, LoopArguments};
 use crate::launch::bench::Bench;
 use crate::launch::request::{Kernels, Launch, Shape};
 use crate::launch::samples::sample_of;
@@ -35,7 +35,7 @@ impl Setup<'_> {
         &mut self,
         memory: &HostBuffer<u64>,
         shot: Shot,
-        arguments: Arguments,
+        arguments: BenchArguments,
     ) -> Result<Sample, ExperimentError> {
         let function = match shot.side {
             Side::Baseline => self.kernels.baseline,
@@ -48,9 +48,10 @@ impl Setup<'_> {
     }
 }
 
-/// Arguments of a launch with so many iterations.
-pub(super) fn arguments(iterations: u64) -> Arguments {
-    Arguments { iterations: u32::try_from(iterations).unwrap_or(u32::MAX), ..Arguments::default() }
+/// What a launch with so many iterations needs.
+pub(super) fn common(iterations: u64) -> LoopArguments {
+    let iterations = u32::try_from(iterations).unwrap_or(u32::MAX);
+    LoopArguments { iterations, opaque_one: 1, ..LoopArguments::default() }
 }
 
 pub(super) fn no_result() -> ExperimentError {

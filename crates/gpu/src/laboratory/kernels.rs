@@ -16,6 +16,7 @@ use crate::cuda::error::CudaError;
 use crate::evidence::evidence_of;
 use crate::experiments::kernel::{GpuExperiment, Setup};
 use crate::experiments::parameters::Parameters;
+use crate::launch::arguments::{ArgumentKind, BenchArguments, LoopArguments, RegisterArguments, VariableArguments};
 use crate::launch::bench::Bench;
 use crate::launch::offsets::{MemoryOffsets, POOL_BYTES};
 use crate::launch::request::{Kernels, Shape};
@@ -31,7 +32,14 @@ impl GpuLaboratory {
         let parameters =
             Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1, cluster: 0 };
         let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is no primitive".to_owned());
-        let order = Order { parameters, proof: Proof::Trial, min_iterations: 1, pace: Pace::USUAL, limit: Some(limit) };
+        let order = Order {
+            parameters,
+            arguments: BenchArguments::Register(RegisterArguments::default()),
+            proof: Proof::Trial,
+            min_iterations: 1,
+            pace: Pace::USUAL,
+            limit: Some(limit),
+        };
         let cubin = self.compiler.cubin(&fault_program(fault)).map_err(failed)?;
         self.set_up(&fault_program(fault), evidence(&cubin), order)
     }
@@ -46,7 +54,22 @@ impl GpuLaboratory {
         let parameters = self.parameters(case)?;
         let min_iterations = parameters.min_iterations((entry.busy)(case));
         let evidence = self.evidence(case, program)?;
-        let order = Order { parameters, proof: entry.proof, min_iterations, pace: (entry.pace)(case), limit: None };
+        let common = LoopArguments { opaque_one: 1, ..LoopArguments::default() };
+        let stride = parameters.stride;
+        let arguments = match entry.kernel.arguments {
+            ArgumentKind::Variable => BenchArguments::Variable(VariableArguments {
+                common,
+                stride,
+                value_scale: 1,
+                ..VariableArguments::default()
+            }),
+            ArgumentKind::Register => {
+                BenchArguments::Register(RegisterArguments { common, ..RegisterArguments::default() })
+            }
+            other => return Err(Refusal::Failed(format!("{case} is no loop in one kernel: {other:?}"))),
+        };
+        let (proof, pace) = (entry.proof, (entry.pace)(case));
+        let order = Order { parameters, arguments, proof, min_iterations, pace, limit: None };
         self.set_up(program, evidence, order)
     }
 
@@ -55,7 +78,7 @@ impl GpuLaboratory {
         &mut self,
         program: &Program,
         evidence: Evidence,
-        Order { parameters, proof, min_iterations, pace, limit }: Order,
+        Order { parameters, arguments, proof, min_iterations, pace, limit }: Order,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let grid = self.grid;
@@ -75,7 +98,8 @@ impl GpuLaboratory {
             cleared_offsets(|bytes| bench.clear_memory(bytes), parameters.memory_bytes(), pool, pace.tour)
         })?;
         bench.set_limit(limit);
-        let setup = Setup { kernels, evidence, parameters, proof, ruler, remark, min_iterations, pace, watch };
+        let setup =
+            Setup { kernels, evidence, parameters, arguments, proof, ruler, remark, min_iterations, pace, watch };
         Ok(Box::new(GpuExperiment::new(bench, setup, offsets)))
     }
 
@@ -128,6 +152,7 @@ impl GpuLaboratory {
 #[derive(Debug, Clone, Copy)]
 struct Order {
     parameters: Parameters,
+    arguments: BenchArguments,
     proof: Proof,
     min_iterations: u64,
     pace: Pace,

@@ -21,6 +21,7 @@ use crate::cuda::nvrtc::{Needs, Nvrtc};
 use crate::hybrid::neighbourhood::Neighbourhood;
 use crate::launch::arguments::MAX_BLOCK_THREADS;
 use crate::launch::bench::Bench;
+use crate::launch::headers::headers;
 use crate::launch::host_clock;
 use crate::launch::ruler;
 
@@ -85,7 +86,7 @@ fn compiler_for(capability: (u32, u32), driver: Driver) -> Result<Compiler, GpuE
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), Some(needs))?;
     // `find` gives only compilers that have a target.
     let arch = nvrtc.target(capability).ok_or(NvrtcError::NotFound)?;
-    Ok(Compiler::new(nvrtc, Cache::of_user(), arch))
+    Ok(Compiler::new(nvrtc, Cache::of_user(), arch, headers()))
 }
 
 fn measured_ruler(bench: &mut Bench, compiler: &mut Compiler, grid: Grid) -> Result<Ruler, GpuError> {

@@ -1,6 +1,14 @@
-//! What host and kernels tell each other: the structures of `kernels/harness.cuh`, field by field.
+//! What host and kernels share: the structures of `kernels/arguments.cuh`, field by field.
+//!
+//! Each kind of kernel has a structure of its own. [`LAYOUTS`] describes all of them; the kernels assert at compile time that
+//! theirs are the same (see [`super::headers`]).
 
-use std::mem::size_of;
+use std::mem::{offset_of, size_of};
+
+pub(crate) use crate::cuda::driver::DevicePointer;
+use crate::cuda::driver::{Function, KernelArguments, Stream};
+use crate::cuda::error::CudaError;
+use crate::launch::offsets::Executed;
 
 /// Operations that stand once in the machine code of one iteration of the baseline. `UNROLL` in `harness.cuh`.
 pub const UNROLL: u32 = 32;
@@ -8,77 +16,255 @@ pub const UNROLL: u32 = 32;
 /// Operations of each thread before the clock is read. `WARM_UP` in `harness.cuh`.
 pub(crate) const WARM_UP: u32 = 2 * UNROLL;
 
-/// An address in device memory, or one of host memory that the device can see.
-pub(crate) type DevicePointer = u64;
-
-/// What the threads of one warp saw, in cycles of its multiprocessor.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Warp {
-    pub(crate) slowest: u64,
-    pub(crate) fastest: u64,
-}
-
-/// The length of the same span by two clocks.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Rate {
-    /// 0 if the global timer did not step within the bound of the search.
-    pub(crate) nanoseconds: u64,
-    pub(crate) cycles: u64,
-}
-
-/// What a check found.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) mismatches: u32,
-    /// One of the threads concerned.
-    pub(crate) thread: u32,
-    /// An integer, or the bits of a double; so is `found`.
-    pub(crate) expected: u64,
-    pub(crate) found: u64,
-}
-
-/// The parameter of every kernel, passed by value.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Arguments {
-    /// The variables the operation works on, cleared before the first launch of a case.
-    pub(crate) memory: DevicePointer,
-    /// One [`Warp`] for each warp of the grid at each place of the tour.
-    pub(crate) warps: DevicePointer,
-    /// One [`Rate`] for the grid.
-    pub(crate) rate: DevicePointer,
-    /// The [`Finding`] of the kernel `check`, cleared before.
-    pub(crate) finding: DevicePointer,
-    /// A word of host memory; set, it ends a spin that lasts too long.
-    pub(crate) abort: DevicePointer,
-    /// For `check`: operations of each thread since the memory was cleared.
-    pub(crate) total_operations: u64,
-    /// For `check`: operations of each thread in the last launch.
-    pub(crate) last_operations: u64,
-    /// Bytes between the places of a tour.
-    pub(crate) distance: u64,
-    pub(crate) iterations: u32,
-    /// Elements between the variables of neighbouring threads; 0: one variable for all.
-    pub(crate) stride: u32,
-    /// A thread's value is `value_scale` * (its number in the grid) + `value_bias`.
-    pub(crate) value_scale: u32,
-    pub(crate) value_bias: u32,
-    /// 0: the loop runs once before it is timed; 1: it does not.
-    pub(crate) cold: u32,
-    /// Places that one launch visits, one after the other; 0 is 1.
-    pub(crate) tour: u32,
-}
-
-// The kernels assert the same sizes; all fields are naturally aligned, so equal sizes mean equal layouts.
-const _: () = assert!(
-    size_of::<Warp>() == 16 && size_of::<Rate>() == 16 && size_of::<Finding>() == 24 && size_of::<Arguments>() == 88
-);
-
 /// Threads of a warp on every CUDA device.
 pub(crate) const WARP_THREADS: u32 = 32;
 
 /// Most threads of a block that the kernels are compiled for (`__launch_bounds__`).
 pub(crate) const MAX_BLOCK_THREADS: u32 = 1024;
+
+/// Size of a structure, and where its own fields begin, in bytes.
+pub(crate) struct Layout {
+    pub(crate) name: &'static str,
+    pub(crate) bytes: usize,
+    pub(crate) fields: &'static [(&'static str, usize)],
+}
+
+/// Defines structures as C++ lays them out, and [`LAYOUTS`]. `Name: Base` begins with the fields of `Base`, as in C++.
+macro_rules! shared_structures {
+    ($(
+        $(#[$attribute:meta])*
+        $name:ident $(: $base:ident)? {
+            $($(#[$field_attribute:meta])* $field:ident: $type:ty,)+
+        }
+    )+) => {
+        $(
+            $(#[$attribute])*
+            #[repr(C)]
+            #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+            pub(crate) struct $name {
+                $(
+                    /// What every timed loop needs.
+                    pub(crate) common: $base,
+                )?
+                $($(#[$field_attribute])* pub(crate) $field: $type,)+
+            }
+        )+
+
+        /// The layout of every structure.
+        pub(crate) const LAYOUTS: &[Layout] = &[$(
+            Layout {
+                name: stringify!($name),
+                bytes: size_of::<$name>(),
+                fields: &[$((stringify!($field), offset_of!($name, $field))),+],
+            },
+        )+];
+    };
+}
+
+shared_structures! {
+    /// Elapsed cycles of one warp's threads, by the clock of its multiprocessor.
+    Warp {
+        slowest: u64,
+        fastest: u64,
+    }
+
+    /// The length of the same span by two clocks.
+    Rate {
+        /// 0 if the global timer did not step within the bound of the search.
+        nanoseconds: u64,
+        cycles: u64,
+    }
+
+    /// What a check found.
+    Finding {
+        mismatches: u32,
+        /// One of the threads concerned.
+        thread: u32,
+        /// An integer, or the bits of a double; so is `found`.
+        expected: u64,
+        found: u64,
+    }
+
+    /// What every timed loop needs. The bench fills in the addresses.
+    LoopArguments {
+        /// The variables the operation works on, cleared before the first launch of a case.
+        memory: DevicePointer,
+        /// One [`Warp`] for each warp of the grid at each memory offset.
+        warps: DevicePointer,
+        /// One [`Rate`] for the grid.
+        rate: DevicePointer,
+        /// The [`Finding`] of the kernel `check`, cleared before.
+        finding: DevicePointer,
+        /// A word of host memory; set, it ends a spin that lasts too long.
+        abort: DevicePointer,
+        /// Bytes from one memory offset to the next.
+        offset_distance: u64,
+        /// Memory offsets that one launch uses, one after the other; 0 is 1.
+        offsets: u32,
+        iterations: u32,
+        /// 0: the loop runs once before it is timed; 1: it does not.
+        skip_warm_up: u32,
+        /// 1, which the compiler of the kernels does not know: what depends on it is not computed at compile time.
+        opaque_one: u32,
+    }
+
+    /// Operations with a value for each thread, mostly on variables in memory.
+    VariableArguments: LoopArguments {
+        /// For `check`: operations of each thread since the memory was cleared.
+        total_operations: u64,
+        /// 0, which the compiler of the kernels does not know; as wide as the widest variable.
+        opaque_zero: u64,
+        /// A thread's value is `value_scale` * (its number in the grid) + `value_bias`.
+        value_scale: u32,
+        value_bias: u32,
+        /// Elements between the variables of neighbouring threads; 0: one variable for all.
+        stride: u32,
+    }
+
+    /// Operations on registers, and barriers of a warp, a block or a cluster.
+    RegisterArguments: LoopArguments {
+        /// For `check`: operations of each thread in the last launch.
+        last_operations: u64,
+    }
+
+    /// Barriers of a grid and of the grids of several devices.
+    GridBarrierArguments: LoopArguments {
+        /// By each thread at each memory offset of this launch, since the memory was cleared.
+        barriers_passed: u64,
+        /// Uses of memory offsets by all launches before; makes every value that is checked a new one.
+        generation: u32,
+        /// Number of the first memory offset.
+        slot: u32,
+        /// From the number of one memory offset to that of the next.
+        slot_distance: u32,
+    }
+
+    /// A flag that a CPU thread and a GPU thread pass to each other.
+    HybridFlagArguments: LoopArguments {
+        /// For `check`: 1: round trips carry a question and its answer; 0: they are timed one by one.
+        asks_questions: u32,
+    }
+
+    /// One launch between two barriers of the host.
+    HostBarrierArguments {
+        /// Launches of this kernel before.
+        phase: u32,
+    }
+
+    /// One launch of a chain of launches.
+    LaunchChainArguments {
+        /// For `check`: two arrays with the last phase of each block.
+        phases: DevicePointer,
+        /// For `check`: a [`Finding`], cleared before.
+        finding: DevicePointer,
+        /// How long the kernel `test` lasts.
+        cycles: u32,
+        /// For `check`: number of the launch, from 1.
+        phase: u32,
+    }
+}
+
+// SAFETY: for each of these: `repr(C)`, numbers and device addresses alone; the kernels assert the same layout.
+unsafe impl KernelArguments for VariableArguments {}
+// SAFETY: as above.
+unsafe impl KernelArguments for RegisterArguments {}
+// SAFETY: as above.
+unsafe impl KernelArguments for GridBarrierArguments {}
+// SAFETY: as above.
+unsafe impl KernelArguments for HybridFlagArguments {}
+// SAFETY: as above.
+unsafe impl KernelArguments for HostBarrierArguments {}
+// SAFETY: as above.
+unsafe impl KernelArguments for LaunchChainArguments {}
+
+/// Of which kind the kernels of a program are: the structure they take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ArgumentKind {
+    Variable,
+    Register,
+    GridBarrier,
+    HybridFlag,
+    HostBarrier,
+    LaunchChain,
+}
+
+impl ArgumentKind {
+    /// Bytes of the structure.
+    pub(crate) const fn bytes(self) -> usize {
+        match self {
+            Self::Variable => size_of::<VariableArguments>(),
+            Self::Register => size_of::<RegisterArguments>(),
+            Self::GridBarrier => size_of::<GridBarrierArguments>(),
+            Self::HybridFlag => size_of::<HybridFlagArguments>(),
+            Self::HostBarrier => size_of::<HostBarrierArguments>(),
+            Self::LaunchChain => size_of::<LaunchChainArguments>(),
+        }
+    }
+}
+
+/// The arguments of a kernel that the bench launches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BenchArguments {
+    Variable(VariableArguments),
+    Register(RegisterArguments),
+    HybridFlag(HybridFlagArguments),
+}
+
+impl BenchArguments {
+    /// What every timed loop needs.
+    pub(crate) const fn common(&self) -> &LoopArguments {
+        match self {
+            Self::Variable(arguments) => &arguments.common,
+            Self::Register(arguments) => &arguments.common,
+            Self::HybridFlag(arguments) => &arguments.common,
+        }
+    }
+
+    /// The same, to be completed.
+    pub(crate) const fn common_mut(&mut self) -> &mut LoopArguments {
+        match self {
+            Self::Variable(arguments) => &mut arguments.common,
+            Self::Register(arguments) => &mut arguments.common,
+            Self::HybridFlag(arguments) => &mut arguments.common,
+        }
+    }
+
+    /// Lets every thread use the value 1.
+    pub(crate) const fn use_ones(&mut self) {
+        if let Self::Variable(arguments) = self {
+            (arguments.value_scale, arguments.value_bias) = (0, 1);
+        }
+    }
+
+    /// The same, with what the kernel `check` must know of the launches before.
+    pub(crate) const fn after(mut self, executed: Executed) -> Self {
+        match &mut self {
+            Self::Variable(arguments) => arguments.total_operations = executed.total,
+            Self::Register(arguments) => arguments.last_operations = executed.last,
+            Self::HybridFlag(_) => {}
+        }
+        self
+    }
+
+    /// Queues a kernel with these arguments.
+    pub(crate) fn launch(
+        &self,
+        stream: &Stream,
+        function: Function,
+        blocks: u32,
+        threads: u32,
+    ) -> Result<(), CudaError> {
+        match self {
+            Self::Variable(arguments) => stream.launch(function, blocks, threads, arguments),
+            Self::Register(arguments) => stream.launch(function, blocks, threads, arguments),
+            Self::HybridFlag(arguments) => stream.launch(function, blocks, threads, arguments),
+        }
+    }
+}
+
+impl LoopArguments {
+    /// Memory offsets that a launch uses.
+    pub(crate) const fn used_offsets(&self) -> usize {
+        if self.offsets == 0 { 1 } else { self.offsets as usize }
+    }
+}

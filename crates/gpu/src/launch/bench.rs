@@ -7,11 +7,13 @@ use syncscope_core::profile::{self, Phase};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, Function, HostBuffer};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{Arguments, DevicePointer, Finding, MAX_BLOCK_THREADS, WARP_THREADS};
+use crate::launch::arguments::{
+    BenchArguments, DevicePointer, Finding, LoopArguments, MAX_BLOCK_THREADS, WARP_THREADS,
+};
 use crate::launch::block_order::{BlockOrder, Idle};
 use crate::launch::device_context::DeviceContext;
 use crate::launch::outage::{Health, Outage};
-use crate::launch::request::{Kernels, Launch, Shape, offsets_of};
+use crate::launch::request::{Kernels, Launch, Shape};
 use crate::launch::runner::{DeviceQueue, Launches, Runner};
 use crate::launch::timing::{HEAD_WORDS, Timing, WORDS_OF_RATE, WORDS_OF_WARP, finding_of};
 
@@ -37,7 +39,7 @@ pub(crate) struct Bench {
 struct BenchLaunch {
     function: Function,
     shape: Shape,
-    arguments: Arguments,
+    arguments: BenchArguments,
     order: BlockOrder,
     /// The kernel that sets the order.
     idle: Option<Idle>,
@@ -115,7 +117,7 @@ impl Bench {
         let device = context.device();
         let loaded = context.load(program, cubin)?;
         if self.idle.is_none() {
-            self.idle = Some(Idle::of(loaded.module, device)?);
+            self.idle = Some(Idle::of(&loaded.module, device)?);
         }
         Ok(loaded.kernels)
     }
@@ -152,7 +154,7 @@ impl Bench {
             })?;
             profile::time(Phase::Wait, || self.runner.wait(1))?;
             let timing = |(slot, launch): (usize, &Launch)| {
-                self.device().timing(slot * words, launch.words(shape), offsets_of(&launch.arguments))
+                self.device().timing(slot * words, launch.words(shape), launch.arguments.common().used_offsets())
             };
             timings.extend(batch.iter().enumerate().map(timing));
         }
@@ -176,7 +178,9 @@ impl Bench {
     fn queue(&mut self, shape: Shape, launch: &Launch, word: usize) -> Result<(), Outage> {
         let device = self.device();
         let memory = self.mapped.unwrap_or(device.memory()) + launch.offset as u64;
-        let arguments = Arguments { finding: device.head(), ..device.addressed(launch.arguments, memory, word) };
+        let mut arguments = launch.arguments;
+        let common = arguments.common_mut();
+        *common = LoopArguments { finding: device.head(), ..device.addressed(*common, memory, word) };
         let (function, order) = (launch.function, launch.order);
         self.runner.launch(&[BenchLaunch { function, shape, arguments, order, idle: self.idle }])
     }
@@ -189,6 +193,6 @@ impl Launches<BenchLaunch> for DeviceContext {
 
     fn launch(&self, launch: &BenchLaunch) -> Result<(), CudaError> {
         let Shape { blocks, threads } = launch.shape;
-        self.stream().launch(launch.function, blocks, threads, &launch.arguments)
+        launch.arguments.launch(self.stream(), launch.function, blocks, threads)
     }
 }

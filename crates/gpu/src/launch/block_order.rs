@@ -12,7 +12,6 @@ use syncscope_core::Shot;
 
 use crate::cuda::driver::{Attribute, Device, Function, Module, Stream};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::Arguments;
 
 /// What is to become of the order of blocks before a launch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,19 +65,19 @@ pub(crate) struct Idle {
 
 impl Idle {
     /// That of a module, on the device that it is loaded on.
-    pub(crate) fn of(module: Module, device: Device) -> Result<Self, CudaError> {
+    pub(crate) fn of(module: &Module, device: Device) -> Result<Self, CudaError> {
         let multiprocessors = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         Ok(Self { kernel: module.function(c"idle")?, multiprocessors })
     }
 
     /// A launch takes its turn.
     fn one_block(self, stream: &Stream) -> Result<(), CudaError> {
-        stream.launch(self.kernel, 1, 32, &Arguments::default())
+        stream.launch(self.kernel, 1, 32, &())
     }
 
     /// What draws another order on an H200: 14 of the 16 came in 240 such grids. (No multiprocessor holds more than 2,048 threads.)
     fn more_than_fit(self, stream: &Stream) -> Result<(), CudaError> {
-        stream.launch(self.kernel, 4 * self.multiprocessors, 1024, &Arguments::default())
+        stream.launch(self.kernel, 4 * self.multiprocessors, 1024, &())
     }
 }
 

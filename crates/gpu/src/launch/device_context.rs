@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, Device, DeviceBuffer, HostBuffer, Module, Stream};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{Arguments, DevicePointer, Rate};
+use crate::launch::arguments::{DevicePointer, LoopArguments, Rate};
 use crate::launch::request::Kernels;
 use crate::launch::runner::DeviceQueue;
 use crate::launch::timing::{HEAD_WORDS, Timing, WORD};
@@ -140,9 +140,9 @@ impl DeviceContext {
     }
 
     /// The arguments of a launch whose variables begin at `memory` and whose results begin at `word` of the slots.
-    pub(crate) fn addressed(&self, arguments: Arguments, memory: DevicePointer, word: usize) -> Arguments {
+    pub(crate) fn addressed(&self, arguments: LoopArguments, memory: DevicePointer, word: usize) -> LoopArguments {
         let rate = self.results.pointer() + ((HEAD_WORDS + word) * WORD) as u64;
-        Arguments { memory, rate, warps: rate + size_of::<Rate>() as u64, abort: self.abort_pointer, ..arguments }
+        LoopArguments { memory, rate, warps: rate + size_of::<Rate>() as u64, abort: self.abort_pointer, ..arguments }
     }
 
     /// What kernels found, as of the last copy that was waited for.

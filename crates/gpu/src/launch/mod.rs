@@ -6,7 +6,8 @@
 //!
 //! | file | what stands there |
 //! |---|---|
-//! | [`arguments`] | the structures that host and kernels share, as in `kernels/harness.cuh` |
+//! | [`arguments`] | the structures that host and kernels share, as in `kernels/arguments.cuh` |
+//! | [`headers`] | the headers that kernels include |
 //! | [`request`], [`timing`] | what is launched, and what it leaves |
 //! | [`samples`] | from what launches left to samples |
 //! | [`bench`] | one device with all that launches need; it runs batches of launches |
@@ -24,6 +25,7 @@ pub(crate) mod arguments;
 pub(crate) mod bench;
 pub(crate) mod block_order;
 pub(crate) mod device_context;
+pub(crate) mod headers;
 pub(crate) mod host_clock;
 pub(crate) mod offsets;
 pub(crate) mod outage;

@@ -1,6 +1,6 @@
 //! What is launched: a kernel, its arguments and the shape of its grid.
 
-use super::arguments::{Arguments, WARP_THREADS};
+use super::arguments::{BenchArguments, WARP_THREADS};
 use super::block_order::BlockOrder;
 use super::timing::{WORDS_OF_RATE, WORDS_OF_WARP};
 use crate::cuda::driver::Function;
@@ -52,7 +52,7 @@ impl Kernels {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Launch {
     pub(crate) function: Function,
-    pub(crate) arguments: Arguments,
+    pub(crate) arguments: BenchArguments,
     /// Where in the memory its variables begin, in bytes.
     pub(crate) offset: usize,
     /// In which order its blocks are assigned to the multiprocessors.
@@ -61,24 +61,19 @@ pub(crate) struct Launch {
 
 impl Launch {
     /// A launch on the first memory offset, with its blocks in any order.
-    pub(crate) const fn of(function: Function, arguments: Arguments) -> Self {
+    pub(crate) const fn of(function: Function, arguments: BenchArguments) -> Self {
         Self { function, arguments, offset: 0, order: BlockOrder::Any }
     }
 
     /// Words of 8 bytes that it leaves.
     pub(crate) const fn words(&self, shape: Shape) -> usize {
-        words_of(shape, offsets_of(&self.arguments))
+        words_of(shape, self.arguments.common().used_offsets())
     }
 }
 
 /// Words of 8 bytes that a launch leaves on one device: its rate, then the warps at each memory offset.
 pub(crate) const fn words_of(shape: Shape, offsets: usize) -> usize {
     WORDS_OF_RATE + WORDS_OF_WARP * shape.warps() as usize * offsets
-}
-
-/// Memory offsets that a launch uses.
-pub(crate) const fn offsets_of(arguments: &Arguments) -> usize {
-    if arguments.tour == 0 { 1 } else { arguments.tour as usize }
 }
 
 #[cfg(test)]

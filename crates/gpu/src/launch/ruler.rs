@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use syncscope_core::{Hertz, Ruler, Side, Ticks};
 
 use crate::cuda::driver::Function;
-use crate::launch::arguments::{Arguments, UNROLL};
+use crate::launch::arguments::{BenchArguments, LoopArguments, RegisterArguments, UNROLL};
 use crate::launch::bench::Bench;
 use crate::launch::outage::Outage;
 use crate::launch::request::{Kernels, Launch, Shape};
@@ -72,8 +72,8 @@ pub(crate) fn measure(bench: &mut Bench, kernels: Kernels, frequency: Hertz) -> 
 }
 
 fn launch_of(function: Function) -> Launch {
-    let arguments = Arguments { iterations: ITERATIONS, ..Arguments::default() };
-    Launch::of(function, arguments)
+    let common = LoopArguments { iterations: ITERATIONS, ..LoopArguments::default() };
+    Launch::of(function, BenchArguments::Register(RegisterArguments { common, ..RegisterArguments::default() }))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::phase_counts::{PhaseCounts, counts_of, joined};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Device;
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::DevicePointer;
+use crate::launch::arguments::{DevicePointer, GridBarrierArguments};
 use crate::launch::block_order::Idle;
 use crate::launch::device_context::DeviceContext;
 use crate::launch::offsets::MemoryOffsets;
@@ -126,7 +126,7 @@ impl DeviceGroup {
             let loaded = device.load(program, cubin)?;
             members.push(Member {
                 kernels: loaded.kernels,
-                idle: Idle::of(loaded.module, number)?,
+                idle: Idle::of(&loaded.module, number)?,
                 device_table: loaded.module.variable(c"roster")?,
             });
             device.reserve_memory(bytes)?;
@@ -220,7 +220,8 @@ impl DeviceGroup {
                 Role::Check => check,
             };
             let memory = device.memory() + (program.layout.offsets + launch.offset) as u64;
-            let arguments = device.addressed(launch.arguments, memory, word);
+            let common = device.addressed(launch.arguments.common, memory, word);
+            let arguments = GridBarrierArguments { common, ..launch.arguments };
             MemberLaunch { function, shape: program.shape, arguments, order: launch.order, idle: member.idle }
         };
         self.runner.devices().iter().zip(&program.members).map(on_device).collect()

@@ -2,7 +2,7 @@
 
 use crate::cuda::driver::{Context, Function, Stream};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::Arguments;
+use crate::launch::arguments::HostBarrierArguments;
 use crate::launch::request::Shape;
 
 /// One device, as one host thread uses it.
@@ -20,8 +20,8 @@ impl DeviceHandle<'_> {
         self.context.make_current()
     }
 
-    pub(crate) fn launch(&self, arguments: &Arguments) -> Result<(), CudaError> {
-        self.stream.launch(self.function, self.shape.blocks, self.shape.threads, arguments)
+    pub(crate) fn launch(&self, arguments: HostBarrierArguments) -> Result<(), CudaError> {
+        self.stream.launch(self.function, self.shape.blocks, self.shape.threads, &arguments)
     }
 
     pub(crate) fn is_done(&self) -> Result<bool, CudaError> {

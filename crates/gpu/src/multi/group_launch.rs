@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::cuda::driver::{Function, Part, launch_together};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::Arguments;
+use crate::launch::arguments::GridBarrierArguments;
 use crate::launch::block_order::{BlockOrder, Idle};
 use crate::launch::device_context::DeviceContext;
 use crate::launch::request::Shape;
@@ -35,7 +35,7 @@ pub(crate) enum Role {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GroupLaunch {
     pub(crate) role: Role,
-    pub(crate) arguments: Arguments,
+    pub(crate) arguments: GridBarrierArguments,
     /// Where the state of its barrier begins, in bytes from the first offset.
     pub(crate) offset: usize,
     /// In which order blocks are assigned to the multiprocessors of each device.
@@ -47,7 +47,7 @@ pub(crate) struct GroupLaunch {
 pub(super) struct MemberLaunch {
     pub(super) function: Function,
     pub(super) shape: Shape,
-    pub(super) arguments: Arguments,
+    pub(super) arguments: GridBarrierArguments,
     pub(super) order: BlockOrder,
     /// The kernel that sets the order.
     pub(super) idle: Idle,
@@ -55,7 +55,7 @@ pub(super) struct MemberLaunch {
 
 impl MemberLaunch {
     /// The same, as part of one call for several devices.
-    const fn part<'a>(&self, device: &'a DeviceContext) -> Part<'a> {
+    const fn part<'a>(&self, device: &'a DeviceContext) -> Part<'a, GridBarrierArguments> {
         Part { stream: device.stream(), function: self.function, arguments: self.arguments }
     }
 }
@@ -74,7 +74,8 @@ impl Launches<MemberLaunch> for DeviceContext {
 impl LaunchesTogether<MemberLaunch> for DeviceContext {
     fn launch_together(devices: &[Self], launches: &[MemberLaunch]) -> Result<(), CudaError> {
         let Some(MemberLaunch { shape: Shape { blocks, threads }, .. }) = launches.first() else { return Ok(()) };
-        let parts: Vec<Part<'_>> = devices.iter().zip(launches).map(|(device, launch)| launch.part(device)).collect();
+        let parts: Vec<Part<'_, GridBarrierArguments>> =
+            devices.iter().zip(launches).map(|(device, launch)| launch.part(device)).collect();
         launch_together(&parts, *blocks, *threads)
     }
 }

@@ -9,7 +9,7 @@ use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::{Grid, STRIDES};
 use crate::catalogue::sampling::{Busy, Pace};
 
-const KERNEL: Kernel = kernel!("atomic.cu");
+const KERNEL: Kernel = kernel!("atomic.cu", Variable);
 
 /// Shared memory that the kernel has for its variables. `SHARED_BYTES` in `atomic.cu`.
 const SHARED_BYTES: usize = 32 * 1024;

@@ -7,7 +7,7 @@ use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::without_repetitions;
 
-const KERNEL: Kernel = kernel!("block.cu");
+const KERNEL: Kernel = kernel!("block.cu", Register);
 
 /// In theory: the barrier unit counts warps. One warp pays the instruction's latency, each further warp its turn at the
 /// unit; blocks on one multiprocessor share it, blocks on others do not notice each other.
@@ -104,7 +104,7 @@ static MBARRIER: Entry = Entry {
     meant: |_| Meant::of(&["SYNCS.ARRIVE", "ATOMS.ARRIVE"]),
     needs: (8, 0),
     cases: |id, preset, grid| grid.full(id, preset).cases(),
-    ..Entry::of(kernel!("mbarrier.cu"), Proof::Trial)
+    ..Entry::of(kernel!("mbarrier.cu", Register), Proof::Trial)
 };
 
 pub(crate) static ENTRIES: [&Entry; 6] = [&SYNCTHREADS, &COUNT, &AND, &OR, &NAMED, &MBARRIER];

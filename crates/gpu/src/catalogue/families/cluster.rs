@@ -8,7 +8,7 @@ use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
 use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::Grid;
 
-const KERNEL: Kernel = kernel!("cluster.cu");
+const KERNEL: Kernel = kernel!("cluster.cu", Register);
 
 /// Clusters of more than 8 blocks exist on some devices; elsewhere they are skipped.
 const SIZES: [u32; 5] = [1, 2, 4, 8, 16];
@@ -97,7 +97,7 @@ static DSMEM_ATOMIC: Entry = Entry {
     },
     meant: |_| Meant::of(&["ATOM.ADD"]),
     cases: |id, preset, grid| additions(id, preset, *grid),
-    ..Entry { kernel: kernel!("cluster_memory.cu"), ..CLUSTER }
+    ..Entry { kernel: kernel!("cluster_memory.cu", Variable), ..CLUSTER }
 };
 
 pub(crate) static ENTRIES: [&Entry; 3] = [&SYNC, &ARRIVE_WAIT, &DSMEM_ATOMIC];

@@ -8,7 +8,7 @@ use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::STRIDES;
 use crate::catalogue::sampling::{Busy, Pace};
 
-const KERNEL: Kernel = kernel!("fence.cu");
+const KERNEL: Kernel = kernel!("fence.cu", Variable);
 
 /// In theory: a fence waits until the thread's earlier writes are where all threads within its reach see them. For a
 /// block that is the multiprocessor itself; for the device it is the second-level cache, and what the first-level cache

@@ -8,7 +8,7 @@ use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
 use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::Grid;
 
-const KERNEL: Kernel = kernel!("grid.cu");
+const KERNEL: Kernel = kernel!("grid.cu", GridBarrier);
 
 /// One barrier takes a microsecond: a few of them stand in the loop.
 pub(super) const UNROLL: u32 = 4;

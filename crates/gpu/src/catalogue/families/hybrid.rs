@@ -28,7 +28,7 @@ static ROUND_TRIP: Entry = Entry {
         let sweep = Sweep::of(id).threads(&[1]).blocks(&[1]).scopes(&[Scope::System]);
         sweep.orders(&orders).groups(&groups).cases()
     },
-    ..Entry::of(kernel!("hybrid_flag.cu"), Proof::Trial)
+    ..Entry::of(kernel!("hybrid_flag.cu", HybridFlag), Proof::Trial)
 };
 
 /// Which sides add, as the group says.
@@ -82,7 +82,7 @@ static ADD: Entry = Entry {
         })
     },
     cases: |id, preset, grid| additions(id, preset, *grid),
-    ..Entry::of(kernel!("atomic.cu"), Proof::Sum)
+    ..Entry::of(kernel!("atomic.cu", Variable), Proof::Sum)
 };
 
 fn additions(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {

@@ -8,7 +8,7 @@ use crate::catalogue::entry::{Entry, Kernel, Launching, Method, Proof};
 use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::Grid;
 
-const KERNEL: Kernel = kernel!("launch.cu");
+const KERNEL: Kernel = kernel!("launch.cu", LaunchChain);
 
 /// The group of kernels that do nothing.
 const EMPTY: &str = "empty";

@@ -8,7 +8,7 @@ use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::instructions::Meant;
 use crate::catalogue::sampling::{Busy, Pace};
 
-const KERNEL: Kernel = kernel!("lock.cu");
+const KERNEL: Kernel = kernel!("lock.cu", Variable);
 
 /// In theory: an uncontended section is one atomic operation, the section's own accesses and a release, three trips to the
 /// second-level cache. With n warps each waits for the n - 1 others, and what spins besides makes every trip longer.

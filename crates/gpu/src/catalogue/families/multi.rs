@@ -8,7 +8,7 @@ use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
 use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::Grid;
 
-const KERNEL: Kernel = kernel!("multi.cu");
+const KERNEL: Kernel = kernel!("multi.cu", GridBarrier);
 
 /// Most devices that are planned for; the laboratory leaves out what is more than there are.
 const MOST_DEVICES: u32 = 8;
@@ -95,7 +95,7 @@ static HOST_BARRIER: Entry = Entry {
     cases: |id, preset, grid| heat_maps(id, preset, *grid),
     method: Method::Visits,
     unroll: 1,
-    ..Entry::of(kernel!("host_barrier.cu"), Proof::Trial)
+    ..Entry::of(kernel!("host_barrier.cu", HostBarrier), Proof::Trial)
 };
 
 pub(crate) static ENTRIES: [&Entry; 3] = [&COUNTER, &FLAGS, &HOST_BARRIER];

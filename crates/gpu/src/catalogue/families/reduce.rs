@@ -6,7 +6,7 @@ use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::instructions::Meant;
 
-const KERNEL: Kernel = kernel!("reduce.cu");
+const KERNEL: Kernel = kernel!("reduce.cu", Variable);
 
 /// In theory: one instruction instead of five exchanges and five operations. The result is in a uniform register: a move
 /// brings it back for the next.

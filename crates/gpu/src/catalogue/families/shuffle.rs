@@ -6,7 +6,7 @@ use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::instructions::Meant;
 
-const KERNEL: Kernel = kernel!("shuffle.cu");
+const KERNEL: Kernel = kernel!("shuffle.cu", Register);
 
 const TYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 

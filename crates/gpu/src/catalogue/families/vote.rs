@@ -6,8 +6,8 @@ use crate::catalogue::definitions::kernel;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::instructions::Meant;
 
-const VOTE_KERNEL: Kernel = kernel!("vote.cu");
-const MATCH_KERNEL: Kernel = kernel!("match.cu");
+const VOTE_KERNEL: Kernel = kernel!("vote.cu", Register);
+const MATCH_KERNEL: Kernel = kernel!("match.cu", Register);
 
 /// In theory: the predicates of the lanes are wires to one place; a vote has the latency of an arithmetic instruction or
 /// two, and a warp's instruction is all it takes of the issue slots.

@@ -7,7 +7,7 @@ use crate::catalogue::definitions::{kernel, number_in_group};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::instructions::Meant;
 
-const KERNEL: Kernel = kernel!("warp.cu");
+const KERNEL: Kernel = kernel!("warp.cu", Register);
 
 /// Where the compiler sees, or the code finds out, that the threads named are there together, nothing is left to do. On
 /// Ampere and Ada it finds that out each time where the mask is not a constant; later ones ask once for many barriers.

@@ -7,7 +7,9 @@ use cudarc::driver::sys;
 
 use super::{Context, checked};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::DevicePointer;
+
+/// An address in device memory, or one of host memory that the device can access.
+pub(crate) type DevicePointer = u64;
 
 /// Memory of the device.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 //!
 //! cudarc loads the driver at run time and panics where the library or a function is missing; [`load`] asks first.
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::size_of;
 use std::ptr;
@@ -11,13 +12,12 @@ use std::sync::OnceLock;
 use cudarc::driver::sys;
 
 use crate::cuda::error::{CudaError, GpuError};
-use crate::launch::arguments::Arguments;
 
 mod buffer;
 mod launching;
 mod wide;
 
-pub(crate) use buffer::{DeviceBuffer, HostBuffer, Plain};
+pub(crate) use buffer::{DeviceBuffer, DevicePointer, HostBuffer, Plain};
 pub(crate) use launching::{Event, ExecutableGraph};
 pub(crate) use wide::{Part, PeerAttribute, launch_together, launches_on_several_devices};
 
@@ -229,13 +229,28 @@ impl Drop for Context {
 }
 
 /// Compiled kernels, loaded. Unloaded together with its context, never before: kernels may still run.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Module(sys::CUmodule);
+#[derive(Debug)]
+pub(crate) struct Module {
+    handle: sys::CUmodule,
+    /// What each kernel takes, by its name.
+    parameter_bytes: BTreeMap<String, usize>,
+}
+
+/// What a kernel takes by value: one structure, or `()` for nothing.
+///
+/// # Safety
+/// The type must be `repr(C)` and hold numbers and device addresses alone, as the kernel's structure does.
+pub(crate) unsafe trait KernelArguments: Copy {}
+
+// SAFETY: it holds nothing.
+unsafe impl KernelArguments for () {}
 
 /// A kernel, and how it is launched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Function {
     handle: sys::CUfunction,
+    /// Size of the structure it takes.
+    parameter_bytes: usize,
     /// Blocks of a cluster; 0: no clusters.
     cluster: u32,
 }
@@ -257,19 +272,40 @@ impl Module {
         // SAFETY: the pointer is valid for the call; a CUBIN is an ELF file, which says how long it is itself. The cache
         // hands out only what NVRTC made, by its checksum.
         checked("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&raw mut module, cubin.as_ptr().cast()) })?;
-        Ok(Self(module))
+        let parameter_bytes = syncscope_sass::parameter_bytes(cubin).map_err(|error| CudaError {
+            call: "cuModuleLoadData",
+            code: sys::CUresult::CUDA_ERROR_INVALID_IMAGE as u32,
+            name: "CUDA_ERROR_INVALID_IMAGE".to_owned(),
+            text: error.to_string(),
+        })?;
+        Ok(Self { handle: module, parameter_bytes })
     }
 
     /// The kernel with this name.
-    pub(crate) fn function(self, name: &CStr) -> Result<Function, CudaError> {
+    pub(crate) fn function(&self, name: &CStr) -> Result<Function, CudaError> {
         let mut function = ptr::null_mut();
         // SAFETY: the pointers are valid for the call, the module is loaded.
-        checked("cuModuleGetFunction", unsafe { sys::cuModuleGetFunction(&raw mut function, self.0, name.as_ptr()) })?;
-        Ok(Function { handle: function, cluster: 0 })
+        let found = unsafe { sys::cuModuleGetFunction(&raw mut function, self.handle, name.as_ptr()) };
+        checked("cuModuleGetFunction", found)?;
+        let parameter_bytes = self.parameter_bytes.get(name.to_string_lossy().as_ref()).copied().unwrap_or(0);
+        Ok(Function { handle: function, parameter_bytes, cluster: 0 })
     }
 }
 
 impl Function {
+    /// The parameters of a launch: a pointer to `arguments`, if they have the size that the kernel takes.
+    fn parameters<A: KernelArguments>(self, arguments: &A) -> Result<[*mut c_void; 1], CudaError> {
+        if size_of::<A>() == self.parameter_bytes {
+            return Ok([ptr::from_ref(arguments).cast_mut().cast()]);
+        }
+        Err(CudaError {
+            call: "cuLaunchKernel",
+            code: sys::CUresult::CUDA_ERROR_INVALID_VALUE as u32,
+            name: "CUDA_ERROR_INVALID_VALUE".to_owned(),
+            text: format!("the kernel takes {} bytes, and the host has {}", self.parameter_bytes, size_of::<A>()),
+        })
+    }
+
     /// How many blocks of this many threads one multiprocessor holds at the same time.
     pub(crate) fn blocks_per_multiprocessor(self, threads: u32) -> Result<u32, CudaError> {
         let mut blocks = 0;
@@ -305,19 +341,19 @@ impl Stream {
     }
 
     /// Queues a kernel on a grid of `blocks` blocks.
-    pub(crate) fn launch(
+    pub(crate) fn launch<A: KernelArguments>(
         &self,
         function: Function,
         blocks: u32,
         threads: u32,
-        arguments: &Arguments,
+        arguments: &A,
     ) -> Result<(), CudaError> {
         if function.cluster > 0 {
             return self.launch_in_clusters(function, blocks, threads, arguments);
         }
-        let mut parameters = [ptr::from_ref(arguments).cast_mut().cast::<c_void>()];
-        // SAFETY: every kernel takes one `Arguments` by value, which the driver copies before it returns; its layout is
-        // asserted on both sides. The addresses in it are the bench's business.
+        let mut parameters = function.parameters(arguments)?;
+        // SAFETY: the kernel takes one structure of this size by value (or nothing), which the driver copies before it
+        // returns; its layout is asserted when the kernel is compiled. Whoever launches provides the addresses in it.
         checked("cuLaunchKernel", unsafe {
             sys::cuLaunchKernel(
                 function.handle,

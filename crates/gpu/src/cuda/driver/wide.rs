@@ -5,9 +5,8 @@ use std::ptr;
 
 use cudarc::driver::sys;
 
-use super::{Context, Device, Function, Module, Stream, checked};
+use super::{Context, Device, DevicePointer, Function, KernelArguments, Module, Stream, checked};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{Arguments, DevicePointer};
 
 /// Functions this file calls; the newest came with CUDA 11.8.
 pub(super) const FUNCTIONS: [&str; 9] = [
@@ -94,11 +93,11 @@ fn configuration(
 
 impl Module {
     /// The address of a variable of the module.
-    pub(crate) fn variable(self, name: &CStr) -> Result<DevicePointer, CudaError> {
+    pub(crate) fn variable(&self, name: &CStr) -> Result<DevicePointer, CudaError> {
         let (mut pointer, mut bytes) = (0, 0);
         // SAFETY: the pointers are valid for the call, the module is loaded.
         checked("cuModuleGetGlobal", unsafe {
-            sys::cuModuleGetGlobal_v2(&raw mut pointer, &raw mut bytes, self.0, name.as_ptr())
+            sys::cuModuleGetGlobal_v2(&raw mut pointer, &raw mut bytes, self.handle, name.as_ptr())
         })?;
         Ok(pointer)
     }
@@ -150,24 +149,24 @@ impl Device {
 
 /// One kernel on one device, of those that one call launches.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part<'a> {
+pub(crate) struct Part<'a, A> {
     pub(crate) stream: &'a Stream,
     pub(crate) function: Function,
-    pub(crate) arguments: Arguments,
+    pub(crate) arguments: A,
 }
 
 impl Stream {
     /// Queues a kernel in clusters.
-    pub(super) fn launch_in_clusters(
+    pub(super) fn launch_in_clusters<A: KernelArguments>(
         &self,
         function: Function,
         blocks: u32,
         threads: u32,
-        arguments: &Arguments,
+        arguments: &A,
     ) -> Result<(), CudaError> {
         let mut attribute = cluster_attribute(function.cluster);
         let config = configuration(self.0, blocks, threads, &mut attribute);
-        let mut parameters = [ptr::from_ref(arguments).cast_mut().cast::<c_void>()];
+        let mut parameters = function.parameters(arguments)?;
         // SAFETY: as for every launch; see `Stream::launch`.
         checked("cuLaunchKernelEx", unsafe {
             sys::cuLaunchKernelEx(&raw const config, function.handle, parameters.as_mut_ptr(), ptr::null_mut())
@@ -175,14 +174,14 @@ impl Stream {
     }
 
     /// Queues a kernel whose blocks all run at the same time. An error if they cannot.
-    pub(crate) fn launch_cooperatively(
+    pub(crate) fn launch_cooperatively<A: KernelArguments>(
         &self,
         function: Function,
         blocks: u32,
         threads: u32,
-        arguments: &Arguments,
+        arguments: &A,
     ) -> Result<(), CudaError> {
-        let mut parameters = [ptr::from_ref(arguments).cast_mut().cast::<c_void>()];
+        let mut parameters = function.parameters(arguments)?;
         // SAFETY: as for every launch; see `Stream::launch`.
         checked("cuLaunchCooperativeKernel", unsafe {
             sys::cuLaunchCooperativeKernel(
@@ -209,9 +208,14 @@ pub(crate) fn launches_on_several_devices() -> bool {
 
 /// Queues a kernel on each of several devices by one call, each grid with all its blocks at the same time. Only if
 /// [`launches_on_several_devices`].
-pub(crate) fn launch_together(parts: &[Part<'_>], blocks: u32, threads: u32) -> Result<(), CudaError> {
-    let mut parameters: Vec<[*mut c_void; 1]> =
-        parts.iter().map(|part| [ptr::from_ref(&part.arguments).cast_mut().cast()]).collect();
+pub(crate) fn launch_together<A: KernelArguments>(
+    parts: &[Part<'_, A>],
+    blocks: u32,
+    threads: u32,
+) -> Result<(), CudaError> {
+    let parameters: Result<Vec<[*mut c_void; 1]>, CudaError> =
+        parts.iter().map(|part| part.function.parameters(&part.arguments)).collect();
+    let mut parameters = parameters?;
     let mut launches: Vec<sys::CUDA_LAUNCH_PARAMS> = parts
         .iter()
         .zip(&mut parameters)

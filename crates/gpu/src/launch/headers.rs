@@ -1,0 +1,92 @@
+//! The headers that kernels include: those of `kernels/`, and one that asserts the layout of shared structures.
+//!
+//! They are part of the program: a binary needs no other file.
+
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+use super::arguments::{LAYOUTS, Layout};
+
+/// Embeds a header of `kernels/`.
+macro_rules! header {
+    ($file:literal) => {
+        ($file, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/", $file)))
+    };
+}
+
+static LAYOUTS_TEXT: LazyLock<String> = LazyLock::new(|| layouts_text(LAYOUTS));
+
+static HEADERS: LazyLock<[(&str, &str); 5]> = LazyLock::new(|| {
+    [
+        header!("arguments.cuh"),
+        header!("cluster.cuh"),
+        header!("grid_barrier.cuh"),
+        header!("harness.cuh"),
+        ("layouts.cuh", &LAYOUTS_TEXT),
+    ]
+});
+
+/// Name and text of each header.
+#[must_use]
+pub fn headers() -> &'static [(&'static str, &'static str)] {
+    &*HEADERS
+}
+
+/// Asserts in C++ that its structures have these layouts.
+fn layouts_text(layouts: &[Layout]) -> String {
+    let mut text = String::new();
+    for Layout { name, bytes, fields } in layouts {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "static_assert(sizeof({name}) == {bytes}, \"size of {name} on the host\");");
+        for (field, offset) in *fields {
+            let _ = writeln!(
+                text,
+                "static_assert(SYNCSCOPE_OFFSET_OF({name}, {field}) == {offset}, \"offset of {name}::{field} on the host\");"
+            );
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::discovery::Surroundings;
+    use crate::cuda::error::NvrtcError;
+    use crate::cuda::nvrtc::{Nvrtc, Source};
+
+    /// Compiles all structures with these layouts asserted.
+    fn compiled_with(layouts: &[Layout]) -> Result<Vec<u8>, NvrtcError> {
+        let text = layouts_text(layouts);
+        let headers = headers().iter().map(|(name, content)| match *name {
+            "layouts.cuh" => (*name, text.as_str()),
+            _ => (*name, *content),
+        });
+        let headers: Vec<(&str, &str)> = headers.collect();
+        let source = Source { file: "layout.cu", text: "#include \"arguments.cuh\"", headers: &headers };
+        Nvrtc::find(&Surroundings::of_process(), None)?.compile(source, "sm_90", &["--std=c++17".to_owned()])
+    }
+
+    fn refusal(layout: Layout) -> String {
+        let Err(NvrtcError::Compile { log, .. }) = compiled_with(&[layout]) else { panic!("it compiled") };
+        log
+    }
+
+    #[test]
+    fn kernels_refuse_a_structure_that_differs() {
+        assert_eq!(compiled_with(LAYOUTS).err(), None);
+        let moved = refusal(Layout { name: "VariableArguments", bytes: 96, fields: &[("stride", 76)] });
+        assert!(moved.contains("offset of VariableArguments::stride"), "{moved}");
+        let grown = refusal(Layout { name: "RegisterArguments", bytes: 80, fields: &[] });
+        assert!(grown.contains("size of RegisterArguments"), "{grown}");
+    }
+
+    #[test]
+    fn a_structure_begins_with_what_every_loop_needs() {
+        let begins = |name| LAYOUTS.iter().find(|layout| layout.name == name).map(|layout| layout.fields[0].1);
+        let common = LAYOUTS.iter().find(|layout| layout.name == "LoopArguments").map(|layout| layout.bytes);
+        for name in ["VariableArguments", "RegisterArguments", "GridBarrierArguments", "HybridFlagArguments"] {
+            assert_eq!(begins(name), common, "{name}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// What host and kernels share: the arguments of each kind of kernel, and what kernels leave in memory.
+//
+// `launch/arguments.rs` holds the same structures. `layouts.cuh`, which the host writes from its own structures, asserts
+// that sizes and offsets are the same. A file with kernels says with `using Arguments = ...` of which kind they are.
+#pragma once
+
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+// Elapsed cycles of one warp's threads, by the clock of its multiprocessor.
+struct Warp {
+    u64 slowest;
+    u64 fastest;
+};
+
+// The length of the same span by two clocks.
+struct Rate {
+    u64 nanoseconds;  // 0 if the global timer did not step within the bound of the search
+    u64 cycles;
+};
+
+// What a check found.
+struct Finding {
+    u32 mismatches;
+    u32 thread;    // one of the threads concerned
+    u64 expected;  // see `bits` in harness.cuh
+    u64 found;
+};
+
+// What every timed loop needs.
+struct LoopArguments {
+    void *memory;               // the variables the operation works on, cleared before the first launch of a case
+    Warp *warps;                // one for each warp of the grid at each memory offset
+    Rate *rate;                 // one for the grid
+    Finding *finding;           // of the kernel `check`, cleared before
+    const volatile u32 *abort;  // in host memory; the host sets it to end a spin that lasts too long
+    u64 offset_distance;        // bytes from one memory offset to the next
+    u32 offsets;                // memory offsets that one launch uses, one after the other; 0 is 1
+    u32 iterations;
+    u32 skip_warm_up;           // 0: the loop runs once before it is timed; 1: it does not
+    u32 opaque_one;             // 1, which the compiler does not know: what depends on it is not computed at compile time
+};
+
+// Operations with a value for each thread, mostly on variables in memory.
+struct VariableArguments : LoopArguments {
+    u64 total_operations;  // `check`: operations of each thread since the memory was cleared
+    u64 opaque_zero;       // 0, which the compiler does not know; as wide as the widest variable
+    u32 value_scale;       // a thread's value is value_scale * (its number in the grid) + value_bias
+    u32 value_bias;
+    u32 stride;            // elements between the variables of neighbouring threads; 0: one variable for all
+};
+
+// Operations on registers, and barriers of a warp, a block or a cluster.
+struct RegisterArguments : LoopArguments {
+    u64 last_operations;  // `check`: operations of each thread in the last launch
+};
+
+// Barriers of a grid and of the grids of several devices.
+struct GridBarrierArguments : LoopArguments {
+    u64 barriers_passed;  // by each thread at each memory offset of this launch, since the memory was cleared
+    u32 generation;       // uses of memory offsets by all launches before; makes every value that is checked a new one
+    u32 slot;             // number of the first memory offset
+    u32 slot_distance;    // from the number of one memory offset to that of the next
+};
+
+// A flag that a CPU thread and a GPU thread pass to each other.
+struct HybridFlagArguments : LoopArguments {
+    u32 asks_questions;  // `check`: 1: round trips carry a question and its answer; 0: they are timed one by one
+};
+
+// One launch between two barriers of the host.
+struct HostBarrierArguments {
+    u32 phase;  // launches of this kernel before
+};
+
+// One launch of a chain of launches.
+struct LaunchChainArguments {
+    u32 *phases;       // `check`: two arrays with the last phase of each block
+    Finding *finding;  // `check`: cleared before
+    u32 cycles;        // how long the kernel `test` lasts
+    u32 phase;         // `check`: number of the launch, from 1
+};
+
+// `offsetof` of <cstddef>, which NVRTC does not have: the compiler's own expression for it.
+#define SYNCSCOPE_OFFSET_OF(Structure, field) __INTADDR__(&((Structure *)0)->field)
+#include "layouts.cuh"
