@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test lint loom truths test-gpu sanitize-gpu bundle nvrtc build
+.PHONY: run test lint format loom truths test-gpu sanitize-gpu bundle nvrtc build pages store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -16,9 +16,16 @@ test:                 ## everything that needs no GPU; every kernel for every ar
 	cargo test --workspace --test kernels -- --ignored
 
 lint:                 ## formatting, lints and documentation
+	scripts/setup build format
+	scripts/format --check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+format:               ## format Rust, kernels and the report's assets
+	scripts/setup format
+	cargo fmt --all
+	scripts/format
 
 loom:                 ## every interleaving of small models of the locks and barriers
 	RUSTFLAGS="--cfg loom" cargo test --release -p syncscope-cpu --test loom --target-dir target/loom
@@ -40,3 +47,9 @@ bundle:               ## dist/syncscope.tar.gz: the command and the GPU tests, f
 
 nvrtc:                ## bring NVRTC into the project's folder
 	scripts/setup kernels
+
+pages: build          ## results/*/report.html: the page of each stored run
+	for run in results/*/run.json; do target/release/syncscope report "$$(dirname "$$run")" || exit 1; done
+
+store:                ## results/NAME: a run in the form that results/README.md describes (RUN=syncscope-runs/MINE NAME=machine)
+	cargo run --quiet -p syncscope-core --example store_run -- "$(RUN)" "results/$(NAME)"

@@ -1,7 +1,8 @@
 // What host and kernels share: the arguments of each kind of kernel, and what kernels leave in memory.
 //
-// `launch/arguments.rs` holds the same structures. `layouts.cuh`, which the host writes from its own structures, asserts
-// that sizes and offsets are the same. A file with kernels says with `using Arguments = ...` of which kind they are.
+// `launch/arguments.rs` holds the same structures. `layouts.cuh`, which the host writes from its own structures,
+// asserts that sizes and offsets are the same. A file with kernels says with `using Arguments = ...` of which kind they
+// are.
 #pragma once
 
 using u32 = unsigned int;
@@ -37,8 +38,8 @@ struct LoopArguments {
     u64 offset_distance;        // bytes from one memory offset to the next
     u32 offsets;                // memory offsets that one launch uses, one after the other; 0 is 1
     u32 iterations;
-    u32 skip_warm_up;           // 0: the loop runs once before it is timed; 1: it does not
-    u32 opaque_one;             // 1, which the compiler does not know: what depends on it is not computed at compile time
+    u32 skip_warm_up;  // 0: the loop runs once before it is timed; 1: it does not
+    u32 opaque_one;    // 1, which the compiler does not know: what depends on it is not computed at compile time
 };
 
 // Operations with a value for each thread, mostly on variables in memory.
@@ -47,7 +48,7 @@ struct VariableArguments : LoopArguments {
     u64 opaque_zero;       // 0, which the compiler does not know; as wide as the widest variable
     u32 value_scale;       // a thread's value is value_scale * (its number in the grid) + value_bias
     u32 value_bias;
-    u32 stride;            // elements between the variables of neighbouring threads; 0: one variable for all
+    u32 stride;  // elements between the variables of neighbouring threads; 0: one variable for all
 };
 
 // Operations on registers, and barriers of a warp, a block or a cluster.

@@ -26,7 +26,8 @@ __device__ __forceinline__ Value apply(Value *target, Value compare, Value value
     }
 }
 
-// `value`, but only once `old` is known, at the price of one instruction. `zero` is 0, which the compiler does not know.
+// `value`, but only once `old` is known, at the price of one instruction. `zero` is 0, which the compiler does not
+// know.
 __device__ __forceinline__ int after(int old, int value, u32 zero) { return old & (int)zero | value; }
 __device__ __forceinline__ u32 after(u32 old, u32 value, u32 zero) { return old & zero | value; }
 __device__ __forceinline__ u64 after(u64 old, u64 value, u32 zero) { return old & (u64)zero << 32 | value; }
@@ -98,8 +99,8 @@ struct Operation {
         }
     }
 
-    // To do AND or OR twice with one value is to do it once, and the compiler knows that. It does not know that these two
-    // are one.
+    // To do AND or OR twice with one value is to do it once, and the compiler knows that. It does not know that these
+    // two are one.
     __device__ __forceinline__ void swap_values() {
         const Value next = same;
         same = value;
@@ -166,7 +167,7 @@ struct Operation {
 
     // What a thread of the block offers in the trial.
     __device__ static Value offered(u32 thread) {
-        if constexpr (KIND == AND) return (Value)~(1u << thread % 31);
+        if constexpr (KIND == AND) return (Value) ~(1u << thread % 31);
         if constexpr (KIND == OR || KIND == XOR) return (Value)(1u << (thread * 7) % 31);
         return (Value)(thread + 1);
     }
@@ -175,7 +176,8 @@ struct Operation {
     __device__ static Value expected_after(Value initial, Value left) {
         if constexpr (KIND == CAS_FAIL) return initial;
         // Any thread may be the last, or the first to find what it expects.
-        if constexpr (KIND == EXCHANGE || KIND == CAS_PASS) return left >= 1 && left <= (Value)blockDim.x ? left : (Value)1;
+        if constexpr (KIND == EXCHANGE || KIND == CAS_PASS)
+            return left >= 1 && left <= (Value)blockDim.x ? left : (Value)1;
         Value value = initial;
         // Three times is as good as once.
         for (u32 thread = 0; thread < blockDim.x; thread++) value = combined(value, offered(thread));

@@ -38,7 +38,8 @@ struct Operation {
     // No thread, the first, every second, all but the first, all.
     __device__ static void check_result(const Arguments &arguments) {
         const u32 all = blockDim.x, half = (all + 1) / 2;
-        const u32 yes[] = {0, threadIdx.x == 0, threadIdx.x % 2 == 0, threadIdx.x != 0, 1}, many[] = {0, 1, half, all - 1, all};
+        const u32 yes[] = {0, threadIdx.x == 0, threadIdx.x % 2 == 0, threadIdx.x != 0, 1},
+                  many[] = {0, 1, half, all - 1, all};
         Operation barrier(arguments);
 #pragma unroll
         for (u32 question = 0; question < 5; question++) {

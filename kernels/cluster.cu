@@ -47,8 +47,8 @@ struct Operation {
         if constexpr (KIND == ARRIVE_WAIT) static_cast<u32 *>(arguments.memory)[grid_thread()] = value;
     }
 
-    // Every thread writes to its block's shared memory, passes the barrier and reads what a thread of another block wrote.
-    // Blocks and warps come at different times.
+    // Every thread writes to its block's shared memory, passes the barrier and reads what a thread of another block
+    // wrote. Blocks and warps come at different times.
     __device__ static void check(const Arguments &arguments) {
         __shared__ volatile u32 phases[1024];
         Operation barrier(arguments);

@@ -35,7 +35,7 @@ __device__ __forceinline__ u32 load_cluster(u32 address) {
 // Kernels that can only be launched with a cluster size. Others ask at run time for each barrier whether they were.
 #define SYNCSCOPE_CLUSTER_KERNEL extern "C" __global__ void __cluster_dims__() __launch_bounds__(1024, 2)
 
-#define SYNCSCOPE_CLUSTER_KERNELS(Body)                                                                               \
+#define SYNCSCOPE_CLUSTER_KERNELS(Body)                                                                                \
     SYNCSCOPE_CLUSTER_KERNEL baseline(const Arguments arguments) { measure<Body<1>, Together, Operation>(arguments); } \
     SYNCSCOPE_CLUSTER_KERNEL test(const Arguments arguments) { measure<Body<2>, Together, Operation>(arguments); }     \
     SYNCSCOPE_CLUSTER_KERNEL check(const Arguments arguments) { Operation::check(arguments); }

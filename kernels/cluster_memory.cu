@@ -1,7 +1,8 @@
 // Atomic additions to the shared memory of another block of the cluster (gpu.cluster.dsmem_atomic).
 //
 // MODE says whether each addition waits for the result of the one before. All threads of a block add to one variable or
-// each to its own, `stride` elements further; the compiler does not know which, or it would add up the warp's values first.
+// each to its own, `stride` elements further; the compiler does not know which, or it would add up the warp's values
+// first.
 #include "cluster.cuh"
 
 using Arguments = VariableArguments;
@@ -26,7 +27,10 @@ struct Operation {
     __device__ __forceinline__ void run() {
         if constexpr (MODE == LATENCY) {
             const u32 one = 1 + (old >> 31);
-            asm volatile("atom.relaxed.cluster.shared::cluster.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(address), "r"(one) : "memory");
+            asm volatile("atom.relaxed.cluster.shared::cluster.add.u32 %0, [%1], %2;"
+                         : "=r"(old)
+                         : "r"(address), "r"(one)
+                         : "memory");
         } else {
             asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], 1;" ::"r"(address) : "memory");
         }
@@ -48,7 +52,8 @@ struct Operation {
         adder.finish(arguments);
         const bool shared = arguments.stride == 0;
         if (shared && threadIdx.x != 0) return;
-        const u32 expected = shared ? TIMES * blockDim.x : TIMES, found = *static_cast<volatile u32 *>(&counters[threadIdx.x]);
+        const u32 expected = shared ? TIMES * blockDim.x : TIMES;
+        const u32 found = *static_cast<volatile u32 *>(&counters[threadIdx.x]);
         if (found != expected) report_mismatch(arguments, expected, found);
     }
 };

@@ -48,8 +48,8 @@ struct Operation {
         }
     }
 
-    // A thread within the fence's reach: of another warp for the fence of a block, else of another block, where there are
-    // others.
+    // A thread within the fence's reach: of another warp for the fence of a block, else of another block, where there
+    // are others.
     __device__ static u32 partner() {
         const u32 threads = REACHES_BLOCK_ONLY ? blockDim.x : gridDim.x * blockDim.x;
         const u32 thread = REACHES_BLOCK_ONLY ? threadIdx.x : grid_thread();

@@ -1,11 +1,11 @@
 // What the barriers that are wider than a block have in common: how a wait is bounded, and how a barrier is checked.
 //
 // A file of such barriers defines `struct Operation` with, besides what the harness asks for, `u32 epoch`, the barriers
-// passed so far, and ends in `SYNCSCOPE_MEETINGS`. Every launch is checked while it is measured: at each place all threads
-// meet once before the warm-up, which also lets the kernels of several devices begin together, and once after the clock was
-// read. In a meeting each thread writes, passes the barrier, and reads what a thread of another block wrote; one thread of each
-// block does the same with another device. All these accesses are plain: that they are seen is what the barrier promises.
-// The kernel `check` does it many times more, with blocks that come late.
+// passed so far, and ends in `SYNCSCOPE_MEETINGS`. Every launch is checked while it is measured: at each place all
+// threads meet once before the warm-up, which also lets the kernels of several devices begin together, and once after
+// the clock was read. In a meeting each thread writes, passes the barrier, and reads what a thread of another block
+// wrote; one thread of each block does the same with another device. All these accesses are plain: that they are seen
+// is what the barrier promises. The kernel `check` does it many times more, with blocks that come late.
 #pragma once
 #include "harness.cuh"
 
@@ -33,14 +33,15 @@ struct Exchange {
 struct Roster {
     u64 limit_ns;  // a longer wait gives up
     Ledger *ledger;
-    u32 *phases;   // one for each thread of this device
-    u32 device;    // 0 to devices - 1
+    u32 *phases;  // one for each thread of this device
+    u32 device;   // 0 to devices - 1
     u32 devices;
     Exchange *exchanges[MOST_DEVICES];  // of each device, one for each place
     u32 *tidings[MOST_DEVICES];         // of each device, one for each of its blocks
 };
 
-static_assert(sizeof(Ledger) == 32 && sizeof(Exchange) == 256 && sizeof(Roster) == 288, "the host's structures must be these");
+static_assert(sizeof(Ledger) == 32 && sizeof(Exchange) == 256 && sizeof(Roster) == 288,
+              "the host's structures must be these");
 
 extern "C" {
 __constant__ Roster roster;
@@ -104,7 +105,9 @@ __device__ __forceinline__ void store_release_gpu(u32 *word, u32 value) {
 }
 
 // Where the state of this place begins.
-__device__ __forceinline__ u32 *place_of(const GridBarrierArguments &arguments) { return static_cast<u32 *>(arguments.memory); }
+__device__ __forceinline__ u32 *place_of(const GridBarrierArguments &arguments) {
+    return static_cast<u32 *>(arguments.memory);
+}
 
 // Keeps one mismatch, and their number.
 __device__ __forceinline__ void note_mismatch(u32 expected, u32 found) {
@@ -116,7 +119,8 @@ __device__ __forceinline__ void note_mismatch(u32 expected, u32 found) {
     }
 }
 
-// Meets once: two barriers. The number of the launch makes each value a new one. Nobody writes again before all have read.
+// Meets once: two barriers. The number of the launch makes each value a new one. Nobody writes again before all have
+// read.
 template <typename Operation>
 __device__ __forceinline__ void meet(Operation &barrier, const GridBarrierArguments &arguments, u32 round) {
     const u32 value = arguments.generation * 64 + round % 64, shift = round + gridDim.x / 2;
@@ -148,9 +152,13 @@ __device__ __forceinline__ GridBarrierArguments at_offset(const GridBarrierArgum
 // The barrier in the harness.
 template <typename Barrier>
 struct Meeting : Barrier {
-    __device__ __forceinline__ explicit Meeting(const GridBarrierArguments &arguments) : Barrier(arguments) { meet<Barrier>(*this, arguments, 0); }
+    __device__ __forceinline__ explicit Meeting(const GridBarrierArguments &arguments) : Barrier(arguments) {
+        meet<Barrier>(*this, arguments, 0);
+    }
 
-    __device__ __forceinline__ void finish(const GridBarrierArguments &arguments) { meet<Barrier>(*this, arguments, 1); }
+    __device__ __forceinline__ void finish(const GridBarrierArguments &arguments) {
+        meet<Barrier>(*this, arguments, 1);
+    }
 
     // At each place of the tour, with blocks that come at different times, `iterations` times.
     __device__ static void check(const GridBarrierArguments &arguments) {
@@ -168,7 +176,9 @@ struct Meeting : Barrier {
     }
 };
 
-#define SYNCSCOPE_MEETINGS(Barrier)                                                                               \
-    SYNCSCOPE_KERNEL baseline(const Arguments arguments) { measure<Repeated<1>, Together, Meeting<Barrier>>(arguments); } \
-    SYNCSCOPE_KERNEL test(const Arguments arguments) { measure<Repeated<2>, Together, Meeting<Barrier>>(arguments); }     \
+#define SYNCSCOPE_MEETINGS(Barrier)                                                                                   \
+    SYNCSCOPE_KERNEL baseline(const Arguments arguments) {                                                            \
+        measure<Repeated<1>, Together, Meeting<Barrier>>(arguments);                                                  \
+    }                                                                                                                 \
+    SYNCSCOPE_KERNEL test(const Arguments arguments) { measure<Repeated<2>, Together, Meeting<Barrier>>(arguments); } \
     SYNCSCOPE_KERNEL check(const Arguments arguments) { Meeting<Barrier>::check(arguments); }

@@ -167,7 +167,8 @@ __device__ __forceinline__ Warp summarize_warp(u64 elapsed) {
     return warp;
 }
 
-// The arguments at one of the memory offsets of a launch. A kind of kernel that changes more than the address overloads it.
+// The arguments at one of the memory offsets of a launch. A kind of kernel that changes more than the address overloads
+// it.
 template <typename Arguments>
 __device__ __forceinline__ Arguments at_offset(const Arguments &arguments, u32 offset) {
     Arguments here = arguments;
@@ -175,8 +176,9 @@ __device__ __forceinline__ Arguments at_offset(const Arguments &arguments, u32 o
     return here;
 }
 
-// Runs the loop at each place of the tour, twice: first short, to bring instructions and data into their caches, then with
-// the clock that counts. Where the loop takes milliseconds, the host leaves out the first, which would double that for nothing.
+// Runs the loop at each place of the tour, twice: first short, to bring instructions and data into their caches, then
+// with the clock that counts. Where the loop takes milliseconds, the host leaves out the first, which would double that
+// for nothing.
 template <typename Body, typename Paths, typename Operation, typename Arguments>
 __device__ __forceinline__ void measure(const Arguments &arguments) {
     // The whole first warp reads the rate, so that it stays converged.
@@ -191,8 +193,8 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
         Operation operation(here);
 #pragma unroll 1
         for (u32 round = arguments.skip_warm_up; round < 2; round++) {
-            // As many operations in both kernels: what is still queued from the first round when the second begins, and how
-            // unequally the blocks came through it, drops out of the difference.
+            // As many operations in both kernels: what is still queued from the first round when the second begins, and
+            // how unequally the blocks came through it, drops out of the difference.
             const u32 iterations = round == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
             if (reads_rate && offset == 0) before = next_step_of_global_timer();
 
@@ -257,8 +259,8 @@ __device__ __forceinline__ void dawdle(u32 steps) {
 }
 
 // Checks a barrier of `group` neighbouring threads of a block each. Every thread writes, waits, and reads what a thread
-// half the group further on wrote; before the next round it waits again. Warps arrive at different times, so that without a
-// barrier a reader would be too early.
+// half the group further on wrote; before the next round it waits again. Warps arrive at different times, so that
+// without a barrier a reader would be too early.
 template <typename Operation, typename Arguments>
 __device__ void check_barrier(const Arguments &arguments, u32 group) {
     __shared__ volatile u32 phases[1024];
@@ -286,7 +288,7 @@ SYNCSCOPE_KERNEL idle() {}
 
 #define SYNCSCOPE_KERNELS SYNCSCOPE_KERNELS_AS(Repeated, Together)
 
-#define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                    \
-    SYNCSCOPE_KERNEL baseline(const Arguments arguments) { measure<Body<1>, Paths, Operation>(arguments); }  \
-    SYNCSCOPE_KERNEL test(const Arguments arguments) { measure<Body<2>, Paths, Operation>(arguments); }      \
+#define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                   \
+    SYNCSCOPE_KERNEL baseline(const Arguments arguments) { measure<Body<1>, Paths, Operation>(arguments); } \
+    SYNCSCOPE_KERNEL test(const Arguments arguments) { measure<Body<2>, Paths, Operation>(arguments); }     \
     SYNCSCOPE_KERNEL check(const Arguments arguments) { Operation::check(arguments); }

@@ -1,5 +1,5 @@
-// What each device does between two barriers of the host (gpu.multi.host_barrier): it leaves word of its visit and reads
-// that of another device. There is no loop: the host times many launches.
+// What each device does between two barriers of the host (gpu.multi.host_barrier): it leaves word of its visit and
+// reads that of another device. There is no loop: the host times many launches.
 #include "grid_barrier.cuh"
 
 using Arguments = HostBarrierArguments;

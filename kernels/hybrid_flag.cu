@@ -21,8 +21,8 @@ enum Place {
 // Round trips that `check` makes and times one by one.
 constexpr u32 TRIPS = 1024;
 
-// Bounds the waits for the CPU twice: by the host's wish, and by their number in case the host cannot wish any more. Each
-// look is a trip over the link, of half a microsecond and more, so that these are some 20 s.
+// Bounds the waits for the CPU twice: by the host's wish, and by their number in case the host cannot wish any more.
+// Each look is a trip over the link, of half a microsecond and more, so that these are some 20 s.
 struct Bound {
     static constexpr u32 MOST_SPINS = 1u << 25;
 

@@ -1,4 +1,5 @@
-// Kernels whose launches are timed by the host (gpu.launch). KIND says whether they do nothing or last for a known time.
+// Kernels whose launches are timed by the host (gpu.launch). KIND says whether they do nothing or last for a known
+// time.
 //
 // The baseline is a chain of n launches of `baseline`, the test a chain of 2 n launches of `test`, and one kernel
 // `baseline` lasts as long as two kernels `test`: both chains do the same work, the test in twice as many kernels. So a

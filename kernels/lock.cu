@@ -21,8 +21,8 @@ struct Operation {
     const volatile u32 *abort;
     bool given_up;
 
-    // That all threads have one lock is known at run time only: otherwise the compiler would let one lane take tickets for
-    // all that are there, and look for others.
+    // That all threads have one lock is known at run time only: otherwise the compiler would let one lane take tickets
+    // for all that are there, and look for others.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : lock(static_cast<u32 *>(arguments.memory) + arguments.stride * threadIdx.x),
           serving(lock + LINE),

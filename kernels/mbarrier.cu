@@ -13,7 +13,8 @@ struct Operation {
     // The harness lets no thread begin before all have come here.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : address((u32)__cvta_generic_to_shared(&object)), abort(arguments.abort) {
-        if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address), "r"(blockDim.x) : "memory");
+        if (threadIdx.x == 0)
+            asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address), "r"(blockDim.x) : "memory");
     }
 
     // Arriving releases what the thread wrote, and the end of the phase acquires what the others wrote.
@@ -30,10 +31,14 @@ struct Operation {
         u32 over;
 #if __CUDA_ARCH__ >= 900
         asm volatile("{.reg .pred over; mbarrier.try_wait.shared.b64 over, [%1], %2; selp.u32 %0, 1, 0, over;}"
-                     : "=r"(over) : "r"(address), "l"(phase) : "memory");
+                     : "=r"(over)
+                     : "r"(address), "l"(phase)
+                     : "memory");
 #else
         asm volatile("{.reg .pred over; mbarrier.test_wait.shared.b64 over, [%1], %2; selp.u32 %0, 1, 0, over;}"
-                     : "=r"(over) : "r"(address), "l"(phase) : "memory");
+                     : "=r"(over)
+                     : "r"(address), "l"(phase)
+                     : "memory");
 #endif
         return over != 0;
     }

@@ -19,8 +19,8 @@ struct Barrier {
           epoch((u32)arguments.barriers_passed),
           bound(arguments.abort) {}
 
-    // First the blocks of the device: the one that comes last goes on to the other devices. Its addition acquires what the
-    // other blocks released.
+    // First the blocks of the device: the one that comes last goes on to the other devices. Its addition acquires what
+    // the other blocks released.
     __device__ __forceinline__ void run() {
         epoch++;
         __syncthreads();
@@ -48,8 +48,8 @@ struct Barrier {
         }
     }
 
-    // A flag in the memory of every device, written by each; every block looks at those in its own memory, which is near,
-    // so that nobody has to pass the word on. One fence releases all the flags.
+    // A flag in the memory of every device, written by each; every block looks at those in its own memory, which is
+    // near, so that nobody has to pass the word on. One fence releases all the flags.
     __device__ __forceinline__ void flags(bool last) {
         if (last) {
             asm volatile("fence.acq_rel.sys;" ::: "memory");

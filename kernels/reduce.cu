@@ -1,4 +1,5 @@
-// Reductions of a warp in one instruction (gpu.reduce), each depending on the one before. Compute capability 8.0 or later.
+// Reductions of a warp in one instruction (gpu.reduce), each depending on the one before. Compute capability 8.0 or
+// later.
 //
 // VALUE is the type, REDUCE the function, COMBINE(a, b) what it does with two values.
 #include "harness.cuh"

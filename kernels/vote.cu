@@ -19,14 +19,19 @@ struct Operation {
         if constexpr (KIND == ALL) {
             asm volatile(
                 "{.reg .pred opinion, result; setp.ne.u32 opinion, %1, 0; vote.sync.all.pred result, opinion, -1;"
-                " selp.u32 %0, 1, 0, result;}" : "=r"(result) : "r"(opinion));
+                " selp.u32 %0, 1, 0, result;}"
+                : "=r"(result)
+                : "r"(opinion));
         } else if constexpr (KIND == ANY) {
             asm volatile(
                 "{.reg .pred opinion, result; setp.ne.u32 opinion, %1, 0; vote.sync.any.pred result, opinion, -1;"
-                " selp.u32 %0, 1, 0, result;}" : "=r"(result) : "r"(opinion));
+                " selp.u32 %0, 1, 0, result;}"
+                : "=r"(result)
+                : "r"(opinion));
         } else {
             asm volatile("{.reg .pred opinion; setp.ne.u32 opinion, %1, 0; vote.sync.ballot.b32 %0, opinion, -1;}"
-                         : "=r"(result) : "r"(opinion));
+                         : "=r"(result)
+                         : "r"(opinion));
         }
         return result;
     }

@@ -1,7 +1,7 @@
 // Barriers of the threads of a warp (gpu.warp).
 //
-// KIND says how the warp comes to the barrier and which of its threads wait for each other; GROUP is the size of a tile or
-// of a coalesced group.
+// KIND says how the warp comes to the barrier and which of its threads wait for each other; GROUP is the size of a tile
+// or of a coalesced group.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;

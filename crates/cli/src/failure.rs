@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use syncscope_core::run_directory::RunDirectoryError;
+use syncscope_core::run::directory::RunDirectoryError;
+use syncscope_core::session::SessionError;
 
 /// A command that did what it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +51,15 @@ impl From<RunDirectoryError> for Failure {
         match error {
             RunDirectoryError::NotEmpty(_) | RunDirectoryError::NoRun(_) => Self::Usage(error.to_string()),
             _ => Self::CouldNot(error.to_string()),
+        }
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Directory(error) => error.into(),
+            SessionError::AnotherMachine { .. } => Self::Usage(error.to_string()),
         }
     }
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use syncscope_core::fake::{FakeLaboratory, Fault};
 use syncscope_core::machine::{Environment, Machine};
+use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Laboratory, Listing};
 use syncscope_cpu::CpuLaboratory;
 use syncscope_gpu::GpuLaboratory;
 
 use crate::failure::Failure;
-use crate::plan::Plan;
 
 /// Everything that can measure here.
 pub(crate) struct Laboratories {

@@ -4,6 +4,10 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use syncscope_core::Case;
+use syncscope_core::session::observer::{Observer, Work};
+
+use crate::terminal;
 
 /// How often a line is written where no bar can be drawn.
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -15,14 +19,11 @@ pub(crate) struct Progress {
     parts: Vec<Part>,
 }
 
-/// What one laboratory has to do.
-#[derive(Default)]
+/// How far one laboratory is.
 struct Part {
+    work: Work,
     done: u64,
-    total: u64,
     spent: Duration,
-    /// After this time no more steps are begun that can be done without.
-    time: Option<Duration>,
 }
 
 impl Progress {
@@ -54,30 +55,9 @@ impl Progress {
         }
     }
 
-    /// From now on, counts to these numbers of steps, one for each laboratory, some of which end after a time anyway.
-    pub(crate) fn count_to(&mut self, totals: impl Iterator<Item = (u64, Option<Duration>)>) {
-        self.parts = totals.map(|(total, time)| Part { total, time, ..Part::default() }).collect();
-        self.bar.set_length(self.count().1);
-        self.bar.set_position(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {pos}/{len}  {prefix} left  {wide_msg}") {
-            self.bar.set_style(style.progress_chars("━╸─"));
-        }
-        self.bar.set_prefix("?");
-    }
-
-    /// So many more steps of a laboratory are done; they took this long.
-    pub(crate) fn advance_by(&mut self, part: usize, steps: u64, spent: Duration) {
-        if let Some(part) = self.parts.get_mut(part) {
-            part.done += steps;
-            part.spent += spent;
-        }
-        self.bar.set_prefix(self.time_left());
-        self.bar.set_position(self.count().0);
-    }
-
-    /// How many steps are done, and how many there are.
+    /// How many blocks are done, and how many there are.
     fn count(&self) -> (u64, u64) {
-        self.parts.iter().fold((0, 0), |(done, total), part| (done + part.done, total + part.total))
+        self.parts.iter().fold((0, 0), |(done, total), part| (done + part.done, total + part.work.blocks))
     }
 
     /// Writes a line above the bar.
@@ -90,19 +70,53 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// The time the rest takes if each laboratory goes on as it went so far, or as the others did: cases stand in a random
-    /// order, so their mean is fair. (Those that are settled soon make it shorter.)
+    /// The time left if each laboratory goes on as it went so far, or as the others did. Cases stand in a random order, so
+    /// their mean is fair. Cases that are precise early make it shorter.
     fn time_left(&self) -> String {
-        let pace = |spent: Duration, done: u64| (done > 0).then(|| spent.as_secs_f64() / done as f64);
-        let Some(usual) = pace(self.parts.iter().map(|part| part.spent).sum(), self.count().0) else {
+        let each = |spent: Duration, done: u64| (done > 0).then(|| spent.as_secs_f64() / done as f64);
+        let Some(usual) = each(self.parts.iter().map(|part| part.spent).sum(), self.count().0) else {
             return "?".to_owned();
         };
         let left = |part: &Part| {
-            let steps = part.total.saturating_sub(part.done) as f64 * pace(part.spent, part.done).unwrap_or(usual);
-            let time = part.time.and_then(|time| time.checked_sub(part.spent));
-            time.map_or(steps, |time| steps.min(time.as_secs_f64()))
+            let blocks =
+                part.work.blocks.saturating_sub(part.done) as f64 * each(part.spent, part.done).unwrap_or(usual);
+            let time = part.work.time.and_then(|time| time.checked_sub(part.spent));
+            time.map_or(blocks, |time| blocks.min(time.as_secs_f64()))
         };
         let left = self.parts.iter().map(left).sum::<f64>();
         humantime::format_duration(Duration::from_secs(left.round() as u64)).to_string()
+    }
+}
+
+impl Observer for Progress {
+    fn preparing(&mut self, done: usize, total: usize) {
+        self.say(&format!("preparing {done}/{total}"));
+    }
+
+    fn planned(&mut self, work: &[Work]) {
+        self.parts = work.iter().map(|work| Part { work: *work, done: 0, spent: Duration::ZERO }).collect();
+        self.bar.set_length(self.count().1);
+        self.bar.set_position(0);
+        if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {pos}/{len}  {prefix} left  {wide_msg}") {
+            self.bar.set_style(style.progress_chars("━╸─"));
+        }
+        self.bar.set_prefix("?");
+    }
+
+    fn measuring(&mut self, case: &Case) {
+        self.say(&case.to_string());
+    }
+
+    fn measured(&mut self, laboratory: usize, blocks: u64, spent: Duration) {
+        if let Some(part) = self.parts.get_mut(laboratory) {
+            part.done += blocks;
+            part.spent += spent;
+        }
+        self.bar.set_prefix(self.time_left());
+        self.bar.set_position(self.count().0);
+    }
+
+    fn warning(&mut self, text: &str) {
+        self.suspend(|| terminal::warning(&text));
     }
 }

@@ -8,15 +8,15 @@ use syncscope_gpu::verify::{ARCHITECTURES, Verified};
 use crate::args::VerifyArguments;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
-use crate::plan::Choice;
 use crate::progress::Progress;
+use crate::selection::Selection;
 use crate::terminal;
 
 /// Shows what machine instructions stand in the timed regions. Elided primitives are exit code 3.
 pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
-    let choice = Choice::new(&arguments.only, &[])?;
+    let selection = Selection::new(&arguments.only, &[])?;
     let mut progress = Progress::new("looking at this machine");
-    let result = found(arguments, &choice, &mut progress);
+    let result = found(arguments, &selection, &mut progress);
     progress.finish();
     let findings = result?;
     for group in grouped(&findings) {
@@ -27,15 +27,19 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     Ok(if elided > 0 { Outcome::SomeCasesFailed } else { Outcome::Done })
 }
 
-fn found(arguments: &VerifyArguments, choice: &Choice, progress: &mut Progress) -> Result<Vec<Verified>, Failure> {
+fn found(
+    arguments: &VerifyArguments,
+    selection: &Selection,
+    progress: &mut Progress,
+) -> Result<Vec<Verified>, Failure> {
     let mut laboratories = Laboratories::open(None)?;
-    choice.check(&laboratories.listing())?;
-    let mut findings = laboratories.cpu.as_mut().map(|cpu| on_cpu(cpu, choice)).unwrap_or_default();
+    selection.check(&laboratories.listing())?;
+    let mut findings = laboratories.cpu.as_mut().map(|cpu| on_cpu(cpu, selection)).unwrap_or_default();
     let archs =
         if arguments.arch.is_empty() { ARCHITECTURES.map(str::to_owned).to_vec() } else { arguments.arch.clone() };
     progress.say("compiling");
     let mut heard = |done, all| progress.say(&format!("compiling {done}/{all}"));
-    match syncscope_gpu::verify::verify(&archs, |case| choice.takes(case), &mut heard) {
+    match syncscope_gpu::verify::verify(&archs, |case| selection.takes(case), &mut heard) {
         Ok(on_gpu) => findings.extend(on_gpu),
         Err(error @ syncscope_gpu::NvrtcError::UnknownArchitecture { .. }) => {
             return Err(Failure::Usage(error.to_string()));
@@ -50,12 +54,12 @@ fn found(arguments: &VerifyArguments, choice: &Choice, progress: &mut Progress) 
 }
 
 /// The loops of this very binary: one case for each piece of machine code.
-fn on_cpu(laboratory: &mut dyn Laboratory, choice: &Choice) -> Vec<Verified> {
+fn on_cpu(laboratory: &mut dyn Laboratory, selection: &Selection) -> Vec<Verified> {
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
     for case in laboratory.plan(Preset::Standard) {
         let code = Case { threads: None, placement: None, layout: None, group: None, ..case.clone() };
-        if !choice.takes(&case) || !seen.insert(code.clone()) {
+        if !selection.takes(&case) || !seen.insert(code.clone()) {
             continue;
         }
         let evidence = laboratory.experiment(&case).map(|mut experiment| Experiment::evidence(experiment.as_mut()));

@@ -76,8 +76,8 @@ fn assert_all_observations_are_kept(directory: &RunDirectory, rows: &[Row]) {
     let samples: Vec<_> = csv::Reader::from_path(directory.samples()).unwrap().into_records().flatten().collect();
     let set_aside = samples.iter().filter(|sample| sample.iter().next_back().is_some_and(|cause| !cause.is_empty()));
     let sum = |count: fn(&Row) -> Option<u64>| rows.iter().filter_map(count).sum::<u64>();
-    assert_eq!(set_aside.count() as u64, sum(|row| row.set_aside));
-    assert_eq!(samples.len() as u64, sum(|row| Some(row.pairs? + row.set_aside?)));
+    assert_eq!(set_aside.count() as u64, sum(|row| row.excluded));
+    assert_eq!(samples.len() as u64, sum(|row| Some(row.pairs? + row.excluded?)));
 }
 
 #[test]

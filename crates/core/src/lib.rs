@@ -1,49 +1,48 @@
 //! The measurement model of syncscope.
 //!
-//! This crate knows no hardware. It holds the words every other crate speaks (see `docs/METHOD.md`) and the
-//! engine that turns an [`Experiment`] into an estimate with a verdict:
+//! This crate knows no hardware. It defines the terms of every other crate (`docs/GLOSSARY.md`) and measures through two
+//! traits: a [`Laboratory`] makes the experiments of one domain, an [`Experiment`] runs one of its two loops when asked.
 //!
 //! ```text
 //! Primitive x Sweep -> Case -> Experiment -> Samples -> Estimate + Noise -> Verdict (+ Evidence, Check) -> Row -> Report
 //! ```
 //!
-//! One module per step of that line.
+//! Arrows between the folders run one way: `session` uses `run`, `run` uses `engine`, `engine` uses `stats` and `model`.
+//!
+//! - [`model`]: the terms as types
+//! - [`stats`]: medians, intervals, noise
+//! - [`engine`]: one case, from samples to a verdict
+//! - [`run`]: the run directory, its files and columns
+//! - [`session`]: the course of a run over many cases
+//! - [`fake`]: an experiment and a laboratory made of numbers, for tests
 
-mod pairs;
-mod text;
-mod visit;
+mod words;
 
-pub mod cancel;
-pub mod case;
-pub mod detail;
 pub mod engine;
-pub mod evidence;
-pub mod experiment;
 pub mod fake;
-pub mod journal;
-pub mod laboratory;
-pub mod machine;
-pub mod primitive;
-pub mod profile;
-pub mod row;
+pub mod model;
 pub mod run;
-pub mod run_directory;
+pub mod session;
 pub mod stats;
-pub mod stopping;
-pub mod sweep;
-pub mod units;
-pub mod verdict;
 
-pub use cancel::Cancel;
-pub use case::{Case, CaseId, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
-pub use detail::Detail;
-pub use engine::{Engine, Measurement};
-pub use evidence::Evidence;
-pub use experiment::{Check, Disturbance, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
-pub use laboratory::{Laboratory, Listing, Preset, Refusal};
-pub use pairs::Observation;
-pub use primitive::{Domain, Family, Primitive};
-pub use row::Row;
-pub use run::Run;
-pub use units::{Cycles, Hertz, Nanoseconds, Ticks};
-pub use verdict::Verdict;
+pub use engine::cancel::Cancel;
+pub use engine::experiment::{Experiment, ExperimentError, Ruler};
+pub use engine::measurement::Measurement;
+pub use engine::settings::{BlockCount, Settings};
+pub use engine::{Cancelled, Engine, cancel, experiment, profile, stopping};
+pub use model::case::{Case, CaseId, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+pub use model::check::Check;
+pub use model::detail::Detail;
+pub use model::estimate::Estimate;
+pub use model::evidence::Evidence;
+pub use model::observation::Observation;
+pub use model::primitive::{Domain, Family, Primitive};
+pub use model::sample::{Disturbance, Sample, Shot, Side};
+pub use model::units::{Cycles, Hertz, Nanoseconds, Ticks};
+pub use model::verdict::Verdict;
+pub use model::{case, detail, evidence, primitive, sweep, units, verdict};
+pub use run::directory as run_directory;
+pub use run::row::Row;
+pub use run::{Run, journal, machine, row, samples, stored_run};
+pub use session::laboratory::{Laboratory, Listing, Refusal};
+pub use session::preset::Preset;

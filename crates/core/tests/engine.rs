@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use syncscope_core::engine::{Cancelled, Settings, Visits};
 use syncscope_core::fake::{FakeExperiment, Fault, Noise};
 use syncscope_core::stopping::{PrecisionRule, Stop};
+use syncscope_core::{BlockCount, Cancelled, Settings};
 use syncscope_core::{
     Cancel, Case, Check, Detail, Engine, Evidence, Experiment, ExperimentError, Measurement, Row, Ruler, Sample, Shot,
     Side, Verdict,
@@ -83,7 +83,7 @@ fn a_silent_cost_is_found_exactly_and_soon() {
     assert!((estimate.cycles.unwrap().value() - 12.5).abs() < 0.005);
     assert!((estimate.fastest_ns.value() - 4.0).abs() < 0.001);
     assert!((estimate.median_ns.value() - 4.5).abs() < 0.001);
-    assert_eq!((measurement.pairs, measurement.set_aside), (12, 0));
+    assert_eq!((measurement.pairs, measurement.excluded), (12, 0));
     assert!((measurement.clock.unwrap().value() - 2.5e9).abs() < 1.0);
     // No interval is narrower than a step of the clock.
     let interval = estimate.ns_interval.unwrap();
@@ -131,25 +131,25 @@ fn a_test_that_is_faster_than_its_baseline_is_explained_not_retried() {
 }
 
 #[test]
-fn pairs_are_set_aside_for_causes_and_counted() {
+fn pairs_are_excluded_for_causes_and_counted() {
     let disturbed = measure(FakeExperiment::new(5.0, 3).with_fault(Fault::Disturbed));
     assert_eq!(disturbed.verdict, Verdict::Resolved);
-    assert!(disturbed.set_aside > 0);
-    assert_eq!(disturbed.pairs + disturbed.set_aside, disturbed.observations.len() as u64);
+    assert!(disturbed.excluded > 0);
+    assert_eq!(disturbed.pairs + disturbed.excluded, disturbed.observations.len() as u64);
     let lost = measure(FakeExperiment::new(5.0, 3).with_fault(Fault::AlwaysDisturbed));
-    assert_eq!(lost.verdict, Verdict::Interfered("60 of 60 pairs set aside: involuntary context switch".into()));
+    assert_eq!(lost.verdict, Verdict::Interfered("60 of 60 pairs excluded: involuntary context switch".into()));
     assert_eq!(lost.estimate, None);
     assert_eq!(lost.observations.len(), 60);
 }
 
 #[test]
-fn pairs_with_another_clock_are_set_aside_though_each_is_whole() {
+fn pairs_with_another_clock_are_excluded() {
     // A clock that falls by a tenth between two pairs changes nanoseconds and is in neither pair's difference.
     let fallen =
         measure(FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(400.0)).with_fault(Fault::ClockFalls(20)));
     assert_eq!(fallen.verdict, Verdict::Resolved);
-    assert!(fallen.set_aside >= 1 && fallen.pairs > fallen.set_aside, "{}", fallen.set_aside);
-    let clocks_agree = fallen.observations.iter().skip(20).all(|observation| observation.set_aside.is_none());
+    assert!(fallen.excluded >= 1 && fallen.pairs > fallen.excluded, "{}", fallen.excluded);
+    let clocks_agree = fallen.observations.iter().skip(20).all(|observation| observation.excluded.is_none());
     assert!(clocks_agree, "the clock that most pairs had is the case's");
     assert!((fallen.estimate.unwrap().ns.value() - 5.0 / 0.9).abs() < 0.1, "no mixture of two clocks");
     let sunk = measure(FakeExperiment::new(5.0, 3).with_fault(Fault::ClockSinks));
@@ -161,38 +161,39 @@ fn pairs_with_another_clock_are_set_aside_though_each_is_whole() {
 }
 
 #[test]
-fn a_case_is_visited_until_it_is_settled() {
-    let engine = Engine::new(settings(), Cancel::new()).visiting(Visits { fewest: 2, most: 5 });
+fn a_case_is_measured_in_blocks_until_it_is_precise() {
+    let engine = Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 2, max: 5 });
     let mut silent = FakeExperiment::new(5.0, 1);
-    let once = engine.visit(&mut silent, None, 42).unwrap();
-    assert_eq!((once.visits, once.stop, engine.wants_more(&once)), (1, Some(Stop::Precise), true));
-    let twice = engine.visit(&mut silent, Some(once.clone()), 42).unwrap();
-    assert_eq!((twice.visits, twice.pairs, engine.wants_more(&twice)), (2, 24, false));
+    let once = engine.measure_block(&mut silent, None, 42).unwrap();
+    assert_eq!((once.blocks, once.stop, engine.needs_another_block(&once)), (1, Some(Stop::Precise), true));
+    let twice = engine.measure_block(&mut silent, Some(once.clone()), 42).unwrap();
+    assert_eq!((twice.blocks, twice.pairs, engine.needs_another_block(&twice)), (2, 24, false));
     assert_eq!((twice.observations[..12].to_vec(), twice.iterations), (once.observations, once.iterations));
     assert_eq!(twice.observations[12].pair, 12, "memory that was not used before");
     let noisy = engine.measure(&mut FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(4_000.0)), 1).unwrap();
-    assert_eq!((noisy.visits, noisy.pairs, noisy.stop), (5, 60, Some(Stop::BudgetSpent)), "the budget is divided");
-    let failed = engine.visit(&mut FakeExperiment::new(5.0, 3).with_fault(Fault::Miscounts), None, 1).unwrap();
-    assert!(!engine.wants_more(&failed), "it would fail again");
-    let lost = engine.visit(&mut FakeExperiment::new(5.0, 3).with_fault(Fault::TimesOut), Some(twice), 1).unwrap();
+    assert_eq!((noisy.blocks, noisy.pairs, noisy.stop), (5, 60, Some(Stop::BudgetSpent)), "the budget is divided");
+    let failed = engine.measure_block(&mut FakeExperiment::new(5.0, 3).with_fault(Fault::Miscounts), None, 1).unwrap();
+    assert!(!engine.needs_another_block(&failed), "it would fail again");
+    let lost =
+        engine.measure_block(&mut FakeExperiment::new(5.0, 3).with_fault(Fault::TimesOut), Some(twice), 1).unwrap();
     assert_eq!(
-        (lost.visits, lost.verdict.name(), lost.stop),
+        (lost.blocks, lost.verdict.name(), lost.stop),
         (3, "TimedOut", None),
         "later than what was found before"
     );
 }
 
 #[test]
-fn a_visit_can_be_the_last_though_more_were_allowed() {
-    let engine = || Engine::new(settings(), Cancel::new()).visiting(Visits { fewest: 3, most: 5 });
+fn a_block_can_be_the_last_though_more_are_allowed() {
+    let engine = || Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 5 });
     let noisy = || FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(4_000.0));
-    let first = engine().for_the_last_time(false).visit(&mut noisy(), None, 1).unwrap();
-    let last = engine().for_the_last_time(true);
-    let second = last.visit(&mut noisy(), Some(first), 1).unwrap();
+    let first = engine().final_block(false).measure_block(&mut noisy(), None, 1).unwrap();
+    let last = engine().final_block(true);
+    let second = last.measure_block(&mut noisy(), Some(first), 1).unwrap();
     assert_eq!(
-        (second.visits, second.pairs, last.wants_more(&second)),
+        (second.blocks, second.pairs, last.needs_another_block(&second)),
         (2, 24, false),
-        "each visit has its share alone"
+        "each block has its share alone"
     );
 }
 
@@ -224,48 +225,48 @@ fn a_cost_is_resolved_in_cycles_where_the_clock_wanders() {
     assert_eq!(measurement.verdict, Verdict::Resolved);
     assert!((measurement.estimate.unwrap().cycles.unwrap().value() - 12.5).abs() < 0.01);
     let remark = measurement.remark.unwrap();
-    assert!(remark.contains("in nanoseconds") && remark.contains("the clock moved"), "{remark}");
+    assert!(remark.contains("in nanoseconds") && remark.contains("the clock changed"), "{remark}");
 }
 
-/// Costs half as much again beside a neighbour, who is there in all pairs but each fifth one, or in all.
-fn beside_a_neighbour(actors: u32, rests: bool) -> Measurement {
+/// Costs half as much again with SMT interference, which is there in all pairs, or in all but each fifth.
+fn with_smt_interference(actors: u32, rests: bool) -> Measurement {
     let mut experiment = Altered::of(FakeExperiment::new(5.0, 1), move |fake, shot| {
-        let busy_neighbour = !(rests && shot.pair.is_multiple_of(5));
-        let iterations = if busy_neighbour { shot.iterations * 3 / 2 } else { shot.iterations };
-        Ok(Sample { busy_neighbour, ..fake.sample(Shot { iterations, ..shot })? })
+        let smt_interference = !(rests && shot.pair.is_multiple_of(5));
+        let iterations = if smt_interference { shot.iterations * 3 / 2 } else { shot.iterations };
+        Ok(Sample { smt_interference, ..fake.sample(Shot { iterations, ..shot })? })
     });
     experiment.actors = actors;
     measure(experiment)
 }
 
 #[test]
-fn what_is_measured_beside_a_neighbour_counts_only_without_anything_better() {
-    let alone = beside_a_neighbour(1, true);
+fn pairs_with_smt_interference_count_only_where_no_others_are() {
+    let alone = with_smt_interference(1, true);
     assert_eq!(alone.verdict, Verdict::Resolved);
     assert!((alone.estimate.unwrap().ns.value() - 5.0).abs() < 0.01, "the fifth of the pairs that was alone");
-    assert!(alone.set_aside >= 3 * alone.pairs && alone.remark.is_none());
-    // One actor knows that it is someone else; several may be neighbours of each other.
-    let never = beside_a_neighbour(1, false);
+    assert!(alone.excluded >= 3 * alone.pairs && alone.remark.is_none());
+    // For one actor it is another program; several may share cores with each other.
+    let never = with_smt_interference(1, false);
     assert!(
         matches!(&never.verdict, Verdict::Interfered(why) if why.contains("100 % of the pairs")),
         "{}",
         never.verdict
     );
     for rests in [true, false] {
-        let among_themselves = beside_a_neighbour(2, rests);
-        assert_eq!((among_themselves.verdict, among_themselves.set_aside), (Verdict::Resolved, 0), "{rests}");
+        let among_themselves = with_smt_interference(2, rests);
+        assert_eq!((among_themselves.verdict, among_themselves.excluded), (Verdict::Resolved, 0), "{rests}");
         assert_eq!(among_themselves.remark, None);
-        assert!(among_themselves.observations.iter().filter(|o| o.busy_neighbour).count() > 9);
+        assert!(among_themselves.observations.iter().filter(|o| o.smt_interference).count() > 9);
     }
 }
 
 #[test]
-fn a_clock_that_is_mostly_told_gives_cycles() {
-    let untold = Altered::of(FakeExperiment::new(5.0, 1), |fake, shot| {
+fn a_clock_that_most_pairs_have_gives_cycles() {
+    let without_clock = Altered::of(FakeExperiment::new(5.0, 1), |fake, shot| {
         let sample = fake.sample(shot)?;
         Ok(Sample { cycles_per_tick: sample.cycles_per_tick.filter(|_| !shot.pair.is_multiple_of(3)), ..sample })
     });
-    let measurement = measure(untold);
+    let measurement = measure(without_clock);
     assert!((measurement.estimate.unwrap().cycles.unwrap().value() - 12.5).abs() < 0.01);
     assert_eq!(measurement.observations.iter().filter(|o| o.cycles.is_none()).count(), 4);
 }
@@ -300,7 +301,7 @@ impl Experiment for Told {
 
 #[test]
 fn details_are_asked_for_once_and_what_goes_amiss_then_is_a_failed_check() {
-    let engine = Engine::new(settings(), Cancel::new()).visiting(Visits { fewest: 3, most: 3 });
+    let engine = Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 3 });
     let mut experiment = Told(FakeExperiment::new(5.0, 1), 0);
     let measurement = engine.measure(&mut experiment, 1).unwrap();
     assert_eq!((measurement.details.len(), measurement.verdict), (1, Verdict::Resolved));
@@ -449,10 +450,10 @@ fn no_figure_of_whatever_kind_goes_unexplained() {
         .flat_map(|cost| noises.iter().map(move |noise| (cost, *noise)))
         .flat_map(|(cost, noise)| faults.iter().map(move |fault| (cost, noise, fault.clone())))
     {
-        let told = format!("{cost} ns, {noise:?}, {fault:?}");
+        let context = format!("{cost} ns, {noise:?}, {fault:?}");
         let experiment = FakeExperiment::new(cost, 5).with_loop(100.0).with_noise(noise).with_fault(fault);
         let row = Row::measured(Case::new("cpu.barrier.std"), &measure(experiment));
-        assert_eq!(row.defect(), None, "{told}: {row:?}");
+        assert_eq!(row.defect(), None, "{context}: {row:?}");
     }
 }
 

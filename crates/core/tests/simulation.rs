@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use syncscope_core::engine::{Settings, Visits};
 use syncscope_core::fake::{FakeExperiment, Noise};
 use syncscope_core::stopping::PrecisionRule;
+use syncscope_core::{BlockCount, Settings};
 use syncscope_core::{Cancel, Engine, Measurement};
 
 const RUNS: u64 = 2_000;
@@ -84,28 +84,28 @@ fn a_cost_of_zero_is_below_resolution() {
     }
 }
 
-/// What differs from one moment to the next and stays for as long as a visit lasts, relative to the cost.
+/// Deviation of the cost between measurement blocks, relative to the cost. It stays the same within a block.
 const MOMENTS: f64 = 0.05;
 
 const RUNS_OF_VISITS: u64 = 300;
 
-/// Which part of the intervals covers the median over all moments, and how wide they are.
-fn cover(visits: Visits, max_pairs: u64) -> (f64, f64) {
+/// The share of intervals that cover the median over all blocks, and their mean half-width.
+fn cover(blocks: BlockCount, max_pairs: u64) -> (f64, f64) {
     let rule = PrecisionRule { precision: 0.005, min_pairs: 6, max_pairs, max_time: Duration::from_secs(3600) };
     let settings = Settings { sample: Duration::from_micros(20), noisy_above: 0.05, rule };
-    let engine = Engine::new(settings, Cancel::new()).visiting(visits);
+    let engine = Engine::new(settings, Cancel::new()).with_blocks(blocks);
     let (mut covered, mut width) = (0, 0.0);
     for seed in 0..RUNS_OF_VISITS {
         let mut random = fastrand::Rng::with_seed(seed);
         // The sum of twelve uniform numbers is all but normal.
         let mut normal = || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
         let mut found = None;
-        while found.as_ref().is_none_or(|found| engine.wants_more(found)) {
+        while found.as_ref().is_none_or(|found| engine.needs_another_block(found)) {
             let cost_ns = COST_NS * (1.0 + MOMENTS * normal());
-            let visit = found.as_ref().map_or(0, |found: &Measurement| found.visits);
+            let block = found.as_ref().map_or(0, |found: &Measurement| found.blocks);
             let mut experiment =
-                FakeExperiment::new(cost_ns, seed << 8 | u64::from(visit)).with_noise(Noise::Normal(200.0));
-            found = Some(engine.visit(&mut experiment, found, seed).unwrap());
+                FakeExperiment::new(cost_ns, seed << 8 | u64::from(block)).with_noise(Noise::Normal(200.0));
+            found = Some(engine.measure_block(&mut experiment, found, seed).unwrap());
         }
         let interval = found.unwrap().estimate.unwrap().ns_interval.unwrap();
         covered += u32::from(interval.contains(COST_NS));
@@ -115,18 +115,18 @@ fn cover(visits: Visits, max_pairs: u64) -> (f64, f64) {
 }
 
 #[test]
-fn visits_tell_what_one_moment_hides() {
-    for (visits, pairs, least) in [
-        (Visits::ONCE, 600, 0.0),
-        (Visits { fewest: 6, most: 8 }, 48, 0.88),
-        (Visits { fewest: 6, most: 20 }, 120, 0.92),
-        (Visits { fewest: 6, most: 40 }, 240, 0.93),
-        (Visits { fewest: 8, most: 160 }, 960, 0.93),
+fn blocks_at_several_times_give_intervals_that_hold() {
+    for (blocks, pairs, least) in [
+        (BlockCount::ONE, 600, 0.0),
+        (BlockCount { min: 6, max: 8 }, 48, 0.88),
+        (BlockCount { min: 6, max: 20 }, 120, 0.92),
+        (BlockCount { min: 6, max: 40 }, 240, 0.93),
+        (BlockCount { min: 8, max: 160 }, 960, 0.93),
     ] {
-        let (coverage, width) = cover(visits, pairs);
-        println!("{visits:?}: coverage {:.1} %, half-width {:.1} %", coverage * 100.0, width * 100.0);
-        assert!(coverage >= least, "{visits:?}: {coverage}");
-        // The narrow interval of a single moment is wrong, which is why there are visits.
-        assert!(visits != Visits::ONCE || coverage < 0.2, "{coverage}");
+        let (coverage, width) = cover(blocks, pairs);
+        println!("{blocks:?}: coverage {:.1} %, half-width {:.1} %", coverage * 100.0, width * 100.0);
+        assert!(coverage >= least, "{blocks:?}: {coverage}");
+        // The narrow interval of a single block is wrong: that is why there are several.
+        assert!(blocks != BlockCount::ONE || coverage < 0.2, "{coverage}");
     }
 }

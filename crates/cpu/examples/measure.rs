@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use syncscope_core::engine::Settings;
+use syncscope_core::Settings;
 use syncscope_core::stats::median;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{Cancel, Case, Engine, Laboratory, Measurement, Preset, Refusal, Row, Verdict};
@@ -71,7 +71,7 @@ fn print_row(row: &Row) {
         number(row.cycles.map(syncscope_core::Cycles::value)),
         number(row.noise),
         row.pairs.unwrap_or_default(),
-        row.set_aside.unwrap_or_default(),
+        row.excluded.unwrap_or_default(),
         row.iterations.unwrap_or_default(),
         number(row.fastest_ns.map(syncscope_core::Nanoseconds::value)),
         row.check,

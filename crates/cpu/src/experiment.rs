@@ -7,12 +7,11 @@ use syncscope_core::{
     Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks,
 };
 
-use crate::clock::Clock;
-use crate::cycles;
-use crate::neighbour::Neighbours;
-use crate::primitives::Workload;
-use crate::primitives::operation::UNROLL;
+use crate::primitives::{UNROLL, Workload};
 use crate::team::{Body, Executor, Record, TeamError};
+use crate::timing::clock::Clock;
+use crate::timing::cycles;
+use crate::timing::smt_interference::Neighbours;
 
 /// What is granted on top of what a batch is expected to take.
 const GRACE: Duration = Duration::from_secs(2);
@@ -127,8 +126,8 @@ impl<'a> TeamExperiment<'a> {
         } else {
             None
         };
-        let busy_neighbour = self.has_busy_neighbour(&seen);
-        Some(Sample { disturbance, busy_neighbour, ..Sample::of_actors(&mut elapsed, self.clock.ns_per_tick())? })
+        let smt_interference = self.has_busy_neighbour(&seen);
+        Some(Sample { disturbance, smt_interference, ..Sample::of_actors(&mut elapsed, self.clock.ns_per_tick())? })
     }
 
     /// What the threads' readings say of their cores from here on.
@@ -198,7 +197,7 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     fn sample_length(&self) -> Option<Duration> {
-        match (self.sharing.in_turns, self.workload.sleeps) {
+        match (self.sharing.in_turns, self.workload.blocks) {
             // The settings': a time slice is longer than any sample.
             (true, _) => None,
             (false, true) => Some(SLEEPY_SAMPLE),
@@ -215,7 +214,7 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     fn share_of_time(&self) -> f64 {
-        match (self.sharing.in_turns, self.workload.sleeps) {
+        match (self.sharing.in_turns, self.workload.blocks) {
             (true, _) => CROWDED_SHARE,
             (false, true) => SLEEPY_SHARE,
             (false, false) => 1.0,
@@ -227,16 +226,16 @@ impl Experiment for TeamExperiment<'_> {
         self.defect.clone().map_or(Check::Ok, Check::Failed)
     }
 
-    /// The proof that needs a loop of its own, and the study.
+    /// The proof that needs a loop of its own, and the run that follows the samples.
     fn details(&mut self) -> Result<Vec<Detail>, String> {
         if let Some(proof) = self.workload.proof.clone() {
             self.run_aside(&proof);
         }
-        let study = self.workload.study.as_ref().map(|make| make(self.clock));
-        if let (Some(study), None) = (&study, &self.defect) {
-            self.run_aside(&(Arc::clone(study) as Arc<dyn Body>));
+        let follow_up = self.workload.follow_up.as_ref().map(|make| make(self.clock));
+        if let (Some(follow_up), None) = (&follow_up, &self.defect) {
+            self.run_aside(&(Arc::clone(follow_up) as Arc<dyn Body>));
         }
-        let found = study.map_or_else(Vec::new, |study| study.details());
+        let found = follow_up.map_or_else(Vec::new, |follow_up| follow_up.details());
         self.defect.clone().map_or(Ok(found), Err)
     }
 

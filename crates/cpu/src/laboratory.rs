@@ -4,18 +4,21 @@ use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
 use syncscope_core::{Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
+use syncscope_host::scheduling::{self, AffinityGuard};
 
-use crate::clock::Clock;
 use crate::experiment::{Sharing, TeamExperiment};
-use crate::neighbour::{self, Neighbours};
-use crate::os::{self, Affinity};
-use crate::placement::{self, Placed};
-use crate::plan::Axes;
+use crate::machine::placement::{self, Placed};
+use crate::machine::system::System;
+use crate::machine::topology::Topology;
+use crate::machine::{cgroup, hwloc, page_homes};
+use crate::plan;
 use crate::primitives::{self, Entry, Workload};
-use crate::system::System;
-use crate::teams::Teams;
-use crate::topology::Topology;
-use crate::{cgroup, cpu_list, cycles, hwloc, inference, matrix, numa, pairs, siblings};
+use crate::studies::{self, inference};
+use crate::team::pool::Teams;
+use crate::timing::clock::Clock;
+use crate::timing::cycles;
+use crate::timing::smt_interference::{self, Neighbours};
+use syncscope_host::cpu_list;
 
 /// Why the laboratory cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,7 +63,7 @@ impl CpuLaboratory {
         let topology = allowed_topology()?;
         let system = System::default();
         // Runtimes count the CPUs of the thread that loads them: this one's are all that there are.
-        let _ = crate::openmp::runtimes();
+        let _ = crate::team::openmp::runtimes();
         // The load before this program adds to it.
         let load = system.load();
         let quota = cgroup::cpu_quota(system.root());
@@ -201,18 +204,18 @@ impl CpuLaboratory {
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.neighbours, workload, sharing)))
     }
 
-    /// The workload of a case, its memory where the case says, and what a reader must know of that.
-    fn workload_in_its_place(&self, case: &Case, placement: &Placement) -> Result<(Workload, Option<String>), Refusal> {
-        if let Some(node) = numa::home_of(case) {
-            let toucher = numa::toucher(&self.topology, node)?;
-            let workload = workload_near(Some(toucher), case)?;
-            let whereabouts = numa::verify(&workload.extents, node, toucher)?;
-            return Ok((workload, Some(whereabouts)));
+    /// The workload of a case with its memory where the case wants it, and the remark for the row.
+    fn workload_in_place(&self, case: &Case, placement: &Placement) -> Result<(Workload, Option<String>), Refusal> {
+        if let Some(node) = studies::home_node(case) {
+            let cpu = page_homes::first_touch_cpu(&self.topology, node)?;
+            let workload = workload_made_on(Some(cpu), case)?;
+            let remark = page_homes::verify(&workload.extents, node, cpu)?;
+            return Ok((workload, Some(remark)));
         }
         let first = placement::place(&self.topology, placement, 1).ok().and_then(|placed| placed.cpus[0]);
-        let workload = workload_near(first, case)?;
-        let astray = first.and_then(|first| numa::astray(&self.topology, &workload.extents, first));
-        Ok((workload, astray))
+        let workload = workload_made_on(first, case)?;
+        let remark = first.and_then(|first| page_homes::misplaced(&self.topology, &workload.extents, first));
+        Ok((workload, remark))
     }
 
     fn sharing(&self, placement: &Placement, placed: &Placed) -> Sharing {
@@ -233,10 +236,9 @@ impl CpuLaboratory {
 
 /// Makes a workload on the CPU of the first thread that will run it: memory comes from the NUMA node of the CPU that
 /// touches it first. A CPU that cannot be used is for the team to report.
-fn workload_near(cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
+fn workload_made_on(cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
     // A thread of its own for that would take as long to start as the samples of a visit take.
-    let _affinity = Affinity::of_this_thread();
-    let _ = cpu.map(os::bind_to);
+    let _affinity = cpu.map(AffinityGuard::bind_to);
     primitives::workload_of(case)
 }
 
@@ -246,9 +248,11 @@ fn allowed_topology() -> Result<Topology, CpuError> {
     if !topology.this_system {
         return Ok(topology);
     }
-    // More than 1,024 CPUs do not fit into the library's mask; then all that hwloc finds count as allowed.
-    let Some(cores) = core_affinity::get_core_ids() else { return Ok(topology) };
-    let cpus: Vec<u32> = cores.iter().map(|core| core.id as u32).collect();
+    let cpus = scheduling::allowed_cpus();
+    if cpus.is_empty() {
+        // The system does not say: everything that hwloc finds counts as allowed.
+        return Ok(topology);
+    }
     let topology = topology.restricted(|cpu| cpus.contains(&cpu));
     if topology.allowed().next().is_none() {
         return Err(CpuError::NoCpu { allowed: cpu_list::format(&cpus) });
@@ -270,33 +274,31 @@ fn libraries() -> BTreeMap<String, String> {
 
 impl Laboratory for CpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
-        let unavailable = |entry| self.obstacle().or_else(|| primitives::obstacle(entry));
+        let unavailable = |entry: &Entry| self.obstacle().or_else(|| entry.unavailable());
         let list = |entry: &'static Entry| Listing { primitive: &entry.primitive, unavailable: unavailable(entry) };
         primitives::entries().map(list).collect()
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
-        let axes = Axes::of(preset, &self.topology);
-        primitives::entries().flat_map(|entry| (entry.cases)(&entry.primitive, &axes)).collect()
+        plan::plan(preset, &self.topology)
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let missing = pairs::obstacle(case).or_else(|| siblings::obstacle(case)).or_else(|| numa::obstacle(case));
-        if let Some(obstacle) = missing {
-            return Err(Refusal::Skipped(obstacle));
+        if let Some(reason) = studies::unavailable(case) {
+            return Err(Refusal::Skipped(reason));
         }
         let (placement, threads) =
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
-        let (workload, whereabouts) = self.workload_in_its_place(case, &placement)?;
-        self.experiment_with(workload, &placement, threads, whereabouts)
+        let (workload, remark) = self.workload_in_place(case, &placement)?;
+        self.experiment_with(workload, &placement, threads, remark)
     }
 
     fn notes(&self, cases: &[Case]) -> Vec<String> {
-        matrix::note(&self.topology, cases).into_iter().collect()
+        studies::notes(&self.topology, cases)
     }
 
     fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
-        neighbour::finding(rows, details).into_iter().collect()
+        smt_interference::finding(rows, details).into_iter().collect()
     }
 
     fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {

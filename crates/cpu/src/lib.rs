@@ -10,34 +10,20 @@
 //! rows of the matrix -> inference (what they say of the topology)
 //! ```
 
-pub mod cgroup;
-pub mod clock;
-pub mod cpu_list;
 pub mod evidence;
 pub mod experiment;
-pub mod inference;
 pub mod laboratory;
-pub mod matrix;
-pub mod numa;
-pub mod openmp;
-pub mod pairs;
-pub mod placement;
-pub mod plan;
+pub mod machine;
 pub mod primitives;
-pub mod siblings;
+pub mod studies;
 pub mod sync;
-pub mod system;
 pub mod team;
-pub mod topology;
+pub mod timing;
 
-mod cycles;
-mod hwloc;
-mod memory;
-mod neighbour;
-mod os;
-mod perf;
-mod teams;
+mod axes;
+mod numbers;
+mod plan;
 
 pub use laboratory::{CpuError, CpuLaboratory};
+pub use machine::topology::Topology;
 pub use primitives::{catalogue, evidence_of};
-pub use topology::Topology;

@@ -32,7 +32,7 @@ fn every_loop_holds_what_it_is_named_for() {
             Evidence::Substituted { .. } => false,
             // At lower levels of optimization, parts of an operation stand in functions that the loop calls.
             Evidence::NotAvailable(reason) => {
-                !reason.contains("nobody said") && (cfg!(debug_assertions) || !reason.contains("expected"))
+                !reason.contains("no instruction is named") && (cfg!(debug_assertions) || !reason.contains("expected"))
             }
         };
         if !fine {

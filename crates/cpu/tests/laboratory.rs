@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use syncscope_core::engine::Settings;
+use syncscope_core::Settings;
 use syncscope_core::machine::Environment;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
@@ -13,7 +13,8 @@ use syncscope_core::{
     Side, Verdict,
 };
 use syncscope_cpu::primitives::{Operation, Workload};
-use syncscope_cpu::{CpuLaboratory, catalogue, matrix};
+use syncscope_cpu::studies::core_to_core;
+use syncscope_cpu::{CpuLaboratory, catalogue};
 
 /// Short and coarse: nothing here looks at times.
 fn engine() -> Engine {
@@ -75,7 +76,7 @@ fn more_threads_than_cpus_are_said_to_be_so() {
     let case = Case { threads: Some(3), placement: Some(Placement::List(vec![cpu])), ..Case::new("cpu.barrier.sense") };
     let measurement = measure(&mut laboratory, &case);
     assert!(measurement.remark.unwrap().starts_with("3 threads on 1 CPU"));
-    assert_eq!(measurement.set_aside, 0, "switches belong to what is measured");
+    assert_eq!(measurement.excluded, 0, "switches belong to what is measured");
 }
 
 #[test]
@@ -94,7 +95,7 @@ fn the_matrix_says_which_cpus_are_near() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     let plan = laboratory.plan(Preset::Quick);
     let of_pair =
-        |case: &&Case| case.primitive == matrix::PRIMITIVE && matches!(case.placement, Some(Placement::List(_)));
+        |case: &&Case| case.primitive == core_to_core::PRIMITIVE && matches!(case.placement, Some(Placement::List(_)));
     let pairs: Vec<&Case> = plan.iter().filter(of_pair).collect();
     let cpus = laboratory.topology().allowed().count();
     assert_eq!(pairs.len(), (cpus * (cpus - 1) / 2).min(36));
@@ -117,7 +118,7 @@ fn the_line_is_on_the_node_it_is_said_to_be_on() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     let node = laboratory.topology().allowed().next().unwrap().numa_node;
     let cpu = laboratory.topology().allowed_cpus()[0];
-    for primitive in ["cpu.atomic.add", matrix::PRIMITIVE] {
+    for primitive in ["cpu.atomic.add", core_to_core::PRIMITIVE] {
         let on = |node: u32| Case {
             dtype: Some(Dtype::U64),
             layout: Some(Layout::Shared),

@@ -1,6 +1,8 @@
 //! The locks and barriers under every interleaving of a few threads, and every value that the memory model lets them
 //! read: `RUSTFLAGS="--cfg loom" cargo test --release -p syncscope-cpu --test loom`, in a build folder of its own
-//! (`CARGO_TARGET_DIR`), for loom's atomics replace the real ones.
+//! (`CARGO_TARGET_DIR`), because loom's atomics replace the real ones.
+//!
+//! `sync::visit_locks` and `sync::visit_barriers` list what is checked.
 #![cfg(loom)]
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 
@@ -8,31 +10,29 @@ use std::time::Duration;
 
 use loom::sync::Arc;
 use loom::thread;
-use syncscope_cpu::sync::{
-    DisseminationBarrier, Guarded, McsLock, RawLock, SenseBarrier, TicketLock, TreeBarrier, TtasLock,
-};
+use syncscope_cpu::sync::{Barrier, BarrierVisitor, Guarded, LockVisitor, RawLock, visit_barriers, visit_locks};
 
 /// Loom's threads know no time.
 const LIMIT: Duration = Duration::MAX;
 
-/// Every interleaving with at most this many preemptions. A thread that waits gives way in any case, so even none leaves
-/// many; more than one among three waiting threads leaves too many to try.
+/// Tries every interleaving with at most this many preemptions. A waiting thread yields in any case, so that even zero
+/// preemptions leave many interleavings.
 fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.check(check);
 }
 
-/// `threads` threads add one under the lock, each `times` times; loom fails if two are at the counter together or one
+/// `threads` threads add one under the lock, each `times` times. Loom fails if two are at the counter together or one
 /// does not see what the other did.
-fn excludes<L: RawLock>(threads: usize, times: usize, preemptions: usize, make: fn() -> L) {
+fn excludes<L: RawLock>(threads: usize, times: usize, preemptions: usize, make: fn(u32, Duration) -> L) {
     model(preemptions, move || {
-        let guarded = Arc::new(Guarded::new(make(), 0));
+        let guarded = Arc::new(Guarded::new(make(threads as u32, LIMIT), 0));
         let count = move |guarded: &Guarded<L, usize>, thread| {
             // SAFETY: every thread of the model has a number of its own.
-            let mut seat = unsafe { guarded.seat(thread) };
+            let mut state = unsafe { guarded.thread_state(thread) };
             for _ in 0..times {
-                guarded.with(&mut seat, |value| *value += 1).unwrap();
+                guarded.with(&mut state, |value| *value += 1).unwrap();
             }
         };
         let others: Vec<_> = (1..threads)
@@ -43,59 +43,53 @@ fn excludes<L: RawLock>(threads: usize, times: usize, preemptions: usize, make: 
             .collect();
         count(&guarded, 0);
         others.into_iter().for_each(|other| other.join().unwrap());
-        // SAFETY: thread 0's first seat is gone.
-        let mut seat = unsafe { guarded.seat(0) };
-        assert_eq!(guarded.with(&mut seat, |value| *value), Ok(threads * times));
+        // SAFETY: thread 0's first state is gone.
+        let mut state = unsafe { guarded.thread_state(0) };
+        assert_eq!(guarded.with(&mut state, |value| *value), Ok(threads * times));
     });
 }
 
-#[test]
-fn ttas_excludes() {
-    excludes(2, 2, 3, || TtasLock::new(LIMIT));
-    excludes(3, 1, 1, || TtasLock::new(LIMIT));
+struct Excludes;
+
+impl LockVisitor for Excludes {
+    fn visit<L: RawLock>(&mut self, name: &str, make: fn(u32, Duration) -> L, preemptions: usize) {
+        println!("{name}");
+        excludes(2, 2, 3, make);
+        excludes(3, 1, preemptions, make);
+    }
 }
 
 #[test]
-fn ticket_excludes() {
-    excludes(2, 2, 3, || TicketLock::new(LIMIT));
-    excludes(3, 1, 1, || TicketLock::new(LIMIT));
+fn locks_exclude() {
+    visit_locks(&mut Excludes);
 }
 
-#[test]
-fn mcs_excludes() {
-    excludes(2, 2, 3, || McsLock::new(2, LIMIT));
-    excludes(3, 1, 2, || McsLock::new(3, LIMIT));
-}
-
-/// Each thread writes its own cell before the barrier and reads all others' after it, with nothing else to order that:
-/// loom fails if the barrier lets anyone pass early or does not make the writes visible. Several phases, because a
+/// Each thread writes its own cell before the barrier and reads all others' after it, with nothing else to order that.
+/// Loom fails if the barrier lets a thread pass early or does not make the writes visible. Several phases, because a
 /// barrier that is used again may mix up its episodes.
-fn separates_phases<B: Send + Sync + 'static>(
-    threads: usize,
-    phases: u32,
-    preemptions: usize,
-    make: fn(u32) -> B,
-    wait: fn(&B, usize),
-) {
+fn separates_phases<B: Barrier>(threads: usize, phases: u32, preemptions: usize, make: fn(u32, Duration) -> B) {
     model(preemptions, move || {
-        let shared = Arc::new((make(threads as u32), cells(threads)));
-        let take_part = move |(barrier, cells): &(B, Vec<Cell>), thread: usize| {
+        let barrier = make(threads as u32, LIMIT);
+        let locals: Vec<B::Local> = (1..threads).map(|thread| barrier.join(thread)).collect();
+        let first = barrier.join(0);
+        let shared = Arc::new((barrier, cells(threads)));
+        let take_part = move |(barrier, cells): &(B, Vec<Cell>), thread: usize, mut local: B::Local| {
             for phase in 1..=phases {
                 cells[thread].set(phase);
-                wait(barrier, thread);
+                barrier.wait(&mut local).unwrap();
                 assert!(cells.iter().all(|cell| cell.get() == phase));
                 if phase < phases {
-                    wait(barrier, thread);
+                    barrier.wait(&mut local).unwrap();
                 }
             }
         };
-        let others: Vec<_> = (1..threads)
-            .map(|thread| {
+        let others: Vec<_> = (locals.into_iter().enumerate())
+            .map(|(index, local)| {
                 let shared = Arc::clone(&shared);
-                thread::spawn(move || take_part(&shared, thread))
+                thread::spawn(move || take_part(&shared, index + 1, local))
             })
             .collect();
-        take_part(&shared, 0);
+        take_part(&shared, 0, first);
         others.into_iter().for_each(|other| other.join().unwrap());
     });
 }
@@ -108,12 +102,12 @@ unsafe impl Sync for Cell {}
 
 impl Cell {
     fn set(&self, value: u32) {
-        // SAFETY: loom has just made sure that nobody else is here.
+        // SAFETY: loom has just made sure that no other thread accesses it.
         self.0.with_mut(|cell| unsafe { *cell = value });
     }
 
     fn get(&self) -> u32 {
-        // SAFETY: loom has just made sure that nobody writes here.
+        // SAFETY: loom has just made sure that no thread writes it.
         self.0.with(|cell| unsafe { *cell })
     }
 }
@@ -122,31 +116,17 @@ fn cells(count: usize) -> Vec<Cell> {
     (0..count).map(|_| Cell(loom::cell::UnsafeCell::new(0))).collect()
 }
 
-/// The sense barrier with what each of its threads remembers.
-struct Sense(SenseBarrier, Vec<loom::sync::Mutex<syncscope_cpu::sync::LocalSense>>);
+struct SeparatesPhases;
 
-#[test]
-fn the_sense_barrier_separates_phases() {
-    let make = |threads| {
-        let barrier = SenseBarrier::new(threads, LIMIT);
-        let locals = (0..threads).map(|_| loom::sync::Mutex::new(barrier.join())).collect();
-        Sense(barrier, locals)
-    };
-    let wait = |sense: &Sense, thread: usize| sense.0.wait(&mut sense.1[thread].lock().unwrap()).unwrap();
-    separates_phases(2, 3, 3, make, wait);
-    separates_phases(3, 2, 0, make, wait);
+impl BarrierVisitor for SeparatesPhases {
+    fn visit<B: Barrier>(&mut self, name: &str, make: fn(u32, Duration) -> B, phases: u32) {
+        println!("{name}");
+        separates_phases(2, phases, 3, make);
+        separates_phases(3, 2, 0, make);
+    }
 }
 
 #[test]
-fn the_dissemination_barrier_separates_phases() {
-    let make = |threads| DisseminationBarrier::new(threads, LIMIT);
-    separates_phases(2, 2, 3, make, |barrier, thread| barrier.wait(thread).unwrap());
-    separates_phases(3, 2, 0, make, |barrier, thread| barrier.wait(thread).unwrap());
-}
-
-#[test]
-fn the_tree_barrier_separates_phases() {
-    let make = |threads| TreeBarrier::new(threads, LIMIT);
-    separates_phases(2, 3, 3, make, |barrier, thread| barrier.wait(thread).unwrap());
-    separates_phases(3, 2, 0, make, |barrier, thread| barrier.wait(thread).unwrap());
+fn barriers_separate_phases() {
+    visit_barriers(&mut SeparatesPhases);
 }

@@ -19,7 +19,7 @@ fn cpu_ticks() -> u64 {
 #[test]
 fn a_runtime_that_was_measured_leaves_the_cpus_alone() {
     let mut laboratory = CpuLaboratory::open().unwrap();
-    for runtime in syncscope_cpu::openmp::runtimes() {
+    for runtime in syncscope_cpu::team::openmp::runtimes() {
         for threads in [2, 4, 3] {
             let case = |primitive, group: Option<&str>| Case {
                 threads: Some(threads),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use syncscope_core::engine::Settings;
+use syncscope_core::Settings;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{Cancel, Case, Dtype, Engine, Laboratory, Layout, Measurement, MemoryOrder, Placement, Verdict};
 use syncscope_cpu::CpuLaboratory;
@@ -345,7 +345,7 @@ fn figures_of_libgomp_in_a_fresh_process() {
     let Ok(cpus) = std::env::var(CHILDS_CPUS) else { return };
     let cpus: Vec<u32> = cpus.split(',').map(|cpu| cpu.parse().unwrap()).collect();
     // As the C program does, before anything is bound: the runtime counts the CPUs it may use when it is loaded.
-    syncscope_cpu::openmp::runtime("libgomp").unwrap();
+    syncscope_cpu::team::openmp::runtime("libgomp").unwrap();
     let mut laboratory = CpuLaboratory::open().unwrap();
     for threads in [2, 4].into_iter().filter(|threads| *threads <= cpus.len()) {
         for (what, primitive, dtype) in ROWS {
@@ -401,7 +401,7 @@ fn a_c_program_finds_the_same_for_libgomp() {
         let laboratory = CpuLaboratory::open().unwrap();
         laboratory.topology().allowed_cpus().iter().take(4).map(ToString::to_string).collect()
     };
-    if cpus.len() < 2 || syncscope_cpu::openmp::runtime("libgomp").is_err() {
+    if cpus.len() < 2 || syncscope_cpu::team::openmp::runtime("libgomp").is_err() {
         println!("skipped: libgomp and two CPUs are needed");
         return;
     }

@@ -7,8 +7,9 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use syncscope_core::engine::Settings;
+use syncscope_core::Settings;
 use syncscope_core::machine::Environment;
+use syncscope_core::run::columns::COLUMNS;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{Cancel, Case, Engine, Laboratory, Preset, Row, Verdict};
 use syncscope_gpu::GpuLaboratory;
@@ -42,7 +43,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     eprintln!("prepared in {:?}; warnings: {:?}", compiling.elapsed(), laboratory.warnings());
 
     let measuring = Instant::now();
-    println!("{}", Row::COLUMNS.join(","));
+    println!("{}", COLUMNS.map(|column| column.name).join(","));
     for case in &cases {
         let case_started = Instant::now();
         println!("{}", line(&row_of(&mut laboratory, case)?));

@@ -20,7 +20,6 @@
 //!      +-> evidence -+-> catalogue
 //! ```
 
-mod affinity;
 mod catalogue;
 mod cuda;
 pub mod evidence;

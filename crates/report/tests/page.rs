@@ -5,6 +5,7 @@
 mod synthetic;
 
 use serde_json::Value;
+use syncscope_core::run::columns::COLUMNS;
 use syncscope_core::{Case, Row, Verdict};
 use syncscope_report::{RunData, page};
 
@@ -14,9 +15,6 @@ fn embedded(html: &str) -> Value {
     let end = start + html[start..].find("</script>").unwrap();
     serde_json::from_str(&html[start..end]).unwrap()
 }
-
-/// Columns that follow from others.
-const DERIVED: [&str; 5] = ["case_id", "domain", "family", "ops_per_s_thread", "ops_per_s_total"];
 
 /// The cell of a row, as the scripts of the page read it.
 fn cell(data: &Value, run: usize, column: &str, row: usize) -> Value {
@@ -37,8 +35,8 @@ fn every_cell_of_every_row_is_in_the_page() {
     for (at, run) in runs.iter().enumerate() {
         assert_eq!(data["runs"][at]["count"], run.rows.len());
         for (index, row) in run.rows.iter().enumerate() {
-            let record = row.to_record();
-            for (column, text) in Row::COLUMNS.iter().zip(record.iter()).filter(|(name, _)| !DERIVED.contains(name)) {
+            for column in COLUMNS.iter().filter(|column| !column.is_derived) {
+                let (column, text) = (column.name, column.write(row));
                 match cell(&data, at, column, index) {
                     Value::Null => assert_eq!(text, "", "{column}"),
                     Value::String(cell) => assert_eq!(text, cell, "{column}"),
@@ -47,7 +45,9 @@ fn every_cell_of_every_row_is_in_the_page() {
             }
         }
     }
-    assert_eq!(data["columns"].as_array().unwrap().len() + DERIVED.len(), Row::COLUMNS.len());
+    let derived: Vec<&str> = COLUMNS.iter().filter(|column| column.is_derived).map(|column| column.name).collect();
+    assert_eq!(derived, ["case_id", "domain", "family", "ops_per_s_thread", "ops_per_s_total"]);
+    assert_eq!(data["columns"].as_array().unwrap().len() + derived.len(), COLUMNS.len());
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::{FakeExperiment, Fault, Noise};
-use crate::case::{Case, Dtype};
-use crate::experiment::Experiment;
-use crate::laboratory::{Laboratory, Listing, Preset, Refusal};
-use crate::primitive::Primitive;
-use crate::sweep::Sweep;
+use crate::engine::experiment::Experiment;
+use crate::model::case::{Case, Dtype};
+use crate::model::primitive::Primitive;
+use crate::model::sweep::Sweep;
+use crate::session::laboratory::{Laboratory, Listing, Refusal};
+use crate::session::preset::Preset;
 
 const fn fake(id: &'static str, summary: &'static str) -> Primitive {
     Primitive { id, summary, operation: "one operation that is only a number", source: "nowhere" }

@@ -7,9 +7,11 @@ pub use laboratory::FakeLaboratory;
 
 use std::time::Duration;
 
-use crate::evidence::Evidence;
-use crate::experiment::{Check, Disturbance, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
-use crate::units::{Hertz, Ticks};
+use crate::engine::experiment::{Experiment, ExperimentError, Ruler};
+use crate::model::check::Check;
+use crate::model::evidence::Evidence;
+use crate::model::sample::{Disturbance, Sample, Shot, Side};
+use crate::model::units::{Hertz, Ticks};
 
 /// Noise added to the length of a sample, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,7 +47,7 @@ pub enum Fault {
     TimesOut,
     /// Every sample fails.
     Fails(String),
-    /// Every second sample is disturbed.
+    /// Every fifth sample is disturbed.
     Disturbed,
     /// Every sample is disturbed.
     AlwaysDisturbed,
@@ -199,7 +201,7 @@ impl Experiment for FakeExperiment {
             ns_per_tick: slower * 1e9 / TICK_HZ,
             cycles_per_tick: Some(CYCLES_PER_TICK),
             disturbance: disturbed.then_some(Disturbance::InvoluntarySwitch),
-            busy_neighbour: false,
+            smt_interference: false,
         })
     }
 

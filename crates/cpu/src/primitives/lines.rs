@@ -5,7 +5,7 @@ use std::ops::Range;
 use syncscope_core::{Case, Layout};
 
 use super::operation::SLOTS;
-use crate::memory::Pages;
+use crate::machine::memory::Pages;
 
 /// Alignment of slots: a multiple of every line length in common use (64 bytes; 128 on some ARM and POWER cores, and
 /// as the pair of lines that x86 prefetches).

@@ -1,54 +1,54 @@
-//! A value behind a lock that knows nothing of it.
+//! A lock without a value, and a value that such a lock protects.
 
-use super::Broken;
+use super::WaitTimeout;
 use super::shim::UnsafeCell;
 
 /// A lock without a value.
 ///
 /// # Safety
-/// From a successful [`Self::lock`] to the [`Self::unlock`] of the same seat, no other `lock` may succeed; and all that
-/// the holder did must happen before what the next holder does.
+/// From a successful [`Self::lock`] to the [`Self::unlock`] of the same thread state, no other `lock` succeeds. All that a
+/// holder does happens before what the next holder does.
 pub unsafe trait RawLock: Send + Sync + 'static {
-    /// A thread's part of the lock.
-    type Seat;
+    /// What a thread needs to take the lock: its queue node, for example.
+    type ThreadState;
 
-    /// The seat of a thread, counted from 0.
-    fn seat(&self, thread: usize) -> Self::Seat;
+    /// The state of a thread, counted from 0.
+    fn thread_state(&self, thread: usize) -> Self::ThreadState;
 
     /// Takes the lock.
     ///
     /// # Errors
-    /// [`Broken`] when it did not become free within the limit.
+    /// [`WaitTimeout`] when the lock did not become free within the limit.
     ///
     /// # Safety
-    /// At any time one seat of each number is in use; one that did not get the lock is not used again.
-    unsafe fn lock(&self, seat: &mut Self::Seat) -> Result<(), Broken>;
+    /// At any time one state of each thread number is in use. A state whose `lock` failed is not used again.
+    unsafe fn lock(&self, state: &mut Self::ThreadState) -> Result<(), WaitTimeout>;
 
     /// Gives the lock back.
     ///
     /// # Errors
-    /// [`Broken`] when the next holder, who had announced itself, is gone.
+    /// [`WaitTimeout`] when the next holder began to queue and did not finish.
     ///
     /// # Safety
-    /// This seat holds the lock.
-    unsafe fn unlock(&self, seat: &mut Self::Seat) -> Result<(), Broken>;
+    /// The thread of this state holds the lock.
+    unsafe fn unlock(&self, state: &mut Self::ThreadState) -> Result<(), WaitTimeout>;
 }
 
-/// A value that only the holder of the lock may touch. It lies beside the lock, as it does in the standard library's
-/// `Mutex`: what fetches the lock's line fetches the value, too.
+/// A value that only the holder of the lock may touch. It stands beside the lock, as in the standard library's `Mutex`: the
+/// transfer that fetches the lock's line fetches the value, too.
 #[derive(Debug)]
 pub struct Guarded<L, T> {
     lock: L,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is only reached by the holder of the lock, one thread at a time, and each one's accesses happen
-// before the next one's (`RawLock`).
+// SAFETY: only the holder of the lock reaches the value, one thread at a time, and the accesses of one holder happen before
+// those of the next (`RawLock`).
 unsafe impl<L: RawLock, T: Send> Sync for Guarded<L, T> {}
 
 /// The right of one thread to take a lock.
 #[derive(Debug)]
-pub struct Seat<L: RawLock>(L::Seat);
+pub struct ThreadState<L: RawLock>(L::ThreadState);
 
 impl<L: RawLock, T> Guarded<L, T> {
     /// `value` behind `lock`.
@@ -56,30 +56,30 @@ impl<L: RawLock, T> Guarded<L, T> {
         Self { lock, value: UnsafeCell::new(value) }
     }
 
-    /// The seat of a thread, counted from 0.
+    /// The state of a thread, counted from 0.
     ///
     /// # Safety
-    /// It is used for this lock only, and no other one of this number exists while it is in use. After [`Broken`], none
-    /// of this number is made again.
+    /// It is used for this lock only, and no other one of this number exists while it is in use. After a [`WaitTimeout`],
+    /// none of this number is made again.
     #[inline(always)]
-    pub unsafe fn seat(&self, thread: usize) -> Seat<L> {
-        Seat(self.lock.seat(thread))
+    pub unsafe fn thread_state(&self, thread: usize) -> ThreadState<L> {
+        ThreadState(self.lock.thread_state(thread))
     }
 
     /// Takes the lock, lets `critical` change the value, gives the lock back.
     ///
     /// # Errors
-    /// [`Broken`] when the lock did not become free within its limit.
+    /// [`WaitTimeout`] when the lock did not become free within its limit.
     #[inline(always)]
-    pub fn with<R>(&self, seat: &mut Seat<L>, critical: impl FnOnce(&mut T) -> R) -> Result<R, Broken> {
-        // SAFETY: whoever made the seat promised that it is the only one of its number.
-        unsafe { self.lock.lock(&mut seat.0) }?;
+    pub fn with<R>(&self, state: &mut ThreadState<L>, critical: impl FnOnce(&mut T) -> R) -> Result<R, WaitTimeout> {
+        // SAFETY: the caller of `thread_state` promised that this is the only state of its number.
+        unsafe { self.lock.lock(&mut state.0) }?;
         let result = self.value.with_mut(|value| {
-            // SAFETY: this thread holds the lock, so nobody else has a reference to the value.
+            // SAFETY: this thread holds the lock, so no other thread has a reference to the value.
             critical(unsafe { &mut *value })
         });
-        // SAFETY: this seat took the lock above.
-        unsafe { self.lock.unlock(&mut seat.0) }?;
+        // SAFETY: this state took the lock above.
+        unsafe { self.lock.unlock(&mut state.0) }?;
         Ok(result)
     }
 }

@@ -3,86 +3,87 @@
 use std::time::Duration;
 
 use super::shim::{AtomicBool, AtomicU32, Ordering};
-use super::{Broken, Fuse, OwnLine, RawLock};
+use super::{OwnLine, RawLock, WaitLimit, WaitTimeout};
 
 /// A queue of waiting threads, each of which spins on a line of its own (Mellor-Crummey and Scott, 1991, algorithm 5).
 ///
-/// The places in the queue are numbers of nodes that belong to the lock, where the paper has pointers to nodes of the
-/// threads: a thread that gives up leaves nothing dangling.
+/// The nodes of the queue belong to the lock and are named by numbers, where the paper has pointers to nodes of the
+/// threads: a thread that gives up leaves no dangling pointer.
 #[derive(Debug)]
 pub struct McsLock {
-    /// Place of the last one in the queue; [`NOBODY`] when the lock is free. Away from the way to the nodes, which the
-    /// paper's threads have on their own stacks: who looked for its node would fetch the line that the others exchange.
+    /// The last node of the queue; [`NONE`] when the lock is free. It is on a line of its own: the pointer to the nodes
+    /// would otherwise be on the line that the other threads exchange. In the paper a thread has its node at hand.
     tail: OwnLine<AtomicU32>,
     nodes: Box<[OwnLine<Node>]>,
-    fuse: Fuse,
+    wait_limit: WaitLimit,
 }
 
 #[derive(Debug)]
 struct Node {
     waiting: AtomicBool,
-    /// Place of the one behind.
+    /// The number of the node behind.
     next: AtomicU32,
 }
 
-/// Places count from 1.
-const NOBODY: u32 = 0;
+/// No node; nodes count from 1.
+const NONE: u32 = 0;
 
 impl McsLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
     #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
-        let node = |_| OwnLine(Node { waiting: AtomicBool::new(false), next: AtomicU32::new(NOBODY) });
-        Self { tail: OwnLine(AtomicU32::new(NOBODY)), nodes: (0..threads).map(node).collect(), fuse: Fuse::new(limit) }
+        let node = |_| OwnLine(Node { waiting: AtomicBool::new(false), next: AtomicU32::new(NONE) });
+        let nodes = (0..threads).map(node).collect();
+        Self { tail: OwnLine(AtomicU32::new(NONE)), nodes, wait_limit: WaitLimit::new(limit) }
     }
 
     #[inline(always)]
-    fn node(&self, place: u32) -> &Node {
-        &self.nodes[place as usize - 1].0
+    fn node(&self, number: u32) -> &Node {
+        &self.nodes[number as usize - 1].0
     }
 }
 
-// SAFETY: exchanges of the tail put all seats in one line. The first in it holds the lock; every other one waits until
-// the one before it, which alone knows of it, clears its flag. The acquiring exchange or load reads what the releasing
-// store or exchange of the one before wrote.
+// SAFETY: the exchanges of the tail put all nodes in one queue. The first node holds the lock. Every other one waits until
+// the node before it, the only one that knows of it, clears its flag. The acquiring exchange or load reads what the
+// releasing store or exchange of the node before wrote.
 unsafe impl RawLock for McsLock {
-    /// The thread's place in the queue.
-    type Seat = u32;
+    /// The number of the thread's node.
+    type ThreadState = u32;
 
     #[inline(always)]
-    fn seat(&self, thread: usize) -> u32 {
+    fn thread_state(&self, thread: usize) -> u32 {
         thread as u32 + 1
     }
 
     #[inline(always)]
-    unsafe fn lock(&self, place: &mut u32) -> Result<(), Broken> {
-        let node = self.node(*place);
-        // Relaxed: nobody knows of this node before the exchange, which releases it.
-        node.next.store(NOBODY, Ordering::Relaxed);
-        // Acquire: what the last holder did, if it left the queue empty. Release: the node for the one behind.
-        let before = self.tail.0.swap(*place, Ordering::AcqRel);
-        if before == NOBODY {
+    unsafe fn lock(&self, number: &mut u32) -> Result<(), WaitTimeout> {
+        let node = self.node(*number);
+        // Relaxed: no thread knows of this node before the exchange, which releases it.
+        node.next.store(NONE, Ordering::Relaxed);
+        // Acquire: what the last holder did, if it left the queue empty. Release: the node, for the one behind.
+        let before = self.tail.0.swap(*number, Ordering::AcqRel);
+        if before == NONE {
             return Ok(());
         }
-        // Relaxed: the next store releases it to the one before, the only one who clears it.
+        // Relaxed: the next store releases it to the node before, the only one that clears it.
         node.waiting.store(true, Ordering::Relaxed);
-        self.node(before).next.store(*place, Ordering::Release);
-        self.fuse.wait(|| !node.waiting.load(Ordering::Acquire))
+        self.node(before).next.store(*number, Ordering::Release);
+        self.wait_limit.wait(|| !node.waiting.load(Ordering::Acquire))
     }
 
     #[inline(always)]
-    unsafe fn unlock(&self, place: &mut u32) -> Result<(), Broken> {
-        let node = self.node(*place);
-        // Acquire: the flag of the one behind was set before it announced itself here.
+    unsafe fn unlock(&self, number: &mut u32) -> Result<(), WaitTimeout> {
+        let node = self.node(*number);
+        // Acquire: the flag of the node behind was set before its number appeared here.
         let mut next = node.next.load(Ordering::Acquire);
-        if next == NOBODY {
-            if self.tail.0.compare_exchange(*place, NOBODY, Ordering::Release, Ordering::Relaxed).is_ok() {
+        if next == NONE {
+            if self.tail.0.compare_exchange(*number, NONE, Ordering::Release, Ordering::Relaxed).is_ok() {
                 return Ok(());
             }
-            // Somebody is between its exchange of the tail and its announcement.
-            self.fuse.wait(|| {
+            // A thread has exchanged the tail and has not yet stored its number here.
+            self.wait_limit.wait(|| {
                 next = node.next.load(Ordering::Acquire);
-                next != NOBODY
+                next != NONE
             })?;
         }
         self.node(next).waiting.store(false, Ordering::Release);

@@ -1,14 +1,19 @@
-//! Locks and barriers written out as the textbooks have them: measured as primitives, and one of them starts the shots of
-//! every team.
+//! Locks and barriers written out as in the literature. They are measured as primitives, and the sense barrier starts the
+//! shots of every team.
 //!
-//! All of them wait in a bounded way: a [`Fuse`] spins for a while, then yields the CPU at every look, so that more
-//! threads than CPUs are slow and no deadlock, and ends the wait of everybody when somebody does not come. `tests/loom.rs`
-//! checks them against every interleaving of two or three threads.
+//! - [`RawLock`] and [`Guarded`]: what a lock is, and a value that it protects. Start here, then read `ticket.rs`.
+//! - `ttas.rs`, `ticket.rs`, `mcs.rs`: spin locks with an algorithm of their own. `pthread.rs`: the locks of the C library.
+//! - [`Barrier`], and three of them: `sense.rs`, `dissemination.rs`, `tree.rs`.
+//! - [`WaitLimit`]: all of them wait with a time limit. A thread spins for a while and then yields the CPU at every look,
+//!   so that more threads than CPUs are slow but no deadlock. When one thread does not come, all waits end.
+//! - `shim.rs`: the atomics they are made of; loom's under `--cfg loom`.
+//!
+//! [`visit_locks`] and [`visit_barriers`] list them for the tests: `tests.rs` runs real threads, `tests/loom.rs` tries
+//! every interleaving of two or three threads. A new lock or barrier is added to these lists and is tested by both.
 
 #![allow(clippy::inline_always, reason = "these operations are themselves measured and must stand in the timed loop")]
 
 mod dissemination;
-mod fuse;
 mod guarded;
 mod mcs;
 mod pthread;
@@ -17,22 +22,69 @@ mod shim;
 mod ticket;
 mod tree;
 mod ttas;
+mod wait_limit;
+
+use std::time::Duration;
 
 pub use dissemination::DisseminationBarrier;
-pub use fuse::{Broken, Fuse};
-pub use guarded::{Guarded, RawLock, Seat};
+pub use guarded::{Guarded, RawLock, ThreadState};
 pub use mcs::McsLock;
 pub use pthread::{PthreadMutex, PthreadSpin};
 pub use sense::{LocalSense, SenseBarrier};
 pub use ticket::TicketLock;
 pub use tree::TreeBarrier;
 pub use ttas::TtasLock;
+pub use wait_limit::{WaitLimit, WaitTimeout};
 
 /// A value on cache lines of its own. 128 bytes, because x86 prefetches lines in pairs and some ARM cores have lines
 /// that long.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct OwnLine<T>(pub(crate) T);
+pub struct OwnLine<T>(pub T);
+
+/// A test that every spin lock of this crate has to pass.
+pub trait LockVisitor {
+    /// Takes the lock that `make` creates for a number of threads and a wait limit. `preemptions` is how many preemptions
+    /// a model check of three threads can try in a few seconds.
+    fn visit<L: RawLock>(&mut self, name: &str, make: fn(u32, Duration) -> L, preemptions: usize);
+}
+
+/// Visits every spin lock that is written out here.
+pub fn visit_locks(visitor: &mut impl LockVisitor) {
+    visitor.visit("ttas", |_, limit| TtasLock::new(limit), 1);
+    visitor.visit("ticket", |_, limit| TicketLock::new(limit), 1);
+    visitor.visit("mcs", McsLock::new, 2);
+}
+
+/// A barrier for a fixed number of threads.
+pub trait Barrier: Send + Sync + 'static {
+    /// What a thread remembers between two waits.
+    type Local: Send + 'static;
+
+    /// The memory of a thread, counted from 0. Called while no thread waits, and no thread may pass the barrier without
+    /// this one from then on.
+    fn join(&self, thread: usize) -> Self::Local;
+
+    /// Waits for all threads.
+    ///
+    /// # Errors
+    /// [`WaitTimeout`] when a thread did not come within the limit, or another thread gave up.
+    fn wait(&self, local: &mut Self::Local) -> Result<(), WaitTimeout>;
+}
+
+/// A test that every barrier of this crate has to pass.
+pub trait BarrierVisitor {
+    /// Takes the barrier that `make` creates for a number of threads and a wait limit. `phases` is how many phases a model
+    /// check of two threads can try in a few seconds.
+    fn visit<B: Barrier>(&mut self, name: &str, make: fn(u32, Duration) -> B, phases: u32);
+}
+
+/// Visits every barrier that is written out here.
+pub fn visit_barriers(visitor: &mut impl BarrierVisitor) {
+    visitor.visit("sense", SenseBarrier::new, 3);
+    visitor.visit("dissemination", DisseminationBarrier::new, 2);
+    visitor.visit("tree", TreeBarrier::new, 3);
+}
 
 #[cfg(all(test, not(loom)))]
 mod tests;

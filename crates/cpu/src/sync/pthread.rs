@@ -3,47 +3,47 @@
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
-use super::{Broken, RawLock};
+use super::{RawLock, WaitTimeout};
 
-/// `pthread_mutex_t` of the default kind. Nothing bounds its waits; whoever holds it gives it back.
+/// `pthread_mutex_t` of the default kind. Its waits have no time limit.
 pub struct PthreadMutex(UnsafeCell<libc::pthread_mutex_t>);
 
 // SAFETY: a mutex is made to be shared; it is only touched by the C library's functions.
 unsafe impl Sync for PthreadMutex {}
-// SAFETY: it belongs to no thread while it is free, and whoever moves it proves that nobody holds a reference to it.
+// SAFETY: it belongs to no thread while it is free, and it can only be moved while no reference to it exists.
 unsafe impl Send for PthreadMutex {}
 
 impl PthreadMutex {
     /// A free lock.
     #[must_use]
     pub fn free() -> Self {
-        // The static initializer makes a mutex by value: it may be moved until it is first locked.
+        // The static initializer is a value: the mutex may be moved until it is first locked.
         Self(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER))
     }
 }
 
 // SAFETY: mutual exclusion and ordering are what POSIX promises of it (IEEE Std 1003.1, 4.12).
 unsafe impl RawLock for PthreadMutex {
-    type Seat = ();
+    type ThreadState = ();
 
     #[inline(always)]
-    fn seat(&self, _thread: usize) {}
+    fn thread_state(&self, _thread: usize) {}
 
     #[inline(always)]
-    unsafe fn lock(&self, (): &mut ()) -> Result<(), Broken> {
+    unsafe fn lock(&self, (): &mut ()) -> Result<(), WaitTimeout> {
         // SAFETY: the mutex is initialized and, being borrowed, stays where it is. A thread locks it once at a time.
         check(unsafe { libc::pthread_mutex_lock(self.0.get()) })
     }
 
     #[inline(always)]
-    unsafe fn unlock(&self, (): &mut ()) -> Result<(), Broken> {
+    unsafe fn unlock(&self, (): &mut ()) -> Result<(), WaitTimeout> {
         // SAFETY: as above; the caller holds it.
         check(unsafe { libc::pthread_mutex_unlock(self.0.get()) })
     }
 }
 
-/// `pthread_spinlock_t`. Nothing bounds its waits, and they never yield: with more threads than CPUs, a whole time slice
-/// is lost whenever the holder is interrupted.
+/// `pthread_spinlock_t`. Its waits have no time limit and never yield: with more threads than CPUs, a whole time slice is
+/// lost whenever the holder is interrupted.
 pub struct PthreadSpin(UnsafeCell<libc::pthread_spinlock_t>);
 
 // SAFETY: a spin lock is made to be shared; it is only touched by the C library's functions.
@@ -68,26 +68,26 @@ impl PthreadSpin {
 
 // SAFETY: mutual exclusion and ordering are what POSIX promises of it (IEEE Std 1003.1, 4.12).
 unsafe impl RawLock for PthreadSpin {
-    type Seat = ();
+    type ThreadState = ();
 
     #[inline(always)]
-    fn seat(&self, _thread: usize) {}
+    fn thread_state(&self, _thread: usize) {}
 
     #[inline(always)]
-    unsafe fn lock(&self, (): &mut ()) -> Result<(), Broken> {
+    unsafe fn lock(&self, (): &mut ()) -> Result<(), WaitTimeout> {
         // SAFETY: the lock is initialized and, being borrowed, stays where it is. A thread takes it once at a time.
         check(unsafe { libc::pthread_spin_lock(self.0.get()) })
     }
 
     #[inline(always)]
-    unsafe fn unlock(&self, (): &mut ()) -> Result<(), Broken> {
+    unsafe fn unlock(&self, (): &mut ()) -> Result<(), WaitTimeout> {
         // SAFETY: as above; the caller holds it.
         check(unsafe { libc::pthread_spin_unlock(self.0.get()) })
     }
 }
 
-/// The functions above fail only for locks that are no locks.
+/// The functions above fail only for invalid locks.
 #[inline(always)]
-fn check(result: i32) -> Result<(), Broken> {
-    if result == 0 { Ok(()) } else { Err(Broken) }
+fn check(result: i32) -> Result<(), WaitTimeout> {
+    if result == 0 { Ok(()) } else { Err(WaitTimeout) }
 }

@@ -1,64 +1,62 @@
-//! A central sense-reversing barrier: it starts the shots of a team, and it is itself measured as `cpu.barrier.sense`.
+//! A central sense-reversing barrier. It is measured as `cpu.barrier.sense`, and it starts the shots of every team.
 
 use std::time::Duration;
 
 use super::shim::{AtomicBool, AtomicU32, Ordering};
-use super::{Broken, Fuse, OwnLine};
+use super::{Barrier, OwnLine, WaitLimit, WaitTimeout};
 
 /// The barrier (Hensgen, Finkel and Manber, 1988; Mellor-Crummey and Scott, 1991, algorithm 7).
 ///
-/// The last thread to arrive resets the count and reverses the sense that all others watch.
+/// The last thread to arrive resets the count and reverses the sense that all others read.
 #[derive(Debug)]
 pub struct SenseBarrier {
-    parties: u32,
+    threads: u32,
     missing: OwnLine<AtomicU32>,
     sense: OwnLine<AtomicBool>,
-    fuse: Fuse,
+    wait_limit: WaitLimit,
 }
 
-/// What a thread remembers between two waits.
+/// The sense of a thread's next wait, reversed.
 #[derive(Debug, Clone, Copy)]
 pub struct LocalSense(bool);
 
 impl SenseBarrier {
-    /// A barrier for `parties` threads, of which none waits longer than `limit`.
+    /// A barrier for `threads` threads, of which none waits longer than `limit`.
     #[must_use]
-    pub fn new(parties: u32, limit: Duration) -> Self {
+    pub fn new(threads: u32, limit: Duration) -> Self {
         Self {
-            parties,
-            missing: OwnLine(AtomicU32::new(parties)),
+            threads,
+            missing: OwnLine(AtomicU32::new(threads)),
             sense: OwnLine(AtomicBool::new(false)),
-            fuse: Fuse::new(limit),
+            wait_limit: WaitLimit::new(limit),
         }
     }
 
-    /// A new thread's memory. Nobody else may pass the barrier without this thread from here on.
-    #[must_use]
-    pub fn join(&self) -> LocalSense {
+    /// Ends all waits, now and later: a thread will not come.
+    pub fn abort(&self) {
+        self.wait_limit.abort();
+    }
+}
+
+impl Barrier for SenseBarrier {
+    type Local = LocalSense;
+
+    fn join(&self, _thread: usize) -> LocalSense {
         LocalSense(self.sense.0.load(Ordering::Acquire))
     }
 
-    /// Waits for all parties.
-    ///
-    /// # Errors
-    /// [`Broken`] when a party did not come within the limit or somebody called [`Self::break_down`].
     #[inline(always)]
-    pub fn wait(&self, local: &mut LocalSense) -> Result<(), Broken> {
+    fn wait(&self, local: &mut LocalSense) -> Result<(), WaitTimeout> {
         local.0 = !local.0;
-        // Release: what this thread did before the barrier is visible to the last one to arrive. Acquire: and the last
-        // one passes all of it on with its store to the sense.
+        // Release: the last thread to arrive sees what this thread did before the barrier. Acquire: the last thread passes
+        // all of it on with its store to the sense.
         if self.missing.0.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Nobody touches the count before they have seen the new sense: the store below orders this one.
-            self.missing.0.store(self.parties, Ordering::Relaxed);
+            // Relaxed: no thread touches the count before it has seen the new sense, and the store below orders this one.
+            self.missing.0.store(self.threads, Ordering::Relaxed);
             self.sense.0.store(local.0, Ordering::Release);
             return Ok(());
         }
         let sense = local.0;
-        self.fuse.wait(|| self.sense.0.load(Ordering::Acquire) == sense)
-    }
-
-    /// Sends everyone home who waits, now or later, for a party that will not come.
-    pub fn break_down(&self) {
-        self.fuse.blow();
+        self.wait_limit.wait(|| self.sense.0.load(Ordering::Acquire) == sense)
     }
 }

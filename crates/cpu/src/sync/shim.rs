@@ -1,5 +1,5 @@
-//! What the algorithms are made of: the standard library's atomics, or loom's under `--cfg loom`, which tries every order
-//! in which threads may see each other's accesses.
+//! The atomics that the algorithms are made of: the standard library's, or loom's under `--cfg loom`. Loom tries every
+//! order in which threads may see each other's accesses.
 
 #[cfg(loom)]
 pub(super) use loom::{

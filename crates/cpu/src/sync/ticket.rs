@@ -3,43 +3,43 @@
 use std::time::Duration;
 
 use super::shim::{AtomicU32, Ordering};
-use super::{Broken, Fuse, RawLock};
+use super::{RawLock, WaitLimit, WaitTimeout};
 
 /// Two counters on one line (Reed and Kanodia, 1979; Mellor-Crummey and Scott, 1991, algorithm 2, without its
-/// proportional pause): who draws a ticket waits until it is served. First come, first served.
+/// proportional pause). A thread takes a ticket and waits until it is served: first come, first served.
 #[derive(Debug)]
 pub struct TicketLock {
     next: AtomicU32,
     serving: AtomicU32,
-    fuse: Fuse,
+    wait_limit: WaitLimit,
 }
 
 impl TicketLock {
     /// A free lock, for which no thread waits longer than `limit`.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
-        Self { next: AtomicU32::new(0), serving: AtomicU32::new(0), fuse: Fuse::new(limit) }
+        Self { next: AtomicU32::new(0), serving: AtomicU32::new(0), wait_limit: WaitLimit::new(limit) }
     }
 }
 
-// SAFETY: every ticket is drawn once (up to 2^32 waiting threads), `serving` shows one ticket at a time, and only its
-// holder raises it; the acquiring load reads what the releasing store wrote.
+// SAFETY: every ticket is taken once (up to 2^32 waiting threads), `serving` shows one ticket at a time, and only its
+// holder increments it. The acquiring load reads what the releasing store wrote.
 unsafe impl RawLock for TicketLock {
-    type Seat = ();
+    type ThreadState = ();
 
     #[inline(always)]
-    fn seat(&self, _thread: usize) {}
+    fn thread_state(&self, _thread: usize) {}
 
     #[inline(always)]
-    unsafe fn lock(&self, (): &mut ()) -> Result<(), Broken> {
-        // Relaxed: a ticket alone says nothing about the memory behind the lock.
+    unsafe fn lock(&self, (): &mut ()) -> Result<(), WaitTimeout> {
+        // Relaxed: a ticket publishes nothing of the memory behind the lock.
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
-        self.fuse.wait(|| self.serving.load(Ordering::Acquire) == ticket)
+        self.wait_limit.wait(|| self.serving.load(Ordering::Acquire) == ticket)
     }
 
     #[inline(always)]
-    unsafe fn unlock(&self, (): &mut ()) -> Result<(), Broken> {
-        // Relaxed: only the holder writes it, and that is this thread.
+    unsafe fn unlock(&self, (): &mut ()) -> Result<(), WaitTimeout> {
+        // Relaxed: only the holder writes it, which is this thread.
         let served = self.serving.load(Ordering::Relaxed);
         self.serving.store(served.wrapping_add(1), Ordering::Release);
         Ok(())

@@ -3,37 +3,37 @@
 use std::time::Duration;
 
 use super::shim::{AtomicBool, Ordering};
-use super::{Broken, Fuse, RawLock};
+use super::{RawLock, WaitLimit, WaitTimeout};
 
-/// One flag (Rudolph and Segall, 1984). Waiters look at their copy of the line until it says free, then all try to set
-/// it: no order among them, and a burst of transfers after each release.
+/// One flag (Rudolph and Segall, 1984). Waiters read their copy of the line until it shows a free lock, then all try to
+/// set it. There is no order among them, and each release causes a burst of line transfers.
 #[derive(Debug)]
 pub struct TtasLock {
     held: AtomicBool,
-    fuse: Fuse,
+    wait_limit: WaitLimit,
 }
 
 impl TtasLock {
-    /// A free lock. A thread gives up when it saw the lock taken for as long as `limit`.
+    /// A free lock. A thread gives up when the lock was taken for as long as `limit`.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
-        Self { held: AtomicBool::new(false), fuse: Fuse::new(limit) }
+        Self { held: AtomicBool::new(false), wait_limit: WaitLimit::new(limit) }
     }
 }
 
-// SAFETY: `lock` returns only after this thread changed `held` from false to true, and only the holder sets it to false;
-// the acquiring exchange reads what the releasing store wrote.
+// SAFETY: `lock` returns only after this thread changed `held` from false to true, and only the holder sets it to false.
+// The acquiring exchange reads what the releasing store wrote.
 unsafe impl RawLock for TtasLock {
-    type Seat = ();
+    type ThreadState = ();
 
     #[inline(always)]
-    fn seat(&self, _thread: usize) {}
+    fn thread_state(&self, _thread: usize) {}
 
     #[inline(always)]
-    unsafe fn lock(&self, (): &mut ()) -> Result<(), Broken> {
+    unsafe fn lock(&self, (): &mut ()) -> Result<(), WaitTimeout> {
         loop {
-            // Relaxed: a look that may fail; the exchange decides.
-            self.fuse.wait(|| !self.held.load(Ordering::Relaxed))?;
+            // Relaxed: this is the test; the exchange decides.
+            self.wait_limit.wait(|| !self.held.load(Ordering::Relaxed))?;
             if !self.held.swap(true, Ordering::Acquire) {
                 return Ok(());
             }
@@ -41,11 +41,11 @@ unsafe impl RawLock for TtasLock {
     }
 
     #[inline(always)]
-    unsafe fn unlock(&self, (): &mut ()) -> Result<(), Broken> {
+    unsafe fn unlock(&self, (): &mut ()) -> Result<(), WaitTimeout> {
         #[cfg(not(loom))]
         self.held.store(false, Ordering::Release);
         // Loom lets a plain store come before another thread's exchange that read an older value, which no memory model
-        // allows; with an exchange it keeps them in order.
+        // allows. An exchange keeps them in order.
         #[cfg(loom)]
         self.held.swap(false, Ordering::Release);
         Ok(())

@@ -5,14 +5,14 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use syncscope_core::{Shot, Ticks};
+use syncscope_host::scheduling;
 
 use super::mailbox::{Batch, Failure, Report, Shared};
 use super::{Body, Record, TeamError};
-use crate::cycles::{self, Meter};
-use crate::neighbour;
-use crate::os;
-use crate::perf::UserCycles;
-use crate::sync::{Broken, LocalSense};
+use crate::sync::{Barrier, LocalSense, WaitTimeout};
+use crate::timing::cycles::{self, Meter};
+use crate::timing::perf::UserCycles;
+use crate::timing::smt_interference;
 
 /// One thread of a team.
 pub(super) struct Actor {
@@ -34,35 +34,35 @@ impl Actor {
     pub(super) fn carry_out(&self, batch: &Batch, sense: &mut LocalSense) -> Report {
         match panic::catch_unwind(AssertUnwindSafe(|| self.perform(batch, sense))) {
             Ok(Ok(records)) => Ok(records),
-            Ok(Err(Broken)) => Err(Failure::LeftAlone),
+            Ok(Err(WaitTimeout)) => Err(Failure::PeerFailed),
             Err(payload) => Err(self.explain(payload.as_ref())),
         }
     }
 
-    fn perform(&self, batch: &Batch, sense: &mut LocalSense) -> Result<Vec<Record>, Broken> {
+    fn perform(&self, batch: &Batch, sense: &mut LocalSense) -> Result<Vec<Record>, WaitTimeout> {
         // No allocation between the shots.
         let mut records = Vec::with_capacity(batch.shots.len());
         for shot in &batch.shots {
-            records.push(self.shoot(batch.body.as_ref(), shot, sense)?);
+            records.push(self.run_shot(batch.body.as_ref(), shot, sense)?);
         }
         Ok(records)
     }
 
-    fn shoot(&self, body: &dyn Body, shot: &Shot, sense: &mut LocalSense) -> Result<Record, Broken> {
+    fn run_shot(&self, body: &dyn Body, shot: &Shot, sense: &mut LocalSense) -> Result<Record, WaitTimeout> {
         let Shared { clock, barrier, .. } = &*self.shared;
         body.prepare(shot, self.thread);
-        let crowded_before = neighbour::crowding(clock);
-        let cpu = os::current_cpu();
-        let before = os::involuntary_switches();
+        let crowded_before = smt_interference::crowding(clock);
+        let cpu = scheduling::current_cpu();
+        let before = scheduling::involuntary_switches();
         barrier.wait(sense)?;
         let cycles = self.meter.as_ref().and_then(Meter::start);
         let started = clock.start();
         body.run(shot, self.thread);
         let stopped = clock.stop();
         let counted = self.meter.as_ref().and_then(|meter| meter.per_tick(cycles, stopped.saturating_sub(started)));
-        let switched = os::involuntary_switches() != before;
-        let migrated = os::current_cpu() != cpu;
-        let crowded_after = neighbour::crowding(clock);
+        let switched = scheduling::involuntary_switches() != before;
+        let migrated = scheduling::current_cpu() != cpu;
+        let crowded_after = smt_interference::crowding(clock);
         barrier.wait(sense)?;
         Ok(Record {
             started: Ticks(started),
@@ -76,10 +76,10 @@ impl Actor {
         })
     }
 
-    /// What the payload of a panic says. Primitives whose own waits break unwind with [`Broken`].
+    /// What the payload of a panic says. Primitives whose own waits break unwind with [`WaitTimeout`].
     fn explain(&self, payload: &(dyn Any + Send)) -> Failure {
-        if payload.is::<Broken>() {
-            return Failure::LeftAlone;
+        if payload.is::<WaitTimeout>() {
+            return Failure::PeerFailed;
         }
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let message = text.or_else(|| payload.downcast_ref::<String>().cloned());

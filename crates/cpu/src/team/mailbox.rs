@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use syncscope_core::Shot;
 
 use super::{Body, Record, TeamError};
-use crate::clock::Clock;
 use crate::sync::SenseBarrier;
+use crate::timing::clock::Clock;
 
 /// How long a thread waits for the others at the start and at the end of a shot: longer than the main thread waits for a
 /// batch of ordinary length, so that this bound only ends what nobody waits for any more.
@@ -32,7 +32,7 @@ pub(super) enum Order {
 #[derive(Clone)]
 pub(super) enum Failure {
     /// It saw a barrier break: someone else is the cause.
-    LeftAlone,
+    PeerFailed,
     /// It is the cause.
     Cause(TeamError),
 }
@@ -103,7 +103,7 @@ impl Shared {
 
     pub(super) fn report(&self, thread: usize, report: Report) {
         if report.is_err() {
-            self.barrier.break_down();
+            self.barrier.abort();
         }
         self.mailbox().reports[thread] = Some(report);
         self.reported.notify_one();
@@ -128,7 +128,7 @@ impl Shared {
         let complete: Option<Vec<_>> = reports.into_iter().map(|report| report?.ok()).collect();
         let waited = Duration::from_millis(started.elapsed().as_millis() as u64);
         complete.ok_or_else(|| {
-            self.barrier.break_down();
+            self.barrier.abort();
             cause.unwrap_or(TeamError::TimedOut(waited))
         })
     }

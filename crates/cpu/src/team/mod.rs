@@ -6,8 +6,11 @@
 
 mod actor;
 mod mailbox;
-mod openmp;
+mod openmp_team;
 mod worker;
+
+pub mod openmp;
+pub(crate) mod pool;
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -17,9 +20,9 @@ use syncscope_core::{Shot, Ticks};
 
 use self::mailbox::{Order, Shared};
 use self::worker::Worker;
-use crate::clock::Clock;
+use crate::timing::clock::Clock;
 
-pub use self::openmp::OpenMpTeam;
+pub use self::openmp_team::OpenMpTeam;
 
 /// What the threads of a team do in a shot.
 pub trait Body: Send + Sync {
@@ -106,7 +109,7 @@ pub enum TeamError {
 }
 
 /// How long starting and binding all threads may take.
-const MUSTER: Duration = Duration::from_secs(20);
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Threads that run the shots of an experiment together: a [`Team`] or an [`OpenMpTeam`].
 pub trait Executor {
@@ -148,7 +151,7 @@ impl Team {
             let handle = spawned.map_err(|error| TeamError::Spawn { thread, reason: error.to_string() })?;
             team.workers.push(handle);
         }
-        team.remember(|shared| shared.collect(MUSTER))?;
+        team.remember(|shared| shared.collect(STARTUP_TIMEOUT))?;
         Ok(team)
     }
 

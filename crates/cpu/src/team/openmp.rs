@@ -1,224 +1,198 @@
-//! A team whose threads are an OpenMP runtime's: what they do in a region is timed like everything else.
+//! The OpenMP runtimes of this system, as libraries: what a compiler makes of `#pragma omp parallel`, `barrier` and
+//! `critical` is calls of these functions.
+//!
+//! GCC's libgomp defines them; LLVM's libomp exports the same names for programs compiled by GCC. Both read their
+//! environment (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`, `KMP_BLOCKTIME`, ...) once, when they are loaded: what it says then
+//! decides how their threads wait, and so what their primitives cost.
 
-use std::ffi::c_void;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+#![allow(clippy::inline_always, reason = "these calls are themselves measured and must stand in the timed loop")]
 
-use syncscope_core::Shot;
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::LazyLock;
 
-use super::actor::Actor;
-use super::mailbox::{Batch, Failure, Order, Shared};
-use super::{Body, Executor, Record, TeamError, worker};
-use crate::clock::Clock;
-use crate::openmp::Runtime;
-use crate::os;
+use libloading::Library;
+use syncscope_core::Case;
 
-/// A team made of the threads of an OpenMP runtime. Each batch of shots is one parallel region, in which thread `i` of
-/// the runtime is bound to the CPU of thread `i`.
+use crate::sync::{RawLock, WaitTimeout};
+
+/// The function of a parallel region.
+pub(crate) type Region = unsafe extern "C" fn(*mut c_void);
+
+/// A loaded runtime.
+#[derive(Debug, Clone, Copy)]
+pub struct Runtime {
+    /// Its name in the column `group`.
+    pub name: &'static str,
+    parallel: unsafe extern "C" fn(Region, *mut c_void, c_uint, c_uint),
+    set_dynamic: unsafe extern "C" fn(c_int),
+    thread_number: unsafe extern "C" fn() -> c_int,
+    thread_count: unsafe extern "C" fn() -> c_int,
+    barrier: unsafe extern "C" fn(),
+    critical_start: unsafe extern "C" fn(),
+    critical_end: unsafe extern "C" fn(),
+    /// libomp's alone: how long the threads of the caller's later regions look for work before they sleep.
+    set_blocktime: Option<unsafe extern "C" fn(c_int)>,
+}
+
+/// Where the runtimes are found: a name for the column `group`, and the names the library may have.
+const KNOWN: [(&str, &[&str]); 2] = [("libgomp", &["libgomp.so.1"]), ("libomp", &["libomp.so.5", "libomp.so"])];
+
+/// The runtime that is expected on every system with GCC.
+pub(crate) const USUAL: &str = KNOWN[0].0;
+
+/// The runtimes that are installed. They are loaded at the first call and stay loaded: their threads outlive a region.
+#[must_use]
+pub fn runtimes() -> &'static [Runtime] {
+    static RUNTIMES: LazyLock<Vec<Runtime>> = LazyLock::new(|| {
+        KNOWN.iter().filter_map(|(name, files)| files.iter().find_map(|file| Runtime::load(name, file))).collect()
+    });
+    &RUNTIMES
+}
+
+/// Whether a runtime is installed.
 ///
-/// A helper thread enters the regions and is thread 0 of them: if the runtime hangs, the main thread goes on without.
-pub struct OpenMpTeam {
-    runtime: &'static Runtime,
-    cpus: Arc<[Option<u32>]>,
-    shared: Arc<Shared>,
-    helper: Option<JoinHandle<()>>,
-    failed: bool,
+/// # Errors
+/// What to install.
+pub(crate) fn installed() -> Result<(), String> {
+    if runtimes().is_empty() { runtime(USUAL).map(drop) } else { Ok(()) }
 }
 
-impl OpenMpTeam {
-    /// Starts the helper thread; the runtime starts its own threads in the first region.
-    ///
-    /// # Errors
-    /// When the thread cannot be started.
-    pub fn assemble(runtime: &'static Runtime, cpus: &[Option<u32>], clock: &Clock) -> Result<Self, TeamError> {
-        let shared = Arc::new(Shared::new(cpus.len(), clock));
-        let cpus: Arc<[Option<u32>]> = cpus.into();
-        let helper = Helper { runtime, cpus: Arc::clone(&cpus), shared: Arc::clone(&shared) };
-        let spawned = thread::Builder::new().name("openmp-0".to_owned()).spawn(move || helper.serve());
-        let handle = spawned.map_err(|error| TeamError::Spawn { thread: 0, reason: error.to_string() })?;
-        Ok(Self { runtime, cpus, shared, helper: Some(handle), failed: false })
-    }
-}
-
-impl Executor for OpenMpTeam {
-    fn cpus(&self) -> &[Option<u32>] {
-        &self.cpus
-    }
-
-    fn runtime(&self) -> Option<&'static str> {
-        Some(self.runtime.name)
-    }
-
-    fn is_fit(&self) -> bool {
-        !self.failed
-    }
-
-    fn run(&mut self, body: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
-        if self.failed {
-            return Err(TeamError::Poisoned);
-        }
-        let collected = self.shared.run(body, shots, limit);
-        self.failed = collected.is_err();
-        collected
-    }
-}
-
-impl Drop for OpenMpTeam {
-    /// Sends the helper home, and with it the runtime's threads. That of a failed team may never come back.
-    fn drop(&mut self) {
-        self.shared.post(Order::Leave);
-        if let Some(helper) = self.helper.take().filter(|_| !self.failed) {
-            // It catches the panics of its jobs; there is nothing more to learn from its end.
-            let _ = helper.join();
-        }
-    }
-}
-
-/// The thread that enters the regions.
-struct Helper {
-    runtime: &'static Runtime,
-    cpus: Arc<[Option<u32>]>,
-    shared: Arc<Shared>,
-}
-
-/// What a region's threads share.
-struct Job<'a> {
-    helper: &'a Helper,
-    batch: &'a Batch,
-}
-
-impl Helper {
-    fn serve(self) {
-        let mut seen = 0;
-        while let Order::Run(batch) = self.shared.next_order(&mut seen) {
-            let job = Job { helper: &self, batch: &batch };
-            let data = (&raw const job).cast_mut().cast::<c_void>();
-            // SAFETY: `region` reads the job, which is `Sync` and outlives the region, and lets no panic out.
-            unsafe { self.runtime.parallel(region, data, self.cpus.len() as u32) };
-        }
-        self.runtime.lay_to_rest(self.cpus.len() as u32);
-    }
-}
-
-/// The parallel region.
+/// The runtime of this name, or what to do to have it.
 ///
-/// # Safety
-/// `data` is a [`Job`].
-unsafe extern "C" fn region(data: *mut c_void) {
-    // SAFETY: the caller's.
-    let job = unsafe { &*data.cast::<Job>() };
-    job.take_part();
+/// # Errors
+/// A text for the user.
+pub fn runtime(name: &str) -> Result<&'static Runtime, String> {
+    runtimes().iter().find(|runtime| runtime.name == name).ok_or_else(|| {
+        format!(
+            "the OpenMP runtime {name} is not installed: install libgomp1 (GCC's; Debian, Ubuntu) or libgomp (Fedora), \
+             or libomp5 (LLVM's), or put its folder into LD_LIBRARY_PATH"
+        )
+    })
 }
 
-impl Job<'_> {
-    /// One thread's part of the region.
-    fn take_part(&self) {
-        let Helper { runtime, cpus, shared } = self.helper;
-        let (thread, threads) = (runtime.thread_number(), runtime.thread_count());
-        if threads != cpus.len() {
-            let cause = TeamError::TooFewThreads { runtime: runtime.name, asked: cpus.len(), given: threads };
-            return shared.report(thread.min(cpus.len() - 1), Err(Failure::Cause(cause)));
-        }
-        // The runtime may give its threads to somebody else's region afterwards: they get their old CPUs back.
-        let _restored_at_the_end = os::Affinity::of_this_thread();
-        let bound = cpus[thread].map_or(Ok(()), |cpu| worker::bind(thread, cpu));
-        let actor = Actor::here(thread, Arc::clone(shared));
-        let report = match bound {
-            Ok(()) => actor.carry_out(self.batch, &mut shared.barrier.join()),
-            Err(cause) => Err(Failure::Cause(cause)),
+impl Runtime {
+    /// Loads a runtime for ever. `None` if there is no such library or it lacks a function.
+    fn load(name: &'static str, file: &str) -> Option<Self> {
+        // SAFETY: the initializers of an OpenMP runtime read the environment and the number of CPUs; both libraries are
+        // made to be loaded into any program.
+        let library = unsafe { Library::new(file) }.ok()?;
+        // SAFETY: the types are those of GCC's libgomp/libgomp_g.h and omp.h, which are its binary interface.
+        let runtime = unsafe {
+            Self {
+                name,
+                parallel: *library.get(b"GOMP_parallel\0").ok()?,
+                set_dynamic: *library.get(b"omp_set_dynamic\0").ok()?,
+                thread_number: *library.get(b"omp_get_thread_num\0").ok()?,
+                thread_count: *library.get(b"omp_get_num_threads\0").ok()?,
+                barrier: *library.get(b"GOMP_barrier\0").ok()?,
+                critical_start: *library.get(b"GOMP_critical_start\0").ok()?,
+                critical_end: *library.get(b"GOMP_critical_end\0").ok()?,
+                set_blocktime: library.get(b"kmp_set_blocktime\0").ok().map(|function| *function),
+            }
         };
-        shared.report(thread, report);
+        // Its threads live on after the last region; unloading it would take their code away.
+        std::mem::forget(library);
+        Some(runtime)
+    }
+
+    /// `#pragma omp parallel num_threads(threads)`: runs `region(data)` on a team, the caller among it.
+    ///
+    /// # Safety
+    /// `region` may be called with `data` on several threads at a time, and does not unwind.
+    pub(crate) unsafe fn parallel(&self, region: Region, data: *mut c_void, threads: u32) {
+        // SAFETY: the function takes any number of threads; 0 asks for no particular binding. The rest is the caller's.
+        unsafe {
+            // As many threads as asked for, not fewer as the load suggests.
+            (self.set_dynamic)(0);
+            (self.parallel)(region, data, threads, 0);
+        }
+    }
+
+    /// Sends the `threads` threads of the caller's last region to sleep. libomp's would look for work for another 200 ms
+    /// (`KMP_BLOCKTIME`), on CPUs where something else is measured by then; libgomp's end with the caller.
+    ///
+    /// The setting counts for the threads that a region ends with, so there is one more of them, in which nothing is done.
+    /// (`omp_pause_resource_all` is made for this, but with libomp 14 the process crashed at a later region.)
+    pub(crate) fn lay_to_rest(&self, threads: u32) {
+        unsafe extern "C" fn nothing(_data: *mut c_void) {}
+        if let Some(set_blocktime) = self.set_blocktime {
+            // SAFETY: may be called anywhere; the region does nothing with its data.
+            unsafe {
+                set_blocktime(0);
+                self.parallel(nothing, std::ptr::null_mut(), threads);
+            }
+        }
+    }
+
+    /// The number of the calling thread in its region.
+    pub(crate) fn thread_number(&self) -> usize {
+        // SAFETY: may be called anywhere.
+        usize::try_from(unsafe { (self.thread_number)() }).unwrap_or_default()
+    }
+
+    /// The number of threads of the region around the caller.
+    pub(crate) fn thread_count(&self) -> usize {
+        // SAFETY: may be called anywhere.
+        usize::try_from(unsafe { (self.thread_count)() }).unwrap_or_default()
+    }
+
+    /// `#pragma omp barrier`.
+    #[inline(always)]
+    pub(crate) fn barrier(&self) {
+        // SAFETY: may be called anywhere; outside a region there is a team of one.
+        unsafe { (self.barrier)() };
     }
 }
 
-const _: () = {
-    const fn is_sync<T: Sync>() {}
-    is_sync::<Job>();
-};
+/// The lock of all unnamed critical sections.
+#[derive(Debug)]
+pub(crate) struct Critical(pub(crate) &'static Runtime);
+
+// SAFETY: one thread at a time is in a critical section, and entering and leaving it flush (OpenMP 5.2, 15.2, 15.8.6).
+unsafe impl RawLock for Critical {
+    /// Who waits must not look for the functions beside what the lock protects: that would fetch the holder's line.
+    type ThreadState = &'static Runtime;
+
+    #[inline(always)]
+    fn thread_state(&self, _thread: usize) -> &'static Runtime {
+        self.0
+    }
+
+    #[inline(always)]
+    unsafe fn lock(&self, runtime: &mut &'static Runtime) -> Result<(), WaitTimeout> {
+        // SAFETY: may be called anywhere but in a critical section, where this thread is not.
+        unsafe { (runtime.critical_start)() };
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn unlock(&self, runtime: &mut &'static Runtime) -> Result<(), WaitTimeout> {
+        // SAFETY: this thread is in a critical section, says the caller.
+        unsafe { (runtime.critical_end)() };
+        Ok(())
+    }
+}
+
+/// Each case with each runtime that is installed; with the usual one where none is.
+pub(crate) fn with_every_runtime(cases: &[Case]) -> Vec<Case> {
+    let installed = runtimes().iter().map(|runtime| runtime.name);
+    let fallback = Some(USUAL).filter(|_| runtimes().is_empty());
+    let on = |name: &str| {
+        let group = Some(name.to_owned());
+        cases.iter().map(|case| Case { group: group.clone(), ..case.clone() }).collect::<Vec<_>>()
+    };
+    installed.chain(fallback).flat_map(on).collect()
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::openmp;
-    use std::sync::atomic::{AtomicU64, Ordering};
-    use syncscope_core::Side;
-
-    const LIMIT: Duration = Duration::from_secs(20);
-
-    /// Marks who ran, on which CPU, and meets at the runtime's barrier.
-    struct Meeting {
-        runtime: &'static Runtime,
-        arrived: AtomicU64,
-        cpu: Option<u32>,
-    }
-
-    impl Body for Meeting {
-        fn prepare(&self, _: &Shot, _: usize) {}
-        fn run(&self, _: &Shot, _: usize) {
-            self.arrived.fetch_add(1, Ordering::Relaxed);
-            self.runtime.barrier();
-        }
-        fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
-            let arrived = self.arrived.load(Ordering::Relaxed);
-            let there = arrived >= 3 * (shot.pair + 1) && os::current_cpu() == self.cpu;
-            if there { Ok(()) } else { Err(format!("{thread} found {arrived} on {:?}", os::current_cpu())) }
-        }
-    }
 
     #[test]
-    fn the_threads_of_every_runtime_work_where_they_are_told_to() {
-        let clock = Clock::calibrate();
-        for runtime in openmp::runtimes() {
-            for cpu in crate::topology::tests::usable_cpus() {
-                let mut team = OpenMpTeam::assemble(runtime, &[Some(cpu); 3], &clock).unwrap();
-                for _ in 0..2 {
-                    let body: Arc<dyn Body> = Arc::new(Meeting { runtime, arrived: AtomicU64::new(0), cpu: Some(cpu) });
-                    let shots = [0, 1].map(|pair| Shot { side: Side::Test, iterations: 1, pair });
-                    let records = team.run(&body, &shots, LIMIT).unwrap();
-                    assert_eq!(records.iter().map(Vec::len).collect::<Vec<_>>(), [2; 3]);
-                    assert_eq!(records.iter().flatten().find_map(|record| record.defect.clone()), None);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_region_that_cannot_be_bound_says_so() {
-        for runtime in openmp::runtimes() {
-            let mut team = OpenMpTeam::assemble(runtime, &[None, Some(16_000)], &Clock::calibrate()).unwrap();
-            let body: Arc<dyn Body> = Arc::new(Meeting { runtime, arrived: AtomicU64::new(0), cpu: None });
-            let error = team.run(&body, &[], LIMIT).unwrap_err();
-            assert!(matches!(&error, TeamError::Bind { thread: 1, cpu: 16_000, .. }), "{error}");
-            assert!(!team.is_fit());
-        }
-    }
-
-    /// One thread never reaches the runtime's barrier.
-    struct Deserter(&'static Runtime);
-
-    impl Body for Deserter {
-        fn prepare(&self, _: &Shot, _: usize) {}
-        fn run(&self, _: &Shot, thread: usize) {
-            if thread == 0 {
-                std::thread::sleep(Duration::from_secs(1));
-            }
-            self.0.barrier();
-        }
-        fn verify(&self, _: &Shot, _: usize) -> Result<(), String> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn a_runtime_that_does_not_come_back_is_given_up() {
-        for runtime in openmp::runtimes() {
-            let limit = Duration::from_millis(50);
-            let mut team = OpenMpTeam::assemble(runtime, &[None, None], &Clock::calibrate()).unwrap();
-            let body: Arc<dyn Body> = Arc::new(Deserter(runtime));
-            let error = team.run(&body, &[Shot { side: Side::Test, iterations: 1, pair: 0 }], limit).unwrap_err();
-            assert!(matches!(error, TeamError::TimedOut(waited) if waited >= limit), "{error}");
-            assert_eq!(team.run(&body, &[], limit), Err(TeamError::Poisoned));
-        }
+    fn what_is_missing_is_explained() {
+        let reason = runtime("libopenmp-of-nobody").unwrap_err();
+        assert!(reason.contains("libopenmp-of-nobody") && reason.contains("install libgomp1"), "{reason}");
+        assert!(Runtime::load("libc", "libc.so.6").is_none(), "a library without the functions is no runtime");
+        assert!(Runtime::load("nothing", "libopenmp-of-nobody.so").is_none());
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::TeamError;
 use super::actor::Actor;
 use super::mailbox::{Failure, Order, Shared};
-use crate::os;
+use crate::sync::Barrier;
+use syncscope_host::scheduling;
 
 /// One thread of the team.
 pub(super) struct Worker {
@@ -21,7 +22,7 @@ impl Worker {
         let bound = cpu.map_or(Ok(()), |cpu| bind(thread, cpu));
         let is_bound = bound.is_ok();
         // Joined before the report: nobody may use the barrier earlier.
-        let mut sense = shared.barrier.join();
+        let mut sense = shared.barrier.join(thread);
         let actor = Actor::here(thread, Arc::clone(&shared));
         shared.report(thread, bound.map(|()| Vec::new()).map_err(Failure::Cause));
         let mut seen = 0;
@@ -42,5 +43,5 @@ impl Worker {
 
 /// Binds the calling thread, number `thread` of its team.
 pub(super) fn bind(thread: usize, cpu: u32) -> Result<(), TeamError> {
-    os::bind_to(cpu).map_err(|error| TeamError::Bind { thread, cpu, reason: error.to_string() })
+    scheduling::bind_to(&[cpu]).map_err(|error| TeamError::Bind { thread, cpu, reason: error.to_string() })
 }

@@ -6,6 +6,7 @@ use super::instructions::Meant;
 use super::limits::Grid;
 use super::sampling::{Busy, Pace};
 use crate::cuda::compile::Program;
+use crate::hybrid::neighbourhood::Distance;
 use crate::launch::arguments::{ArgumentKind, UNROLL};
 
 /// How `check` proves that a primitive did its work.
@@ -76,6 +77,17 @@ impl Kernel {
     }
 }
 
+/// CPU threads that take part in a case. The laboratory chooses the CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CpuThreads {
+    /// None, or those that the host needs to launch.
+    None,
+    /// One thread at this distance from the device; none is planned for another distance.
+    One(Option<Distance>),
+    /// One thread, and several, near the device: two cases.
+    OneAndSeveral,
+}
+
 /// A primitive with all that belongs to it.
 pub(crate) struct Entry {
     pub(crate) primitive: Primitive,
@@ -87,6 +99,10 @@ pub(crate) struct Entry {
     pub(crate) busy: fn(&Case) -> Busy,
     pub(crate) pace: fn(&Case) -> Pace,
     pub(crate) meant: fn(&Case) -> Meant,
+    /// Which CPU threads take part in a case.
+    pub(crate) cpu_threads: fn(&Case) -> CpuThreads,
+    /// Whether a device adds to the memory of another one.
+    pub(crate) adds_across_devices: bool,
     /// The lowest compute capability that has it.
     pub(super) needs: (u32, u32),
     /// Arrays that hold an element for each thread.
@@ -108,6 +124,8 @@ impl Entry {
             busy: |_| Busy::Multiprocessors,
             pace: |_| Pace::USUAL,
             meant: |_| Meant::of(&[]),
+            cpu_threads: |_| CpuThreads::None,
+            adds_across_devices: false,
             needs: (7, 5),
             arrays: 1,
             unroll: UNROLL,

@@ -28,7 +28,7 @@ mod programs;
 mod registry;
 mod sampling;
 
-pub(crate) use self::entry::{Launching, Method, Proof};
+pub(crate) use self::entry::{CpuThreads, Launching, Method, Proof};
 pub(crate) use self::families::hybrid::Sides;
 pub(crate) use self::families::launch::kernel_ns;
 pub(crate) use self::families::{cluster, multi};

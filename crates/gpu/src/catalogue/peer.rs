@@ -28,6 +28,23 @@ pub struct PeerProgram {
     pub types: &'static [Option<Dtype>],
     /// Where the variables are.
     pub layout: PeerLayout,
+    /// What else it fixes.
+    pub operation: PeerOperation,
+}
+
+/// What the programs that measure one kind of operation have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerOperation {
+    /// Relaxed atomic operations of device scope on global memory, whose results are not used.
+    Atomic,
+    /// A fence of this scope.
+    Fence(Scope),
+    /// Each operation needs the result of the one before.
+    Dependent,
+    /// A barrier of a warp that is together.
+    ConvergedWarp,
+    /// Nothing.
+    Plain,
 }
 
 impl PeerProgram {
@@ -40,24 +57,20 @@ impl PeerProgram {
             PeerLayout::Array => Some(Layout::Private { stride }),
         };
         let case = Case { dtype, layout, threads: Some(threads), blocks: Some(blocks), ..Case::new(self.primitive) };
-        match case.domain_and_family().1 {
-            "atomic" => Case {
+        match self.operation {
+            PeerOperation::Atomic => Case {
                 scope: Some(Scope::Device),
                 space: Some(Space::Global),
                 order: Some(MemoryOrder::Relaxed),
                 mode: Some(Mode::Throughput),
                 ..case
             },
-            "fence" => Case { scope: fence_scope(self.primitive), ..case },
-            "shuffle" | "vote" | "match" => Case { mode: Some(Mode::Latency), ..case },
-            "warp" => Case { group: Some("converged".to_owned()), ..case },
-            _ => case,
+            PeerOperation::Fence(scope) => Case { scope: Some(scope), ..case },
+            PeerOperation::Dependent => Case { mode: Some(Mode::Latency), ..case },
+            PeerOperation::ConvergedWarp => Case { group: Some("converged".to_owned()), ..case },
+            PeerOperation::Plain => case,
         }
     }
-}
-
-fn fence_scope(primitive: &str) -> Option<Scope> {
-    primitive.rsplit('.').next()?.parse().ok()
 }
 
 const UNTYPED: &[Option<Dtype>] = &[None];
@@ -68,38 +81,40 @@ const ALL_TYPES: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64), Some(D
 /// All of them.
 pub static PEER_PROGRAMS: [PeerProgram; 23] = {
     use PeerLayout::{Array, None, Scalar};
+    use PeerOperation::{Atomic, ConvergedWarp, Dependent, Fence, Plain};
     const fn program(
         name: &'static str,
         primitive: &'static str,
         types: &'static [Option<Dtype>],
         layout: PeerLayout,
+        operation: PeerOperation,
     ) -> PeerProgram {
-        PeerProgram { name, primitive, types, layout }
+        PeerProgram { name, primitive, types, layout, operation }
     }
     [
-        program("cuda_atomicadd_scalar_v2", "gpu.atomic.add", ALL_TYPES, Scalar),
-        program("cuda_atomicadd_array_v2", "gpu.atomic.add", ALL_TYPES, Array),
-        program("cuda_atomiccas_array_fail", "gpu.atomic.cas_fail", INTEGERS, Array),
-        program("cuda_atomiccas_array_pass", "gpu.atomic.cas_pass", INTEGERS, Array),
-        program("cuda_atomiccas_array_pass_v2", "gpu.atomic.cas_pass", INTEGERS, Array),
-        program("cuda_atomiccas_scalar_fail", "gpu.atomic.cas_fail", INTEGERS, Scalar),
-        program("cuda_atomiccas_scalar_pass", "gpu.atomic.cas_pass", INTEGERS, Scalar),
-        program("cuda_atomiccas_scalar_pass_v2", "gpu.atomic.cas_pass", INTEGERS, Scalar),
-        program("cuda_atomicexch_v2", "gpu.atomic.exchange", UP_TO_FLOAT, Scalar),
-        program("cuda_threadfence_array", "gpu.fence.device", ALL_TYPES, Array),
-        program("cuda_threadfence_block_array", "gpu.fence.block", ALL_TYPES, Array),
-        program("cuda_threadfence_system_array", "gpu.fence.system", ALL_TYPES, Array),
-        program("cuda_shfl_sync", "gpu.shuffle.idx", ALL_TYPES, None),
-        program("cuda_shfl_up_sync", "gpu.shuffle.up", ALL_TYPES, None),
-        program("cuda_shfl_down_sync", "gpu.shuffle.down", ALL_TYPES, None),
-        program("cuda_shfl_xor_sync", "gpu.shuffle.xor", ALL_TYPES, None),
-        program("cuda_syncwarp", "gpu.warp.syncwarp", UNTYPED, None),
-        program("cuda_syncthreads", "gpu.block.syncthreads", UNTYPED, None),
-        program("cuda_match_any_sync", "gpu.match.any", ALL_TYPES, None),
-        program("cuda_match_all_sync", "gpu.match.all", ALL_TYPES, None),
-        program("cuda_vote_all_sync", "gpu.vote.all", UNTYPED, None),
-        program("cuda_vote_any_sync", "gpu.vote.any", UNTYPED, None),
-        program("cuda_vote_ballot_sync", "gpu.vote.ballot", UNTYPED, None),
+        program("cuda_atomicadd_scalar_v2", "gpu.atomic.add", ALL_TYPES, Scalar, Atomic),
+        program("cuda_atomicadd_array_v2", "gpu.atomic.add", ALL_TYPES, Array, Atomic),
+        program("cuda_atomiccas_array_fail", "gpu.atomic.cas_fail", INTEGERS, Array, Atomic),
+        program("cuda_atomiccas_array_pass", "gpu.atomic.cas_pass", INTEGERS, Array, Atomic),
+        program("cuda_atomiccas_array_pass_v2", "gpu.atomic.cas_pass", INTEGERS, Array, Atomic),
+        program("cuda_atomiccas_scalar_fail", "gpu.atomic.cas_fail", INTEGERS, Scalar, Atomic),
+        program("cuda_atomiccas_scalar_pass", "gpu.atomic.cas_pass", INTEGERS, Scalar, Atomic),
+        program("cuda_atomiccas_scalar_pass_v2", "gpu.atomic.cas_pass", INTEGERS, Scalar, Atomic),
+        program("cuda_atomicexch_v2", "gpu.atomic.exchange", UP_TO_FLOAT, Scalar, Atomic),
+        program("cuda_threadfence_array", "gpu.fence.device", ALL_TYPES, Array, Fence(Scope::Device)),
+        program("cuda_threadfence_block_array", "gpu.fence.block", ALL_TYPES, Array, Fence(Scope::Block)),
+        program("cuda_threadfence_system_array", "gpu.fence.system", ALL_TYPES, Array, Fence(Scope::System)),
+        program("cuda_shfl_sync", "gpu.shuffle.idx", ALL_TYPES, None, Dependent),
+        program("cuda_shfl_up_sync", "gpu.shuffle.up", ALL_TYPES, None, Dependent),
+        program("cuda_shfl_down_sync", "gpu.shuffle.down", ALL_TYPES, None, Dependent),
+        program("cuda_shfl_xor_sync", "gpu.shuffle.xor", ALL_TYPES, None, Dependent),
+        program("cuda_syncwarp", "gpu.warp.syncwarp", UNTYPED, None, ConvergedWarp),
+        program("cuda_syncthreads", "gpu.block.syncthreads", UNTYPED, None, Plain),
+        program("cuda_match_any_sync", "gpu.match.any", ALL_TYPES, None, Dependent),
+        program("cuda_match_all_sync", "gpu.match.all", ALL_TYPES, None, Dependent),
+        program("cuda_vote_all_sync", "gpu.vote.all", UNTYPED, None, Dependent),
+        program("cuda_vote_any_sync", "gpu.vote.any", UNTYPED, None, Dependent),
+        program("cuda_vote_ballot_sync", "gpu.vote.ballot", UNTYPED, None, Dependent),
     ]
 };
 

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use syncscope_core::{Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
-use crate::affinity::{self, Restrained};
 use crate::catalogue::Launching;
 use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
 use crate::cuda::error::CudaError;
@@ -20,6 +19,7 @@ use crate::launch::host_clock;
 use crate::launch::outage::{Health, Outage};
 use crate::launch::request::{Kernels, Shape};
 use crate::launch::timing::finding_of;
+use syncscope_host::scheduling::{self, AffinityGuard};
 
 /// Launches of the longest baseline. The test has twice as many, and a stream takes about 1,024 before a launch has to
 /// wait for the end of an earlier one, which would then be timed as well.
@@ -166,12 +166,12 @@ impl<'a> Launches<'a> {
             self.capture(side, count)?;
             self.wait()?;
         }
-        let (cpu, switches) = (affinity::current_cpu(), affinity::involuntary_switches());
+        let (cpu, switches) = (scheduling::current_cpu(), scheduling::involuntary_switches());
         let started = host_clock::now_ns();
         self.run(side, count)?;
         let elapsed = Ticks(host_clock::now_ns().saturating_sub(started));
-        let moved = (affinity::current_cpu() != cpu).then_some(Disturbance::Migration);
-        let interrupted = affinity::involuntary_switches() != switches;
+        let moved = (scheduling::current_cpu() != cpu).then_some(Disturbance::Migration);
+        let interrupted = scheduling::involuntary_switches() != switches;
         let disturbance = if interrupted { Some(Disturbance::InvoluntarySwitch) } else { moved };
         Ok(Sample {
             fastest: elapsed,
@@ -180,7 +180,7 @@ impl<'a> Launches<'a> {
             ns_per_tick: 1.0,
             cycles_per_tick: None,
             disturbance,
-            busy_neighbour: false,
+            smt_interference: false,
         })
     }
 
@@ -223,13 +223,13 @@ impl Experiment for Launches<'_> {
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        let _here = self.setup.cpu.map(Restrained::to);
+        let _here = self.setup.cpu.map(AffinityGuard::bind_to);
         let sample = self.time(shot);
         Ok(self.told(sample)?)
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let _here = self.setup.cpu.map(Restrained::to);
+        let _here = self.setup.cpu.map(AffinityGuard::bind_to);
         let samples: Result<Vec<Sample>, Outage> = shots.iter().map(|shot| self.time(*shot)).collect();
         Ok(self.told(samples)?)
     }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use syncscope_host::cpu_list;
+
 /// The CPUs this process may use, by their distance to a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Neighbourhood {
@@ -47,7 +49,7 @@ impl Neighbourhood {
         // The kernel writes domains with four digits at least, others with eight.
         let address = pci_address.strip_prefix("0000").filter(|rest| rest.len() >= 12).unwrap_or(pci_address);
         let file = sys.join("bus/pci/devices").join(address.to_lowercase()).join("local_cpulist");
-        let local = fs::read_to_string(file).ok().and_then(|text| parse_cpu_list(text.trim()));
+        let local = fs::read_to_string(file).ok().and_then(|text| cpu_list::parse(text.trim()));
         Self::new(allowed, local.as_deref())
     }
 
@@ -99,30 +101,9 @@ impl Neighbourhood {
     }
 }
 
-/// CPUs as Linux lists them: `0-3,8`. `None` where the text is something else, or names none.
-fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
-    let run = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        // More CPUs than Linux is ever built for are no list of CPUs.
-        (first <= last && last < 1 << 14).then(|| (first..=last).collect::<Vec<u32>>())
-    };
-    let runs: Option<Vec<Vec<u32>>> = text.split(',').map(run).collect();
-    runs.map(|runs| runs.concat())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_cpus_are_read() {
-        assert_eq!(parse_cpu_list("0-3,8,10-11"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
-        assert_eq!(parse_cpu_list("5"), Some(vec![5]));
-        for wrong in ["", "3-1", "a", "0-", "0-99999999", "1,,2"] {
-            assert_eq!(parse_cpu_list(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn cpus_are_near_or_far() {

@@ -7,8 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use syncscope_core::ExperimentError;
-
-use crate::affinity;
+use syncscope_host::scheduling::{self, AffinityGuard};
 
 /// Longer nobody waits for a partner, nor a partner for its next turn: some seconds more than a batch of launches may
 /// take.
@@ -109,7 +108,7 @@ pub(crate) fn accompany<T: Send, R>(
                 .spawn_scoped(scope, partner)
                 .map_err(|error| ExperimentError::Failed(format!("no thread could be started: {error}")))?;
         }
-        let _elsewhere = affinity::Restrained::away_from(cpus);
+        let _elsewhere = AffinityGuard::keep_off(cpus);
         lead(&mut Lead { shared, count: cpus.len(), turns: 0 })
     })
 }
@@ -125,7 +124,7 @@ impl Drop for Over<'_> {
 
 /// The life of one thread.
 fn attend<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn) -> T + Sync)) {
-    if let Err(error) = affinity::bind_to(&[cpu]) {
+    if let Err(error) = scheduling::bind_to(&[cpu]) {
         lock(&shared.reports).push(Err(format!("CPU {cpu} cannot be used: {error}")));
         return;
     }
@@ -137,10 +136,10 @@ fn attend<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn) ->
         }
         if phase % 2 == 1 {
             let all_begun = phase.div_ceil(2) * count;
-            let switches = affinity::involuntary_switches();
+            let switches = scheduling::involuntary_switches();
             shared.begun.fetch_add(1, Ordering::AcqRel);
             let result = work(&Turn { phase: &shared.phase, begun: &shared.begun, this: phase, all_begun });
-            let was_interrupted = affinity::involuntary_switches() != switches;
+            let was_interrupted = scheduling::involuntary_switches() != switches;
             lock(&shared.reports).push(Ok(Report { result, was_interrupted }));
         }
     }
@@ -185,7 +184,7 @@ mod tests {
     use super::*;
 
     fn some_cpus(count: usize) -> Vec<u32> {
-        affinity::allowed().into_iter().cycle().take(count).collect()
+        scheduling::allowed_cpus().into_iter().cycle().take(count).collect()
     }
 
     /// Counts until it is told to stop.
@@ -204,7 +203,7 @@ mod tests {
         let cpus = some_cpus(3);
         let all = accompany(
             &cpus,
-            |turn| (count(turn), affinity::allowed()),
+            |turn| (count(turn), scheduling::allowed_cpus()),
             |lead| (0..5).map(|_| lead.begin().and_then(|()| lead.end())).collect::<Result<Vec<_>, _>>(),
         );
         for reports in all.unwrap() {

@@ -263,8 +263,8 @@ fn silence(turn: &Turn) -> Answers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::affinity;
     use std::time::{Duration, Instant};
+    use syncscope_host::scheduling;
 
     /// What a kernel does, done by a CPU thread. Whether all was as it should be.
     fn ask(mailbox: Mailbox, count: u32) -> bool {
@@ -289,7 +289,7 @@ mod tests {
         let words = [const { AtomicU32::new(0) }; 4];
         let mailbox = mailbox(&words);
         let work = |turn: &Turn| mailbox.answer(turn, true);
-        let (answered, reports) = accompany(&[affinity::allowed()[0]], work, |lead| {
+        let (answered, reports) = accompany(&[scheduling::allowed_cpus()[0]], work, |lead| {
             lead.begin()?;
             Ok((ask(mailbox, 100), lead.end()?))
         })
@@ -306,7 +306,7 @@ mod tests {
         let mailbox = mailbox(&words);
         mailbox.gpu_turn.store(2, Ordering::Release);
         let work = |turn: &Turn| mailbox.answer(turn, false);
-        let reports = accompany(&[affinity::allowed()[0]], work, |lead| {
+        let reports = accompany(&[scheduling::allowed_cpus()[0]], work, |lead| {
             lead.begin()?;
             let started = Instant::now();
             while mailbox.cpu_turn.load(Ordering::Acquire) == 0 && started.elapsed() < Duration::from_secs(20) {

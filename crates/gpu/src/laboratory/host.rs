@@ -7,7 +7,7 @@ use syncscope_core::{Case, Dtype, Evidence, Experiment, Placement, Refusal};
 
 use super::GpuLaboratory;
 use super::refusal::failed;
-use crate::catalogue::{Launching, Sides, kernel_ns, program_of};
+use crate::catalogue::{CpuThreads, Launching, Sides, entry_of, kernel_ns, program_of};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Attribute;
 use crate::evidence::evidence_of;
@@ -18,7 +18,7 @@ use crate::launch::request::Kernels;
 use crate::launch::ruler;
 
 /// CPU threads of the cases that have several.
-const SOME: usize = 4;
+const SEVERAL: usize = 4;
 
 impl GpuLaboratory {
     /// Puts the CPUs of this machine into the cases that CPU threads take part in. What has no CPU here stays as it is,
@@ -152,19 +152,18 @@ const fn link(carries_atomics: bool) -> &'static str {
 /// The case with its CPUs, once for each number of them; the case itself where there are none to put into it.
 fn placed(case: Case, neighbourhood: &Neighbourhood) -> Vec<Case> {
     let on = |cpus: Vec<u32>| Case { placement: Some(Placement::List(cpus)), ..case.clone() };
-    let group = case.group.as_deref().unwrap_or_default();
-    match case.primitive.as_str() {
-        "hybrid.flag.round_trip" => {
-            let cpus = Distance::of_word(group).and_then(|distance| neighbourhood.some(distance, 1));
-            vec![cpus.map_or_else(|| case.clone(), on)]
+    let placed: Vec<Case> = match entry_of(&case).map_or(CpuThreads::None, |entry| (entry.cpu_threads)(&case)) {
+        CpuThreads::None => Vec::new(),
+        CpuThreads::One(distance) => {
+            let cpus = distance.and_then(|distance| neighbourhood.some(distance, 1));
+            cpus.map(on).into_iter().collect()
         }
-        "hybrid.atomic.add" if Sides::of_word(group).is_some_and(|sides| sides != Sides::Gpu) => {
-            let placed: Vec<Case> =
-                [1, SOME].iter().filter_map(|count| neighbourhood.some(Distance::Near, *count)).map(on).collect();
-            if placed.is_empty() { vec![case] } else { placed }
+        CpuThreads::OneAndSeveral => {
+            let counts = [1, SEVERAL].into_iter();
+            counts.filter_map(|count| neighbourhood.some(Distance::Near, count)).map(on).collect()
         }
-        _ => vec![case],
-    }
+    };
+    if placed.is_empty() { vec![case] } else { placed }
 }
 
 /// The CPUs that a case names, or those that its group means.
@@ -179,8 +178,8 @@ fn cpus_of(case: &Case, neighbourhood: &Neighbourhood) -> Result<Vec<u32>, Refus
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::cases;
     use crate::catalogue::limits::Grid;
-    use crate::catalogue::{cases, entry_of};
     use std::collections::HashSet;
     use syncscope_core::Preset;
 

@@ -106,7 +106,7 @@ impl GpuLaboratory {
         let resident = device_group.resident_blocks(program, &cubin, count, shape.threads, fewest).map_err(failed)?;
         fits(shape, resident)?;
         let connected = device_group.is_connected(count).map_err(failed)?;
-        if case.primitive == "gpu.multi.counter" {
+        if entry_of(case).is_some_and(|entry| entry.adds_across_devices) {
             adds_everywhere(&devices, connected)?;
         }
         let set_up = device_group.set_up(program, &cubin, (count, shape, launching), offsets, limit);

@@ -7,7 +7,6 @@ use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Hertz, Ruler};
 
 use super::GpuLaboratory;
-use crate::affinity;
 use crate::catalogue::limits::Grid;
 use crate::catalogue::{self};
 use crate::cuda::cache::Cache;
@@ -24,6 +23,7 @@ use crate::launch::bench::Bench;
 use crate::launch::headers::headers;
 use crate::launch::host_clock;
 use crate::launch::ruler;
+use syncscope_host::scheduling;
 
 impl GpuLaboratory {
     /// Opens the devices with the driver's numbers `devices`; all of them if none are named. Brings the clock of the first
@@ -60,7 +60,7 @@ impl GpuLaboratory {
             watch,
             ruler,
             host_ruler: host_clock::measure(),
-            neighbourhood: Neighbourhood::of_device(&address, &affinity::allowed()),
+            neighbourhood: Neighbourhood::of_device(&address, &scheduling::allowed_cpus()),
             bench: Some(bench),
             device_group: None,
             evidence: HashMap::new(),

@@ -2,13 +2,7 @@
 
 use syncscope_core::{Hertz, Ruler, Ticks};
 
-/// Nanoseconds of the raw monotonic clock, which no time service adjusts.
-pub(crate) fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a `timespec` on this thread's stack; this clock exists since Linux 2.6.28.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &raw mut time) };
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
-}
+pub(crate) use syncscope_host::clock::raw_ns as now_ns;
 
 /// Readings that measure the ruler.
 const READINGS: usize = 4096;

@@ -48,7 +48,7 @@ fn sample_at(warps: &[Warp], length: f64) -> Option<Sample> {
         ns_per_tick: length,
         cycles_per_tick: Some(1.0),
         disturbance: None,
-        busy_neighbour: false,
+        smt_interference: false,
     })
 }
 

@@ -19,7 +19,12 @@ const JAIN = {
 function fairnessPanel(domain) {
   const rows = ROWS.filter((row) => row.domain === domain && detailOf(row, "jain_index") !== null);
   if (rows.length < 2) return null;
-  return makePanel({ title: "Fairness of locks", note: "acquisitions of each thread in a contest", rows, measure: JAIN });
+  return makePanel({
+    title: "Fairness of locks",
+    note: "acquisitions of each thread in a contest",
+    rows,
+    measure: JAIN,
+  });
 }
 
 const PERCENTILES = ["p50_ns", "p90_ns", "p99_ns", "max_ns"];
@@ -96,13 +101,28 @@ function tailsCard(domain) {
   const tails = all.slice(0, MOST_TAILS);
   if (tails.length === 0) return null;
   const plot = el("div", { class: "plot" });
-  const note = "dot: median · thick: to the 90th percentile · thin: to the 99th · ring: the slowest · of many pairs, the one in the middle";
-  const rest = all.length > tails.length ? el("p", { class: "fixed" }, `${tails.length} of ${all.length} are drawn.`) : null;
+  const note =
+    "dot: median · thick: to the 90th percentile · thin: to the 99th · ring: the slowest · of many pairs, the one in the middle";
+  const rest =
+    all.length > tails.length ? el("p", { class: "fixed" }, `${tails.length} of ${all.length} are drawn.`) : null;
   const card = el(
     "article",
     { class: "panel tails" },
     el("header", null, el("h3", null, "Tails of hand-offs"), el("p", { class: "note" }, note)),
-    SEVERAL ? el("div", null, RUNS.map((run, at) => el("p", { class: "card-run", style: `--c: var(--s${at % COLOURS})` }, el("i", { class: "swatch" }), run.label))) : null,
+    SEVERAL
+      ? el(
+          "div",
+          null,
+          RUNS.map((run, at) =>
+            el(
+              "p",
+              { class: "card-run", style: `--c: var(--s${at % COLOURS})` },
+              el("i", { class: "swatch" }),
+              run.label,
+            ),
+          ),
+        )
+      : null,
     plot,
     rest,
   );

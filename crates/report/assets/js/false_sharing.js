@@ -7,11 +7,21 @@ function strideCard() {
   );
   const derived = rows.map((row) => ({ ...row, apart: row.stride, variables: "private", original: row }));
   if (new Set(rows.map((row) => row.stride)).size < 3) return null;
-  const panel = makePanel({ title: "False sharing", note: "elements of neighbouring threads, further and further apart", rows: derived });
+  const panel = makePanel({
+    title: "False sharing",
+    note: "elements of neighbouring threads, further and further apart",
+    rows: derived,
+  });
   const most = RUNS[rows[0].run].run.machine.cpu.hardware_threads || Infinity;
   const threads = ascending(rows.map((row) => row.threads)).filter((count) => count <= most);
   if (threads.length) panel.picks.set("threads", threads[threads.length - 1]);
   const found = RUNS.flatMap((run) => run.false_sharing.map((text) => (SEVERAL ? `${run.label}: ${text}` : text)));
-  panel.root.append(el("ul", { class: "finding" }, found.map((text) => el("li", null, text))));
+  panel.root.append(
+    el(
+      "ul",
+      { class: "finding" },
+      found.map((text) => el("li", null, text)),
+    ),
+  );
   return panel;
 }

@@ -56,7 +56,11 @@ function cellChart({ width, label, columns, lines, xTitle, yTitle, cells }) {
     axes.append(svg("text", { x: middle(at), y: bottom + 15, "text-anchor": "middle" }, text));
   });
   axes.append(
-    svg("text", { class: "axis-title", x: round(left + columns.length * wide), y: bottom + 31, "text-anchor": "end" }, xTitle),
+    svg(
+      "text",
+      { class: "axis-title", x: round(left + columns.length * wide), y: bottom + 31, "text-anchor": "end" },
+      xTitle,
+    ),
   );
   root.append(axes);
   const spots = cells.map((cell) => {
@@ -168,7 +172,15 @@ function drawMaps(plot, family, rows, total) {
     const unit = heatUnit(own);
     const range = costRange(own, unit);
     const maps = mapsOf(family, own);
-    if (SEVERAL) figures.push(el("p", { class: "card-run whole-line", style: `--c: var(--s${run % COLOURS})` }, el("i", { class: "swatch" }), RUNS[run].label));
+    if (SEVERAL)
+      figures.push(
+        el(
+          "p",
+          { class: "card-run whole-line", style: `--c: var(--s${run % COLOURS})` },
+          el("i", { class: "swatch" }),
+          RUNS[run].label,
+        ),
+      );
     for (const devices of [...new Set(maps.map((map) => map.devices))]) {
       const together = maps.filter((map) => map.devices === devices);
       figures.push(...together.map((map) => mapFigure(map, axis, range, unit, width)));
@@ -181,7 +193,11 @@ function drawMaps(plot, family, rows, total) {
   plot.replaceChildren(...figures.filter(Boolean));
 }
 
-const MAP_FAMILIES = { grid: "Grid barriers by size", multi: "Multi-device barriers by size", cluster: "Clusters by size" };
+const MAP_FAMILIES = {
+  grid: "Grid barriers by size",
+  multi: "Multi-device barriers by size",
+  cluster: "Clusters by size",
+};
 
 /** The card with the maps of a family; null where the rows fill no map. */
 function heatMapCard(family, rows) {

@@ -77,7 +77,12 @@ function systemSays({ machine }) {
 function topologyBeside(run) {
   const { run: details } = RUNS[run];
   const measured = details.measured_topology;
-  const list = (lines) => el("dl", null, lines.map(([label, text]) => [el("dt", null, label), el("dd", null, text)]));
+  const list = (lines) =>
+    el(
+      "dl",
+      null,
+      lines.map(([label, text]) => [el("dt", null, label), el("dd", null, text)]),
+    );
   const groups = measured
     ? measured.groups.map((group) => [
         `shares a ${group.shares}`,
@@ -90,7 +95,9 @@ function topologyBeside(run) {
     el("h4", null, "The system says"),
     list(systemSays(details)),
     el("h4", null, "We measured"),
-    groups.length ? list(groups) : el("p", { class: "fixed" }, "no groups: all pairs are alike, or too few were measured"),
+    groups.length
+      ? list(groups)
+      : el("p", { class: "fixed" }, "no groups: all pairs are alike, or too few were measured"),
     measured && measured.contradictions.length === 0 && groups.length
       ? el("p", { class: "fixed" }, "The two do not contradict each other.")
       : null,

@@ -124,8 +124,7 @@ function contentOf(panel) {
   return { kind: "lines", rows, choices, xs, series, shown, figures };
 }
 
-const xTitle = (axis, domain) =>
-  axis === "threads" && domain === "gpu" ? "threads per block" : dimension(axis).title;
+const xTitle = (axis, domain) => (axis === "threads" && domain === "gpu" ? "threads per block" : dimension(axis).title);
 
 /** Draws a panel's content on a given vertical (or, for dots, horizontal) domain. */
 function drawPanel(panel, content, domain) {

@@ -131,5 +131,7 @@ function drawSections() {
   if (domains.length === 0) return;
   const familiesOf = (domain) => DATA.families.filter((known) => known.domain === domain);
   const sections = domains.map((domain) => domainSection(domain, familiesOf(domain)));
-  byId("charts").append(...[ladderSection(), measureControls(), sideBySide(), ...sections, absence(domains)].filter(Boolean));
+  byId("charts").append(
+    ...[ladderSection(), measureControls(), sideBySide(), ...sections, absence(domains)].filter(Boolean),
+  );
 }

@@ -62,7 +62,13 @@ function tooltipContent(row) {
       trusted ? fact("per thread", row.ops_per_s_thread === null ? null : formatRate(row.ops_per_s_thread)) : null,
       trusted && actors(row) > 1 ? fact("total", formatRate(row.ops_per_s_total)) : null,
       trusted && actors(row) > 1 && row.fastest_ns !== null
-        ? fact("fastest, middle", [row.fastest_ns, row.median_ns].filter((ns) => ns !== null).map((ns) => formatTime(ns)).join(", "))
+        ? fact(
+            "fastest, middle",
+            [row.fastest_ns, row.median_ns]
+              .filter((ns) => ns !== null)
+              .map((ns) => formatTime(ns))
+              .join(", "),
+          )
         : null,
       detailFacts(row),
       fact(

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use syncscope_core::{Row, Run};
 
-use super::columns::{self, COLUMNS, Column};
+use super::columns::{self, Cells};
 use super::html::escape_json;
 use crate::highlights::HIGHLIGHTS;
 use crate::ladder::LADDER;
@@ -12,7 +12,7 @@ use crate::{RunData, false_sharing, figure, naming};
 
 #[derive(Serialize)]
 struct Page<'a> {
-    columns: &'a [&'a str],
+    columns: Vec<&'static str>,
     runs: Vec<PageRun<'a>>,
     highlights: Vec<PageHighlight>,
     ladder: Vec<PageRung>,
@@ -38,10 +38,10 @@ struct PageRun<'a> {
     details: Vec<(usize, &'a str, Option<u32>, f64)>,
     /// How many rows there are.
     count: usize,
-    /// How many of the rows the run was to come back to.
+    /// How many of the rows are provisional.
     provisional: usize,
     /// The columns of `measurements.csv`.
-    columns: Vec<Column>,
+    columns: Vec<Cells>,
 }
 
 #[derive(Serialize)]
@@ -70,7 +70,7 @@ struct PageFamily<'a> {
 /// The data as JSON that may stand in a `script` element.
 pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
     let page = Page {
-        columns: &COLUMNS,
+        columns: columns::names(),
         runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
         highlights: HIGHLIGHTS
             .iter()
@@ -117,7 +117,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         details: details(data),
         count: data.rows.len(),
         provisional: data.provisional(),
-        columns: columns::columns(&data.rows),
+        columns: columns::cells(&data.rows),
     }
 }
 

@@ -152,7 +152,7 @@ pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
         median_ns: Some(Nanoseconds(ns * 0.98)),
         noise: Some(half_width * 2.0),
         pairs: Some(40),
-        set_aside: Some(case.id().number() % 3),
+        excluded: Some(case.id().number() % 3),
         iterations: Some(1000),
         unroll: Some(16),
         check: Some(true),

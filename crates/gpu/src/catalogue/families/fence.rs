@@ -5,7 +5,7 @@ use syncscope_core::{Case, Dtype, Layout, Preset, Primitive, Scope};
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::instructions::Meant;
-use crate::catalogue::limits::STRIDES;
+use crate::catalogue::limits::{Grid, STRIDES};
 use crate::catalogue::sampling::{Busy, Pace};
 
 const KERNEL: Kernel = kernel!("fence.cu", Variable);
@@ -13,21 +13,7 @@ const KERNEL: Kernel = kernel!("fence.cu", Variable);
 /// In theory: a fence waits until the thread's earlier writes are where all threads within its reach see them. For a
 /// block that is the multiprocessor itself; for the device it is the second-level cache, and what the first-level cache
 /// holds becomes invalid; for the system it is as far as the last write goes.
-const FENCE: Entry = Entry {
-    busy: |_| Busy::Nothing,
-    arrays: 2,
-    cases: |id, preset, grid| {
-        let (types, strides): (&[Dtype], &[u32]) = match preset {
-            Preset::Quick => (&[Dtype::I32], &[1]),
-            Preset::Standard => (&[Dtype::I32, Dtype::F64], &[1, 32]),
-            Preset::Paper => (&[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64], &STRIDES),
-        };
-        let layouts: Vec<Layout> = strides.iter().map(|stride| Layout::Private { stride: *stride }).collect();
-        let scope = scope_of(id);
-        grid.coarse(id, preset).dtypes(types).layouts(&layouts).scopes(&[scope]).cases()
-    },
-    ..Entry::of(KERNEL, Proof::Trial)
-};
+const FENCE: Entry = Entry { busy: |_| Busy::Nothing, arrays: 2, ..Entry::of(KERNEL, Proof::Trial) };
 
 static BLOCK: Entry = Entry {
     primitive: Primitive {
@@ -38,6 +24,7 @@ static BLOCK: Entry = Entry {
     },
     definitions: |case| definitions(case, "__threadfence_block", 1),
     meant: |_| Meant::of(&["MEMBAR.CTA"]).only_in_test(),
+    cases: |id, preset, grid| cases(id, preset, *grid, Scope::Block),
     pace: |_| Pace::PATIENT,
     ..FENCE
 };
@@ -51,6 +38,7 @@ static DEVICE: Entry = Entry {
     },
     definitions: |case| definitions(case, "__threadfence", 0),
     meant: |_| Meant::of(&["MEMBAR.GPU"]).only_in_test(),
+    cases: |id, preset, grid| cases(id, preset, *grid, Scope::Device),
     ..FENCE
 };
 
@@ -63,6 +51,7 @@ static SYSTEM: Entry = Entry {
     },
     definitions: |case| definitions(case, "__threadfence_system", 0),
     meant: |_| Meant::of(&["MEMBAR.SYS"]).only_in_test(),
+    cases: |id, preset, grid| cases(id, preset, *grid, Scope::System),
     ..FENCE
 };
 
@@ -70,12 +59,14 @@ fn definitions(case: &Case, function: &str, block_only: u32) -> Vec<String> {
     vec![value_of(case), format!("FENCE={function}"), format!("REACHES_BLOCK_ONLY={block_only}")]
 }
 
-fn scope_of(id: &str) -> Scope {
-    match id {
-        "gpu.fence.block" => Scope::Block,
-        "gpu.fence.device" => Scope::Device,
-        _ => Scope::System,
-    }
+fn cases(id: &str, preset: Preset, grid: Grid, scope: Scope) -> Vec<Case> {
+    let (types, strides): (&[Dtype], &[u32]) = match preset {
+        Preset::Quick => (&[Dtype::I32], &[1]),
+        Preset::Standard => (&[Dtype::I32, Dtype::F64], &[1, 32]),
+        Preset::Paper => (&[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64], &STRIDES),
+    };
+    let layouts: Vec<Layout> = strides.iter().map(|stride| Layout::Private { stride: *stride }).collect();
+    grid.coarse(id, preset).dtypes(types).layouts(&layouts).scopes(&[scope]).cases()
 }
 
 pub(crate) static ENTRIES: [&Entry; 3] = [&BLOCK, &DEVICE, &SYSTEM];

@@ -4,7 +4,7 @@ use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, MemoryOrder, Mode, Preset, Primitive, Scope};
 
 use crate::catalogue::definitions::{kernel, value_of};
-use crate::catalogue::entry::{Entry, Method, Proof};
+use crate::catalogue::entry::{CpuThreads, Entry, Method, Proof};
 use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::Grid;
 use crate::hybrid::neighbourhood::Distance;
@@ -20,6 +20,7 @@ static ROUND_TRIP: Entry = Entry {
     },
     definitions: |case| vec![format!("ORDERED={}", u32::from(case.order != Some(MemoryOrder::Relaxed)))],
     method: Method::RoundTrip,
+    cpu_threads: |case| CpuThreads::One(case.group.as_deref().and_then(Distance::of_word)),
     meant: |_| Meant::of(&["ST.SYS", "STG.SYS"]),
     cases: |id, preset, _| {
         let distances = if preset == Preset::Quick { &Distance::ALL[..1] } else { &Distance::ALL[..] };
@@ -75,6 +76,10 @@ static ADD: Entry = Entry {
         ]
     },
     method: Method::Addition,
+    cpu_threads: |case| match case.group.as_deref().and_then(Sides::of_word) {
+        Some(Sides::Both | Sides::Cpu) => CpuThreads::OneAndSeveral,
+        Some(Sides::Gpu) | None => CpuThreads::None,
+    },
     meant: |case| {
         Meant::of(match case.mode {
             Some(Mode::Latency) => &["ATOMG.ADD", "ATOM.ADD"],

@@ -65,6 +65,7 @@ static COUNTER: Entry = Entry {
     },
     definitions: |_| definitions("COUNTER"),
     meant: |_| Meant::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
+    adds_across_devices: true,
     ..BARRIER
 };
 

@@ -1,0 +1,64 @@
+//! From a run of the command to what is stored of it, on fakes (`SYNCSCOPE_FAKE`).
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::stats::{Level, Ranked};
+use syncscope_core::{Row, stored_run};
+
+fn syncscope(words: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));
+    let output = command.args(words).env("SYNCSCOPE_FAKE", "").stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A finished run, and what is stored of it.
+fn run_and_store(folder: &Path) -> (RunDirectory, RunDirectory) {
+    let out = folder.join("machine");
+    syncscope(&["run", "--out", out.to_str().unwrap(), "--seed", "7"]);
+    let run = RunDirectory::open(&out).unwrap();
+    let stored = stored_run::store(&run, &folder.join("results"), "machine").unwrap();
+    (run, stored)
+}
+
+#[test]
+fn point_and_interval_of_a_row_follow_from_the_samples_that_are_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, stored) = run_and_store(folder.path());
+    let samples = stored.read_samples().unwrap();
+    let rows = stored.read_rows().unwrap();
+    let measured: Vec<&Row> = rows.iter().filter(|row| row.pairs.is_some_and(|pairs| pairs > 0)).collect();
+    assert!(measured.len() >= 8, "{}", measured.len());
+    for row in measured {
+        let pairs = &samples[&row.case.id()];
+        let used: Vec<f64> = pairs.iter().filter(|pair| pair.excluded.is_none()).map(|pair| pair.ns).collect();
+        assert_eq!(Some(used.len() as u64), row.pairs, "{}", row.case);
+        assert_eq!(Some((pairs.len() - used.len()) as u64), row.excluded, "{}", row.case);
+        let ranked = Ranked::of(&used);
+        let found = ranked.median().unwrap();
+        // The clock of the fakes has steps of one tick, and no interval is narrower than a step on either side.
+        let step =
+            pairs.iter().map(|pair| (pair.ns / pair.test.minus(pair.baseline)).abs()).find(|step| step.is_finite());
+        let interval = ranked.interval(Level::P95).unwrap().at_least(found, step.unwrap());
+        let expected = row.ns_interval.unwrap();
+        // Samples and rows have seven significant digits.
+        let margin = 1e-5 * expected.half_width().max(expected.high.abs());
+        let agree = |a: f64, b: f64| assert!((a - b).abs() <= margin, "{}: {a} is not {b}", row.case);
+        agree(found, row.ns.unwrap().value());
+        agree(interval.low, expected.low);
+        agree(interval.high, expected.high);
+    }
+}
+
+#[test]
+fn the_page_of_a_stored_run_is_that_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, stored) = run_and_store(folder.path());
+    assert!(!stored.report().exists());
+    syncscope(&["report", stored.path().to_str().unwrap()]);
+    assert_eq!(fs::read(stored.report()).unwrap(), fs::read(run.report()).unwrap());
+}

@@ -1,0 +1,110 @@
+//! How many iterations a sample has.
+
+use std::time::Duration;
+
+use crate::engine::cancel::Cancel;
+use crate::engine::experiment::{Experiment, ExperimentError, Ruler};
+use crate::engine::measurement::Measurement;
+use crate::model::sample::{Shot, Side};
+
+/// A sample lasts at least this many steps of its clock, so that a step is 0.1 % of it.
+const RESOLUTION_STEPS: f64 = 1000.0;
+
+/// A loop that does not fill a sample with this many iterations is empty.
+const MOST_ITERATIONS: u64 = 1 << 32;
+
+/// The two sides, the one that every calibration looks at first.
+const BOTH: [Side; 2] = [Side::Baseline, Side::Test];
+
+/// No interruption is as long as this many samples.
+const FAR_TOO_LONG: f64 = 100.0;
+
+/// The length of the samples of a case.
+pub(crate) struct Calibration {
+    pub(crate) iterations: u64,
+    /// How long a pair takes.
+    pub(crate) pair_ns: f64,
+}
+
+impl Calibration {
+    /// The calibration of an earlier block.
+    pub(crate) fn known(earlier: &Measurement, clock: &Ruler) -> Option<Self> {
+        let last = earlier.observations.last()?;
+        let pair_ns = (last.baseline.0 + last.test.0) as f64 / clock.frequency.value() * 1e9;
+        Some(Self { iterations: earlier.iterations, pair_ns })
+    }
+
+    /// Chooses the iterations by growing them. The result is the smallest number with which a sample of the baseline is
+    /// long enough, or one of the test as long as it may be. Shorter samples drown in noise. Longer ones only take longer,
+    /// because a contended sample whose partner was interrupted looked shorter than it is.
+    ///
+    /// `None` if someone asked to stop.
+    pub(crate) fn of(
+        experiment: &mut dyn Experiment,
+        sample: Duration,
+        cancel: &Cancel,
+    ) -> Result<Option<Self>, ExperimentError> {
+        let ruler = experiment.ruler();
+        let resolution_ns = ruler.resolution.0 as f64 * 1e9 / ruler.frequency.value();
+        let sample = experiment.sample_length().unwrap_or(sample);
+        let target_ns = (sample.as_nanos() as f64).max(RESOLUTION_STEPS * resolution_ns);
+        let longest_ns = experiment.longest_sample().map_or(f64::INFINITY, |longest| longest.as_nanos() as f64);
+        let most = experiment.max_iterations().clamp(1, MOST_ITERATIONS);
+        let fewest = experiment.min_iterations().clamp(1, most);
+        // The length of a test matters only where it is bounded.
+        let sides = if longest_ns.is_finite() { &BOTH[..] } else { &BOTH[..1] };
+        let mut iterations = fewest;
+        loop {
+            let Some(lengths_ns) = shortest(experiment, sides, iterations, target_ns, cancel)? else {
+                return Ok(None);
+            };
+            let (baseline_ns, test_ns) = (lengths_ns[0], lengths_ns.get(1).copied());
+            let is_long = baseline_ns >= target_ns * 0.8 || iterations >= most;
+            if is_long && iterations >= MOST_ITERATIONS {
+                return Err(ExperimentError::Elided(format!("{iterations} iterations take {baseline_ns:.0} ns")));
+            }
+            let too_long = test_ns.map_or(1.0, |test_ns| (test_ns / longest_ns).max(1.0));
+            if is_long || too_long > 1.0 {
+                let test_ns = match test_ns {
+                    Some(test_ns) => test_ns,
+                    // The first run of the other side pays for its cold caches here.
+                    None => experiment.sample(Shot { side: Side::Test, iterations, pair: 0 })?.slowest_ns(),
+                };
+                let fitting = ((iterations as f64 / too_long).ceil() as u64).max(fewest);
+                let pair_ns = (baseline_ns + test_ns) * fitting as f64 / iterations as f64;
+                return Ok(Some(Self { iterations: fitting, pair_ns }));
+            }
+            // A short sample is mostly overhead, so it predicts longer ones up to a factor of 50 only.
+            let factor = (target_ns / baseline_ns.max(1.0)).clamp(1.1, 50.0);
+            iterations = ((iterations as f64 * factor).ceil() as u64).min(most);
+        }
+    }
+}
+
+/// The shortest of three samples of each side, so that an interruption is not taken for work. One sample is enough where
+/// it is far from the goal. `None` if someone asked to stop.
+fn shortest(
+    experiment: &mut dyn Experiment,
+    sides: &[Side],
+    iterations: u64,
+    goal_ns: f64,
+    cancel: &Cancel,
+) -> Result<Option<Vec<f64>>, ExperimentError> {
+    let mut shortest_ns = vec![f64::INFINITY; sides.len()];
+    for tries in [0..1, 1..3] {
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let shots: Vec<Shot> =
+            tries.flat_map(|pair| sides.iter().map(move |side| Shot { side: *side, iterations, pair })).collect();
+        for of_sides in experiment.samples(&shots)?.chunks_exact(sides.len()) {
+            for (shortest_ns, sample) in shortest_ns.iter_mut().zip(of_sides) {
+                *shortest_ns = shortest_ns.min(sample.slowest_ns());
+            }
+        }
+        if !(goal_ns / 4.0..goal_ns * FAR_TOO_LONG).contains(&shortest_ns[0]) {
+            break;
+        }
+    }
+    Ok(Some(shortest_ns))
+}

@@ -1,0 +1,129 @@
+//! What the engine measures: something that runs one of its two loops and says how long each actor took.
+
+use std::time::Duration;
+
+use crate::model::check::Check;
+use crate::model::detail::Detail;
+use crate::model::evidence::Evidence;
+use crate::model::sample::{Sample, Shot, Side};
+use crate::model::units::{Hertz, Ticks};
+
+/// The clock that an experiment reads, itself measured first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ruler {
+    /// What it is: `tsc`, `sm clock`.
+    pub name: &'static str,
+    /// Its frequency as measured.
+    pub frequency: Hertz,
+    /// The smallest step seen between two different readings.
+    pub resolution: Ticks,
+    /// What a reading costs.
+    pub read_cost: Ticks,
+}
+
+/// Why a sample could not be taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExperimentError {
+    /// The loop did not end within its bound.
+    #[error("not done after {}", humantime::format_duration(*.limit))]
+    TimedOut {
+        /// The bound.
+        limit: Duration,
+    },
+    /// This case cannot run here, which only showed when it was tried.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The time of the loop does not grow with its iterations: there is nothing in it.
+    #[error("{0}")]
+    Elided(String),
+    /// Anything else, with what a user needs to act.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// A case made ready to run: two loops over the same state.
+///
+/// An experiment says how many operations each side executes and runs a side when asked. Everything else (how
+/// often, in which order, when to stop, what it means) is the [`crate::Engine`]'s.
+pub trait Experiment {
+    /// The clock that the samples are read from.
+    fn ruler(&self) -> Ruler;
+
+    /// How many operations an actor executes in `iterations` of `side`.
+    fn operations(&self, side: Side, iterations: u64) -> u64;
+
+    /// Runs one side once.
+    ///
+    /// # Errors
+    /// When the loop does not end within its bound, or cannot run at all.
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError>;
+
+    /// Runs several shots in their order. Overridden where queueing them saves time between samples.
+    ///
+    /// # Errors
+    /// As [`Self::sample`]; the samples of the shots before the failing one are lost.
+    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        shots.iter().map(|shot| self.sample(*shot)).collect()
+    }
+
+    /// The operations that stand once in the machine code of one iteration.
+    fn unroll(&self) -> u32;
+
+    /// The fewest iterations one sample may have, for experiments whose loop needs some to reach a steady state.
+    fn min_iterations(&self) -> u64 {
+        1
+    }
+
+    /// The most iterations one sample may have, for experiments with a bound of their own.
+    fn max_iterations(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// How long a sample should be, for experiments whose clock needs less than the engine's settings say.
+    fn sample_length(&self) -> Option<Duration> {
+        None
+    }
+
+    /// How long a sample may be at most, for experiments that are interrupted when they take long. A test can take hundreds
+    /// of times as long as its baseline.
+    fn longest_sample(&self) -> Option<Duration> {
+        None
+    }
+
+    /// How far the clock of a pair may differ from the usual one, relative to it, before the pair is excluded. `None` where
+    /// samples do not measure their clock, or not well enough for that.
+    fn clock_tolerance(&self) -> Option<f64> {
+        None
+    }
+
+    /// Whether there is one actor. Then SMT interference comes from another program.
+    fn has_one_actor(&self) -> bool {
+        false
+    }
+
+    /// Whether the primitive did its work in all shots so far.
+    fn check(&mut self) -> Check;
+
+    /// The share of the time for one case that this one should get: more where every sample is long whatever its
+    /// iterations, less where more pairs add no information.
+    fn share_of_time(&self) -> f64 {
+        1.0
+    }
+
+    /// The machine instructions found in the timed region.
+    fn evidence(&mut self) -> Evidence;
+
+    /// What a reader of the figure must know: "4 threads on 2 CPUs".
+    fn remark(&self) -> Option<String> {
+        None
+    }
+
+    /// What else can be measured of the case: percentiles, fairness, a proof that takes a loop of its own. Called once,
+    /// after the last sample and its check; may take some milliseconds.
+    ///
+    /// # Errors
+    /// What went wrong, if the primitive did not do its work meanwhile: expected and found.
+    fn details(&mut self) -> Result<Vec<Detail>, String> {
+        Ok(Vec::new())
+    }
+}

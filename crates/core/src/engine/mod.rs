@@ -1,0 +1,195 @@
+//! The engine: from an [`Experiment`] to an estimate and its verdict. `docs/METHOD.md` explains each step.
+//!
+//! [`Engine::measure_block`] is the way of one case: choose the iterations ([`calibration`]), take pairs in random order
+//! ([`measurement_block`], [`pair_order`]), exclude disturbed pairs ([`exclusion`]), compute the cost ([`cost_formula`]) and
+//! judge it ([`judge`]). When to stop is an object of its own ([`stopping`]).
+
+mod calibration;
+mod cost_formula;
+mod exclusion;
+mod judge;
+mod measurement_block;
+mod pair_order;
+
+pub mod cancel;
+pub mod experiment;
+pub mod measurement;
+pub mod profile;
+pub mod settings;
+pub mod stopping;
+
+use crate::engine::calibration::Calibration;
+use crate::engine::cancel::Cancel;
+use crate::engine::cost_formula::{CostFormula, Costs};
+use crate::engine::experiment::{Experiment, ExperimentError};
+use crate::engine::judge::Judged;
+use crate::engine::measurement::Measurement;
+use crate::engine::measurement_block::{MeasurementBlock, Taken};
+use crate::engine::profile::Phase;
+use crate::engine::settings::{BlockCount, Settings};
+use crate::engine::stopping::Stop;
+use crate::model::check::Check;
+use crate::model::detail::Detail;
+use crate::model::evidence::Evidence;
+use crate::model::observation::Observation;
+use crate::model::verdict::Verdict;
+use crate::stats;
+
+/// Someone asked to stop before the case was finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("interrupted")]
+pub struct Cancelled;
+
+/// Measures experiments.
+#[derive(Debug)]
+pub struct Engine {
+    settings: Settings,
+    blocks: BlockCount,
+    is_final: bool,
+    cancel: Cancel,
+}
+
+impl Engine {
+    /// An engine with these settings that takes all pairs of a case in one block, and stops when `cancel` is raised.
+    #[must_use]
+    pub const fn new(settings: Settings, cancel: Cancel) -> Self {
+        Self { settings, blocks: BlockCount::ONE, is_final: false, cancel }
+    }
+
+    /// The same, dividing the pairs of a case into measurement blocks.
+    #[must_use]
+    pub fn with_blocks(self, blocks: BlockCount) -> Self {
+        Self { blocks, ..self }
+    }
+
+    /// The same; if `is_final`, the next block is the last, whatever it finds.
+    #[must_use]
+    pub fn final_block(self, is_final: bool) -> Self {
+        Self { is_final, ..self }
+    }
+
+    /// Measures one case, all blocks one after the other. `seed` decides the order within the pairs.
+    ///
+    /// # Errors
+    /// When someone asked to stop; what was measured so far is no result.
+    pub fn measure(&self, experiment: &mut dyn Experiment, seed: u64) -> Result<Measurement, Cancelled> {
+        let mut measurement = self.measure_block(experiment, None, seed)?;
+        while self.needs_another_block(&measurement) {
+            measurement = self.measure_block(experiment, Some(measurement), seed)?;
+        }
+        Ok(measurement)
+    }
+
+    /// Measures one block of a case and joins it with the `earlier` blocks. The experiment may be another one of the same
+    /// case.
+    ///
+    /// # Errors
+    /// When someone asked to stop; what was measured in this block is no result.
+    pub fn measure_block(
+        &self,
+        experiment: &mut dyn Experiment,
+        earlier: Option<Measurement>,
+        seed: u64,
+    ) -> Result<Measurement, Cancelled> {
+        // What is executed is the same in every block.
+        let known = earlier.as_ref().map(|earlier| earlier.evidence.clone());
+        let evidence = known.unwrap_or_else(|| experiment.evidence());
+        // Elided primitives have no cost to measure.
+        if let Evidence::Elided { summary, .. } = &evidence {
+            let verdict = Verdict::Elided(summary.clone());
+            return Ok(Measurement::without_figure(experiment, verdict, evidence));
+        }
+        let blocks = earlier.as_ref().map_or(0, |earlier| earlier.blocks) + 1;
+        match self.take_pairs(experiment, earlier, seed) {
+            Ok(None) => Err(Cancelled),
+            Ok(Some(taken)) => Ok(self.conclude(experiment, taken, blocks, evidence)),
+            Err(error) => {
+                let verdict = judge::of_error(error);
+                Ok(Measurement { blocks, ..Measurement::without_figure(experiment, verdict, evidence) })
+            }
+        }
+    }
+
+    /// Whether the case needs another block.
+    #[must_use]
+    pub fn needs_another_block(&self, measurement: &Measurement) -> bool {
+        measurement.stop.is_some_and(|stop| self.is_unfinished(measurement.blocks, stop))
+    }
+
+    const fn is_unfinished(&self, blocks: u32, stop: Stop) -> bool {
+        let may_improve = blocks < self.blocks.max && matches!(stop, Stop::BudgetSpent);
+        !self.is_final && (blocks < self.blocks.min || may_improve)
+    }
+
+    /// Takes the pairs of one block. `None` if someone asked to stop.
+    fn take_pairs(
+        &self,
+        experiment: &mut dyn Experiment,
+        earlier: Option<Measurement>,
+        seed: u64,
+    ) -> Result<Option<Taken>, ExperimentError> {
+        let ruler = experiment.ruler();
+        let calibration = match earlier.as_ref().and_then(|earlier| Calibration::known(earlier, &ruler)) {
+            None => {
+                let calibrate = || Calibration::of(experiment, self.settings.sample, &self.cancel);
+                profile::time(Phase::Calibrate, calibrate)?
+            }
+            known => known,
+        };
+        let Some(calibration) = calibration else { return Ok(None) };
+        let known = earlier.map_or_else(Vec::new, |earlier| earlier.observations);
+        let rule = self.settings.rule.with_share_of_time(experiment.share_of_time()).divided_by(self.blocks.max);
+        MeasurementBlock::new(experiment, rule, &calibration, known, seed).take(experiment, &self.cancel)
+    }
+
+    /// Turns the pairs of all blocks so far into a measurement.
+    fn conclude(&self, experiment: &mut dyn Experiment, taken: Taken, blocks: u32, evidence: Evidence) -> Measurement {
+        let Taken { iterations, mut observations, stop } = taken;
+        let clock = exclusion::usual_clock(&observations);
+        if let (Some(clock), Some(tolerance)) = (clock, experiment.clock_tolerance()) {
+            exclusion::exclude_other_clocks(&mut observations, clock, tolerance);
+        }
+        let (check, details) = examine(experiment, self.is_unfinished(blocks, stop));
+        let formula = CostFormula::new(experiment, iterations);
+        let counted: Vec<&Observation> = observations.iter().filter(|o| o.excluded.is_none()).collect();
+        let costs = Costs::of(&counted);
+        let noisy_above = self.settings.noisy_above;
+        let judged = Judged {
+            observations: &observations,
+            costs: &costs,
+            pairs: counted.len(),
+            resolution_ns: formula.resolution_ns(),
+        };
+        let verdict = judge::verdict(experiment, &check, &judged, noisy_above);
+        let estimate = formula.estimate(&counted, &costs);
+        Measurement {
+            remark: judge::remark(experiment, &verdict, estimate.as_ref(), &observations, noisy_above),
+            estimate,
+            noise: stats::noise(&counted.iter().map(|o| o.ns).collect::<Vec<_>>()),
+            pairs: counted.len() as u64,
+            excluded: (observations.len() - counted.len()) as u64,
+            iterations,
+            unroll: experiment.unroll(),
+            stop: Some(stop).filter(|_| !verdict.is_failure()),
+            verdict,
+            check,
+            evidence,
+            clock,
+            details,
+            observations,
+            blocks,
+        }
+    }
+}
+
+/// Asks for the check. After the last block it asks for the details too, whose runs may fail the check.
+fn examine(experiment: &mut dyn Experiment, is_unfinished: bool) -> (Check, Vec<Detail>) {
+    let check = profile::time(Phase::Check, || experiment.check());
+    if is_unfinished || matches!(check, Check::Failed(_)) {
+        return (check, Vec::new());
+    }
+    match profile::time(Phase::Details, || experiment.details()) {
+        Ok(found) => (check, found.into_iter().filter(|detail| detail.value.is_finite()).collect()),
+        Err(reason) => (Check::Failed(reason), Vec::new()),
+    }
+}

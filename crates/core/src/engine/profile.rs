@@ -1,0 +1,116 @@
+//! Where the time of a run goes: for those who make runs shorter. Nothing is timed until somebody asks; until then a phase
+//! costs the reading of one flag.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::words::words;
+
+words! {
+    /// A part of a run. Those with a point in their name are part of the one named before it.
+    pub enum Phase ("phase") {
+        /// Finding the hardware and making it ready.
+        Open = "open",
+        /// Loading the driver of a device.
+        Driver = "open.driver",
+        /// Finding and loading a compiler.
+        Compiler = "open.compiler",
+        /// Making a context on a device, and memory in it.
+        Context = "open.context",
+        /// Bringing up a device's clock and measuring it.
+        Clock = "open.clock",
+        /// Finding who knows about clocks.
+        Watch = "open.watch",
+        /// What is done once for all cases, such as compiling.
+        Prepare = "prepare",
+        /// Making a case ready.
+        SetUp = "case",
+        /// Loading its machine code and looking at it.
+        Load = "case.load",
+        /// Clearing its memory.
+        Clear = "case.clear",
+        /// Choosing the iterations.
+        Calibrate = "calibrate",
+        /// Taking pairs.
+        Pairs = "pairs",
+        /// Queueing work on a device, for calibration and pairs.
+        Queue = "device.queue",
+        /// Waiting for a device.
+        Wait = "device.wait",
+        /// Reading what a device left.
+        Read = "device.read",
+        /// Checks after the samples.
+        Check = "check",
+        /// What else is found out about a case.
+        Details = "details",
+        /// Writing results.
+        Write = "write",
+        /// Report and table at the end.
+        Report = "report",
+    }
+}
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+// One of each for every phase.
+static SPENT_NS: [AtomicU64; Phase::ALL.len()] = [const { AtomicU64::new(0) }; Phase::ALL.len()];
+static TIMES: [AtomicU64; Phase::ALL.len()] = [const { AtomicU64::new(0) }; Phase::ALL.len()];
+
+/// Asks for the account: from here on phases are timed.
+pub fn ask() {
+    ASKED.store(true, Ordering::Relaxed);
+}
+
+/// Does some work as part of a phase.
+pub fn time<T>(phase: Phase, work: impl FnOnce() -> T) -> T {
+    if !ASKED.load(Ordering::Relaxed) {
+        return work();
+    }
+    let started = Instant::now();
+    let result = work();
+    let spent = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    // Relaxed: sums alone, read when all is done.
+    SPENT_NS[phase as usize].fetch_add(spent, Ordering::Relaxed);
+    TIMES[phase as usize].fetch_add(1, Ordering::Relaxed);
+    result
+}
+
+/// What a phase took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// The phase.
+    pub phase: Phase,
+    /// All of its time.
+    pub spent: Duration,
+    /// How often it was gone through.
+    pub times: u64,
+}
+
+/// What the phases took so far; `None` if nobody asked.
+#[must_use]
+pub fn account() -> Option<Vec<Entry>> {
+    let entry = |phase: &Phase| Entry {
+        phase: *phase,
+        spent: Duration::from_nanos(SPENT_NS[*phase as usize].load(Ordering::Relaxed)),
+        times: TIMES[*phase as usize].load(Ordering::Relaxed),
+    };
+    ASKED.load(Ordering::Relaxed).then(|| Phase::ALL.iter().map(entry).filter(|entry| entry.times > 0).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // One test, because the account is the process's.
+    #[test]
+    fn phases_are_timed_once_somebody_asks() {
+        assert_eq!(time(Phase::Report, || 7), 7);
+        assert_eq!(account(), None);
+        ask();
+        assert_eq!(time(Phase::Report, || std::thread::sleep(Duration::from_millis(2))), ());
+        let account = account().unwrap();
+        let report = account.iter().find(|entry| entry.phase == Phase::Report).unwrap();
+        assert_eq!(report.times, 1, "what came before is not counted");
+        assert!(report.spent >= Duration::from_millis(2));
+    }
+}

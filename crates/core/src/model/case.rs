@@ -1,0 +1,308 @@
+//! A case: one point of a sweep, the unit that is measured, journalled, resumed and compared.
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use crate::words::UnknownWord;
+use crate::words::words;
+
+words! {
+    /// The type of the value an operation works on.
+    pub enum Dtype ("dtype") {
+        /// 32-bit signed integer.
+        I32 = "i32",
+        /// 32-bit unsigned integer.
+        U32 = "u32",
+        /// 64-bit unsigned integer.
+        U64 = "u64",
+        /// 32-bit floating point.
+        F32 = "f32",
+        /// 64-bit floating point.
+        F64 = "f64",
+    }
+}
+
+impl Dtype {
+    /// Size of one value in bytes.
+    #[must_use]
+    pub const fn size_bytes(self) -> usize {
+        match self {
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::U64 | Self::F64 => 8,
+        }
+    }
+}
+
+words! {
+    /// How far an atomic operation or a fence reaches on a GPU.
+    pub enum Scope ("scope") {
+        /// The thread block.
+        Block = "block",
+        /// The device.
+        Device = "device",
+        /// All devices and the CPU.
+        System = "system",
+    }
+}
+
+words! {
+    /// The GPU memory an operation works on.
+    pub enum Space ("space") {
+        /// Device memory.
+        Global = "global",
+        /// Shared memory of a block.
+        Shared = "shared",
+    }
+}
+
+words! {
+    /// The ordering an operation asks for, in the words of C++ and Rust.
+    pub enum MemoryOrder ("order") {
+        /// Atomicity alone.
+        Relaxed = "relaxed",
+        /// Later accesses stay later.
+        Acquire = "acquire",
+        /// Earlier accesses stay earlier.
+        Release = "release",
+        /// Both.
+        AcqRel = "acq_rel",
+        /// Both, in one order that all threads agree on.
+        SeqCst = "seq_cst",
+    }
+}
+
+words! {
+    /// Whether consecutive operations depend on each other.
+    pub enum Mode ("mode") {
+        /// Independent operations: the papers' figure.
+        Throughput = "throughput",
+        /// Each operation depends on the one before.
+        Latency = "latency",
+    }
+}
+
+/// Where the variables of the threads lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Layout {
+    /// One variable for all threads.
+    Shared,
+    /// One element per thread, `stride` elements apart.
+    Private {
+        /// Distance between the elements of neighbouring threads, in elements.
+        stride: u32,
+    },
+}
+
+impl Layout {
+    /// The word in the column `layout`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Shared => "shared",
+            Self::Private { .. } => "private",
+        }
+    }
+
+    /// The number in the column `stride`.
+    #[must_use]
+    pub const fn stride(self) -> Option<u32> {
+        match self {
+            Self::Shared => None,
+            Self::Private { stride } => Some(stride),
+        }
+    }
+}
+
+/// On which CPUs the threads of a team run; the words are OpenMP's (`OMP_PROC_BIND`, OpenMP 5.2, 6.4).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Placement {
+    /// Neighbouring threads on neighbouring hardware threads.
+    Close,
+    /// Threads as far apart as the machine allows.
+    Spread,
+    /// Left to the operating system.
+    None,
+    /// Thread `i` on the `i`th CPU of the list, by the operating system's numbers.
+    List(Vec<u32>),
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Close => f.pad("close"),
+            Self::Spread => f.pad("spread"),
+            Self::None => f.pad("none"),
+            Self::List(cpus) => f.pad(&cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")),
+        }
+    }
+}
+
+impl FromStr for Placement {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "close" => Ok(Self::Close),
+            "spread" => Ok(Self::Spread),
+            "none" => Ok(Self::None),
+            list => {
+                list.split(',').map(str::parse).collect::<Result<_, _>>().map(Self::List).map_err(|_| UnknownWord {
+                    kind: "placement",
+                    found: text.to_owned(),
+                    expected: "close, spread, none, a list of CPUs such as 0,2,4".to_owned(),
+                })
+            }
+        }
+    }
+}
+
+/// The identity of a case: a hash of its parameter columns, the same in every run, on every machine and in
+/// every version.
+///
+/// It is the 64-bit FNV-1a hash (Fowler, Noll, Vo; IETF draft-eastlake-fnv) of the line
+/// `primitive=cpu.atomic.add;dtype=i32;...` over [`crate::model::parameter::PARAMETERS`] in their order, written as 16 lower-case hexadecimal
+/// digits. The parameters of the first version are in the line even where they are empty; later ones only where they
+/// apply, so that the identities of older cases stay.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CaseId(pub String);
+
+impl fmt::Display for CaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl CaseId {
+    pub(super) fn of(line: &str) -> Self {
+        const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+        const PRIME: u64 = 0x0000_0100_0000_01b3;
+        let hash = line.bytes().fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
+        Self(format!("{hash:016x}"))
+    }
+
+    /// The hash as a number, for seeding what must differ from case to case.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        u64::from_str_radix(&self.0, 16).unwrap_or_default()
+    }
+}
+
+/// One point of a sweep. `None` means that the parameter does not apply.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Case {
+    /// The full id of the primitive.
+    pub primitive: String,
+    /// Type of the value.
+    pub dtype: Option<Dtype>,
+    /// Columns `layout` and `stride`.
+    pub layout: Option<Layout>,
+    /// Threads of the team (CPU) or of each block (GPU).
+    pub threads: Option<u32>,
+    /// Blocks of the grid, per device.
+    pub blocks: Option<u32>,
+    /// Number of devices.
+    pub devices: Option<u32>,
+    /// Placement of CPU threads.
+    pub placement: Option<Placement>,
+    /// Scope of the operation.
+    pub scope: Option<Scope>,
+    /// Memory the operation works on.
+    pub space: Option<Space>,
+    /// Memory ordering.
+    pub order: Option<MemoryOrder>,
+    /// Throughput or latency.
+    pub mode: Option<Mode>,
+    /// A tile, coalesced group, cluster or SMT/NUMA class.
+    pub group: Option<String>,
+}
+
+impl Case {
+    /// A case of `primitive` to which no parameter applies yet.
+    #[must_use]
+    pub fn new(primitive: &str) -> Self {
+        Self {
+            primitive: primitive.to_owned(),
+            dtype: None,
+            layout: None,
+            threads: None,
+            blocks: None,
+            devices: None,
+            placement: None,
+            scope: None,
+            space: None,
+            order: None,
+            mode: None,
+            group: None,
+        }
+    }
+
+    /// `domain` and `family`, the first two parts of the primitive's id.
+    #[must_use]
+    pub fn domain_and_family(&self) -> (&str, &str) {
+        let mut parts = self.primitive.split('.');
+        (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+    }
+
+    /// How many threads take part on all devices together; 1 where nothing else is said.
+    #[must_use]
+    pub fn actors(&self) -> u64 {
+        [self.threads, self.blocks, self.devices].into_iter().flatten().map(u64::from).product()
+    }
+}
+
+impl fmt::Display for Case {
+    /// One line for people: `cpu.atomic.add i32 private/8 4 threads close`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words = vec![self.primitive.clone()];
+        words.extend(self.dtype.map(|dtype| dtype.to_string()));
+        words.extend(self.layout.map(|layout| match layout {
+            Layout::Shared => "shared".to_owned(),
+            Layout::Private { stride } => format!("private/{stride}"),
+        }));
+        let plural = |count: u32, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        words.extend(self.threads.map(|count| plural(count, "thread")));
+        words.extend(self.blocks.map(|count| plural(count, "block")));
+        words.extend(self.devices.map(|count| plural(count, "device")));
+        words.extend(self.placement.as_ref().map(Placement::to_string));
+        words.extend(self.scope.map(|scope| scope.to_string()));
+        words.extend(self.space.map(|space| format!("{space} memory")));
+        words.extend(self.order.map(|order| order.to_string()));
+        words.extend(self.mode.map(|mode| mode.to_string()));
+        words.extend(self.group.clone());
+        f.pad(&words.join(" "))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::model) fn example() -> Case {
+        Case {
+            dtype: Some(Dtype::I32),
+            layout: Some(Layout::Private { stride: 8 }),
+            threads: Some(4),
+            placement: Some(Placement::Close),
+            ..Case::new("cpu.atomic.add")
+        }
+    }
+
+    #[test]
+    fn words_survive_the_way_to_a_file_and_back() {
+        for dtype in Dtype::ALL {
+            assert_eq!(dtype.to_string().parse(), Ok(*dtype));
+        }
+        for placement in [Placement::Close, Placement::Spread, Placement::None, Placement::List(vec![3, 0, 17])] {
+            assert_eq!(placement.to_string().parse(), Ok(placement));
+        }
+        assert!("i16".parse::<Dtype>().is_err());
+        assert!("0,x".parse::<Placement>().is_err());
+    }
+
+    #[test]
+    fn people_read_a_case_as_one_line() {
+        assert_eq!(example().to_string(), "cpu.atomic.add i32 private/8 4 threads close");
+        assert_eq!(example().actors(), 4);
+        assert_eq!(Case::new("cpu.barrier.std").actors(), 1);
+    }
+}

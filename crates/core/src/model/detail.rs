@@ -1,0 +1,88 @@
+//! What is known of a case besides its cost: fairness, percentiles, clocks. One line of `details.csv` each.
+
+use csv::StringRecord;
+
+use crate::model::units::significant;
+
+/// One number, and what it is the number of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Detail {
+    /// What it is, with its unit as a suffix: `p99_ns`, `jain_index`, `acquisitions_per_s`.
+    pub name: String,
+    /// Which thread, block or device it belongs to, counted from 0; `None` for the case as a whole.
+    pub actor: Option<u32>,
+    /// The number; finite.
+    pub value: f64,
+}
+
+impl Detail {
+    /// The share of a case's pairs during which another hardware thread of an actor's core was active.
+    pub const SMT_INTERFERENCE: &str = "smt_interference";
+
+    /// The number of measurement blocks in which the pairs of a case were taken.
+    pub const MEASUREMENT_BLOCKS: &str = "measurement_blocks";
+
+    /// The columns of `details.csv` behind the case's id.
+    pub(crate) const COLUMNS: [&'static str; 3] = ["name", "actor", "value"];
+
+    /// A number of the case as a whole.
+    #[must_use]
+    pub fn of_case(name: &str, value: f64) -> Self {
+        Self { name: name.to_owned(), actor: None, value }
+    }
+
+    /// A number of one actor.
+    #[must_use]
+    pub fn of_actor(name: &str, actor: u32, value: f64) -> Self {
+        Self { actor: Some(actor), ..Self::of_case(name, value) }
+    }
+
+    /// The cells behind the case's id.
+    pub(crate) fn cells(&self) -> [String; 3] {
+        [self.name.clone(), self.actor.map(|actor| actor.to_string()).unwrap_or_default(), significant(self.value)]
+    }
+
+    /// Reads the cells behind the case's id; `None` where they hold something else.
+    pub(crate) fn from_record(record: &StringRecord) -> Option<Self> {
+        let actor = match record.get(2)? {
+            "" => None,
+            number => Some(number.parse().ok()?),
+        };
+        let value = record.get(3)?.parse().ok().filter(|value: &f64| value.is_finite())?;
+        Some(Self { name: present_name(record.get(1)?).to_owned(), actor, value })
+    }
+}
+
+/// Names in files of earlier versions, each with the name it has now.
+const RENAMED: [(&str, &str); 2] =
+    [("visits", Detail::MEASUREMENT_BLOCKS), ("busy_neighbour", Detail::SMT_INTERFERENCE)];
+
+/// The name that `name` has now.
+fn present_name(name: &str) -> &str {
+    RENAMED.iter().find(|(earlier, _)| *earlier == name).map_or(name, |(_, present)| *present)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_detail_survives_the_way_to_a_file_and_back() {
+        for detail in [Detail::of_case("jain_index", 0.987_654), Detail::of_actor("acquisitions_per_s", 3, 1.5e6)] {
+            let mut record = StringRecord::from(vec!["0123456789abcdef"]);
+            detail.cells().iter().for_each(|cell| record.push_field(cell));
+            assert_eq!(Detail::from_record(&record), Some(detail));
+        }
+        let from = |cells: [&str; 4]| Detail::from_record(&StringRecord::from(cells.to_vec()));
+        assert_eq!(from(["id", "p99_ns", "", "NaN"]), None);
+        assert_eq!(from(["id", "p99_ns", "x", "1"]), None);
+    }
+
+    #[test]
+    fn names_of_earlier_versions_are_read_as_those_of_today() {
+        let from = |name| Detail::from_record(&StringRecord::from(vec!["0123456789abcdef", name, "", "8"])).unwrap();
+        assert_eq!(from("visits"), Detail::of_case("measurement_blocks", 8.0));
+        assert_eq!(from("busy_neighbour"), Detail::of_case("smt_interference", 8.0));
+        assert_eq!(from("p50_ns"), Detail::of_case("p50_ns", 8.0));
+    }
+}

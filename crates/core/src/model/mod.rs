@@ -1,0 +1,17 @@
+//! The words of a measurement: values without behaviour, which every other module speaks.
+//!
+//! Start with [`case`]: a case is one point of a sweep over a primitive's parameters.
+
+pub mod case;
+pub mod check;
+pub mod detail;
+pub mod estimate;
+pub mod evidence;
+pub mod group;
+pub mod observation;
+pub mod parameter;
+pub mod primitive;
+pub mod sample;
+pub mod sweep;
+pub mod units;
+pub mod verdict;

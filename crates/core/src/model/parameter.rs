@@ -1,0 +1,222 @@
+//! The parameters of a case: one table for its identity, for the columns and for the documentation.
+
+use std::str::FromStr;
+
+use crate::model::case::{Case, CaseId, Layout};
+
+/// One parameter of a case, and the column it stands in.
+#[derive(Debug)]
+pub struct Parameter {
+    /// The name of its column.
+    pub name: &'static str,
+    /// Its unit; empty where it has none.
+    pub unit: &'static str,
+    /// What it is, for people.
+    pub meaning: &'static str,
+    /// Whether its column holds numbers.
+    pub is_number: bool,
+    /// Whether it enters the identity of a case even where it does not apply: true for the columns of the first version.
+    /// A later parameter enters where it applies, so that the identities of older cases stay.
+    pub(crate) always_in_id: bool,
+    pub(crate) write: fn(&Case) -> String,
+    /// Reads a cell that is not empty, with the other cells at hand; `None` if it does not hold what its column holds.
+    pub(crate) read: fn(&mut Case, &str, &dyn Cells) -> Option<()>,
+}
+
+/// The cells of one line, by the names of their columns.
+pub(crate) trait Cells {
+    /// A cell that is not empty.
+    fn cell(&self, column: &str) -> Option<&str>;
+}
+
+/// A parameter of the first version.
+const FIRST: Parameter = Parameter {
+    name: "",
+    unit: "",
+    meaning: "",
+    is_number: false,
+    always_in_id: true,
+    write: |_| String::new(),
+    read: |_, _, _| None,
+};
+
+/// All parameters, in the order in which they enter the identity of a case. A later one stands at the end.
+pub static PARAMETERS: [&Parameter; 13] = [
+    &Parameter {
+        name: "primitive",
+        meaning: "full id ([PRIMITIVES.md](PRIMITIVES.md))",
+        write: |case| case.primitive.clone(),
+        read: |case, cell, _| {
+            cell.clone_into(&mut case.primitive);
+            Some(())
+        },
+        ..FIRST
+    },
+    &Parameter {
+        name: "dtype",
+        meaning: "`i32`, `u32`, `u64`, `f32`, `f64`",
+        write: |case| text(case.dtype),
+        read: |case, cell, _| set(&mut case.dtype, cell),
+        ..FIRST
+    },
+    &Parameter {
+        name: "layout",
+        meaning: "`shared`: one variable; `private`: one element per thread",
+        write: |case| text(case.layout.map(Layout::as_str)),
+        read: |case, cell, cells| {
+            case.layout = Some(match cell {
+                "shared" => Layout::Shared,
+                "private" => Layout::Private { stride: cells.cell("stride")?.parse().ok()? },
+                _ => return None,
+            });
+            Some(())
+        },
+        ..FIRST
+    },
+    &Parameter {
+        name: "stride",
+        unit: "elements",
+        meaning: "distance of private elements",
+        is_number: true,
+        write: |case| text(case.layout.and_then(Layout::stride)),
+        // Read with the layout.
+        read: |_, _, _| Some(()),
+        ..FIRST
+    },
+    &Parameter {
+        name: "threads",
+        meaning: "threads of the team; on the GPU of each thread block",
+        is_number: true,
+        write: |case| text(case.threads),
+        read: |case, cell, _| set(&mut case.threads, cell),
+        ..FIRST
+    },
+    &Parameter {
+        name: "blocks",
+        meaning: "thread blocks of the grid, per device",
+        is_number: true,
+        write: |case| text(case.blocks),
+        read: |case, cell, _| set(&mut case.blocks, cell),
+        ..FIRST
+    },
+    &Parameter {
+        name: "devices",
+        meaning: "GPUs",
+        is_number: true,
+        write: |case| text(case.devices),
+        read: |case, cell, _| set(&mut case.devices, cell),
+        ..FIRST
+    },
+    &Parameter {
+        name: "placement",
+        meaning: "`close`, `spread`, `none` or a list of CPU numbers",
+        write: |case| text(case.placement.as_ref()),
+        read: |case, cell, _| set(&mut case.placement, cell),
+        ..FIRST
+    },
+    &Parameter {
+        name: "scope",
+        meaning: "`block`, `device`, `system`",
+        write: |case| text(case.scope),
+        read: |case, cell, _| set(&mut case.scope, cell),
+        ..FIRST
+    },
+    &Parameter {
+        name: "space",
+        meaning: "`global` or `shared` GPU memory",
+        write: |case| text(case.space),
+        read: |case, cell, _| set(&mut case.space, cell),
+        ..FIRST
+    },
+    &Parameter {
+        name: "order",
+        meaning: "`relaxed`, `acquire`, `release`, `acq_rel`, `seq_cst`",
+        write: |case| text(case.order),
+        read: |case, cell, _| set(&mut case.order, cell),
+        ..FIRST
+    },
+    &Parameter {
+        name: "mode",
+        meaning: "`throughput`: independent operations; `latency`: each needs the one before",
+        write: |case| text(case.mode),
+        read: |case, cell, _| set(&mut case.mode, cell),
+        ..FIRST
+    },
+    &Parameter {
+        name: "group",
+        meaning: "variant, such as `tile 4`, `cluster 8`, `divergent`, `libgomp`, or class of a machine-level study",
+        write: |case| text(case.group.as_ref()),
+        read: |case, cell, _| set(&mut case.group, cell),
+        ..FIRST
+    },
+];
+
+impl Case {
+    /// The identity of this case; see [`CaseId`].
+    #[must_use]
+    pub fn id(&self) -> CaseId {
+        self.id_over(&PARAMETERS)
+    }
+
+    fn id_over(&self, parameters: &[&Parameter]) -> CaseId {
+        let fields = parameters.iter().map(|parameter| (parameter, (parameter.write)(self)));
+        let fields = fields.filter(|(parameter, value)| parameter.always_in_id || !value.is_empty());
+        let fields = fields.map(|(parameter, value)| format!("{}={value}", parameter.name));
+        CaseId::of(&fields.collect::<Vec<_>>().join(";"))
+    }
+}
+
+fn text<T: ToString>(value: Option<T>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+fn set<T: FromStr>(parameter: &mut Option<T>, cell: &str) -> Option<()> {
+    *parameter = Some(cell.parse().ok()?);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::case::tests::example;
+    use crate::model::case::{Dtype, MemoryOrder, Mode, Placement, Scope, Space};
+
+    #[test]
+    fn the_id_of_a_case_never_changes() {
+        // Golden values: files of other versions and machines hold them.
+        assert_eq!(Case::new("cpu.barrier.std").id().0, "34e478a8a24cd053");
+        assert_eq!(example().id().0, "cfbd369d912cd09c");
+    }
+
+    #[test]
+    fn a_later_parameter_leaves_the_ids_of_cases_without_it() {
+        let later = |write| Parameter { name: "form", always_in_id: false, write, ..*PARAMETERS[0] };
+        let (absent, present) = (later(|_| String::new()), later(|_| "bare".to_owned()));
+        let with = |last| PARAMETERS.iter().copied().chain([last]).collect::<Vec<_>>();
+        assert_eq!(example().id_over(&with(&absent)), example().id());
+        assert_ne!(example().id_over(&with(&present)), example().id());
+    }
+
+    #[test]
+    fn every_parameter_changes_the_id() {
+        let base = example();
+        let variants = [
+            Case { dtype: Some(Dtype::U64), ..base.clone() },
+            Case { layout: Some(Layout::Shared), ..base.clone() },
+            Case { layout: Some(Layout::Private { stride: 4 }), ..base.clone() },
+            Case { threads: Some(5), ..base.clone() },
+            Case { blocks: Some(4), ..base.clone() },
+            Case { devices: Some(1), ..base.clone() },
+            Case { placement: Some(Placement::List(vec![0, 2])), ..base.clone() },
+            Case { scope: Some(Scope::System), ..base.clone() },
+            Case { space: Some(Space::Shared), ..base.clone() },
+            Case { order: Some(MemoryOrder::SeqCst), ..base.clone() },
+            Case { mode: Some(Mode::Latency), ..base.clone() },
+            Case { group: Some("tile 4".into()), ..base.clone() },
+        ];
+        let mut ids: Vec<_> = variants.iter().chain([&base]).map(Case::id).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), variants.len() + 1);
+    }
+}

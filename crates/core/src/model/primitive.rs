@@ -1,0 +1,130 @@
+//! What can be measured: the static description of a primitive.
+
+use crate::words::words;
+
+words! {
+    /// The side of the machine a primitive runs on.
+    pub enum Domain ("domain") {
+        /// Threads of the operating system.
+        Cpu = "cpu",
+        /// Threads of a CUDA device.
+        Gpu = "gpu",
+        /// Threads of both, together.
+        Hybrid = "hybrid",
+    }
+}
+
+words! {
+    /// Primitives of one family answer the same question.
+    pub enum Family ("family") {
+        /// Read-modify-write operations and the plain accesses they compare with.
+        Atomic = "atomic",
+        /// All threads wait for all.
+        Barrier = "barrier",
+        /// One thread at a time.
+        Lock = "lock",
+        /// Ordering of memory accesses.
+        Fence = "fence",
+        /// One thread passes the turn to another.
+        Handoff = "handoff",
+        /// Barriers of a thread block.
+        Block = "block",
+        /// Barriers within a warp.
+        Warp = "warp",
+        /// Exchange of registers within a warp.
+        Shuffle = "shuffle",
+        /// Votes of a warp.
+        Vote = "vote",
+        /// Comparison of values within a warp.
+        Match = "match",
+        /// Reductions of a warp.
+        Reduce = "reduce",
+        /// Barriers and atomics of a thread block cluster.
+        Cluster = "cluster",
+        /// Barriers of a whole grid.
+        Grid = "grid",
+        /// Barriers of several devices.
+        Multi = "multi",
+        /// Kernel launches as barriers.
+        Launch = "launch",
+        /// A flag that a CPU and a GPU thread pass to each other.
+        Flag = "flag",
+    }
+}
+
+/// One synchronization operation under study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Primitive {
+    /// `domain.family.name`; stands in files and never changes its meaning.
+    pub id: &'static str,
+    /// What it is, in one line without a full stop.
+    pub summary: &'static str,
+    /// What one operation is, that `ns` is the cost of: "one addition by each thread".
+    pub operation: &'static str,
+    /// The paper, manual section or library it comes from.
+    pub source: &'static str,
+}
+
+impl Primitive {
+    fn part(&self, index: usize) -> &'static str {
+        self.id.split('.').nth(index).unwrap_or_default()
+    }
+
+    /// The first part of the id. `None` for an id that breaks the contract; catalogues are tested for that.
+    #[must_use]
+    pub fn domain(&self) -> Option<Domain> {
+        self.part(0).parse().ok()
+    }
+
+    /// The second part of the id.
+    #[must_use]
+    pub fn family(&self) -> Option<Family> {
+        self.part(1).parse().ok()
+    }
+
+    /// The last part of the id.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.part(2)
+    }
+
+    /// Why this description breaks the contract on ids and texts, if it does. For the tests of the catalogues.
+    #[must_use]
+    pub fn defect(&self) -> Option<String> {
+        let parts: Vec<&str> = self.id.split('.').collect();
+        if parts.len() != 3 || self.domain().is_none() || self.family().is_none() {
+            return Some(format!("`{}` is not domain.family.name", self.id));
+        }
+        if !self.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c)) {
+            return Some(format!("`{}` has a character other than a-z, 0-9, `.` and `_`", self.id));
+        }
+        [("summary", self.summary), ("operation", self.operation), ("source", self.source)]
+            .into_iter()
+            .find(|(_, text)| text.is_empty() || text.ends_with('.'))
+            .map(|(field, text)| format!("{}: {field} `{text}` is empty or ends in a full stop", self.id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: Primitive =
+        Primitive { id: "cpu.atomic.add", summary: "Adds", operation: "one addition", source: "ISO C11" };
+
+    #[test]
+    fn an_id_holds_domain_family_and_name() {
+        assert_eq!(GOOD.domain(), Some(Domain::Cpu));
+        assert_eq!(GOOD.family(), Some(Family::Atomic));
+        assert_eq!(GOOD.name(), "add");
+        assert_eq!(GOOD.defect(), None);
+    }
+
+    #[test]
+    fn defects_are_named() {
+        assert!(Primitive { id: "cpu.add", ..GOOD }.defect().is_some());
+        assert!(Primitive { id: "cpu.atomic.Add", ..GOOD }.defect().is_some());
+        assert!(Primitive { id: "tpu.atomic.add", ..GOOD }.defect().is_some());
+        assert!(Primitive { summary: "Adds.", ..GOOD }.defect().is_some());
+    }
+}

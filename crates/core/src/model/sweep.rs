@@ -1,0 +1,125 @@
+//! Sweeps: the product of axes, minus excluded cases.
+
+use crate::model::case::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+
+/// A primitive and the axes to vary. Later axes vary fastest.
+///
+/// ```
+/// use syncscope_core::{Dtype, Layout, sweep::Sweep};
+///
+/// let cases = Sweep::of("cpu.atomic.add")
+///     .dtypes(&[Dtype::I32, Dtype::F64])
+///     .layouts(&[Layout::Shared, Layout::Private { stride: 8 }])
+///     .threads(&[1, 2, 4])
+///     .except(|case| case.threads == Some(1) && case.layout == Some(Layout::Private { stride: 8 }))
+///     .cases();
+/// assert_eq!(cases.len(), 2 * 2 * 3 - 2);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Sweep {
+    cases: Vec<Case>,
+}
+
+macro_rules! axis {
+    ($(#[$meta:meta])* $method:ident, $field:ident, $value:ty) => {
+        $(#[$meta])*
+        #[must_use]
+        pub fn $method(self, values: &[$value]) -> Self {
+            self.vary(values, |case, value| case.$field = Some(value.clone()))
+        }
+    };
+}
+
+impl Sweep {
+    /// The sweep with no axis: one case.
+    #[must_use]
+    pub fn of(primitive: &str) -> Self {
+        Self { cases: vec![Case::new(primitive)] }
+    }
+
+    fn vary<T>(self, values: &[T], set: impl Fn(&mut Case, &T)) -> Self {
+        let product = self.cases.iter().flat_map(|case| {
+            values.iter().map(|value| {
+                let mut case = case.clone();
+                set(&mut case, value);
+                case
+            })
+        });
+        Self { cases: product.collect() }
+    }
+
+    axis!(
+        /// Varies the type.
+        dtypes, dtype, Dtype
+    );
+    axis!(
+        /// Varies the layout, and with it the stride.
+        layouts, layout, Layout
+    );
+    axis!(
+        /// Varies the threads of the team or of the block.
+        threads, threads, u32
+    );
+    axis!(
+        /// Varies the blocks of the grid.
+        blocks, blocks, u32
+    );
+    axis!(
+        /// Varies the number of devices.
+        devices, devices, u32
+    );
+    axis!(
+        /// Varies the placement.
+        placements, placement, Placement
+    );
+    axis!(
+        /// Varies the scope.
+        scopes, scope, Scope
+    );
+    axis!(
+        /// Varies the memory.
+        spaces, space, Space
+    );
+    axis!(
+        /// Varies the memory ordering.
+        orders, order, MemoryOrder
+    );
+    axis!(
+        /// Varies between throughput and latency.
+        modes, mode, Mode
+    );
+    axis!(
+        /// Varies the group.
+        groups, group, String
+    );
+
+    /// Leaves out the cases of which `excluded` says so.
+    #[must_use]
+    pub fn except(mut self, excluded: impl Fn(&Case) -> bool) -> Self {
+        self.cases.retain(|case| !excluded(case));
+        self
+    }
+
+    /// The cases.
+    #[must_use]
+    pub fn cases(self) -> Vec<Case> {
+        self.cases
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_axes_vary_fastest() {
+        let cases = Sweep::of("gpu.shuffle.idx").blocks(&[1, 2]).threads(&[32, 64]).cases();
+        let points: Vec<_> = cases.iter().map(|case| (case.blocks.unwrap(), case.threads.unwrap())).collect();
+        assert_eq!(points, [(1, 32), (1, 64), (2, 32), (2, 64)]);
+    }
+
+    #[test]
+    fn an_empty_axis_gives_no_case() {
+        assert!(Sweep::of("gpu.shuffle.idx").threads(&[]).cases().is_empty());
+    }
+}

@@ -1,0 +1,400 @@
+//! The run directory: what lies where in the folder of a run, and how it is read.
+//!
+//! A case that is measured in several blocks has a provisional row after the first block and another row after the last.
+//! While the run goes on, both stand in the file, and the later one counts. When it ends, there is one row for each case.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use csv::ReaderBuilder;
+
+use crate::model::case::CaseId;
+use crate::model::detail::Detail;
+use crate::run::detail_table::DetailTable;
+use crate::run::record::RowError;
+use crate::run::row::Row;
+use crate::run::{Run, SCHEMA};
+
+/// What can be wrong with a run directory.
+#[derive(Debug, thiserror::Error)]
+pub enum RunDirectoryError {
+    /// It holds something already.
+    #[error("{} is not empty; name another folder with --out, or go on with a run by --resume", .0.display())]
+    NotEmpty(PathBuf),
+    /// A run is stored there already.
+    #[error("{} exists already; remove it, or store the run under another name", .0.display())]
+    AlreadyStored(PathBuf),
+    /// It holds no run.
+    #[error("{} holds no run: there is no run.json in it", .0.display())]
+    NoRun(PathBuf),
+    /// The operating system refused.
+    #[error("{}: {source}{}", path.display(), remedy(source))]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// `run.json` cannot be understood.
+    #[error("{}: {reason}", path.display())]
+    Run {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// `measurements.csv` cannot be understood.
+    #[error("{}, line {line}: {source}", path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// Why.
+        source: RowError,
+    },
+    /// A file is no CSV at all.
+    #[error("{}: {source}", path.display())]
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: csv::Error,
+    },
+}
+
+/// What a user can do about an error of the file system.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; name a folder you may write to with --out"
+        }
+        io::ErrorKind::StorageFull => "; free some space, then go on with --resume",
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => "; name a folder with --out",
+        _ => "",
+    }
+}
+
+/// Says of which file the system spoke.
+pub(crate) trait At<T> {
+    fn at(self, path: &Path) -> Result<T, RunDirectoryError>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, path: &Path) -> Result<T, RunDirectoryError> {
+        self.map_err(|source| RunDirectoryError::Io { path: path.to_owned(), source })
+    }
+}
+
+/// A folder that holds one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDirectory(PathBuf);
+
+impl RunDirectory {
+    /// Makes an empty folder for a new run; its parents too.
+    ///
+    /// # Errors
+    /// When the folder holds something already or cannot be written to.
+    pub fn create(path: &Path) -> Result<Self, RunDirectoryError> {
+        fs::create_dir_all(path).at(path)?;
+        if fs::read_dir(path).at(path)?.next().is_some() {
+            return Err(RunDirectoryError::NotEmpty(path.to_owned()));
+        }
+        let directory = Self(path.to_owned());
+        // Shows now, not after the first case, that the folder cannot be written to.
+        File::create(directory.measurements()).at(path)?;
+        Ok(directory)
+    }
+
+    /// The folder of a run that exists.
+    ///
+    /// # Errors
+    /// When there is no `run.json` in it.
+    pub fn open(path: &Path) -> Result<Self, RunDirectoryError> {
+        let directory = Self(path.to_owned());
+        if directory.run_json().is_file() { Ok(directory) } else { Err(RunDirectoryError::NoRun(path.to_owned())) }
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The journal of all cases.
+    #[must_use]
+    pub fn measurements(&self) -> PathBuf {
+        self.0.join("measurements.csv")
+    }
+
+    /// Every observation.
+    #[must_use]
+    pub fn samples(&self) -> PathBuf {
+        self.0.join("samples.csv")
+    }
+
+    /// What is known of the cases besides their costs.
+    #[must_use]
+    pub fn details(&self) -> PathBuf {
+        self.0.join("details.csv")
+    }
+
+    /// Who, where, when.
+    #[must_use]
+    pub fn run_json(&self) -> PathBuf {
+        self.0.join("run.json")
+    }
+
+    /// The page.
+    #[must_use]
+    pub fn report(&self) -> PathBuf {
+        self.0.join("report.html")
+    }
+
+    /// Writes `run.json`; a reader never sees half of it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_run(&self, run: &Run) -> Result<(), RunDirectoryError> {
+        let path = self.run_json();
+        let mut text = serde_json::to_string_pretty(run)
+            .map_err(|error| RunDirectoryError::Run { path: path.clone(), reason: error.to_string() })?;
+        text.push('\n');
+        replace(&path, text.as_bytes())
+    }
+
+    /// Reads `run.json`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or was written by a later version with another layout.
+    pub fn read_run(&self) -> Result<Run, RunDirectoryError> {
+        let path = self.run_json();
+        let text = fs::read_to_string(&path).at(&path)?;
+        let bad = |reason: String| RunDirectoryError::Run { path: path.clone(), reason };
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        match value.get("schema").and_then(serde_json::Value::as_u64) {
+            Some(schema) if schema == u64::from(SCHEMA) => {}
+            Some(schema) => {
+                return Err(bad(format!(
+                    "layout {schema}, and this version reads layout {SCHEMA}; use the syncscope that wrote it"
+                )));
+            }
+            None => return Err(bad("it has no `schema`, so syncscope did not write it".to_owned())),
+        }
+        serde_json::from_value(value).map_err(|error| bad(error.to_string()))
+    }
+
+    /// Reads the row of each case, the later of two. A last line that was cut off is passed over: its case was not
+    /// finished.
+    ///
+    /// # Errors
+    /// When the file cannot be read or a line other than the last is no row.
+    pub fn read_rows(&self) -> Result<Vec<Row>, RunDirectoryError> {
+        let path = self.measurements();
+        let bytes = fs::read(&path).at(&path)?;
+        parse_rows(&path, complete_lines(&bytes))
+    }
+
+    /// Leaves one row of each case, the last, and makes `details.csv` compact: a value that most cases of a domain share
+    /// stands there once. A reader never sees half of a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub fn tidy(&self) -> Result<(), RunDirectoryError> {
+        let path = self.measurements();
+        let bytes = fs::read(&path).at(&path)?;
+        let lines: Vec<&[u8]> = complete_lines(&bytes).split_inclusive(|byte| *byte == b'\n').collect();
+        // The header is a line like the others: nobody has its name for an id.
+        let last: HashMap<&[u8], usize> = lines.iter().enumerate().map(|(at, line)| (id_of(line), at)).collect();
+        let kept = lines.iter().enumerate().filter(|(at, line)| last[id_of(line)] == *at).map(|(_, line)| *line);
+        if last.len() < lines.len() {
+            replace(&path, &kept.collect::<Vec<_>>().concat())?;
+        }
+        if !self.details().is_file() {
+            return Ok(());
+        }
+        let rows = self.read_rows()?;
+        self.write_details(&DetailTable::compact(&rows, self.read_details()?), &rows)
+    }
+
+    /// Forgets the observations and details of all cases but these: the others will be measured anew. What holds for all
+    /// cases of a domain is written down for each, because it need not hold for those that come.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn forget_all_but(&self, finished: &HashSet<CaseId>) -> Result<(), RunDirectoryError> {
+        if let Some((_, bytes)) = self.sample_bytes()? {
+            let finished: HashSet<&[u8]> = finished.iter().map(|id| id.0.as_bytes()).collect();
+            let lines = complete_lines(&bytes).split_inclusive(|byte| *byte == b'\n');
+            let kept = lines.enumerate().filter(|(at, line)| *at == 0 || finished.contains(id_of(line)));
+            self.write_samples(&kept.map(|(_, line)| line).collect::<Vec<_>>().concat())?;
+        }
+        if self.details().is_file() {
+            let (rows, mut own) = (self.read_rows()?, self.read_details()?);
+            own.retain(|id, _| finished.contains(id));
+            self.write_details(&DetailTable::of_cases(own), &rows)?;
+        }
+        Ok(())
+    }
+
+    /// Reads all details of each case, in the order of name and actor; runs of older versions have none. A line that holds
+    /// no detail is passed over.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read, or a line of it holds for a domain whose rows cannot be read.
+    pub fn read_details(&self) -> Result<HashMap<CaseId, Vec<Detail>>, RunDirectoryError> {
+        let path = self.details();
+        let Some(bytes) = read_if_there(&path)? else { return Ok(HashMap::new()) };
+        let table = DetailTable::parse(complete_lines(&bytes))
+            .map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
+        let rows = if table.needs_rows() { self.read_rows()? } else { Vec::new() };
+        Ok(table.expand(&rows))
+    }
+
+    fn write_details(&self, table: &DetailTable, rows: &[Row]) -> Result<(), RunDirectoryError> {
+        let path = self.details();
+        let bytes = table.to_bytes(rows).map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
+        replace(&path, &bytes)
+    }
+
+    /// The disassemblies.
+    #[must_use]
+    pub fn evidence(&self) -> PathBuf {
+        self.0.join("evidence")
+    }
+
+    /// Keeps a disassembly in `evidence/`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_evidence(&self, name: &str, listing: &str) -> Result<(), RunDirectoryError> {
+        let folder = self.evidence();
+        fs::create_dir_all(&folder).at(&folder)?;
+        let path = folder.join(format!("{name}.txt"));
+        fs::write(&path, listing).at(&path)
+    }
+}
+
+/// The part of a file up to its last line break; a line without one was cut off while it was written. (No cell
+/// of the journal holds a line break: see [`crate::run::journal::Journal::append`].)
+pub(crate) fn complete_lines(bytes: &[u8]) -> &[u8] {
+    bytes.iter().rposition(|byte| *byte == b'\n').map_or(&[], |end| &bytes[..=end])
+}
+
+/// The first cell of a line; ids are hexadecimal and never quoted.
+fn id_of(line: &[u8]) -> &[u8] {
+    line.split(|byte| *byte == b',').next().unwrap_or_default()
+}
+
+/// The bytes of a file; `None` if there is none.
+pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, RunDirectoryError> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.at(path).map(Some),
+    }
+}
+
+/// Replaces a file as a whole.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryError> {
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(".new");
+    let draft = PathBuf::from(draft);
+    let written = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        // Half a draft is worth nothing, and where the disk is full its room is.
+        let _ = fs::remove_file(&draft);
+    }
+    written.at(path)
+}
+
+fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<Row>, RunDirectoryError> {
+    let csv_error = |source| RunDirectoryError::Csv { path: path.to_owned(), source };
+    let mut reader = ReaderBuilder::new().flexible(true).from_reader(bytes);
+    let header = reader.headers().map_err(csv_error)?.clone();
+    let mut rows: Vec<Row> = Vec::new();
+    let mut places: HashMap<CaseId, usize> = HashMap::new();
+    for record in reader.records() {
+        let record = record.map_err(csv_error)?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let row = Row::from_record(&header, &record).map_err(|source| RunDirectoryError::Row {
+            path: path.to_owned(),
+            line,
+            source,
+        })?;
+        let place = *places.entry(row.case.id()).or_insert(rows.len());
+        match rows.get_mut(place) {
+            Some(earlier) => *earlier = row,
+            None => rows.push(row),
+        }
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Status;
+    use crate::run::machine::{Environment, Machine};
+
+    fn run() -> Run {
+        Run {
+            schema: SCHEMA,
+            version: "0.1.0".into(),
+            command: vec!["syncscope".into(), "run".into()],
+            preset: "quick".into(),
+            only: Vec::new(),
+            skip: Vec::new(),
+            seed: 7,
+            status: Status::Interrupted,
+            started: "2001-09-09T01:46:40Z".into(),
+            ended: None,
+            planned: 2,
+            warnings: Vec::new(),
+            machine: Machine::default(),
+            environment: Environment::default(),
+            measured_topology: None,
+        }
+    }
+
+    #[test]
+    fn a_folder_in_use_is_refused_with_a_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("mine.txt"), "x").unwrap();
+        let error = RunDirectory::create(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("--out") && error.contains("--resume"), "{error}");
+        let error = RunDirectory::create(&folder.path().join("mine.txt/run")).unwrap_err().to_string();
+        assert!(error.contains("--out"), "{error}");
+        assert!(matches!(RunDirectory::open(folder.path()), Err(RunDirectoryError::NoRun(_))));
+    }
+
+    #[test]
+    fn hostile_files_are_refused_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(folder.path()).unwrap();
+        let read = |text: &str| {
+            fs::write(directory.run_json(), text).unwrap();
+            directory.read_run().unwrap_err().to_string()
+        };
+        assert!(read("{").contains("run.json"));
+        assert!(read("{}").contains("no `schema`"));
+        assert!(read(r#"{"schema": 99}"#).contains("layout 99"));
+        assert!(read(r#"{"schema": 1}"#).contains("missing field"));
+        let spoilt = serde_json::to_string(&run()).unwrap().replacen('{', r#"{"surprise": 1,"#, 1);
+        assert!(read(&spoilt).contains("surprise"));
+        fs::write(directory.measurements(), "a,b\n1,2\n").unwrap();
+        assert!(matches!(directory.read_rows(), Err(RunDirectoryError::Row { line: 2, .. })));
+        fs::write(directory.measurements(), b"\xff\xfe\n\xff\n").unwrap();
+        assert!(directory.read_rows().is_err());
+    }
+
+    #[test]
+    fn a_run_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(&folder.path().join("a/b")).unwrap();
+        directory.write_run(&run()).unwrap();
+        let reopened = RunDirectory::open(directory.path()).unwrap();
+        assert_eq!(reopened.read_run().unwrap(), run());
+    }
+}

@@ -1,0 +1,238 @@
+//! The journal: `measurements.csv`, `samples.csv` and `details.csv` grow line by line while a run goes on, so that what
+//! is known is readable whatever happens next.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use csv::StringRecord;
+
+use crate::model::case::CaseId;
+use crate::model::detail::Detail;
+use crate::model::observation::Observation;
+use crate::model::units::significant;
+use crate::run::columns::COLUMNS;
+use crate::run::detail_table;
+use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines};
+use crate::run::row::Row;
+
+/// The growing files of a run that is being measured.
+#[derive(Debug)]
+pub struct Journal {
+    measurements: LineFile,
+    samples: LineFile,
+    details: LineFile,
+}
+
+/// A file to which whole lines are added, each with one write.
+#[derive(Debug)]
+struct LineFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl LineFile {
+    /// Opens `path` at its last complete line, writing `header` first if there is none.
+    fn open(path: PathBuf, header: &[&str]) -> Result<Self, RunDirectoryError> {
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error).at(&path),
+        };
+        let file = OpenOptions::new().create(true).append(true).open(&path).at(&path)?;
+        let complete = complete_lines(&bytes).len() as u64;
+        file.set_len(complete).at(&path)?;
+        let mut lines = Self { path, file };
+        if complete == 0 {
+            lines.append(&[StringRecord::from(header)])?;
+        }
+        Ok(lines)
+    }
+
+    fn append(&mut self, records: &[StringRecord]) -> Result<(), RunDirectoryError> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for record in records {
+            // A cell is one line: a reason quoted from a compiler or a library may hold several.
+            let record: StringRecord = record.iter().map(|cell| cell.replace(['\n', '\r'], " ")).collect();
+            writer
+                .write_record(&record)
+                .map_err(|source| RunDirectoryError::Csv { path: self.path.clone(), source })?;
+        }
+        let bytes = writer
+            .into_inner()
+            .map_err(|error| RunDirectoryError::Io { path: self.path.clone(), source: error.into_error() })?;
+        self.file.write_all(&bytes).at(&self.path)
+    }
+}
+
+/// The columns of `samples.csv`.
+const SAMPLE_COLUMNS: [&str; 8] =
+    ["case_id", "pair", "first", "baseline_ticks", "test_ticks", "ns", "cycles", "set_aside"];
+
+impl Journal {
+    /// Opens the journal of a run, new or resumed; a line that was cut off is removed.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn open(directory: &RunDirectory) -> Result<Self, RunDirectoryError> {
+        Ok(Self {
+            measurements: LineFile::open(directory.measurements(), &COLUMNS.map(|column| column.name))?,
+            samples: LineFile::open(directory.samples(), &SAMPLE_COLUMNS)?,
+            details: LineFile::open(directory.details(), &detail_table::COLUMNS)?,
+        })
+    }
+
+    /// Writes what is known of a case: its new observations and details first, so that every row in the journal has
+    /// them.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn append(
+        &mut self,
+        row: &Row,
+        observations: &[Observation],
+        details: &[Detail],
+    ) -> Result<(), RunDirectoryError> {
+        let id = row.case.id();
+        let samples: Vec<_> = observations.iter().map(|observation| sample_record(&id, observation)).collect();
+        self.samples.append(&samples)?;
+        let details: Vec<_> = details.iter().map(|detail| detail_table::record(&id.0, detail)).collect();
+        self.details.append(&details)?;
+        self.measurements.append(&[row.to_record()])
+    }
+}
+
+fn sample_record(id: &CaseId, observation: &Observation) -> StringRecord {
+    StringRecord::from(vec![
+        id.0.clone(),
+        observation.pair.to_string(),
+        if observation.baseline_first { "baseline" } else { "test" }.to_owned(),
+        observation.baseline.count().to_string(),
+        observation.test.count().to_string(),
+        significant(observation.ns),
+        observation.cycles.map(significant).unwrap_or_default(),
+        observation.excluded.as_ref().map(ToString::to_string).unwrap_or_default(),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::model::case::Case;
+    use crate::model::sample::Disturbance;
+    use crate::model::units::Ticks;
+    use crate::model::verdict::Verdict;
+
+    fn row(primitive: &str) -> Row {
+        Row::unmeasured(Case::new(primitive), Verdict::Skipped("two\nlines, and \"quotes\"".into()))
+    }
+
+    fn observation() -> Observation {
+        Observation {
+            pair: 3,
+            baseline_first: false,
+            baseline: Ticks(100),
+            test: Ticks(150),
+            ns: 0.5,
+            cycles: None,
+            fastest_ns: 0.5,
+            median_ns: 0.5,
+            clock: None,
+            smt_interference: false,
+            excluded: Some(Disturbance::Migration),
+        }
+    }
+
+    #[test]
+    fn a_journal_gives_back_what_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(&folder.path().join("a/b")).unwrap();
+        let mut journal = Journal::open(&directory).unwrap();
+        journal.append(&row("cpu.barrier.std"), &[observation()], &[Detail::of_case("p99_ns", 7.5)]).unwrap();
+        journal.append(&row("cpu.barrier.sense"), &[], &[]).unwrap();
+        let rows = directory.read_rows().unwrap();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0].verdict.reason(), "two lines, and \"quotes\"");
+        let details = directory.read_details().unwrap();
+        assert_eq!(details[&rows[0].case.id()], [Detail::of_case("p99_ns", 7.5)]);
+        assert_eq!(details.len(), 1);
+        let samples = fs::read_to_string(directory.samples()).unwrap();
+        assert_eq!(samples.lines().count(), 2);
+        assert!(samples.contains(",3,test,100,150,0.5,,migration"), "{samples}");
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_no_row_and_goes_when_the_run_is_resumed() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(folder.path()).unwrap();
+        let mut journal = Journal::open(&directory).unwrap();
+        journal.append(&row("cpu.barrier.std"), &[observation()], &[Detail::of_case("p99_ns", 7.5)]).unwrap();
+        drop(journal);
+        let whole = fs::read(directory.measurements()).unwrap();
+        let mut cut = whole.clone();
+        cut.extend_from_slice(b"0123,cpu,bar");
+        fs::write(directory.measurements(), &cut).unwrap();
+        assert_eq!(directory.read_rows().unwrap().len(), 1);
+        let mut journal = Journal::open(&directory).unwrap();
+        assert_eq!(fs::read(directory.measurements()).unwrap(), whole);
+        journal.append(&row("cpu.barrier.sense"), &[], &[]).unwrap();
+        assert_eq!(directory.read_rows().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn the_later_row_of_a_case_counts_and_is_the_one_that_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(folder.path()).unwrap();
+        let mut journal = Journal::open(&directory).unwrap();
+        let early = Row { provisional: true, ..row("cpu.barrier.std") };
+        journal.append(&early, &[observation()], &[]).unwrap();
+        journal.append(&row("cpu.barrier.sense"), &[observation()], &[Detail::of_case("p99_ns", 7.5)]).unwrap();
+        assert!(directory.read_rows().unwrap()[0].provisional);
+        journal.append(&row("cpu.barrier.std"), &[observation()], &[Detail::of_case("p99_ns", 7.5)]).unwrap();
+        let read = directory.read_rows().unwrap();
+        assert_eq!((read.len(), read[0].provisional), (2, false));
+        assert_eq!(fs::read_to_string(directory.measurements()).unwrap().lines().count(), 4);
+        directory.tidy().unwrap();
+        assert_eq!(fs::read_to_string(directory.measurements()).unwrap().lines().count(), 3);
+        assert_eq!(directory.read_rows().unwrap().len(), 2);
+        // What is measured anew leaves nothing behind, and what is finished keeps what it has.
+        directory.forget_all_but(&HashSet::from([row("cpu.barrier.sense").case.id()])).unwrap();
+        assert_eq!(fs::read_to_string(directory.samples()).unwrap().lines().count(), 2);
+        assert_eq!(directory.read_details().unwrap().len(), 1);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "no draft is left");
+    }
+
+    #[test]
+    fn a_compact_run_that_goes_on_keeps_the_details_of_what_is_finished_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(folder.path()).unwrap();
+        let measured = |primitive: &str| Row { pairs: Some(20), ..row(primitive) };
+        let blocks = |count: f64| vec![Detail::of_case("blocks", count), Detail::of_case("p99_ns", count)];
+        let early = ["cpu.barrier.std", "cpu.barrier.sense", "cpu.barrier.tree"];
+        let mut journal = Journal::open(&directory).unwrap();
+        for primitive in early {
+            journal.append(&measured(primitive), &[], &blocks(8.0)).unwrap();
+        }
+        drop(journal);
+        directory.tidy().unwrap();
+        assert_eq!(fs::read_to_string(directory.details()).unwrap().lines().count(), 3, "one line for each name");
+        assert_eq!(directory.read_details().unwrap().len(), 3);
+
+        let finished: HashSet<CaseId> = early[..2].iter().map(|primitive| row(primitive).case.id()).collect();
+        directory.forget_all_but(&finished).unwrap();
+        let kept = directory.read_details().unwrap();
+        assert_eq!(kept.keys().cloned().collect::<HashSet<_>>(), finished);
+        let mut journal = Journal::open(&directory).unwrap();
+        journal.append(&measured("cpu.barrier.tree"), &[], &blocks(9.0)).unwrap();
+        // A case of the same domain that has no details at all.
+        journal.append(&measured("cpu.barrier.openmp"), &[], &[]).unwrap();
+        for _ in 0..2 {
+            let read = directory.read_details().unwrap();
+            assert!(finished.iter().all(|id| read[id] == blocks(8.0)), "{read:?}");
+            assert_eq!((read[&row("cpu.barrier.tree").case.id()].clone(), read.len()), (blocks(9.0), 3));
+            directory.tidy().unwrap();
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `run.json`: who measured what, where, when and how it ended.
+
+mod detail_table;
+
+pub mod columns;
+pub mod directory;
+pub mod journal;
+pub mod machine;
+pub mod record;
+pub mod row;
+pub mod samples;
+pub mod stored_run;
+
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::machine::{Environment, Machine, MeasuredTopology};
+use crate::words::words;
+
+/// Version of the layout of a run directory. Raised when a reader of the old layout would misread the new one.
+pub const SCHEMA: u32 = 1;
+
+words! {
+    /// How a run ended.
+    pub enum Status ("status") {
+        /// It has not ended, or its end could not be written (a crash, a power cut).
+        Running = "running",
+        /// All of the plan was measured.
+        Done = "done",
+        /// Someone asked it to stop.
+        Interrupted = "interrupted",
+        /// The time allowed for the whole run was spent before the plan was done.
+        BudgetSpent = "budget_spent",
+    }
+}
+
+/// The content of `run.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// [`SCHEMA`] of the version that wrote it.
+    pub schema: u32,
+    /// Version of syncscope.
+    pub version: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The preset measured.
+    pub preset: String,
+    /// The globs that chose primitives; empty means all.
+    pub only: Vec<String>,
+    /// The globs that left primitives out.
+    pub skip: Vec<String>,
+    /// The seed of every random order.
+    pub seed: u64,
+    /// How it ended.
+    pub status: Status,
+    /// Start, RFC 3339, UTC.
+    pub started: String,
+    /// End, RFC 3339, UTC.
+    pub ended: Option<String>,
+    /// Number of cases in the plan.
+    pub planned: u64,
+    /// What may have disturbed the figures, and what to do about it.
+    pub warnings: Vec<String>,
+    /// The hardware.
+    pub machine: Machine,
+    /// Its state.
+    pub environment: Environment,
+    /// What was measured of the CPUs' topology, at the end of a run that measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_topology: Option<MeasuredTopology>,
+}
+
+/// A moment as RFC 3339 text, to the second, UTC.
+#[must_use]
+pub fn timestamp(moment: SystemTime) -> String {
+    humantime::format_rfc3339_seconds(moment).to_string()
+}
+
+/// The time between two timestamps in seconds, if both can be read.
+#[must_use]
+pub fn seconds_between(start: &str, end: &str) -> Option<f64> {
+    let start = humantime::parse_rfc3339(start).ok()?;
+    let end = humantime::parse_rfc3339(end).ok()?;
+    Some(end.duration_since(start).ok()?.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn timestamps_are_rfc_3339() {
+        let start = timestamp(UNIX_EPOCH + Duration::from_secs(1_000_000_000));
+        assert_eq!(start, "2001-09-09T01:46:40Z");
+        let end = timestamp(UNIX_EPOCH + Duration::from_secs(1_000_000_090));
+        assert_eq!(seconds_between(&start, &end), Some(90.0));
+        assert_eq!(seconds_between(&end, &start), None);
+        assert_eq!(seconds_between("yesterday", &end), None);
+    }
+}

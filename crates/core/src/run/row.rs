@@ -1,0 +1,249 @@
+//! A row: everything a run says about one case.
+
+use crate::engine::measurement::Measurement;
+use crate::model::case::Case;
+use crate::model::check::Check;
+use crate::model::estimate::Estimate;
+use crate::model::units::{Cycles, Hertz, Nanoseconds};
+use crate::model::verdict::Verdict;
+use crate::stats::Interval;
+
+/// Everything a run says about one case. An empty cell means: not applicable, or not available.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The case.
+    pub case: Case,
+    /// Cost of one operation as the slowest actor sees it.
+    pub ns: Option<Nanoseconds>,
+    /// 95 % interval of `ns`.
+    pub ns_interval: Option<Interval>,
+    /// The same in cycles of the core or multiprocessor.
+    pub cycles: Option<Cycles>,
+    /// 95 % interval of `cycles`.
+    pub cycles_interval: Option<Interval>,
+    /// Cost of one operation as the fastest actor sees it.
+    pub fastest_ns: Option<Nanoseconds>,
+    /// Cost of one operation as the actor in the middle sees it.
+    pub median_ns: Option<Nanoseconds>,
+    /// Relative median absolute deviation of the observations.
+    pub noise: Option<f64>,
+    /// Number of pairs the estimate stands on.
+    pub pairs: Option<u64>,
+    /// Number of pairs excluded for causes seen outside the measured value.
+    pub excluded: Option<u64>,
+    /// Iterations of the loop in each sample.
+    pub iterations: Option<u64>,
+    /// Operations in one iteration of the baseline.
+    pub unroll: Option<u32>,
+    /// What the figure is worth.
+    pub verdict: Verdict,
+    /// What a reader of a resolved figure must know, such as "4 threads on 2 CPUs". Stands in the column `reason`, after
+    /// the verdict's own reason.
+    pub remark: Option<String>,
+    /// Whether the primitive did its work; `None` where that cannot be seen.
+    pub check: Option<bool>,
+    /// What a disassembler found.
+    pub evidence: Option<String>,
+    /// Clock of the core or multiprocessor, as measured during the case.
+    pub clock: Option<Hertz>,
+    /// Whether the run ended before all measurement blocks of this case were taken. Stands at the end of the column
+    /// `reason`; a resumed run measures such cases again.
+    pub provisional: bool,
+}
+
+/// What the column `reason` says of a provisional row; then the texts of older versions.
+const PROVISIONAL: [&str; 2] = [
+    "provisional: the run ended before all measurement blocks of this case were taken",
+    "provisional: the run ended before it visited this case as often as it meant to",
+];
+
+impl Row {
+    /// The row of a case that was not measured.
+    #[must_use]
+    pub fn unmeasured(case: Case, verdict: Verdict) -> Self {
+        Self {
+            case,
+            ns: None,
+            ns_interval: None,
+            cycles: None,
+            cycles_interval: None,
+            fastest_ns: None,
+            median_ns: None,
+            noise: None,
+            pairs: None,
+            excluded: None,
+            iterations: None,
+            unroll: None,
+            verdict,
+            remark: None,
+            check: None,
+            evidence: None,
+            clock: None,
+            provisional: false,
+        }
+    }
+
+    /// The row of a case that was measured.
+    #[must_use]
+    pub fn measured(case: Case, measurement: &Measurement) -> Self {
+        let estimate = measurement.estimate.as_ref();
+        // A fastest or median thread can lose the race in one of the loops alone. Beside a resolved cost such a difference,
+        // zero or below, is no cost.
+        let of_actor = |cost: fn(&Estimate) -> Nanoseconds| {
+            estimate.map(cost).filter(|cost| measurement.verdict != Verdict::Resolved || cost.value() > 0.0)
+        };
+        Self {
+            ns: estimate.map(|estimate| estimate.ns),
+            ns_interval: estimate.and_then(|estimate| estimate.ns_interval),
+            cycles: estimate.and_then(|estimate| estimate.cycles),
+            cycles_interval: estimate.and_then(|estimate| estimate.cycles_interval),
+            fastest_ns: of_actor(|estimate| estimate.fastest_ns),
+            median_ns: of_actor(|estimate| estimate.median_ns),
+            noise: measurement.noise,
+            pairs: Some(measurement.pairs),
+            excluded: Some(measurement.excluded),
+            iterations: Some(measurement.iterations),
+            unroll: Some(measurement.unroll),
+            remark: measurement.remark.clone(),
+            check: match measurement.check {
+                Check::Ok => Some(true),
+                Check::Failed(_) => Some(false),
+                Check::NotApplicable => None,
+            },
+            evidence: measurement.evidence.summary().map(str::to_owned),
+            clock: measurement.clock,
+            ..Self::unmeasured(case, measurement.verdict.clone())
+        }
+    }
+
+    /// What is wrong with the figures, given the verdict; `None` if nothing is. Every figure is a number, one that is not
+    /// above zero stands beside a verdict that says why, and a cost that was resolved is there, inside its interval.
+    #[must_use]
+    pub fn defect(&self) -> Option<String> {
+        let intervals = [("ns", self.ns_interval), ("cycles", self.cycles_interval)];
+        let ends = intervals.iter().filter_map(|(name, interval)| interval.map(|interval| (*name, interval)));
+        let ends = ends.flat_map(|(name, interval)| [(name, interval.low), (name, interval.high)]);
+        let points = [
+            ("ns", self.ns.map(Nanoseconds::value)),
+            ("cycles", self.cycles.map(Cycles::value)),
+            ("noise", self.noise),
+        ];
+        let actors = [("fastest_ns", self.fastest_ns), ("median_ns", self.median_ns)]
+            .map(|(name, cost)| (name, cost.map(Nanoseconds::value)));
+        let points = points.into_iter().chain(actors).filter_map(|(name, number)| Some((name, number?)));
+        if let Some((name, number)) = points.chain(ends).find(|(_, number)| !number.is_finite()) {
+            return Some(format!("`{name}` is {number}"));
+        }
+        if self.verdict != Verdict::Resolved {
+            return self.verdict.reason().is_empty().then(|| format!("{} has no reason", self.verdict.name()));
+        }
+        let Some((cost, interval)) = self.ns.zip(self.ns_interval) else {
+            return Some("no cost was resolved".to_owned());
+        };
+        let [cycles, fastest, median] = [
+            self.cycles.map(Cycles::value),
+            self.fastest_ns.map(Nanoseconds::value),
+            self.median_ns.map(Nanoseconds::value),
+        ];
+        let costs = [Some(cost.value()), Some(interval.low), cycles, fastest, median];
+        if costs.into_iter().flatten().any(|cost| cost <= 0.0) {
+            return Some(format!("a figure of the cost that was resolved, {} ns, is not above zero", cost.value()));
+        }
+        (!interval.contains(cost.value())).then(|| format!("{} ns is outside of its interval", cost.value()))
+    }
+
+    /// Operations per second of one thread; only of a resolved cost.
+    #[must_use]
+    pub fn ops_per_s_thread(&self) -> Option<f64> {
+        let ns = self.ns?.value();
+        (self.verdict == Verdict::Resolved && ns > 0.0).then(|| 1e9 / ns)
+    }
+
+    /// Operations per second of all threads together; only of a resolved cost.
+    #[must_use]
+    pub fn ops_per_s_total(&self) -> Option<f64> {
+        self.ops_per_s_thread().map(|ops| ops * self.case.actors() as f64)
+    }
+
+    /// The text in the column `reason`: the verdict's reason, the remark, and whether the row is provisional.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        let reason = Some(self.verdict.reason()).filter(|reason| !reason.is_empty());
+        let parts = [reason, self.remark.as_deref(), self.provisional.then_some(PROVISIONAL[0])];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    /// Takes the columns `verdict` and `reason` apart.
+    pub(crate) fn read_verdict(&mut self, verdict: &str, explanation: &str) -> Option<()> {
+        let before = PROVISIONAL.iter().find_map(|text| explanation.strip_suffix(text));
+        let reason = before.map_or(explanation, |reason| reason.strip_suffix("; ").unwrap_or(reason));
+        self.verdict = Verdict::from_columns(verdict, reason)?;
+        // The reason of every other verdict holds its remark already.
+        self.remark = (self.verdict == Verdict::Resolved && !reason.is_empty()).then(|| reason.to_owned());
+        self.provisional = before.is_some();
+        Some(())
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::model::case::{Dtype, Layout, Placement};
+
+    pub(in crate::run) fn full() -> Row {
+        Row {
+            ns: Some(Nanoseconds(2.0331)),
+            ns_interval: Some(Interval { low: 2.031, high: 2.035 }),
+            cycles: Some(Cycles(7.48)),
+            cycles_interval: Some(Interval { low: 7.47, high: 7.49 }),
+            fastest_ns: Some(Nanoseconds(2.0)),
+            median_ns: Some(Nanoseconds(2.01)),
+            noise: Some(0.001),
+            pairs: Some(40),
+            excluded: Some(1),
+            iterations: Some(1000),
+            unroll: Some(16),
+            check: Some(true),
+            evidence: Some("lock add 16/32".into()),
+            clock: Some(Hertz(3.68e9)),
+            ..Row::unmeasured(
+                Case {
+                    dtype: Some(Dtype::I32),
+                    layout: Some(Layout::Private { stride: 8 }),
+                    threads: Some(2),
+                    placement: Some(Placement::List(vec![0, 1])),
+                    ..Case::new("cpu.atomic.add")
+                },
+                Verdict::Resolved,
+            )
+        }
+    }
+
+    #[test]
+    fn a_cost_that_was_not_resolved_has_no_throughput() {
+        let row = Row { verdict: Verdict::Noisy("wide".into()), ..full() };
+        assert_eq!(row.ops_per_s_thread(), None);
+    }
+
+    #[test]
+    fn a_figure_without_explanation_is_a_defect() {
+        assert_eq!(full().defect(), None);
+        let noisy =
+            |ns, reason: &str| Row { ns: Some(Nanoseconds(ns)), verdict: Verdict::Noisy(reason.into()), ..full() };
+        assert_eq!(noisy(-1.0, "wide").defect(), None, "the verdict says what it is worth");
+        assert_eq!(noisy(-1.0, "").defect().as_deref(), Some("Noisy has no reason"));
+        assert_eq!(noisy(f64::NAN, "wide").defect().as_deref(), Some("`ns` is NaN"));
+        for resolved in [
+            Row { ns: Some(Nanoseconds(0.0)), ..full() },
+            Row { ns: Some(Nanoseconds(-1.0)), ..full() },
+            Row { ns: Some(Nanoseconds(3.0)), ..full() },
+            Row { ns_interval: Some(Interval { low: -0.1, high: 3.0 }), ..full() },
+            Row { cycles: Some(Cycles(0.0)), ..full() },
+            Row { fastest_ns: Some(Nanoseconds(f64::INFINITY)), ..full() },
+            Row { ns: None, ..full() },
+            Row { fastest_ns: Some(Nanoseconds(-0.5)), ..full() },
+        ] {
+            assert!(resolved.defect().is_some(), "{resolved:?}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! `samples.csv` and `samples.csv.gz`: every pair of every case, so that a point and its interval can be computed again.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use serde::Deserialize;
+
+use crate::model::case::CaseId;
+use crate::model::units::Ticks;
+use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines, read_if_there, replace};
+
+/// One pair of samples as a run directory holds it, with seven significant digits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredPair {
+    /// Number of the pair, from 0.
+    pub pair: u64,
+    /// Whether the baseline ran before the test.
+    pub baseline_first: bool,
+    /// The slowest actor of the baseline.
+    pub baseline: Ticks,
+    /// The slowest actor of the test.
+    pub test: Ticks,
+    /// Cost of one operation in nanoseconds, of either sign.
+    pub ns: f64,
+    /// The same in cycles.
+    pub cycles: Option<f64>,
+    /// The cause for which this pair does not count, if there was one.
+    pub excluded: Option<String>,
+}
+
+/// A line of the file; columns of later versions are passed over.
+#[derive(Deserialize)]
+struct Line {
+    case_id: String,
+    pair: u64,
+    first: First,
+    baseline_ticks: Ticks,
+    test_ticks: Ticks,
+    ns: f64,
+    cycles: Option<f64>,
+    #[serde(rename = "set_aside")]
+    excluded: Option<String>,
+}
+
+#[derive(Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum First {
+    Baseline,
+    Test,
+}
+
+impl RunDirectory {
+    /// Every observation, compressed; of runs that are stored to be kept.
+    #[must_use]
+    pub fn compressed_samples(&self) -> PathBuf {
+        self.path().join("samples.csv.gz")
+    }
+
+    /// Reads the pairs of each case in the order they were taken, from `samples.csv` or else from `samples.csv.gz`; a run
+    /// that was stored without samples has none. A last line that was cut off is passed over.
+    ///
+    /// # Errors
+    /// When a file is there and cannot be read or understood.
+    pub fn read_samples(&self) -> Result<HashMap<CaseId, Vec<StoredPair>>, RunDirectoryError> {
+        let Some((path, bytes)) = self.sample_bytes()? else { return Ok(HashMap::new()) };
+        let mut pairs: HashMap<CaseId, Vec<StoredPair>> = HashMap::new();
+        for line in csv::Reader::from_reader(complete_lines(&bytes)).into_deserialize::<Line>() {
+            let line = line.map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
+            pairs.entry(CaseId(line.case_id)).or_default().push(StoredPair {
+                pair: line.pair,
+                baseline_first: line.first == First::Baseline,
+                baseline: line.baseline_ticks,
+                test: line.test_ticks,
+                ns: line.ns,
+                cycles: line.cycles,
+                excluded: line.excluded,
+            });
+        }
+        Ok(pairs)
+    }
+
+    /// The file that holds the observations, and its content uncompressed. Where both files are there, the run went on
+    /// after it was stored.
+    pub(crate) fn sample_bytes(&self) -> Result<Option<(PathBuf, Vec<u8>)>, RunDirectoryError> {
+        let path = self.samples();
+        if let Some(bytes) = read_if_there(&path)? {
+            return Ok(Some((path, bytes)));
+        }
+        let path = self.compressed_samples();
+        let Some(compressed) = read_if_there(&path)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        MultiGzDecoder::new(compressed.as_slice()).read_to_end(&mut bytes).at(&path)?;
+        Ok(Some((path, bytes)))
+    }
+
+    /// Replaces the observations by these lines, uncompressed, as a run that goes on adds to them.
+    pub(crate) fn write_samples(&self, bytes: &[u8]) -> Result<(), RunDirectoryError> {
+        replace(&self.samples(), bytes)?;
+        let path = self.compressed_samples();
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed.at(&path),
+        }
+    }
+
+    /// Writes `samples.csv.gz`. The same content gives the same file: no time and no name stands in it.
+    pub(crate) fn write_compressed_samples(&self, bytes: &[u8]) -> Result<(), RunDirectoryError> {
+        let path = self.compressed_samples();
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        let compressed = encoder.write_all(bytes).and_then(|()| encoder.finish()).at(&path)?;
+        replace(&path, &compressed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::model::case::Case;
+    use crate::model::observation::Observation;
+    use crate::model::sample::Disturbance;
+    use crate::model::verdict::Verdict;
+    use crate::run::journal::Journal;
+    use crate::run::row::Row;
+
+    fn row(primitive: &str) -> Row {
+        Row::unmeasured(Case::new(primitive), Verdict::Resolved)
+    }
+
+    fn observation(pair: u64, cycles: Option<f64>, excluded: Option<Disturbance>) -> Observation {
+        Observation {
+            pair,
+            baseline_first: pair % 2 == 1,
+            baseline: Ticks(100),
+            test: Ticks(150),
+            ns: -0.5,
+            cycles,
+            fastest_ns: 0.5,
+            median_ns: 0.5,
+            clock: None,
+            smt_interference: false,
+            excluded,
+        }
+    }
+
+    /// A run whose samples are of two cases.
+    fn run(folder: &std::path::Path) -> RunDirectory {
+        let directory = RunDirectory::create(folder).unwrap();
+        let mut journal = Journal::open(&directory).unwrap();
+        let pairs = [observation(0, None, Some(Disturbance::Migration)), observation(1, Some(2.0), None)];
+        journal.append(&row("cpu.barrier.std"), &pairs, &[]).unwrap();
+        journal.append(&row("cpu.barrier.sense"), &pairs[1..], &[]).unwrap();
+        directory
+    }
+
+    #[test]
+    fn samples_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = run(folder.path());
+        let samples = directory.read_samples().unwrap();
+        let (baseline, test) = (Ticks(100), Ticks(150));
+        let first = StoredPair {
+            pair: 0,
+            baseline_first: false,
+            baseline,
+            test,
+            ns: -0.5,
+            cycles: None,
+            excluded: Some("migration".to_owned()),
+        };
+        let second = StoredPair { pair: 1, baseline_first: true, cycles: Some(2.0), excluded: None, ..first.clone() };
+        assert_eq!(samples[&row("cpu.barrier.std").case.id()], [first, second.clone()]);
+        assert_eq!(samples[&row("cpu.barrier.sense").case.id()], [second]);
+        assert_eq!(samples.len(), 2);
+    }
+
+    #[test]
+    fn compressed_samples_are_read_and_resumed_like_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = run(folder.path());
+        let (plain, samples) = (fs::read(directory.samples()).unwrap(), directory.read_samples().unwrap());
+        directory.write_compressed_samples(&plain).unwrap();
+        fs::remove_file(directory.samples()).unwrap();
+        assert_eq!(directory.read_samples().unwrap(), samples);
+        let finished = row("cpu.barrier.sense").case.id();
+        directory.forget_all_but(&HashSet::from([finished.clone()])).unwrap();
+        assert!(!directory.compressed_samples().exists(), "a run that goes on adds lines to a plain file");
+        assert_eq!(directory.read_samples().unwrap(), HashMap::from([(finished.clone(), samples[&finished].clone())]));
+        let mut journal = Journal::open(&directory).unwrap();
+        journal.append(&row("cpu.barrier.std"), &[observation(0, None, None)], &[]).unwrap();
+        assert_eq!(directory.read_samples().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn samples_that_cannot_be_read_are_an_error_that_names_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = run(folder.path());
+        let plain = fs::read(directory.samples()).unwrap();
+        fs::write(directory.samples(), [&plain[..], b"0123,4,base"].concat()).unwrap();
+        assert_eq!(directory.read_samples().unwrap().len(), 2, "a line that was cut off");
+        fs::write(directory.samples(), [&plain[..], b"0123,4,neither,1,2,3,,\n"].concat()).unwrap();
+        let error = directory.read_samples().unwrap_err().to_string();
+        assert!(error.contains("samples.csv:") && error.contains("line: 5"), "{error}");
+        directory.write_compressed_samples(&plain).unwrap();
+        fs::remove_file(directory.samples()).unwrap();
+        let compressed = fs::read(directory.compressed_samples()).unwrap();
+        fs::write(directory.compressed_samples(), &compressed[..compressed.len() - 9]).unwrap();
+        let error = directory.read_samples().unwrap_err().to_string();
+        assert!(error.contains("samples.csv.gz"), "{error}");
+        fs::remove_file(directory.compressed_samples()).unwrap();
+        assert!(directory.read_samples().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,294 @@
+//! A run as it is stored in `results/`: everything that cannot be made again, and nothing twice.
+//!
+//! ```text
+//! results/NAME/run.json, measurements.csv   as the run wrote them
+//! results/NAME/details.csv                  compact, as a finished run leaves it
+//! results/NAME/samples.csv.gz               of the quick and the standard preset
+//! results/NAME/evidence.csv                 name,file: where each disassembly of the run is
+//! results/evidence/*.txt                    each distinct disassembly once, for all runs
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::run::directory::{At, RunDirectory, RunDirectoryError, read_if_there, replace};
+use crate::session::preset::Preset;
+
+/// The folder that the stored runs share.
+const EVIDENCE: &str = "evidence";
+
+impl RunDirectory {
+    /// The index of the disassemblies of a stored run.
+    #[must_use]
+    pub fn evidence_index(&self) -> PathBuf {
+        self.path().join("evidence.csv")
+    }
+
+    /// The file of each disassembly, by its name: those in `evidence/`, and those that `evidence.csv` says are elsewhere.
+    ///
+    /// # Errors
+    /// When the folder or the index is there and cannot be read.
+    pub fn evidence_files(&self) -> Result<BTreeMap<String, PathBuf>, RunDirectoryError> {
+        let index = self.evidence_index();
+        let mut files = BTreeMap::new();
+        if let Some(bytes) = read_if_there(&index)? {
+            for line in csv::Reader::from_reader(bytes.as_slice()).into_deserialize::<(String, String)>() {
+                let (name, file) = line.map_err(|source| RunDirectoryError::Csv { path: index.clone(), source })?;
+                files.insert(name, self.path().join(file));
+            }
+        }
+        let listings = listings(&self.evidence())?;
+        files.extend(listings.into_iter().filter_map(|path| Some((stem(&path)?, path))));
+        Ok(files)
+    }
+}
+
+/// Stores a run under `name` in the folder `results`. The run itself stays as it is.
+///
+/// # Errors
+/// When the run cannot be read, something stands under that name, or a file cannot be written.
+pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirectory, RunDirectoryError> {
+    let preset = run.read_run()?.preset.parse();
+    let (samples, evidence) = (run.sample_bytes()?, run.evidence_files()?);
+    let folder = results.join(name);
+    if folder.exists() || name == EVIDENCE {
+        return Err(RunDirectoryError::AlreadyStored(folder));
+    }
+    fs::create_dir_all(&folder).at(&folder)?;
+    copy(&run.run_json(), &folder.join("run.json"))?;
+    let stored = RunDirectory::open(&folder)?;
+    copy(&run.measurements(), &stored.measurements())?;
+    if run.details().is_file() {
+        copy(&run.details(), &stored.details())?;
+    }
+    stored.tidy()?;
+    // Those of the paper preset are too large for a repository.
+    if let (Some((_, bytes)), Ok(Preset::Quick | Preset::Standard)) = (samples, preset) {
+        stored.write_compressed_samples(&bytes)?;
+    }
+    if !evidence.is_empty() {
+        let kept = keep_evidence(&evidence, &results.join(EVIDENCE))?;
+        write_index(&stored.evidence_index(), &kept)?;
+    }
+    Ok(stored)
+}
+
+/// Removes the disassemblies that no stored run refers to, and says which they were.
+///
+/// # Errors
+/// When a stored run cannot be read or a file cannot be removed.
+pub fn remove_unused_evidence(results: &Path) -> Result<Vec<PathBuf>, RunDirectoryError> {
+    let mut used = BTreeSet::new();
+    for run in stored_runs(results)? {
+        used.extend(run.evidence_files()?.into_values().filter_map(|path| Some(path.file_name()?.to_owned())));
+    }
+    let mut unused = listings(&results.join(EVIDENCE))?;
+    unused.retain(|path| path.file_name().is_some_and(|name| !used.contains(name)));
+    unused.iter().try_for_each(|path| fs::remove_file(path).at(path))?;
+    Ok(unused)
+}
+
+/// The runs in the folder `results`, in the order of their names.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn stored_runs(results: &Path) -> Result<Vec<RunDirectory>, RunDirectoryError> {
+    let folders = sorted_entries(results)?;
+    Ok(folders.iter().filter_map(|folder| RunDirectory::open(folder).ok()).collect())
+}
+
+/// Puts each disassembly into the folder `shared`, unless its text is there already, and says which file has it.
+fn keep_evidence(
+    evidence: &BTreeMap<String, PathBuf>,
+    shared: &Path,
+) -> Result<BTreeMap<String, String>, RunDirectoryError> {
+    fs::create_dir_all(shared).at(shared)?;
+    let mut known: BTreeMap<Vec<u8>, PathBuf> = BTreeMap::new();
+    for path in listings(shared)? {
+        known.insert(fs::read(&path).at(&path)?, path);
+    }
+    let mut files = BTreeMap::new();
+    for (name, path) in evidence {
+        let text = fs::read(path).at(path)?;
+        let kept = if let Some(kept) = known.get(&text) {
+            kept.clone()
+        } else {
+            let kept = free_path(shared, name);
+            replace(&kept, &text)?;
+            known.insert(text, kept.clone());
+            kept
+        };
+        let file = kept.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        files.insert(name.clone(), format!("../{EVIDENCE}/{file}"));
+    }
+    Ok(files)
+}
+
+/// `NAME.txt`; `NAME.2.txt` and so on where another machine or version has other instructions under that name.
+fn free_path(folder: &Path, name: &str) -> PathBuf {
+    let numbered = (2_u64..).map(|number| folder.join(format!("{name}.{number}.txt")));
+    let mut paths = std::iter::once(folder.join(format!("{name}.txt"))).chain(numbered);
+    paths.find(|path| !path.exists()).unwrap_or_default()
+}
+
+fn write_index(path: &Path, files: &BTreeMap<String, String>) -> Result<(), RunDirectoryError> {
+    let csv_error = |source| RunDirectoryError::Csv { path: path.to_owned(), source };
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(["name", "file"]).map_err(csv_error)?;
+    for (name, file) in files {
+        writer.write_record([name, file]).map_err(csv_error)?;
+    }
+    let bytes = writer.into_inner().map_err(csv::IntoInnerError::into_error).at(path)?;
+    replace(path, &bytes)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), RunDirectoryError> {
+    let bytes = fs::read(from).at(from)?;
+    replace(to, &bytes)
+}
+
+/// The disassemblies in a folder, in the order of their names; none where there is no folder.
+fn listings(folder: &Path) -> Result<Vec<PathBuf>, RunDirectoryError> {
+    let mut entries = if folder.is_dir() { sorted_entries(folder)? } else { Vec::new() };
+    entries.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
+    Ok(entries)
+}
+
+fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, RunDirectoryError> {
+    let entries: io::Result<Vec<_>> = fs::read_dir(folder).at(folder)?.map(|entry| Ok(entry?.path())).collect();
+    let mut entries = entries.at(folder)?;
+    entries.sort();
+    Ok(entries)
+}
+
+fn stem(path: &Path) -> Option<String> {
+    Some(path.file_stem()?.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::case::Case;
+    use crate::model::detail::Detail;
+    use crate::model::observation::Observation;
+    use crate::model::units::Ticks;
+    use crate::model::verdict::Verdict;
+    use crate::run::journal::Journal;
+    use crate::run::machine::{Environment, Machine};
+    use crate::run::row::Row;
+    use crate::run::{Run, SCHEMA, Status};
+
+    /// A finished run of two cases, with a page and these disassemblies.
+    fn finished(folder: &Path, preset: Preset, evidence: &[(&str, &str)]) -> RunDirectory {
+        let directory = RunDirectory::create(folder).unwrap();
+        let run = Run {
+            schema: SCHEMA,
+            version: "0.1.0".into(),
+            command: vec!["syncscope".into(), "run".into()],
+            preset: preset.to_string(),
+            only: Vec::new(),
+            skip: Vec::new(),
+            seed: 7,
+            status: Status::Done,
+            started: "2001-09-09T01:46:40Z".into(),
+            ended: None,
+            planned: 2,
+            warnings: Vec::new(),
+            machine: Machine::default(),
+            environment: Environment::default(),
+            measured_topology: None,
+        };
+        directory.write_run(&run).unwrap();
+        let mut journal = Journal::open(&directory).unwrap();
+        for primitive in ["cpu.barrier.std", "cpu.barrier.sense"] {
+            let row = Row { pairs: Some(1), ..Row::unmeasured(Case::new(primitive), Verdict::Resolved) };
+            journal.append(&row, &[observation()], &[Detail::of_case("throttle_reasons", 0.0)]).unwrap();
+        }
+        for (name, text) in evidence {
+            directory.write_evidence(name, text).unwrap();
+        }
+        fs::write(directory.report(), "a page").unwrap();
+        directory
+    }
+
+    fn observation() -> Observation {
+        Observation {
+            pair: 0,
+            baseline_first: true,
+            baseline: Ticks(100),
+            test: Ticks(150),
+            ns: 0.5,
+            cycles: Some(1.0),
+            fastest_ns: 0.5,
+            median_ns: 0.5,
+            clock: None,
+            smt_interference: false,
+            excluded: None,
+        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+        sorted_entries(folder).unwrap().iter().map(name).collect()
+    }
+
+    #[test]
+    fn a_stored_run_says_what_the_run_said_in_fewer_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = finished(&folder.path().join("run"), Preset::Quick, &[("a", "mov\n"), ("b", "mov\n")]);
+        let results = folder.path().join("results");
+        let stored = store(&run, &results, "machine").unwrap();
+        assert_eq!(
+            names(stored.path()),
+            ["details.csv", "evidence.csv", "measurements.csv", "run.json", "samples.csv.gz"]
+        );
+        for file in ["run.json", "measurements.csv"] {
+            assert_eq!(fs::read(stored.path().join(file)).unwrap(), fs::read(run.path().join(file)).unwrap());
+        }
+        assert_eq!(fs::read_to_string(stored.details()).unwrap().lines().count(), 2);
+        assert_eq!(fs::read_to_string(run.details()).unwrap().lines().count(), 3, "the run itself stays as it is");
+        assert_eq!(stored.read_details().unwrap(), run.read_details().unwrap());
+        assert_eq!(stored.read_samples().unwrap(), run.read_samples().unwrap());
+        let again = store(&run, &results, "machine").unwrap_err().to_string();
+        assert!(again.contains("machine") && again.contains("remove"), "{again}");
+        assert!(store(&run, &results, EVIDENCE).is_err(), "that is where the disassemblies are");
+        // A stored run can be stored elsewhere.
+        let elsewhere = store(&stored, &folder.path().join("others"), "machine").unwrap();
+        for file in ["run.json", "measurements.csv", "details.csv", "evidence.csv", "samples.csv.gz"] {
+            let read = |run: &RunDirectory| fs::read(run.path().join(file)).unwrap();
+            assert_eq!(read(&elsewhere), read(&stored), "{file}");
+        }
+    }
+
+    #[test]
+    fn samples_of_the_paper_preset_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = finished(&folder.path().join("run"), Preset::Paper, &[]);
+        let stored = store(&run, &folder.path().join("results"), "machine").unwrap();
+        assert_eq!(names(stored.path()), ["details.csv", "measurements.csv", "run.json"]);
+        assert!(stored.read_samples().unwrap().is_empty());
+    }
+
+    #[test]
+    fn each_distinct_disassembly_is_there_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = folder.path().join("results");
+        let one =
+            finished(&folder.path().join("one"), Preset::Quick, &[("a", "mov\n"), ("b", "add\n"), ("c", "mov\n")]);
+        let two =
+            finished(&folder.path().join("two"), Preset::Quick, &[("a", "mov\n"), ("b", "sub\n"), ("d", "ret\n")]);
+        let one = store(&one, &results, "one").unwrap();
+        let two = store(&two, &results, "two").unwrap();
+        assert_eq!(names(&results.join(EVIDENCE)), ["a.txt", "b.2.txt", "b.txt", "d.txt"]);
+        let text = |run: &RunDirectory, name: &str| fs::read_to_string(&run.evidence_files().unwrap()[name]).unwrap();
+        assert_eq!([text(&one, "a"), text(&one, "b"), text(&one, "c")], ["mov\n", "add\n", "mov\n"]);
+        assert_eq!([text(&two, "a"), text(&two, "b"), text(&two, "d")], ["mov\n", "sub\n", "ret\n"]);
+        assert_eq!(stored_runs(&results).unwrap(), [one.clone(), two]);
+        assert_eq!(remove_unused_evidence(&results).unwrap(), [] as [PathBuf; 0]);
+        fs::remove_dir_all(one.path()).unwrap();
+        assert_eq!(remove_unused_evidence(&results).unwrap(), [results.join(EVIDENCE).join("b.txt")]);
+        assert_eq!(names(&results.join(EVIDENCE)), ["a.txt", "b.2.txt", "d.txt"]);
+    }
+}

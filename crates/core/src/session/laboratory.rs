@@ -1,0 +1,75 @@
+//! Where experiments are made: one laboratory per domain, all behind one trait.
+
+use std::collections::HashMap;
+
+use crate::engine::experiment::Experiment;
+use crate::model::case::{Case, CaseId};
+use crate::model::detail::Detail;
+use crate::model::primitive::Primitive;
+use crate::run::machine::MeasuredTopology;
+use crate::run::row::Row;
+use crate::session::preset::Preset;
+
+/// Why a case is not measured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It does not exist on this machine.
+    #[error("{0}")]
+    Skipped(String),
+    /// It should exist, but could not be set up.
+    #[error("{0}")]
+    Failed(String),
+    /// The laboratory can measure nothing any more in this process. This case and those after it are for another.
+    #[error("{0}")]
+    Lost(String),
+}
+
+/// One line of `syncscope list`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// What it is.
+    pub primitive: &'static Primitive,
+    /// Why it cannot be measured here, if so.
+    pub unavailable: Option<String>,
+}
+
+/// Makes the experiments of one domain on this machine.
+pub trait Laboratory {
+    /// The primitives of this domain, each with whether it can be measured here.
+    fn listing(&self) -> Vec<Listing>;
+
+    /// The cases of `preset` on this machine, in the catalogue's order.
+    fn plan(&self, preset: Preset) -> Vec<Case>;
+
+    /// What a reader of the figures of `cases` must know, such as that they are a sample. Stands among the run's warnings.
+    fn notes(&self, cases: &[Case]) -> Vec<String> {
+        let _ = cases;
+        Vec::new()
+    }
+
+    /// Does once what all cases need, such as compiling kernels. `progress` is called with the number of pieces done and
+    /// of all pieces. What fails here fails again, with its reason, in [`Self::experiment`].
+    fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
+        let _ = (cases, progress);
+    }
+
+    /// Makes one case ready to run.
+    ///
+    /// # Errors
+    /// [`Refusal::Skipped`] when the case does not exist here, [`Refusal::Failed`] when it could not be set up,
+    /// [`Refusal::Lost`] when nothing can be set up any more.
+    fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal>;
+
+    /// What disturbed the run, as its finished rows and their details show it. Stands among the run's warnings at its end.
+    /// Depends on nothing else, so that a resumed run says it once.
+    fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
+        let _ = (rows, details);
+        Vec::new()
+    }
+
+    /// What the finished rows of a run say about the topology of the machine; `None` where nothing was measured of it.
+    fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {
+        let _ = rows;
+        None
+    }
+}

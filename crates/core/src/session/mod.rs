@@ -1,0 +1,189 @@
+//! The course of a run: what is measured, in which order, how often and until when.
+//!
+//! A [`Session`] measures the cases of a [`Plan`] in passes. One pass takes one measurement block of each unfinished case
+//! (`passes.rs`). So the blocks of a case are spread over the run, and a run that is ended early knows something of every
+//! case. How many blocks a case gets and how long the passes may take follows from the [`Preset`] (`preset.rs`,
+//! `pass_schedule.rs`). What is known of a case is written after its first block and after its last (`pending_case.rs`).
+//!
+//! The command only opens the laboratories, shows progress through an [`Observer`], and prints.
+
+pub mod laboratory;
+pub mod observer;
+mod pass_schedule;
+mod passes;
+mod pending_case;
+pub mod plan;
+pub mod preset;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime};
+
+use crate::engine::cancel::Cancel;
+use crate::model::case::CaseId;
+use crate::run::directory::{RunDirectory, RunDirectoryError};
+use crate::run::journal::Journal;
+use crate::run::machine::{Machine, MeasuredTopology};
+use crate::run::{Run, Status, timestamp};
+use crate::session::laboratory::Laboratory;
+use crate::session::observer::Observer;
+use crate::session::passes::Passes;
+use crate::session::plan::Plan;
+use crate::session::preset::Preset;
+
+/// Why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// A file of the run directory cannot be read or written.
+    #[error(transparent)]
+    Directory(#[from] RunDirectoryError),
+    /// The run was begun on other hardware.
+    #[error("{} was measured on another machine ({model}); start a new run here", path.display())]
+    AnotherMachine {
+        /// The run directory.
+        path: PathBuf,
+        /// The processor of that machine.
+        model: String,
+    },
+}
+
+/// When to stop before the plan is done.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// Raised by Ctrl-C.
+    pub cancel: Cancel,
+    /// No measurement block begins after this time.
+    pub deadline: Option<Instant>,
+}
+
+/// A run that is being measured.
+pub struct Session {
+    directory: RunDirectory,
+    journal: Journal,
+    run: Run,
+    preset: Preset,
+    plan: Plan,
+    now: Box<dyn Fn() -> Instant>,
+}
+
+/// A run that has ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its folder, with one row for each case.
+    pub directory: RunDirectory,
+    /// How it ended.
+    pub status: Status,
+    /// Where the measurements contradict what the system says of the CPUs' topology.
+    pub contradictions: Vec<String>,
+}
+
+impl Session {
+    /// Begins a new run in an empty folder.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn start(directory: RunDirectory, run: Run, preset: Preset, plan: Plan) -> Result<Self, SessionError> {
+        directory.write_run(&run)?;
+        let journal = Journal::open(&directory)?;
+        Ok(Self { directory, journal, run, preset, plan, now: Box::new(Instant::now) })
+    }
+
+    /// Continues a run. The cases of `plan` that it has finished are left out; those with provisional rows are measured
+    /// again. `begun` is what stands in `run.json`, `here` is this machine.
+    ///
+    /// # Errors
+    /// When the run was begun on another machine, or a file cannot be read or written.
+    pub fn resume(
+        directory: RunDirectory,
+        begun: Run,
+        here: &Machine,
+        preset: Preset,
+        plan: Plan,
+        laboratories: &[&mut dyn Laboratory],
+    ) -> Result<Self, SessionError> {
+        if begun.machine != *here {
+            let (path, model) = (directory.path().to_owned(), begun.machine.cpu.model);
+            return Err(SessionError::AnotherMachine { path, model });
+        }
+        let mut run = Run { status: Status::Running, ended: None, ..begun };
+        // What the rows so far say is found again at the end, together with the rows to come.
+        let found = findings(&directory, laboratories)?;
+        run.warnings.retain(|warning| !found.contains(warning));
+        let rows = directory.read_rows()?;
+        let finished: HashSet<CaseId> = rows.iter().filter(|row| !row.provisional).map(|row| row.case.id()).collect();
+        directory.forget_all_but(&finished)?;
+        Self::start(directory, run, preset, plan.without(&finished))
+    }
+
+    /// The same with another clock, for tests.
+    #[must_use]
+    pub fn with_clock(self, now: impl Fn() -> Instant + 'static) -> Self {
+        Self { now: Box::new(now), ..self }
+    }
+
+    /// What stands in `run.json`.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Measures the plan, or until a limit is reached. `laboratories` are those of the plan, in the same order.
+    ///
+    /// # Errors
+    /// When a file cannot be written; what was written before is readable.
+    pub fn measure(
+        &mut self,
+        laboratories: &mut [&mut dyn Laboratory],
+        limits: &Limits,
+        observer: &mut dyn Observer,
+    ) -> Result<Status, SessionError> {
+        let mut passes = Passes {
+            seed: self.run.seed,
+            limits,
+            directory: &self.directory,
+            journal: &mut self.journal,
+            observer,
+            listings: HashSet::new(),
+            now: &*self.now,
+        };
+        Ok(passes.measure(laboratories, &self.plan, self.preset)?)
+    }
+
+    /// Ends the run: writes how it ended and what its rows say together, and leaves one row for each case. A failure of
+    /// [`Self::measure`] is recorded, then returned.
+    ///
+    /// # Errors
+    /// When measuring failed, or a file cannot be read or written.
+    pub fn finish(
+        mut self,
+        measured: Result<Status, SessionError>,
+        laboratories: &[&mut dyn Laboratory],
+    ) -> Result<Finished, SessionError> {
+        // A full disk ends the measuring. What is in the journal is a run all the same.
+        self.run.status = *measured.as_ref().unwrap_or(&Status::Interrupted);
+        self.run.ended = Some(timestamp(SystemTime::now()));
+        self.run.warnings.extend(findings(&self.directory, laboratories)?);
+        self.run.measured_topology = measured_topology(&self.directory, laboratories)?;
+        self.directory.write_run(&self.run)?;
+        let status = measured?;
+        self.directory.tidy()?;
+        let topology = self.run.measured_topology;
+        let contradictions = topology.map(|topology| topology.contradictions).unwrap_or_default();
+        Ok(Finished { directory: self.directory, status, contradictions })
+    }
+}
+
+/// What the rows and details of a run say about what disturbed it.
+fn findings(directory: &RunDirectory, laboratories: &[&mut dyn Laboratory]) -> Result<Vec<String>, RunDirectoryError> {
+    let (rows, details) = (directory.read_rows()?, directory.read_details()?);
+    Ok(laboratories.iter().flat_map(|laboratory| laboratory.findings(&rows, &details)).collect())
+}
+
+/// What all rows together say about the topology.
+fn measured_topology(
+    directory: &RunDirectory,
+    laboratories: &[&mut dyn Laboratory],
+) -> Result<Option<MeasuredTopology>, RunDirectoryError> {
+    let rows = directory.read_rows()?;
+    Ok(laboratories.iter().find_map(|laboratory| laboratory.measured_topology(&rows)))
+}

@@ -1,0 +1,45 @@
+//! Who watches a run: a progress bar, or nobody.
+
+use std::time::Duration;
+
+use crate::model::case::Case;
+
+/// What one laboratory has to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Most measurement blocks to be taken.
+    pub blocks: u64,
+    /// The time after which the passes end, if they end by time.
+    pub time: Option<Duration>,
+}
+
+/// Hears how far a run is. Every method may be left out.
+pub trait Observer {
+    /// So many of so many pieces are prepared.
+    fn preparing(&mut self, done: usize, total: usize) {
+        let _ = (done, total);
+    }
+
+    /// Measuring begins; `work` has one entry for each laboratory.
+    fn planned(&mut self, work: &[Work]) {
+        let _ = work;
+    }
+
+    /// A block of this case begins.
+    fn measuring(&mut self, case: &Case) {
+        let _ = case;
+    }
+
+    /// So many more blocks of a laboratory, counted from 0, are done or no longer needed. They took this long.
+    fn measured(&mut self, laboratory: usize, blocks: u64, spent: Duration) {
+        let _ = (laboratory, blocks, spent);
+    }
+
+    /// Something a user must know now.
+    fn warning(&mut self, text: &str) {
+        let _ = text;
+    }
+}
+
+/// Nobody watches.
+impl Observer for () {}

@@ -1,0 +1,222 @@
+//! The loop of a run: pass after pass over the unfinished cases, into the journal.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use crate::engine::Engine;
+use crate::engine::measurement::Measurement;
+use crate::engine::profile::{self, Phase};
+use crate::model::case::Case;
+use crate::model::verdict::Verdict;
+use crate::run::Status;
+use crate::run::directory::{RunDirectory, RunDirectoryError};
+use crate::run::journal::Journal;
+use crate::run::row::Row;
+use crate::session::Limits;
+use crate::session::laboratory::{Laboratory, Refusal};
+use crate::session::observer::{Observer, Work};
+use crate::session::pass_schedule::PassSchedule;
+use crate::session::pending_case::{PendingCase, Recorded};
+use crate::session::plan::Plan;
+use crate::session::preset::Preset;
+
+/// How a block, or a pass of one laboratory, ended.
+enum Ended {
+    Finished,
+    Lost,
+    Cancelled,
+    OutOfTime,
+}
+
+/// The unfinished cases of one laboratory.
+struct Part {
+    number: usize,
+    cases: Vec<PendingCase>,
+    schedule: PassSchedule,
+    is_lost: bool,
+}
+
+impl Part {
+    fn new(number: usize, cases: &[Case], preset: Preset) -> Self {
+        let pending = |case: &Case| PendingCase::new(case.clone(), preset.budget(case, cases.len()));
+        let schedule = PassSchedule::within(preset.time_for_passes(cases.len()));
+        Self { number, cases: cases.iter().map(pending).collect(), schedule, is_lost: false }
+    }
+
+    const fn is_done(&self) -> bool {
+        self.is_lost || self.cases.is_empty()
+    }
+
+    /// Most blocks to be taken, and the time for them if it can end them: the first blocks are taken in any case.
+    fn work(&self) -> Work {
+        let most = self.cases.iter().map(|pending| u64::from(pending.budget.blocks.max));
+        let ends_by_time = most.clone().max().is_some_and(|most| most > 1);
+        Work { blocks: most.sum(), time: ends_by_time.then(|| self.schedule.time()) }
+    }
+}
+
+/// Measures the cases of a plan, pass after pass.
+pub(super) struct Passes<'a> {
+    pub(super) seed: u64,
+    pub(super) limits: &'a Limits,
+    pub(super) directory: &'a RunDirectory,
+    pub(super) journal: &'a mut Journal,
+    pub(super) observer: &'a mut dyn Observer,
+    /// Names of the disassemblies that are written.
+    pub(super) listings: HashSet<String>,
+    pub(super) now: &'a dyn Fn() -> Instant,
+}
+
+impl Passes<'_> {
+    /// Measures everything, or until a limit is reached.
+    pub(super) fn measure(
+        &mut self,
+        laboratories: &mut [&mut dyn Laboratory],
+        plan: &Plan,
+        preset: Preset,
+    ) -> Result<Status, RunDirectoryError> {
+        for (laboratory, cases) in laboratories.iter_mut().zip(&plan.parts) {
+            let observer = &mut *self.observer;
+            profile::time(Phase::Prepare, || {
+                laboratory.prepare(cases, &mut |done, all| observer.preparing(done, all));
+            });
+        }
+        let mut parts: Vec<Part> =
+            plan.parts.iter().enumerate().map(|(number, cases)| Part::new(number, cases, preset)).collect();
+        self.observer.planned(&parts.iter().map(Part::work).collect::<Vec<_>>());
+        let ended = self.all_passes(laboratories, &mut parts);
+        // The blocks since the first one, of cases that the run does not return to.
+        for pending in parts.iter_mut().flat_map(|part| &mut part.cases) {
+            self.record_everything(pending)?;
+        }
+        ended
+    }
+
+    /// Pass after pass, until all cases are finished.
+    fn all_passes(
+        &mut self,
+        laboratories: &mut [&mut dyn Laboratory],
+        parts: &mut [Part],
+    ) -> Result<Status, RunDirectoryError> {
+        let mut random = fastrand::Rng::with_seed(self.seed);
+        while !parts.iter().all(Part::is_done) {
+            for (laboratory, part) in laboratories.iter_mut().zip(&mut *parts).filter(|(_, part)| !part.is_done()) {
+                let started = (self.now)();
+                match self.one_pass(*laboratory, part)? {
+                    Ended::Finished => {}
+                    // Other laboratories are not concerned. A new process can measure the rest.
+                    Ended::Lost => part.is_lost = true,
+                    Ended::Cancelled => return Ok(Status::Interrupted),
+                    Ended::OutOfTime => return Ok(Status::BudgetSpent),
+                }
+                part.schedule.add(self.since(started));
+                part.cases.retain(|pending| !pending.is_finished);
+                // A case follows another one in each pass.
+                random.shuffle(&mut part.cases);
+            }
+        }
+        Ok(if parts.iter().any(|part| part.is_lost) { Status::Interrupted } else { Status::Done })
+    }
+
+    /// One block of each unfinished case.
+    fn one_pass(&mut self, laboratory: &mut dyn Laboratory, part: &mut Part) -> Result<Ended, RunDirectoryError> {
+        let is_final = part.schedule.is_next_final();
+        for pending in &mut part.cases {
+            if self.limits.cancel.is_cancelled() {
+                return Ok(Ended::Cancelled);
+            }
+            if self.limits.deadline.is_some_and(|deadline| (self.now)() >= deadline) {
+                return Ok(Ended::OutOfTime);
+            }
+            self.observer.measuring(&pending.case);
+            let (before, started) = (pending.blocks(), (self.now)());
+            let is_final = is_final || pending.is_over_budget();
+            match self.one_block(laboratory, pending, is_final)? {
+                Ended::Finished => {}
+                ended => return Ok(ended),
+            }
+            let spent = self.since(started);
+            pending.spent += spent;
+            // A finished case takes none of the blocks that are left.
+            let after = if pending.is_finished { pending.budget.blocks.max } else { pending.blocks() };
+            self.observer.measured(part.number, u64::from(after.saturating_sub(before)), spent);
+        }
+        Ok(Ended::Finished)
+    }
+
+    fn one_block(
+        &mut self,
+        laboratory: &mut dyn Laboratory,
+        pending: &mut PendingCase,
+        is_final: bool,
+    ) -> Result<Ended, RunDirectoryError> {
+        let mut experiment = match profile::time(Phase::SetUp, || laboratory.experiment(&pending.case)) {
+            Ok(experiment) => experiment,
+            Err(refusal) => return self.record_refusal(pending, refusal),
+        };
+        let engine = Engine::new(pending.budget.settings.clone(), self.limits.cancel.clone())
+            .with_blocks(pending.budget.blocks)
+            .final_block(is_final);
+        // The order of pairs differs from case to case and does not depend on which other cases are measured.
+        let seed = self.seed ^ pending.case.id().number();
+        let earlier = pending.found.clone();
+        let Ok(found) = engine.measure_block(experiment.as_mut(), earlier, seed) else { return Ok(Ended::Cancelled) };
+        pending.is_finished = !engine.needs_another_block(&found);
+        pending.found = Some(found);
+        profile::time(Phase::Write, || {
+            if pending.is_finished { self.record_everything(pending) } else { self.record_first_row(pending) }
+        })?;
+        Ok(Ended::Finished)
+    }
+
+    /// Writes the provisional row of a case after its first block.
+    fn record_first_row(&mut self, pending: &mut PendingCase) -> Result<(), RunDirectoryError> {
+        let (Recorded::Nothing, Some(found)) = (pending.recorded, &pending.found) else { return Ok(()) };
+        self.record_evidence(&pending.case, found)?;
+        self.journal.append(&pending.row(found), &[], &[])?;
+        pending.recorded = Recorded::FirstRow;
+        Ok(())
+    }
+
+    /// Writes all that is known of a case. Its samples are written only now, because the last block decides which of them
+    /// count.
+    fn record_everything(&mut self, pending: &mut PendingCase) -> Result<(), RunDirectoryError> {
+        let (Recorded::Nothing | Recorded::FirstRow, Some(found)) = (pending.recorded, &pending.found) else {
+            return Ok(());
+        };
+        self.record_evidence(&pending.case, found)?;
+        self.journal.append(&pending.row(found), &found.observations, &pending.details(found))?;
+        pending.recorded = Recorded::Everything;
+        Ok(())
+    }
+
+    fn record_refusal(&mut self, pending: &mut PendingCase, refusal: Refusal) -> Result<Ended, RunDirectoryError> {
+        let verdict = match refusal {
+            Refusal::Skipped(reason) => Verdict::Skipped(reason),
+            Refusal::Failed(reason) => Verdict::Failed(reason),
+            Refusal::Lost(reason) => {
+                self.observer.warning(&reason);
+                return Ok(Ended::Lost);
+            }
+        };
+        self.journal.append(&Row::unmeasured(pending.case.clone(), verdict), &[], &[])?;
+        // Earlier blocks do not stand beside a refusal.
+        (pending.found, pending.is_finished) = (None, true);
+        Ok(Ended::Finished)
+    }
+
+    /// Writes the disassembly once for all cases that run the same machine code.
+    fn record_evidence(&mut self, case: &Case, measurement: &Measurement) -> Result<(), RunDirectoryError> {
+        let Some(listing) = measurement.evidence.listing() else { return Ok(()) };
+        let code = Case { threads: None, blocks: None, devices: None, placement: None, ..case.clone() };
+        let name = code.to_string().replace([' ', '/'], "-");
+        if self.listings.insert(name.clone()) {
+            self.directory.write_evidence(&name, listing)?;
+        }
+        Ok(())
+    }
+
+    fn since(&self, earlier: Instant) -> Duration {
+        (self.now)().saturating_duration_since(earlier)
+    }
+}

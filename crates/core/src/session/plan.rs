@@ -1,0 +1,61 @@
+//! The plan of a run: which cases, in which order.
+
+use std::collections::HashSet;
+
+use crate::model::case::{Case, CaseId};
+use crate::session::laboratory::Laboratory;
+use crate::session::preset::Preset;
+
+/// The cases of a run: one list for each laboratory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The cases of each laboratory, in the order of the first pass.
+    pub parts: Vec<Vec<Case>>,
+}
+
+impl Plan {
+    /// The cases of a preset that `is_selected` takes, each laboratory's in a random order that `seed` decides.
+    ///
+    /// Cases are shuffled within a laboratory, not across: while the CPU is measured, the clock of a GPU falls.
+    #[must_use]
+    pub fn new(
+        laboratories: &[&mut dyn Laboratory],
+        preset: Preset,
+        seed: u64,
+        is_selected: impl Fn(&Case) -> bool,
+    ) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let part = |laboratory: &&mut dyn Laboratory| {
+            let mut cases: Vec<Case> = laboratory.plan(preset).into_iter().filter(|case| is_selected(case)).collect();
+            random.shuffle(&mut cases);
+            cases
+        };
+        Self { parts: laboratories.iter().map(part).collect() }
+    }
+
+    /// All cases.
+    pub fn cases(&self) -> impl Iterator<Item = &Case> {
+        self.parts.iter().flatten()
+    }
+
+    /// Number of cases.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.parts.iter().map(Vec::len).sum()
+    }
+
+    /// Whether there is nothing to measure.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The plan without the cases that are finished.
+    #[must_use]
+    pub fn without(mut self, finished: &HashSet<CaseId>) -> Self {
+        for part in &mut self.parts {
+            part.retain(|case| !finished.contains(&case.id()));
+        }
+        self
+    }
+}

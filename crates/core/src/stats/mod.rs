@@ -1,0 +1,57 @@
+//! Statistics of observations: pure functions of slices. They assume nothing about the shape of the noise.
+//!
+//! [`Ranked`] gives the median and its interval; [`noise`] is the relative median absolute deviation.
+
+mod autocorrelation;
+mod interval;
+mod ranked;
+
+pub use interval::{Interval, Level};
+pub use ranked::Ranked;
+
+/// The middle value; of an even number of values, the mean of the two in the middle.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    let mut values = values.to_vec();
+    let is_odd = values.len() % 2 == 1;
+    let middle = values.len() / 2;
+    let (below, upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    let upper = *upper;
+    let lower = below.iter().copied().max_by(f64::total_cmp).filter(|_| !is_odd);
+    Some(lower.map_or(upper, |lower| f64::midpoint(lower, upper)))
+}
+
+/// The median absolute deviation from the median, in the unit of the values and without a factor for any
+/// distribution (Rousseeuw and Croux, 1993).
+#[must_use]
+pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
+    let centre = median(values)?;
+    median(&values.iter().map(|value| (value - centre).abs()).collect::<Vec<_>>())
+}
+
+/// The median absolute deviation relative to the median: "noise". `None` where the median is zero.
+#[must_use]
+pub fn noise(values: &[f64]) -> Option<f64> {
+    let centre = median(values)?;
+    let noise = median_absolute_deviation(values)? / centre.abs();
+    noise.is_finite().then_some(noise)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median(&[7.0]), Some(7.0));
+        assert_eq!(median_absolute_deviation(&[1.0, 2.0, 3.0, 4.0, 100.0]), Some(1.0));
+        assert_eq!(noise(&[-1.0, 0.0, 1.0]), None);
+        assert_eq!(noise(&[]), None);
+    }
+}

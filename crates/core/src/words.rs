@@ -1,0 +1,52 @@
+//! Enums that stand as words in files: one list gives `as_str`, `Display`, `FromStr`, serde and all values.
+
+/// The word in a file is none of the words that may stand there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{found}` is no {kind}; expected one of {expected}")]
+pub struct UnknownWord {
+    /// What the word should have named.
+    pub kind: &'static str,
+    /// The word found.
+    pub found: String,
+    /// The words that may stand there.
+    pub expected: String,
+}
+
+/// Declares a fieldless enum together with its words.
+macro_rules! words {
+    ($(#[$meta:meta])* pub enum $name:ident ($kind:literal) { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        pub enum $name { $($(#[$vmeta])* #[serde(rename = $word)] $variant,)+ }
+
+        impl $name {
+            /// Every value, in the order of declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The word that stands for this value in files and on the command line.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::words::UnknownWord;
+
+            fn from_str(word: &str) -> Result<Self, Self::Err> {
+                Self::ALL.iter().copied().find(|value| value.as_str() == word).ok_or_else(|| $crate::words::UnknownWord {
+                    kind: $kind,
+                    found: word.to_owned(),
+                    expected: Self::ALL.iter().map(|value| value.as_str()).collect::<Vec<_>>().join(", "),
+                })
+            }
+        }
+    };
+}
+pub(crate) use words;

@@ -1,0 +1,318 @@
+//! The course of a run, on fakes and with a clock that the tests turn.
+#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use syncscope_core::fake::{FakeLaboratory, Fault};
+use syncscope_core::machine::{CpuMachine, Environment, Machine};
+use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
+use syncscope_core::run::{SCHEMA, Status};
+use syncscope_core::session::observer::{Observer, Work};
+use syncscope_core::session::plan::Plan;
+use syncscope_core::session::{Finished, Limits, Session, SessionError};
+use syncscope_core::{Cancel, Case, Experiment, Laboratory, Listing, Preset, Refusal, Run};
+use tempfile::TempDir;
+
+const SEED: u64 = 7;
+
+/// Blocks of the quick preset after which passes may end by time.
+const MIN_BLOCKS: usize = 8;
+
+/// A laboratory whose blocks take `block` on the clock of the test.
+struct Timed {
+    fake: FakeLaboratory,
+    clock: Rc<Cell<Duration>>,
+    block: Duration,
+}
+
+impl Laboratory for Timed {
+    fn listing(&self) -> Vec<Listing> {
+        self.fake.listing()
+    }
+
+    fn plan(&self, preset: Preset) -> Vec<Case> {
+        self.fake.plan(preset)
+    }
+
+    fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        self.clock.set(self.clock.get() + self.block);
+        self.fake.experiment(case)
+    }
+}
+
+/// Hears everything. After `cancel_after` blocks it raises `cancel`.
+#[derive(Default)]
+struct Recorder {
+    cancel: Cancel,
+    cancel_after: Option<usize>,
+    work: Vec<Work>,
+    measuring: Vec<Case>,
+    measured_blocks: u64,
+    warnings: Vec<String>,
+}
+
+impl Observer for Recorder {
+    fn planned(&mut self, work: &[Work]) {
+        self.work = work.to_vec();
+    }
+
+    fn measuring(&mut self, case: &Case) {
+        self.measuring.push(case.clone());
+        if self.cancel_after == Some(self.measuring.len()) {
+            self.cancel.cancel();
+        }
+    }
+
+    fn measured(&mut self, _laboratory: usize, blocks: u64, _spent: Duration) {
+        self.measured_blocks += blocks;
+    }
+
+    fn warning(&mut self, text: &str) {
+        self.warnings.push(text.to_owned());
+    }
+}
+
+impl Recorder {
+    fn limits(&self) -> Limits {
+        Limits { cancel: self.cancel.clone(), deadline: None }
+    }
+
+    /// How often each case was measured.
+    fn blocks(&self) -> BTreeMap<Case, usize> {
+        let mut blocks = BTreeMap::new();
+        self.measuring.iter().for_each(|case| *blocks.entry(case.clone()).or_default() += 1);
+        blocks
+    }
+}
+
+fn run() -> Run {
+    Run {
+        schema: SCHEMA,
+        version: "0.0.0".to_owned(),
+        command: Vec::new(),
+        preset: Preset::Quick.to_string(),
+        only: Vec::new(),
+        skip: Vec::new(),
+        seed: SEED,
+        status: Status::Running,
+        started: "2026-01-01T00:00:00Z".to_owned(),
+        ended: None,
+        planned: 12,
+        warnings: Vec::new(),
+        machine: Machine::default(),
+        environment: Environment::default(),
+        measured_topology: None,
+    }
+}
+
+struct Fixture {
+    folder: TempDir,
+    laboratory: Timed,
+}
+
+impl Fixture {
+    /// A laboratory of fakes whose blocks take this long on the clock of the test.
+    fn new(block: Duration) -> Self {
+        let (fake, clock) = (FakeLaboratory::default(), Rc::default());
+        Self { folder: tempfile::tempdir().unwrap(), laboratory: Timed { fake, clock, block } }
+    }
+
+    fn all(&mut self) -> Vec<&mut dyn Laboratory> {
+        vec![&mut self.laboratory]
+    }
+
+    fn plan(&mut self) -> Plan {
+        Plan::new(&self.all(), Preset::Quick, SEED, |_| true)
+    }
+
+    fn directory(&self) -> RunDirectory {
+        RunDirectory::open(&self.folder.path().join("run")).unwrap()
+    }
+
+    fn start(&mut self) -> Session {
+        let directory = RunDirectory::create(&self.folder.path().join("run")).unwrap();
+        Session::start(directory, run(), Preset::Quick, self.plan()).unwrap()
+    }
+
+    fn resume(&mut self) -> Result<Session, SessionError> {
+        let (directory, plan) = (self.directory(), self.plan());
+        let begun = directory.read_run().unwrap();
+        Session::resume(directory, begun, &Machine::default(), Preset::Quick, plan, &self.all())
+    }
+
+    /// Measures until a limit is reached, and ends the run.
+    fn measure(&mut self, session: Session, limits: &Limits, recorder: &mut Recorder) -> Finished {
+        let (origin, clock) = (Instant::now(), self.laboratory.clock.clone());
+        let mut session = session.with_clock(move || origin + clock.get());
+        let limits = Limits { deadline: limits.deadline.map(|_| origin + Duration::from_secs(5)), ..limits.clone() };
+        let measured = session.measure(&mut self.all(), &limits, recorder);
+        session.finish(measured, &self.all()).unwrap()
+    }
+}
+
+#[test]
+fn every_case_gets_its_first_block_before_any_gets_its_second() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let (session, plan) = (fixture.start(), fixture.plan());
+    let mut recorder = Recorder::default();
+    let finished = fixture.measure(session, &Limits::default(), &mut recorder);
+    assert_eq!(finished.status, Status::Done);
+    let planned: Vec<&Case> = plan.cases().collect();
+    assert_eq!(recorder.measuring.iter().take(planned.len()).collect::<Vec<_>>(), planned);
+    // Later passes take another order, of the cases that are left.
+    let second: Vec<&Case> = recorder.measuring[planned.len()..][..planned.len() - 2].iter().collect();
+    assert_eq!(second.iter().collect::<HashSet<_>>().len(), second.len(), "no case twice in a pass");
+    let same_order: Vec<&Case> = planned.iter().copied().filter(|case| second.contains(case)).collect();
+    assert_ne!(second, same_order);
+    // A refused case takes no block, and what is finished early counts as done.
+    assert_eq!(recorder.measured_blocks, recorder.work[0].blocks);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_plan_and_another_seed_another_order() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let plan = |fixture: &mut Fixture, seed| Plan::new(&fixture.all(), Preset::Quick, seed, |_| true);
+    let (one, again, other) = (plan(&mut fixture, 1), plan(&mut fixture, 1), plan(&mut fixture, 2));
+    assert_eq!(one, again);
+    assert_ne!(one, other);
+    let sorted = |plan: &Plan| {
+        let mut cases: Vec<Case> = plan.cases().cloned().collect();
+        cases.sort();
+        cases
+    };
+    assert_eq!(sorted(&one), sorted(&other));
+}
+
+#[test]
+fn passes_end_in_time_after_the_fewest_blocks() {
+    let mut fixture = Fixture::new(Duration::from_secs(10));
+    let session = fixture.start();
+    // A pass takes longer than the 40 seconds that all passes together may take.
+    let mut recorder = Recorder::default();
+    let finished = fixture.measure(session, &Limits::default(), &mut recorder);
+    assert_eq!(finished.status, Status::Done);
+    for (case, blocks) in recorder.blocks() {
+        let is_refused = case.primitive == "cpu.fence.flush";
+        assert_eq!(blocks, if is_refused { 1 } else { MIN_BLOCKS }, "{case}");
+    }
+    assert!(finished.directory.read_rows().unwrap().iter().all(|row| !row.provisional));
+}
+
+#[test]
+fn noisy_cases_get_more_blocks_than_precise_ones_while_there_is_time() {
+    let mut fixture = Fixture::new(Duration::from_millis(1));
+    let session = fixture.start();
+    let mut recorder = Recorder::default();
+    fixture.measure(session, &Limits::default(), &mut recorder);
+    for (case, blocks) in recorder.blocks() {
+        match case.primitive.as_str() {
+            "cpu.atomic.add" | "cpu.lock.std_mutex" => assert_eq!(blocks, MIN_BLOCKS, "{case}"),
+            "cpu.barrier.std" => assert!(blocks > 10 * MIN_BLOCKS, "{case}: {blocks}"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_case_that_takes_the_time_of_several_ends_early() {
+    let mut fixture = Fixture::new(Duration::from_millis(100));
+    let session = fixture.start();
+    // Eight blocks of 100 ms are more than four times the 160 ms of a case, and all passes fit into 40 seconds.
+    let mut recorder = Recorder::default();
+    fixture.measure(session, &Limits::default(), &mut recorder);
+    for (case, blocks) in recorder.blocks().into_iter().filter(|(case, _)| case.primitive == "cpu.barrier.std") {
+        assert_eq!(blocks, MIN_BLOCKS, "{case}");
+    }
+}
+
+#[test]
+fn a_deadline_leaves_a_provisional_row_for_each_case_seen() {
+    let mut fixture = Fixture::new(Duration::from_secs(1));
+    let session = fixture.start();
+    // The deadline lies after five blocks.
+    let mut recorder = Recorder::default();
+    let limits = Limits { deadline: Some(Instant::now()), ..Limits::default() };
+    let finished = fixture.measure(session, &limits, &mut recorder);
+    assert_eq!((finished.status, recorder.measuring.len()), (Status::BudgetSpent, 5));
+    let rows = finished.directory.read_rows().unwrap();
+    assert_eq!(rows.len(), 5);
+    assert!(rows.iter().all(|row| row.provisional == (row.case.primitive != "cpu.fence.flush")));
+    assert_eq!(finished.directory.read_run().unwrap().status, Status::BudgetSpent);
+}
+
+#[test]
+fn a_resumed_run_holds_what_an_uninterrupted_one_does() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let session = fixture.start();
+    // In the ninth pass: the precise cases are finished, the others are not.
+    let mut recorder = Recorder { cancel_after: Some(12 + 7 * 10 + 3), ..Recorder::default() };
+    let limits = recorder.limits();
+    let interrupted = fixture.measure(session, &limits, &mut recorder);
+    assert_eq!(interrupted.status, Status::Interrupted);
+    let before = interrupted.directory.read_rows().unwrap();
+    let (provisional, finished): (Vec<_>, Vec<_>) = before.into_iter().partition(|row| row.provisional);
+    assert!(!provisional.is_empty() && !finished.is_empty());
+
+    let session = fixture.resume().unwrap();
+    let mut recorder = Recorder::default();
+    let resumed = fixture.measure(session, &Limits::default(), &mut recorder);
+    assert_eq!(resumed.status, Status::Done);
+    let again: HashSet<Case> = recorder.measuring.into_iter().collect();
+    assert_eq!(again, provisional.into_iter().map(|row| row.case).collect(), "what was finished is not measured again");
+    let after = resumed.directory.read_rows().unwrap();
+    assert!(finished.iter().all(|row| after.contains(row)), "finished rows stay as they are");
+    let planned: HashSet<Case> = fixture.plan().cases().cloned().collect();
+    assert_eq!(after.iter().map(|row| row.case.clone()).collect::<HashSet<_>>(), planned);
+    assert_eq!(after.len(), planned.len());
+    assert!(after.iter().all(|row| !row.provisional));
+}
+
+#[test]
+fn a_lost_laboratory_leaves_its_cases_for_a_resumed_run() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    fixture.laboratory.fake.fault = Fault::LosesLaboratory;
+    let session = fixture.start();
+    let mut recorder = Recorder::default();
+    let finished = fixture.measure(session, &Limits::default(), &mut recorder);
+    assert_eq!(finished.status, Status::Interrupted);
+    assert_eq!(recorder.warnings, ["the fake broke its laboratory"]);
+    let rows = finished.directory.read_rows().unwrap();
+    assert!(rows.len() < 12 && rows.iter().all(|row| row.case.primitive != "cpu.lock.std_mutex"));
+
+    fixture.laboratory.fake.fault = Fault::None;
+    let session = fixture.resume().unwrap();
+    let resumed = fixture.measure(session, &Limits::default(), &mut Recorder::default());
+    assert_eq!((resumed.status, resumed.directory.read_rows().unwrap().len()), (Status::Done, 12));
+}
+
+#[test]
+fn a_run_is_not_resumed_on_another_machine() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let session = fixture.start();
+    let mut recorder = Recorder { cancel_after: Some(3), ..Recorder::default() };
+    let limits = recorder.limits();
+    fixture.measure(session, &limits, &mut recorder);
+    let (directory, plan) = (fixture.directory(), fixture.plan());
+    let begun = directory.read_run().unwrap();
+    let here =
+        Machine { cpu: CpuMachine { model: "another".to_owned(), ..CpuMachine::default() }, ..Machine::default() };
+    let rows = directory.read_rows().unwrap();
+    let refused = Session::resume(directory.clone(), begun, &here, Preset::Quick, plan, &fixture.all());
+    assert!(matches!(refused.err().unwrap(), SessionError::AnotherMachine { .. }));
+    assert_eq!(directory.read_rows().unwrap(), rows, "nothing was touched");
+}
+
+#[test]
+fn a_failure_while_measuring_is_recorded_and_returned() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let session = fixture.start();
+    let full = RunDirectoryError::NoRun(fixture.folder.path().to_owned());
+    let failed = session.finish(Err(full.into()), &fixture.all());
+    assert!(matches!(failed, Err(SessionError::Directory(RunDirectoryError::NoRun(_)))));
+    let run = fixture.directory().read_run().unwrap();
+    assert_eq!(run.status, Status::Interrupted);
+    assert!(run.ended.is_some());
+}

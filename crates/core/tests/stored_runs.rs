@@ -1,0 +1,97 @@
+//! The runs in `results/` are read by this version, and hold nothing twice.
+
+#![allow(clippy::unwrap_used, reason = "what a test needs and does not get fails the test")]
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syncscope_core::run::Status;
+use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Row, stored_run};
+
+fn results() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results")
+}
+
+fn stored_runs() -> Vec<RunDirectory> {
+    let runs = stored_run::stored_runs(&results()).unwrap();
+    assert!(runs.len() > 10, "{runs:?}");
+    runs
+}
+
+#[test]
+fn every_stored_run_is_read() {
+    for run in stored_runs() {
+        let name = run.path().display();
+        let read = run.read_run().unwrap();
+        assert_eq!(read.status, Status::Done, "{name}");
+        let rows = run.read_rows().unwrap();
+        assert_eq!(rows.len() as u64, read.planned, "{name}");
+        assert!(rows.iter().all(|row| row.defect().is_none()), "{name}");
+        let cases: HashSet<_> = rows.iter().map(|row| row.case.id()).collect();
+        let details = run.read_details().unwrap();
+        assert!(details.keys().all(|case| cases.contains(case)), "{name}");
+        let samples = run.read_samples().unwrap();
+        assert!(samples.keys().all(|case| cases.contains(case)), "{name}");
+        for (listing, path) in run.evidence_files().unwrap() {
+            assert!(fs::read_to_string(&path).unwrap().lines().count() > 1, "{name}: {listing}");
+        }
+    }
+}
+
+#[test]
+fn the_published_ids_are_those_of_the_parameters() {
+    for run in stored_runs() {
+        let mut reader = csv::Reader::from_path(run.measurements()).unwrap();
+        let header = reader.headers().unwrap().clone();
+        assert_eq!(&header[0], "case_id");
+        let mut ids = HashSet::new();
+        for record in reader.records() {
+            let record = record.unwrap();
+            let row = Row::from_record(&header, &record).unwrap();
+            assert_eq!(record[0], row.case.id().0, "{}: {}", run.path().display(), row.case);
+            assert!(ids.insert(row.case.id()), "{}: {} twice", run.path().display(), row.case);
+        }
+    }
+}
+
+#[test]
+fn stored_runs_hold_nothing_that_can_be_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let expected = ["details.csv", "evidence.csv", "measurements.csv", "run.json", "samples.csv.gz"];
+    for (number, run) in stored_runs().into_iter().enumerate() {
+        let name = run.path().display().to_string();
+        for entry in fs::read_dir(run.path()).unwrap() {
+            let file = entry.unwrap().file_name().into_string().unwrap();
+            // A page that `make pages` drew is no part of what is stored.
+            assert!(file == "report.html" || expected.contains(&file.as_str()), "{name}: {file}");
+        }
+        let copy = folder.path().join(number.to_string());
+        fs::create_dir(&copy).unwrap();
+        for file in ["run.json", "measurements.csv", "details.csv"] {
+            fs::copy(run.path().join(file), copy.join(file)).unwrap();
+        }
+        let copy = RunDirectory::open(&copy).unwrap();
+        copy.tidy().unwrap();
+        assert!(fs::read(copy.measurements()).unwrap() == fs::read(run.measurements()).unwrap(), "{name}");
+        // Line by line the names may be those of an earlier version.
+        let lines = |run: &RunDirectory| fs::read_to_string(run.details()).unwrap().lines().count();
+        assert_eq!(lines(&copy), lines(&run), "{name}: details.csv is not compact");
+        assert_eq!(copy.read_details().unwrap(), run.read_details().unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn each_disassembly_is_stored_once_and_used() {
+    let used: BTreeSet<PathBuf> = stored_runs()
+        .iter()
+        .flat_map(|run| run.evidence_files().unwrap().into_values())
+        .map(|path| path.canonicalize().unwrap())
+        .collect();
+    let files = fs::read_dir(results().join("evidence")).unwrap().map(|entry| entry.unwrap().path());
+    let stored: BTreeSet<PathBuf> = files.map(|path| path.canonicalize().unwrap()).collect();
+    assert_eq!(used, stored);
+    let texts: HashSet<Vec<u8>> = stored.iter().map(|path| fs::read(path).unwrap()).collect();
+    assert_eq!(texts.len(), stored.len());
+}

@@ -1,0 +1,190 @@
+//! The axes of the sweeps, by preset and machine.
+
+use syncscope_core::sweep::Sweep;
+use syncscope_core::{Dtype, Placement, Preset, Primitive};
+
+use crate::machine::placement::where_spread_differs;
+use crate::machine::topology::Topology;
+
+/// The values that primitives vary. Each takes the axes that mean something to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Axes {
+    /// Threads of a team, for each placement.
+    pub(crate) threads: Vec<(Placement, Vec<u32>)>,
+    /// Variants of atomic addition. In the quick preset it stands for the other atomic operations.
+    pub(crate) addition: AtomicAxes,
+    /// Variants of the other atomic operations.
+    pub(crate) other_atomics: AtomicAxes,
+    /// Variants of the fence between two updates.
+    pub(crate) flush: AtomicAxes,
+    /// Types of the counter that a lock protects.
+    pub(crate) lock_dtypes: Vec<Dtype>,
+}
+
+/// The variants of an operation on variables.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct AtomicAxes {
+    /// Types of a shared variable.
+    pub(crate) dtypes: Vec<Dtype>,
+    /// Types of private elements.
+    pub(crate) private_dtypes: Vec<Dtype>,
+    /// Distances of private elements, in elements.
+    strides: Vec<u32>,
+    /// More distances of private elements, in bytes.
+    distances: Vec<u32>,
+}
+
+impl AtomicAxes {
+    /// The distances of private elements of a type, in elements.
+    pub(crate) fn strides_of(&self, dtype: Dtype) -> Vec<u32> {
+        let in_elements = |bytes: &u32| (bytes / dtype.size_bytes() as u32).max(1);
+        let mut strides: Vec<u32> =
+            self.strides.iter().copied().chain(self.distances.iter().map(in_elements)).collect();
+        strides.sort_unstable();
+        strides.dedup();
+        strides
+    }
+
+    /// Without private elements.
+    pub(crate) fn shared(&self) -> Self {
+        Self { dtypes: self.dtypes.clone(), ..Self::default() }
+    }
+
+    /// Without shared variables.
+    fn private(self) -> Self {
+        Self { dtypes: Vec::new(), ..self }
+    }
+
+    fn of(dtypes: &[Dtype], private_dtypes: &[Dtype], strides: &[u32]) -> Self {
+        Self {
+            dtypes: dtypes.to_vec(),
+            private_dtypes: private_dtypes.to_vec(),
+            strides: strides.to_vec(),
+            distances: Vec::new(),
+        }
+    }
+}
+
+/// The variants of addition, of the other atomic operations, and of the fence between two updates.
+fn atomic_axes(preset: Preset, topology: &Topology) -> (AtomicAxes, AtomicAxes, AtomicAxes) {
+    const ALL: [u32; 6] = [1, 2, 4, 8, 16, 64];
+    let (narrow_and_wide, one) = ([Dtype::I32, Dtype::F64], [Dtype::I32]);
+    match preset {
+        Preset::Quick => (
+            AtomicAxes::of(&DTYPES, &narrow_and_wide, &[1, 8, 16]),
+            AtomicAxes::of(&one, &[], &[]),
+            AtomicAxes::of(&[], &one, &[1, 16]),
+        ),
+        Preset::Standard => (
+            AtomicAxes::of(&DTYPES, &DTYPES, &ALL),
+            AtomicAxes::of(&DTYPES, &narrow_and_wide, &[1, 16]),
+            AtomicAxes::of(&DTYPES, &narrow_and_wide, &[1, 8, 16]).private(),
+        ),
+        Preset::Paper => {
+            // The papers' strides, and those that put eight, four and one element on a line of this machine.
+            let distances = line_bytes(topology).map_or(Vec::new(), |line| vec![line / 8, line / 4, line]);
+            let all = AtomicAxes { distances, ..AtomicAxes::of(&DTYPES, &DTYPES, &ALL) };
+            (all.clone(), all.clone(), all.private())
+        }
+    }
+}
+
+/// The longest cache line of the machine, on which false sharing depends; `None` where no cache reports one.
+fn line_bytes(topology: &Topology) -> Option<u32> {
+    topology.caches.iter().filter_map(|cache| cache.line_bytes).max()
+}
+
+/// The types that processors treat differently: two widths, integer and floating point.
+const DTYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
+
+/// Every number of threads up to this one is measured. Beyond it there are eight steps to each next power of two.
+const DENSE: u32 = 16;
+
+impl Axes {
+    /// The axes of `preset` on a machine.
+    pub(crate) fn of(preset: Preset, topology: &Topology) -> Self {
+        let cpus = topology.allowed().count().max(1) as u32;
+        let counts = match preset {
+            Preset::Quick => powers_of_two(cpus),
+            Preset::Standard => thinned(cpus),
+            // The papers measure some more threads than CPUs.
+            Preset::Paper => thinned(cpus).into_iter().chain(cpus + 1..=cpus + 4).collect(),
+        };
+        let mut threads = vec![(Placement::Close, counts.clone())];
+        if preset != Preset::Quick {
+            threads.push((Placement::Spread, where_spread_differs(topology, &counts)));
+        }
+        let (addition, other_atomics, flush) = atomic_axes(preset, topology);
+        let lock_dtypes = if preset == Preset::Quick { vec![Dtype::U64] } else { DTYPES.to_vec() };
+        Self { threads, addition, other_atomics, flush, lock_dtypes }
+    }
+
+    /// A sweep of `primitive` over placements and threads for each placement.
+    pub(crate) fn sweep(&self, primitive: &Primitive) -> Vec<Sweep> {
+        let one = |(placement, threads): &(Placement, Vec<u32>)| {
+            Sweep::of(primitive.id).placements(std::slice::from_ref(placement)).threads(threads)
+        };
+        self.threads.iter().map(one).collect()
+    }
+}
+
+/// 1, 2, 4, ... and `most`.
+fn powers_of_two(most: u32) -> Vec<u32> {
+    let mut counts: Vec<u32> =
+        std::iter::successors(Some(1_u32), |count| count.checked_mul(2)).take_while(|count| *count < most).collect();
+    counts.push(most);
+    counts
+}
+
+/// Every number up to [`DENSE`], then eight steps for each doubling, and `most`.
+fn thinned(most: u32) -> Vec<u32> {
+    let next = |count: &u32| Some(if *count < DENSE { count + 1 } else { count + (1 << count.ilog2()) / 8 });
+    let mut counts: Vec<u32> = std::iter::successors(Some(1), next).take_while(|count| *count < most).collect();
+    counts.push(most);
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::topology::tests::regular;
+
+    #[test]
+    fn numbers_of_threads() {
+        assert_eq!(powers_of_two(1), [1]);
+        assert_eq!(powers_of_two(8), [1, 2, 4, 8]);
+        assert_eq!(powers_of_two(12), [1, 2, 4, 8, 12]);
+        assert_eq!(thinned(3), [1, 2, 3]);
+        assert_eq!(thinned(27)[15..], [16, 18, 20, 22, 24, 26, 27]);
+        assert!(thinned(1024).len() < 70);
+    }
+
+    #[test]
+    fn spread_is_measured_where_it_differs() {
+        let flat = regular(1, 1, 1, 4, 1);
+        let smt = regular(1, 1, 1, 4, 2);
+        let spread = |topology| Axes::of(Preset::Standard, topology).threads[1].1.clone();
+        assert!(spread(&flat).is_empty());
+        assert_eq!(
+            spread(&smt),
+            [2, 3, 4, 5, 6],
+            "one thread stands on the first core, seven leave one hardware thread free"
+        );
+    }
+
+    #[test]
+    fn strides_follow_the_line() {
+        let strides = |line_bytes| {
+            let mut topology = regular(1, 1, 1, 2, 1);
+            topology.caches.iter_mut().for_each(|cache| cache.line_bytes = line_bytes);
+            let axes = Axes::of(Preset::Paper, &topology).addition;
+            (axes.strides_of(Dtype::I32), axes.strides_of(Dtype::F64))
+        };
+        let papers = vec![1, 2, 4, 8, 16, 64];
+        assert_eq!(strides(None), (papers.clone(), papers.clone()));
+        assert_eq!(strides(Some(64)), (papers.clone(), papers.clone()));
+        assert_eq!(strides(Some(128)), (vec![1, 2, 4, 8, 16, 32, 64], papers));
+        let shared = AtomicAxes::of(&DTYPES, &DTYPES, &[1]).shared();
+        assert!(shared.private_dtypes.is_empty() && shared.dtypes == DTYPES);
+    }
+}

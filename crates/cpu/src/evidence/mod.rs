@@ -1,0 +1,257 @@
+//! The machine code of both timed loops: the functions of the running program, disassembled.
+//!
+//! A loop stands in a function of its own that is never inlined. [`x86_64`] decodes that function and finds its outermost
+//! loop in the graph of its branches. This module counts the instructions of an operation in both loops and compares the
+//! counts with what the primitive expects. Start with [`examine`].
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use syncscope_core::Evidence;
+
+/// Where the machine code of the two loops of a case begins, and how often each iteration repeats its step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopFunctions {
+    /// Address of the baseline.
+    pub baseline: usize,
+    /// Address of the test.
+    pub test: usize,
+    /// Steps of one iteration.
+    pub unroll: u32,
+}
+
+/// How the instruction of a primitive is recognized, and how often each step of a loop executes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expectation {
+    /// The beginnings of the disassembled lines that count: `lock add`, `lock inc`. Calls are written `call`.
+    pub any_of: &'static [&'static str],
+    /// How many of them a step of the baseline executes at least.
+    pub in_baseline: u32,
+    /// How many of them a step of the test executes at least.
+    pub in_test: u32,
+}
+
+/// What the two loops of a case must hold, on x86-64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// Instructions that can be counted.
+    Instructions(Expectation),
+    /// Both loops are the same, because the operation is no instruction; why.
+    NoInstruction(&'static str),
+    /// Counting proves nothing about this operation; why.
+    Uncounted(&'static str),
+}
+
+impl Expected {
+    /// One of these instructions in each operation: once in a step of the baseline, twice in a step of the test.
+    #[must_use]
+    pub const fn once(any_of: &'static [&'static str]) -> Self {
+        Self::times(any_of, 1)
+    }
+
+    /// `each` of these instructions in each operation, which stands once in the baseline and twice in the test.
+    #[must_use]
+    pub const fn times(any_of: &'static [&'static str], each: u32) -> Self {
+        Self::Instructions(Expectation { any_of, in_baseline: each, in_test: 2 * each })
+    }
+
+    /// One of these instructions in the test, none in the baseline.
+    #[must_use]
+    pub const fn added(any_of: &'static [&'static str]) -> Self {
+        Self::Instructions(Expectation { any_of, in_baseline: 0, in_test: 1 })
+    }
+}
+
+/// The instructions of one timed loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimedLoop {
+    lines: Vec<Line>,
+    /// The line where the loop is entered.
+    head: usize,
+}
+
+/// One instruction. Addresses count from the loop's first byte, so that equal loops at different addresses are equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Line {
+    offset: u64,
+    text: String,
+    /// The lines that may follow within the loop.
+    next: Vec<usize>,
+}
+
+impl TimedLoop {
+    /// How many instructions that begin with one of the texts every iteration executes.
+    ///
+    /// A compiler may add retries, slow paths and second copies of a path. They do not count: the result is that of the
+    /// path through the loop with the fewest such instructions (Dijkstra's algorithm; such an instruction has weight 1,
+    /// any other 0).
+    #[must_use]
+    pub fn count(&self, any_of: &[&str]) -> u32 {
+        let counts = |line: &Line| any_of.iter().any(|start| begins_with_words(&line.text, start));
+        let weights: Vec<u32> = self.lines.iter().map(|line| counts(line).into()).collect();
+        let mut open = BinaryHeap::from([Reverse((weights.get(self.head).copied().unwrap_or_default(), self.head))]);
+        let mut done = vec![false; self.lines.len()];
+        while let Some(Reverse((count, index))) = open.pop() {
+            let Some(line) = self.lines.get(index) else { break };
+            if line.next.contains(&self.head) {
+                return count;
+            }
+            if !std::mem::replace(&mut done[index], true) {
+                open.extend(line.next.iter().map(|next| Reverse((count + weights[*next], *next))));
+            }
+        }
+        0
+    }
+
+    /// Whether the loop calls another function.
+    fn calls(&self) -> bool {
+        self.lines.iter().any(|line| begins_with_words(&line.text, "call"))
+    }
+
+    /// All instructions, one in a line.
+    #[must_use]
+    pub fn listing(&self) -> String {
+        self.lines.iter().fold(String::new(), |listing, line| listing + &format!("{:6x}  {}\n", line.offset, line.text))
+    }
+}
+
+/// Whether `line` begins with the whole words `start`: `lock add [rax],1` begins with `lock add`, `lock addx` does not.
+fn begins_with_words(line: &str, start: &str) -> bool {
+    line.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// Disassembles both loops and judges them.
+#[must_use]
+pub fn examine(functions: LoopFunctions, expected: Expected) -> Evidence {
+    if let Expected::Uncounted(reason) = expected {
+        return Evidence::NotAvailable(reason.to_owned());
+    }
+    match (cached_loop(functions.baseline), cached_loop(functions.test)) {
+        (Ok(baseline), Ok(test)) => judge(&baseline, &test, functions.unroll, expected),
+        (Err(reason), _) | (_, Err(reason)) => Evidence::NotAvailable(reason),
+    }
+}
+
+/// [`timed_loop`], disassembled once for each function: many cases share one, and code does not change.
+fn cached_loop(entry: usize) -> Result<Arc<TimedLoop>, String> {
+    type Found = Result<Arc<TimedLoop>, String>;
+    static LOOPS: Mutex<BTreeMap<usize, Found>> = Mutex::new(BTreeMap::new());
+    let mut loops = LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+    loops.entry(entry).or_insert_with(|| timed_loop(entry).map(Arc::new)).clone()
+}
+
+/// Compares what both loops hold, in `unroll` steps each, with what is expected of one step.
+#[must_use]
+pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expected) -> Evidence {
+    let listing = || format!("baseline:\n{}test:\n{}", baseline.listing(), test.listing());
+    match expected {
+        Expected::Uncounted(reason) => Evidence::NotAvailable(reason.to_owned()),
+        Expected::NoInstruction(reason) if baseline == test => {
+            Evidence::Elided { summary: reason.to_owned(), listing: listing() }
+        }
+        Expected::NoInstruction(_) => {
+            Evidence::Substituted { summary: "instructions where none was expected".to_owned(), listing: listing() }
+        }
+        Expected::Instructions(expectation) => {
+            let found = (baseline.count(expectation.any_of), test.count(expectation.any_of));
+            let meant = (unroll * expectation.in_baseline, unroll * expectation.in_test);
+            let counts = format!("{} {}/{}", names(test, expectation.any_of), found.0, found.1);
+            let difference = format!("{counts}, expected {}/{}", meant.0, meant.1);
+            if found == meant {
+                Evidence::Present { summary: counts, listing: listing() }
+            } else if found.1 >= meant.1 || test.calls() {
+                // More than expected, or a part of it in a called function: unknown, which is not the same as missing.
+                Evidence::NotAvailable(difference)
+            } else {
+                Evidence::Elided { summary: difference, listing: listing() }
+            }
+        }
+    }
+}
+
+/// The instructions that were found; all that were looked for if none was.
+fn names(found: &TimedLoop, any_of: &[&str]) -> String {
+    let present: Vec<&str> = any_of.iter().copied().filter(|text| found.count(&[text]) > 0).collect();
+    if present.is_empty() { any_of.join("|") } else { present.join("|") }
+}
+
+/// Disassembles the timed loop of the function at `entry`.
+///
+/// # Errors
+/// When this is not an x86-64 processor, or the function has no loop; the text says which.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn timed_loop(_entry: usize) -> Result<TimedLoop, String> {
+    Err(format!("no disassembler for {}", std::env::consts::ARCH))
+}
+
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::timed_loop;
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(baseline: &TimedLoop, test: &TimedLoop, expected: Expected) -> Evidence {
+        super::judge(baseline, test, 16, expected)
+    }
+
+    fn lines(count: u32, line: &str) -> TimedLoop {
+        let step = |index| Line { offset: 0, text: line.to_owned(), next: vec![(index + 1) % count as usize] };
+        TimedLoop { lines: (0..count as usize).map(step).collect(), head: 0 }
+    }
+
+    #[test]
+    fn the_path_with_the_fewest_counts() {
+        let line = |text: &str, next: &[usize]| Line { offset: 0, text: text.to_owned(), next: next.to_vec() };
+        // A compare-and-swap that is retried, then two branches with one compare-and-swap each, one of them with a second.
+        let lines = vec![
+            line("mov eax,[rdi]", &[1]),
+            line("lock cmpxchg [rdi],ecx", &[2]),
+            line("jne 1", &[1, 3, 4]),
+            line("lock cmpxchg [rdi],ecx", &[0]),
+            line("lock cmpxchg [rdi],ecx", &[5]),
+            line("lock cmpxchg [rdi],ecx", &[0]),
+        ];
+        let timed = TimedLoop { lines, head: 0 };
+        assert_eq!((timed.count(&["lock cmpxchg"]), timed.count(&["mov"]), timed.count(&["call"])), (2, 1, 0));
+    }
+
+    fn increments(baseline: u32, test: u32) -> Evidence {
+        let line = "lock inc dword ptr [rax]";
+        judge(&lines(baseline, line), &lines(test, line), Expected::once(&["lock add", "lock inc"]))
+    }
+
+    #[test]
+    fn present_instructions_are_named() {
+        assert_eq!(increments(16, 32).summary(), Some("lock inc 16/32"));
+        let (empty, fences) = (lines(0, ""), lines(16, "mfence"));
+        assert_eq!(judge(&empty, &fences, Expected::added(&["mfence"])).summary(), Some("mfence 0/16"));
+    }
+
+    #[test]
+    fn missing_instructions_are_elided() {
+        let elided = increments(16, 16);
+        assert!(matches!(&elided, Evidence::Elided { .. }));
+        assert_eq!(elided.summary(), Some("lock inc 16/16, expected 16/32"));
+    }
+
+    #[test]
+    fn more_instructions_or_a_call_are_not_called_missing() {
+        assert!(matches!(increments(32, 64), Evidence::NotAvailable(reason) if reason.ends_with("expected 16/32")));
+        let calls = judge(&lines(16, "call rax"), &lines(32, "call rax"), Expected::once(&["lock add"]));
+        assert!(matches!(calls, Evidence::NotAvailable(reason) if reason.starts_with("lock add 0/0")));
+    }
+
+    #[test]
+    fn equal_loops_prove_that_an_operation_is_no_instruction() {
+        let expected = Expected::NoInstruction("a fence for the compiler alone");
+        let same = judge(&lines(1, "dec rax"), &lines(1, "dec rax"), expected);
+        assert!(matches!(same, Evidence::Elided { summary, .. } if summary == "a fence for the compiler alone"));
+        let other = judge(&lines(1, "dec rax"), &lines(2, "dec rax"), expected);
+        assert!(matches!(other, Evidence::Substituted { .. }));
+    }
+}

@@ -1,0 +1,94 @@
+//! The only module that speaks to hwloc.
+//!
+//! Two limits of the `hwloc2` crate shape it: asking for NUMA nodes as objects panics (hwloc keeps them at a virtual
+//! depth), so they are found through the node sets of the hardware threads; and instruction caches are filtered out.
+
+use hwloc2::{CpuSet, ObjectType, Topology as Hwloc, TopologyFlag, TopologyObject};
+
+use crate::machine::topology::{Cache, CacheKind, HardwareThread, NumaNode, Topology};
+
+const CACHE_LEVELS: [(u32, ObjectType); 5] = [
+    (1, ObjectType::L1Cache),
+    (2, ObjectType::L2Cache),
+    (3, ObjectType::L3Cache),
+    (4, ObjectType::L4Cache),
+    (5, ObjectType::L5Cache),
+];
+
+/// What hwloc finds, all of it marked as allowed. `None` if hwloc cannot load a topology.
+pub(crate) fn load() -> Option<Topology> {
+    // Disallowed hardware threads are part of the machine, too.
+    let hwloc = Hwloc::with_flags(vec![TopologyFlag::IncludeDisallowed])?;
+    let units = objects(&hwloc, &ObjectType::PU);
+    let cpus: Vec<u32> = units.iter().map(|unit| unit.os_index()).collect();
+    let caches: Vec<Cache> = CACHE_LEVELS
+        .iter()
+        .flat_map(|(level, kind)| objects(&hwloc, kind).into_iter().filter_map(|o| cache(*level, o, &cpus)))
+        .collect();
+    let cores = cpu_sets(&hwloc, &ObjectType::Core);
+    let packages = cpu_sets(&hwloc, &ObjectType::Package);
+    let threads: Vec<HardwareThread> = units
+        .iter()
+        .enumerate()
+        .map(|(index, unit)| HardwareThread {
+            os: unit.os_index(),
+            core: position(&cores, unit.os_index()).unwrap_or(index as u32),
+            package: position(&packages, unit.os_index()).unwrap_or(0),
+            numa_node: unit.nodeset().and_then(|nodes| u32::try_from(nodes.first()).ok()).unwrap_or(0),
+            last_level_cache: last_level_cache(&caches, unit.os_index()),
+            allowed: true,
+        })
+        .collect();
+    let memory = Some(hwloc.object_at_root().total_memory()).filter(|bytes| *bytes > 0);
+    Some(Topology {
+        // hwloc offers to bind threads only where it describes the machine it runs on.
+        this_system: hwloc.support().cpu().set_current_thread(),
+        numa_nodes: numa_nodes(&hwloc, &threads),
+        threads,
+        caches,
+        memory_bytes: memory,
+    })
+}
+
+/// The objects of one type in topology order; none where the topology has no such level.
+fn objects<'a>(hwloc: &'a Hwloc, kind: &ObjectType) -> Vec<&'a TopologyObject> {
+    hwloc.objects_with_type(kind).unwrap_or_default()
+}
+
+fn cpu_sets(hwloc: &Hwloc, kind: &ObjectType) -> Vec<CpuSet> {
+    objects(hwloc, kind).into_iter().filter_map(TopologyObject::cpuset).collect()
+}
+
+fn position(sets: &[CpuSet], cpu: u32) -> Option<u32> {
+    sets.iter().position(|set| set.is_set(cpu)).map(|index| index as u32)
+}
+
+fn cache(level: u32, object: &TopologyObject, cpus: &[u32]) -> Option<Cache> {
+    let attributes = object.cache_attributes()?;
+    let shared_by = object.cpuset()?;
+    Some(Cache {
+        level,
+        // hwloc's L1 to L5 hold data or both, and the crate does not export which: the first level of every current
+        // processor is split, the others are not.
+        kind: if level == 1 { CacheKind::Data } else { CacheKind::Unified },
+        size_bytes: attributes.size(),
+        line_bytes: Some(attributes.linesize).filter(|bytes| *bytes > 0),
+        cpus: cpus.iter().copied().filter(|cpu| shared_by.is_set(*cpu)).collect(),
+    })
+}
+
+fn last_level_cache(caches: &[Cache], cpu: u32) -> Option<u32> {
+    caches.iter().rposition(|cache| cache.cpus.contains(&cpu)).map(|index| index as u32)
+}
+
+fn numa_nodes(hwloc: &Hwloc, threads: &[HardwareThread]) -> Vec<NumaNode> {
+    let Some(nodes) = hwloc.object_at_root().nodeset() else { return Vec::new() };
+    let last = u32::try_from(nodes.last()).unwrap_or(0);
+    (0..=last)
+        .filter(|os| nodes.is_set(*os))
+        .map(|os| NumaNode {
+            os,
+            cpus: threads.iter().filter(|thread| thread.numa_node == os).map(|thread| thread.os).collect(),
+        })
+        .collect()
+}

@@ -1,0 +1,19 @@
+//! The machine under measurement: what it is made of, what this process may use of it, and where memory lies.
+//!
+//! - [`topology`]: packages, NUMA nodes, caches, cores and hardware threads, as plain data. Start here.
+//! - [`hwloc`]: fills a topology; the only module that calls hwloc.
+//! - [`placement`]: one CPU for each thread of a team.
+//! - [`pair_class`]: what two CPUs share at the nearest level.
+//! - [`memory`]: pages of their own for measured data. [`page_homes`]: the NUMA nodes that pages are on.
+//! - [`system`]: the processor's name, governor, load and hypervisor, from `/proc` and `/sys`.
+//! - [`cgroup`]: the CPU quota of the control group.
+
+pub(crate) mod hwloc;
+pub(crate) mod memory;
+pub(crate) mod page_homes;
+
+pub mod cgroup;
+pub mod pair_class;
+pub mod placement;
+pub mod system;
+pub mod topology;

@@ -1,0 +1,188 @@
+//! Classes of CPU pairs: what two CPUs share at the nearest level.
+
+use std::collections::HashMap;
+
+use super::topology::{HardwareThread, Topology};
+
+/// The nearest thing that two CPUs share; a word of the column `group`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PairClass {
+    /// The core: they are its hardware threads.
+    SameCore,
+    /// The second-level cache.
+    SameL2,
+    /// A cache of the third level or beyond.
+    SameL3,
+    /// The NUMA node.
+    SameNode,
+    /// The package.
+    SamePackage,
+    /// The machine.
+    Across,
+}
+
+impl PairClass {
+    /// All classes, the nearest first.
+    pub const ALL: [Self; 6] =
+        [Self::SameCore, Self::SameL2, Self::SameL3, Self::SameNode, Self::SamePackage, Self::Across];
+
+    /// The word in the column `group`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SameCore => "same_core",
+            Self::SameL2 => "same_l2",
+            Self::SameL3 => "same_l3",
+            Self::SameNode => "same_node",
+            Self::SamePackage => "same_package",
+            Self::Across => "across",
+        }
+    }
+
+    /// The class with this word.
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.as_str() == word)
+    }
+
+    /// Why a machine has no such pair.
+    pub(crate) const fn missing(self) -> &'static str {
+        match self {
+            Self::SameCore => "no two CPUs this process may use are hardware threads of one core",
+            Self::SameL2 => "no two cores this process may use share a second-level cache",
+            Self::SameL3 => "no two cores this process may use share a third-level cache and nothing nearer",
+            Self::SameNode => "no two cores this process may use share a NUMA node and no cache",
+            Self::SamePackage => "no two NUMA nodes this process may use are in one package",
+            Self::Across => "the CPUs this process may use are in one package",
+        }
+    }
+}
+
+/// The CPUs this process may use, in topology order, and the caches of each. They are looked up once, so that the class of
+/// a pair needs no search among the caches.
+pub(crate) struct SharedLevels<'a> {
+    threads: Vec<&'a HardwareThread>,
+    caches: Vec<[Option<u32>; LEVELS]>,
+}
+
+/// Cache levels that hwloc knows.
+const LEVELS: usize = 5;
+
+/// Levels near a core: two cores that share one of them share more than the last-level cache.
+const NEAR_LEVELS: usize = 2;
+
+impl<'a> SharedLevels<'a> {
+    pub(crate) fn of(topology: &'a Topology) -> Self {
+        let threads: Vec<&HardwareThread> = topology.allowed().collect();
+        let indices: HashMap<u32, usize> =
+            threads.iter().enumerate().map(|(index, thread)| (thread.os, index)).collect();
+        let mut caches = vec![[None; LEVELS]; threads.len()];
+        for (number, cache) in topology.caches.iter().enumerate() {
+            let level = (cache.level as usize).clamp(1, LEVELS) - 1;
+            for index in cache.cpus.iter().filter_map(|cpu| indices.get(cpu)) {
+                caches[*index][level] = Some(number as u32);
+            }
+        }
+        Self { threads, caches }
+    }
+
+    /// The number of CPUs.
+    pub(crate) fn len(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// The operating system's number of the CPU at an index.
+    pub(crate) fn cpu(&self, index: usize) -> u32 {
+        self.threads[index].os
+    }
+
+    /// The class of the CPUs at two different indices.
+    pub(crate) fn class(&self, a: usize, b: usize) -> PairClass {
+        let (first, second) = (self.threads[a], self.threads[b]);
+        let mut levels = self.caches[a].iter().zip(&self.caches[b]);
+        let shared = |(one, other): (&Option<u32>, &Option<u32>)| one.is_some() && one == other;
+        if first.core == second.core {
+            PairClass::SameCore
+        } else if levels.by_ref().take(NEAR_LEVELS).any(shared) {
+            PairClass::SameL2
+        } else if levels.any(shared) {
+            PairClass::SameL3
+        } else if first.numa_node == second.numa_node {
+            PairClass::SameNode
+        } else if first.package == second.package {
+            PairClass::SamePackage
+        } else {
+            PairClass::Across
+        }
+    }
+}
+
+/// Two CPUs and their class.
+pub type ClassedPair = (PairClass, [u32; 2]);
+
+/// The classes of this machine, the nearest first, each with its first pair in topology order.
+#[must_use]
+pub fn classes(topology: &Topology) -> Vec<ClassedPair> {
+    let levels = SharedLevels::of(topology);
+    let mut found: Vec<ClassedPair> = Vec::new();
+    for a in 0..levels.len() {
+        for b in a + 1..levels.len() {
+            let class = levels.class(a, b);
+            if found.iter().all(|(known, _)| *known != class) {
+                found.push((class, [levels.cpu(a), levels.cpu(b)]));
+            }
+        }
+        if found.len() == PairClass::ALL.len() {
+            break;
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::topology::tests::regular;
+    use crate::machine::topology::{Cache, CacheKind};
+    use PairClass::{Across, SameCore, SameL2, SameL3, SameNode, SamePackage};
+
+    #[test]
+    fn two_packages_of_four_nodes_with_smt() {
+        // Two cores to a third-level cache, two of these to a node, 32 cores; siblings are 32 apart.
+        let machine = regular(2, 4, 2, 2, 2);
+        assert_eq!(
+            classes(&machine),
+            [(SameCore, [0, 32]), (SameL3, [0, 1]), (SameNode, [0, 2]), (SamePackage, [0, 4]), (Across, [0, 16])]
+        );
+    }
+
+    #[test]
+    fn three_hundred_cpus() {
+        let machine = regular(2, 1, 1, 75, 2);
+        assert_eq!(machine.threads.len(), 300);
+        assert_eq!(classes(&machine), [(SameCore, [0, 150]), (SameL3, [0, 1]), (Across, [0, 75])]);
+    }
+
+    #[test]
+    fn cores_that_share_a_second_level_cache() {
+        let mut machine = regular(1, 1, 1, 4, 1);
+        let level_2 = |cpus: Vec<u32>| Cache {
+            level: 2,
+            kind: CacheKind::Unified,
+            size_bytes: 2 << 20,
+            line_bytes: Some(64),
+            cpus,
+        };
+        machine.caches.splice(0..0, [level_2(vec![0, 1]), level_2(vec![2, 3])]);
+        assert_eq!(classes(&machine), [(SameL2, [0, 1]), (SameL3, [0, 2])]);
+        machine.caches.clear();
+        assert_eq!(classes(&machine), [(SameNode, [0, 1])]);
+    }
+
+    #[test]
+    fn only_allowed_cpus_make_pairs() {
+        let machine = regular(2, 1, 1, 4, 2).restricted(|cpu| [3, 5, 13].contains(&cpu));
+        assert_eq!(classes(&machine), [(SameCore, [5, 13]), (Across, [3, 5])]);
+        assert!(classes(&machine.restricted(|cpu| cpu == 3)).is_empty());
+    }
+}

@@ -1,0 +1,254 @@
+//! From a placement and a number of threads to one CPU for each thread.
+//!
+//! The words are OpenMP's (`OMP_PROC_BIND` with `OMP_PLACES=threads`; OpenMP 5.2, 10.1.3): every allowed hardware
+//! thread is a place, and places stand in topology order.
+
+use syncscope_core::Placement;
+
+use crate::machine::topology::{HardwareThread, Topology};
+
+/// Why a placement does not exist here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlacementError {
+    /// Nothing is allowed.
+    #[error("this process may use no CPU of the topology: check taskset and the cpuset of its control group")]
+    NoCpu,
+    /// A CPU on the list is not allowed.
+    #[error("CPU {cpu} does not exist or this process may not use it; it may use {allowed}")]
+    NotAllowed {
+        /// The CPU asked for.
+        cpu: u32,
+        /// What may be used.
+        allowed: String,
+    },
+}
+
+/// One entry for each thread of a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// The CPU that thread `i` is bound to; `None` leaves it to the operating system.
+    pub cpus: Vec<Option<u32>>,
+    /// How many CPUs the threads have at their disposal.
+    pub available: u32,
+}
+
+impl Placed {
+    /// Whether some thread has to share its CPU with another one of the team.
+    #[must_use]
+    pub fn oversubscribed(&self) -> bool {
+        self.cpus.len() > self.available as usize
+    }
+}
+
+/// Places `threads` threads.
+///
+/// # Errors
+/// When no CPU, or not every CPU asked for, may be used.
+pub fn place(topology: &Topology, placement: &Placement, threads: u32) -> Result<Placed, PlacementError> {
+    let allowed: Vec<&HardwareThread> = topology.allowed().collect();
+    if allowed.is_empty() {
+        return Err(PlacementError::NoCpu);
+    }
+    let numbers = |chosen: Vec<&HardwareThread>| chosen.into_iter().map(|thread| thread.os).collect::<Vec<_>>();
+    let pinned = match placement {
+        Placement::None => {
+            return Ok(Placed { cpus: vec![None; threads as usize], available: allowed.len() as u32 });
+        }
+        Placement::Close => fold(&numbers(close(&allowed, threads)), threads),
+        Placement::Spread => fold(&numbers(spread(&allowed, threads)), threads),
+        Placement::List(list) => listed(topology, list, threads)?,
+    };
+    let mut distinct = pinned.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    Ok(Placed { available: distinct.len() as u32, cpus: pinned.into_iter().map(Some).collect() })
+}
+
+/// Consecutive places, from the first one on.
+fn close<'a>(places: &[&'a HardwareThread], threads: u32) -> Vec<&'a HardwareThread> {
+    places.iter().copied().take(threads as usize).collect()
+}
+
+/// A sparse distribution: each thread goes where the fewest are, seen from the core outwards, so that no two threads
+/// share a core while another core is free, and packages, NUMA nodes and last-level caches fill evenly. The threads
+/// are then numbered in topology order, as OpenMP numbers its subpartitions.
+fn spread<'a>(places: &[&'a HardwareThread], threads: u32) -> Vec<&'a HardwareThread> {
+    let mut chosen = least_crowded_first(places, threads as usize);
+    chosen.sort_unstable();
+    chosen.into_iter().map(|index| places[index]).collect()
+}
+
+/// The places that `count` threads take one after the other, each the least crowded that is left.
+fn least_crowded_first(places: &[&HardwareThread], count: usize) -> Vec<usize> {
+    let mut crowd = Crowd::default();
+    // Topology order, and the first of the least crowded: `min_by_key` keeps the order among equals.
+    let mut free: Vec<usize> = (0..places.len()).collect();
+    let mut chosen = Vec::new();
+    while chosen.len() < count {
+        let next = free.iter().enumerate().min_by_key(|(_, index)| crowd.around(places[**index]));
+        let Some(position) = next.map(|(position, _)| position) else { break };
+        let index = free.remove(position);
+        crowd.join(places[index]);
+        chosen.push(index);
+    }
+    chosen
+}
+
+/// How many threads were placed on each part of the machine: cores, packages, NUMA nodes, last-level caches.
+#[derive(Default)]
+struct Crowd {
+    on: [Vec<u32>; 4],
+}
+
+impl Crowd {
+    /// The parts that a place belongs to, in the order in which they are to fill evenly. What belongs to no cache stands
+    /// together before the first one.
+    fn parts(place: &HardwareThread) -> [usize; 4] {
+        let cache = place.last_level_cache.map_or(0, |cache| cache + 1);
+        [place.core, place.package, place.numa_node, cache].map(|part| part as usize)
+    }
+
+    fn around(&self, place: &HardwareThread) -> [u32; 4] {
+        let parts = Self::parts(place);
+        std::array::from_fn(|kind| self.on[kind].get(parts[kind]).copied().unwrap_or_default())
+    }
+
+    fn join(&mut self, place: &HardwareThread) {
+        for (on, part) in self.on.iter_mut().zip(Self::parts(place)) {
+            if on.len() <= part {
+                on.resize(part + 1, 0);
+            }
+            on[part] += 1;
+        }
+    }
+}
+
+/// Those of the numbers of threads for which `spread` chooses other CPUs than `close`, or the same in another order.
+///
+/// More threads take the places of fewer and then others, so that one walk tells the places of them all: placing each
+/// number by itself would take minutes for a thousand CPUs.
+pub(crate) fn where_spread_differs(topology: &Topology, counts: &[u32]) -> Vec<u32> {
+    let places: Vec<&HardwareThread> = topology.allowed().collect();
+    let order = least_crowded_first(&places, places.len());
+    let differs = |count: u32| {
+        let count = (count as usize).min(places.len());
+        // Close takes the first places: spread does so too if none of its places lies beyond them.
+        order[..count].iter().any(|index| *index >= count)
+    };
+    counts.iter().copied().filter(|count| differs(*count)).collect()
+}
+
+/// With more threads than places, consecutive threads share one: each place gets the same number, the first ones one
+/// more (OpenMP 5.2, 10.1.3, "if T is greater than P").
+fn fold(places: &[u32], threads: u32) -> Vec<u32> {
+    let count = places.len().max(1);
+    let (share, extra) = (threads as usize / count, threads as usize % count);
+    places
+        .iter()
+        .enumerate()
+        .flat_map(|(index, cpu)| std::iter::repeat_n(*cpu, share + usize::from(index < extra)))
+        .collect()
+}
+
+fn listed(topology: &Topology, list: &[u32], threads: u32) -> Result<Vec<u32>, PlacementError> {
+    let allowed = topology.allowed_cpus();
+    if let Some(cpu) = list.iter().find(|cpu| !allowed.contains(cpu)) {
+        return Err(PlacementError::NotAllowed { cpu: *cpu, allowed: syncscope_host::cpu_list::format(&allowed) });
+    }
+    if list.is_empty() {
+        return Err(PlacementError::NoCpu);
+    }
+    Ok(list.iter().copied().cycle().take(threads as usize).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::topology::tests::regular;
+
+    fn cpus(topology: &Topology, placement: &Placement, threads: u32) -> Vec<u32> {
+        place(topology, placement, threads).unwrap().cpus.into_iter().map(Option::unwrap).collect()
+    }
+
+    #[test]
+    fn two_packages_with_smt() {
+        // Cores 0-3 and 4-7; siblings are 8 apart.
+        let machine = regular(2, 1, 1, 4, 2);
+        assert_eq!(cpus(&machine, &Placement::Close, 5), [0, 8, 1, 9, 2]);
+        assert_eq!(cpus(&machine, &Placement::Spread, 2), [0, 4]);
+        assert_eq!(cpus(&machine, &Placement::Spread, 3), [0, 1, 4]);
+        assert_eq!(cpus(&machine, &Placement::Spread, 8), [0, 1, 2, 3, 4, 5, 6, 7], "no siblings while cores are free");
+        assert_eq!(cpus(&machine, &Placement::Spread, 10), [0, 8, 1, 2, 3, 4, 12, 5, 6, 7]);
+        assert_eq!(cpus(&machine, &Placement::Spread, 16), cpus(&machine, &Placement::Close, 16));
+    }
+
+    #[test]
+    fn four_numa_nodes_without_smt() {
+        let machine = regular(1, 4, 1, 4, 1);
+        assert_eq!(cpus(&machine, &Placement::Close, 6), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(cpus(&machine, &Placement::Spread, 4), [0, 4, 8, 12]);
+        assert_eq!(cpus(&machine, &Placement::Spread, 6), [0, 1, 4, 5, 8, 12]);
+    }
+
+    #[test]
+    fn caches_smaller_than_a_numa_node() {
+        let machine = regular(1, 2, 4, 2, 1);
+        assert_eq!(cpus(&machine, &Placement::Spread, 2), [0, 8]);
+        assert_eq!(cpus(&machine, &Placement::Spread, 8), [0, 2, 4, 6, 8, 10, 12, 14]);
+    }
+
+    #[test]
+    fn a_restricted_set_of_cpus() {
+        // Package 0 keeps one core with both threads, package 1 three threads on two cores.
+        let machine = regular(2, 1, 1, 4, 2).restricted(|cpu| [1, 9, 4, 5, 13].contains(&cpu));
+        assert_eq!(cpus(&machine, &Placement::Close, 3), [1, 9, 4]);
+        assert_eq!(cpus(&machine, &Placement::Spread, 3), [1, 4, 5]);
+        let error = place(&machine, &Placement::List(vec![1, 2]), 2).unwrap_err();
+        assert_eq!(error.to_string(), "CPU 2 does not exist or this process may not use it; it may use 1,4-5,9,13");
+        let nothing = machine.restricted(|_| false);
+        assert_eq!(place(&nothing, &Placement::Close, 1), Err(PlacementError::NoCpu));
+    }
+
+    #[test]
+    fn one_hardware_thread_takes_all() {
+        let machine = regular(1, 1, 1, 1, 1);
+        for placement in [Placement::Close, Placement::Spread, Placement::List(vec![0])] {
+            let placed = place(&machine, &placement, 3).unwrap();
+            assert_eq!(placed.cpus, [Some(0); 3]);
+            assert!(placed.oversubscribed());
+        }
+        assert!(!place(&machine, &Placement::Close, 1).unwrap().oversubscribed());
+    }
+
+    #[test]
+    fn too_many_threads_share_places_evenly() {
+        let machine = regular(1, 1, 1, 3, 1);
+        assert_eq!(cpus(&machine, &Placement::Close, 5), [0, 0, 1, 1, 2]);
+        assert_eq!(cpus(&machine, &Placement::Spread, 7), [0, 0, 0, 1, 1, 2, 2]);
+        assert_eq!(cpus(&machine, &Placement::List(vec![2, 0]), 3), [2, 0, 2], "a list starts again");
+    }
+
+    #[test]
+    fn none_binds_nothing() {
+        let placed = place(&regular(1, 1, 1, 2, 1), &Placement::None, 3).unwrap();
+        assert_eq!(placed, Placed { cpus: vec![None; 3], available: 2 });
+        assert!(placed.oversubscribed());
+    }
+
+    #[test]
+    fn spread_differs_where_placing_says_so() {
+        let machines = [
+            regular(2, 1, 1, 4, 2),
+            regular(2, 4, 2, 2, 2),
+            regular(1, 1, 1, 5, 1),
+            regular(2, 2, 1, 3, 2).restricted(|cpu| cpu % 5 != 1),
+        ];
+        for machine in machines {
+            let counts: Vec<u32> = (1..=40).collect();
+            let differs =
+                |count: &u32| cpus(&machine, &Placement::Close, *count) != cpus(&machine, &Placement::Spread, *count);
+            let expected: Vec<u32> = counts.iter().copied().filter(differs).collect();
+            assert_eq!(where_spread_differs(&machine, &counts), expected);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! What the machine is made of: packages, NUMA nodes, caches, cores and hardware threads.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use syncscope_core::machine;
+
+use syncscope_host::cpu_list;
+
+/// One hardware thread ("PU" in hwloc, "CPU" in Linux) and what it is part of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HardwareThread {
+    /// The operating system's number.
+    pub os: u32,
+    /// The core, counted through the whole machine in topology order.
+    pub core: u32,
+    /// The package (socket), counted likewise.
+    pub package: u32,
+    /// The operating system's number of the NUMA node whose memory is nearest.
+    pub numa_node: u32,
+    /// The cache of the highest level, by its place in [`Topology::caches`]; `None` where none is known.
+    pub last_level_cache: Option<u32>,
+    /// Whether this process may use it (taskset, cpuset).
+    pub allowed: bool,
+}
+
+/// What a cache holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheKind {
+    /// Data.
+    Data,
+    /// Instructions.
+    Instruction,
+    /// Both.
+    Unified,
+}
+
+impl CacheKind {
+    /// The word in files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Instruction => "instruction",
+            Self::Unified => "unified",
+        }
+    }
+}
+
+/// One cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cache {
+    /// 1, 2, 3.
+    pub level: u32,
+    /// What it holds.
+    pub kind: CacheKind,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Length of a line; `None` where the system does not say.
+    pub line_bytes: Option<u32>,
+    /// The hardware threads that share it, by the operating system's numbers.
+    pub cpus: Vec<u32>,
+}
+
+/// A NUMA node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumaNode {
+    /// The operating system's number.
+    pub os: u32,
+    /// The hardware threads next to it; empty for memory without CPUs.
+    pub cpus: Vec<u32>,
+}
+
+/// The hardware threads of a machine in topology order (neighbours share most), and what they share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Topology {
+    /// Whether this describes the machine the program runs on. `HWLOC_SYNTHETIC` and `HWLOC_XMLFILE` give others.
+    pub this_system: bool,
+    /// The hardware threads, allowed or not, in topology order.
+    pub threads: Vec<HardwareThread>,
+    /// The NUMA nodes.
+    pub numa_nodes: Vec<NumaNode>,
+    /// The caches, innermost level first, in topology order within a level.
+    pub caches: Vec<Cache>,
+    /// Main memory.
+    pub memory_bytes: Option<u64>,
+}
+
+fn distinct(values: impl Iterator<Item = u32>) -> u32 {
+    let mut values: Vec<u32> = values.collect();
+    values.sort_unstable();
+    values.dedup();
+    values.len() as u32
+}
+
+impl Topology {
+    /// The hardware threads this process may use, in topology order.
+    pub fn allowed(&self) -> impl Iterator<Item = &HardwareThread> {
+        self.threads.iter().filter(|thread| thread.allowed)
+    }
+
+    /// Their numbers, in ascending order.
+    #[must_use]
+    pub fn allowed_cpus(&self) -> Vec<u32> {
+        let mut cpus: Vec<u32> = self.allowed().map(|thread| thread.os).collect();
+        cpus.sort_unstable();
+        cpus
+    }
+
+    /// Restricts what is allowed to what `may_use` says of a CPU's number.
+    #[must_use]
+    pub fn restricted(mut self, may_use: impl Fn(u32) -> bool) -> Self {
+        for thread in &mut self.threads {
+            thread.allowed &= may_use(thread.os);
+        }
+        self
+    }
+
+    /// Number of packages.
+    #[must_use]
+    pub fn packages(&self) -> u32 {
+        distinct(self.threads.iter().map(|thread| thread.package))
+    }
+
+    /// Number of physical cores.
+    #[must_use]
+    pub fn cores(&self) -> u32 {
+        distinct(self.threads.iter().map(|thread| thread.core))
+    }
+
+    /// Whether some core has more than one hardware thread.
+    #[must_use]
+    pub fn has_smt(&self) -> bool {
+        (self.cores() as usize) < self.threads.len()
+    }
+
+    /// Whether two of these CPUs are said to be hardware threads of one core.
+    #[must_use]
+    pub fn share_a_core(&self, cpus: &[Option<u32>]) -> bool {
+        let core = |cpu: &u32| self.threads.iter().find(|thread| thread.os == *cpu).map(|thread| thread.core);
+        let mut cores: Vec<u32> = cpus.iter().flatten().filter_map(core).collect();
+        let count = cores.len();
+        cores.sort_unstable();
+        cores.dedup();
+        cores.len() < count
+    }
+
+    /// The caches by kind: those of one level, kind and size together.
+    #[must_use]
+    pub fn cache_summary(&self) -> Vec<machine::Cache> {
+        let mut summary: Vec<machine::Cache> = Vec::new();
+        for cache in &self.caches {
+            let one = machine::Cache {
+                level: cache.level,
+                kind: cache.kind.as_str().to_owned(),
+                size_bytes: cache.size_bytes,
+                line_bytes: cache.line_bytes.unwrap_or_default(),
+                shared_by: cache.cpus.len() as u32,
+                count: 1,
+            };
+            let same = summary.iter_mut().find(|known| machine::Cache { count: 1, ..(*known).clone() } == one);
+            match same {
+                Some(known) => known.count += 1,
+                None => summary.push(one),
+            }
+        }
+        summary
+    }
+}
+
+fn binary_size(bytes: u64) -> String {
+    const UNITS: [(&str, u32); 3] = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    match UNITS.iter().find(|(_, shift)| bytes >= 1 << shift) {
+        Some((unit, shift)) if bytes.is_multiple_of(1 << shift) => format!("{} {unit}", bytes >> shift),
+        Some((unit, shift)) => format!("{:.1} {unit}", bytes as f64 / f64::from(1_u32 << shift)),
+        None => format!("{bytes} B"),
+    }
+}
+
+fn plural(count: u32, singular: &str, plural: &str) -> String {
+    format!("{count} {}", if count == 1 { singular } else { plural })
+}
+
+impl fmt::Display for Topology {
+    /// Some lines for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.this_system {
+            writeln!(f, "not this machine: HWLOC_SYNTHETIC or HWLOC_XMLFILE describes another")?;
+        }
+        writeln!(
+            f,
+            "{}, {}, {}, {}",
+            plural(self.packages(), "package", "packages"),
+            plural(self.numa_nodes.len() as u32, "NUMA node", "NUMA nodes"),
+            plural(self.cores(), "core", "cores"),
+            plural(self.threads.len() as u32, "hardware thread", "hardware threads"),
+        )?;
+        for node in &self.numa_nodes {
+            let cpus = if node.cpus.is_empty() { "no CPUs".to_owned() } else { cpu_list::format(&node.cpus) };
+            writeln!(f, "NUMA node {}: {cpus}", node.os)?;
+        }
+        for cache in self.cache_summary() {
+            let line = if cache.line_bytes == 0 { String::new() } else { format!(", {} B lines", cache.line_bytes) };
+            writeln!(
+                f,
+                "L{} {}: {} x {}{line}, {}",
+                cache.level,
+                cache.kind,
+                cache.count,
+                binary_size(cache.size_bytes),
+                match cache.shared_by {
+                    1 => "one for each hardware thread".to_owned(),
+                    shared_by => format!("each shared by {shared_by} hardware threads"),
+                }
+            )?;
+        }
+        if let Some(bytes) = self.memory_bytes {
+            writeln!(f, "memory: {}", binary_size(bytes))?;
+        }
+        write!(f, "CPUs this process may use: {}", cpu_list::format(&self.allowed_cpus()))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A regular machine, numbered as Linux numbers x86: first one thread of every core, then their siblings.
+    pub(crate) fn regular(packages: u32, nodes: u32, caches: u32, cores: u32, siblings: u32) -> Topology {
+        let all_cores = packages * nodes * caches * cores;
+        let threads: Vec<HardwareThread> = (0..all_cores)
+            .flat_map(|core| {
+                (0..siblings).map(move |sibling| HardwareThread {
+                    os: core + sibling * all_cores,
+                    core,
+                    package: core / (nodes * caches * cores),
+                    numa_node: core / (caches * cores),
+                    last_level_cache: Some(core / cores),
+                    allowed: true,
+                })
+            })
+            .collect();
+        let cpus_where = |belongs: &dyn Fn(&HardwareThread) -> bool| {
+            threads.iter().filter(|thread| belongs(thread)).map(|thread| thread.os).collect::<Vec<_>>()
+        };
+        let numa_nodes = (0..packages * nodes)
+            .map(|os| NumaNode { os, cpus: cpus_where(&|thread| thread.numa_node == os) })
+            .collect();
+        let caches = (0..packages * nodes * caches)
+            .map(|index| Cache {
+                level: 3,
+                kind: CacheKind::Unified,
+                size_bytes: 32 << 20,
+                line_bytes: Some(64),
+                cpus: cpus_where(&|thread| thread.last_level_cache == Some(index)),
+            })
+            .collect();
+        Topology { this_system: false, threads, numa_nodes, caches, memory_bytes: None }
+    }
+
+    /// The CPUs that the calling thread may use, for tests that bind threads.
+    pub(crate) fn usable_cpus() -> Vec<u32> {
+        syncscope_host::scheduling::allowed_cpus()
+    }
+
+    #[test]
+    fn counts_follow_from_the_threads() {
+        let topology = regular(2, 2, 2, 3, 2);
+        assert_eq!((topology.packages(), topology.cores(), topology.threads.len()), (2, 24, 48));
+        assert!(topology.has_smt());
+        assert!(!regular(1, 1, 1, 4, 1).has_smt());
+        // CPUs 0 and 24 are the hardware threads of the first core.
+        assert!(topology.share_a_core(&[Some(0), Some(5), Some(24)]));
+        assert!(!topology.share_a_core(&[Some(0), Some(5), Some(25), None, None, Some(1000)]));
+        assert_eq!(topology.numa_nodes[1].cpus, [6, 30, 7, 31, 8, 32, 9, 33, 10, 34, 11, 35]);
+    }
+
+    #[test]
+    fn equal_caches_are_counted_together() {
+        let mut topology = regular(2, 1, 2, 4, 2);
+        topology.caches[3].size_bytes = 96 << 20;
+        let counts: Vec<_> =
+            topology.cache_summary().iter().map(|cache| (cache.size_bytes >> 20, cache.count)).collect();
+        assert_eq!(counts, [(32, 3), (96, 1)]);
+        assert!(topology.cache_summary().iter().all(|cache| cache.shared_by == 8 && cache.kind == "unified"));
+    }
+
+    #[test]
+    fn a_restriction_only_takes_away() {
+        let topology = regular(1, 1, 1, 4, 2).restricted(|cpu| cpu != 2).restricted(|cpu| cpu < 6);
+        assert_eq!(topology.allowed_cpus(), [0, 1, 3, 4, 5]);
+        assert_eq!(topology.threads.len(), 8);
+    }
+
+    #[test]
+    fn people_read_the_topology() {
+        let text = regular(1, 1, 2, 2, 2).restricted(|cpu| cpu < 4).to_string();
+        assert!(text.contains("1 package, 1 NUMA node, 4 cores, 8 hardware threads"), "{text}");
+        assert!(text.contains("L3 unified: 2 x 32 MiB, 64 B lines, each shared by 4 hardware threads"), "{text}");
+        assert!(text.ends_with("may use: 0-3"), "{text}");
+    }
+
+    #[test]
+    fn it_survives_json() {
+        let topology = regular(1, 2, 1, 2, 1);
+        let json = serde_json::to_string(&topology).unwrap();
+        assert_eq!(serde_json::from_str::<Topology>(&json).unwrap(), topology);
+    }
+}

@@ -1,0 +1,50 @@
+//! `cpu.atomic.add_capture`: an atomic addition that tells what was there before.
+
+use std::sync::atomic::Ordering;
+
+use syncscope_core::Primitive;
+
+use crate::primitives::atomic::{self, Growth, Update};
+use crate::primitives::entry::Entry;
+use crate::primitives::number::Number;
+
+/// In theory: the work of `cpu.atomic.add` and a result that has to come back from the cache: 1 to 3 cycles more alone,
+/// nothing more where the line has to travel. For floating point nothing more at all, as the compare-and-swap knows what
+/// was there.
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
+        id: "cpu.atomic.add_capture",
+        summary: "Atomic addition whose old value is used; floating point by compare-and-swap",
+        operation: "one addition of 1 by each thread, with the value before it",
+        source: "OpenMP 5.2, 15.8.4 (atomic capture); C++20 [atomics.types.int], fetch_add",
+    },
+    atomic::cases,
+    atomic::workload::<AddCapture>,
+);
+
+/// Relaxed: only the atomicity of the addition is under study, no other memory is passed on.
+struct AddCapture;
+
+impl Update for AddCapture {
+    const INSTRUCTIONS: &'static [&'static str] = &["lock xadd"];
+    const GROWTH: Growth = Growth::ByAll;
+    const WITNESSED: bool = true;
+
+    #[inline(always)]
+    fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
+        N::fetch_increment(variable, order).keep();
+    }
+
+    fn result(sharers: u64, operations: u64) -> u64 {
+        sharers * operations
+    }
+
+    fn witness<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
+        N::fetch_increment(variable, Ordering::Relaxed).count()
+    }
+
+    /// Every value from 0 to `all` - 1 was seen once.
+    fn testimony(all: u64, _last: u64) -> u64 {
+        all * (all - 1) / 2
+    }
+}

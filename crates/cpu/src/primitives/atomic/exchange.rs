@@ -1,0 +1,50 @@
+//! `cpu.atomic.exchange`: a new value for the old one, in one step.
+
+use std::sync::atomic::Ordering;
+
+use syncscope_core::Primitive;
+
+use crate::primitives::atomic::{self, Update};
+use crate::primitives::entry::Entry;
+use crate::primitives::number::Number;
+
+/// In theory: as `cpu.atomic.add_capture`, without the addition; for floating point as cheap as for whole numbers, since
+/// nothing is calculated.
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
+        id: "cpu.atomic.exchange",
+        summary: "Atomic exchange of a value",
+        operation: "one exchange by each thread",
+        source: "C++20 [atomics.types.operations], exchange; OpenMP 5.2, 15.8.4 (v = x; x = expr)",
+    },
+    atomic::cases,
+    atomic::workload::<Exchange>,
+);
+
+/// Relaxed: only the atomicity of the exchange is under study, no other memory is passed on.
+struct Exchange;
+
+impl Update for Exchange {
+    const INSTRUCTIONS: &'static [&'static str] = &["xchg"];
+    const FLOATING_INSTRUCTIONS: &'static [&'static str] = &["xchg"];
+    const WITNESSED: bool = true;
+
+    #[inline(always)]
+    fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
+        N::swap(variable, N::of(1), order).keep();
+    }
+
+    fn result(_sharers: u64, _operations: u64) -> u64 {
+        1
+    }
+
+    /// Each hands in its ticket and gets another's.
+    fn witness<N: Number>(variable: &N::Atomic, ticket: u64) -> u64 {
+        N::swap(variable, N::of(ticket), Ordering::Relaxed).count()
+    }
+
+    /// All tickets came back but the last.
+    fn testimony(all: u64, last: u64) -> u64 {
+        all * (all + 1) / 2 - last
+    }
+}

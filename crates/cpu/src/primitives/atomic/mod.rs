@@ -1,0 +1,283 @@
+//! What all atomic read-modify-write operations have in common: the variables, the checks, the sweeps.
+
+mod add;
+mod add_capture;
+mod cas;
+mod exchange;
+mod max;
+mod read;
+mod write;
+
+use crate::primitives::entry::Entry;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use syncscope_core::{Case, Layout, MemoryOrder, Primitive, Shot};
+
+use crate::axes::{AtomicAxes, Axes};
+use crate::evidence::Expected;
+use crate::primitives::lines::Elements;
+use crate::primitives::number::{Number, by_dtype};
+use crate::primitives::operation::{Operation, slot_of};
+use crate::primitives::orders::{Access, Order, by_order};
+use crate::primitives::workload::Proof;
+use crate::primitives::workload::Workload;
+use crate::sync::OwnLine;
+use crate::team::Body;
+
+/// The family, in the order of the catalogue.
+pub(super) static ENTRIES: &[&Entry] = &[
+    &add::ENTRY,
+    &add_capture::ENTRY,
+    &read::ENTRY,
+    &write::ENTRY,
+    &exchange::ENTRY,
+    &cas::PASS,
+    &cas::FAIL,
+    &max::ENTRY,
+];
+
+/// A read-modify-write operation under study.
+pub(super) trait Update: Send + Sync + 'static {
+    /// The x86-64 instructions that do it to whole numbers.
+    const INSTRUCTIONS: &'static [&'static str];
+
+    /// The x86-64 instructions that do it to floating-point numbers.
+    const FLOATING_INSTRUCTIONS: &'static [&'static str] = &["lock cmpxchg"];
+
+    /// What stands in the variable at first.
+    const INITIAL: u64 = 0;
+
+    /// How the variable grows, which must stay where numbers are exact.
+    const GROWTH: Growth = Growth::None;
+
+    /// The operation. `memory` is a number that the thread keeps, zero at first.
+    fn execute<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N);
+
+    /// What stands in the variable after `operations` by each of `sharers` threads.
+    fn result(sharers: u64, operations: u64) -> u64;
+
+    /// Whether the proof has witnesses: where the variable alone does not tell that every operation did its work.
+    const WITNESSED: bool = false;
+
+    /// One operation, and what came back from it. No other operation on the variable has the same `ticket`, a number
+    /// from 1 up.
+    fn witness<N: Number>(variable: &N::Atomic, ticket: u64) -> u64 {
+        let _ = (variable, ticket);
+        0
+    }
+
+    /// What all witnesses must add up to, after `all` operations that left `last` in the variable.
+    fn testimony(all: u64, last: u64) -> u64 {
+        let _ = (all, last);
+        0
+    }
+}
+
+/// How the count in a variable grows with the operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// It does not.
+    None,
+    /// With the operations of each thread.
+    ByThread,
+    /// With the operations of all threads that share it.
+    ByAll,
+}
+
+/// The cases of an operation on one variable: every type and layout of `variants`.
+pub(super) fn cases_on(primitive: &Primitive, axes: &Axes, variants: &AtomicAxes, orders: &[MemoryOrder]) -> Vec<Case> {
+    let sweeps = axes.sweep(primitive);
+    let mut cases = Vec::new();
+    for sweep in &sweeps {
+        cases.extend(sweep.clone().dtypes(&variants.dtypes).layouts(&[Layout::Shared]).orders(orders).cases());
+    }
+    for sweep in &sweeps {
+        for dtype in &variants.private_dtypes {
+            let strides = variants.strides_of(*dtype).into_iter().map(|stride| Layout::Private { stride });
+            let layouts: Vec<Layout> = strides.collect();
+            cases.extend(sweep.clone().dtypes(&[*dtype]).layouts(&layouts).orders(orders).cases());
+        }
+    }
+    // With one thread there is nothing to be apart from.
+    cases.retain(|case| {
+        case.threads != Some(1) || case.layout.and_then(Layout::stride).is_none_or(|stride| stride == 1)
+    });
+    cases
+}
+
+/// The cases of an operation that addition stands for in the smaller presets.
+pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    cases_on(primitive, axes, &axes.other_atomics, Access::ReadModifyWrite.orders())
+}
+
+/// The workload of `U` for the type and the ordering of the case.
+pub(super) fn workload<U: Update>(case: &Case) -> Option<Workload> {
+    let order = case.order.filter(|order| Access::ReadModifyWrite.can_be(*order))?;
+    by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, U, O>(case)))
+}
+
+fn workload_of<N: Number, U: Update, O: Order>(case: &Case) -> Option<Workload> {
+    let elements = Arc::new(Elements::of(case)?);
+    let most = match U::GROWTH {
+        Growth::None => u64::MAX,
+        Growth::ByThread => N::LARGEST_COUNT,
+        Growth::ByAll => N::LARGEST_COUNT / u64::from(elements.sharers()),
+    };
+    let instructions = if N::FLOATING { U::FLOATING_INSTRUCTIONS } else { U::INSTRUCTIONS };
+    let witnesses = Witnesses::<N, U>::new(Arc::clone(&elements), case.threads?);
+    let contenders = if elements.sharers() > 1 && U::GROWTH == Growth::ByAll { elements.sharers() } else { 1 };
+    let extent = elements.extent();
+    let variables: Variables<N, U, O> = Variables { elements, kind: PhantomData };
+    let workload = Workload::contended(variables, contenders)
+        .with_most_operations(most, 1)
+        .expecting(Expected::once(instructions))
+        .in_memory(extent);
+    Some(if U::WITNESSED { workload.with_proof(Arc::new(witnesses) as Proof) } else { workload })
+}
+
+/// The variables that `U` is done to.
+struct Variables<N: Number, U, O> {
+    elements: Arc<Elements<N::Atomic>>,
+    kind: PhantomData<(U, O)>,
+}
+
+impl<N: Number, U: Update, O: Order> Operation for Variables<N, U, O> {
+    type Local<'a> = (&'a N::Atomic, N);
+
+    fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
+        (self.elements.get(slot, thread), N::of(0))
+    }
+
+    #[inline(always)]
+    fn execute((variable, memory): &mut Self::Local<'_>) {
+        U::execute::<N>(variable, O::READ_MODIFY_WRITE, memory);
+    }
+
+    fn prepare(&self, slot: usize, thread: usize) {
+        if let Some(variable) = self.elements.owned(slot, thread) {
+            N::store(variable, N::of(U::INITIAL), Ordering::Relaxed);
+        }
+    }
+
+    fn counted(&self, slot: usize) -> Option<u64> {
+        let count = || N::load(self.elements.get(slot, 0), Ordering::Relaxed).count();
+        (U::GROWTH == Growth::ByAll).then(count)
+    }
+
+    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
+        let Some(variable) = self.elements.owned(slot, thread) else { return Ok(()) };
+        let expected = U::result(self.elements.sharers().into(), operations);
+        let found = N::load(variable, Ordering::Relaxed).count();
+        if expected == found { Ok(()) } else { Err(format!("expected {expected} in the variable, found {found}")) }
+    }
+}
+
+/// Proves that every operation did its work, by what came back from each of them.
+struct Witnesses<N: Number, U> {
+    elements: Arc<Elements<N::Atomic>>,
+    /// What came back to each thread, added up.
+    sums: Vec<OwnLine<AtomicU64>>,
+    kind: PhantomData<U>,
+}
+
+impl<N: Number, U> Witnesses<N, U> {
+    fn new(elements: Arc<Elements<N::Atomic>>, threads: u32) -> Self {
+        Self { elements, sums: (0..threads).map(|_| OwnLine::default()).collect(), kind: PhantomData }
+    }
+}
+
+impl<N: Number, U: Update> Body for Witnesses<N, U> {
+    fn prepare(&self, shot: &Shot, thread: usize) {
+        if let Some(variable) = self.elements.owned(slot_of(shot.pair), thread) {
+            N::store(variable, N::of(U::INITIAL), Ordering::Relaxed);
+        }
+    }
+
+    fn run(&self, shot: &Shot, thread: usize) {
+        let variable = self.elements.get(slot_of(shot.pair), thread);
+        let before = thread - self.elements.users(thread).start;
+        let first = before as u64 * shot.iterations + 1;
+        let sum = (first..first + shot.iterations).map(|ticket| U::witness::<N>(variable, ticket)).sum();
+        self.sums[thread].0.store(sum, Ordering::Relaxed);
+    }
+
+    fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
+        let Some(variable) = self.elements.owned(slot_of(shot.pair), thread) else { return Ok(()) };
+        let all = shot.iterations * u64::from(self.elements.sharers());
+        let last = N::load(variable, Ordering::Relaxed).count();
+        let expected = U::testimony(all, last);
+        let found: u64 = self.elements.users(thread).map(|user| self.sums[user].0.load(Ordering::Relaxed)).sum();
+        if expected == found {
+            return Ok(());
+        }
+        Err(format!("what came back from {all} operations adds up to {found} instead of {expected}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::team::{Executor as _, Team};
+    use crate::timing::clock::Clock;
+    use std::time::Duration;
+    use syncscope_core::{Dtype, Side};
+
+    /// An exchange that forgets what it got.
+    struct Forgetful;
+
+    impl Update for Forgetful {
+        const INSTRUCTIONS: &'static [&'static str] = &["xchg"];
+        const WITNESSED: bool = true;
+
+        fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
+            N::store(variable, N::of(1), order);
+        }
+
+        fn result(_: u64, operations: u64) -> u64 {
+            operations
+        }
+
+        fn witness<N: Number>(variable: &N::Atomic, ticket: u64) -> u64 {
+            N::store(variable, N::of(ticket), Ordering::Relaxed);
+            0
+        }
+
+        fn testimony(all: u64, last: u64) -> u64 {
+            all * (all + 1) / 2 - last
+        }
+    }
+
+    #[test]
+    fn what_does_not_do_its_work_is_found_out() {
+        let case = Case {
+            dtype: Some(Dtype::F64),
+            layout: Some(Layout::Shared),
+            threads: Some(2),
+            order: Some(MemoryOrder::Relaxed),
+            ..Case::new("cpu.atomic.exchange")
+        };
+        let workload = workload::<Forgetful>(&case).unwrap();
+        let mut team = Team::assemble(&[None, None], &Clock::calibrate()).unwrap();
+        let shot = Shot { side: Side::Test, iterations: 100, pair: 0 };
+        for (body, complaint) in [(&workload.body, "expected 3200"), (&workload.proof.unwrap(), "adds up to 0")] {
+            let records = team.run(body, &[shot], Duration::from_secs(20)).unwrap();
+            let defect = records[0][0].defect.clone().unwrap();
+            assert!(defect.contains(complaint), "{defect}");
+        }
+    }
+
+    #[test]
+    fn an_ordering_that_cannot_be_is_refused() {
+        let case = Case {
+            dtype: Some(Dtype::I32),
+            layout: Some(Layout::Shared),
+            threads: Some(1),
+            order: Some(MemoryOrder::Acquire),
+            ..Case::new("cpu.atomic.exchange")
+        };
+        assert!(workload::<Forgetful>(&case).is_none());
+        assert!(workload::<Forgetful>(&Case { order: Some(MemoryOrder::SeqCst), ..case }).is_some());
+    }
+}

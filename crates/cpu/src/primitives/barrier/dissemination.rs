@@ -1,0 +1,27 @@
+//! `cpu.barrier.dissemination`: everybody tells somebody, log2(n) times.
+
+use syncscope_core::Primitive;
+
+use crate::evidence::Expected;
+use crate::primitives::barrier;
+use crate::primitives::entry::Entry;
+use crate::primitives::wait::LIMIT;
+use crate::sync::DisseminationBarrier;
+
+/// In theory: log2(n) rounds, rounded up, each one transfer of a line from one thread to another; all threads work in
+/// every round, and no atomic read-modify-write is needed. The shortest critical path of all barriers here.
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
+        id: "cpu.barrier.dissemination",
+        summary: "Dissemination barrier: plain stores to one partner in each of log2(n) rounds, waiters spin, then yield",
+        operation: "one barrier passed by all threads",
+        source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 9",
+    },
+    barrier::cases,
+    |case| {
+        Some(
+            barrier::workload(case, |threads| DisseminationBarrier::new(threads, LIMIT))?
+                .expecting(Expected::Uncounted("a barrier of plain stores has no instruction of its own")),
+        )
+    },
+);

@@ -1,0 +1,131 @@
+//! What all barriers have in common: the team waits for itself, and the proof that nobody goes on early.
+
+mod dissemination;
+mod openmp;
+mod sense;
+mod std_barrier;
+mod tree;
+
+use crate::primitives::entry::Entry;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use syncscope_core::{Case, Primitive, Shot};
+
+use crate::axes::Axes;
+use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::wait::or_unwind;
+use crate::primitives::workload::Proof;
+use crate::primitives::workload::Workload;
+use crate::sync::{Barrier, OwnLine};
+use crate::team::Body;
+
+/// The family, in the order of the catalogue.
+pub(super) static ENTRIES: &[&Entry] =
+    &[&std_barrier::ENTRY, &sense::ENTRY, &dissemination::ENTRY, &tree::ENTRY, &openmp::ENTRY];
+
+pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    axes.sweep(primitive).into_iter().flat_map(syncscope_core::sweep::Sweep::cases).collect()
+}
+
+/// The loops of the barrier that `make` makes for a number of threads.
+pub(super) fn workload<B: Barrier>(case: &Case, make: impl Fn(u32) -> B) -> Option<Workload> {
+    let threads = case.threads?;
+    let barriers: Arc<[OwnLine<B>]> = (0..SLOTS).map(|_| OwnLine(make(threads))).collect();
+    let proof: Proof = Arc::new(Phases {
+        barriers: Arc::clone(&barriers),
+        reached: (0..threads).map(|_| OwnLine::default()).collect(),
+        defects: (0..threads).map(|_| OwnLine::default()).collect(),
+    });
+    Some(Workload::of(Wait(barriers)).with_proof(proof))
+}
+
+/// One barrier in each slot.
+struct Wait<B>(Arc<[OwnLine<B>]>);
+
+impl<B: Barrier> Operation for Wait<B> {
+    type Local<'a> = (&'a B, B::Local);
+
+    fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
+        let barrier = &self.0[slot].0;
+        (barrier, barrier.join(thread))
+    }
+
+    #[inline(always)]
+    fn execute((barrier, local): &mut Self::Local<'_>) {
+        or_unwind(barrier.wait(local));
+    }
+
+    fn prepare(&self, _slot: usize, _thread: usize) {}
+
+    /// That all threads came to the end says little: see [`Phases`].
+    fn verify(&self, _slot: usize, _thread: usize, _operations: u64) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Proves that no thread leaves the barrier before the last one has come: each thread publishes the phase it is in,
+/// waits, and then must find every other thread in the same phase or, if that one was faster, in the next.
+struct Phases<B> {
+    barriers: Arc<[OwnLine<B>]>,
+    reached: Vec<OwnLine<AtomicU64>>,
+    /// Threads found behind, by the thread that found them.
+    defects: Vec<OwnLine<AtomicU64>>,
+}
+
+impl<B: Barrier> Body for Phases<B> {
+    fn prepare(&self, _shot: &Shot, thread: usize) {
+        self.reached[thread].0.store(0, Ordering::Relaxed);
+        self.defects[thread].0.store(0, Ordering::Relaxed);
+    }
+
+    fn run(&self, shot: &Shot, thread: usize) {
+        let barrier = &self.barriers[crate::primitives::operation::slot_of(shot.pair)].0;
+        let mut local = barrier.join(thread);
+        for phase in 1..=shot.iterations {
+            // Relaxed: it is for the barrier to make the store visible to the others.
+            self.reached[thread].0.store(phase, Ordering::Relaxed);
+            or_unwind(barrier.wait(&mut local));
+            let behind = self.reached.iter().filter(|other| other.0.load(Ordering::Relaxed) < phase).count();
+            self.defects[thread].0.fetch_add(behind as u64, Ordering::Relaxed);
+        }
+    }
+
+    fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
+        match self.defects[thread].0.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            behind => Err(format!("{behind} threads were still behind a barrier passed {} times", shot.iterations)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::WaitTimeout;
+    use crate::team::{Executor, Team};
+    use crate::timing::clock::Clock;
+    use std::time::Duration;
+    use syncscope_core::Side;
+
+    /// A barrier that stops nobody.
+    struct Open;
+
+    impl Barrier for Open {
+        type Local = ();
+        fn join(&self, _: usize) {}
+        fn wait(&self, (): &mut ()) -> Result<(), WaitTimeout> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_barrier_that_stops_nobody_is_found_out() {
+        let case = Case { threads: Some(2), ..Case::new("cpu.barrier.std") };
+        let proof = workload(&case, |_| Open).unwrap().proof.unwrap();
+        let mut team = Team::assemble(&[None, None], &Clock::calibrate()).unwrap();
+        let shot = Shot { side: Side::Test, iterations: 100_000, pair: 0 };
+        let records = team.run(&proof, &[shot], Duration::from_secs(20)).unwrap();
+        assert!(records.iter().flatten().any(|record| record.defect.is_some()));
+    }
+}

@@ -1,0 +1,50 @@
+//! `cpu.barrier.openmp`: the barrier of the OpenMP runtime, on the runtime's own threads.
+
+use syncscope_core::{Case, Primitive};
+
+use crate::axes::Axes;
+use crate::evidence::Expected;
+use crate::primitives::barrier;
+use crate::primitives::entry::Entry;
+use crate::sync::{Barrier, WaitTimeout};
+use crate::team::openmp::{self, Runtime};
+
+/// In theory: libgomp's is central, one atomic operation of each thread on one line and a generation that all others
+/// watch; libomp's is a tree by default. Waiters spin as long as the runtime's environment says, then sleep on a futex;
+/// with more threads than CPUs libgomp hardly spins at all.
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
+        id: "cpu.barrier.openmp",
+        summary: "#pragma omp barrier: a call of GOMP_barrier by the threads of a parallel region",
+        operation: "one barrier passed by all threads",
+        source: "OpenMP 5.2, 15.3.1; GCC's libgomp or LLVM's libomp, as the column group says",
+    },
+    cases,
+    workload,
+)
+.requiring(openmp::installed);
+
+fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    openmp::with_every_runtime(&barrier::cases(primitive, axes))
+}
+
+fn workload(case: &Case) -> Option<crate::primitives::workload::Workload> {
+    let runtime = openmp::runtime(case.group.as_deref()?).ok()?;
+    let expected = Expected::Uncounted("the barrier is a function of the runtime, behind a call");
+    Some(barrier::workload(case, |_| OpenMpBarrier(runtime))?.on_threads_of(runtime).expecting(expected))
+}
+
+struct OpenMpBarrier(&'static Runtime);
+
+impl Barrier for OpenMpBarrier {
+    type Local = ();
+
+    fn join(&self, _thread: usize) {}
+
+    #[inline(always)]
+    fn wait(&self, (): &mut ()) -> Result<(), WaitTimeout> {
+        // A barrier implies a flush of all threads before and after it (OpenMP 5.2, 15.8.6).
+        self.0.barrier();
+        Ok(())
+    }
+}

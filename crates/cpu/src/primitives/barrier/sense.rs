@@ -1,0 +1,29 @@
+//! `cpu.barrier.sense`: the textbook's central barrier.
+
+use syncscope_core::Primitive;
+
+use crate::evidence::Expected;
+use crate::primitives::barrier;
+use crate::primitives::entry::Entry;
+use crate::primitives::wait::LIMIT;
+use crate::sync::SenseBarrier;
+
+/// In theory: n atomic decrements of one line, one after the other, then one line that n - 1 threads fetch. Linear in the
+/// threads, and without any system call as long as every thread has a CPU.
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
+        id: "cpu.barrier.sense",
+        summary: "Central sense-reversing barrier: one atomic decrement, waiters spin, after a while they yield",
+        operation: "one barrier passed by all threads",
+        source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 7",
+    },
+    barrier::cases,
+    |case| {
+        Some(barrier::workload(case, |threads| SenseBarrier::new(threads, LIMIT))?.expecting(Expected::once(&[
+            "lock dec",
+            "lock sub",
+            "lock xadd",
+            "lock add",
+        ])))
+    },
+);

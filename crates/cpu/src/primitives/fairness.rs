@@ -1,0 +1,167 @@
+//! Fairness: for a few milliseconds all threads execute the operation as often as they can, and each counts.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use syncscope_core::{Detail, Shot};
+
+use super::follow_up::FollowUp;
+use super::operation::{Operation, UNROLL};
+use crate::sync::OwnLine;
+use crate::team::Body;
+use crate::timing::clock::Clock;
+
+/// How long a run takes: a thousand acquisitions of a contended lock and more.
+const DURATION: Duration = Duration::from_millis(3);
+
+/// A fairness run on the first slot of an operation. It executes the measured operation itself. After each execution a
+/// thread reads the flag that ends the run; its cache line stays shared until the flag changes.
+pub(crate) struct FairnessRun<O> {
+    operation: Arc<O>,
+    clock: Clock,
+    over: OwnLine<AtomicBool>,
+    results: Vec<OwnLine<ThreadResult>>,
+}
+
+#[derive(Default)]
+struct ThreadResult {
+    operations: AtomicU64,
+    ticks: AtomicU64,
+}
+
+impl<O: Operation> FairnessRun<O> {
+    pub(crate) fn new(operation: Arc<O>, threads: u32, clock: &Clock) -> Self {
+        let results = (0..threads).map(|_| OwnLine::default()).collect();
+        Self { operation, clock: clock.clone(), over: OwnLine::default(), results }
+    }
+
+    fn operations(&self) -> Vec<u64> {
+        self.results.iter().map(|result| result.0.operations.load(Ordering::Relaxed)).collect()
+    }
+}
+
+/// The slot that the threads contend for.
+const SLOT: usize = 0;
+
+impl<O: Operation> Body for FairnessRun<O> {
+    fn prepare(&self, _shot: &Shot, thread: usize) {
+        self.operation.prepare(SLOT, thread);
+    }
+
+    fn run(&self, _shot: &Shot, thread: usize) {
+        let mut local = self.operation.local(SLOT, thread);
+        let length = (DURATION.as_nanos() as f64 / self.clock.ns_per_tick()) as u64;
+        let started = self.clock.start();
+        let mut operations = 0_u64;
+        // Relaxed: the flag publishes nothing. All threads read the clock equally often, so that none is slowed down more.
+        while !self.over.0.load(Ordering::Relaxed) {
+            O::execute(&mut local);
+            operations += 1;
+            if operations.is_multiple_of(UNROLL.into()) && self.clock.stop().saturating_sub(started) >= length {
+                self.over.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let ticks = self.clock.stop().saturating_sub(started);
+        self.results[thread].0.operations.store(operations, Ordering::Relaxed);
+        self.results[thread].0.ticks.store(ticks, Ordering::Relaxed);
+    }
+
+    /// The state must have counted the operations of all threads.
+    fn verify(&self, _shot: &Shot, thread: usize) -> Result<(), String> {
+        if thread != 0 {
+            return Ok(());
+        }
+        let expected: u64 = self.operations().iter().sum();
+        match self.operation.counted(SLOT) {
+            Some(found) if found != expected => {
+                Err(format!("the threads of a fairness run executed {expected} operations, the state counted {found}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<O: Operation> FollowUp for FairnessRun<O> {
+    fn details(&self) -> Vec<Detail> {
+        let per_s = |result: &OwnLine<ThreadResult>| {
+            let seconds = result.0.ticks.load(Ordering::Relaxed) as f64 * self.clock.ns_per_tick() / 1e9;
+            result.0.operations.load(Ordering::Relaxed) as f64 / seconds
+        };
+        let rates: Vec<f64> = self.results.iter().map(per_s).collect();
+        let of_actor = |(actor, rate): (usize, &f64)| Detail::of_actor("acquisitions_per_s", actor as u32, *rate);
+        let index = jain_index(&rates).map(|index| Detail::of_case("jain_index", index));
+        rates.iter().enumerate().map(of_actor).chain(index).collect()
+    }
+}
+
+/// 1 where all shares are equal, 1/n where one of n is everything (Jain, Chiu, Hawe, *A Quantitative Measure of Fairness
+/// and Discrimination*, DEC-TR-301, 1984). `None` where all shares are zero.
+fn jain_index(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    let index = sum * sum / (shares.len() as f64 * squares);
+    index.is_finite().then_some(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::team::{Executor, Team};
+    use syncscope_core::Side;
+
+    #[test]
+    fn the_index_is_jains() {
+        assert_eq!(jain_index(&[3.0, 3.0, 3.0]), Some(1.0));
+        assert_eq!(jain_index(&[0.0, 5.0, 0.0, 0.0]), Some(0.25));
+        // The paper's example: 100 dollars for 20 of 100 people is 0.2.
+        let shares: Vec<f64> = (0..100).map(|person| if person < 20 { 5.0 } else { 0.0 }).collect();
+        assert!((jain_index(&shares).unwrap() - 0.2).abs() < 1e-12);
+        assert_eq!((jain_index(&[]), jain_index(&[0.0; 3])), (None, None));
+    }
+
+    /// Counts one too few.
+    struct Lossy(AtomicU64);
+
+    impl Operation for Lossy {
+        type Local<'a> = &'a AtomicU64;
+        fn local(&self, _: usize, _: usize) -> &AtomicU64 {
+            &self.0
+        }
+        fn execute(count: &mut &AtomicU64) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        fn prepare(&self, _: usize, _: usize) {}
+        fn verify(&self, _: usize, _: usize, _: u64) -> Result<(), String> {
+            Ok(())
+        }
+        fn counted(&self, _: usize) -> Option<u64> {
+            Some(self.0.load(Ordering::Relaxed) - 1)
+        }
+    }
+
+    #[test]
+    fn a_lost_operation_is_a_defect() {
+        let clock = Clock::calibrate();
+        let run = Arc::new(FairnessRun::new(Arc::new(Lossy(AtomicU64::new(0))), 2, &clock));
+        let shot = Shot { side: Side::Test, iterations: 1, pair: 0 };
+        let body: Arc<dyn Body> = Arc::clone(&run) as _;
+        let mut team = Team::assemble(&[None, None], &clock).unwrap();
+        let records = team.run(&body, &[shot], Duration::from_secs(20)).unwrap();
+        assert!(records[0][0].defect.as_deref().is_some_and(|defect| defect.contains("of a fairness run")));
+    }
+
+    #[test]
+    fn details_hold_the_rate_of_each_thread() {
+        let clock = Clock::calibrate();
+        let run = FairnessRun::new(Arc::new(Lossy(AtomicU64::new(0))), 2, &clock);
+        for (thread, operations) in [300, 100].into_iter().enumerate() {
+            run.results[thread].0.operations.store(operations, Ordering::Relaxed);
+            run.results[thread].0.ticks.store(1000, Ordering::Relaxed);
+        }
+        let details = run.details();
+        let of = |name: &str, actor| details.iter().find(|d| d.name == name && d.actor == actor).unwrap().value;
+        assert!((of("acquisitions_per_s", Some(0)) / of("acquisitions_per_s", Some(1)) - 3.0).abs() < 1e-9);
+        assert!((of("jain_index", None) - 0.8).abs() < 1e-9, "{details:?}");
+    }
+}

@@ -1,0 +1,89 @@
+//! `cpu.fence.flush`: a fence between two updates, the papers' test of OpenMP's flush.
+
+use std::sync::atomic::{self, Ordering};
+
+use syncscope_core::{Case, MemoryOrder, Primitive};
+
+use crate::axes::Axes;
+use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
+use crate::primitives::fence::{self, FULL_FENCE};
+use crate::primitives::lines::Elements;
+use crate::primitives::number::{Number, by_dtype};
+use crate::primitives::operation::Operation;
+use crate::primitives::workload::Workload;
+
+/// In theory: the fence waits until the update before it is in the cache. On lines of their own that is the price of
+/// `cpu.fence.seq_cst` or less, because some of it hides behind the updates, the same for any number of threads. With false
+/// sharing the update waits for its line, and the fence makes every single update wait where the store buffer hid it
+/// before.
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
+        id: "cpu.fence.flush",
+        summary: "Sequentially consistent fence between plain updates of a private element of one array and of another",
+        operation: fence::OPERATION,
+        source: "OpenMP 5.2, 15.8.5 (flush); Burtchell and Burtscher, IISWC 2024, V.A.4",
+    },
+    cases,
+    workload,
+);
+
+fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    crate::primitives::atomic::cases_on(primitive, axes, &axes.flush, &[MemoryOrder::SeqCst])
+}
+
+fn workload(case: &Case) -> Option<Workload> {
+    case.order.filter(|order| *order == MemoryOrder::SeqCst)?;
+    by_dtype!(case.dtype?, N => workload_of::<N>(case))
+}
+
+fn workload_of<N: Number>(case: &Case) -> Option<Workload> {
+    let flush = Flush::<N> { first: Elements::of(case)?, second: Elements::of(case)? };
+    Some(Workload::of(flush).with_most_operations(N::LARGEST_COUNT, 1).expecting(Expected::added(FULL_FENCE)))
+}
+
+/// Two arrays.
+struct Flush<N: Number> {
+    first: Elements<N::Atomic>,
+    second: Elements<N::Atomic>,
+}
+
+impl<N: Number> Operation for Flush<N> {
+    type Local<'a> = (&'a N::Atomic, &'a N::Atomic);
+    const IN_CONTEXT: u64 = 0;
+
+    fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
+        (self.first.get(slot, thread), self.second.get(slot, thread))
+    }
+
+    #[inline(always)]
+    fn before((first, _): &mut Self::Local<'_>) {
+        N::increment_plainly(first);
+    }
+
+    /// Sequentially consistent, as a flush without clause is: it orders the store before it with the load after it.
+    #[inline(always)]
+    fn execute(_: &mut Self::Local<'_>) {
+        atomic::fence(Ordering::SeqCst);
+    }
+
+    #[inline(always)]
+    fn after((_, second): &mut Self::Local<'_>) {
+        N::increment_plainly(second);
+    }
+
+    fn prepare(&self, slot: usize, thread: usize) {
+        N::store(self.first.get(slot, thread), N::of(0), Ordering::Relaxed);
+        N::store(self.second.get(slot, thread), N::of(0), Ordering::Relaxed);
+    }
+
+    /// Both were updated as often, and in the test once for each fence.
+    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
+        let found = |elements: &Elements<N::Atomic>| N::load(elements.get(slot, thread), Ordering::Relaxed).count();
+        let (first, second) = (found(&self.first), found(&self.second));
+        if first == second && first > 0 && (operations == 0 || first == operations) {
+            return Ok(());
+        }
+        Err(format!("{operations} fences between updates that left {first} and {second}"))
+    }
+}

@@ -1,0 +1,207 @@
+//! Hand-offs: two threads pass a token to each other, and the token counts how often.
+//!
+//! - `token.rs`: what a hand-off is. Start here, then read one of them: `store.rs`.
+//! - This file: the loops that pass tokens, and the cases of the family.
+//! - `round_trips.rs`: the percentiles of single round trips, a run after the samples.
+//!
+//! What a hand-off between spinning threads costs depends on the home of its cache line. On two CPUs some lines cost 64 ns,
+//! others 86 ns, each its own figure again and again; the median over single lines jumps between the two. A sample of
+//! such a hand-off therefore passes several tokens on lines of their own, and every observation is an average over lines.
+//! After each iteration ([`Operation::move_on`]) both threads go on to the next token. Thread 0 waits for nobody there,
+//! because no thread has the new token yet: one round trip of an iteration overlaps with the last one on the line before. This
+//! happens once in an iteration of both loops and cancels in their difference.
+
+mod cas;
+mod channel;
+mod condvar;
+mod futex;
+mod park;
+mod round_trips;
+mod store;
+mod token;
+
+use std::sync::Arc;
+
+use syncscope_core::{Case, Placement, Preset, Primitive, sweep::Sweep};
+
+use self::round_trips::RoundTrips;
+use self::token::{Handoff, LINES, counted};
+use crate::axes::Axes;
+use crate::evidence::Expected;
+use crate::machine::memory::Pages;
+use crate::primitives::entry::Entry;
+use crate::primitives::follow_up::MakeFollowUp;
+use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::wait::or_unwind;
+use crate::primitives::workload::Workload;
+use crate::studies::{CpuPairs, Participation};
+use crate::sync::OwnLine;
+
+/// The family, in the order of the catalogue.
+pub(super) static ENTRIES: &[&Entry] =
+    &[&store::ENTRY, &cas::ENTRY, &channel::ENTRY, &condvar::ENTRY, &park::ENTRY, &futex::ENTRY];
+
+/// What `ns` is the cost of, for every hand-off.
+const OPERATION: &str = "one hand-off from one thread to the other: half a round trip";
+
+/// Two threads on adjacent CPUs.
+fn cases(primitive: &Primitive, _: &Axes) -> Vec<Case> {
+    Sweep::of(primitive.id).threads(&[2]).placements(&[Placement::Close]).cases()
+}
+
+/// The case that studies place on pairs of CPUs.
+fn template(primitive: &Primitive, _: Preset) -> Vec<Case> {
+    vec![Case::new(primitive.id)]
+}
+
+/// Every hand-off is measured on each class of CPU pairs.
+const ON_CPU_PAIRS: Participation = Participation { study: &CpuPairs, templates: template, reports_missing: true };
+
+/// The loops of a hand-off, and what their machine code must hold.
+fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
+    let tokens = Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| OwnLine(H::new())));
+    let (timed, extent) = (Arc::clone(&tokens), tokens.extent());
+    let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(RoundTrips::new(Arc::clone(&timed), clock)));
+    let workload =
+        Workload::of(Passing::<H> { tokens }).expecting(expected).with_follow_up(follow_up).in_memory(extent);
+    (case.threads == Some(2)).then(|| workload.with_operations_per_execution(2))
+}
+
+/// The tokens of all slots; those of one slot stand side by side.
+struct Passing<H> {
+    tokens: Arc<Pages<OwnLine<H>>>,
+}
+
+impl<H: Handoff> Passing<H> {
+    fn of_slot(&self, slot: usize) -> &[OwnLine<H>] {
+        &self.tokens[slot * H::TOKENS..][..H::TOKENS]
+    }
+}
+
+/// One of the two threads and the turn that it waits for.
+struct PassingThread<'a, H> {
+    token: &'a H,
+    thread: usize,
+    turn: u32,
+    /// All tokens of the slot, and the index of the next one.
+    tokens: &'a [OwnLine<H>],
+    next: usize,
+    /// The turn that each token is at when this thread comes to it.
+    first_turn: u32,
+}
+
+impl<H: Handoff> Operation for Passing<H> {
+    type Local<'a> = PassingThread<'a, H>;
+
+    fn local(&self, slot: usize, thread: usize) -> PassingThread<'_, H> {
+        let tokens = self.of_slot(slot);
+        let turn = thread as u32;
+        PassingThread { token: &tokens[0].0, thread, turn, tokens, next: 1, first_turn: turn }
+    }
+
+    /// One round trip of both threads together: each passes the token once.
+    #[inline(always)]
+    fn execute(local: &mut PassingThread<'_, H>) {
+        or_unwind(local.token.pass(local.thread, local.turn));
+        local.turn = local.turn.wrapping_add(2);
+    }
+
+    #[inline(always)]
+    fn move_on(local: &mut PassingThread<'_, H>) {
+        if H::TOKENS == 1 {
+            return;
+        }
+        if local.next >= local.tokens.len() {
+            // All tokens were passed equally often: the first one is at the turn of the last one.
+            local.next = 0;
+            local.first_turn = local.turn;
+        }
+        local.token = &local.tokens[local.next].0;
+        local.turn = local.first_turn;
+        local.next += 1;
+    }
+
+    fn prepare(&self, slot: usize, thread: usize) {
+        self.of_slot(slot).iter().for_each(|token| token.0.join(thread));
+    }
+
+    /// A thread that was overtaken would have left another count. Only thread 0 checks, which also prepares the tokens for
+    /// the next shot.
+    fn verify(&self, slot: usize, thread: usize, round_trips: u64) -> Result<(), String> {
+        if thread != 0 {
+            return Ok(());
+        }
+        let (expected, found) = (2 * round_trips, counted(self.of_slot(slot)));
+        if found == expected { Ok(()) } else { Err(format!("of {expected} hand-offs, the tokens counted {found}")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::primitives::handoff::cas::CasToken;
+    use crate::primitives::handoff::channel::Channels;
+    use crate::primitives::handoff::condvar::Signalled;
+    use crate::primitives::handoff::futex::FutexToken;
+    use crate::primitives::handoff::park::Parked;
+    use crate::primitives::handoff::store::StoreToken;
+    use crate::primitives::wait::LIMIT;
+    use crate::sync::WaitTimeout;
+    use std::time::Instant;
+
+    fn gives_up_on_a_missing_partner<H: Handoff>() {
+        let token = H::new();
+        (0..2).for_each(|thread| token.join(thread));
+        let started = Instant::now();
+        assert_eq!((token.pass(0, 0), token.turns()), (Ok(()), 1));
+        assert_eq!(token.pass(0, 2), Err(WaitTimeout));
+        assert!(started.elapsed() >= LIMIT / 2);
+    }
+
+    /// Runs `iterations` of the test loop and returns how often each token was passed.
+    fn passed<H: Handoff>(iterations: u64) -> Vec<u32> {
+        let passing = Passing::<H> { tokens: Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| OwnLine(H::new()))) };
+        let slot = SLOTS - 1;
+        let run = |thread| {
+            let mut local = passing.local(slot, thread);
+            for _ in 0..iterations {
+                (0..3).for_each(|_| Passing::<H>::execute(&mut local));
+                Passing::<H>::move_on(&mut local);
+            }
+        };
+        (0..2).for_each(|thread| passing.prepare(slot, thread));
+        std::thread::scope(|scope| {
+            scope.spawn(|| run(0));
+            scope.spawn(|| run(1));
+        });
+        assert_eq!(passing.verify(slot, 0, 3 * iterations), Ok(()));
+        assert!(passing.verify(slot, 0, 3 * iterations + 1).is_err());
+        passing.of_slot(slot).iter().map(|token| token.0.turns()).collect()
+    }
+
+    #[test]
+    fn a_sample_passes_all_tokens_in_turn() {
+        let tokens = CasToken::TOKENS as u64;
+        assert!(tokens > 1 && StoreToken::TOKENS as u64 == tokens);
+        // Every token twice, the first half of them a third time.
+        let often = 2 * tokens + tokens / 2;
+        for found in [passed::<CasToken>(often), passed::<StoreToken>(often)] {
+            let half = found.len() / 2;
+            assert!(found[..half].iter().all(|turns| *turns == 3 * 2 * 3), "{found:?}");
+            assert!(found[half..].iter().all(|turns| *turns == 2 * 2 * 3), "{found:?}");
+        }
+        assert_eq!(passed::<FutexToken>(5), [5 * 2 * 3]);
+    }
+
+    #[test]
+    fn every_hand_off_gives_up_on_a_missing_partner() {
+        std::thread::scope(|scope| {
+            scope.spawn(gives_up_on_a_missing_partner::<CasToken>);
+            scope.spawn(gives_up_on_a_missing_partner::<StoreToken>);
+            scope.spawn(gives_up_on_a_missing_partner::<Channels>);
+            scope.spawn(gives_up_on_a_missing_partner::<Signalled>);
+            scope.spawn(gives_up_on_a_missing_partner::<Parked>);
+            scope.spawn(gives_up_on_a_missing_partner::<FutexToken>);
+        });
+    }
+}

@@ -1,0 +1,252 @@
+//! What all locks have in common: a counter that only the holder may touch.
+
+mod mcs;
+mod openmp_critical;
+mod parking_lot_mutex;
+mod pthread_mutex;
+mod pthread_spin;
+mod rwlock_read;
+mod rwlock_write;
+mod std_mutex;
+mod ticket;
+mod ttas;
+
+use crate::primitives::entry::Entry;
+use std::marker::PhantomData;
+
+use syncscope_core::{Case, Dtype, Layout, Primitive};
+
+use crate::axes::Axes;
+use crate::evidence::Expected;
+use crate::primitives::number::Number;
+use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::wait::or_unwind;
+use crate::primitives::workload::Workload;
+use crate::sync::{Guarded, OwnLine, RawLock, ThreadState};
+
+/// The family, in the order of the catalogue.
+pub(super) static ENTRIES: &[&Entry] = &[
+    &std_mutex::ENTRY,
+    &parking_lot_mutex::ENTRY,
+    &pthread_mutex::ENTRY,
+    &pthread_spin::ENTRY,
+    &ttas::ENTRY,
+    &ticket::ENTRY,
+    &mcs::ENTRY,
+    &rwlock_read::ENTRY,
+    &rwlock_write::ENTRY,
+    &openmp_critical::ENTRY,
+];
+
+/// A lock under study, with the counter it protects.
+pub(super) trait Lock<N>: Send + Sync + 'static {
+    /// What a thread needs to take it.
+    type ThreadState;
+
+    /// What the thread, counted from 0, needs to take it.
+    fn thread_state(&self, thread: usize) -> Self::ThreadState;
+
+    /// Takes the lock, lets `critical` change the counter, gives the lock back.
+    fn with(&self, state: &mut Self::ThreadState, critical: impl FnOnce(&mut N));
+}
+
+/// A kind of lock, whatever it protects.
+pub(super) trait LockKind {
+    /// The lock around a counter.
+    type Around<N: Counter>: Lock<N>;
+
+    /// A free lock around zero, for `threads` threads.
+    fn make<N: Counter>(&self, threads: u32) -> Self::Around<N>;
+}
+
+/// Numbers that can be counted with. Not atomic: that is what the lock is for.
+pub(super) trait Counter: Copy + Default + Send + Sync + 'static {
+    /// The largest count up to which adding one is exact.
+    const LARGEST_COUNT: u64;
+
+    /// Adds one.
+    fn add_one(&mut self);
+
+    /// Adds another one's value.
+    fn add(&mut self, other: Self);
+
+    /// The number as a count.
+    fn count(self) -> u64;
+}
+
+macro_rules! counter {
+    ($number:ty, $one:literal) => {
+        impl Counter for $number {
+            const LARGEST_COUNT: u64 = <$number as Number>::LARGEST_COUNT;
+
+            #[inline(always)]
+            fn add_one(&mut self) {
+                *self += $one;
+            }
+
+            #[inline(always)]
+            fn add(&mut self, other: Self) {
+                *self += other;
+            }
+
+            fn count(self) -> u64 {
+                self as u64
+            }
+        }
+    };
+}
+
+counter!(i32, 1);
+counter!(u64, 1);
+counter!(f32, 1.0);
+counter!(f64, 1.0);
+
+pub(super) fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    let sweeps = axes.sweep(primitive).into_iter();
+    sweeps.flat_map(|sweep| sweep.dtypes(&axes.lock_dtypes).layouts(&[Layout::Shared]).cases()).collect()
+}
+
+/// Why the machine code of a lock in a library is not looked into.
+pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the lock is taken in a library, behind a call");
+
+/// The loops of a kind of lock.
+pub(super) fn workload<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
+    match case.dtype? {
+        Dtype::I32 => locked::<K, i32>(case, kind),
+        Dtype::U64 => locked::<K, u64>(case, kind),
+        Dtype::F32 => locked::<K, f32>(case, kind),
+        Dtype::F64 => locked::<K, f64>(case, kind),
+        Dtype::U32 => None,
+    }
+}
+
+fn locked<K: LockKind, N: Counter>(case: &Case, kind: &K) -> Option<Workload> {
+    let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
+    let slots = (0..SLOTS).map(|_| OwnLine(kind.make::<N>(threads))).collect();
+    let operation = Locked::<K::Around<N>, N> { slots, threads, counter: PhantomData };
+    Some(Workload::contended(operation, threads).with_most_operations(N::LARGEST_COUNT, threads))
+}
+
+struct Locked<L, N> {
+    slots: Vec<OwnLine<L>>,
+    threads: u32,
+    counter: PhantomData<fn(N)>,
+}
+
+impl<L: Lock<N>, N: Counter> Locked<L, N> {
+    /// Lets one thread at the counter, outside the timed loops.
+    fn visit(&self, slot: usize, thread: usize, critical: impl FnOnce(&mut N)) {
+        let lock = &self.slots[slot].0;
+        lock.with(&mut lock.thread_state(thread), critical);
+    }
+}
+
+impl<L: Lock<N>, N: Counter> Operation for Locked<L, N> {
+    type Local<'a> = (&'a L, L::ThreadState);
+
+    fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
+        let lock = &self.slots[slot].0;
+        (lock, lock.thread_state(thread))
+    }
+
+    #[inline(always)]
+    fn execute((lock, state): &mut Self::Local<'_>) {
+        lock.with(state, N::add_one);
+    }
+
+    fn prepare(&self, slot: usize, thread: usize) {
+        if thread == 0 {
+            self.visit(slot, thread, |counter| *counter = N::default());
+        }
+    }
+
+    fn counted(&self, slot: usize) -> Option<u64> {
+        let mut count = 0;
+        self.visit(slot, 0, |counter| count = counter.count());
+        Some(count)
+    }
+
+    /// Two holders at a time would lose additions.
+    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
+        if thread != 0 {
+            return Ok(());
+        }
+        let (expected, found) = (u64::from(self.threads) * operations, self.counted(slot).unwrap_or_default());
+        if found == expected { Ok(()) } else { Err(format!("{expected} additions under the lock made {found}")) }
+    }
+}
+
+/// A lock without a value, from a function that makes one for a number of threads.
+pub(super) struct Raw<L>(pub(super) fn(u32) -> L);
+
+impl<L: RawLock> LockKind for Raw<L> {
+    type Around<N: Counter> = Guarded<L, N>;
+
+    fn make<N: Counter>(&self, threads: u32) -> Guarded<L, N> {
+        Guarded::new(self.0(threads), N::default())
+    }
+}
+
+impl<L: RawLock, N: Counter> Lock<N> for Guarded<L, N> {
+    type ThreadState = ThreadState<L>;
+
+    #[inline(always)]
+    fn thread_state(&self, thread: usize) -> ThreadState<L> {
+        // SAFETY: the threads of a team have different numbers and each makes one seat at a time: before the shot, in it,
+        // after it. A team in which a lock broke takes no more jobs.
+        unsafe { Guarded::thread_state(self, thread) }
+    }
+
+    #[inline(always)]
+    fn with(&self, state: &mut ThreadState<L>, critical: impl FnOnce(&mut N)) {
+        or_unwind(Guarded::with(self, state, critical));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::team::{Executor, Team};
+    use crate::timing::clock::Clock;
+    use std::sync::Mutex;
+    use std::time::Duration;
+    use syncscope_core::{Shot, Side};
+
+    /// A lock that lets go between reading and writing.
+    struct Leaky<N>(Mutex<N>);
+
+    impl<N: Counter> Lock<N> for Leaky<N> {
+        type ThreadState = ();
+        fn thread_state(&self, _: usize) {}
+        fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
+            let mut counter = *self.0.lock().unwrap();
+            critical(&mut counter);
+            std::thread::yield_now();
+            *self.0.lock().unwrap() = counter;
+        }
+    }
+
+    struct LeakyKind;
+
+    impl LockKind for LeakyKind {
+        type Around<N: Counter> = Leaky<N>;
+        fn make<N: Counter>(&self, _: u32) -> Leaky<N> {
+            Leaky(Mutex::new(N::default()))
+        }
+    }
+
+    #[test]
+    fn a_lock_that_excludes_nobody_is_found_out() {
+        let case = Case {
+            dtype: Some(Dtype::F64),
+            layout: Some(Layout::Shared),
+            threads: Some(2),
+            ..Case::new("cpu.lock.std_mutex")
+        };
+        let body = workload(&case, &LeakyKind).unwrap().body;
+        let mut team = Team::assemble(&[None, None], &Clock::calibrate()).unwrap();
+        let shot = Shot { side: Side::Test, iterations: 2000, pair: 0 };
+        let records = team.run(&body, &[shot], Duration::from_secs(20)).unwrap();
+        assert!(records.iter().flatten().any(|record| record.defect.is_some()));
+    }
+}

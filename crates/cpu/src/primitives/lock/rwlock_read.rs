@@ -1,0 +1,103 @@
+//! `cpu.lock.rwlock_read`: the reader-writer lock of Rust's standard library, taken for reading.
+
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use syncscope_core::{Case, Dtype, Layout, Primitive};
+
+use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
+use crate::primitives::lock::{self, Counter};
+use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::workload::Workload;
+use crate::sync::OwnLine;
+
+/// In theory: readers exclude nobody among themselves, but each of them counts itself in and out on the lock's one line:
+/// two atomic operations that transfer it, so that many readers scale no better than an atomic counter.
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.rwlock_read",
+        summary: "The standard library's reader-writer lock, taken for reading by all threads",
+        operation: "one addition of the value read under the lock to a private sum by each thread",
+        source: "Rust std::sync::RwLock",
+    },
+    lock::cases,
+    workload,
+);
+
+fn workload(case: &Case) -> Option<Workload> {
+    match case.dtype? {
+        Dtype::I32 => Readers::<i32>::workload(case),
+        Dtype::U64 => Readers::<u64>::workload(case),
+        Dtype::F32 => Readers::<f32>::workload(case),
+        Dtype::F64 => Readers::<f64>::workload(case),
+        Dtype::U32 => None,
+    }
+}
+
+/// A one that everybody reads.
+struct Readers<N> {
+    ones: Vec<OwnLine<RwLock<N>>>,
+    /// What each thread's sum came to in the last shot.
+    sums: Vec<OwnLine<Mutex<N>>>,
+}
+
+impl<N: Counter> Readers<N> {
+    fn workload(case: &Case) -> Option<Workload> {
+        let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
+        let mut one = N::default();
+        one.add_one();
+        let operation = Self {
+            ones: (0..SLOTS).map(|_| OwnLine(RwLock::new(one))).collect(),
+            sums: (0..threads).map(|_| OwnLine::default()).collect(),
+        };
+        // Every thread has a sum of its own.
+        let expected = Expected::once(&["lock xadd"]);
+        Some(Workload::contended(operation, threads).with_most_operations(N::LARGEST_COUNT, 1).expecting(expected))
+    }
+
+    fn set_sum(sum: &Mutex<N>, value: N) {
+        *sum.lock().unwrap_or_else(PoisonError::into_inner) = value;
+    }
+}
+
+/// A thread's sum; published when the thread is done with it.
+struct Reader<'a, N: Counter> {
+    one: &'a RwLock<N>,
+    sum: N,
+    published: &'a Mutex<N>,
+}
+
+impl<N: Counter> Drop for Reader<'_, N> {
+    fn drop(&mut self) {
+        Readers::set_sum(self.published, self.sum);
+    }
+}
+
+impl<N: Counter> Operation for Readers<N> {
+    type Local<'a> = Reader<'a, N>;
+
+    fn local(&self, slot: usize, thread: usize) -> Reader<'_, N> {
+        Reader { one: &self.ones[slot].0, sum: N::default(), published: &self.sums[thread].0 }
+    }
+
+    #[inline(always)]
+    fn execute(reader: &mut Reader<'_, N>) {
+        // Acquire on taking it: a writer's value would be seen. Release on giving it back: it would wait for the read.
+        let one = reader.one.read().unwrap_or_else(PoisonError::into_inner);
+        reader.sum.add(*one);
+    }
+
+    fn counted(&self, _slot: usize) -> Option<u64> {
+        let of = |sum: &OwnLine<Mutex<N>>| sum.0.lock().unwrap_or_else(PoisonError::into_inner).count();
+        Some(self.sums.iter().map(of).sum())
+    }
+
+    fn prepare(&self, _slot: usize, thread: usize) {
+        Self::set_sum(&self.sums[thread].0, N::default());
+    }
+
+    fn verify(&self, _slot: usize, thread: usize, operations: u64) -> Result<(), String> {
+        let found = self.sums[thread].0.lock().unwrap_or_else(PoisonError::into_inner).count();
+        if found == operations { Ok(()) } else { Err(format!("{operations} reads of one came to {found}")) }
+    }
+}

@@ -1,0 +1,45 @@
+//! `cpu.lock.std_mutex`: the mutex of Rust's standard library.
+
+use std::sync::{Mutex, PoisonError};
+
+use syncscope_core::Primitive;
+
+use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
+use crate::primitives::lock::{self, Counter, Lock, LockKind};
+
+/// In theory: a compare-and-swap to take it, an exchange to give it back, both on the lock's line, and two looks at
+/// whether the thread is panicking (poisoning). Contended: some 100 spins, then a futex call for each sleeper.
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.std_mutex",
+        summary: "The standard library's mutex: a futex with poisoning",
+        operation: "one addition to a counter under the lock by each thread",
+        source: "Rust std::sync::Mutex",
+    },
+    lock::cases,
+    |case| Some(lock::workload(case, &Kind)?.expecting(Expected::times(&["lock cmpxchg", "xchg"], 2))),
+);
+
+struct Kind;
+
+impl LockKind for Kind {
+    type Around<N: Counter> = Mutex<N>;
+
+    fn make<N: Counter>(&self, _threads: u32) -> Mutex<N> {
+        Mutex::new(N::default())
+    }
+}
+
+impl<N: Counter> Lock<N> for Mutex<N> {
+    type ThreadState = ();
+
+    #[inline(always)]
+    fn thread_state(&self, _thread: usize) {}
+
+    #[inline(always)]
+    fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
+        // Acquire on taking it, release on giving it back: the counter needs no more.
+        critical(&mut self.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}

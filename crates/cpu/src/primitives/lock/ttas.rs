@@ -1,0 +1,22 @@
+//! `cpu.lock.ttas`: test, then test-and-set.
+
+use syncscope_core::Primitive;
+
+use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
+use crate::primitives::lock::{self, Raw};
+use crate::primitives::wait::LIMIT;
+use crate::sync::TtasLock;
+
+/// In theory: one atomic exchange to take the lock, a plain store to give it back. Contended: each release invalidates
+/// every waiter's copy, and all of them fetch the line and try: a number of transfers that grows with the waiters.
+pub(super) static ENTRY: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.ttas",
+        summary: "Test-and-test-and-set lock: waiters spin on their copy of the flag, after a while they yield",
+        operation: "one addition to a counter under the lock by each thread",
+        source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1; Rudolph and Segall, ISCA 1984",
+    },
+    lock::cases,
+    |case| Some(lock::workload(case, &Raw(|_| TtasLock::new(LIMIT)))?.expecting(Expected::once(&["xchg"]))),
+);

@@ -1,0 +1,192 @@
+//! A case made ready for a team: its two loops, and what else is known of them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use syncscope_core::{Evidence, Side};
+
+use super::fairness::FairnessRun;
+use super::follow_up::MakeFollowUp;
+use super::operation::{Operation, Repeated, loop_functions, operations};
+use crate::evidence::{self, Expected, LoopFunctions};
+use crate::team::Body;
+use crate::team::openmp::Runtime;
+
+/// The maximum of iterations of a shot: a quarter of a billion operations. At a quarter of a nanosecond each they take far
+/// longer than any sample. It ends the search for the length of a sample where a loop does not get longer.
+const MAX_ITERATIONS: u64 = 1 << 24;
+
+/// The same where every wait may block in the kernel: some hundred wake-ups, a few milliseconds.
+const MAX_LONG_BLOCKING_ITERATIONS: u64 = 8;
+
+/// The same where only threads that wait for a working thread block. If all of them did each time, a shot would take some
+/// hundred milliseconds; that was never seen.
+const MAX_BLOCKING_ITERATIONS: u64 = 512;
+
+/// A job that checks, outside the timed shots, that a primitive does its work.
+pub(crate) type Proof = Arc<dyn Body>;
+
+/// A case made ready for a team.
+pub struct Workload {
+    /// The job.
+    pub(crate) body: Arc<dyn Body>,
+    /// An untimed job that checks what the job's own verification cannot see.
+    pub(crate) proof: Option<Proof>,
+    /// The timed loops.
+    pub functions: LoopFunctions,
+    /// What their machine code must hold.
+    pub expected: Expected,
+    /// How many operations each context executes.
+    in_context: u64,
+    /// The maximum of iterations of one shot.
+    pub(crate) max_iterations: u64,
+    /// How many operations, as the catalogue counts them, one execution of the operation is.
+    per_execution: u64,
+    /// The addresses of the data that the threads work on, where the data stands on pages of its own.
+    pub(crate) extents: Vec<Range<usize>>,
+    /// The OpenMP runtime whose threads run the job; `None` for threads of this program.
+    pub(crate) runtime: Option<&'static Runtime>,
+    /// Whether threads block in the kernel while they wait for each other.
+    pub(crate) blocks: bool,
+    /// A run after the samples that yields details.
+    pub(crate) follow_up: Option<MakeFollowUp>,
+}
+
+impl Workload {
+    /// Both loops of `operation`.
+    #[must_use]
+    pub fn of<O: Operation>(operation: O) -> Self {
+        Self::of_shared(Arc::new(operation))
+    }
+
+    /// Both loops of `operation`, for which `threads` threads contend. A fairness run follows the samples.
+    pub(crate) fn contended<O: Operation>(operation: O, threads: u32) -> Self {
+        let operation = Arc::new(operation);
+        let contended = Arc::clone(&operation);
+        let follow_up: MakeFollowUp =
+            Box::new(move |clock| Arc::new(FairnessRun::new(Arc::clone(&contended), threads, clock)));
+        Self { follow_up: (threads > 1).then_some(follow_up), ..Self::of_shared(operation) }
+    }
+
+    fn of_shared<O: Operation>(operation: Arc<O>) -> Self {
+        Self {
+            body: Arc::new(Repeated(operation)),
+            proof: None,
+            functions: loop_functions::<O>(),
+            expected: Expected::Uncounted("no instruction is named for this operation"),
+            in_context: O::IN_CONTEXT,
+            max_iterations: MAX_ITERATIONS,
+            per_execution: 1,
+            extents: Vec::new(),
+            runtime: None,
+            blocks: false,
+            follow_up: None,
+        }
+    }
+
+    /// Sets what the machine code must hold.
+    #[must_use]
+    pub fn expecting(self, expected: Expected) -> Self {
+        Self { expected, ..self }
+    }
+
+    /// Sets how many operations of the catalogue one execution is.
+    pub(crate) fn with_operations_per_execution(self, per_execution: u64) -> Self {
+        Self { per_execution, ..self }
+    }
+
+    /// Sets the addresses of the data that the threads work on.
+    pub(crate) fn in_memory(self, extent: Range<usize>) -> Self {
+        Self { extents: vec![extent], ..self }
+    }
+
+    /// Lets the threads of an OpenMP runtime run the job.
+    pub(crate) fn on_threads_of(self, runtime: &'static Runtime) -> Self {
+        Self { runtime: Some(runtime), ..self }
+    }
+
+    /// For locks where only threads that wait for a working thread block in the kernel. Their samples are long: a short
+    /// one would miss the wake-ups, or the order in which the lock serves its waiters.
+    pub(crate) fn blocking(self) -> Self {
+        Self { blocks: true, max_iterations: self.max_iterations.min(MAX_BLOCKING_ITERATIONS), ..self }
+    }
+
+    /// For operations where every wait may block in the kernel. A wake-up takes a hundred times as long as a wait that ends
+    /// before the thread blocks: iterations that fill a sample while all threads run would take a second otherwise.
+    pub(crate) fn long_blocking(self) -> Self {
+        Self { blocks: true, max_iterations: self.max_iterations.min(MAX_LONG_BLOCKING_ITERATIONS), ..self }
+    }
+
+    /// Sets the run that follows the samples.
+    pub(crate) fn with_follow_up(self, follow_up: MakeFollowUp) -> Self {
+        Self { follow_up: Some(follow_up), ..self }
+    }
+
+    /// Sets the proof.
+    pub(crate) fn with_proof(self, proof: Proof) -> Self {
+        Self { proof: Some(proof), ..self }
+    }
+
+    /// Limits how many operations all threads together execute in one shot.
+    pub(crate) fn with_most_operations(self, all: u64, threads: u32) -> Self {
+        let per_iteration = self.operations(Side::Test, 1) * u64::from(threads.max(1));
+        Self { max_iterations: (all / per_iteration).clamp(1, MAX_ITERATIONS), ..self }
+    }
+
+    /// What the machine code of both loops shows.
+    #[must_use]
+    pub fn evidence(&self) -> Evidence {
+        evidence::examine(self.functions, self.expected)
+    }
+
+    /// Operations that one thread executes in `iterations` of `side`.
+    #[must_use]
+    pub fn operations(&self, side: Side, iterations: u64) -> u64 {
+        self.per_execution * operations(self.in_context, side, iterations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use syncscope_core::Shot;
+
+    struct Count(AtomicU64);
+
+    impl Operation for Count {
+        type Local<'a> = &'a AtomicU64;
+        fn local(&self, _: usize, _: usize) -> &AtomicU64 {
+            &self.0
+        }
+        fn execute(local: &mut &AtomicU64) {
+            local.fetch_add(1, Ordering::Relaxed);
+        }
+        fn prepare(&self, _: usize, _: usize) {
+            self.0.store(0, Ordering::Relaxed);
+        }
+        fn verify(&self, _: usize, _: usize, operations: u64) -> Result<(), String> {
+            let found = self.0.load(Ordering::Relaxed);
+            if found == operations { Ok(()) } else { Err(format!("expected {operations}, found {found}")) }
+        }
+    }
+
+    #[test]
+    fn the_loops_execute_as_many_operations_as_reported() {
+        let workload = Workload::of(Count(AtomicU64::new(0)));
+        for side in [Side::Baseline, Side::Test] {
+            let shot = Shot { side, iterations: 7, pair: 3 };
+            workload.body.prepare(&shot, 0);
+            workload.body.run(&shot, 0);
+            assert_eq!(workload.body.verify(&shot, 0), Ok(()));
+        }
+        assert_eq!((workload.operations(Side::Baseline, 7), workload.operations(Side::Test, 7)), (112, 224));
+        assert_ne!(workload.functions.baseline, workload.functions.test);
+    }
+
+    #[test]
+    fn a_limit_on_operations_limits_iterations() {
+        let workload = Workload::of(Count(AtomicU64::new(0))).with_most_operations(1 << 24, 4);
+        assert_eq!(workload.max_iterations, (1 << 24) / (32 * 4));
+    }
+}

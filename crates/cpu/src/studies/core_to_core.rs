@@ -1,0 +1,208 @@
+//! The core-to-core matrix: two threads hand off to each other on many pairs of CPUs.
+
+use std::collections::{BTreeMap, HashSet};
+
+use syncscope_core::{Case, Placement, Preset};
+
+use super::cpu_pairs::class_of;
+use super::study::{Setting, Study};
+use crate::machine::pair_class::{ClassedPair, PairClass, SharedLevels};
+use crate::machine::topology::Topology;
+use crate::numbers::scattered;
+
+/// The primitive that the matrix is made of.
+pub const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
+
+/// How fast each pair of CPUs hands off.
+pub(crate) struct CoreToCore;
+
+impl Study for CoreToCore {
+    fn name(&self) -> &'static str {
+        "core_to_core"
+    }
+
+    /// Every template on each pair of the matrix.
+    fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
+        if templates.is_empty() {
+            return Vec::new();
+        }
+        let pairs = pairs(setting.topology, &setting.classes, max_pairs(setting.preset));
+        templates.iter().flat_map(|case| pairs.iter().map(|pair| on_pair(case, pair))).collect()
+    }
+
+    /// A sample of all pairs says that it is one.
+    fn note(&self, topology: &Topology, cases: &[Case]) -> Option<String> {
+        let of_pair = |case: &Case| match &case.placement {
+            Some(Placement::List(pair)) if is_of_matrix(case) => Some(pair.clone()),
+            _ => None,
+        };
+        let measured = cases.iter().filter_map(of_pair).collect::<HashSet<_>>().len();
+        let cpus = topology.allowed().count();
+        let all = cpus * cpus.saturating_sub(1) / 2;
+        (measured > 0 && measured < all).then(|| {
+            format!(
+                "the core-to-core matrix is a sample of {measured} of {all} pairs of CPUs, balanced over classes and CPUs: \
+                 groups of CPUs without a measured pair are not found; a larger preset or fewer CPUs (taskset) measure more"
+            )
+        })
+    }
+}
+
+/// Whether a case is one of the matrix. The same pairs under other conditions (a line on another node) have another group.
+pub(in crate::studies) fn is_of_matrix(case: &Case) -> bool {
+    case.primitive == PRIMITIVE && class_of(case).is_some()
+}
+
+/// How many pairs the matrix has at most. 36 pairs are all of 9 CPUs and take a few seconds; 512 are all of 32 CPUs and take
+/// half a minute.
+const fn max_pairs(preset: Preset) -> usize {
+    match preset {
+        Preset::Quick => 36,
+        Preset::Standard | Preset::Paper => 512,
+    }
+}
+
+fn on_pair(case: &Case, (class, pair): &ClassedPair) -> Case {
+    Case {
+        threads: Some(2),
+        placement: Some(Placement::List(pair.to_vec())),
+        group: Some(class.as_str().to_owned()),
+        ..case.clone()
+    }
+}
+
+/// At most `max` pairs of the CPUs this process may use. If there are more pairs, a sample of them, always the same one on
+/// the same machine. `classes` holds the pair that stands for each class; these pairs are always among them.
+///
+/// A sample is balanced over classes, so that the few pairs of one core are not lost among the many across packages, and
+/// within a class over CPUs. Adjacent CPUs and CPUs half the machine apart come first: systems number the hardware threads of
+/// one core in one of these two ways, so the sample contains siblings that a virtual machine hides.
+pub(in crate::studies) fn pairs(topology: &Topology, classes: &[ClassedPair], max: usize) -> Vec<ClassedPair> {
+    let levels = SharedLevels::of(topology);
+    // The pair that stands for its class is measured in any case.
+    let mut by_class: BTreeMap<PairClass, Vec<[u32; 2]>> =
+        classes.iter().map(|(class, first)| (*class, vec![*first])).collect();
+    for [a, b] in in_sampling_order(levels.len()) {
+        let pairs = by_class.entry(levels.class(a, b)).or_default();
+        let pair = [levels.cpu(a), levels.cpu(b)];
+        if pairs.len() < max && pairs.first() != Some(&pair) {
+            pairs.push(pair);
+        }
+    }
+    let shares = shares(&by_class.values().map(Vec::len).collect::<Vec<_>>(), max);
+    let taken = by_class.into_iter().zip(shares).flat_map(|((class, mut pairs), share)| {
+        pairs.truncate(share);
+        pairs.into_iter().map(move |pair| (class, pair))
+    });
+    taken.collect()
+}
+
+/// All pairs of `count` indices, the lower index first. Pairs of one distance, counted around the circle, follow each other.
+/// Their indices are scattered, so that any first part of them is spread over all.
+fn in_sampling_order(count: usize) -> impl Iterator<Item = [usize; 2]> {
+    let half = count / 2;
+    let others = half.saturating_sub(2);
+    let middle = scattered(others).map(|index| index + 2);
+    let distances = [1, half].into_iter().take(half.min(2)).chain(middle);
+    distances.flat_map(move |distance| {
+        // Across the circle each pair would come twice.
+        let starts = if 2 * distance == count { distance } else { count };
+        scattered(starts).map(move |start| {
+            let other = (start + distance) % count;
+            [start.min(other), start.max(other)]
+        })
+    })
+}
+
+/// Divides `max` among classes with this many pairs each. What a small class does not need goes to the others.
+fn shares(available: &[usize], max: usize) -> Vec<usize> {
+    let mut shares = vec![0; available.len()];
+    let mut order: Vec<usize> = (0..available.len()).collect();
+    order.sort_by_key(|index| available[*index]);
+    let mut left = max;
+    for (rank, index) in order.into_iter().enumerate() {
+        shares[index] = available[index].min(left / (available.len() - rank));
+        left -= shares[index];
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::pair_class::classes;
+    use crate::machine::topology::tests::regular;
+
+    fn pairs(topology: &Topology, max: usize) -> Vec<ClassedPair> {
+        super::pairs(topology, &classes(topology), max)
+    }
+
+    fn numbers(pairs: &[ClassedPair]) -> HashSet<[u32; 2]> {
+        pairs.iter().map(|(_, pair)| *pair).collect()
+    }
+
+    #[test]
+    fn every_pair_comes_once() {
+        for count in 0..40 {
+            let pairs: Vec<_> = in_sampling_order(count).collect();
+            let distinct: HashSet<_> = pairs.iter().copied().collect();
+            assert_eq!((pairs.len(), distinct.len()), (count * count.saturating_sub(1) / 2, pairs.len()), "{count}");
+            assert!(pairs.iter().all(|[a, b]| a < b && *b < count), "{count}");
+        }
+    }
+
+    #[test]
+    fn sixteen_cpus_are_all_measured() {
+        let found = pairs(&regular(1, 1, 2, 4, 2), 512);
+        assert_eq!((found.len(), numbers(&found).len()), (120, 120));
+        assert!(pairs(&regular(1, 1, 1, 1, 1), 512).is_empty());
+        assert_eq!(pairs(&regular(1, 1, 1, 2, 1), 512), [(PairClass::SameL3, [0, 1])]);
+    }
+
+    #[test]
+    fn a_small_sample_contains_hidden_siblings() {
+        // Sixteen CPUs reported as cores: the threads of one core may have adjacent numbers, or numbers half apart.
+        let found = numbers(&pairs(&regular(1, 1, 1, 16, 1), 36));
+        assert_eq!(found.len(), 36);
+        assert!((0..8).all(|cpu| found.contains(&[cpu, cpu + 8]) && found.contains(&[2 * cpu, 2 * cpu + 1])));
+    }
+
+    #[test]
+    fn a_sample_is_balanced() {
+        let machine = regular(2, 4, 2, 16, 2);
+        let found = pairs(&machine, 512);
+        assert_eq!((found.len(), numbers(&found).len()), (512, 512));
+        assert_eq!(found, pairs(&machine, 512), "the same sample again");
+        let mut of_class: BTreeMap<PairClass, usize> = BTreeMap::new();
+        let mut of_cpu: BTreeMap<u32, usize> = BTreeMap::new();
+        for (class, pair) in &found {
+            *of_class.entry(*class).or_default() += 1;
+            for cpu in pair {
+                *of_cpu.entry(*cpu).or_default() += 1;
+            }
+        }
+        assert_eq!(of_class.len(), 5);
+        assert!(of_class.values().all(|count| (102..=103).contains(count)), "{of_class:?}");
+        // Two pairs for each CPU on average; CPU 0 also is in the pairs that stand for their classes.
+        assert!(of_cpu.len() > 350 && of_cpu.values().all(|count| *count <= 8), "{} {of_cpu:?}", of_cpu.len());
+    }
+
+    #[test]
+    fn a_small_class_leaves_its_share_to_others() {
+        assert_eq!(shares(&[10, 1000, 1000], 110), [10, 50, 50]);
+        assert_eq!(shares(&[1000, 2, 3], 36), [31, 2, 3]);
+        assert_eq!(shares(&[5, 5], 100), [5, 5]);
+        assert!(shares(&[], 100).is_empty());
+    }
+
+    #[test]
+    fn a_sample_is_noted() {
+        let machine = regular(1, 1, 1, 16, 1);
+        let two = Case { threads: Some(2), ..Case::new(PRIMITIVE) };
+        let matrix = |preset| CoreToCore.cases(&Setting::of(preset, &machine), std::slice::from_ref(&two));
+        let note = |cases: &[Case]| CoreToCore.note(&machine, cases);
+        assert!(note(&matrix(Preset::Quick)).unwrap().contains("36 of 120 pairs"));
+        assert_eq!(note(&matrix(Preset::Standard)), None);
+        assert_eq!(note(&[two]), None, "without the matrix there is nothing to say");
+    }
+}

@@ -1,0 +1,226 @@
+//! A team whose threads are an OpenMP runtime's: what they do in a region is timed like everything else.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use syncscope_core::Shot;
+use syncscope_host::scheduling::AffinityGuard;
+
+use super::actor::Actor;
+use super::mailbox::{Batch, Failure, Order, Shared};
+use super::{Body, Executor, Record, TeamError, worker};
+use crate::sync::Barrier;
+use crate::team::openmp::Runtime;
+use crate::timing::clock::Clock;
+
+/// A team made of the threads of an OpenMP runtime. Each batch of shots is one parallel region, in which thread `i` of
+/// the runtime is bound to the CPU of thread `i`.
+///
+/// A helper thread enters the regions and is thread 0 of them: if the runtime hangs, the main thread goes on without.
+pub struct OpenMpTeam {
+    runtime: &'static Runtime,
+    cpus: Arc<[Option<u32>]>,
+    shared: Arc<Shared>,
+    helper: Option<JoinHandle<()>>,
+    failed: bool,
+}
+
+impl OpenMpTeam {
+    /// Starts the helper thread; the runtime starts its own threads in the first region.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
+    pub fn assemble(runtime: &'static Runtime, cpus: &[Option<u32>], clock: &Clock) -> Result<Self, TeamError> {
+        let shared = Arc::new(Shared::new(cpus.len(), clock));
+        let cpus: Arc<[Option<u32>]> = cpus.into();
+        let helper = Helper { runtime, cpus: Arc::clone(&cpus), shared: Arc::clone(&shared) };
+        let spawned = thread::Builder::new().name("openmp-0".to_owned()).spawn(move || helper.serve());
+        let handle = spawned.map_err(|error| TeamError::Spawn { thread: 0, reason: error.to_string() })?;
+        Ok(Self { runtime, cpus, shared, helper: Some(handle), failed: false })
+    }
+}
+
+impl Executor for OpenMpTeam {
+    fn cpus(&self) -> &[Option<u32>] {
+        &self.cpus
+    }
+
+    fn runtime(&self) -> Option<&'static str> {
+        Some(self.runtime.name)
+    }
+
+    fn is_fit(&self) -> bool {
+        !self.failed
+    }
+
+    fn run(&mut self, body: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
+        if self.failed {
+            return Err(TeamError::Poisoned);
+        }
+        let collected = self.shared.run(body, shots, limit);
+        self.failed = collected.is_err();
+        collected
+    }
+}
+
+impl Drop for OpenMpTeam {
+    /// Sends the helper home, and with it the runtime's threads. That of a failed team may never come back.
+    fn drop(&mut self) {
+        self.shared.post(Order::Leave);
+        if let Some(helper) = self.helper.take().filter(|_| !self.failed) {
+            // It catches the panics of its jobs; there is nothing more to learn from its end.
+            let _ = helper.join();
+        }
+    }
+}
+
+/// The thread that enters the regions.
+struct Helper {
+    runtime: &'static Runtime,
+    cpus: Arc<[Option<u32>]>,
+    shared: Arc<Shared>,
+}
+
+/// What a region's threads share.
+struct Job<'a> {
+    helper: &'a Helper,
+    batch: &'a Batch,
+}
+
+impl Helper {
+    fn serve(self) {
+        let mut seen = 0;
+        while let Order::Run(batch) = self.shared.next_order(&mut seen) {
+            let job = Job { helper: &self, batch: &batch };
+            let data = (&raw const job).cast_mut().cast::<c_void>();
+            // SAFETY: `region` reads the job, which is `Sync` and outlives the region, and lets no panic out.
+            unsafe { self.runtime.parallel(region, data, self.cpus.len() as u32) };
+        }
+        self.runtime.lay_to_rest(self.cpus.len() as u32);
+    }
+}
+
+/// The parallel region.
+///
+/// # Safety
+/// `data` is a [`Job`].
+unsafe extern "C" fn region(data: *mut c_void) {
+    // SAFETY: the caller's.
+    let job = unsafe { &*data.cast::<Job>() };
+    job.take_part();
+}
+
+impl Job<'_> {
+    /// One thread's part of the region.
+    fn take_part(&self) {
+        let Helper { runtime, cpus, shared } = self.helper;
+        let (thread, threads) = (runtime.thread_number(), runtime.thread_count());
+        if threads != cpus.len() {
+            let cause = TeamError::TooFewThreads { runtime: runtime.name, asked: cpus.len(), given: threads };
+            return shared.report(thread.min(cpus.len() - 1), Err(Failure::Cause(cause)));
+        }
+        // The runtime may give its threads to somebody else's region afterwards: they get their old CPUs back.
+        let _restored_at_the_end = AffinityGuard::save();
+        let bound = cpus[thread].map_or(Ok(()), |cpu| worker::bind(thread, cpu));
+        let actor = Actor::here(thread, Arc::clone(shared));
+        let report = match bound {
+            Ok(()) => actor.carry_out(self.batch, &mut shared.barrier.join(thread)),
+            Err(cause) => Err(Failure::Cause(cause)),
+        };
+        shared.report(thread, report);
+    }
+}
+
+const _: () = {
+    const fn is_sync<T: Sync>() {}
+    is_sync::<Job>();
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::team::openmp;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use syncscope_core::Side;
+    use syncscope_host::scheduling;
+
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    /// Marks who ran, on which CPU, and meets at the runtime's barrier.
+    struct Meeting {
+        runtime: &'static Runtime,
+        arrived: AtomicU64,
+        cpu: Option<u32>,
+    }
+
+    impl Body for Meeting {
+        fn prepare(&self, _: &Shot, _: usize) {}
+        fn run(&self, _: &Shot, _: usize) {
+            self.arrived.fetch_add(1, Ordering::Relaxed);
+            self.runtime.barrier();
+        }
+        fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
+            let arrived = self.arrived.load(Ordering::Relaxed);
+            let there = arrived >= 3 * (shot.pair + 1) && scheduling::current_cpu() == self.cpu;
+            if there { Ok(()) } else { Err(format!("{thread} found {arrived} on {:?}", scheduling::current_cpu())) }
+        }
+    }
+
+    #[test]
+    fn the_threads_of_every_runtime_work_where_they_are_told_to() {
+        let clock = Clock::calibrate();
+        for runtime in openmp::runtimes() {
+            for cpu in crate::machine::topology::tests::usable_cpus() {
+                let mut team = OpenMpTeam::assemble(runtime, &[Some(cpu); 3], &clock).unwrap();
+                for _ in 0..2 {
+                    let body: Arc<dyn Body> = Arc::new(Meeting { runtime, arrived: AtomicU64::new(0), cpu: Some(cpu) });
+                    let shots = [0, 1].map(|pair| Shot { side: Side::Test, iterations: 1, pair });
+                    let records = team.run(&body, &shots, LIMIT).unwrap();
+                    assert_eq!(records.iter().map(Vec::len).collect::<Vec<_>>(), [2; 3]);
+                    assert_eq!(records.iter().flatten().find_map(|record| record.defect.clone()), None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_region_that_cannot_be_bound_says_so() {
+        for runtime in openmp::runtimes() {
+            let mut team = OpenMpTeam::assemble(runtime, &[None, Some(16_000)], &Clock::calibrate()).unwrap();
+            let body: Arc<dyn Body> = Arc::new(Meeting { runtime, arrived: AtomicU64::new(0), cpu: None });
+            let error = team.run(&body, &[], LIMIT).unwrap_err();
+            assert!(matches!(&error, TeamError::Bind { thread: 1, cpu: 16_000, .. }), "{error}");
+            assert!(!team.is_fit());
+        }
+    }
+
+    /// One thread never reaches the runtime's barrier.
+    struct Deserter(&'static Runtime);
+
+    impl Body for Deserter {
+        fn prepare(&self, _: &Shot, _: usize) {}
+        fn run(&self, _: &Shot, thread: usize) {
+            if thread == 0 {
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            self.0.barrier();
+        }
+        fn verify(&self, _: &Shot, _: usize) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_runtime_that_does_not_come_back_is_given_up() {
+        for runtime in openmp::runtimes() {
+            let limit = Duration::from_millis(50);
+            let mut team = OpenMpTeam::assemble(runtime, &[None, None], &Clock::calibrate()).unwrap();
+            let body: Arc<dyn Body> = Arc::new(Deserter(runtime));
+            let error = team.run(&body, &[Shot { side: Side::Test, iterations: 1, pair: 0 }], limit).unwrap_err();
+            assert!(matches!(error, TeamError::TimedOut(waited) if waited >= limit), "{error}");
+            assert_eq!(team.run(&body, &[], limit), Err(TeamError::Poisoned));
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Core cycles: from the processor's own counter where the operating system lets us read it, and from a chain of dependent
+//! additions, each of which takes one cycle, where it does not.
+//!
+//! The counter tells what happened during a shot, but only while the thread ran in user mode: where it slept or was in the
+//! kernel, cycles are missing. The chain tells the core's frequency right after the shot, whatever the thread did in it.
+//! So the counter is believed where both agree, and the chain elsewhere.
+//!
+//! An addition of two registers has a latency of one cycle on every x86-64 and 64-bit ARM core in use (uops.info,
+//! `ADD_R64_R64`; Arm Software Optimization Guides, "arithmetic, basic"). Register operands matter: Intel's Golden Cove
+//! executes additions of small constants for free while renaming.
+
+use std::io;
+
+use crate::timing::clock::Clock;
+use crate::timing::perf::UserCycles;
+
+/// Additions in one turn of the loop: the loop's own instructions run beside the chain, and its end, which may be
+/// mispredicted, occurs in both chains.
+const TURN: u64 = 128;
+const SHORT: u64 = 8;
+const LONG: u64 = 72;
+
+/// Core cycles per tick of `clock` on the calling thread's core right now. `None` where no chain is known, or when the
+/// measurement was interrupted so badly that the longer chain came out shorter.
+///
+/// Two chains of different length are timed, so that reading the clock cancels. Takes about 10,000 cycles.
+pub(crate) fn per_tick(clock: &Clock) -> Option<f64> {
+    let short = time_chain(clock, SHORT)?;
+    let long = time_chain(clock, LONG)?;
+    let ticks = long.checked_sub(short).filter(|ticks| *ticks > 0)?;
+    Some(((LONG - SHORT) * TURN) as f64 / ticks as f64)
+}
+
+fn time_chain(clock: &Clock, turns: u64) -> Option<u64> {
+    let start = clock.start();
+    let done = chain(turns);
+    let stop = clock.stop();
+    done.then(|| stop.saturating_sub(start))
+}
+
+/// Runs `turns` times [`TURN`] dependent additions; `false` where none is written for this architecture.
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+fn chain(turns: u64) -> bool {
+    // SAFETY: adds registers of its own; touches no memory and no stack.
+    unsafe {
+        std::arch::asm!(
+            ".p2align 5",
+            "2:",
+            ".rept 128",
+            "add {sum}, {step}",
+            ".endr",
+            "sub {turns}, 1",
+            "jnz 2b",
+            turns = inout(reg) turns => _,
+            sum = inout(reg) 0_u64 => _,
+            step = in(reg) 1_u64,
+            options(nomem, nostack),
+        );
+    }
+    true
+}
+
+/// Runs `turns` times [`TURN`] dependent additions; `false` where none is written for this architecture.
+#[cfg(target_arch = "aarch64")]
+#[inline(never)]
+fn chain(turns: u64) -> bool {
+    // SAFETY: adds registers of its own; touches no memory and no stack.
+    unsafe {
+        std::arch::asm!(
+            ".p2align 5",
+            "2:",
+            ".rept 128",
+            "add {sum}, {sum}, {step}",
+            ".endr",
+            "subs {turns}, {turns}, #1",
+            "b.ne 2b",
+            turns = inout(reg) turns => _,
+            sum = inout(reg) 0_u64 => _,
+            step = in(reg) 1_u64,
+            options(nomem, nostack),
+        );
+    }
+    true
+}
+
+/// Runs `turns` times [`TURN`] dependent additions; `false` where none is written for this architecture.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn chain(_turns: u64) -> bool {
+    false
+}
+
+/// A counter of the core cycles that a thread spends in user mode.
+pub(crate) trait Counter {
+    /// The count so far; `None` when it could not count.
+    fn count(&self) -> Option<u64>;
+}
+
+impl Counter for UserCycles {
+    fn count(&self) -> Option<u64> {
+        self.read()
+    }
+}
+
+/// What a thread counts its cycles with.
+pub(crate) struct Meter<C> {
+    counter: C,
+    /// What two readings count although nothing stands between them.
+    empty: u64,
+}
+
+impl Meter<UserCycles> {
+    /// The calling thread's.
+    ///
+    /// # Errors
+    /// As [`UserCycles::open`]; also when the counter is there and does not count.
+    pub(crate) fn of_this_thread() -> io::Result<Self> {
+        let silent = || io::Error::other("the counter does not count");
+        let meter = Self::of(UserCycles::open()?).ok_or_else(silent)?;
+        let before = meter.counter.count().ok_or_else(silent)?;
+        let counted = |after: u64| after.saturating_sub(before) >= SHORT * TURN;
+        let moves = !chain(SHORT) || meter.counter.count().is_some_and(counted);
+        if moves { Ok(meter) } else { Err(silent()) }
+    }
+}
+
+impl<C: Counter> Meter<C> {
+    /// Measures what a reading itself costs: the middle of several, because an interrupt can only add to one.
+    fn of(counter: C) -> Option<Self> {
+        let once = || counter.count().zip(counter.count()).map(|(before, after)| after.saturating_sub(before));
+        let costs: Option<Vec<u64>> = (0..15).map(|_| once()).collect();
+        let mut costs = costs?;
+        costs.sort_unstable();
+        let empty = costs[costs.len() / 2];
+        Some(Self { counter, empty })
+    }
+
+    /// Begins to count.
+    pub(crate) fn start(&self) -> Option<u64> {
+        self.counter.count()
+    }
+
+    /// Cycles per tick since `start`, of `ticks` that lie between the two readings.
+    pub(crate) fn per_tick(&self, start: Option<u64>, ticks: u64) -> Option<f64> {
+        let cycles = self.counter.count()?.checked_sub(start?)?.saturating_sub(self.empty);
+        (cycles > 0 && ticks > 0).then(|| cycles as f64 / ticks as f64)
+    }
+}
+
+/// How far the counter's reading may be from the chain's. What lies between them is a change of the clock; more than that
+/// is time that the thread did not spend in user mode.
+const AGREEMENT: f64 = 0.03;
+
+/// Cycles per tick during a batch, from what the counter and the chain said about its shots.
+pub(crate) fn of_batch(counted: &[f64], chained: &[f64]) -> Option<f64> {
+    let (counted, chained) = (robust_mean(counted), robust_mean(chained));
+    let believed = |counted: &f64| chained.is_none_or(|chained| (counted / chained - 1.0).abs() <= AGREEMENT);
+    counted.filter(believed).or(chained)
+}
+
+/// What `run.json` says about how cycles are counted here.
+pub(crate) fn description() -> String {
+    match Meter::of_this_thread() {
+        Ok(_) => {
+            "the processor's counter (perf_event_open, user mode), checked against a chain of dependent additions, \
+                  which stands in for it where threads sleep"
+                .to_owned()
+        }
+        Err(error) => {
+            let setting = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+            let setting = Some(setting.trim()).filter(|setting| !setting.is_empty()).unwrap_or("not shown");
+            format!(
+                "a chain of dependent additions timed beside the samples; the processor's counter cannot be read \
+                 ({error}; perf_event_paranoid is {setting}; virtual machines often have no counter)"
+            )
+        }
+    }
+}
+
+/// The mean of the readings that lie within 5 % of their median: steps of the clock average out, interrupted readings
+/// do not count.
+fn robust_mean(readings: &[f64]) -> Option<f64> {
+    let mut sorted = readings.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    // One of them, and not the middle between two: there may be no reading near that.
+    let median = *sorted.get(sorted.len() / 2)?;
+    let near: Vec<f64> = sorted.into_iter().filter(|reading| (reading - median).abs() <= 0.05 * median).collect();
+    Some(near.iter().sum::<f64>() / near.len() as f64).filter(|mean| mean.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Moves on by a fixed number of cycles with every reading.
+    struct Fake {
+        cycles: std::cell::Cell<u64>,
+        step: u64,
+    }
+
+    impl Counter for Fake {
+        fn count(&self) -> Option<u64> {
+            self.cycles.set(self.cycles.get() + self.step);
+            Some(self.cycles.get())
+        }
+    }
+
+    struct Silent;
+
+    impl Counter for Silent {
+        fn count(&self) -> Option<u64> {
+            None
+        }
+    }
+
+    #[test]
+    fn two_clocks_in_one_batch_have_a_mean() {
+        let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-12;
+        assert!(close(robust_mean(&[1.0, 1.2]), 1.2), "nothing is near the middle between the two");
+        assert!(close(robust_mean(&[1.0, 1.02, 1.2]), 1.01), "one was interrupted");
+        assert_eq!(robust_mean(&[]), None);
+    }
+
+    #[test]
+    fn what_a_reading_costs_is_no_cycle_of_the_shot() {
+        let meter = Meter::of(Fake { cycles: 0.into(), step: 60 }).unwrap();
+        let start = meter.start();
+        meter.counter.cycles.set(meter.counter.cycles.get() + 30_000);
+        let per_tick = meter.per_tick(start, 20_000).unwrap();
+        assert!((per_tick - 1.5).abs() < 1e-12, "{per_tick}");
+        assert_eq!(meter.per_tick(meter.start(), 100), None, "nothing but readings");
+        assert_eq!(meter.per_tick(None, 100), None);
+        assert_eq!(meter.per_tick(Some(0), 0), None, "no time");
+        assert!(Meter::of(Silent).is_none());
+    }
+
+    #[test]
+    fn the_counter_is_believed_where_the_thread_stayed_in_user_mode() {
+        assert_eq!(of_batch(&[1.51], &[1.5]), Some(1.51));
+        assert_eq!(of_batch(&[0.3], &[1.5]), Some(1.5), "it slept");
+        assert_eq!(of_batch(&[], &[1.5]), Some(1.5));
+        assert_eq!(of_batch(&[1.5], &[]), Some(1.5));
+        assert_eq!(of_batch(&[], &[]), None);
+    }
+
+    #[test]
+    fn what_is_used_and_why_is_said() {
+        let text = description();
+        assert!(text.contains("chain of dependent additions"), "{text}");
+        assert_eq!(text.contains("cannot be read"), Meter::of_this_thread().is_err(), "{text}");
+    }
+
+    #[test]
+    fn interrupted_readings_do_not_count() {
+        assert_eq!(robust_mean(&[]), None);
+        let mean = robust_mean(&[1.40, 1.42, 1.41, 0.2, 1.41]).unwrap();
+        assert!((mean - 1.41).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,27 @@
+//! The C library that this program runs with.
+
+/// Name and version of the C library, `("glibc", "2.36")`; `None` where it has no function that says so (musl).
+///
+/// The version belongs to the library that was loaded, not to the one that the program was built with.
+#[must_use]
+pub fn c_library_version() -> Option<(&'static str, String)> {
+    #[cfg(target_env = "gnu")]
+    {
+        // SAFETY: the function takes nothing and returns a constant string of the C library, which ends with a zero.
+        let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+        Some(("glibc", version.to_str().ok()?.to_owned()))
+    }
+    #[cfg(not(target_env = "gnu"))]
+    None
+}
+
+#[cfg(all(test, target_env = "gnu"))]
+mod tests {
+    #[test]
+    fn glibc_reports_its_version() {
+        let (name, version) = super::c_library_version().unwrap();
+        let numbers: Option<Vec<u32>> = version.split('.').map(|part| part.parse().ok()).collect();
+        assert_eq!(name, "glibc");
+        assert!(numbers.is_some_and(|numbers| numbers.len() >= 2 && numbers[0] == 2), "{version}");
+    }
+}

@@ -1,0 +1,18 @@
+//! Calls to the operating system that both hardware crates need. Their `unsafe` code stands here once.
+//!
+//! - [`scheduling`]: the calling thread's CPUs and its context switches. Start here.
+//! - [`clock`]: the raw monotonic clock.
+//! - [`futex`]: sleeping on a word of memory, and waking the sleeper.
+//! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.
+//! - [`c_library_version`]: the C library that this program runs with.
+//!
+//! This crate knows nothing of measurements and depends on no other crate of syncscope.
+
+pub mod clock;
+pub mod cpu_list;
+pub mod futex;
+pub mod scheduling;
+
+mod c_library;
+
+pub use c_library::c_library_version;

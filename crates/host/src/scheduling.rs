@@ -1,0 +1,184 @@
+//! How the operating system schedules the calling thread: which CPUs it may use, which one it uses, and how often it
+//! was interrupted.
+
+use std::io;
+use std::mem::{self, size_of_val};
+
+use crate::cpu_list::MAX_CPUS;
+
+/// A set of CPUs. `cpu_set_t` of the C library has room for 1,024; the kernel takes more.
+type Mask = [u64; MAX_CPUS as usize / 64];
+
+const NO_CPU: Mask = [0; MAX_CPUS as usize / 64];
+
+/// The CPUs that the calling thread may use, in ascending order; empty where the system does not say.
+#[must_use]
+pub fn allowed_cpus() -> Vec<u32> {
+    current_mask().as_ref().map(cpus_in).unwrap_or_default()
+}
+
+/// Binds the calling thread to these CPUs.
+///
+/// # Errors
+/// What the operating system says (`EINVAL`: none of the CPUs exists or may be used).
+pub fn bind_to(cpus: &[u32]) -> io::Result<()> {
+    let mut mask = NO_CPU;
+    for cpu in cpus {
+        let word = mask.get_mut(*cpu as usize / 64).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+        *word |= 1 << (cpu % 64);
+    }
+    set_mask(&mask)
+}
+
+/// The CPU that the calling thread runs on now; `None` where the system does not say.
+#[inline]
+#[must_use]
+pub fn current_cpu() -> Option<u32> {
+    // SAFETY: the call takes nothing and returns a number.
+    u32::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+/// How often the operating system has taken the CPU away from the calling thread so far.
+#[inline]
+#[must_use]
+pub fn involuntary_switches() -> i64 {
+    // SAFETY: all zeroes are a valid `rusage`, a struct of integers.
+    let mut usage: libc::rusage = unsafe { mem::zeroed() };
+    // SAFETY: the pointer is to a `rusage` on this thread's stack, which the call fills.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    usage.ru_nivcsw
+}
+
+/// Gives the calling thread its CPUs back when it is dropped, which has to be on the same thread.
+#[derive(Debug)]
+pub struct AffinityGuard(Option<Mask>);
+
+impl AffinityGuard {
+    /// Remembers which CPUs the thread may use now. Where the system does not say, nothing is given back.
+    #[must_use]
+    pub fn save() -> Self {
+        Self(current_mask())
+    }
+
+    /// Binds the thread to one CPU. Where that fails, the thread stays where it is: its figures are noisier, not wrong.
+    #[must_use]
+    pub fn bind_to(cpu: u32) -> Self {
+        let saved = Self::save();
+        // The comment above says what a failure means.
+        let _ = bind_to(&[cpu]);
+        saved
+    }
+
+    /// Keeps the thread off these CPUs, unless it may use no others.
+    #[must_use]
+    pub fn keep_off(cpus: &[u32]) -> Self {
+        let saved = Self::save();
+        let others: Vec<u32> = saved.cpus().into_iter().filter(|cpu| !cpus.contains(cpu)).collect();
+        if !others.is_empty() {
+            // As in `bind_to`.
+            let _ = bind_to(&others);
+        }
+        saved
+    }
+
+    /// The CPUs that the thread gets back.
+    fn cpus(&self) -> Vec<u32> {
+        self.0.as_ref().map(cpus_in).unwrap_or_default()
+    }
+}
+
+impl Drop for AffinityGuard {
+    fn drop(&mut self) {
+        // Fails only if the control group has lost all of these CPUs; the system has then chosen others.
+        let _ = self.0.as_ref().map(set_mask);
+    }
+}
+
+fn current_mask() -> Option<Mask> {
+    let mut mask = NO_CPU;
+    // SAFETY: the pointer and the length in bytes describe `mask`, which the call fills; 0 is the calling thread.
+    let result = unsafe { libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast()) };
+    (result >= 0).then_some(mask)
+}
+
+fn set_mask(mask: &Mask) -> io::Result<()> {
+    // SAFETY: the pointer and the length in bytes describe `mask`, which the call only reads; 0 is the calling thread.
+    let result = unsafe { libc::sched_setaffinity(0, size_of_val(mask), mask.as_ptr().cast()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn cpus_in(mask: &Mask) -> Vec<u32> {
+    let bits = (0_u32..).zip(mask).flat_map(|(word, bits)| (0..64).map(move |bit| (64 * word + bit, bits >> bit & 1)));
+    bits.filter(|(_, is_set)| *is_set == 1).map(|(cpu, _)| cpu).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a test on a thread of its own, whose affinity concerns no other test.
+    fn on_a_new_thread(test: impl FnOnce() + Send + 'static) {
+        std::thread::spawn(test).join().unwrap();
+    }
+
+    #[test]
+    fn a_bound_thread_stays_on_its_cpu() {
+        on_a_new_thread(|| {
+            let cpu = current_cpu().unwrap();
+            bind_to(&[cpu]).unwrap();
+            assert_eq!((current_cpu(), allowed_cpus()), (Some(cpu), vec![cpu]));
+        });
+    }
+
+    #[test]
+    fn a_guard_gives_the_cpus_back() {
+        on_a_new_thread(|| {
+            let before = allowed_cpus();
+            let first = *before.first().unwrap();
+            {
+                let _saved = AffinityGuard::save();
+                bind_to(&[first]).unwrap();
+                assert_eq!(allowed_cpus(), [first]);
+            }
+            assert_eq!(allowed_cpus(), before);
+            {
+                let _bound = AffinityGuard::bind_to(first);
+                assert_eq!(allowed_cpus(), [first]);
+                let _elsewhere = AffinityGuard::keep_off(&[first]);
+                assert_eq!(allowed_cpus(), [first], "there is no other CPU");
+            }
+            assert_eq!(allowed_cpus(), before);
+            let elsewhere = AffinityGuard::keep_off(&[first]);
+            assert!(before.len() == 1 || !allowed_cpus().contains(&first));
+            drop(elsewhere);
+            assert_eq!(allowed_cpus(), before);
+        });
+    }
+
+    #[test]
+    fn cpus_that_do_not_exist_are_an_error() {
+        on_a_new_thread(|| {
+            for cpu in [16_000, u32::MAX] {
+                assert_eq!(bind_to(&[cpu]).unwrap_err().raw_os_error(), Some(libc::EINVAL));
+            }
+            let before = allowed_cpus();
+            let _unbound = AffinityGuard::bind_to(16_000);
+            assert_eq!(allowed_cpus(), before);
+        });
+    }
+
+    #[test]
+    fn masks_are_lists_of_cpus() {
+        let mut mask = NO_CPU;
+        (mask[0], mask[1]) = (0b1001, 1 << 63);
+        assert_eq!(cpus_in(&mask), [0, 3, 127]);
+    }
+
+    #[test]
+    fn switches_are_counted_from_zero_up() {
+        on_a_new_thread(|| {
+            let before = involuntary_switches();
+            assert!(before >= 0 && involuntary_switches() >= before);
+        });
+    }
+}
