@@ -164,7 +164,7 @@ impl Bench {
     /// Runs kernels `check` and waits for what they find.
     pub(crate) fn check(&mut self, shape: Shape, launches: &[Launch]) -> Result<Finding, Outage> {
         self.runner.begin(1)?;
-        let cleared = self.device().clear_head(size_of::<Finding>());
+        let cleared = self.device().clear_head();
         self.runner.launched(cleared)?;
         for launch in launches {
             self.queue(shape, launch, 0)?;

@@ -54,7 +54,7 @@ impl DeviceContext {
         let context = Context::new(device)?;
         let abort = HostBuffer::new(&context, 1)?;
         let words = HEAD_WORDS + slot_words;
-        Ok(Self {
+        let opened = Self {
             device,
             modules: HashMap::new(),
             abort_pointer: abort.device_pointer()?,
@@ -65,7 +65,10 @@ impl DeviceContext {
             shared: None,
             stream: Stream::new(&context)?,
             context,
-        })
+        };
+        // Every copy of results begins with it, whether a kernel wrote there or not.
+        opened.clear_head()?;
+        Ok(opened)
     }
 
     pub(crate) const fn device(&self) -> Device {
@@ -134,9 +137,9 @@ impl DeviceContext {
         self.stream.clear(&self.memory, bytes)
     }
 
-    /// Queues the clearing of the first `bytes` of what kernels found.
-    pub(crate) fn clear_head(&self, bytes: usize) -> Result<(), CudaError> {
-        self.stream.clear(&self.results, bytes)
+    /// Queues the clearing of what kernels found.
+    pub(crate) fn clear_head(&self) -> Result<(), CudaError> {
+        self.stream.clear(&self.results, HEAD_WORDS * WORD)
     }
 
     /// The arguments of a launch whose variables begin at `memory` and whose results begin at `word` of the slots.

@@ -132,7 +132,7 @@ impl DeviceGroup {
             device.reserve_memory(bytes)?;
             device.reserve_slots(BATCH * words)?;
             device.clear_memory(bytes)?;
-            device.clear_head(size_of::<PhaseCounts>())?;
+            device.clear_head()?;
         }
         Ok(members)
     }
