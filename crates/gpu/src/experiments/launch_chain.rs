@@ -153,7 +153,7 @@ impl<'a> LaunchChain<'a> {
         let started = Instant::now();
         while !self.stream.is_done()? {
             if started.elapsed() > LIMIT {
-                self.setup.bench.suffered(Health::Occupied);
+                self.setup.bench.set_health(Health::Occupied);
                 return Err(Outage::TimedOut(LIMIT));
             }
         }
@@ -205,9 +205,9 @@ impl<'a> LaunchChain<'a> {
 
     /// Notes that the device was used, and whether a kernel made the context unusable.
     fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
-        self.setup.bench.was_used();
+        self.setup.bench.note_use();
         if let Err(Outage::Cuda(_)) = result {
-            self.setup.bench.suffered(Health::Broken);
+            self.setup.bench.set_health(Health::Poisoned);
         }
         result
     }
