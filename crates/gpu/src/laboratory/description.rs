@@ -1,4 +1,4 @@
-//! What is known of the devices: their properties, links, software and what may disturb the figures.
+//! Properties of the devices, their links and software, and what may disturb the figures.
 
 use std::collections::HashSet;
 
@@ -12,28 +12,28 @@ use crate::cuda::error::CudaError;
 use crate::cuda::links;
 
 impl GpuLaboratory {
-    /// What the hardware is.
+    /// The properties of each device.
     #[must_use]
     pub fn machine(&self) -> Vec<GpuMachine> {
         self.machines.clone()
     }
 
-    /// The grid of SyncPerformance's CUDA programs on this device.
+    /// The cases of SyncPerformance's CUDA programs on this device.
     #[must_use]
     pub fn peer_cases(&self) -> HashSet<Case> {
         peer_cases(self.limits.multiprocessors)
     }
 
-    /// How the devices are linked.
+    /// The links between the devices.
     #[must_use]
     pub fn links(&self) -> Vec<GpuLink> {
         let devices = self.machines.iter().map(|machine| Ok((machine.index, self.driver.device(machine.index)?)));
         let devices: Result<Vec<_>, CudaError> = devices.collect();
-        // Links are told where they can be asked for; figures do not depend on it.
+        // Figures do not depend on the links, so errors are ignored.
         devices.and_then(|devices| links::links(&devices, self.nvml.as_deref())).unwrap_or_default()
     }
 
-    /// Adds what is known of the GPU side.
+    /// Adds versions and clocks of the GPU side.
     pub fn describe(&self, environment: &mut Environment) {
         let (major, minor) = self.driver.cuda_version();
         environment.nvidia_driver =
@@ -56,8 +56,7 @@ impl GpuLaboratory {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.compiler.warning().map(str::to_owned).into_iter().collect();
         if let [first, _, ..] = &self.machines[..] {
-            warnings
-                .push(format!("the figures of a single device are of device {} ({}) alone", first.index, first.name));
+            warnings.push(format!("cases of a single device are measured on device {} ({})", first.index, first.name));
         }
         if let (Some(nvml), Ok(address)) = (&self.nvml, describe::pci_address(self.device)) {
             warnings.extend(nvml.warnings(&address));

@@ -17,17 +17,17 @@ use crate::hybrid::{self, Addition, CpuAddition, Partner, RoundTrip};
 use crate::launch::request::Kernels;
 use crate::launch::ruler;
 
-/// CPU threads of the cases that have several.
+/// CPU threads of cases with several of them.
 const SEVERAL: usize = 4;
 
 impl GpuLaboratory {
-    /// Puts the CPUs of this machine into the cases that CPU threads take part in. What has no CPU here stays as it is,
-    /// to be skipped with the reason.
+    /// Adds CPUs of this machine to the cases in which CPU threads take part. A case for which there is no CPU stays as it
+    /// is, and is skipped later with the reason.
     pub(super) fn place(&self, cases: Vec<Case>) -> Vec<Case> {
         cases.into_iter().flat_map(|case| placed(case, &self.neighbourhood)).collect()
     }
 
-    /// A kernel's launches.
+    /// A chain of launches of one kernel.
     pub(super) fn launches(
         &mut self,
         case: &Case,
@@ -78,13 +78,12 @@ impl GpuLaboratory {
             return Err(Refusal::Skipped("the group is none of `both`, `gpu_alone` and `cpu_alone`".to_owned()));
         };
         let dtype = case.dtype.filter(|dtype| matches!(dtype, Dtype::I32 | Dtype::U32 | Dtype::U64));
-        let dtype =
-            dtype.ok_or_else(|| Refusal::Skipped("CPUs add integers atomically and nothing else".to_owned()))?;
+        let dtype = dtype.ok_or_else(|| Refusal::Skipped("CPUs have atomic additions of integers only".to_owned()))?;
         if sides == Sides::Cpu {
-            // No kernel takes part; the shape is that of none.
+            // No kernel takes part; any shape will do.
             let one = Case { threads: Some(1), blocks: Some(1), ..case.clone() };
             let ruler = self.host_ruler.clone();
-            let evidence = Evidence::NotAvailable("the loop is the CPU's, and no kernel takes part".to_owned());
+            let evidence = Evidence::NotAvailable("the loop runs on the CPU; no kernel takes part".to_owned());
             let setup = hybrid::Setup { evidence, ruler, ..self.hybrid(&one, program, 1)? };
             return Ok(Box::new(CpuAddition::new(setup, dtype).map_err(failed)?));
         }
@@ -93,7 +92,7 @@ impl GpuLaboratory {
         let remark = setup.remark.iter().map(String::as_str).chain([link(native)]).collect::<Vec<_>>().join("; ");
         let setup = hybrid::Setup { remark: Some(remark), ..setup };
         let mut addition = Addition::new(setup, dtype, link(native).to_owned()).map_err(failed)?;
-        // Where the link is known not to carry atomic operations, a sum that is wrong is no fault but how it is.
+        // If the driver says that the link carries no atomic operations, a wrong sum is expected and no failed check.
         if !native && sides == Sides::Both {
             let lost = addition.trial().map_err(failed)?;
             if let Some(lost) = lost {
@@ -103,7 +102,7 @@ impl GpuLaboratory {
         Ok(Box::new(addition))
     }
 
-    /// Whether the driver says that a kernel's atomic operations on memory of the host are such to the CPU as well.
+    /// Whether the driver says that atomic operations of a kernel on host memory are atomic for the CPU too.
     #[doc(hidden)]
     #[must_use]
     pub fn adds_natively_to_host_memory(&self) -> bool {
@@ -116,17 +115,17 @@ impl GpuLaboratory {
         Ok(self.device.attribute(attribute).map_err(failed)? != 0)
     }
 
-    /// What a case of both sides needs, with at least `fewest` CPUs.
-    fn hybrid(&mut self, case: &Case, program: &Program, fewest: usize) -> Result<hybrid::Setup<'_>, Refusal> {
+    /// What a case of both sides needs, with the CPUs of the case unless it needs none.
+    fn hybrid(&mut self, case: &Case, program: &Program, at_least: usize) -> Result<hybrid::Setup<'_>, Refusal> {
         let shape = self.parameters(case)?.shape;
-        let cpus = if fewest == 0 { Vec::new() } else { cpus_of(case, &self.neighbourhood)? };
-        let remark = if fewest == 0 { None } else { self.neighbourhood.remark() };
+        let cpus = if at_least == 0 { Vec::new() } else { cpus_of(case, &self.neighbourhood)? };
+        let remark = if at_least == 0 { None } else { self.neighbourhood.remark() };
         let ruler = self.ruler.clone();
         let (kernels, evidence) = self.warmed_up(case, program)?;
         Ok(hybrid::Setup { bench: self.bench()?, kernels, evidence, ruler, shape, cpus, remark })
     }
 
-    /// Brings the clock up, where it had time to fall, and loads a program.
+    /// Warms the device up if it was idle, and loads a program.
     fn warmed_up(&mut self, case: &Case, program: &Program) -> Result<(Kernels, Evidence), Refusal> {
         let cubin: Arc<[u8]> = self.compiler.cubin(program).map_err(failed)?;
         let multiprocessors = self.limits.multiprocessors;
@@ -141,13 +140,13 @@ impl GpuLaboratory {
 
 const fn link(carries_atomics: bool) -> &'static str {
     if carries_atomics {
-        "the link between CPU and device carries atomic operations natively, as the driver says"
+        "the link between CPU and device carries atomic operations natively, according to the driver"
     } else {
-        "the link between CPU and device does not carry atomic operations natively, as the driver says"
+        "the link between CPU and device does not carry atomic operations natively, according to the driver"
     }
 }
 
-/// The case with its CPUs, once for each number of them; the case itself where there are none to put into it.
+/// The case with CPUs, once for each number of them; the case itself if there are no CPUs to add.
 fn placed(case: Case, neighbourhood: &Neighbourhood) -> Vec<Case> {
     let on = |cpus: Vec<u32>| Case { placement: Some(Placement::List(cpus)), ..case.clone() };
     let placed: Vec<Case> = match entry_of(&case).map_or(CpuThreads::None, |entry| (entry.cpu_threads)(&case)) {
@@ -164,7 +163,7 @@ fn placed(case: Case, neighbourhood: &Neighbourhood) -> Vec<Case> {
     if placed.is_empty() { vec![case] } else { placed }
 }
 
-/// The CPUs that a case names, or those that its group means.
+/// The CPUs of a case, or CPUs at the distance of its group.
 fn cpus_of(case: &Case, neighbourhood: &Neighbourhood) -> Result<Vec<u32>, Refusal> {
     if let Some(Placement::List(cpus)) = &case.placement {
         return Ok(cpus.clone());
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_of_both_sides_name_their_cpus() {
+    fn cases_of_both_sides_contain_their_cpus() {
         let planned = planned(&two_nodes());
         let flag = |group| of(&planned, "hybrid.flag.round_trip", group)[0].placement.clone();
         assert_eq!(flag(Group::Near), Some(Placement::List(vec![7])));
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_is_not_there_is_a_reason_to_skip() {
+    fn a_missing_cpu_is_a_reason_to_skip() {
         let one_node = Neighbourhood::new(&[0, 1], Some(&[0, 1]));
         let planned = planned(&one_node);
         let far = of(&planned, "hybrid.flag.round_trip", Group::Far)[0];

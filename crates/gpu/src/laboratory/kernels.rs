@@ -25,7 +25,7 @@ use crate::launch::request::{Kernels, Shape};
 use crate::launch::ruler;
 
 impl GpuLaboratory {
-    /// An experiment that goes wrong on purpose, with its own limit for a batch.
+    /// An experiment that fails on purpose, with its own limit for a batch.
     ///
     /// # Errors
     /// As [`syncscope_core::Laboratory::experiment`].
@@ -33,8 +33,8 @@ impl GpuLaboratory {
     pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let parameters =
             Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1, cluster: 0 };
-        let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is no primitive".to_owned());
-        let order = Order {
+        let evidence = |_: &[u8]| Evidence::NotAvailable("a fault is not a primitive".to_owned());
+        let request = ExperimentRequest {
             parameters,
             arguments: BenchArguments::Register(RegisterArguments::default()),
             proof: Proof::Trial,
@@ -43,7 +43,7 @@ impl GpuLaboratory {
             limit: Some(limit),
         };
         let cubin = self.compiler.cubin(&fault_program(fault)).map_err(failed)?;
-        self.set_up(&fault_program(fault), evidence(&cubin), order)
+        self.set_up(&fault_program(fault), evidence(&cubin), request)
     }
 
     /// A loop in one kernel.
@@ -68,24 +68,24 @@ impl GpuLaboratory {
             ArgumentKind::Register => {
                 BenchArguments::Register(RegisterArguments { common, ..RegisterArguments::default() })
             }
-            other => return Err(Refusal::Failed(format!("{case} is no loop in one kernel: {other:?}"))),
+            other => return Err(Refusal::Failed(format!("{case} is not a loop in one kernel: {other:?}"))),
         };
         let (proof, sampling) = (entry.proof, (entry.sampling)(case));
-        let order = Order { parameters, arguments, proof, min_iterations, sampling, limit: None };
-        self.set_up(program, evidence, order)
+        let request = ExperimentRequest { parameters, arguments, proof, min_iterations, sampling, limit: None };
+        self.set_up(program, evidence, request)
     }
 
-    /// Puts a case on the bench.
+    /// Loads a program, clears memory and makes the experiment.
     fn set_up(
         &mut self,
         program: &Program,
         evidence: Evidence,
-        Order { parameters, arguments, proof, min_iterations, sampling, limit }: Order,
+        ExperimentRequest { parameters, arguments, proof, min_iterations, sampling, limit }: ExperimentRequest,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
-        // An eighth of a small device's memory is not missed by whoever else uses it.
+        // An eighth of the memory of a small device leaves enough for other processes.
         let memory = self.machines.first().map_or(u64::MAX, |machine| machine.memory_bytes);
         let pool = POOL_BYTES.min(usize::try_from(memory / 8).unwrap_or(usize::MAX));
         let (ruler, watch) = (self.ruler.clone(), self.watch.clone());
@@ -110,7 +110,7 @@ impl GpuLaboratory {
         Ok(Box::new(KernelExperiment::new(bench, setup, offsets)))
     }
 
-    /// What is found in the machine code of a case.
+    /// The evidence in the machine code of a case.
     fn evidence(&mut self, case: &Case, program: &Program) -> Result<Evidence, Refusal> {
         let code = Case { threads: None, blocks: None, ..case.clone() };
         if let Some(evidence) = self.evidence.get(&code) {
@@ -122,7 +122,7 @@ impl GpuLaboratory {
         Ok(evidence)
     }
 
-    /// Why the device does not have a primitive, if so.
+    /// Why the device does not have a primitive, or `None`.
     pub(super) fn unavailable(&self, id: &str) -> Option<String> {
         unavailable(id, self.machines.first()?.compute_capability)
     }
@@ -140,7 +140,7 @@ impl GpuLaboratory {
 
     pub(super) fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {
         let (Some(threads), Some(blocks)) = (case.threads, case.blocks) else {
-            return Err(Refusal::Failed(format!("{case} does not say how many threads and blocks")));
+            return Err(Refusal::Failed(format!("{case} has no number of threads or blocks")));
         };
         if threads == 0 || threads > self.limits.max_threads {
             return Err(Refusal::Skipped(format!(
@@ -158,27 +158,27 @@ impl GpuLaboratory {
     }
 }
 
-/// What a case wants of the bench.
+/// What is needed to make the experiment of a case.
 #[derive(Debug, Clone, Copy)]
-struct Order {
+struct ExperimentRequest {
     parameters: Parameters,
     arguments: BenchArguments,
     proof: Proof,
     min_iterations: u64,
     sampling: SamplingPolicy,
-    /// How long a batch may take, if not as long as usual.
+    /// How long a batch may take; `None` for the usual limit.
     limit: Option<Duration>,
 }
 
-/// Places of `bytes` in cleared memory of the device: as many as fit into `pool` bytes, or as the device has room for.
-/// `clear` clears so many bytes.
+/// Memory offsets for variables of `bytes`, in cleared memory: as many as fit into `pool` bytes, or into the free memory of
+/// the device. `clear` clears so many bytes.
 fn cleared_offsets(
     mut clear: impl FnMut(usize) -> Result<(), CudaError>,
     bytes: usize,
     pool: usize,
-    tour: u32,
+    offsets_per_sample: u32,
 ) -> Result<MemoryOffsets, Refusal> {
-    let mut offsets = MemoryOffsets::new(bytes, pool, tour);
+    let mut offsets = MemoryOffsets::new(bytes, pool, offsets_per_sample);
     while let Err(error) = clear(offsets.bytes()) {
         if !error.is_out_of_memory() {
             return Err(failed(error));
@@ -191,7 +191,7 @@ fn cleared_offsets(
     Ok(offsets)
 }
 
-/// That the grid does not fit onto the device at once, if so.
+/// A remark if the blocks of the grid do not all fit on the device at once.
 fn waves(
     kernels: Kernels,
     Parameters { shape, cluster, .. }: Parameters,
@@ -205,8 +205,8 @@ fn waves(
             let clusters = fits.collect::<Result<Vec<_>, _>>().map_err(failed)?.into_iter().min().unwrap_or(0);
             if clusters == 0 {
                 let Shape { threads, .. } = shape;
-                let told = format!("the device holds no cluster of {size} blocks with {threads} threads each");
-                return Err(Refusal::Skipped(told));
+                let reason = format!("the device holds no cluster of {size} blocks with {threads} threads each");
+                return Err(Refusal::Skipped(reason));
             }
             clusters * size
         }
@@ -224,11 +224,11 @@ mod tests {
     use super::*;
 
     fn error(code: u32) -> CudaError {
-        CudaError { call: "cuMemAlloc", code, name: "CUDA_ERROR".into(), text: "told to fail".into() }
+        CudaError { call: "cuMemAlloc", code, name: "CUDA_ERROR".into(), text: "failed on purpose".into() }
     }
 
     #[test]
-    fn a_device_with_little_memory_measures_on_fewer_places_or_says_what_it_lacks() {
+    fn a_device_with_little_memory_gets_fewer_offsets_or_a_reason() {
         let cleared = |free: usize| {
             let mut asked = Vec::new();
             let offsets = cleared_offsets(
@@ -248,6 +248,6 @@ mod tests {
         assert_eq!(asked, [1000, 500, 200, 100]);
         assert!(matches!(&nothing, Err(Refusal::Skipped(reason)) if reason.contains("take 100 MiB")), "{nothing:?}");
         let broken = cleared_offsets(|_| Err(error(719)), 8, 1 << 20, 8);
-        assert!(matches!(&broken, Err(Refusal::Failed(reason)) if reason.contains("told to fail")), "{broken:?}");
+        assert!(matches!(&broken, Err(Refusal::Failed(reason)) if reason.contains("failed on purpose")), "{broken:?}");
     }
 }

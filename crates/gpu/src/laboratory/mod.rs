@@ -1,6 +1,6 @@
 //! The GPUs of this machine as a laboratory: what can be measured, and the experiments.
 //!
-//! | file | what stands there |
+//! | file | contents |
 //! |---|---|
 //! | this one | the laboratory, and which experiment measures a case |
 //! | [`opening`] | opens the devices |
@@ -37,7 +37,7 @@ use crate::hybrid::neighbourhood::Neighbourhood;
 use crate::launch::bench::Bench;
 use crate::multi::DeviceGroup;
 
-/// The CUDA devices of this machine, opened for measuring. What has no axis of devices is measured on the first.
+/// The CUDA devices of this machine, opened for measuring. Cases without a number of devices are measured on the first one.
 #[derive(Debug)]
 pub struct GpuLaboratory {
     pub(crate) driver: Driver,
@@ -49,12 +49,12 @@ pub struct GpuLaboratory {
     watch: Option<Rc<Watch>>,
     pub(crate) ruler: Ruler,
     host_ruler: Ruler,
-    /// The CPUs of this process, seen from the device.
+    /// The CPUs of this process, by their distance to the first device.
     neighbourhood: Neighbourhood,
     bench: Option<Bench>,
-    /// For what is wider than a block, or than a device.
+    /// For barriers of a grid and of several devices.
     pub(crate) device_group: Option<DeviceGroup>,
-    /// What was found in machine code, which is one for all grids: by case without its grid.
+    /// Evidence by case without its grid: the machine code is the same for all grids.
     evidence: HashMap<Case, Evidence>,
 }
 
@@ -86,14 +86,14 @@ impl Laboratory for GpuLaboratory {
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let (Some(entry), Some(program)) = (entry_of(case), program_of(case)) else {
-            return Err(Refusal::Skipped(format!("this version knows no primitive {}", case.primitive)));
+            return Err(Refusal::Skipped(format!("there is no primitive {} in this version", case.primitive)));
         };
         if let Some(reason) = self.unavailable(&case.primitive) {
             return Err(Refusal::Skipped(reason));
         }
         match entry.method {
-            Method::GridBarrier => self.meeting(case, &program, TimedBy::Device),
-            Method::HostBarrier => self.visits(case, &program),
+            Method::GridBarrier => self.grid_barrier(case, &program, TimedBy::Device),
+            Method::HostBarrier => self.host_barrier(case, &program),
             Method::Kernel | Method::Cluster => self.kernel(case, &program, entry),
             Method::Launch(launching) => self.launches(case, &program, launching),
             Method::RoundTrip => self.round_trip(case, &program),

@@ -1,4 +1,4 @@
-//! What the laboratory does for barriers wider than a block: it puts them on the device_group.
+//! Barriers of a grid or of several devices: sets them up on a group of devices.
 
 use std::time::Duration;
 
@@ -18,25 +18,25 @@ use crate::launch::offsets::MemoryOffsets;
 use crate::launch::request::Shape;
 use crate::multi::{DeviceGroup, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES};
 
-/// More places than most cases visit; each is as large as the flags of its barrier.
-const PLACES: usize = 2048;
+/// More memory offsets than most cases use; each is as large as the flags of its barrier.
+const MOST_OFFSETS: usize = 2048;
 
-/// Places that one sample visits. (On an H200 the lock-free barrier takes 2,960 to 3,770 cycles, depending on where its flags
-/// are, and the same again whenever it comes to the same place.)
-const TOUR: u32 = 8;
+/// Memory offsets that one sample uses. (On an H200 the lock-free barrier takes 2,960 to 3,770 cycles, depending on the
+/// addresses of its flags, and the same again at the same addresses.)
+const OFFSETS_PER_SAMPLE: u32 = 8;
 
 impl GpuLaboratory {
     /// A barrier of one grid or of several.
-    pub(crate) fn meeting(
+    pub(crate) fn grid_barrier(
         &mut self,
         case: &Case,
         program: &Program,
         timed_by: TimedBy,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        self.limited_meeting(case, program, timed_by, LIMIT)
+        self.grid_barrier_within(case, program, timed_by, LIMIT)
     }
 
-    fn limited_meeting(
+    fn grid_barrier_within(
         &mut self,
         case: &Case,
         program: &Program,
@@ -45,15 +45,15 @@ impl GpuLaboratory {
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let entry = entry_of(case).filter(|entry| entry.method == Method::GridBarrier);
         let Some(unroll) = entry.map(|entry| entry.unroll) else {
-            return Err(Refusal::Failed(format!("{case} is no barrier of grids")));
+            return Err(Refusal::Failed(format!("{case} is not a barrier of grids")));
         };
         let evidence = evidence_of(case, &self.compiler.cubin(program).map_err(failed)?);
         let ruler = self.ruler.clone();
         let shape = self.parameters(case)?.shape;
         let bytes = offset_bytes(shape);
-        let offsets = MemoryOffsets::new(bytes, PLACES * bytes.next_multiple_of(512), TOUR);
-        let (device_group, stage, remark) = self.stage(case, program, &offsets, limit)?;
-        let setup = Setup { program: stage, offsets, unroll, evidence, ruler, remark, timed_by };
+        let offsets = MemoryOffsets::new(bytes, MOST_OFFSETS * bytes.next_multiple_of(512), OFFSETS_PER_SAMPLE);
+        let (device_group, loaded, remark) = self.set_up_on_devices(case, program, &offsets, limit)?;
+        let setup = Setup { program: loaded, offsets, unroll, evidence, ruler, remark, timed_by };
         let mut experiment = GridBarrierExperiment::new(device_group, setup);
         if limit == LIMIT {
             experiment.warm_up().map_err(failed)?;
@@ -61,23 +61,24 @@ impl GpuLaboratory {
         Ok(Box::new(experiment))
     }
 
-    /// The barrier by way of the host.
-    pub(crate) fn visits(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let (device_group, stage, remark) = self.stage(case, program, &MemoryOffsets::new(1, 1, 1), LIMIT)?;
-        Ok(Box::new(HostBarrierExperiment::new(device_group, stage, remark)))
+    /// A barrier of several devices in the host.
+    pub(crate) fn host_barrier(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let (device_group, loaded, remark) =
+            self.set_up_on_devices(case, program, &MemoryOffsets::new(1, 1, 1), LIMIT)?;
+        Ok(Box::new(HostBarrierExperiment::new(device_group, loaded, remark)))
     }
 
-    /// A barrier of a grid timed by the host's clock instead of the multiprocessors'.
+    /// A barrier of a grid, timed by the host's clock instead of the clock of the multiprocessors.
     ///
     /// # Errors
     /// As [`syncscope_core::Laboratory::experiment`].
     #[doc(hidden)]
     pub fn host_timed(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let program = program_of(case).ok_or_else(|| Refusal::Skipped(format!("there is no {}", case.primitive)))?;
-        self.meeting(case, &program, TimedBy::Host)
+        self.grid_barrier(case, &program, TimedBy::Host)
     }
 
-    /// A barrier of a grid to which the last block does not come.
+    /// A barrier of a grid that the last block does not reach.
     ///
     /// # Errors
     /// As [`syncscope_core::Laboratory::experiment`].
@@ -85,11 +86,11 @@ impl GpuLaboratory {
     pub fn without_last_block(&mut self, case: &Case, limit: Duration) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let program =
             absent_block_program(case).ok_or_else(|| Refusal::Skipped(format!("there is no {}", case.primitive)))?;
-        self.limited_meeting(case, &program, TimedBy::Device, limit)
+        self.grid_barrier_within(case, &program, TimedBy::Device, limit)
     }
 
-    /// Sets a program up on the devices of a case, and says what a reader must know.
-    fn stage(
+    /// Sets a program up on the devices of a case. The remark is for the row.
+    fn set_up_on_devices(
         &mut self,
         case: &Case,
         program: &Program,
@@ -110,9 +111,9 @@ impl GpuLaboratory {
             adds_everywhere(&devices, connected)?;
         }
         let set_up = device_group.set_up(program, &cubin, (count, shape, launching), offsets, limit);
-        let remark = (!connected).then(|| "no peer access: the devices meet in host memory".to_owned());
-        let stage = set_up.map_err(failed)?;
-        Ok((device_group, stage, remark))
+        let remark = (!connected).then(|| "no peer access: the devices exchange data in host memory".to_owned());
+        let loaded = set_up.map_err(failed)?;
+        Ok((device_group, loaded, remark))
     }
 
     /// The first `count` devices; they must run the same kernels.
@@ -123,8 +124,8 @@ impl GpuLaboratory {
         }
         let machines = &self.machines[..count];
         if let Some(other) = machines.iter().find(|other| other.compute_capability != machines[0].compute_capability) {
-            let told = format!("devices {} and {} are of different generations", machines[0].index, other.index);
-            return Err(Refusal::Skipped(told));
+            let reason = format!("devices {} and {} are of different generations", machines[0].index, other.index);
+            return Err(Refusal::Skipped(reason));
         }
         machines.iter().map(|machine| self.driver.device(machine.index).map_err(failed)).collect()
     }
@@ -137,14 +138,14 @@ impl GpuLaboratory {
     }
 }
 
-/// Bytes of the state of a barrier: a counter and a word to release, each alone in its line, or two flags for each block,
-/// a byte each.
+/// Bytes of the state of a barrier: a counter and a release word, each in a line of its own, or two flags of one byte for
+/// each block.
 fn offset_bytes(shape: Shape) -> usize {
     const LINE: usize = 128;
     LINE + 2 * (shape.blocks as usize).next_multiple_of(LINE)
 }
 
-/// A grid whose blocks wait for each other must be there as a whole.
+/// Refuses a grid that is not resident as a whole: its blocks wait for each other.
 fn fits(shape: Shape, resident: u32) -> Result<(), Refusal> {
     if shape.blocks <= resident {
         return Ok(());
@@ -162,13 +163,13 @@ fn launching(case: &Case) -> Result<LaunchCall, Refusal> {
     Err(Refusal::Skipped("this driver has no launch on several devices any more".to_owned()))
 }
 
-/// That additions of several devices to one counter do not get lost.
+/// Refuses a counter of several devices if their additions would be lost.
 fn adds_everywhere(devices: &[Device], connected: bool) -> Result<(), Refusal> {
     if devices.len() < 2 {
         return Ok(());
     }
     if !connected {
-        return Err(Refusal::Skipped("the devices do not reach each other's memory".to_owned()));
+        return Err(Refusal::Skipped("the devices have no access to each other's memory".to_owned()));
     }
     for device in &devices[1..] {
         if !links::adds_natively(*device, devices[0]).map_err(failed)? {
@@ -186,12 +187,12 @@ mod tests {
     fn a_grid_that_is_too_large_is_skipped_with_the_numbers() {
         let shape = Shape { blocks: 528, threads: 1024 };
         assert_eq!(fits(shape, 528), Ok(()));
-        let told = fits(shape, 264).unwrap_err();
-        assert_eq!(told, Refusal::Skipped("resident maximum 264 blocks, asked 528".to_owned()));
+        let refusal = fits(shape, 264).unwrap_err();
+        assert_eq!(refusal, Refusal::Skipped("resident maximum 264 blocks, asked 528".to_owned()));
     }
 
     #[test]
-    fn a_place_holds_both_flags_of_every_block() {
+    fn the_state_has_room_for_both_flags_of_every_block() {
         // As `lock_free` in grid.cu counts: 32 words, then the flags in whole lines, twice.
         for blocks in [1_u32, 127, 128, 129, 132, 4224] {
             let bytes = 32 * 4 + 2 * (blocks as usize).div_ceil(128) * 128;

@@ -26,8 +26,8 @@ use crate::launch::ruler;
 use syncscope_host::scheduling;
 
 impl GpuLaboratory {
-    /// Opens the devices with the driver's numbers `devices`; all of them if none are named. Brings the clock of the first
-    /// one up and measures it, in about a second.
+    /// Opens the devices with the driver's numbers `devices`; all devices if none are named. Warms up the first one and
+    /// measures its clock, in about a second.
     ///
     /// # Errors
     /// What is missing and how to get it: a driver, a device, the device named, NVRTC.
@@ -68,7 +68,7 @@ impl GpuLaboratory {
     }
 }
 
-/// The devices asked for, by their numbers.
+/// The numbers of the requested devices.
 fn chosen(devices: Option<&[u32]>, count: u32) -> Result<Vec<u32>, GpuError> {
     let there: Vec<u32> = (0..count).collect();
     if there.is_empty() {
@@ -84,7 +84,7 @@ fn chosen(devices: Option<&[u32]>, count: u32) -> Result<Vec<u32>, GpuError> {
 fn compiler_for(capability: (u32, u32), driver: Driver) -> Result<Compiler, GpuError> {
     let needs = Needs { capability, driver: driver.cuda_version() };
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), Some(needs))?;
-    // `find` gives only compilers that have a target.
+    // `find` returns only compilers with a target.
     let arch = nvrtc.target(capability).ok_or(NvrtcError::NotFound)?;
     Ok(Compiler::new(nvrtc, Cache::of_user(), arch, headers()))
 }

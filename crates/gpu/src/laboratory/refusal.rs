@@ -2,7 +2,8 @@
 
 use syncscope_core::Refusal;
 
-#[allow(clippy::needless_pass_by_value, reason = "`map_err` gives it by value")]
+/// A failure with the text of an error.
+#[allow(clippy::needless_pass_by_value, reason = "`map_err` passes it by value")]
 pub(crate) fn failed(error: impl ToString) -> Refusal {
     Refusal::Failed(error.to_string())
 }
