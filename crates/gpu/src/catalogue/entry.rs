@@ -6,7 +6,7 @@ use super::instructions::ExpectedInstructions;
 use super::limits::DeviceLimits;
 use super::sampling::{SamplingPolicy, Saturates};
 use crate::cuda::compile::Program;
-use crate::hybrid::neighbourhood::Distance;
+use crate::hybrid::nearby_cpus::Distance;
 use crate::launch::arguments::{ArgumentKind, UNROLL};
 
 /// How `check` proves that a primitive did its work.

@@ -5,7 +5,7 @@
 
 use syncscope_core::{Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
-use super::partners::{Turn, accompany};
+use super::cpu_threads::{Turn, accompany};
 use super::setup::{Setup, common, disturbance, no_result};
 use super::variable::Variable;
 use crate::cuda::driver::HostBuffer;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use syncscope_core::{Check, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
-use super::partners::{Report, Turn, accompany};
+use super::cpu_threads::{Report, Turn, accompany};
 use super::setup::{Setup, disturbance, no_result};
 use super::variable::Variable;
 use crate::cuda::driver::HostBuffer;

@@ -10,15 +10,15 @@
 //! | [`round_trip`] | a flag that a CPU thread and a GPU thread pass to each other |
 //! | [`addition`], [`cpu_addition`] | additions to one variable by both sides, or by the CPU alone |
 //! | [`variable`] | that variable, as the CPU sees it |
-//! | [`partners`] | the CPU threads that take part |
-//! | [`neighbourhood`] | which CPUs are near a device |
+//! | [`cpu_threads`] | the CPU threads that take part |
+//! | [`nearby_cpus`] | which CPUs are near a device |
 //!
 //! Start with [`round_trip`].
 
 mod addition;
 mod cpu_addition;
-pub(crate) mod neighbourhood;
-mod partners;
+mod cpu_threads;
+pub(crate) mod nearby_cpus;
 mod round_trip;
 mod setup;
 mod variable;

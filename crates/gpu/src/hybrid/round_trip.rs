@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use syncscope_core::{Check, Detail, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
-use super::partners::{Turn, accompany};
+use super::cpu_threads::{Turn, accompany};
 use super::setup::{Setup, common, disturbance, no_result};
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;

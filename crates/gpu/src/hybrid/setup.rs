@@ -2,7 +2,7 @@
 
 use syncscope_core::{Disturbance, Evidence, ExperimentError, Ruler, Sample, Shot, Side};
 
-use super::partners::Report;
+use super::cpu_threads::Report;
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
 use crate::launch::arguments::{BenchArguments, LoopArguments};

@@ -12,7 +12,7 @@ use crate::cuda::compile::Program;
 use crate::cuda::driver::Attribute;
 use crate::evidence::evidence_of;
 use crate::experiments::launch_chain::{self, LaunchChain};
-use crate::hybrid::neighbourhood::{Distance, Neighbourhood};
+use crate::hybrid::nearby_cpus::{Distance, Neighbourhood};
 use crate::hybrid::{self, Addition, CpuAddition, Partner, RoundTrip};
 use crate::launch::request::Kernels;
 use crate::launch::ruler;

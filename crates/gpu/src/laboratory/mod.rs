@@ -33,7 +33,7 @@ use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, Driver};
 use crate::cuda::nvml::{Nvml, Watch};
 use crate::experiments::grid_barrier::TimedBy;
-use crate::hybrid::neighbourhood::Neighbourhood;
+use crate::hybrid::nearby_cpus::Neighbourhood;
 use crate::launch::bench::Bench;
 use crate::multi::DeviceGroup;
 

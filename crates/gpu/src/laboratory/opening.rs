@@ -17,7 +17,7 @@ use crate::cuda::driver::{self, Driver};
 use crate::cuda::error::{GpuError, NvrtcError};
 use crate::cuda::nvml::{Nvml, Watch};
 use crate::cuda::nvrtc::{Needs, Nvrtc};
-use crate::hybrid::neighbourhood::Neighbourhood;
+use crate::hybrid::nearby_cpus::Neighbourhood;
 use crate::launch::arguments::MAX_BLOCK_THREADS;
 use crate::launch::bench::Bench;
 use crate::launch::headers::headers;

@@ -8,7 +8,7 @@ use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{CpuThreads, Entry, Method, Proof};
 use crate::catalogue::instructions::ExpectedInstructions;
 use crate::catalogue::limits::DeviceLimits;
-use crate::hybrid::neighbourhood::Distance;
+use crate::hybrid::nearby_cpus::Distance;
 
 /// In theory: two trips over the link, and on each side half an iteration of the polling loop. The GPU polls over the link:
 /// the CPU's cache answers each read, and a read under way when the flag is set must return first.
