@@ -39,21 +39,22 @@ struct LoopArguments {
     u32 offsets;                // memory offsets that one launch uses, one after the other; 0 is 1
     u32 iterations;
     u32 skip_warm_up;  // 0: the loop runs once before it is timed; 1: it does not
-    u32 opaque_one;    // 1, which the compiler does not know: what depends on it is not computed at compile time
 };
 
 // Operations with a value for each thread, mostly on variables in memory.
 struct VariableArguments : LoopArguments {
     u64 total_operations;  // `check`: operations of each thread since the memory was cleared
-    u64 opaque_zero;       // 0, which the compiler does not know; as wide as the widest variable
+    u64 opaque_zero;       // 0, as wide as the widest variable
+    u32 opaque_one;        // 1
+    u32 stride;            // elements between the variables of neighbouring threads; 0: one variable for all
     u32 value_scale;       // a thread's value is value_scale * (its number in the grid) + value_bias
     u32 value_bias;
-    u32 stride;  // elements between the variables of neighbouring threads; 0: one variable for all
 };
 
 // Operations on registers, and barriers of a warp, a block or a cluster.
 struct RegisterArguments : LoopArguments {
     u64 last_operations;  // `check`: operations of each thread in the last launch
+    u32 opaque_one;       // 1
 };
 
 // Barriers of a grid and of the grids of several devices.

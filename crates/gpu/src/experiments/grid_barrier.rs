@@ -94,7 +94,6 @@ impl<'a> GridBarrierExperiment<'a> {
             iterations,
             offsets: offsets.per_sample(),
             offset_distance: offsets.distance() as u64,
-            opaque_one: 1,
             ..LoopArguments::default()
         };
         let arguments = GridBarrierArguments {

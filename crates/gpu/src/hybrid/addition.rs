@@ -1,11 +1,11 @@
-//! GPU threads that add to one variable in the host's memory, alone or while CPU threads do the same.
+//! GPU threads that add to one variable in host memory, alone or while CPU threads do the same.
 //!
-//! The time is the device's. The CPU's threads begin before the kernel and end after it; what an addition costs them
-//! meanwhile is the difference between the long turns and the short ones, so that the time when they are alone drops out.
+//! The device is timed. The CPU threads begin before the kernel and end after it. The cost of their additions is the
+//! difference between the turns of the test and those of the baseline, so the time in which they are alone drops out.
 
 use syncscope_core::{Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
-use super::cpu_threads::{Turn, accompany};
+use super::cpu_threads::{Turn, with_cpu_threads};
 use super::setup::{Setup, common, disturbance, no_result};
 use super::variable::Variable;
 use crate::cuda::driver::HostBuffer;
@@ -14,20 +14,20 @@ use crate::launch::arguments::{BenchArguments, UNROLL, VariableArguments};
 use crate::launch::host_clock;
 use crate::launch::samples::{mark_clock_changes, operations, with_warm_up};
 
-/// Additions of a CPU thread between two looks at whether it shall stop.
+/// Additions of a CPU thread between two tests whether the turn has ended.
 const ROUND: u64 = 64;
 
-/// See the module's description.
+/// Additions of GPU threads, ready to run. See the module's description.
 #[derive(Debug)]
 pub(crate) struct Addition<'a> {
     setup: Setup<'a>,
     memory: HostBuffer<u64>,
     dtype: Dtype,
-    /// What is known of the link's atomic operations, for a sum that is wrong.
+    /// What is known of atomic operations on the link, for the message of a wrong sum.
     link: String,
     /// Additions of both sides.
     additions: u64,
-    /// What CPU threads did beside the baseline and beside the test.
+    /// What CPU threads did during the baseline and during the test.
     cpu: [Added; 2],
 }
 
@@ -44,12 +44,12 @@ impl<'a> Addition<'a> {
         Ok(Self { setup, memory, dtype, link, additions: 0, cpu: [Added::default(); 2] })
     }
 
-    /// Lets both sides add for a short while. What is lost, if anything is, in words.
+    /// Lets both sides add for a short time. Returns a text if additions were lost.
     pub(crate) fn trial(&mut self) -> Result<Option<String>, ExperimentError> {
         self.samples(&[Shot { side: Side::Baseline, iterations: 1, pair: 0 }])?;
         self.cpu = [Added::default(); 2];
         let (made, lost) = (self.additions, Variable::of(&self.memory, self.dtype).lost(self.additions));
-        Ok((lost > 0).then(|| format!("of {made} additions by both sides at the same time {lost} were lost")))
+        Ok((lost > 0).then(|| format!("{lost} of {made} simultaneous additions by both sides were lost")))
     }
 }
 
@@ -70,22 +70,23 @@ impl Experiment for Addition<'_> {
         let Self { setup, memory, dtype, additions, cpu, .. } = self;
         let (memory, cpus, gpu_threads) = (&*memory, setup.cpus.clone(), setup.shape.grid_threads() as u64);
         let variable = Variable::of(memory, *dtype);
-        let mut samples = accompany(
+        let mut samples = with_cpu_threads(
             &cpus,
             |turn| add_until_over(variable, turn),
-            |lead| {
+            |coordinator| {
                 let sample = |shot: &Shot| {
-                    lead.begin()?;
+                    coordinator.begin()?;
                     let common = common(shot.iterations);
-                    let arguments = VariableArguments { common, value_bias: 1, ..VariableArguments::default() };
+                    let arguments =
+                        VariableArguments { common, opaque_one: 1, value_bias: 1, ..VariableArguments::default() };
                     let sample = setup.run(memory, *shot, BenchArguments::Variable(arguments))?;
-                    let reports = lead.end()?;
+                    let reports = coordinator.end()?;
                     *additions += gpu_threads * with_warm_up(shot.side, shot.iterations);
-                    let beside = &mut cpu[usize::from(shot.side == Side::Test)];
+                    let added = &mut cpu[usize::from(shot.side == Side::Test)];
                     for report in &reports {
                         *additions += report.result.count;
-                        beside.count += report.result.count;
-                        beside.ns += report.result.ns;
+                        added.count += report.result.count;
+                        added.ns += report.result.ns;
                     }
                     Ok(Sample { disturbance: disturbance(&reports), ..sample })
                 };
@@ -113,7 +114,8 @@ impl Experiment for Addition<'_> {
     }
 
     fn remark(&self) -> Option<String> {
-        let cpu = ns_between(self.cpu).map(|ns| format!("an addition of a CPU thread takes {ns:.1} ns meanwhile"));
+        let cpu =
+            ns_between(self.cpu).map(|ns| format!("an addition of a CPU thread takes {ns:.1} ns at the same time"));
         let remarks: Vec<String> = cpu.into_iter().chain(self.setup.remark.clone()).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
@@ -135,8 +137,8 @@ fn add_until_over(variable: Variable, turn: &Turn) -> Added {
     Added { count, ns: host_clock::now_ns().saturating_sub(started) }
 }
 
-/// What an addition costs in the time by which the turns of the test are longer than those of the baseline; `None` where
-/// no threads added, or not for longer.
+/// The cost of an addition in the time by which the turns of the test are longer than those of the baseline; `None` if no
+/// threads added, or the turns are not longer.
 fn ns_between([baseline, test]: [Added; 2]) -> Option<f64> {
     let count = test.count.checked_sub(baseline.count).filter(|count| *count > 0)?;
     let ns = test.ns.checked_sub(baseline.ns).filter(|ns| *ns > 0)?;
@@ -148,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_alone_drops_out() {
+    fn time_alone_drops_out() {
         // 1,000 ns alone at 10 ns each in both turns; then 2,000 and 4,000 ns together with the GPU, at 100 ns each.
         let baseline = Added { count: 100 + 20, ns: 3000 };
         let test = Added { count: 100 + 40, ns: 5000 };

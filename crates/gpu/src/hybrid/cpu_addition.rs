@@ -1,11 +1,11 @@
-//! CPU threads that add to one variable in host memory that a device could use too: what they are compared with when it
-//! does. The time is the host's.
+//! CPU threads that add to one variable in host memory, without the device: the comparison for additions of both sides. The
+//! host is timed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use syncscope_core::{Check, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
-use super::cpu_threads::{Report, Turn, accompany};
+use super::cpu_threads::{Report, Turn, with_cpu_threads};
 use super::setup::{Setup, disturbance, no_result};
 use super::variable::Variable;
 use crate::cuda::driver::HostBuffer;
@@ -14,7 +14,7 @@ use crate::launch::arguments::UNROLL;
 use crate::launch::host_clock;
 use crate::launch::samples::operations;
 
-/// See the module's description.
+/// Additions of CPU threads, ready to run. See the module's description.
 #[derive(Debug)]
 pub(crate) struct CpuAddition<'a> {
     setup: Setup<'a>,
@@ -47,12 +47,12 @@ impl Experiment for CpuAddition<'_> {
         let variable = Variable::of(&self.memory, self.dtype);
         let (cpus, quota) = (&self.setup.cpus, AtomicU64::new(0));
         let work = |turn: &Turn| elapsed(variable, quota.load(Ordering::Relaxed), turn);
-        let samples = accompany(cpus, work, |lead| {
+        let samples = with_cpu_threads(cpus, work, |coordinator| {
             let sample = |shot: &Shot| {
-                // Relaxed: the beginning of the turn orders it.
+                // Relaxed: the begin of the turn orders it.
                 quota.store(operations(shot.side, shot.iterations), Ordering::Relaxed);
-                lead.begin()?;
-                sample_of(&lead.end()?)
+                coordinator.begin()?;
+                sample_of(&coordinator.end()?)
             };
             shots.iter().map(sample).collect::<Result<Vec<_>, ExperimentError>>()
         })?;
@@ -65,13 +65,13 @@ impl Experiment for CpuAddition<'_> {
         UNROLL
     }
 
-    /// Many seconds.
+    /// As many take many seconds.
     fn max_iterations(&self) -> u64 {
         1 << 24
     }
 
     fn check(&mut self) -> Check {
-        Variable::of(&self.memory, self.dtype).check(self.additions, "threads of the CPU alone lost some")
+        Variable::of(&self.memory, self.dtype).check(self.additions, "CPU threads alone lost some")
     }
 
     fn evidence(&mut self) -> Evidence {
@@ -83,7 +83,7 @@ impl Experiment for CpuAddition<'_> {
     }
 }
 
-/// How long a thread takes, beginning together with the others.
+/// How long a thread takes that begins together with the others.
 fn elapsed(variable: Variable, quota: u64, turn: &Turn) -> Ticks {
     turn.meet();
     let started = host_clock::now_ns();

@@ -1,5 +1,5 @@
-//! CPU threads that take part in what a kernel does. Each is bound to its CPU and works in turns: from when it is told
-//! until it is told to stop.
+//! CPU threads that work while a kernel runs. Each is bound to its CPU. The threads work in turns, which the calling thread
+//! begins and ends.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,30 +9,29 @@ use std::time::{Duration, Instant};
 use syncscope_core::ExperimentError;
 use syncscope_host::scheduling::{self, AffinityGuard};
 
-/// Longer nobody waits for a partner, nor a partner for its next turn: some seconds more than a batch of launches may
-/// take.
+/// Longest wait for a thread, and of a thread for its next turn: some seconds more than a batch of launches may take.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The phase in which the threads leave.
-const OVER: u32 = u32::MAX;
+/// The phase in which the threads end.
+const END: u32 = u32::MAX;
 
-/// What the threads of one party share. Odd phases are turns, even ones pauses.
+/// What the threads share. Odd phases are turns, even phases are pauses.
 struct Shared<T> {
     phase: AtomicU32,
-    /// Threads that have begun, in all turns together.
+    /// How many threads have begun, in all turns together.
     begun: AtomicU32,
     reports: Mutex<Vec<Result<Report<T>, String>>>,
 }
 
-/// What a thread brings back from one turn.
+/// The result of one thread in one turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Report<T> {
     pub(crate) result: T,
-    /// Whether the operating system took the CPU away meanwhile.
+    /// Whether the operating system took the CPU away during the turn.
     pub(crate) was_interrupted: bool,
 }
 
-/// One turn, as the thread sees it that works.
+/// One turn, for the work of a thread.
 pub(crate) struct Turn<'a> {
     phase: &'a AtomicU32,
     begun: &'a AtomicU32,
@@ -41,13 +40,13 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Whether the thread was told to stop.
+    /// Whether the turn has ended.
     pub(crate) fn is_over(&self) -> bool {
-        // Relaxed: it orders nothing; what the thread leaves behind travels with its report.
+        // Relaxed: it orders nothing; the result is passed on under the lock of the reports.
         self.phase.load(Ordering::Relaxed) != self.this
     }
 
-    /// Waits for the other threads to begin, that none works alone.
+    /// Waits until the other threads have begun, so that no thread works alone.
     pub(crate) fn meet(&self) {
         let started = Instant::now();
         while self.begun.load(Ordering::Acquire) < self.all_begun && started.elapsed() < LIMIT {
@@ -56,15 +55,15 @@ impl Turn<'_> {
     }
 }
 
-/// The thread that tells the others.
-pub(crate) struct Lead<'a, T> {
+/// Begins and ends the turns.
+pub(crate) struct Coordinator<'a, T> {
     shared: &'a Shared<T>,
     count: usize,
     turns: u32,
 }
 
-impl<T> Lead<'_, T> {
-    /// Begins a turn; all threads are at work when this returns.
+impl<T> Coordinator<'_, T> {
+    /// Begins a turn. All threads are working when this returns.
     pub(crate) fn begin(&mut self) -> Result<(), ExperimentError> {
         self.turns += 1;
         self.shared.phase.store(2 * self.turns - 1, Ordering::Release);
@@ -80,7 +79,7 @@ impl<T> Lead<'_, T> {
         }
     }
 
-    /// Ends the turn; what the threads bring back, in no order.
+    /// Ends the turn and returns the results of the threads, in no order.
     pub(crate) fn end(&mut self) -> Result<Vec<Report<T>>, ExperimentError> {
         self.shared.phase.store(2 * self.turns, Ordering::Release);
         let reports = wait_for(|| {
@@ -91,39 +90,39 @@ impl<T> Lead<'_, T> {
     }
 }
 
-/// Runs `lead` on this thread, with a thread on each of `cpus` that does `work` in each turn. The threads are gone when
-/// this returns, however `lead` ended.
-pub(crate) fn accompany<T: Send, R>(
+/// Runs `coordinate` on this thread, with a thread on each of `cpus` that does `work` in each turn. The threads have ended
+/// when this returns, also after an error.
+pub(crate) fn with_cpu_threads<T: Send, R>(
     cpus: &[u32],
     work: impl Fn(&Turn) -> T + Sync,
-    lead: impl FnOnce(&mut Lead<T>) -> Result<R, ExperimentError>,
+    coordinate: impl FnOnce(&mut Coordinator<T>) -> Result<R, ExperimentError>,
 ) -> Result<R, ExperimentError> {
     let shared = Shared { phase: AtomicU32::new(0), begun: AtomicU32::new(0), reports: Mutex::new(Vec::new()) };
     let (shared, work) = (&shared, &work);
     thread::scope(|scope| {
-        let _over = Over(&shared.phase);
+        let _end = EndOnDrop(&shared.phase);
         for cpu in cpus {
-            let partner = move || attend(shared, cpus.len() as u32, *cpu, work);
+            let thread = move || run_thread(shared, cpus.len() as u32, *cpu, work);
             thread::Builder::new()
-                .spawn_scoped(scope, partner)
+                .spawn_scoped(scope, thread)
                 .map_err(|error| ExperimentError::Failed(format!("no thread could be started: {error}")))?;
         }
         let _elsewhere = AffinityGuard::keep_off(cpus);
-        lead(&mut Lead { shared, count: cpus.len(), turns: 0 })
+        coordinate(&mut Coordinator { shared, count: cpus.len(), turns: 0 })
     })
 }
 
-/// Sends the threads away.
-struct Over<'a>(&'a AtomicU32);
+/// Lets the threads end.
+struct EndOnDrop<'a>(&'a AtomicU32);
 
-impl Drop for Over<'_> {
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.store(OVER, Ordering::Release);
+        self.0.store(END, Ordering::Release);
     }
 }
 
-/// The life of one thread.
-fn attend<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn) -> T + Sync)) {
+/// What one thread runs.
+fn run_thread<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn) -> T + Sync)) {
     if let Err(error) = scheduling::bind_to(&[cpu]) {
         lock(&shared.reports).push(Err(format!("CPU {cpu} cannot be used: {error}")));
         return;
@@ -131,7 +130,7 @@ fn attend<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn) ->
     let mut seen = 0;
     while let Some(phase) = next_phase(&shared.phase, seen) {
         seen = phase;
-        if phase == OVER {
+        if phase == END {
             return;
         }
         if phase % 2 == 1 {
@@ -145,11 +144,11 @@ fn attend<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn) ->
     }
 }
 
-/// The next phase; `None` if there is none for so long that nobody can be there any more.
+/// Waits for the next phase; `None` if there is none within the limit.
 fn next_phase(phase: &AtomicU32, seen: u32) -> Option<u32> {
     let started = Instant::now();
     loop {
-        // A look at the clock costs as much as some of these.
+        // Reading the clock costs as much as some of these.
         for _ in 0..1000 {
             let next = phase.load(Ordering::Acquire);
             if next != seen {
@@ -174,7 +173,7 @@ fn wait_for<T>(mut ready: impl FnMut() -> Option<T>) -> Result<T, ExperimentErro
     Err(ExperimentError::TimedOut { limit: LIMIT })
 }
 
-/// A thread that panicked has left no report, and what the others left is whole.
+/// The reports, also after a panic: a thread that panicked has left no report, and those of the others are complete.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -187,24 +186,26 @@ mod tests {
         scheduling::allowed_cpus().into_iter().cycle().take(count).collect()
     }
 
-    /// Counts until it is told to stop.
+    /// Counts until the turn ends.
     fn count(turn: &Turn) -> u64 {
         turn.meet();
-        let mut rounds = 0;
+        let mut turns = 0;
         while !turn.is_over() {
-            rounds += 1;
+            turns += 1;
             std::thread::yield_now();
         }
-        rounds
+        turns
     }
 
     #[test]
     fn each_thread_reports_once_in_each_turn() {
         let cpus = some_cpus(3);
-        let all = accompany(
+        let all = with_cpu_threads(
             &cpus,
             |turn| (count(turn), scheduling::allowed_cpus()),
-            |lead| (0..5).map(|_| lead.begin().and_then(|()| lead.end())).collect::<Result<Vec<_>, _>>(),
+            |coordinator| {
+                (0..5).map(|_| coordinator.begin().and_then(|()| coordinator.end())).collect::<Result<Vec<_>, _>>()
+            },
         );
         for reports in all.unwrap() {
             let mut where_they_ran: Vec<u32> = reports.iter().flat_map(|report| report.result.1.clone()).collect();
@@ -216,9 +217,9 @@ mod tests {
     }
 
     #[test]
-    fn threads_leave_when_the_lead_fails_in_a_turn() {
-        let result: Result<(), _> = accompany(&some_cpus(2), count, |lead| {
-            lead.begin()?;
+    fn threads_end_when_the_coordinator_fails_in_a_turn() {
+        let result: Result<(), _> = with_cpu_threads(&some_cpus(2), count, |coordinator| {
+            coordinator.begin()?;
             Err(ExperimentError::Failed("on purpose".to_owned()))
         });
         assert_eq!(result, Err(ExperimentError::Failed("on purpose".to_owned())));
@@ -226,9 +227,9 @@ mod tests {
 
     #[test]
     fn a_cpu_that_may_not_be_used_is_named() {
-        let result = accompany(&[16_000], count, |lead| {
-            lead.begin()?;
-            lead.end()
+        let result = with_cpu_threads(&[16_000], count, |coordinator| {
+            coordinator.begin()?;
+            coordinator.end()
         });
         let Err(ExperimentError::Failed(reason)) = result else { panic!("{result:?}") };
         assert!(reason.starts_with("CPU 16000 cannot be used"), "{reason}");

@@ -4,7 +4,7 @@
 //! for a device, but it is not cached: a CPU that polls it would read from memory each time.) Memory of the device cannot
 //! be used by the CPU in this way.
 //!
-//! | file | what stands there |
+//! | file | contents |
 //! |---|---|
 //! | [`setup`] | what such a case needs to run |
 //! | [`round_trip`] | a flag that a CPU thread and a GPU thread pass to each other |
@@ -25,5 +25,5 @@ mod variable;
 
 pub(crate) use self::addition::Addition;
 pub(crate) use self::cpu_addition::CpuAddition;
-pub(crate) use self::round_trip::{Partner, RoundTrip};
+pub(crate) use self::round_trip::{CpuThread, RoundTrip};
 pub(crate) use self::setup::Setup;

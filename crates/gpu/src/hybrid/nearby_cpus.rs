@@ -1,4 +1,4 @@
-//! Which CPUs are near a device: on the NUMA node that its PCI bus hangs on, as Linux tells it.
+//! Which CPUs are near a device: those of the NUMA node of its PCI bus, as Linux reports it.
 
 use std::fs;
 use std::path::Path;
@@ -8,16 +8,16 @@ use syncscope_host::cpu_list;
 
 /// The CPUs this process may use, by their distance to a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Neighbourhood {
-    /// On the node of the device; all of them where the system does not tell.
+pub(crate) struct NearbyCpus {
+    /// On the node of the device; all CPUs if the system does not report the node.
     near: Vec<u32>,
     /// On other nodes.
     far: Vec<u32>,
-    /// Whether the system tells.
+    /// Whether the system reports the node.
     is_known: bool,
 }
 
-/// How far from the device.
+/// The distance from the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Distance {
     Near,
@@ -40,14 +40,14 @@ impl Distance {
     }
 }
 
-impl Neighbourhood {
-    /// Asks the system about the device at a PCI address such as `00000000:17:00.0`.
+impl NearbyCpus {
+    /// CPUs by their distance to the device at a PCI address such as `00000000:17:00.0`.
     pub(crate) fn of_device(pci_address: &str, allowed: &[u32]) -> Self {
         Self::read(Path::new("/sys"), pci_address, allowed)
     }
 
     fn read(sys: &Path, pci_address: &str, allowed: &[u32]) -> Self {
-        // The kernel writes domains with four digits at least, others with eight.
+        // Linux writes at least four digits of the domain, the driver writes eight.
         let address = pci_address.strip_prefix("0000").filter(|rest| rest.len() >= 12).unwrap_or(pci_address);
         let file = sys.join("bus/pci/devices").join(address.to_lowercase()).join("local_cpulist");
         let local = fs::read_to_string(file).ok().and_then(|text| cpu_list::parse(text.trim()));
@@ -60,7 +60,7 @@ impl Neighbourhood {
         Self { near, far, is_known: local.is_some() }
     }
 
-    /// Some CPUs at this distance: the last ones, as the first ones see most of the system's own work. `None` if there
+    /// So many CPUs at this distance: the last ones, because the system itself mostly uses the first ones. `None` if there
     /// are fewer.
     pub(crate) fn some(&self, distance: Distance, count: usize) -> Option<Vec<u32>> {
         let there = match distance {
@@ -70,20 +70,20 @@ impl Neighbourhood {
         there.len().checked_sub(count).and_then(|first| there.get(first..)).map(<[u32]>::to_vec)
     }
 
-    /// One CPU, near if there is a near one, for what has no better reason to be somewhere.
+    /// One CPU, near if there is a near one, for threads that may run anywhere.
     pub(crate) fn any(&self) -> Option<u32> {
         self.near.last().or(self.far.last()).copied()
     }
 
-    /// Why there are not as many CPUs at a distance.
+    /// Why there are not so many CPUs at a distance.
     pub(crate) fn lacks(&self, distance: Distance, count: usize) -> String {
         let all = self.near.len() + self.far.len();
         match (distance, self.is_known) {
-            _ if all < count => format!("needs {count} CPUs besides, and this process may use {all}"),
+            _ if all < count => format!("needs {count} CPUs, and this process may use {all}"),
             (Distance::Far, true) if self.far.is_empty() => {
                 "every CPU that this process may use is as near to the device as any other".to_owned()
             }
-            (_, false) => "the system does not tell which CPUs are near the device".to_owned(),
+            (_, false) => "the system does not report which CPUs are near the device".to_owned(),
             (distance, true) => {
                 format!(
                     "this process may use fewer than {count} CPUs that are {} the device",
@@ -96,7 +96,7 @@ impl Neighbourhood {
         }
     }
 
-    /// What a reader of a figure must know about how its CPU was chosen.
+    /// A remark if the CPU could not be chosen by its distance.
     pub(crate) fn remark(&self) -> Option<String> {
         (!self.is_known).then(|| self.lacks(Distance::Near, 1))
     }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn cpus_are_near_or_far() {
-        let there = Neighbourhood::new(&[0, 1, 2, 3, 4, 5, 6, 7], Some(&[4, 5, 6, 7, 12]));
+        let there = NearbyCpus::new(&[0, 1, 2, 3, 4, 5, 6, 7], Some(&[4, 5, 6, 7, 12]));
         assert_eq!(there.some(Distance::Near, 1), Some(vec![7]));
         assert_eq!(there.some(Distance::Near, 4), Some(vec![4, 5, 6, 7]));
         assert_eq!(there.some(Distance::Far, 1), Some(vec![3]));
@@ -118,19 +118,19 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_one_node_nothing_is_far() {
-        let there = Neighbourhood::new(&[0, 1], Some(&[0, 1]));
+    fn on_one_node_nothing_is_far() {
+        let there = NearbyCpus::new(&[0, 1], Some(&[0, 1]));
         assert_eq!(there.some(Distance::Far, 1), None);
         assert!(there.lacks(Distance::Far, 1).contains("as near to the device as any other"));
-        assert!(there.lacks(Distance::Near, 4).contains("needs 4 CPUs besides, and this process may use 2"));
+        assert!(there.lacks(Distance::Near, 4).contains("needs 4 CPUs, and this process may use 2"));
     }
 
     #[test]
-    fn where_the_system_does_not_tell_no_cpu_is_far_and_it_is_said() {
-        let there = Neighbourhood::new(&[0, 1], None);
+    fn without_a_report_of_the_system_no_cpu_is_far_and_there_is_a_remark() {
+        let there = NearbyCpus::new(&[0, 1], None);
         assert_eq!((there.some(Distance::Near, 1), there.some(Distance::Far, 1)), (Some(vec![1]), None));
-        assert!(there.lacks(Distance::Far, 1).contains("does not tell") && there.remark().is_some());
-        assert_eq!(Neighbourhood::default().any(), None);
+        assert!(there.lacks(Distance::Far, 1).contains("does not report") && there.remark().is_some());
+        assert_eq!(NearbyCpus::default().any(), None);
     }
 
     #[test]
@@ -139,8 +139,8 @@ mod tests {
         let device = sys.path().join("bus/pci/devices/0000:ab:00.0");
         fs::create_dir_all(&device).unwrap();
         fs::write(device.join("local_cpulist"), "2-3\n").unwrap();
-        let there = Neighbourhood::read(sys.path(), "00000000:AB:00.0", &[0, 1, 2, 3]);
+        let there = NearbyCpus::read(sys.path(), "00000000:AB:00.0", &[0, 1, 2, 3]);
         assert_eq!((there.near, there.far), (vec![2, 3], vec![0, 1]));
-        assert!(!Neighbourhood::read(sys.path(), "00000000:01:00.0", &[0]).is_known);
+        assert!(!NearbyCpus::read(sys.path(), "00000000:01:00.0", &[0]).is_known);
     }
 }

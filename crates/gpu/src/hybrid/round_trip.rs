@@ -1,13 +1,13 @@
 //! A flag that a CPU thread and a GPU thread pass to each other.
 //!
-//! The time is the device's: cycles of the multiprocessor, and its global timer in the same kernel. The host's clock is
-//! read beside it, every few turns, to tell whether both agree.
+//! The device is timed: cycles of the multiprocessor, and its global timer in the same kernel. The host's clock is read every
+//! few turns as well, to see whether both clocks agree.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use syncscope_core::{Check, Detail, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
-use super::cpu_threads::{Turn, accompany};
+use super::cpu_threads::{Turn, with_cpu_threads};
 use super::setup::{Setup, common, disturbance, no_result};
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
@@ -16,10 +16,10 @@ use crate::launch::host_clock;
 use crate::launch::request::Launch;
 use crate::launch::samples::{mark_clock_changes, operations, with_warm_up};
 
-/// Bytes between the words: two lines, as in `hybrid_flag.cu`.
+/// Bytes between the words: two cache lines, as in `hybrid_flag.cu`.
 const FAR_APART: usize = 256;
 
-/// Where the words are. The order is that of `Place` in `hybrid_flag.cu`.
+// Where the words are, in the order of `Word` in `hybrid_flag.cu`.
 const GPU_TURN: usize = 0;
 const CPU_TURN: usize = FAR_APART;
 const QUESTION: usize = 2 * FAR_APART;
@@ -32,21 +32,21 @@ const TRIPS: usize = 1024;
 /// The host's clock is read once for so many turns.
 const TURNS_PER_READING: u64 = 32;
 
-/// What the CPU's thread does.
+/// What the CPU thread does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Partner {
+pub(crate) enum CpuThread {
     /// It answers.
     Answers,
-    /// It is there and says nothing, to test that the kernel gives up.
+    /// It runs and does not answer, to test that the kernel gives up.
     Silent,
 }
 
-/// See the module's description.
+/// A flag passed between CPU and GPU, ready to run. See the module's description.
 #[derive(Debug)]
 pub(crate) struct RoundTrip<'a> {
     setup: Setup<'a>,
     words: HostBuffer<u64>,
-    partner: Partner,
+    cpu_thread: CpuThread,
     /// Turns that the kernels took.
     asked: u64,
     answers: Answers,
@@ -60,7 +60,7 @@ fn arguments(iterations: u64, asks: bool) -> BenchArguments {
     BenchArguments::HybridFlag(HybridFlagArguments { common, asks_questions })
 }
 
-/// What the CPU's thread did in a turn.
+/// What the CPU thread did in a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Answers {
     count: u64,
@@ -71,11 +71,11 @@ struct Answers {
 }
 
 impl<'a> RoundTrip<'a> {
-    pub(crate) fn new(setup: Setup<'a>, partner: Partner) -> Result<Self, CudaError> {
+    pub(crate) fn new(setup: Setup<'a>, cpu_thread: CpuThread) -> Result<Self, CudaError> {
         let words = setup.memory(LENGTHS + (TRIPS + 1) * size_of::<u32>())?;
         let ns_per_cycle = 1e9 / setup.ruler.frequency.value();
         let (asked, answers, details) = (0, Answers::default(), Vec::new());
-        Ok(Self { setup, words, partner, asked, answers, ns_per_cycle, details })
+        Ok(Self { setup, words, cpu_thread, asked, answers, ns_per_cycle, details })
     }
 
     /// Runs the kernel `check`: with questions, or with a clock.
@@ -85,15 +85,15 @@ impl<'a> RoundTrip<'a> {
         let mailbox = Mailbox::of(words);
         let launch = Launch::of(setup.kernels.check, arguments(0, asks));
         let work = |turn: &Turn| mailbox.answer(turn, asks);
-        accompany(&cpus, work, |lead| {
-            lead.begin()?;
+        with_cpu_threads(&cpus, work, |coordinator| {
+            coordinator.begin()?;
             let finding = setup.bench.on_memory_of_host(words, |bench| bench.check(shape, &[launch]))?;
-            let answers = lead.end()?.first().map(|report| report.result).unwrap_or_default();
+            let answers = coordinator.end()?.first().map(|report| report.result).unwrap_or_default();
             Ok((finding, answers))
         })
     }
 
-    /// What is wrong, if anything is; what is known of single round trips.
+    /// Checks the answers. Returns details of single round trips, or what is wrong.
     fn trial(&mut self) -> Result<Vec<Detail>, String> {
         let (Answers { count, out_of_order, .. }, asked) = (self.answers, self.asked);
         if (count, out_of_order) != (asked, 0) {
@@ -106,7 +106,7 @@ impl<'a> RoundTrip<'a> {
         }
         match self.try_out(false).map_err(|error| error.to_string())? {
             (finding, host) if finding.mismatches == 0 => Ok(self.details_of(host)),
-            _ => Err("the CPU's thread did not answer".to_owned()),
+            _ => Err("the CPU thread did not answer".to_owned()),
         }
     }
 
@@ -140,18 +140,18 @@ impl Experiment for RoundTrip<'_> {
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let Self { setup, words, partner, asked, answers, .. } = self;
+        let Self { setup, words, cpu_thread, asked, answers, .. } = self;
         let (words, cpus) = (&*words, setup.cpus.clone());
         let mailbox = Mailbox::of(words);
-        let work = |turn: &Turn| match partner {
-            Partner::Answers => mailbox.answer(turn, false),
-            Partner::Silent => silence(turn),
+        let work = |turn: &Turn| match cpu_thread {
+            CpuThread::Answers => mailbox.answer(turn, false),
+            CpuThread::Silent => silence(turn),
         };
-        let mut samples = accompany(&cpus, work, |lead| {
+        let mut samples = with_cpu_threads(&cpus, work, |coordinator| {
             let sample = |shot: &Shot| {
-                lead.begin()?;
+                coordinator.begin()?;
                 let sample = setup.run(words, *shot, arguments(shot.iterations, false))?;
-                let reports = lead.end()?;
+                let reports = coordinator.end()?;
                 *asked += with_warm_up(shot.side, shot.iterations);
                 for report in &reports {
                     answers.count += report.result.count;
@@ -198,7 +198,7 @@ impl Experiment for RoundTrip<'_> {
     }
 }
 
-/// The words as the CPU's thread sees them.
+/// The words, as the CPU thread uses them.
 #[derive(Debug, Clone, Copy)]
 struct Mailbox<'a> {
     gpu_turn: &'a AtomicU32,
@@ -214,15 +214,14 @@ impl<'a> Mailbox<'a> {
         Self { gpu_turn, cpu_turn, question, answer }
     }
 
-    /// Answers until the turn is over. It polls without a pause: an instruction that relaxes the CPU would be part of
-    /// every round trip.
+    /// Answers until the turn ends. It polls without a pause instruction, which would be part of every round trip.
     fn answer(self, turn: &Turn, asked: bool) -> Answers {
         let mut seen = self.cpu_turn.load(Ordering::Relaxed);
         let mut answers = Answers::default();
         let mut readings: Option<[(u64, u64); 2]> = None;
         let mut idle = 0_u32;
         loop {
-            // Acquire: what the GPU wrote before its turn is seen.
+            // Acquire: sees what the GPU wrote before its turn.
             let number = self.gpu_turn.load(Ordering::Acquire);
             if number == seen {
                 idle = idle.wrapping_add(1);
@@ -235,7 +234,7 @@ impl<'a> Mailbox<'a> {
                 // Relaxed: the turn orders it.
                 self.answer.store(!self.question.load(Ordering::Relaxed), Ordering::Relaxed);
             }
-            // Release: what was written before the answer is there before it.
+            // Release: the GPU sees what was written before the answer.
             self.cpu_turn.store(number, Ordering::Release);
             answers.count += 1;
             answers.out_of_order += u64::from(number != seen.wrapping_add(1));
@@ -248,7 +247,7 @@ impl<'a> Mailbox<'a> {
     }
 }
 
-/// From one answer to the next between two readings of the clock; `None` if there was only one.
+/// Nanoseconds from one answer to the next, between two readings of the clock; `None` if there was only one reading.
 fn ns_each([(first_count, first_ns), (last_count, last_ns)]: [(u64, u64); 2]) -> Option<f64> {
     (last_count > first_count).then(|| (last_ns - first_ns) as f64 / (last_count - first_count) as f64)
 }
@@ -266,7 +265,7 @@ mod tests {
     use std::time::{Duration, Instant};
     use syncscope_host::scheduling;
 
-    /// What a kernel does, done by a CPU thread. Whether all was as it should be.
+    /// Does what a kernel does, on a CPU thread. Whether all answers were right.
     fn ask(mailbox: Mailbox, count: u32) -> bool {
         let started = Instant::now();
         (1..=count).all(|turn| {
@@ -285,13 +284,13 @@ mod tests {
     }
 
     #[test]
-    fn the_cpus_thread_answers_each_turn_once_and_in_order() {
+    fn the_cpu_thread_answers_each_turn_once_and_in_order() {
         let words = [const { AtomicU32::new(0) }; 4];
         let mailbox = mailbox(&words);
         let work = |turn: &Turn| mailbox.answer(turn, true);
-        let (answered, reports) = accompany(&[scheduling::allowed_cpus()[0]], work, |lead| {
-            lead.begin()?;
-            Ok((ask(mailbox, 100), lead.end()?))
+        let (answered, reports) = with_cpu_threads(&[scheduling::allowed_cpus()[0]], work, |coordinator| {
+            coordinator.begin()?;
+            Ok((ask(mailbox, 100), coordinator.end()?))
         })
         .unwrap();
         let Answers { count, out_of_order, ns_each } = reports[0].result;
@@ -301,18 +300,18 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_is_left_out_is_noticed() {
+    fn a_missing_turn_is_detected() {
         let words = [const { AtomicU32::new(0) }; 4];
         let mailbox = mailbox(&words);
         mailbox.gpu_turn.store(2, Ordering::Release);
         let work = |turn: &Turn| mailbox.answer(turn, false);
-        let reports = accompany(&[scheduling::allowed_cpus()[0]], work, |lead| {
-            lead.begin()?;
+        let reports = with_cpu_threads(&[scheduling::allowed_cpus()[0]], work, |coordinator| {
+            coordinator.begin()?;
             let started = Instant::now();
             while mailbox.cpu_turn.load(Ordering::Acquire) == 0 && started.elapsed() < Duration::from_secs(20) {
                 std::thread::yield_now();
             }
-            lead.end()
+            coordinator.end()
         });
         let Answers { count, out_of_order, ns_each } = reports.unwrap()[0].result;
         assert_eq!((count, out_of_order, ns_each), (1, 1, None));

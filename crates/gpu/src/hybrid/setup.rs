@@ -1,4 +1,4 @@
-//! What a case of both sides needs to run, and how a loop of the device runs in it.
+//! What a case with CPU and GPU threads needs to run, and one run of its loop on the device.
 
 use syncscope_core::{Disturbance, Evidence, ExperimentError, Ruler, Sample, Shot, Side};
 
@@ -10,16 +10,16 @@ use crate::launch::bench::Bench;
 use crate::launch::request::{Kernels, Launch, Shape};
 use crate::launch::samples::sample_of;
 
-/// What a case of both sides needs to run.
+/// What a case with CPU and GPU threads needs to run.
 #[derive(Debug)]
 pub(crate) struct Setup<'a> {
     pub(crate) bench: &'a mut Bench,
     pub(crate) kernels: Kernels,
     pub(crate) evidence: Evidence,
-    /// The multiprocessor's clock, or the host's where no kernel takes part.
+    /// The clock of the multiprocessor, or of the host if no kernel takes part.
     pub(crate) ruler: Ruler,
     pub(crate) shape: Shape,
-    /// The CPUs whose threads take part.
+    /// The CPUs of the threads that take part.
     pub(crate) cpus: Vec<u32>,
     pub(crate) remark: Option<String>,
 }
@@ -48,17 +48,17 @@ impl Setup<'_> {
     }
 }
 
-/// What a launch with so many iterations needs.
+/// The common arguments of a launch with so many iterations.
 pub(super) fn common(iterations: u64) -> LoopArguments {
     let iterations = u32::try_from(iterations).unwrap_or(u32::MAX);
-    LoopArguments { iterations, opaque_one: 1, ..LoopArguments::default() }
+    LoopArguments { iterations, ..LoopArguments::default() }
 }
 
 pub(super) fn no_result() -> ExperimentError {
-    ExperimentError::Failed("a loop was run and left no result".to_owned())
+    ExperimentError::Failed("a loop ran and left no result".to_owned())
 }
 
-/// That a thread lost its CPU, if one did.
+/// A disturbance if a thread lost its CPU.
 pub(super) fn disturbance<T>(reports: &[Report<T>]) -> Option<Disturbance> {
     reports.iter().any(|report| report.was_interrupted).then_some(Disturbance::InvoluntarySwitch)
 }

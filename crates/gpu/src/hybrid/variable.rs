@@ -1,4 +1,4 @@
-//! One variable that both sides add to, as the CPU sees it.
+//! One variable in host memory that both sides add to, as the CPU uses it.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use syncscope_core::{Check, Dtype};
 
 use crate::cuda::driver::HostBuffer;
 
-/// See the module's description.
+/// The variable, in the width of its type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Variable<'a> {
     Narrow(&'a AtomicU32),
@@ -14,7 +14,7 @@ pub(super) enum Variable<'a> {
 }
 
 impl<'a> Variable<'a> {
-    /// The first variable of the memory. Integers of either sign are added alike.
+    /// The first variable of the memory. Signed and unsigned integers are added in the same way.
     pub(super) fn of(memory: &'a HostBuffer<u64>, dtype: Dtype) -> Self {
         match dtype.size_bytes() {
             8 => Self::Wide(memory.atomic_u64(0)),
@@ -22,7 +22,7 @@ impl<'a> Variable<'a> {
         }
     }
 
-    /// Adds one so many times. Relaxed: nothing is ordered by a counter.
+    /// Adds one so many times. Relaxed: a counter orders nothing.
     pub(super) fn add_ones(self, count: u64) {
         match self {
             Self::Narrow(variable) => {
@@ -38,7 +38,7 @@ impl<'a> Variable<'a> {
         }
     }
 
-    /// How many of these additions are not in it.
+    /// How many of these additions were lost.
     pub(super) fn lost(self, additions: u64) -> u64 {
         match self {
             Self::Narrow(variable) => u64::from((additions as u32).wrapping_sub(variable.load(Ordering::Acquire))),
@@ -46,7 +46,7 @@ impl<'a> Variable<'a> {
         }
     }
 
-    /// That it holds so many ones, which wrap around in it as in the sum. `cause` is what is known of why it may not.
+    /// Whether it holds so many ones, with wrap-around. `cause` is a possible reason if it does not.
     pub(super) fn check(self, additions: u64, cause: &str) -> Check {
         let (found, expected) = match self {
             Self::Narrow(variable) => (u64::from(variable.load(Ordering::Acquire)), additions & u64::from(u32::MAX)),
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sum_that_is_wrong_is_told_with_its_cause() {
+    fn a_wrong_sum_is_reported_with_its_cause() {
         let (narrow, wide) = (AtomicU32::new(0), AtomicU64::new(0));
         for variable in [Variable::Narrow(&narrow), Variable::Wide(&wide)] {
             variable.add_ones(1000);

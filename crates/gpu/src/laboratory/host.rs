@@ -12,8 +12,8 @@ use crate::cuda::compile::Program;
 use crate::cuda::driver::Attribute;
 use crate::evidence::evidence_of;
 use crate::experiments::launch_chain::{self, LaunchChain};
-use crate::hybrid::nearby_cpus::{Distance, Neighbourhood};
-use crate::hybrid::{self, Addition, CpuAddition, Partner, RoundTrip};
+use crate::hybrid::nearby_cpus::{Distance, NearbyCpus};
+use crate::hybrid::{self, Addition, CpuAddition, CpuThread, RoundTrip};
 use crate::launch::request::Kernels;
 use crate::launch::ruler;
 
@@ -24,7 +24,7 @@ impl GpuLaboratory {
     /// Adds CPUs of this machine to the cases in which CPU threads take part. A case for which there is no CPU stays as it
     /// is, and is skipped later with the reason.
     pub(super) fn place(&self, cases: Vec<Case>) -> Vec<Case> {
-        cases.into_iter().flat_map(|case| placed(case, &self.neighbourhood)).collect()
+        cases.into_iter().flat_map(|case| placed(case, &self.nearby_cpus)).collect()
     }
 
     /// A chain of launches of one kernel.
@@ -40,7 +40,7 @@ impl GpuLaboratory {
         };
         let cycles = (f64::from(ns) * 1e-9 * self.ruler.frequency.value()).round() as u32;
         let (ruler, cpu, multiprocessors) =
-            (self.host_ruler.clone(), self.neighbourhood.any(), self.limits.multiprocessors);
+            (self.host_ruler.clone(), self.nearby_cpus.any(), self.limits.multiprocessors);
         let (kernels, evidence) = self.warmed_up(case, program)?;
         if launching == Launching::Cooperative {
             let most = kernels.test.blocks_per_multiprocessor(shape.threads).map_err(failed)? * multiprocessors;
@@ -57,7 +57,7 @@ impl GpuLaboratory {
     /// A flag passed between a CPU thread and a GPU thread.
     pub(super) fn round_trip(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let setup = self.hybrid(case, program, 1)?;
-        Ok(Box::new(RoundTrip::new(setup, Partner::Answers).map_err(failed)?))
+        Ok(Box::new(RoundTrip::new(setup, CpuThread::Answers).map_err(failed)?))
     }
 
     /// A round trip whose CPU thread does not answer, with its own limit for a batch.
@@ -69,7 +69,7 @@ impl GpuLaboratory {
         let program = program_of(case).ok_or_else(|| Refusal::Skipped(format!("{case} has no kernel")))?;
         let setup = self.hybrid(case, &program, 1)?;
         setup.bench.set_limit(Some(limit));
-        Ok(Box::new(RoundTrip::new(setup, Partner::Silent).map_err(failed)?))
+        Ok(Box::new(RoundTrip::new(setup, CpuThread::Silent).map_err(failed)?))
     }
 
     /// Additions to one variable by one side or both.
@@ -118,8 +118,8 @@ impl GpuLaboratory {
     /// What a case of both sides needs, with the CPUs of the case unless it needs none.
     fn hybrid(&mut self, case: &Case, program: &Program, at_least: usize) -> Result<hybrid::Setup<'_>, Refusal> {
         let shape = self.parameters(case)?.shape;
-        let cpus = if at_least == 0 { Vec::new() } else { cpus_of(case, &self.neighbourhood)? };
-        let remark = if at_least == 0 { None } else { self.neighbourhood.remark() };
+        let cpus = if at_least == 0 { Vec::new() } else { cpus_of(case, &self.nearby_cpus)? };
+        let remark = if at_least == 0 { None } else { self.nearby_cpus.remark() };
         let ruler = self.ruler.clone();
         let (kernels, evidence) = self.warmed_up(case, program)?;
         Ok(hybrid::Setup { bench: self.bench()?, kernels, evidence, ruler, shape, cpus, remark })
@@ -147,29 +147,29 @@ const fn link(carries_atomics: bool) -> &'static str {
 }
 
 /// The case with CPUs, once for each number of them; the case itself if there are no CPUs to add.
-fn placed(case: Case, neighbourhood: &Neighbourhood) -> Vec<Case> {
+fn placed(case: Case, nearby_cpus: &NearbyCpus) -> Vec<Case> {
     let on = |cpus: Vec<u32>| Case { placement: Some(Placement::List(cpus)), ..case.clone() };
     let placed: Vec<Case> = match entry_of(&case).map_or(CpuThreads::None, |entry| (entry.cpu_threads)(&case)) {
         CpuThreads::None => Vec::new(),
         CpuThreads::One(distance) => {
-            let cpus = distance.and_then(|distance| neighbourhood.some(distance, 1));
+            let cpus = distance.and_then(|distance| nearby_cpus.some(distance, 1));
             cpus.map(on).into_iter().collect()
         }
         CpuThreads::OneAndSeveral => {
             let counts = [1, SEVERAL].into_iter();
-            counts.filter_map(|count| neighbourhood.some(Distance::Near, count)).map(on).collect()
+            counts.filter_map(|count| nearby_cpus.some(Distance::Near, count)).map(on).collect()
         }
     };
     if placed.is_empty() { vec![case] } else { placed }
 }
 
 /// The CPUs of a case, or CPUs at the distance of its group.
-fn cpus_of(case: &Case, neighbourhood: &Neighbourhood) -> Result<Vec<u32>, Refusal> {
+fn cpus_of(case: &Case, nearby_cpus: &NearbyCpus) -> Result<Vec<u32>, Refusal> {
     if let Some(Placement::List(cpus)) = &case.placement {
         return Ok(cpus.clone());
     }
     let distance = case.group.as_ref().and_then(Distance::of_group).unwrap_or(Distance::Near);
-    neighbourhood.some(distance, 1).ok_or_else(|| Refusal::Skipped(neighbourhood.lacks(distance, 1)))
+    nearby_cpus.some(distance, 1).ok_or_else(|| Refusal::Skipped(nearby_cpus.lacks(distance, 1)))
 }
 
 #[cfg(test)]
@@ -181,13 +181,13 @@ mod tests {
     use syncscope_core::Group;
     use syncscope_core::Preset;
 
-    fn planned(neighbourhood: &Neighbourhood) -> Vec<Case> {
+    fn planned(nearby_cpus: &NearbyCpus) -> Vec<Case> {
         let all = cases(Preset::Standard, &DeviceLimits { multiprocessors: 132, max_threads: 1024 });
-        all.into_iter().flat_map(|case| placed(case, neighbourhood)).collect()
+        all.into_iter().flat_map(|case| placed(case, nearby_cpus)).collect()
     }
 
-    fn two_nodes() -> Neighbourhood {
-        Neighbourhood::new(&[0, 1, 2, 3, 4, 5, 6, 7], Some(&[4, 5, 6, 7]))
+    fn two_nodes() -> NearbyCpus {
+        NearbyCpus::new(&[0, 1, 2, 3, 4, 5, 6, 7], Some(&[4, 5, 6, 7]))
     }
 
     fn of<'a>(cases: &'a [Case], id: &str, group: Group) -> Vec<&'a Case> {
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_missing_cpu_is_a_reason_to_skip() {
-        let one_node = Neighbourhood::new(&[0, 1], Some(&[0, 1]));
+        let one_node = NearbyCpus::new(&[0, 1], Some(&[0, 1]));
         let planned = planned(&one_node);
         let far = of(&planned, "hybrid.flag.round_trip", Group::Far)[0];
         assert_eq!(far.placement, None);

@@ -18,7 +18,7 @@ use crate::cuda::error::CudaError;
 use crate::evidence::evidence_of;
 use crate::experiments::kernel::{KernelExperiment, Setup};
 use crate::experiments::parameters::Parameters;
-use crate::launch::arguments::{ArgumentKind, BenchArguments, LoopArguments, RegisterArguments, VariableArguments};
+use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, VariableArguments};
 use crate::launch::bench::Bench;
 use crate::launch::offsets::{MemoryOffsets, POOL_BYTES};
 use crate::launch::request::{Kernels, Shape};
@@ -56,17 +56,16 @@ impl GpuLaboratory {
         let parameters = self.parameters(case)?;
         let min_iterations = parameters.min_iterations((entry.saturates)(case));
         let evidence = self.evidence(case, program)?;
-        let common = LoopArguments { opaque_one: 1, ..LoopArguments::default() };
         let stride = parameters.stride;
         let arguments = match entry.kernel.arguments {
             ArgumentKind::Variable => BenchArguments::Variable(VariableArguments {
-                common,
+                opaque_one: 1,
                 stride,
                 value_scale: 1,
                 ..VariableArguments::default()
             }),
             ArgumentKind::Register => {
-                BenchArguments::Register(RegisterArguments { common, ..RegisterArguments::default() })
+                BenchArguments::Register(RegisterArguments { opaque_one: 1, ..RegisterArguments::default() })
             }
             other => return Err(Refusal::Failed(format!("{case} is not a loop in one kernel: {other:?}"))),
         };

@@ -33,7 +33,7 @@ use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, Driver};
 use crate::cuda::nvml::{Nvml, Watch};
 use crate::experiments::grid_barrier::TimedBy;
-use crate::hybrid::nearby_cpus::Neighbourhood;
+use crate::hybrid::nearby_cpus::NearbyCpus;
 use crate::launch::bench::Bench;
 use crate::multi::DeviceGroup;
 
@@ -50,7 +50,7 @@ pub struct GpuLaboratory {
     pub(crate) ruler: Ruler,
     host_ruler: Ruler,
     /// The CPUs of this process, by their distance to the first device.
-    neighbourhood: Neighbourhood,
+    nearby_cpus: NearbyCpus,
     bench: Option<Bench>,
     /// For barriers of a grid and of several devices.
     pub(crate) device_group: Option<DeviceGroup>,

@@ -17,7 +17,7 @@ use crate::cuda::driver::{self, Driver};
 use crate::cuda::error::{GpuError, NvrtcError};
 use crate::cuda::nvml::{Nvml, Watch};
 use crate::cuda::nvrtc::{Needs, Nvrtc};
-use crate::hybrid::nearby_cpus::Neighbourhood;
+use crate::hybrid::nearby_cpus::NearbyCpus;
 use crate::launch::arguments::MAX_BLOCK_THREADS;
 use crate::launch::bench::Bench;
 use crate::launch::headers::headers;
@@ -60,7 +60,7 @@ impl GpuLaboratory {
             watch,
             ruler,
             host_ruler: host_clock::measure(),
-            neighbourhood: Neighbourhood::of_device(&address, &scheduling::allowed_cpus()),
+            nearby_cpus: NearbyCpus::of_device(&address, &scheduling::allowed_cpus()),
             bench: Some(bench),
             device_group: None,
             evidence: HashMap::new(),

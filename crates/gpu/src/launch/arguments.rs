@@ -104,27 +104,30 @@ shared_structures! {
         iterations: u32,
         /// 0: the loop runs once before it is timed; 1: it does not.
         skip_warm_up: u32,
-        /// 1, which the compiler of the kernels does not know: what depends on it is not computed at compile time.
-        opaque_one: u32,
     }
 
     /// Operations with a value for each thread, mostly on variables in memory.
     VariableArguments: LoopArguments {
         /// For `check`: operations of each thread since the memory was cleared.
         total_operations: u64,
-        /// 0, which the compiler of the kernels does not know; as wide as the widest variable.
+        /// 0, as wide as the widest variable. The compiler of the kernels does not know the values of opaque fields: what
+        /// depends on them is not computed at compile time.
         opaque_zero: u64,
+        /// 1.
+        opaque_one: u32,
+        /// Elements between the variables of neighbouring threads; 0: one variable for all.
+        stride: u32,
         /// A thread's value is `value_scale` * (its number in the grid) + `value_bias`.
         value_scale: u32,
         value_bias: u32,
-        /// Elements between the variables of neighbouring threads; 0: one variable for all.
-        stride: u32,
     }
 
     /// Operations on registers, and barriers of a warp, a block or a cluster.
     RegisterArguments: LoopArguments {
         /// For `check`: operations of each thread in the last launch.
         last_operations: u64,
+        /// 1; see [`VariableArguments`].
+        opaque_one: u32,
     }
 
     /// Barriers of a grid and of the grids of several devices.

@@ -75,9 +75,9 @@ mod tests {
     #[test]
     fn kernels_refuse_a_structure_that_differs() {
         assert_eq!(compiled_with(LAYOUTS).err(), None);
-        let moved = refusal(Layout { name: "VariableArguments", bytes: 96, fields: &[("stride", 76)] });
+        let moved = refusal(Layout { name: "VariableArguments", bytes: 96, fields: &[("stride", 80)] });
         assert!(moved.contains("offset of VariableArguments::stride"), "{moved}");
-        let grown = refusal(Layout { name: "RegisterArguments", bytes: 80, fields: &[] });
+        let grown = refusal(Layout { name: "RegisterArguments", bytes: 88, fields: &[] });
         assert!(grown.contains("size of RegisterArguments"), "{grown}");
     }
 
