@@ -1,6 +1,6 @@
 //! Compiled kernels, kept from run to run in the user's cache folder.
 //!
-//! A cache may be lost, full, read-only or damaged without anything else than time being lost.
+//! A cache that is lost, full, read-only or damaged costs only time.
 
 use std::env;
 use std::fs;
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// Version of the files' format, and of everything else that no other part of the key speaks of.
+/// Version of the file format, and of everything that no other part of the key contains.
 const FORMAT: &str = "syncscope kernel 1";
 
 /// What a kernel depends on, as a hash.
@@ -16,7 +16,7 @@ const FORMAT: &str = "syncscope kernel 1";
 pub struct Key(u128);
 
 impl Key {
-    /// The key of what `parts` determine; where one part ends and the next begins matters.
+    /// The key of these parts. The limits between the parts matter.
     #[must_use]
     pub fn of(parts: &[&str]) -> Self {
         let lengths = parts.iter().map(|part| part.len().to_string()).collect::<Vec<_>>().join(",");
@@ -24,9 +24,8 @@ impl Key {
     }
 }
 
-/// The 128-bit FNV-1a hash (Fowler, Noll, Vo; IETF draft-eastlake-fnv): the same in every version, unlike the standard
-/// library's. It guards against accidents, not against attacks: whoever writes to the folder may as well replace the
-/// program.
+/// The 128-bit FNV-1a hash (Fowler, Noll, Vo; IETF draft-eastlake-fnv): the same in every version, unlike the hash of the
+/// standard library. It detects accidents, not attacks: someone who can write to the folder can also replace the program.
 fn hash(bytes: impl IntoIterator<Item = u8>) -> u128 {
     const OFFSET_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
@@ -40,7 +39,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The user's: `$SYNCSCOPE_CACHE`, `$XDG_CACHE_HOME/syncscope` or `~/.cache/syncscope`; none if the user has no home.
+    /// The user's cache: `$SYNCSCOPE_CACHE`, `$XDG_CACHE_HOME/syncscope` or `~/.cache/syncscope`; none if the user has no
+    /// home.
     #[must_use]
     pub fn of_user() -> Self {
         let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -50,7 +50,7 @@ impl Cache {
         Self { folder: folder.map(|folder| folder.join("kernels")) }
     }
 
-    /// One in a folder.
+    /// A cache in this folder.
     #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
         Self { folder: Some(folder.to_owned()) }
@@ -60,7 +60,7 @@ impl Cache {
         Some(self.folder.as_ref()?.join(format!("{:032x}.cubin", key.0)))
     }
 
-    /// The kernel kept under `key`; `None` if there is none or it is damaged.
+    /// The kernel with this key; `None` if there is none or it is damaged.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let content = fs::read(self.path(key)?).ok()?;
@@ -68,16 +68,16 @@ impl Cache {
         Some(content.strip_prefix(header.as_bytes())?.to_vec())
     }
 
-    /// Keeps a kernel. The file appears whole or not at all, whatever else happens to this process.
+    /// Stores a kernel. The file appears complete or not at all, also if this process is killed.
     ///
     /// # Errors
-    /// When the folder cannot be made or written to; the next run compiles again.
+    /// If the folder cannot be made or written to. The next run compiles again.
     pub fn put(&self, key: &Key, cubin: &[u8]) -> Result<(), String> {
         let Some(path) = self.path(key) else { return Ok(()) };
         let write = || -> io::Result<()> {
             let folder = path.parent().unwrap_or(Path::new("."));
             fs::create_dir_all(folder)?;
-            // No other process, and no other thread of this one, writes this kernel under this name.
+            // No other process or thread writes this kernel under this name.
             let draft = path.with_extension(format!("{}.draft", process::id()));
             let written = fs::File::create(&draft).and_then(|mut file| {
                 file.write_all(header(key, cubin).as_bytes())?;
@@ -89,7 +89,7 @@ impl Cache {
     }
 }
 
-/// Stands before a kernel: of the same length for all. Tells a damaged or misplaced one.
+/// The header of a file, of the same length for all kernels. It detects damaged and misplaced files.
 fn header(key: &Key, cubin: &[u8]) -> String {
     format!("{FORMAT}\n{:032x}\n{:032x}\n", key.0, hash(cubin.iter().copied()))
 }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_comes_back() {
+    fn a_stored_kernel_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::in_folder(&folder.path().join("not/yet/there"));
         assert_eq!(cache.get(&key()), None);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_and_its_place_changes_the_key() {
+    fn every_part_and_its_position_changes_the_key() {
         let keys = [
             key(),
             Key::of(&["source ", "sm_90", "13.0"]),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_no_kernel() {
+    fn a_damaged_file_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::in_folder(folder.path());
         cache.put(&key(), KERNEL).unwrap();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_under_anothers_name_is_none() {
+    fn a_kernel_under_another_name_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::in_folder(folder.path());
         let other = Key::of(&["other"]);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_written_to_is_told() {
+    fn a_folder_that_cannot_be_written_to_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_folder_nothing_is_kept_and_nobody_complains() {
+    fn without_a_folder_nothing_is_stored_and_there_is_no_error() {
         let cache = Cache { folder: None };
         cache.put(&key(), KERNEL).unwrap();
         assert_eq!(cache.get(&key()), None);

@@ -1,4 +1,4 @@
-//! From a kernel's text to machine code: by the cache, or by NVRTC on all cores at once.
+//! From the text of a kernel to machine code: from the cache, or by NVRTC on all cores at once.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
@@ -26,7 +26,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A file has one text, which need not be looked at to tell programs apart.
+    /// What distinguishes programs. A file has only one text, so the text is not needed.
     fn name(&self) -> (&str, &[String]) {
         (self.file, &self.definitions)
     }
@@ -46,7 +46,7 @@ impl Hash for Program {
     }
 }
 
-/// The compiler for one architecture, with what it compiled so far.
+/// The compiler for one architecture, with the programs that it has compiled.
 #[derive(Debug)]
 pub struct Compiler {
     nvrtc: Nvrtc,
@@ -76,13 +76,13 @@ impl Compiler {
         &self.arch
     }
 
-    /// What the user should know about the cache.
+    /// A problem with the cache, for the user.
     #[must_use]
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
 
-    /// Compiles `programs` on all cores. `progress` hears how many of how many are done.
+    /// Compiles `programs` on all cores. `progress` gets the number of finished programs and the number of all.
     pub fn prepare(&mut self, programs: &[Program], progress: &mut dyn FnMut(usize, usize)) {
         let mut seen = HashSet::new();
         let unknown = programs.iter().filter(|program| !self.done.contains_key(*program));
@@ -97,10 +97,10 @@ impl Compiler {
         }
     }
 
-    /// The machine code of a program, compiled now if it was not prepared.
+    /// The machine code of a program. It is compiled now unless it was prepared.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The error of the compiler.
     pub fn cubin(&mut self, program: &Program) -> Result<Arc<[u8]>, NvrtcError> {
         if !self.done.contains_key(program) {
             self.prepare(std::slice::from_ref(program), &mut |_, _| {});
@@ -129,7 +129,7 @@ impl Compiler {
     }
 }
 
-/// A compiled program, and what the user should know.
+/// A compiled program, and a warning for the user.
 struct Obtained {
     cubin: Result<Arc<[u8]>, NvrtcError>,
     warning: Option<String>,
@@ -140,7 +140,7 @@ fn options(program: &Program) -> Vec<String> {
     std::iter::once("--std=c++17".to_owned()).chain(definitions).collect()
 }
 
-/// Does `count` pieces of work on as many threads as there are cores; results in the order they are done.
+/// Does `count` pieces of work on as many threads as there are cores. The results are in the order in which they finish.
 fn in_parallel<T: Send>(
     count: usize,
     work: impl Fn(usize) -> T + Sync,
@@ -155,7 +155,7 @@ fn in_parallel<T: Send>(
             scope.spawn(move || {
                 // Relaxed: the counter orders nothing but itself.
                 while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|index| *index < count) {
-                    // The receiver lives until all senders are gone.
+                    // The receiver lives until all senders are dropped.
                     let _ = sender.send((index, work(index)));
                 }
             });
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_the_work_is_done_once_and_told() {
+    fn all_work_is_done_once_and_reported() {
         let mut heard = Vec::new();
         let mut results = in_parallel(20, |index| index * index, &mut |done, all| heard.push((done, all)));
         results.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a device is, in the words of `run.json`.
+//! The properties of a device, as in `run.json`.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ pub(crate) fn machine(device: Device, index: u32) -> Result<GpuMachine, CudaErro
         max_blocks_per_multiprocessor: number(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
         memory_bytes: device.memory_bytes()?,
         l2_bytes: u64::from(number(A::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
-        // In kilohertz; drivers may stop to tell.
+        // In kilohertz. Future drivers may not report it.
         nominal_clock_hz: number(A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)
             .ok()
             .filter(|kilohertz| *kilohertz > 0)
@@ -33,7 +33,7 @@ pub(crate) fn machine(device: Device, index: u32) -> Result<GpuMachine, CudaErro
     })
 }
 
-/// The device's place on the PCI bus, such as `0000:17:00.0`, by which NVML knows it too.
+/// The PCI address of the device, such as `0000:17:00.0`. NVML identifies devices by it.
 pub(crate) fn pci_address(device: Device) -> Result<String, CudaError> {
     let domain = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?;
     let bus = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?;
@@ -46,7 +46,7 @@ pub(crate) fn kernel_module() -> Option<String> {
     version_in(&fs::read_to_string("/proc/driver/nvidia/version").ok()?)
 }
 
-/// The first word that is numbers and dots in the text's first line.
+/// The first word of numbers and dots in the first line.
 fn version_in(text: &str) -> Option<String> {
     let is_version = |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
     text.lines().next()?.split_whitespace().find(is_version).map(str::to_owned)
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_modules_version_is_found_in_its_sentence() {
+    fn the_version_of_the_module_is_found_in_its_text() {
         let closed =
             "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023\nGCC version:";
         assert_eq!(version_in(closed).as_deref(), Some("535.104.05"));

@@ -1,28 +1,29 @@
-//! Where NVRTC and the CUDA headers are: with a toolkit, with the loader, in the project's folder or in a Python.
+//! Finds NVRTC and the CUDA headers: in a toolkit, through the dynamic loader, in the project's folder, or in a Python
+//! environment.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the project keeps what `make nvrtc` brings: an installation of wheels, below the project's folder.
+/// Where `make nvrtc` installs the wheels, below the project's folder.
 const PROJECT_FOLDER: &str = ".syncscope/cuda";
 
-/// The project's folder is looked for this many folders above the current one and the executable
+/// The project's folder is searched this many folders above the current folder and the executable
 /// (`target/release/deps/` is three below).
 const FOLDERS_ABOVE: usize = 5;
 
-/// What of the process's surroundings says where CUDA may be.
+/// The parts of the process's environment that show where CUDA may be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// CUDA_HOME and CUDA_PATH, those that are set.
+    /// The values of CUDA_HOME and CUDA_PATH, if they are set.
     pub toolkits: Vec<PathBuf>,
-    /// Where systems install toolkits: `/usr/local`.
+    /// Where toolkits are installed: `/usr/local`.
     pub system: Option<PathBuf>,
     /// The current folder.
     pub current: Option<PathBuf>,
     /// The executable.
     pub executable: Option<PathBuf>,
-    /// Folders that hold a `lib/python3.X/site-packages`.
+    /// Folders with a `lib/python3.X/site-packages`.
     pub pythons: Vec<PathBuf>,
 }
 
@@ -31,12 +32,12 @@ pub struct Surroundings {
 pub enum Candidate {
     /// A file.
     File(PathBuf),
-    /// A name that the dynamic loader may know.
+    /// A name that the dynamic loader may find.
     Loader(String),
 }
 
 impl Candidate {
-    /// What to give to the loader.
+    /// The name or path for the loader.
     #[must_use]
     pub fn name(&self) -> &Path {
         match self {
@@ -47,7 +48,7 @@ impl Candidate {
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// The environment of this process.
     #[must_use]
     pub fn of_process() -> Self {
         let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -59,12 +60,12 @@ impl Surroundings {
             system: Some(PathBuf::from("/usr/local")),
             current: env::current_dir().ok(),
             executable: env::current_exe().ok(),
-            // Debian's pip installs there, whatever the prefix of its Python.
+            // Debian's pip installs there, for any prefix of Python.
             pythons: named.chain(on_path).chain([PathBuf::from("/usr/local")]).collect(),
         }
     }
 
-    /// Everything that may be NVRTC, in the order to try.
+    /// All candidates for NVRTC, in the order in which to try them.
     #[must_use]
     pub fn nvrtc_libraries(&self) -> Vec<Candidate> {
         let files = |root: &PathBuf| {
@@ -80,7 +81,7 @@ impl Surroundings {
         candidates
     }
 
-    /// Where the CUDA headers are, as include folders; empty if they are nowhere. Kernels made of built-ins need none.
+    /// The include folders of the CUDA headers; empty if there are none. The kernels of this project do not need them.
     #[must_use]
     pub fn include_folders(&self) -> Vec<PathBuf> {
         let roots = [self.toolkits.clone(), self.system_toolkits(), self.project_folders(), self.site_packages()];
@@ -95,7 +96,7 @@ impl Surroundings {
         toolkits
     }
 
-    /// `.syncscope/cuda` in the current folder and that of the executable, and in those above.
+    /// `.syncscope/cuda` in the current folder, in the folder of the executable, and in the folders above.
     fn project_folders(&self) -> Vec<PathBuf> {
         let executable = self.executable.as_deref().and_then(Path::parent);
         let starts = [self.current.as_deref(), executable].into_iter().flatten();
@@ -112,7 +113,7 @@ impl Surroundings {
         for python in &self.pythons {
             for library in entries(&python.join("lib")) {
                 if library.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3")) {
-                    // Debian's name, and everybody else's.
+                    // `dist-packages` is Debian's name.
                     folders.extend(["site-packages", "dist-packages"].map(|name| library.join(name)));
                 }
             }
@@ -122,7 +123,7 @@ impl Surroundings {
     }
 }
 
-/// The folders above those of `PATH` that hold a `python3`; links are followed to where its packages are.
+/// The parents of the folders of `PATH` with a `python3`. Links are followed, to find the packages.
 fn pythons_on_path(path: &std::ffi::OsStr) -> Vec<PathBuf> {
     let installed = |folder: PathBuf| {
         let python = folder.join("python3");
@@ -132,7 +133,7 @@ fn pythons_on_path(path: &std::ffi::OsStr) -> Vec<PathBuf> {
     env::split_paths(path).filter_map(installed).flatten().collect()
 }
 
-/// Where a toolkit or an installation of wheels keeps its libraries.
+/// The folders with libraries in a toolkit or in an installation of wheels.
 fn library_folders(root: &Path) -> Vec<PathBuf> {
     const TOOLKIT: [&str; 4] = ["lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"];
     let mut folders: Vec<PathBuf> = TOOLKIT.iter().map(|folder| root.join(folder)).collect();
@@ -143,8 +144,7 @@ fn library_folders(root: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The files of a folder that are NVRTC by their name, the newest first. `libnvrtc-builtins` and
-/// `libnvrtc.alt` are none.
+/// The files of a folder that are NVRTC by name, the newest first. `libnvrtc-builtins` and `libnvrtc.alt` do not count.
 fn nvrtc_files(folder: &Path) -> Vec<PathBuf> {
     let version = |path: &PathBuf| {
         let name = path.file_name()?.to_str()?.strip_prefix("libnvrtc.so")?;
@@ -156,7 +156,7 @@ fn nvrtc_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The include folders below `root` if it has the CUDA headers: themselves, and those of CCCL that they need.
+/// The include folders of the CUDA headers below `root`, if it has them, and of CCCL, which they need.
 fn headers(root: &Path) -> Option<Vec<PathBuf>> {
     let wheels = entries(&root.join("nvidia"));
     let folders = [root.join("include"), root.join("targets/x86_64-linux/include")]
@@ -167,7 +167,7 @@ fn headers(root: &Path) -> Option<Vec<PathBuf>> {
     Some(std::iter::once(main).chain(cccl.into_iter().filter(|folder| folder.is_dir())).collect())
 }
 
-/// What a folder holds, by name; nothing if it cannot be read.
+/// The entries of a folder, by name; none if it cannot be read.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -175,7 +175,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The numbers in a path's last part: `cuda-13.0` is newer than `cuda-9.2`.
+/// The numbers in the last part of a path: `cuda-13.0` is newer than `cuda-9.2`.
 fn numbers(path: &Path) -> Vec<u32> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.split(|character: char| !character.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
@@ -196,7 +196,7 @@ mod tests {
         root
     }
 
-    /// The files found, relative to `root`; what the loader is asked for is left out.
+    /// The files found, relative to `root`, without the names for the loader.
     fn found(surroundings: &Surroundings, root: &Path) -> Vec<String> {
         let relative = |candidate: Candidate| match candidate {
             Candidate::File(path) => Some(path.strip_prefix(root).unwrap().to_string_lossy().into_owned()),

@@ -1,4 +1,4 @@
-//! What can go wrong between this process and a GPU, in the words of someone who can act on it.
+//! Errors of the driver, the compiler and the devices, with what to do about them.
 
 /// A call of the CUDA driver that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,20 +18,20 @@ impl CudaError {
     /// `CUDA_ERROR_OUT_OF_MEMORY` of `cuda.h`.
     const OUT_OF_MEMORY: u32 = 2;
 
-    /// Whether the device has no memory left, which concerns one call alone.
+    /// Whether the device has no memory left. Only one call has failed then.
     pub(crate) const fn is_out_of_memory(&self) -> bool {
         self.code == Self::OUT_OF_MEMORY
     }
 
-    /// Whether nothing works any more in this context: a kernel broke it, or the device is gone. Numbers of `cuda.h`.
+    /// Whether the context cannot be used any more: a kernel made it unusable, or the device is lost. Numbers of `cuda.h`.
     pub(crate) const fn is_fatal(&self) -> bool {
         matches!(
             self.code,
-            // Not initialized or no longer; device unavailable, none or invalid; context invalid.
+            // Not or no longer initialized; device unavailable, missing or invalid; context invalid.
             3 | 4 | 46 | 100 | 101 | 201
-            // Errors of memory and links that cannot be corrected.
+            // Uncorrectable errors of memory and links.
             | 214 | 220 | 226
-            // Illegal address, launch timeout, context destroyed, assertion, exceptions of the hardware, launch failed.
+            // Illegal address, launch timeout, context destroyed, assertion, hardware exceptions, launch failed.
             | 700 | 702 | 709 | 710 | 714
                 ..=719
             // Unknown.
@@ -43,7 +43,7 @@ impl CudaError {
 /// Why kernels cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NvrtcError {
-    /// The library is nowhere.
+    /// The library was not found.
     #[error(
         "NVRTC, NVIDIA's run-time compiler, was not found; run `make nvrtc` in the project's folder, or `pip install \
          nvidia-cuda-nvrtc`, or set CUDA_HOME to a CUDA toolkit"
@@ -52,7 +52,7 @@ pub enum NvrtcError {
     /// Libraries were found, and none of them works.
     #[error("no NVRTC could be loaded: {}", .0.join("; "))]
     Unusable(Vec<String>),
-    /// It is older than the device.
+    /// The library is older than the device.
     #[error(
         "NVRTC {nvrtc} cannot compile for sm_{arch} (it knows {known}); install an NVRTC that does, such as the one of \
          the CUDA version of the driver, {driver}"
@@ -62,17 +62,17 @@ pub enum NvrtcError {
         nvrtc: String,
         /// Compute capability of the device, as in `sm_90`.
         arch: u32,
-        /// What it can compile for.
+        /// The architectures that it can compile for.
         known: String,
         /// CUDA version of the driver.
         driver: String,
     },
-    /// It does not know an architecture that was named.
+    /// The library does not know a requested architecture.
     #[error("NVRTC {nvrtc} does not compile for `{arch}`; name architectures such as sm_90, or install another NVRTC")]
     UnknownArchitecture {
         /// Version of the library.
         nvrtc: String,
-        /// The architecture named.
+        /// The requested architecture.
         arch: String,
     },
     /// The compiler refused a kernel.
@@ -80,13 +80,13 @@ pub enum NvrtcError {
     Compile {
         /// Version of the library.
         nvrtc: String,
-        /// The kernel's file.
+        /// The file of the kernel.
         file: String,
-        /// `sm_90`.
+        /// The architecture, such as `sm_90`.
         arch: String,
         /// The options given.
         options: Vec<String>,
-        /// What the compiler said.
+        /// The output of the compiler.
         log: String,
     },
     /// Another call failed.
@@ -99,10 +99,10 @@ pub enum NvrtcError {
     },
 }
 
-/// Why there is no GPU laboratory.
+/// Why the GPUs cannot be measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GpuError {
-    /// Nobody wants one.
+    /// GPUs were not requested.
     #[error("GPUs were not asked for")]
     NotAsked,
     /// There is no driver.
@@ -114,15 +114,15 @@ pub enum GpuError {
     /// The driver sees no device.
     #[error("the NVIDIA driver is there, but it sees no device{}", hidden(.visible.as_deref()))]
     NoDevice {
-        /// What `CUDA_VISIBLE_DEVICES` says, where it is set.
+        /// The value of `CUDA_VISIBLE_DEVICES`, if it is set.
         visible: Option<String>,
     },
-    /// A device was asked for that does not exist.
+    /// A requested device does not exist.
     #[error("there is no device {asked}; there {}", numbers(.there))]
     NoSuchDevice {
-        /// The number asked for.
+        /// The requested number.
         asked: u32,
-        /// The numbers there are.
+        /// The existing numbers.
         there: Vec<u32>,
     },
     /// Kernels cannot be compiled.
@@ -131,13 +131,13 @@ pub enum GpuError {
     /// A call of the driver failed.
     #[error(transparent)]
     Cuda(#[from] CudaError),
-    /// The device's global timer stands still, so that cycles have no length in nanoseconds.
+    /// The global timer of the device does not advance, so the length of a cycle is unknown.
     #[error("the global timer of the device does not advance: clocks cannot be measured")]
     NoTimer,
-    /// The kernel that measures the clock did not come back.
+    /// The kernel that measures the clock did not end.
     #[error("the clock of the device could not be measured: {0}")]
     Unusable(String),
-    /// A kernel that outlasted its limit and the request to stop still occupies the device.
+    /// A kernel did not end within its limit, did not stop on request, and still occupies the device.
     #[error("a kernel that did not end still occupies the device")]
     Occupied,
     /// A kernel broke its context, and the driver gives this process no other.
@@ -146,7 +146,7 @@ pub enum GpuError {
 }
 
 impl GpuError {
-    /// Whether the command line asks for what cannot be.
+    /// Whether the request was wrong, and not the machine.
     #[must_use]
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::NoSuchDevice { .. })
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lack_of_memory_concerns_one_case_and_a_lost_device_all() {
+    fn missing_memory_fails_one_case_and_a_lost_device_all() {
         let error = |code| CudaError { call: "cuMemAlloc", code, name: String::new(), text: String::new() };
         assert!(error(2).is_out_of_memory() && !error(2).is_fatal());
         assert!(error(719).is_fatal() && error(46).is_fatal() && !error(719).is_out_of_memory());

@@ -1,4 +1,4 @@
-//! How the devices are linked: what each can do with the memory of each other.
+//! The links between devices: how each can access the memory of the others.
 
 use syncscope_core::machine::GpuLink;
 
@@ -7,7 +7,7 @@ use crate::cuda::driver::{Device, PeerAttribute};
 use crate::cuda::error::CudaError;
 use crate::cuda::nvml::Nvml;
 
-/// The links between all pairs of the devices, each way.
+/// The links between all pairs of devices, in both directions.
 pub(crate) fn links(devices: &[(u32, Device)], nvml: Option<&Nvml>) -> Result<Vec<GpuLink>, CudaError> {
     let mut links = Vec::new();
     for (from, device) in devices {
@@ -25,18 +25,18 @@ pub(crate) fn links(devices: &[(u32, Device)], nvml: Option<&Nvml>) -> Result<Ve
     Ok(links)
 }
 
-/// Whether atomic operations on the memory of another device are carried out there, by its hardware.
+/// Whether the hardware of another device executes atomic operations on its memory.
 pub(crate) fn adds_natively(device: Device, other: Device) -> Result<bool, CudaError> {
     let attribute = PeerAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
     Ok(device.peer_attribute(other, attribute)? != 0)
 }
 
-/// The driver's order of the ways between devices; lower is faster.
+/// The driver's rank of the connection between devices; lower is faster.
 fn rank(device: Device, other: Device) -> Result<u32, CudaError> {
     device.peer_attribute(other, PeerAttribute::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK)
 }
 
-/// `NVLink` or `PCIe`, where NVML tells.
+/// `NVLink` or `PCIe`, if NVML reports it.
 fn kind(device: Device, other: Device, nvml: Option<&Nvml>) -> Option<String> {
     let (from, to) = (pci_address(device).ok()?, pci_address(other).ok()?);
     let is_nvlink = nvml?.is_nvlink(&from, &to)?;

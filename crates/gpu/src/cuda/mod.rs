@@ -1,8 +1,8 @@
 //! NVIDIA's software: the driver, the compiler, the management library, and what they report.
 //!
-//! Everything that calls foreign code stands here. Nothing in this folder knows a primitive or a measurement.
+//! All calls of foreign code are in this folder. It knows no primitive and no measurement.
 //!
-//! | file | what stands there |
+//! | file | contents |
 //! |---|---|
 //! | [`driver`] | the CUDA driver: contexts, modules, streams, memory, launches |
 //! | [`discovery`] | where libraries may be on this machine |

@@ -1,5 +1,4 @@
-//! NVML, NVIDIA's management library: the few questions whose answers are warnings or explain a figure. Without it
-//! nothing is missing but those.
+//! NVML, NVIDIA's management library: what becomes a warning or explains a figure. Without NVML only these are missing.
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulonglong, c_void};
@@ -26,22 +25,22 @@ struct Process {
     compute_instance: c_uint,
 }
 
-/// Bits of `nvmlDeviceGetCurrentClocksThrottleReasons` (`nvml.h`) that lower the clock below what was asked for.
+/// Bits of `nvmlDeviceGetCurrentClocksThrottleReasons` (`nvml.h`) that lower the clock below the requested one.
 const SLOWDOWNS: [(u64, &str); 5] = [
     (0x04, "its power limit"),
     (0x08, "the hardware (temperature, power brake or power supply)"),
     (0x20, "its temperature"),
     (0x40, "its temperature, by the hardware"),
-    (0x80, "the power supply's brake"),
+    (0x80, "the power brake of its power supply"),
 ];
 
-/// The functions asked, with the signatures of `nvml.h`.
+/// The functions that are called, with the signatures of `nvml.h`.
 struct Functions {
     init: unsafe extern "C" fn() -> Status,
     shutdown: unsafe extern "C" fn() -> Status,
     driver_version: unsafe extern "C" fn(*mut c_char, c_uint) -> Status,
     by_pci_address: unsafe extern "C" fn(*const c_char, *mut Device) -> Status,
-    /// Of drivers that have one of the two names of the function.
+    /// The function has one of two names, depending on the driver.
     slowdowns: Option<unsafe extern "C" fn(Device, *mut c_ulonglong) -> Status>,
     clock: Option<unsafe extern "C" fn(Device, c_uint, *mut c_uint) -> Status>,
     processes: unsafe extern "C" fn(Device, *mut c_uint, *mut Process) -> Status,
@@ -72,7 +71,7 @@ impl Functions {
                 *unsafe { library.get($name) }.ok()?
             };
         }
-        /// The same, where the library may lack it.
+        /// The same, for a function that the library may not have.
         macro_rules! perhaps {
             ($name:literal) => {
                 // SAFETY: the types above are those of the header.
@@ -115,7 +114,7 @@ impl Nvml {
         (status == SUCCESS).then_some(version)
     }
 
-    /// Whether two devices, at these PCI addresses, are linked by NVLink; `None` where that is not told.
+    /// Whether NVLink connects the devices at these PCI addresses; `None` if NVML does not report it.
     pub(crate) fn is_nvlink(&self, one: &str, other: &str) -> Option<bool> {
         /// `NVML_P2P_CAPS_INDEX_NVLINK` of `nvml.h`.
         const NVLINK: c_int = 2;
@@ -128,7 +127,7 @@ impl Nvml {
         (status == SUCCESS).then_some(answer == OK)
     }
 
-    /// What on the device at this PCI address may disturb figures.
+    /// Warnings about the device at this PCI address.
     pub(crate) fn warnings(&self, address: &str) -> Vec<String> {
         let Some(device) = self.device(address) else { return Vec::new() };
         let others = self
@@ -137,11 +136,12 @@ impl Nvml {
             .map(|count| format!("{count} other processes use the GPU; figures may be of both; see `nvidia-smi`"));
         let slowdown = self.slowdowns(device).and_then(slowdown);
         let mig = self.is_partitioned(device).then(|| {
-            "the GPU is partitioned (MIG): figures are of one instance, whose neighbours share the way to its memory"
+            "the GPU is partitioned (MIG): the figures are for one instance, and others share its memory system"
                 .to_owned()
         });
         let ecc = self.ecc_is_pending(device).then(|| {
-            "the GPU's error correction changes with its next reset; until then figures are of the old mode".to_owned()
+            "the GPU's error correction mode changes with its next reset; the figures are for the current mode"
+                .to_owned()
         });
         [others, slowdown, mig, ecc].into_iter().flatten().collect()
     }
@@ -161,7 +161,7 @@ impl Nvml {
         (status == SUCCESS).then_some(reasons)
     }
 
-    /// The clock of the multiprocessors in hertz, as the driver last looked at it.
+    /// The clock of the multiprocessors in hertz, as the driver last read it.
     fn clock(&self, device: Device) -> Option<f64> {
         /// `NVML_CLOCK_SM` of `nvml.h`.
         const MULTIPROCESSORS: c_uint = 1;
@@ -171,8 +171,8 @@ impl Nvml {
         (status == SUCCESS).then_some(f64::from(megahertz) * 1e6)
     }
 
-    /// How many processes besides this one compute on the device. In a container the library may see all of them under
-    /// numbers of another namespace, or none.
+    /// How many other processes compute on the device. In a container NVML may report all of them with numbers of another
+    /// namespace, or none.
     fn other_processes(&self, device: Device) -> Option<usize> {
         let mut processes = [Process { pid: 0, used_memory: 0, gpu_instance: 0, compute_instance: 0 }; 64];
         let mut count = processes.len() as c_uint;
@@ -196,17 +196,17 @@ impl Nvml {
     }
 }
 
-/// What the driver says about a device's clocks at some moment.
+/// What the driver reports about the clocks of a device at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct ClockState {
     /// The clock of the multiprocessors in hertz.
     clock: Option<f64>,
-    /// Why it is no higher: bits of `nvmlDeviceGetCurrentClocksEventReasons`.
+    /// Why it is not higher: bits of `nvmlDeviceGetCurrentClocksEventReasons`.
     reasons: Option<u64>,
 }
 
 impl ClockState {
-    /// What holds the clock down that nobody asked for, in words.
+    /// A remark if something other than a request lowers the clock.
     pub(crate) fn slowdown(&self) -> Option<String> {
         slowdown(self.reasons?)
     }
@@ -219,7 +219,7 @@ impl ClockState {
     }
 }
 
-/// Looks at the clocks of one device every now and then.
+/// Reads the clocks of one device, but not too often.
 #[derive(Debug)]
 pub(crate) struct Watch {
     nvml: Rc<Nvml>,
@@ -227,20 +227,20 @@ pub(crate) struct Watch {
     last: Cell<Option<Look>>,
 }
 
-/// What was seen, when, and how long the looking took.
+/// What was read, when, and how long reading took.
 #[derive(Debug, Clone, Copy)]
 struct Look {
-    moment: Instant,
+    time: Instant,
     took: Duration,
     state: ClockState,
 }
 
 impl Look {
-    /// Whether it still says how things are. The driver itself looks a few times a second; asking it takes 20 us to some
-    /// milliseconds, of which no run should notice more than a hundredth.
+    /// Whether it is still valid. The driver itself reads the clocks a few times a second. A call takes 20 us to some
+    /// milliseconds, and calls should take no more than a hundredth of a run.
     fn is_fresh(&self, now: Instant) -> bool {
         const LONGEST: Duration = Duration::from_millis(20);
-        now.saturating_duration_since(self.moment) < LONGEST.max(100 * self.took)
+        now.saturating_duration_since(self.time) < LONGEST.max(100 * self.took)
     }
 }
 
@@ -250,19 +250,19 @@ impl Watch {
         Some(Self { nvml: Rc::clone(nvml), device: nvml.device(address)?, last: Cell::new(None) })
     }
 
-    /// How the clocks are, or were a moment ago.
+    /// The state of the clocks, now or a short time ago.
     pub(crate) fn state(&self) -> ClockState {
-        let moment = Instant::now();
-        if let Some(look) = self.last.get().filter(|look| look.is_fresh(moment)) {
+        let now = Instant::now();
+        if let Some(look) = self.last.get().filter(|look| look.is_fresh(now)) {
             return look.state;
         }
         let state = ClockState { clock: self.nvml.clock(self.device), reasons: self.nvml.slowdowns(self.device) };
-        self.last.set(Some(Look { moment, took: moment.elapsed(), state }));
+        self.last.set(Some(Look { time: now, took: now.elapsed(), state }));
         state
     }
 }
 
-/// Asks for a mode: what it is now, and what it will be after the next reset.
+/// Reads a mode: its current value, and its value after the next reset.
 type AskModes = unsafe extern "C" fn(Device, *mut c_uint, *mut c_uint) -> Status;
 
 fn modes(device: Device, ask: AskModes) -> Option<(u32, u32)> {
@@ -279,7 +279,7 @@ impl Drop for Nvml {
     }
 }
 
-/// This process is one of those listed, if its number is among them; under another namespace's number it is one too.
+/// The number of listed processes without this one, which may be listed with a number of another namespace.
 fn others(pids: &[u32]) -> usize {
     let own = process::id();
     if pids.contains(&own) { pids.iter().filter(|pid| **pid != own).count() } else { pids.len().saturating_sub(1) }
@@ -287,8 +287,12 @@ fn others(pids: &[u32]) -> usize {
 
 fn slowdown(reasons: u64) -> Option<String> {
     let causes: Vec<&str> = SLOWDOWNS.iter().filter(|(bit, _)| reasons & bit != 0).map(|(_, cause)| *cause).collect();
-    (!causes.is_empty())
-        .then(|| format!("the GPU's clock is held down by {}; nanoseconds suffer, cycles less", causes.join(" and ")))
+    (!causes.is_empty()).then(|| {
+        format!(
+            "the GPU's clock is lowered by {}; figures in nanoseconds are affected, figures in cycles less",
+            causes.join(" and ")
+        )
+    })
 }
 
 #[cfg(test)]
@@ -316,7 +320,7 @@ mod tests {
         let now = Instant::now();
         let fresh = |age_ms, took_ms| {
             let [age, took] = [age_ms, took_ms].map(Duration::from_millis);
-            now.checked_sub(age).map(|moment| Look { moment, took, state: ClockState::default() }.is_fresh(now))
+            now.checked_sub(age).map(|time| Look { time, took, state: ClockState::default() }.is_fresh(now))
         };
         assert_eq!(fresh(10, 0), Some(true));
         assert_eq!(fresh(30, 0), Some(false));

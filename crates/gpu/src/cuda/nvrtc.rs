@@ -1,9 +1,10 @@
-//! NVRTC, NVIDIA's run-time compiler: a binding of the few functions needed.
+//! A binding of NVRTC, NVIDIA's run-time compiler.
 //!
-//! cudarc has a binding too, but finds the library by the loader's path alone, where the wheels are not, and panics
-//! where it is missing. Ours takes the library it is given.
+//! cudarc has a binding too, but it finds the library only in the path of the loader, where wheels are not, and panics if it
+//! is missing. This binding uses the library that it is given.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::mem::ManuallyDrop;
 use std::ptr;
 
 use libloading::Library;
@@ -64,12 +65,12 @@ impl Functions {
     }
 }
 
-/// What the compiler must be able to do.
+/// What the compiler must support.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     /// Compute capability of the device, major and minor.
     pub capability: (u32, u32),
-    /// CUDA version of the driver: it loads no code of a later major version.
+    /// CUDA version of the driver, which loads no code of a later major version.
     pub driver: (u32, u32),
 }
 
@@ -90,8 +91,9 @@ pub struct Nvrtc {
     version: (u32, u32),
     archs: Vec<u32>,
     found: Candidate,
-    /// Keep the functions valid; the built-ins first, which NVRTC looks for by name and not beside itself.
-    _libraries: (Option<Library>, Library),
+    /// They keep the functions valid. The built-ins come first: NVRTC looks for them by name and not in its own folder.
+    /// Never unloaded, because another thread may be compiling with the same library.
+    _libraries: ManuallyDrop<(Option<Library>, Library)>,
 }
 
 impl std::fmt::Debug for Nvrtc {
@@ -101,17 +103,17 @@ impl std::fmt::Debug for Nvrtc {
 }
 
 impl Nvrtc {
-    /// Loads the first NVRTC that fits.
+    /// Loads the first NVRTC that meets the needs.
     ///
     /// # Errors
-    /// When there is none, with how to get one.
+    /// If there is none, with how to get one.
     pub fn find(surroundings: &Surroundings, needs: Option<Needs>) -> Result<Self, NvrtcError> {
         let mut unusable = Vec::new();
         let mut too_old = None;
         for candidate in surroundings.nvrtc_libraries() {
             let nvrtc = match Self::load(&candidate) {
                 Ok(nvrtc) => nvrtc,
-                // The loader's way to say that it knows none by this name.
+                // The loader finds no library with this name.
                 Err(_) if matches!(candidate, Candidate::Loader(_)) => continue,
                 Err(reason) => {
                     unusable.push(format!("{}: {reason}", candidate.name().display()));
@@ -145,7 +147,7 @@ impl Nvrtc {
             version: (0, 0),
             archs: Vec::new(),
             found: candidate.clone(),
-            _libraries: (builtins, library),
+            _libraries: ManuallyDrop::new((builtins, library)),
         };
         nvrtc.version = nvrtc.read_version().map_err(|error| error.to_string())?;
         nvrtc.archs = nvrtc.read_archs().map_err(|error| error.to_string())?;
@@ -192,7 +194,7 @@ impl Nvrtc {
     /// Compiles a text to a CUBIN.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The output of the compiler.
     pub fn compile(&self, source: Source<'_>, arch: &str, options: &[String]) -> Result<Vec<u8>, NvrtcError> {
         let architecture = format!("--gpu-architecture={arch}");
         let options: Vec<String> = std::iter::once(architecture).chain(options.iter().cloned()).collect();
@@ -231,7 +233,7 @@ impl Nvrtc {
     }
 }
 
-/// `libnvrtc-builtins.so.X.Y` beside the library: once it is loaded, NVRTC finds it by its name.
+/// Loads `libnvrtc-builtins.so.X.Y` from the folder of the library. Once it is loaded, NVRTC finds it by its name.
 fn load_builtins(library: &std::path::Path) -> Option<Library> {
     let beside = std::fs::read_dir(library.parent()?).ok()?;
     let mut files: Vec<_> = beside.flatten().map(|entry| entry.path()).collect();
@@ -276,7 +278,7 @@ struct Texts {
 }
 
 impl Texts {
-    /// Boxed: the addresses given to the library stay what they are.
+    /// Boxed, because the library gets the addresses.
     fn of(source: Source<'_>) -> Result<Box<Self>, NvrtcError> {
         let of = |(name, text): &(&str, &str)| Ok((c_string(name)?, c_string(text)?));
         let headers = source.headers.iter().map(of).collect::<Result<Vec<_>, NvrtcError>>()?;
@@ -294,7 +296,7 @@ impl Texts {
 struct Handle<'a> {
     functions: &'a Functions,
     program: Program,
-    /// Kept: the documentation does not say that the library copies them.
+    /// Kept, because the documentation does not say that the library copies them.
     _texts: Box<Texts>,
 }
 
@@ -323,7 +325,7 @@ impl<'a> Handle<'a> {
         self.bytes("nvrtcGetCUBIN", *cubin_size, *cubin)
     }
 
-    /// What the library gives in two calls, one for the size and one for the bytes.
+    /// Bytes that the library returns in two calls, one for the size and one for the bytes.
     fn bytes(
         &self,
         call: &'static str,

@@ -101,9 +101,9 @@ impl<'a> HostBarrierExperiment<'a> {
 }
 
 fn timed_phases(handle: &DeviceHandle<'_>, barrier: &SpinBarrier, first: u64, phases: u64) -> Result<Ticks, Stopped> {
-    let meet = |phase: u64| if barrier.wait(phase as u32) { Ok(()) } else { Err(Stopped::TimedOut) };
+    let wait = |phase: u64| if barrier.wait(phase as u32) { Ok(()) } else { Err(Stopped::TimedOut) };
     handle.take()?;
-    meet(1)?;
+    wait(1)?;
     let started = host_clock::now_ns();
     for phase in 0..phases {
         handle.launch(HostBarrierArguments { phase: (first + phase) as u32 })?;
@@ -113,7 +113,7 @@ fn timed_phases(handle: &DeviceHandle<'_>, barrier: &SpinBarrier, first: u64, ph
                 return Err(Stopped::TimedOut);
             }
         }
-        meet(2 + phase)?;
+        wait(2 + phase)?;
     }
     Ok(Ticks(host_clock::now_ns().saturating_sub(started)))
 }

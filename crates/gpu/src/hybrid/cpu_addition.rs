@@ -85,7 +85,7 @@ impl Experiment for CpuAddition<'_> {
 
 /// How long a thread takes that begins together with the others.
 fn elapsed(variable: Variable, quota: u64, turn: &Turn) -> Ticks {
-    turn.meet();
+    turn.wait_for_all();
     let started = host_clock::now_ns();
     variable.add_ones(quota);
     Ticks(host_clock::now_ns().saturating_sub(started))

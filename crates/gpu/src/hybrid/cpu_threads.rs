@@ -47,7 +47,7 @@ impl Turn<'_> {
     }
 
     /// Waits until the other threads have begun, so that no thread works alone.
-    pub(crate) fn meet(&self) {
+    pub(crate) fn wait_for_all(&self) {
         let started = Instant::now();
         while self.begun.load(Ordering::Acquire) < self.all_begun && started.elapsed() < LIMIT {
             std::hint::spin_loop();
@@ -188,7 +188,7 @@ mod tests {
 
     /// Counts until the turn ends.
     fn count(turn: &Turn) -> u64 {
-        turn.meet();
+        turn.wait_for_all();
         let mut turns = 0;
         while !turn.is_over() {
             turns += 1;

@@ -1,31 +1,31 @@
-//! In which order the blocks of a grid come to the multiprocessors.
+//! In which order the blocks of a grid are assigned to the multiprocessors.
 //!
-//! A device gives the blocks of each grid to its multiprocessors in some order, and what contention costs depends on it. The
-//! order is a state of the device. On an H200 it is one of eight, and it stays the same until a grid does not fit on the device
-//! as a whole; and of each there are two variants, which take turns from launch to launch (both read off `%smid`). Left to itself, a
-//! case would meet one of the eight, by chance: 66 blocks of 8 threads that compare and swap neighbouring elements take 42, 45
-//! or 56 cycles, each the same for hundreds of pairs of samples, and two runs would differ by more than their intervals say.
+//! The cost of contention depends on this order, which is a state of the device. An H200 has eight orders. An order stays
+//! the same until a grid does not fit on the device as a whole. Each order has two variants, which alternate from launch to
+//! launch (both were observed in `%smid`). By itself a case would get one of the eight orders by chance: 66 blocks of 8
+//! threads that compare and swap neighbouring elements take 42, 45 or 56 cycles, each for hundreds of pairs of samples. Two
+//! runs would differ by more than their confidence intervals.
 //!
-//! So the order changes from pair to pair, and is the same for both samples of a pair.
+//! Therefore the order changes from pair to pair, and both samples of a pair have the same order.
 
 use syncscope_core::Shot;
 
 use crate::cuda::driver::{Attribute, Device, Function, Module, Stream};
 use crate::cuda::error::CudaError;
 
-/// What is to become of the order of blocks before a launch.
+/// Which block order a launch gets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum BlockOrder {
-    /// It does not matter.
+    /// Any order.
     #[default]
     Any,
-    /// Another one, in either variant.
+    /// A new order, in one of its variants.
     New(Variant),
-    /// That of the launch before.
+    /// The order of the launch before.
     Same,
 }
 
-/// Which of the two variants: the one that the launch before had, or the other.
+/// One of the two variants: that of the launch before, or the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
     One,
@@ -33,7 +33,7 @@ pub(crate) enum Variant {
 }
 
 impl BlockOrder {
-    /// For each shot: the shots of a pair have the same order.
+    /// The order for each shot. The shots of a pair have the same order.
     pub(crate) fn of(shots: &[Shot]) -> impl Iterator<Item = Self> {
         let before = std::iter::once(None).chain(shots.iter().map(|shot| Some(shot.pair)));
         shots.iter().zip(before).map(|(shot, before)| match before {
@@ -43,7 +43,7 @@ impl BlockOrder {
         })
     }
 
-    /// Queues grids of blocks that do nothing, so that the next grid finds this order.
+    /// Queues grids of empty blocks, so that the next grid gets this order.
     pub(crate) fn queue(self, stream: &Stream, idle: Idle) -> Result<(), CudaError> {
         match self {
             Self::Any => Ok(()),
@@ -56,7 +56,7 @@ impl BlockOrder {
     }
 }
 
-/// A kernel that does nothing, and how many multiprocessors there are to do it.
+/// An empty kernel, and the number of multiprocessors.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Idle {
     kernel: Function,
@@ -64,18 +64,19 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    /// That of a module, on the device that it is loaded on.
+    /// The empty kernel of a module that is loaded on this device.
     pub(crate) fn of(module: &Module, device: Device) -> Result<Self, CudaError> {
         let multiprocessors = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         Ok(Self { kernel: module.function(c"idle")?, multiprocessors })
     }
 
-    /// A launch takes its turn.
+    /// One launch, which changes the variant.
     fn one_block(self, stream: &Stream) -> Result<(), CudaError> {
         stream.launch(self.kernel, 1, 32, &())
     }
 
-    /// What draws another order on an H200: 14 of the 16 came in 240 such grids. (No multiprocessor holds more than 2,048 threads.)
+    /// A grid that does not fit on the device, which changes the order. (On an H200, 240 such grids produced 14 of the 16
+    /// orders and variants. No multiprocessor holds more than 2,048 threads.)
     fn more_than_fit(self, stream: &Stream) -> Result<(), CudaError> {
         stream.launch(self.kernel, 4 * self.multiprocessors, 1024, &())
     }

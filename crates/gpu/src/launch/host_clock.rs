@@ -1,4 +1,4 @@
-//! The host's clock, for what no clock of a device sees: calls of the driver, and CPU threads.
+//! The host's clock, for calls of the driver and for CPU threads.
 
 use syncscope_core::{Hertz, Ruler, Ticks};
 
@@ -7,7 +7,7 @@ pub(crate) use syncscope_host::clock::raw_ns as now_ns;
 /// Readings that measure the ruler.
 const READINGS: usize = 4096;
 
-/// Measures the clock. It counts nanoseconds, whatever it is made of.
+/// Measures the clock, which counts nanoseconds.
 pub(crate) fn measure() -> Ruler {
     let readings: Vec<u64> = (0..READINGS).map(|_| now_ns()).collect();
     ruler_of(&readings)

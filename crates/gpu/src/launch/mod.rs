@@ -4,7 +4,7 @@
 //! length of the launch by two clocks. This folder launches kernels in batches, waits for them with a limit, and turns
 //! their words into samples.
 //!
-//! | file | what stands there |
+//! | file | contents |
 //! |---|---|
 //! | [`arguments`] | the structures that host and kernels share, as in `kernels/arguments.cuh` |
 //! | [`headers`] | the headers that kernels include |

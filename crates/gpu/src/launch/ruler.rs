@@ -1,4 +1,4 @@
-//! The ruler: the clock of the multiprocessors, brought up from idling and then measured.
+//! The ruler: the clock of the multiprocessors, warmed up and then measured.
 
 use std::time::{Duration, Instant};
 
@@ -11,20 +11,20 @@ use crate::launch::outage::Outage;
 use crate::launch::request::{Kernels, Launch, Shape};
 use crate::launch::samples::ns_per_cycle;
 
-/// A device that had nothing to do for longer may have lowered its clock. (An idle H200 falls from 1,980 to 345 MHz.)
+/// A device that was idle for longer may have lowered its clock. (An idle H200 falls from 1,980 to 345 MHz.)
 const IDLE: Duration = Duration::from_millis(200);
 
-/// A clock that comes up may rest on the way; after this time it is not taken for stable any more.
+/// Shortest warm-up: a rising clock may stay at one frequency for a while before it rises further.
 const SHORTEST: Duration = Duration::from_millis(50);
 
-/// Longest time to wait for a stable clock. Without one, pairs are set aside as they are measured.
+/// Longest time to wait for a stable clock. If it does not become stable, pairs with a clock change are excluded later.
 const LONGEST: Duration = Duration::from_millis(500);
 
-/// A clock is stable when this many launches agree to this part.
+/// A clock is stable when so many launches agree within this fraction.
 const AGREEING: usize = 4;
 const AGREEMENT: f64 = 0.002;
 
-/// Iterations of a launch: some half a millisecond.
+/// Iterations of a launch, which takes about half a millisecond.
 const ITERATIONS: u32 = 1000;
 
 /// Whether a device that has been idle for so long still has the clock it had under load.
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_is_stable_when_the_last_launches_agree() {
+    fn a_clock_is_stable_if_the_last_launches_agree() {
         assert!(!is_stable(&[0.5, 0.5, 0.5]), "too few");
         assert!(is_stable(&[2.9, 0.505, 0.5051, 0.505, 0.5049]));
         assert!(!is_stable(&[2.9, 0.6, 0.505, 0.505, 0.505]));

@@ -1,15 +1,14 @@
-//! Memory of the device and memory of the host that the device can reach.
+//! Memory of the device, and host memory that the device can access.
 
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use cudarc::driver::sys;
 
-use super::{Context, checked};
+use super::call::checked;
+use super::context::Context;
+use super::device::DevicePointer;
 use crate::cuda::error::CudaError;
-
-/// An address in device memory, or one of host memory that the device can access.
-pub(crate) type DevicePointer = u64;
 
 /// Memory of the device.
 #[derive(Debug)]
@@ -28,7 +27,7 @@ impl DeviceBuffer {
         Ok(Self { pointer, bytes })
     }
 
-    /// Where it starts, on the device.
+    /// Its address on the device.
     pub(crate) const fn pointer(&self) -> DevicePointer {
         self.pointer
     }
@@ -46,10 +45,10 @@ impl Drop for DeviceBuffer {
     }
 }
 
-/// Types of which any bits make a value.
+/// Types for which any bits are a value.
 ///
 /// # Safety
-/// The type must hold integers or floating point numbers alone.
+/// The type must contain only integers or floating-point numbers.
 pub(crate) unsafe trait Plain: Copy {}
 
 // SAFETY: it is an integer.
@@ -57,7 +56,7 @@ unsafe impl Plain for u32 {}
 // SAFETY: it is an integer.
 unsafe impl Plain for u64 {}
 
-/// Host memory that the device writes to. Cached on the host, unlike memory that only the host writes.
+/// Host memory that the device writes to. The host caches it.
 #[derive(Debug)]
 pub(crate) struct HostBuffer<T: Plain> {
     pub(super) pointer: *mut T,
@@ -70,7 +69,7 @@ impl<T: Plain> HostBuffer<T> {
         Self::with(len, sys::CU_MEMHOSTALLOC_DEVICEMAP)
     }
 
-    /// The same for all contexts; each sees it at the same address (CUDA C++ Programming Guide, Unified Virtual
+    /// The same for all contexts, at the same address in each (CUDA C++ Programming Guide, Unified Virtual
     /// Addressing).
     pub(crate) fn for_all(_context: &Context, len: usize) -> Result<Self, CudaError> {
         Self::with(len, sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE)
@@ -87,7 +86,7 @@ impl<T: Plain> HostBuffer<T> {
         Ok(Self { pointer, len })
     }
 
-    /// Its address as the device sees it.
+    /// Its address for the device.
     pub(crate) fn device_pointer(&self) -> Result<DevicePointer, CudaError> {
         let mut pointer = 0;
         // SAFETY: the pointer is valid for the call; the memory was allocated to be mapped.
@@ -97,7 +96,7 @@ impl<T: Plain> HostBuffer<T> {
         Ok(pointer)
     }
 
-    /// The values. Only after the stream that writes here is done.
+    /// The values. Only to be called when the stream that writes here is done.
     pub(crate) const fn values(&self) -> &[T] {
         // SAFETY: the memory is ours and initialized; any bits make a `T`. Whoever holds `&self` has waited for the
         // stream: `copy_to_host` needs `&mut`.
@@ -117,7 +116,7 @@ impl HostBuffer<u64> {
     pub(crate) fn atomic_u32(&self, byte: usize) -> &AtomicU32 {
         assert!(byte.is_multiple_of(4) && byte + 4 <= self.len * 8, "host buffer of {} bytes, at {byte}", self.len * 8);
         // SAFETY: the word is inside, aligned and alive as long as `self`. Host and device access what is shared in this
-        // way by atomic operations alone.
+        // way with atomic operations only.
         unsafe { AtomicU32::from_ptr(self.pointer.cast::<u32>().add(byte / 4)) }
     }
 

@@ -1,28 +1,13 @@
-//! Other ways to launch kernels and to wait for them than one by one and by asking.
+//! Graphs, events, and waits in the driver.
 
 use std::ptr;
 
 use cudarc::driver::sys;
 
-use super::{Context, Stream, checked};
+use super::call::checked;
+use super::context::Context;
+use super::stream::Stream;
 use crate::cuda::error::CudaError;
-
-/// Functions this file calls. All have been in the driver since CUDA 3.2 to 11.4.
-pub(super) const FUNCTIONS: [&str; 13] = [
-    "cuLaunchCooperativeKernel",
-    "cuStreamSynchronize",
-    "cuStreamBeginCapture_v2",
-    "cuStreamEndCapture",
-    "cuGraphInstantiateWithFlags",
-    "cuGraphUpload",
-    "cuGraphLaunch",
-    "cuGraphExecDestroy",
-    "cuGraphDestroy",
-    "cuEventCreate",
-    "cuEventRecord",
-    "cuEventSynchronize",
-    "cuEventDestroy_v2",
-];
 
 impl Stream {
     /// Waits in the driver until everything queued is done. Only for kernels that are known to end.
@@ -31,7 +16,7 @@ impl Stream {
         checked("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.0) })
     }
 
-    /// Makes a graph of what `queue` queues here, instead of running it.
+    /// Makes a graph of what `queue` queues, instead of running it.
     pub(crate) fn capture(
         &self,
         queue: impl FnOnce(&Self) -> Result<(), CudaError>,
@@ -44,12 +29,12 @@ impl Stream {
         // SAFETY: the pointer is valid for the call; the stream is being captured by this thread.
         let ended =
             checked("cuStreamEndCapture", unsafe { sys::cuStreamEndCapture(self.0, &raw mut graph) }).map(|()| graph);
-        // A launch that failed spoils the capture too, and says more.
+        // A failed launch makes the capture fail too, and its error explains more.
         queued?;
         ExecutableGraph::new(ended?)
     }
 
-    /// Uploads a graph to the device, so that its first replay is like the others.
+    /// Uploads a graph to the device, so that its first replay costs the same as the others.
     pub(crate) fn upload(&self, graph: &ExecutableGraph) -> Result<(), CudaError> {
         // SAFETY: stream and graph are alive.
         checked("cuGraphUpload", unsafe { sys::cuGraphUpload(graph.0, self.0) })
@@ -61,19 +46,19 @@ impl Stream {
         checked("cuGraphLaunch", unsafe { sys::cuGraphLaunch(graph.0, self.0) })
     }
 
-    /// Queues a mark behind what is queued so far.
+    /// Queues an event after everything queued so far.
     pub(crate) fn record(&self, event: &Event) -> Result<(), CudaError> {
         // SAFETY: stream and event are alive and of one context.
         checked("cuEventRecord", unsafe { sys::cuEventRecord(event.0, self.0) })
     }
 }
 
-/// Work that was captured once, to be replayed as a whole.
+/// Captured work that is replayed as a whole.
 #[derive(Debug)]
 pub(crate) struct ExecutableGraph(sys::CUgraphExec);
 
 impl ExecutableGraph {
-    /// Takes the template, which is not needed any more then.
+    /// Makes it from a template, and destroys the template.
     fn new(template: sys::CUgraph) -> Result<Self, CudaError> {
         let mut graph = ptr::null_mut();
         // SAFETY: the pointer is valid for the call, the template is alive.
@@ -92,7 +77,7 @@ impl Drop for ExecutableGraph {
     }
 }
 
-/// A mark in a stream that can be waited for. It takes no time stamp, and who waits for it does not sleep.
+/// A point in a stream that the host can wait for. It takes no time stamp, and a thread that waits for it does not sleep.
 #[derive(Debug)]
 pub(crate) struct Event(sys::CUevent);
 
@@ -105,7 +90,7 @@ impl Event {
         Ok(Self(event))
     }
 
-    /// Waits in the driver until the mark is reached. Only for kernels that are known to end.
+    /// Waits in the driver until the event is reached. Only for kernels that are known to end.
     pub(crate) fn synchronize(&self) -> Result<(), CudaError> {
         // SAFETY: the event is alive.
         checked("cuEventSynchronize", unsafe { sys::cuEventSynchronize(self.0) })

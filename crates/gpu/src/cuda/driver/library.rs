@@ -1,0 +1,103 @@
+//! Loads the driver.
+
+use std::sync::OnceLock;
+
+use cudarc::driver::sys;
+
+use super::call::checked;
+use super::device::{CreateContext, Driver};
+use crate::cuda::error::GpuError;
+
+/// Every function that is called. The newest came with CUDA 11.8; a library without one of them is too old.
+const FUNCTIONS: [&str; 47] = [
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuDeviceGetCount",
+    "cuDeviceGet",
+    "cuDeviceGetName",
+    "cuDeviceGetAttribute",
+    "cuDeviceTotalMem_v2",
+    "cuCtxSetCurrent",
+    "cuCtxDestroy_v2",
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    "cuModuleGetFunction",
+    "cuStreamCreate",
+    "cuStreamDestroy_v2",
+    "cuStreamQuery",
+    "cuMemAlloc_v2",
+    "cuMemFree_v2",
+    "cuMemHostAlloc",
+    "cuMemHostGetDevicePointer_v2",
+    "cuMemFreeHost",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemsetD8Async",
+    "cuLaunchKernel",
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuLaunchCooperativeKernel",
+    "cuStreamSynchronize",
+    "cuStreamBeginCapture_v2",
+    "cuStreamEndCapture",
+    "cuGraphInstantiateWithFlags",
+    "cuGraphUpload",
+    "cuGraphLaunch",
+    "cuGraphExecDestroy",
+    "cuGraphDestroy",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuEventSynchronize",
+    "cuEventDestroy_v2",
+    "cuLaunchKernelEx",
+    "cuOccupancyMaxActiveClusters",
+    "cuFuncSetAttribute",
+    "cuModuleGetGlobal_v2",
+    "cuMemcpyHtoD_v2",
+    "cuDeviceCanAccessPeer",
+    "cuDeviceGetP2PAttribute",
+    "cuCtxEnablePeerAccess",
+];
+
+/// Loads and initializes the driver, once.
+pub(crate) fn load() -> Result<Driver, GpuError> {
+    static DRIVER: OnceLock<Result<Driver, GpuError>> = OnceLock::new();
+    DRIVER.get_or_init(load_now).clone()
+}
+
+fn load_now() -> Result<Driver, GpuError> {
+    // SAFETY: loading the driver runs its initializers, which is what every CUDA program does.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(GpuError::NoDriver);
+    }
+    // SAFETY: the library is there, so this does not panic; it stays loaded from here on.
+    let library = unsafe { sys::culib() };
+    for function in FUNCTIONS {
+        // SAFETY: the symbol is looked up and not called.
+        unsafe { library.get::<unsafe extern "C" fn()>(function.as_bytes()) }
+            .map_err(|_| GpuError::OldDriver(function))?;
+    }
+    // SAFETY: the signature is the documented one; see `CreateContext`.
+    let create_context = unsafe { library.get::<CreateContext>(b"cuCtxCreate_v2") };
+    let create_context = *create_context.map_err(|_| GpuError::OldDriver("cuCtxCreate_v2"))?;
+    // SAFETY: the only requirement is the flag 0.
+    match checked("cuInit", unsafe { sys::cuInit(0) }) {
+        Ok(()) => {}
+        // There is no device, or only a stub of the driver.
+        Err(error) if [NO_DEVICE, NO_DRIVER_BEHIND_STUB].contains(&error.code) => return Err(no_device()),
+        Err(error) => return Err(error.into()),
+    }
+    let mut version = 0;
+    // SAFETY: the pointer is valid for the call.
+    checked("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&raw mut version) })?;
+    Ok(Driver::new(create_context, version))
+}
+
+const NO_DEVICE: u32 = sys::CUresult::CUDA_ERROR_NO_DEVICE as u32;
+const NO_DRIVER_BEHIND_STUB: u32 = sys::CUresult::CUDA_ERROR_STUB_LIBRARY as u32;
+
+/// The error that the driver sees no device, with the variable that may hide it.
+pub(crate) fn no_device() -> GpuError {
+    let visible = std::env::var_os("CUDA_VISIBLE_DEVICES").map(|value| value.to_string_lossy().into_owned());
+    GpuError::NoDevice { visible }
+}

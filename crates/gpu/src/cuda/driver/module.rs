@@ -1,0 +1,106 @@
+//! Modules and their kernels.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_void};
+use std::ptr;
+
+use cudarc::driver::sys;
+
+use super::call::checked;
+use super::context::Context;
+use super::device::DevicePointer;
+use crate::cuda::error::CudaError;
+
+/// Loaded kernels. A module is unloaded with its context and never before, because kernels may still run.
+#[derive(Debug)]
+pub(crate) struct Module {
+    pub(super) handle: sys::CUmodule,
+    /// The size of the structure that each kernel takes, by name.
+    parameter_bytes: BTreeMap<String, usize>,
+}
+
+/// The arguments of a kernel: one structure, passed by value, or `()` for none.
+///
+/// # Safety
+/// The type must be `repr(C)` and contain only numbers and device addresses, like the structure of the kernel.
+pub(crate) unsafe trait KernelArguments: Copy {}
+
+// SAFETY: it holds nothing.
+unsafe impl KernelArguments for () {}
+
+/// A kernel, and how it is launched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Function {
+    pub(super) handle: sys::CUfunction,
+    /// Size of the structure it takes.
+    pub(super) parameter_bytes: usize,
+    /// Blocks of a cluster; 0: no clusters.
+    pub(super) cluster: u32,
+}
+
+impl Module {
+    /// Loads a CUBIN into the current context.
+    pub(crate) fn load(_context: &Context, cubin: &[u8]) -> Result<Self, CudaError> {
+        let mut module = ptr::null_mut();
+        // SAFETY: the pointer is valid for the call; a CUBIN is an ELF file, which says how long it is itself. The cache
+        // hands out only what NVRTC made, by its checksum.
+        checked("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&raw mut module, cubin.as_ptr().cast()) })?;
+        let parameter_bytes = syncscope_sass::parameter_bytes(cubin).map_err(|error| CudaError {
+            call: "cuModuleLoadData",
+            code: sys::CUresult::CUDA_ERROR_INVALID_IMAGE as u32,
+            name: "CUDA_ERROR_INVALID_IMAGE".to_owned(),
+            text: error.to_string(),
+        })?;
+        Ok(Self { handle: module, parameter_bytes })
+    }
+
+    /// The address of a variable of the module.
+    pub(crate) fn variable(&self, name: &CStr) -> Result<DevicePointer, CudaError> {
+        let (mut pointer, mut bytes) = (0, 0);
+        // SAFETY: the pointers are valid for the call, the module is loaded.
+        checked("cuModuleGetGlobal", unsafe {
+            sys::cuModuleGetGlobal_v2(&raw mut pointer, &raw mut bytes, self.handle, name.as_ptr())
+        })?;
+        Ok(pointer)
+    }
+
+    /// The kernel with this name.
+    pub(crate) fn function(&self, name: &CStr) -> Result<Function, CudaError> {
+        let mut function = ptr::null_mut();
+        // SAFETY: the pointers are valid for the call, the module is loaded.
+        let found = unsafe { sys::cuModuleGetFunction(&raw mut function, self.handle, name.as_ptr()) };
+        checked("cuModuleGetFunction", found)?;
+        let parameter_bytes = self.parameter_bytes.get(name.to_string_lossy().as_ref()).copied().unwrap_or(0);
+        Ok(Function { handle: function, parameter_bytes, cluster: 0 })
+    }
+}
+
+impl Function {
+    /// The parameters of a launch: a pointer to `arguments`, if they have the size that the kernel takes.
+    pub(super) fn parameters<A: KernelArguments>(self, arguments: &A) -> Result<[*mut c_void; 1], CudaError> {
+        if size_of::<A>() == self.parameter_bytes {
+            return Ok([ptr::from_ref(arguments).cast_mut().cast()]);
+        }
+        Err(CudaError {
+            call: "cuLaunchKernel",
+            code: sys::CUresult::CUDA_ERROR_INVALID_VALUE as u32,
+            name: "CUDA_ERROR_INVALID_VALUE".to_owned(),
+            text: format!("the kernel takes {} bytes, and the host has {}", self.parameter_bytes, size_of::<A>()),
+        })
+    }
+
+    /// How many blocks of so many threads one multiprocessor runs at the same time.
+    pub(crate) fn blocks_per_multiprocessor(self, threads: u32) -> Result<u32, CudaError> {
+        let mut blocks = 0;
+        // SAFETY: the pointer is valid for the call, the module is loaded.
+        checked("cuOccupancyMaxActiveBlocksPerMultiprocessor", unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, self.handle, threads.cast_signed(), 0)
+        })?;
+        Ok(blocks.max(0).unsigned_abs())
+    }
+}
+
+// SAFETY: as for contexts: handles are not bound to a thread.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
