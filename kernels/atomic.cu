@@ -1,7 +1,8 @@
-// Atomic operations (gpu.atomic), on global and on shared memory; the first as in Burtchell and Burtscher, IISWC 2024.
+// Atomic operations (gpu.atomic) on global and on shared memory. The operations on global memory are as in Burtchell
+// and Burtscher, IISWC 2024.
 //
-// VALUE is the type of the variable, KIND the operation, ATOMIC the function of CUDA that does it, which also says the
-// scope. IN_SHARED_MEMORY is 0 or 1. With RESULT_USED, each operation needs the result of the one before.
+// VALUE is the type of the variable, KIND the operation, and ATOMIC the CUDA function that does it, which also fixes
+// the scope. IN_SHARED_MEMORY is 0 or 1. With RESULT_USED, each operation needs the result of the one before.
 #include "harness.cuh"
 
 using Arguments = VariableArguments;
@@ -13,7 +14,7 @@ enum Kind { ADD, SUB, MIN, MAX, AND, OR, XOR, EXCHANGE, CAS_PASS, CAS_FAIL };
 constexpr bool SUMS = KIND == ADD || KIND == SUB;
 constexpr bool COMPARES = KIND == CAS_PASS || KIND == CAS_FAIL;
 
-// The block's variables, where they lie in shared memory.
+// The variables of the block, if they are in shared memory.
 constexpr u32 SHARED_BYTES = IN_SHARED_MEMORY ? 32 * 1024 : 8;
 __shared__ u64 shared_memory[SHARED_BYTES / 8];
 
@@ -26,29 +27,29 @@ __device__ __forceinline__ Value apply(Value *target, Value compare, Value value
     }
 }
 
-// `value`, but only once `old` is known, at the price of one instruction. `zero` is 0, which the compiler does not
-// know.
+// Returns `value`, but only when `old` is known, at the cost of one instruction. `zero` is 0, which the compiler does
+// not know.
 __device__ __forceinline__ int after(int old, int value, u32 zero) { return old & (int)zero | value; }
 __device__ __forceinline__ u32 after(u32 old, u32 value, u32 zero) { return old & zero | value; }
 __device__ __forceinline__ u64 after(u64 old, u64 value, u32 zero) { return old & (u64)zero << 32 | value; }
 __device__ __forceinline__ float after(float old, float value, u32 zero) { return fmaf(old, (float)zero, value); }
 __device__ __forceinline__ double after(double old, double value, u32 zero) { return fma(old, (double)zero, value); }
 
-// Makes the compiler believe that a value matters.
+// Makes the compiler keep a value.
 __device__ __forceinline__ void keep(u32 value) { asm volatile("" ::"r"(value)); }
 __device__ __forceinline__ void keep(int value) { asm volatile("" ::"r"(value)); }
 __device__ __forceinline__ void keep(u64 value) { asm volatile("" ::"l"(value)); }
 __device__ __forceinline__ void keep(float value) { asm volatile("" ::"f"(value)); }
 __device__ __forceinline__ void keep(double value) { asm volatile("" ::"d"(value)); }
 
-// What the operation makes of a variable, where that does not depend on the order of the threads.
+// The new value of a variable, for operations whose result does not depend on the order of the threads.
 template <typename Value>
-__device__ Value combined(Value variable, Value offered) {
-    if constexpr (KIND == MIN) return min(variable, offered);
-    if constexpr (KIND == MAX) return max(variable, offered);
-    if constexpr (KIND == AND) return variable & offered;
-    if constexpr (KIND == OR) return variable | offered;
-    if constexpr (KIND == XOR) return variable ^ offered;
+__device__ Value combined(Value variable, Value operand) {
+    if constexpr (KIND == MIN) return min(variable, operand);
+    if constexpr (KIND == MAX) return max(variable, operand);
+    if constexpr (KIND == AND) return variable & operand;
+    if constexpr (KIND == OR) return variable | operand;
+    if constexpr (KIND == XOR) return variable ^ operand;
     return variable;
 }
 
@@ -60,9 +61,9 @@ struct Operation {
     Value result;
     u32 zero;
 
-    // The value differs from thread to thread, and the distance between the targets is known at run time only: the
-    // compiler can neither combine a warp's values itself nor tell the shared variable from private ones. What
-    // aggregation there is, the hardware does.
+    // Each thread has a different value, and the distance between the targets is known only at run time. So the
+    // compiler cannot combine the values of a warp, and cannot distinguish one shared variable from private ones. Only
+    // the hardware aggregates.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : target(first_variable(arguments) + (u64)arguments.stride * (IN_SHARED_MEMORY ? threadIdx.x : grid_thread())),
           compare(0),
@@ -71,7 +72,7 @@ struct Operation {
           result(0),
           zero((u32)arguments.opaque_zero) {
         if constexpr (COMPARES) {
-            // As in the paper, zero is exchanged for zero, or is never what is expected.
+            // As in the paper: zero is exchanged for zero, or zero is never the expected value.
             value = (Value)zero;
             compare = (Value)(KIND == CAS_PASS ? zero : 1 + zero);
         }
@@ -85,7 +86,7 @@ struct Operation {
         return IN_SHARED_MEMORY ? reinterpret_cast<Value *>(shared_memory) : static_cast<Value *>(arguments.memory);
     }
 
-    // Relaxed. Without a use of the result this is a reduction (RED) where there is one, which does not wait.
+    // Relaxed. If the result is not used, this is a reduction (RED) if there is one, and no thread waits.
     __device__ __forceinline__ void run() {
         if constexpr (!RESULT_USED) {
             apply(target, compare, value);
@@ -99,15 +100,15 @@ struct Operation {
         }
     }
 
-    // To do AND or OR twice with one value is to do it once, and the compiler knows that. It does not know that these
-    // two are one.
+    // The compiler knows that AND or OR twice with one value is the same as once. It does not know that these two
+    // values are equal.
     __device__ __forceinline__ void swap_values() {
         const Value next = same;
         same = value;
         value = next;
     }
 
-    // Adds what lies in shared memory to global memory, which outlives the launch.
+    // Adds the variables in shared memory to global memory, which outlives the launch.
     __device__ __forceinline__ void finish(const Arguments &arguments) {
         if constexpr (RESULT_USED) keep(SUMS ? result : KIND == CAS_PASS ? compare : value);
         if constexpr (SUMS && IN_SHARED_MEMORY) {
@@ -116,7 +117,7 @@ struct Operation {
         }
     }
 
-    // Whether no thread with a smaller number has the same variable.
+    // Whether this is the first thread that uses its variable.
     __device__ static bool is_first_of_variable(const Arguments &arguments) {
         return arguments.stride != 0 || (IN_SHARED_MEMORY ? threadIdx.x : grid_thread()) == 0;
     }
@@ -129,7 +130,7 @@ struct Operation {
         }
     }
 
-    // Integers wrap around in the sum as in the variable; floating point is checked with sums that are exact.
+    // Integers wrap around in the sum as in the variable. Floating point is checked with sums that are exact.
     __device__ static void check_sum(const Arguments &arguments) {
         if (!is_first_of_variable(arguments)) return;
         const u64 sharing = arguments.stride != 0 ? 1 : IN_SHARED_MEMORY ? blockDim.x : (u64)gridDim.x * blockDim.x;
@@ -143,7 +144,7 @@ struct Operation {
         if (found != expected) report_mismatch(arguments, expected, found);
     }
 
-    // The threads of a block use one variable of their own, three times each.
+    // The threads of a block use one variable together, three times each.
     __device__ static void check_trial(const Arguments &arguments) {
         Value *variable = first_variable(arguments) + (IN_SHARED_MEMORY ? 0 : blockIdx.x * blockDim.x);
         const Value initial = KIND == MIN ? (Value)100'000 : KIND == AND ? (Value)~0u : (Value)0;
@@ -153,7 +154,7 @@ struct Operation {
         u32 passed = 0;
         for (u32 round = 0; round < 3; round++) {
             const Value compare = KIND == CAS_FAIL ? initial + (Value)1 : initial;
-            const Value old = apply(variable, compare, offered(threadIdx.x));
+            const Value old = apply(variable, compare, operand(threadIdx.x));
             if constexpr (COMPARES) passed += old == compare;
         }
         const u32 passes = COMPARES ? __syncthreads_count(passed) : 0;
@@ -165,22 +166,22 @@ struct Operation {
         }
     }
 
-    // What a thread of the block offers in the trial.
-    __device__ static Value offered(u32 thread) {
+    // The operand of a thread of the block in the trial.
+    __device__ static Value operand(u32 thread) {
         if constexpr (KIND == AND) return (Value) ~(1u << thread % 31);
         if constexpr (KIND == OR || KIND == XOR) return (Value)(1u << (thread * 7) % 31);
         return (Value)(thread + 1);
     }
 
-    // What the operations of all threads of the block make of the variable.
+    // The value of the variable after the operations of all threads of the block.
     __device__ static Value expected_after(Value initial, Value left) {
         if constexpr (KIND == CAS_FAIL) return initial;
-        // Any thread may be the last, or the first to find what it expects.
+        // Any thread may be the last one, or the first one that finds the expected value.
         if constexpr (KIND == EXCHANGE || KIND == CAS_PASS)
             return left >= 1 && left <= (Value)blockDim.x ? left : (Value)1;
         Value value = initial;
-        // Three times is as good as once.
-        for (u32 thread = 0; thread < blockDim.x; thread++) value = combined(value, offered(thread));
+        // Repeating the operation does not change the result.
+        for (u32 thread = 0; thread < blockDim.x; thread++) value = combined(value, operand(thread));
         return value;
     }
 };

@@ -1,6 +1,6 @@
 // Barriers of a thread block (gpu.block).
 //
-// KIND says which; GROUPS is the number of parts of the block that wait each for themselves at a named barrier.
+// KIND selects the barrier. GROUPS is the number of parts of the block; each part has a named barrier of its own.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;
@@ -15,7 +15,7 @@ struct Operation {
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : value(arguments.opaque_one), barrier(1 + threadIdx.x / (blockDim.x / GROUPS)), threads(blockDim.x / GROUPS) {}
 
-    // A reducing barrier is asked about what the one before returned.
+    // The condition of a reducing barrier is the result of the one before.
     __device__ __forceinline__ void run() {
         if constexpr (KIND == PLAIN) __syncthreads();
         if constexpr (KIND == COUNT) value = __syncthreads_count(value);
@@ -35,17 +35,17 @@ struct Operation {
         if constexpr (KIND == COUNT || KIND == AND || KIND == OR) check_result(arguments);
     }
 
-    // No thread, the first, every second, all but the first, all.
+    // The condition holds for no thread, the first, every second, all but the first, all.
     __device__ static void check_result(const Arguments &arguments) {
         const u32 all = blockDim.x, half = (all + 1) / 2;
         const u32 yes[] = {0, threadIdx.x == 0, threadIdx.x % 2 == 0, threadIdx.x != 0, 1},
                   many[] = {0, 1, half, all - 1, all};
         Operation barrier(arguments);
 #pragma unroll
-        for (u32 question = 0; question < 5; question++) {
-            barrier.value = yes[question];
+        for (u32 test = 0; test < 5; test++) {
+            barrier.value = yes[test];
             barrier.run();
-            const u32 count = many[question], found = KIND == COUNT ? barrier.value : barrier.value != 0;
+            const u32 count = many[test], found = KIND == COUNT ? barrier.value : barrier.value != 0;
             const u32 expected = KIND == COUNT ? count : KIND == AND ? count == all : count != 0;
             if (found != expected) report_mismatch(arguments, expected, found);
         }

@@ -1,13 +1,13 @@
 // Barriers of a cluster of blocks (gpu.cluster).
 //
-// KIND says which.
+// KIND selects the barrier.
 #include "cluster.cuh"
 
 using Arguments = RegisterArguments;
 
 enum Kind { SYNC, ARRIVE_WAIT };
 
-// Work that has nothing to do with the barrier: alone, or between arriving and waiting.
+// Work that does not depend on the barrier: alone in the baseline, between the arrival and the wait in the test.
 template <int COUNT>
 struct AroundWork {
     static constexpr u32 WARM_UP_ITERATIONS = 1;
@@ -37,7 +37,7 @@ struct Operation {
         wait();
     }
 
-    // Sixteen multiplications that depend on each other, some 64 cycles: about a third of what a barrier takes.
+    // Sixteen dependent multiplications, some 64 cycles: about a third of a barrier.
     __device__ __forceinline__ void work() {
 #pragma unroll
         for (int step = 0; step < 16; step++) asm volatile("mad.lo.u32 %0, %0, %0, 1;" : "+r"(value));
@@ -47,8 +47,8 @@ struct Operation {
         if constexpr (KIND == ARRIVE_WAIT) static_cast<u32 *>(arguments.memory)[grid_thread()] = value;
     }
 
-    // Every thread writes to its block's shared memory, passes the barrier and reads what a thread of another block
-    // wrote. Blocks and warps come at different times.
+    // Every thread writes to the shared memory of its block, passes the barrier, and reads what a thread of another
+    // block wrote. Blocks and warps arrive at different times.
     __device__ static void check(const Arguments &arguments) {
         __shared__ volatile u32 phases[1024];
         Operation barrier(arguments);
@@ -58,7 +58,7 @@ struct Operation {
 #pragma unroll 1
         for (u32 phase = 1; phase <= 16; phase++) {
             const u32 partner = (rank + phase) % blocks;
-            dawdle((rank * 11 + threadIdx.x / 32 * 7 + phase * 5) % 32);
+            delay((rank * 11 + threadIdx.x / 32 * 7 + phase * 5) % 32);
             phases[threadIdx.x] = phase;
             if constexpr (KIND == SYNC) {
                 barrier.run();

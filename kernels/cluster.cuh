@@ -1,8 +1,8 @@
-// What a block knows of its cluster.
+// Clusters of blocks: barriers, ranks and addresses.
 #pragma once
 #include "harness.cuh"
 
-// The default orders of the two, written out: what was written before arriving is seen by those that waited.
+// The default memory orders of both, written out: threads that waited see what was written before the arrival.
 __device__ __forceinline__ void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ __forceinline__ void wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
@@ -32,7 +32,8 @@ __device__ __forceinline__ u32 load_cluster(u32 address) {
     return value;
 }
 
-// Kernels that can only be launched with a cluster size. Others ask at run time for each barrier whether they were.
+// Kernels that can only be launched with a cluster size. In other kernels every barrier tests at run time whether there
+// is a cluster.
 #define SYNCSCOPE_CLUSTER_KERNEL extern "C" __global__ void __cluster_dims__() __launch_bounds__(1024, 2)
 
 #define SYNCSCOPE_CLUSTER_KERNELS(Body)                                                                                \

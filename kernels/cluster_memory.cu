@@ -1,8 +1,8 @@
 // Atomic additions to the shared memory of another block of the cluster (gpu.cluster.dsmem_atomic).
 //
-// MODE says whether each addition waits for the result of the one before. All threads of a block add to one variable or
-// each to its own, `stride` elements further; the compiler does not know which, or it would add up the warp's values
-// first.
+// MODE selects whether each addition waits for the result of the one before. All threads of a block add to one
+// variable, or each to its own, `stride` elements apart. The compiler does not know which; otherwise it would add up
+// the values of a warp first.
 #include "cluster.cuh"
 
 using Arguments = VariableArguments;
@@ -15,7 +15,7 @@ struct Operation {
     u32 address;  // of the counter, in the next block of the cluster
     u32 old = 0;
 
-    // Nobody adds before the counters are clear.
+    // No thread adds before the counters are cleared.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : address(address_in((cluster_rank() + 1) % cluster_blocks(), &counters[threadIdx.x * arguments.stride])) {
         counters[threadIdx.x] = 0;
@@ -23,7 +23,7 @@ struct Operation {
         wait();
     }
 
-    // Each addition asks for the result of the one before: it adds one, and the highest bit of that result, which is 0.
+    // Each addition needs the result of the one before: it adds one and the highest bit of that result, which is 0.
     __device__ __forceinline__ void run() {
         if constexpr (MODE == LATENCY) {
             const u32 one = 1 + (old >> 31);
@@ -36,7 +36,7 @@ struct Operation {
         }
     }
 
-    // A block's shared memory lives until all have added.
+    // The shared memory of a block must exist until all threads have added.
     __device__ __forceinline__ void finish(const Arguments &arguments) {
         arrive();
         wait();

@@ -1,4 +1,4 @@
-// Kernels that go wrong on purpose, to test that the host survives them. FAULT chooses how.
+// Kernels that fail on purpose, to test that the host survives them. FAULT selects how.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;
@@ -10,11 +10,11 @@ struct Operation {
 
     __device__ __forceinline__ void run() {
 #if FAULT == 0
-        // Hangs until the host asks it to stop.
+        // Hangs until the host requests a stop.
         while (*abort == 0) {
         }
 #else
-        // Ends the context.
+        // Makes the context unusable.
         __trap();
 #endif
     }

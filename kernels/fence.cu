@@ -1,8 +1,8 @@
 // Memory fences (gpu.fence) between the updates of two arrays, as in Burtchell and Burtscher, IISWC 2024: each thread
-// updates its element of the first, passes the fence, and updates its element of the second. The baseline is the two
-// updates.
+// updates its element of the first array, passes the fence, and updates its element of the second array. The baseline
+// has only the two updates.
 //
-// VALUE is the type of the elements, FENCE the function of CUDA.
+// VALUE is the type of the elements, FENCE the CUDA function.
 #include "harness.cuh"
 
 using Arguments = VariableArguments;
@@ -13,13 +13,13 @@ struct Operation {
     volatile Value *first, *second;
     Value one;
 
-    // The arrays lie one behind the other.
+    // The second array follows the first one.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : first(static_cast<Value *>(arguments.memory) + (u64)arguments.stride * grid_thread()),
           second(first + (u64)arguments.stride * gridDim.x * blockDim.x),
           one((Value)arguments.opaque_one) {}
 
-    // Volatile: without fences between them the compiler would leave only the last of many updates.
+    // Volatile: otherwise the compiler would keep only the last of many updates without fences between them.
     __device__ __forceinline__ void before() { *first = *first + one; }
 
     __device__ __forceinline__ void run() { FENCE(); }
@@ -28,8 +28,9 @@ struct Operation {
 
     __device__ __forceinline__ void finish(const Arguments &) {}
 
-    // Each element has been updated as often as its partner. From there on, whoever sees an update of a second element
-    // must see the one of the first that came before it: readers look in the opposite order, with a fence between.
+    // Each element has been updated as often as its partner. From then on, a thread that sees an update of a second
+    // element must see the earlier update of the first one. Readers read in the opposite order, with a fence between
+    // the reads.
     __device__ static void check(const Arguments &arguments) {
         Operation own(arguments);
         const Value updates = *own.first, others = *own.second;
@@ -48,8 +49,7 @@ struct Operation {
         }
     }
 
-    // A thread within the fence's reach: of another warp for the fence of a block, else of another block, where there
-    // are others.
+    // A thread in the scope of the fence: in another warp for block scope, otherwise in another block if there is one.
     __device__ static u32 partner() {
         const u32 threads = REACHES_BLOCK_ONLY ? blockDim.x : gridDim.x * blockDim.x;
         const u32 thread = REACHES_BLOCK_ONLY ? threadIdx.x : grid_thread();

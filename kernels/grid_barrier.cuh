@@ -1,27 +1,28 @@
-// What the barriers that are wider than a block have in common: how a wait is bounded, and how a barrier is checked.
+// What barriers of a grid and of several devices have in common: how a wait is limited, and how a barrier is checked.
 //
-// A file of such barriers defines `struct Operation` with, besides what the harness asks for, `u32 epoch`, the barriers
-// passed so far, and ends in `SYNCSCOPE_MEETINGS`. Every launch is checked while it is measured: at each place all
-// threads meet once before the warm-up, which also lets the kernels of several devices begin together, and once after
-// the clock was read. In a meeting each thread writes, passes the barrier, and reads what a thread of another block
-// wrote; one thread of each block does the same with another device. All these accesses are plain: that they are seen
-// is what the barrier promises. The kernel `check` does it many times more, with blocks that come late.
+// A file with such barriers defines `struct Barrier` with, besides what the harness needs, `u32 epoch`, the number of
+// barriers passed so far, and ends with `SYNCSCOPE_GRID_BARRIERS`. Every launch is checked while it is measured. At
+// each memory offset all threads check the barrier once before the warm-up, which also lets the kernels of several
+// devices begin together, and once after the clock was read. In a check each thread writes, passes the barrier, and
+// reads what a thread of another block wrote. One thread of each block does the same with another device. All these
+// accesses are plain, because the barrier promises that they are visible. The kernel `check` repeats this many times,
+// with blocks that arrive late.
 #pragma once
 #include "harness.cuh"
 
 constexpr u32 MOST_DEVICES = 16;
 
-// What went wrong in any launch; `fabric` holds the same structure.
-struct Ledger {
-    u32 gave_up;     // waits that outlasted the limit
-    u32 mismatches;  // values that were not those written before the barrier
+// What the checks of all launches counted; `multi/phase_counts.rs` has the same structure.
+struct PhaseCounts {
+    u32 timeouts;    // waits that exceeded the limit
+    u32 mismatches;  // values other than those written before the barrier
     u32 thread;      // one of the threads concerned
     u32 reserved;
     u64 expected;
     u64 found;
 };
 
-// What the devices tell each other at one place. Each part is alone in its line.
+// What the devices write for each other at one memory offset. Each part is in a line of its own.
 struct Exchange {
     u32 counter;
     u32 unused[31];
@@ -29,60 +30,61 @@ struct Exchange {
     u32 unused_too[16];
 };
 
-// What a device knows of itself and of the others, written by the host before the first launch of a case.
-struct Roster {
-    u64 limit_ns;  // a longer wait gives up
-    Ledger *ledger;
+// The devices of a case, written by the host before the first launch; `multi/loaded_program.rs` has the same structure.
+struct DeviceTable {
+    u64 limit_ns;  // a thread that waits longer gives up
+    PhaseCounts *counts;
     u32 *phases;  // one for each thread of this device
     u32 device;   // 0 to devices - 1
     u32 devices;
-    Exchange *exchanges[MOST_DEVICES];  // of each device, one for each place
-    u32 *tidings[MOST_DEVICES];         // of each device, one for each of its blocks
+    Exchange *exchanges[MOST_DEVICES];  // of each device, one for each memory offset
+    u32 *block_flags[MOST_DEVICES];     // of each device, one for each of its blocks
 };
 
-static_assert(sizeof(Ledger) == 32 && sizeof(Exchange) == 256 && sizeof(Roster) == 288,
+static_assert(sizeof(PhaseCounts) == 32 && sizeof(Exchange) == 256 && sizeof(DeviceTable) == 288,
               "the host's structures must be these");
 
 extern "C" {
-__constant__ Roster roster;
+__constant__ DeviceTable device_table;
 }
 
-// Polls between two looks at the clock: a look takes about as long as a poll, so the bound costs a thousandth.
+// Polls between two readings of the clock. A reading takes about as long as a poll, so the limit costs a thousandth.
 constexpr u32 POLLS = 1024;
 
-// Looks whether a wait must end: its limit has passed, another thread gave up, or the host wants it. Not inlined, so
-// that what is timed has one call that is never taken, and no second clock.
-// Returns when the wait must end; 0: now.
-__device__ __noinline__ u64 look(const volatile u32 *abort, u64 deadline) {
+// Tests whether a wait must end: its limit has passed, another thread gave up, or the host requests it. Not inlined, so
+// that the timed code has one call that is never taken, and no second clock. Returns the time at which the wait must end;
+// 0: now.
+__device__ __noinline__ u64 check_deadline(const volatile u32 *abort, u64 deadline) {
     const u64 now = read_global_timer();
-    if (deadline == 0) deadline = now + roster.limit_ns;
-    const bool ends = now > deadline || *abort != 0 || *static_cast<volatile u32 *>(&roster.ledger->gave_up) != 0;
-    if (ends) atomicAdd(&roster.ledger->gave_up, 1u);
+    if (deadline == 0) deadline = now + device_table.limit_ns;
+    const bool ends =
+        now > deadline || *abort != 0 || *static_cast<volatile u32 *>(&device_table.counts->timeouts) != 0;
+    if (ends) atomicAdd(&device_table.counts->timeouts, 1u);
     return ends ? 0 : deadline;
 }
 
-// The patience of one thread. One that gave up never waits again, so that the kernel comes to its end.
-struct Bound {
+// The limit of the waits of one thread. A thread that gave up never waits again, so that the kernel ends.
+struct WaitLimit {
     const volatile u32 *abort;
-    bool over = false;
+    bool expired = false;
 
-    __device__ __forceinline__ explicit Bound(const volatile u32 *abort) : abort(abort) {}
+    __device__ __forceinline__ explicit WaitLimit(const volatile u32 *abort) : abort(abort) {}
 
     template <typename Condition>
     __device__ __forceinline__ void wait_for(Condition holds) {
         u32 polls = 0;
         u64 deadline = 0;
 #pragma unroll 1
-        while (!over && !holds()) {
+        while (!expired && !holds()) {
             if (++polls % POLLS == 0) {
-                deadline = look(abort, deadline);
-                over = deadline == 0;
+                deadline = check_deadline(abort, deadline);
+                expired = deadline == 0;
             }
         }
     }
 };
 
-// Whether `count`, which only grows and may wrap, has come to `target`.
+// Whether `count`, which only grows and may wrap, has reached `target`.
 __device__ __forceinline__ bool reached(u32 count, u32 target) { return (int)(count - target) >= 0; }
 
 __device__ __forceinline__ u32 load_acquire_gpu(const u32 *word) {
@@ -104,43 +106,43 @@ __device__ __forceinline__ void store_release_gpu(u32 *word, u32 value) {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
 
-// Where the state of this place begins.
-__device__ __forceinline__ u32 *place_of(const GridBarrierArguments &arguments) {
+// The state of the barrier at this memory offset.
+__device__ __forceinline__ u32 *state_of(const GridBarrierArguments &arguments) {
     return static_cast<u32 *>(arguments.memory);
 }
 
-// Keeps one mismatch, and their number.
-__device__ __forceinline__ void note_mismatch(u32 expected, u32 found) {
-    Ledger &ledger = *roster.ledger;
-    if (atomicAdd(&ledger.mismatches, 1u) == 0) {
-        ledger.thread = grid_thread();
-        ledger.expected = expected;
-        ledger.found = found;
+// Counts a mismatch, and keeps the values of the first one.
+__device__ __forceinline__ void count_mismatch(u32 expected, u32 found) {
+    PhaseCounts &counts = *device_table.counts;
+    if (atomicAdd(&counts.mismatches, 1u) == 0) {
+        counts.thread = grid_thread();
+        counts.expected = expected;
+        counts.found = found;
     }
 }
 
-// Meets once: two barriers. The number of the launch makes each value a new one. Nobody writes again before all have
-// read.
+// Checks the barrier once: it takes two barriers, because no thread may write again before all have read. The
+// generation makes each value a new one.
 template <typename Operation>
-__device__ __forceinline__ void meet(Operation &barrier, const GridBarrierArguments &arguments, u32 round) {
+__device__ __forceinline__ void check_once(Operation &barrier, const GridBarrierArguments &arguments, u32 round) {
     const u32 value = arguments.generation * 64 + round % 64, shift = round + gridDim.x / 2;
     const u32 partner = (blockIdx.x + shift) % gridDim.x;
-    const bool speaks = threadIdx.x == blockDim.x - 1;
-    volatile u32 *const phases = roster.phases;
+    const bool writes_flag = threadIdx.x == blockDim.x - 1;
+    volatile u32 *const phases = device_table.phases;
     phases[grid_thread()] = value;
-    if (speaks) *static_cast<volatile u32 *>(roster.tidings[roster.device] + blockIdx.x) = value;
+    if (writes_flag) *static_cast<volatile u32 *>(device_table.block_flags[device_table.device] + blockIdx.x) = value;
     barrier.run();
     const u32 found = phases[partner * blockDim.x + threadIdx.x];
-    if (found != value) note_mismatch(value, found);
-    if (speaks) {
-        const u32 other = (roster.device + 1 + round % 3) % roster.devices;
-        const u32 told = *static_cast<volatile u32 *>(roster.tidings[other] + partner);
-        if (told != value) note_mismatch(value, told);
+    if (found != value) count_mismatch(value, found);
+    if (writes_flag) {
+        const u32 other = (device_table.device + 1 + round % 3) % device_table.devices;
+        const u32 flag = *static_cast<volatile u32 *>(device_table.block_flags[other] + partner);
+        if (flag != value) count_mismatch(value, flag);
     }
     barrier.run();
 }
 
-// At each memory offset the barrier has a number and state of its own, and what is written there is new again.
+// At each memory offset the barrier has a number and state of its own, and another generation.
 __device__ __forceinline__ GridBarrierArguments at_offset(const GridBarrierArguments &arguments, u32 offset) {
     GridBarrierArguments here = arguments;
     here.memory = static_cast<char *>(arguments.memory) + offset * arguments.offset_distance;
@@ -149,36 +151,38 @@ __device__ __forceinline__ GridBarrierArguments at_offset(const GridBarrierArgum
     return here;
 }
 
-// The barrier in the harness.
+// The barrier as an operation of the harness, with its checks.
 template <typename Barrier>
-struct Meeting : Barrier {
-    __device__ __forceinline__ explicit Meeting(const GridBarrierArguments &arguments) : Barrier(arguments) {
-        meet<Barrier>(*this, arguments, 0);
+struct CheckedBarrier : Barrier {
+    __device__ __forceinline__ explicit CheckedBarrier(const GridBarrierArguments &arguments) : Barrier(arguments) {
+        check_once<Barrier>(*this, arguments, 0);
     }
 
     __device__ __forceinline__ void finish(const GridBarrierArguments &arguments) {
-        meet<Barrier>(*this, arguments, 1);
+        check_once<Barrier>(*this, arguments, 1);
     }
 
-    // At each place of the tour, with blocks that come at different times, `iterations` times.
+    // At each memory offset, with blocks that arrive at different times, `iterations` times.
     __device__ static void check(const GridBarrierArguments &arguments) {
         u32 offset = 0;
 #pragma unroll 1
         do {
             const GridBarrierArguments here = at_offset(arguments, offset);
-            Meeting barrier(here);
+            CheckedBarrier barrier(here);
 #pragma unroll 1
             for (u32 round = 1; round <= arguments.iterations; round++) {
-                dawdle((blockIdx.x * 7 + roster.device * 3 + round * 5) % 32);
-                meet<Barrier>(barrier, here, round);
+                delay((blockIdx.x * 7 + device_table.device * 3 + round * 5) % 32);
+                check_once<Barrier>(barrier, here, round);
             }
         } while (++offset < arguments.offsets);
     }
 };
 
-#define SYNCSCOPE_MEETINGS(Barrier)                                                                                   \
-    SYNCSCOPE_KERNEL baseline(const Arguments arguments) {                                                            \
-        measure<Repeated<1>, Together, Meeting<Barrier>>(arguments);                                                  \
-    }                                                                                                                 \
-    SYNCSCOPE_KERNEL test(const Arguments arguments) { measure<Repeated<2>, Together, Meeting<Barrier>>(arguments); } \
-    SYNCSCOPE_KERNEL check(const Arguments arguments) { Meeting<Barrier>::check(arguments); }
+#define SYNCSCOPE_GRID_BARRIERS(Barrier)                                    \
+    SYNCSCOPE_KERNEL baseline(const Arguments arguments) {                  \
+        measure<Repeated<1>, Together, CheckedBarrier<Barrier>>(arguments); \
+    }                                                                       \
+    SYNCSCOPE_KERNEL test(const Arguments arguments) {                      \
+        measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments); \
+    }                                                                       \
+    SYNCSCOPE_KERNEL check(const Arguments arguments) { CheckedBarrier<Barrier>::check(arguments); }

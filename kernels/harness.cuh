@@ -1,79 +1,81 @@
-// The one loop that every operation is measured in.
+// The loop in which every operation is measured.
 //
-// A family's file defines `struct Operation` and ends in `SYNCSCOPE_KERNELS`, which makes three kernels of it:
+// The file of a family names its kind of `Arguments`, defines `struct Operation`, and ends with `SYNCSCOPE_KERNELS`,
+// which makes three kernels of it:
 //   baseline   UNROLL operations per iteration
 //   test       2 * UNROLL operations per iteration, from the same body
-//   check      asks the operation whether it did its work
+//   check      checks that the operation does its work
 // An Operation has
 //   Operation(const Arguments &)         what a thread keeps in registers
 //   void run()                           the operation, once
 //   void finish(const Arguments &)       after the clock: stores what must not be optimized away
-//   static void check(const Arguments &) reports what is not as it should be
+//   static void check(const Arguments &) reports mismatches
 // `SYNCSCOPE_KERNELS_AS(Body, Paths)` makes them with another body or other paths through the loop; see there.
 #pragma once
 #include "arguments.cuh"
 
-// Operations that stand once in the machine code of one iteration of the baseline; fewer where one takes microseconds.
+// Operations that occur once in the machine code of one iteration of the baseline; fewer if one takes microseconds.
 #ifndef SYNCSCOPE_UNROLL
 #define SYNCSCOPE_UNROLL 32
 #endif
 constexpr int UNROLL = SYNCSCOPE_UNROLL;
 
-// Operations of each thread before the clock is read; where there is a context, half as many.
+// Operations of each thread before the clock is read; half as many if there is a context.
 constexpr int WARM_UP = 2 * UNROLL;
 
 __device__ __forceinline__ u32 grid_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
-// Lanes of this thread's warp that exist: the last warp of a block may be a part.
+// The number of existing lanes of this warp: the last warp of a block may be partial.
 __device__ __forceinline__ u32 warp_lanes() {
     const u32 first = threadIdx.x & ~31u;
     return min(32u, blockDim.x - first);
 }
 
-// The cycle counter of the multiprocessor. The clobber keeps memory accesses on their side of the reading.
+// The cycle counter of the multiprocessor. The clobber prevents the compiler from moving memory accesses across the
+// reading.
 __device__ __forceinline__ u64 read_clock() {
     u64 cycles;
     asm volatile("mov.u64 %0, %%clock64;" : "=l"(cycles)::"memory");
     return cycles;
 }
 
-// Its lower half. Only the two readings around the loop are of 64 bits: that is how the timed region is told in the
-// machine code.
+// The lower half of the counter. Only the two readings around the loop have 64 bits, by which the timed region is found
+// in the machine code.
 __device__ __forceinline__ u32 read_clock_low() {
     u32 cycles;
     asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles)::"memory");
     return cycles;
 }
 
-// Nanoseconds, in steps of 32 ns to 1 us depending on the device.
+// The global timer in nanoseconds, in steps of 32 ns to 1 us depending on the device.
 __device__ __forceinline__ u64 read_global_timer() {
     u64 nanoseconds;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds)::"memory");
     return nanoseconds;
 }
 
-// A moment by both clocks.
-struct Moment {
+// A point in time, by both clocks.
+struct TimePoint {
     u64 nanoseconds;
     u32 cycles_low;
     bool exact;
 };
 
-// Waits for the global timer's next step, so that its coarseness does not matter: the moment is exact to one turn of
-// this loop, some 20 ns. The bound is a few times the coarsest step known.
-__device__ __forceinline__ Moment next_step_of_global_timer() {
+// Waits for the next step of the global timer, so that its resolution does not matter: the time is exact to one
+// iteration of this loop, some 20 ns. The limit is a few times the coarsest known step.
+__device__ __forceinline__ TimePoint next_step_of_global_timer() {
     const u64 first = read_global_timer();
-    Moment moment{first, read_clock_low(), false};
+    TimePoint point{first, read_clock_low(), false};
 #pragma unroll 1
-    for (int poll = 0; poll < 1000 && !moment.exact; poll++) {
-        moment.nanoseconds = read_global_timer();
-        moment.cycles_low = read_clock_low();
-        moment.exact = moment.nanoseconds != first;
+    for (int poll = 0; poll < 1000 && !point.exact; poll++) {
+        point.nanoseconds = read_global_timer();
+        point.cycles_low = read_clock_low();
+        point.exact = point.nanoseconds != first;
     }
-    return moment;
+    return point;
 }
 
-// Bodies: what one of the UNROLL copies in the loop is. COUNT is 1 in the baseline and 2 in the test.
+// Bodies: what each of the UNROLL copies in the loop contains. COUNT is 1 in the baseline and 2 in the test.
 
 // The operation COUNT times.
 template <int COUNT>
@@ -100,7 +102,7 @@ struct InContext {
     }
 };
 
-// The operation COUNT times; it is told by which path the thread came.
+// The operation COUNT times. The operation gets the number of the path of the thread.
 template <int COUNT>
 struct OnItsPath {
     static constexpr u32 WARM_UP_ITERATIONS = WARM_UP / (UNROLL * COUNT);
@@ -121,9 +123,9 @@ __device__ __forceinline__ void run_loop(Operation &operation, u32 iterations) {
     }
 }
 
-// Paths: how the threads of a warp come through the loop.
+// Paths: how the threads of a warp go through the loop.
 
-// All together.
+// All threads together.
 struct Together {
     template <typename Body, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation, u32 iterations) {
@@ -131,7 +133,7 @@ struct Together {
     }
 };
 
-// Those of which the operation says `takes_part()`; the others wait behind the loop.
+// The threads for which `takes_part()` is true; the others wait after the loop.
 struct Partly {
     template <typename Body, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation, u32 iterations) {
@@ -139,7 +141,7 @@ struct Partly {
     }
 };
 
-// In two parts, each with a loop of its own.
+// Two parts of the warp, each with a loop of its own.
 struct Apart {
     template <typename Body, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation, u32 iterations) {
@@ -151,7 +153,7 @@ struct Apart {
     }
 };
 
-// Leaves the extremes of the warp's threads in its first thread. Lanes that do not exist are not asked.
+// Reduces to the extremes of the threads of the warp, in its first thread. Only existing lanes take part.
 __device__ __forceinline__ Warp summarize_warp(u64 elapsed) {
     const u32 lane = threadIdx.x & 31, lanes = warp_lanes();
     const u32 mask = 0xffffffffu >> (32 - lanes);
@@ -167,7 +169,7 @@ __device__ __forceinline__ Warp summarize_warp(u64 elapsed) {
     return warp;
 }
 
-// The arguments at one of the memory offsets of a launch. A kind of kernel that changes more than the address overloads
+// The arguments at one of the memory offsets of a launch. Kinds of kernels that change more than the address overload
 // it.
 template <typename Arguments>
 __device__ __forceinline__ Arguments at_offset(const Arguments &arguments, u32 offset) {
@@ -176,15 +178,15 @@ __device__ __forceinline__ Arguments at_offset(const Arguments &arguments, u32 o
     return here;
 }
 
-// Runs the loop at each place of the tour, twice: first short, to bring instructions and data into their caches, then
-// with the clock that counts. Where the loop takes milliseconds, the host leaves out the first, which would double that
-// for nothing.
+// Runs the loop at each memory offset, twice: first a short warm-up, to bring instructions and data into their caches,
+// then the run that counts. If the loop takes milliseconds the host skips the warm-up, which would double that time for
+// nothing.
 template <typename Body, typename Paths, typename Operation, typename Arguments>
 __device__ __forceinline__ void measure(const Arguments &arguments) {
-    // The whole first warp reads the rate, so that it stays converged.
+    // The whole first warp reads the timer, so that it stays converged.
     const bool reads_rate = blockIdx.x == 0 && threadIdx.x < 32;
     const u32 warps_per_block = (blockDim.x + 31) / 32;
-    Moment before{};
+    TimePoint before{};
     u64 first_start = 0, start, stop;
     u32 offset = 0;
 #pragma unroll 1
@@ -192,10 +194,10 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
         const Arguments here = at_offset(arguments, offset);
         Operation operation(here);
 #pragma unroll 1
-        for (u32 round = arguments.skip_warm_up; round < 2; round++) {
-            // As many operations in both kernels: what is still queued from the first round when the second begins, and
-            // how unequally the blocks came through it, drops out of the difference.
-            const u32 iterations = round == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
+        for (u32 run = arguments.skip_warm_up; run < 2; run++) {
+            // The warm-up has the same number of operations in both kernels. What is still queued from it when the
+            // second run begins, and how unequally the blocks finished it, drops out of the difference.
+            const u32 iterations = run == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
             if (reads_rate && offset == 0) before = next_step_of_global_timer();
 
             __syncthreads();
@@ -210,27 +212,27 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
         if ((threadIdx.x & 31) == 0) {
             arguments.warps[(offset * gridDim.x + blockIdx.x) * warps_per_block + threadIdx.x / 32] = warp;
         }
-        // Of what the block shares, the next place begins with nothing.
+        // No thread may still use shared memory when the next memory offset begins.
         __syncthreads();
     } while (++offset < arguments.offsets);
     if (!reads_rate) return;
-    const Moment after = next_step_of_global_timer();
+    const TimePoint after = next_step_of_global_timer();
     if (threadIdx.x == 0) {
-        // The moments lie close to the readings around the loops: the lower halves of the counter are enough.
+        // The times are close to the readings around the loops, so the lower halves of the counter are enough.
         const u32 ahead = (u32)first_start - before.cycles_low, behind = after.cycles_low - (u32)stop;
         const bool exact = before.exact && after.exact;
         *arguments.rate = Rate{exact ? after.nanoseconds - before.nanoseconds : 0, stop - first_start + ahead + behind};
     }
 }
 
-// A value for people: an integer as it is, a floating-point number as the bits of a double.
+// A value for messages: an integer as it is, a floating-point number as the bits of a double.
 __device__ __forceinline__ u64 bits(int value) { return (u64)(long long)value; }
 __device__ __forceinline__ u64 bits(u32 value) { return value; }
 __device__ __forceinline__ u64 bits(u64 value) { return value; }
 __device__ __forceinline__ u64 bits(double value) { return (u64)__double_as_longlong(value); }
 __device__ __forceinline__ u64 bits(float value) { return bits((double)value); }
 
-// Counts a mismatch and keeps the values of one.
+// Counts a mismatch, and keeps the values of the first one.
 template <typename Arguments, typename Value>
 __device__ __forceinline__ void report_mismatch(const Arguments &arguments, Value expected, Value found) {
     if (atomicAdd(&arguments.finding->mismatches, 1u) == 0) {
@@ -240,27 +242,27 @@ __device__ __forceinline__ void report_mismatch(const Arguments &arguments, Valu
     }
 }
 
-// Bounds a spin: looks every now and then whether the host wants it to end.
-struct Patience {
+// Limits a spin: tests from time to time whether the host requests an end.
+struct Spin {
     const volatile u32 *abort;
     u32 spins = 0;
 
-    __device__ __forceinline__ explicit Patience(const volatile u32 *abort) : abort(abort) {}
+    __device__ __forceinline__ explicit Spin(const volatile u32 *abort) : abort(abort) {}
 
-    // To be asked once for each turn.
-    __device__ __forceinline__ bool lasts() { return ++spins % 512 != 0 || *abort == 0; }
+    // To be called once in each iteration.
+    __device__ __forceinline__ bool goes_on() { return ++spins % 512 != 0 || *abort == 0; }
 };
 
-// Lets some hundreds of cycles pass for each step.
-__device__ __forceinline__ void dawdle(u32 steps) {
+// Waits for some hundreds of cycles for each step.
+__device__ __forceinline__ void delay(u32 steps) {
     const u32 start = read_clock_low();
     while (read_clock_low() - start < steps * 256) {
     }
 }
 
-// Checks a barrier of `group` neighbouring threads of a block each. Every thread writes, waits, and reads what a thread
-// half the group further on wrote; before the next round it waits again. Warps arrive at different times, so that
-// without a barrier a reader would be too early.
+// Checks a barrier of `group` neighbouring threads of a block. Every thread writes, waits, and reads what the thread
+// half a group away wrote; before the next phase it waits again. Warps arrive at different times, so without a barrier
+// a reader would be too early.
 template <typename Operation, typename Arguments>
 __device__ void check_barrier(const Arguments &arguments, u32 group) {
     __shared__ volatile u32 phases[1024];
@@ -270,7 +272,7 @@ __device__ void check_barrier(const Arguments &arguments, u32 group) {
     __syncthreads();
 #pragma unroll 1
     for (u32 phase = 1; phase <= 16; phase++) {
-        dawdle((threadIdx.x / 32 * 7 + phase * 5) % 32);
+        delay((threadIdx.x / 32 * 7 + phase * 5) % 32);
         phases[threadIdx.x] = phase;
         barrier.run();
         const u32 found = phases[partner];
@@ -279,11 +281,11 @@ __device__ void check_barrier(const Arguments &arguments, u32 group) {
     }
 }
 
-// Two full blocks of 1024 threads are to run on a multiprocessor at a time, where it has room for as many threads: that
-// leaves a thread 32 registers.
+// A multiprocessor with room for 2048 threads runs two full blocks of 1024 threads at a time. That leaves 32 registers
+// for each thread.
 #define SYNCSCOPE_KERNEL extern "C" __global__ void __launch_bounds__(1024, 2)
 
-// Takes its turn on the device and does nothing: see `block_order.rs`.
+// An empty kernel, which sets the block order; see `block_order.rs`.
 SYNCSCOPE_KERNEL idle() {}
 
 #define SYNCSCOPE_KERNELS SYNCSCOPE_KERNELS_AS(Repeated, Together)

@@ -1,22 +1,23 @@
-// What each device does between two barriers of the host (gpu.multi.host_barrier): it leaves word of its visit and
-// reads that of another device. There is no loop: the host times many launches.
+// What each device does between two barriers of the host (gpu.multi.host_barrier): it writes a flag and reads the flag
+// of another device. There is no loop: the host times many launches.
 #include "grid_barrier.cuh"
 
 using Arguments = HostBarrierArguments;
 
-// One visit of each device: between two visits the host waits for all of them. A block finds what it wrote on its last
-// visit, and what another device's block wrote on the last visit or, if that is faster, on this one.
-__device__ __forceinline__ void visit(const Arguments &arguments) {
+// One phase: between two phases the host waits for all devices. A block must find what it wrote in the last phase, and
+// what a block of another device wrote in the last phase or, if that device is faster, in this one.
+__device__ __forceinline__ void run_phase(const Arguments &arguments) {
     if (threadIdx.x != 0) return;
-    const u32 round = arguments.phase;
-    volatile u32 *const own = roster.tidings[roster.device] + blockIdx.x;
-    volatile u32 *const others = roster.tidings[(roster.device + 1) % roster.devices] + blockIdx.x;
-    const u32 found = *own, told = *others;
-    if (found != round) note_mismatch(round, found);
-    if (told != round && told != round + 1) note_mismatch(round, told);
-    *own = round + 1;
+    const u32 phase = arguments.phase;
+    volatile u32 *const own = device_table.block_flags[device_table.device] + blockIdx.x;
+    volatile u32 *const others =
+        device_table.block_flags[(device_table.device + 1) % device_table.devices] + blockIdx.x;
+    const u32 found = *own, flag = *others;
+    if (found != phase) count_mismatch(phase, found);
+    if (flag != phase && flag != phase + 1) count_mismatch(phase, flag);
+    *own = phase + 1;
 }
 
-SYNCSCOPE_KERNEL baseline(const Arguments arguments) { visit(arguments); }
-SYNCSCOPE_KERNEL test(const Arguments arguments) { visit(arguments); }
-SYNCSCOPE_KERNEL check(const Arguments arguments) { visit(arguments); }
+SYNCSCOPE_KERNEL baseline(const Arguments arguments) { run_phase(arguments); }
+SYNCSCOPE_KERNEL test(const Arguments arguments) { run_phase(arguments); }
+SYNCSCOPE_KERNEL check(const Arguments arguments) { run_phase(arguments); }

@@ -1,16 +1,17 @@
-// A CPU thread and a GPU thread answer each other through memory of the host (hybrid.flag).
+// A CPU thread and a GPU thread answer each other through host memory (hybrid.flag).
 //
-// Two words on lines of their own: the GPU writes the number of its turn into its word and waits until it finds it in
-// the CPU's; the CPU waits for a new number in the GPU's word and copies it into its own. Each side writes with release
-// and reads with acquire, at system scope: what one wrote before its turn, the other sees after. So a turn can carry
-// data, which `check` tries. With ORDERED=0 the GPU's accesses are relaxed: a turn carries nothing then but itself.
+// There are two words, each in cache lines of its own. The GPU writes the number of its turn into its word and waits
+// until it finds that number in the word of the CPU. The CPU waits for a new number in the word of the GPU and copies
+// it into its own. Both sides write with release and read with acquire, at system scope: each side sees what the other
+// one wrote before its turn. So a turn can carry data; `check` tests that. With ORDERED=0 the accesses of the GPU are
+// relaxed, and a turn carries no data.
 #include "harness.cuh"
 
 using Arguments = HybridFlagArguments;
 
-// Two lines of 128 bytes; CPUs fetch neighbouring lines together. `hybrid/round_trip.rs` has the same places.
+// Two lines of 128 bytes, because CPUs fetch neighbouring lines together. `hybrid/round_trip.rs` has the same offsets.
 constexpr u32 FAR_APART = 256 / sizeof(u32);
-enum Place {
+enum Word {
     GPU_TURN = 0 * FAR_APART,
     CPU_TURN = 1 * FAR_APART,
     QUESTION = 2 * FAR_APART,
@@ -18,50 +19,50 @@ enum Place {
     LENGTHS = 4 * FAR_APART
 };
 
-// Round trips that `check` makes and times one by one.
+// Round trips that `check` times one by one.
 constexpr u32 TRIPS = 1024;
 
-// Bounds the waits for the CPU twice: by the host's wish, and by their number in case the host cannot wish any more.
-// Each look is a trip over the link, of half a microsecond and more, so that these are some 20 s.
-struct Bound {
+// Limits the waits for the CPU twice: the host can end them, and their number is limited in case the host cannot. Each
+// read is a trip over the link of half a microsecond or more, so the limit is some 20 s.
+struct WaitLimit {
     static constexpr u32 MOST_SPINS = 1u << 25;
 
-    Patience patience;
+    Spin spin;
 
-    __device__ __forceinline__ explicit Bound(const Arguments &arguments) : patience(arguments.abort) {}
+    __device__ __forceinline__ explicit WaitLimit(const Arguments &arguments) : spin(arguments.abort) {}
 
-    __device__ __forceinline__ bool lasts() { return patience.lasts() && patience.spins < MOST_SPINS; }
+    __device__ __forceinline__ bool goes_on() { return spin.goes_on() && spin.spins < MOST_SPINS; }
 };
 
 struct Operation {
     u32 *words;
-    Bound bound;
+    WaitLimit limit;
     u32 turn;
     bool given_up;
 
-    // The turns go on where the launch before left them.
+    // The numbers of the turns continue from the launch before.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : words(static_cast<u32 *>(arguments.memory)),
-          bound(arguments),
+          limit(arguments),
           turn(load(words + GPU_TURN)),
           given_up(false) {}
 
-    // One round trip. A thread that gave up still takes its turns, but waits for no answer any more: a branch around
-    // them would make two loops of this one.
+    // One round trip. A thread that gave up still counts its turns, but does not wait for answers: a branch around the
+    // wait would make two loops of this one.
     __device__ __forceinline__ void run() {
         turn++;
         store(words + GPU_TURN, turn);
         u32 goes_on, answered;
         do {
             answered = load(words + CPU_TURN) == turn;
-            goes_on = !answered & !given_up & bound.lasts();
-            // Not seeing through this, the compiler makes one loop of it and repeats no part before.
+            goes_on = !answered & !given_up & limit.goes_on();
+            // The compiler does not see through this, so it makes one loop of it and moves no part in front.
             asm volatile("" : "+r"(goes_on));
         } while (goes_on);
         given_up |= !answered;
     }
 
-    // Release: the CPU that sees the turn sees what this thread wrote before.
+    // Release: a CPU that sees the turn sees what this thread wrote before.
     __device__ __forceinline__ static void store(u32 *word, u32 value) {
         if constexpr (ORDERED) {
             asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
@@ -70,7 +71,7 @@ struct Operation {
         }
     }
 
-    // Acquire: this thread sees what the CPU wrote before the turn that is seen.
+    // Acquire: this thread sees what the CPU wrote before the turn that it sees.
     __device__ __forceinline__ static u32 load(const u32 *word) {
         u32 value;
         if constexpr (ORDERED) {
@@ -83,7 +84,7 @@ struct Operation {
 
     __device__ __forceinline__ void finish(const Arguments &) {}
 
-    // Round trips one by one, with a question and its answer if the host asks for that, with a clock otherwise.
+    // Round trips one by one: with a question and its answer if the host requests that, otherwise with a clock.
     __device__ static void check(const Arguments &arguments) {
         __shared__ u32 lengths[TRIPS];
         if (grid_thread() != 0) return;
@@ -104,7 +105,8 @@ struct Operation {
             return;
         }
         if (!asks) {
-            // Of all together, in the last place. The lower half is enough for some milliseconds.
+            // The length of all round trips together is in the last word. The lower half of the counter is enough for
+            // some milliseconds.
             flag.words[LENGTHS + TRIPS] = (u32)(read_clock() - first);
             for (u32 trip = 0; trip < TRIPS; trip++) flag.words[LENGTHS + trip] = lengths[trip];
         }

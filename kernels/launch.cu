@@ -1,18 +1,17 @@
-// Kernels whose launches are timed by the host (gpu.launch). KIND says whether they do nothing or last for a known
-// time.
+// Kernels whose launches the host times (gpu.launch). KIND selects whether they are empty or last for a known time.
 //
-// The baseline is a chain of n launches of `baseline`, the test a chain of 2 n launches of `test`, and one kernel
-// `baseline` lasts as long as two kernels `test`: both chains do the same work, the test in twice as many kernels. So a
-// kernel's own length drops out of the difference, and what an additional launch costs is left. (The fusion of kernels
-// of Zhang, Wahib, Zhang, Matsuoka, IPDPS 2020.)
+// The baseline is a chain of n launches of `baseline`, the test a chain of 2 n launches of `test`. One kernel
+// `baseline` lasts as long as two kernels `test`, so both chains do the same work, the test with twice as many kernels.
+// The length of the kernels drops out of the difference, and the cost of an additional launch remains. (This is the
+// fusion of kernels of Zhang, Wahib, Zhang, Matsuoka, IPDPS 2020.)
 #include "harness.cuh"
 
 using Arguments = LaunchChainArguments;
 
 enum Kind { EMPTY, SPINNING };
 
-// Lasts for so many cycles of the multiprocessor's clock, `arguments.cycles` PARTS times. Every block does, and by
-// its own clock. The clock goes on whatever happens, so it ends.
+// Lasts for PARTS times `arguments.cycles` of the clock of the multiprocessor. Every block waits by its own clock,
+// which always advances, so the kernel ends.
 template <int PARTS>
 __device__ __forceinline__ void last(const Arguments &arguments) {
     if constexpr (KIND == SPINNING) {
@@ -26,8 +25,8 @@ __device__ __forceinline__ void last(const Arguments &arguments) {
 SYNCSCOPE_KERNEL baseline(const Arguments arguments) { last<2>(arguments); }
 SYNCSCOPE_KERNEL test(const Arguments arguments) { last<1>(arguments); }
 
-// One phase, which is one launch: every block reads what another wrote in the launch before, with plain accesses, and
-// writes where the next launch will read. There are two arrays, so that no block overwrites what is still to be read.
+// One phase, which is one launch: every block reads what another block wrote in the launch before, with plain accesses,
+// and writes what the next launch will read. There are two arrays, so that no block overwrites what must still be read.
 // Blocks write at different times: without the barrier between launches a reader would be too early.
 SYNCSCOPE_KERNEL check(const Arguments arguments) {
     if (threadIdx.x != 0) return;
@@ -35,6 +34,6 @@ SYNCSCOPE_KERNEL check(const Arguments arguments) {
     volatile u32 *const arrays = arguments.phases;
     const u32 found = arrays[(phase + 1) % 2 * gridDim.x + other];
     if (found != phase - 1) report_mismatch(arguments, phase - 1, found);
-    dawdle((blockIdx.x * 7 + phase * 5) % 32);
+    delay((blockIdx.x * 7 + phase * 5) % 32);
     arrays[phase % 2 * gridDim.x + blockIdx.x] = phase;
 }

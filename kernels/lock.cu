@@ -1,17 +1,18 @@
-// Locks in global memory (gpu.lock). One thread of each warp takes the lock, adds one to a counter and gives the lock
-// back; the others wait behind the loop. One lock for the device.
+// Locks in global memory (gpu.lock). One thread of each warp takes the lock, adds one to a counter and releases the
+// lock; the other threads wait after the loop. There is one lock for the device.
 //
-// KIND says which lock.
+// KIND selects the lock.
 //
-// One thread, because threads of a warp that spin for each other depend on how the hardware schedules their paths: they
-// come through since compute capability 7.0 (independent thread scheduling), but at a cost that is not the lock's.
+// Only one thread of a warp takes part. If threads of one warp spin for each other, the result depends on how the
+// hardware schedules their paths. They do make progress since compute capability 7.0 (independent thread scheduling),
+// but the cost of that is not the cost of the lock.
 #include "harness.cuh"
 
 using Arguments = VariableArguments;
 
 enum Kind { SPIN_CAS, SPIN_EXCHANGE, TICKET };
 
-// In lines of 128 bytes each. The host gives a case 512 bytes at least.
+// Each word is in a line of 128 bytes of its own. The host provides at least 512 bytes.
 constexpr u32 LINE = 128 / sizeof(u32);
 
 struct Operation {
@@ -21,8 +22,8 @@ struct Operation {
     const volatile u32 *abort;
     bool given_up;
 
-    // That all threads have one lock is known at run time only: otherwise the compiler would let one lane take tickets
-    // for all that are there, and look for others.
+    // The compiler does not know that all threads have the same lock. Otherwise it would let one lane take the tickets
+    // of all active lanes, with code to find them.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : lock(static_cast<u32 *>(arguments.memory) + arguments.stride * threadIdx.x),
           serving(lock + LINE),
@@ -32,7 +33,7 @@ struct Operation {
 
     __device__ __forceinline__ bool takes_part() const { return threadIdx.x % 32 == 0; }
 
-    // When the host wants an end of it, the thread gives up without the lock, for this time and for ever.
+    // If the host requests a stop, the thread gives up without the lock, now and in all later operations.
     __device__ __forceinline__ void run() {
         u32 turn = 0;
         if (given_up || !acquire(turn)) {
@@ -43,28 +44,28 @@ struct Operation {
         release(turn);
     }
 
-    // Acquire: what the critical section reads is not older than the lock's last release.
+    // Acquire: the critical section reads nothing older than the last release of the lock.
     __device__ __forceinline__ bool acquire(u32 &turn) {
         if constexpr (KIND == TICKET) turn = take_ticket(lock);
-        Patience patience(abort);
+        Spin spin(abort);
         u32 goes_on, taken;
         do {
             taken = KIND == TICKET ? load_acquire(serving) == turn : swap_acquire(lock) == 0;
-            goes_on = !taken & patience.lasts();
-            // Not seeing through this, the compiler makes one loop of it and repeats no part before.
+            goes_on = !taken & spin.goes_on();
+            // The compiler does not see through this, so it makes one loop of it and moves no part in front.
             asm volatile("" : "+r"(goes_on));
         } while (goes_on);
         return taken;
     }
 
-    // Release: what the critical section wrote is there before the lock is free.
+    // Release: the writes of the critical section are visible before the lock is free.
     __device__ __forceinline__ void release(u32 turn) {
         u32 *const word = KIND == TICKET ? serving : lock;
         const u32 value = KIND == TICKET ? turn + 1 : 0;
         asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
     }
 
-    // Puts 1 into the lock, if it is free or in any case, and returns what was in it.
+    // Writes 1 into the lock, only if it is free (compare-and-swap) or always (exchange), and returns the old value.
     __device__ __forceinline__ static u32 swap_acquire(u32 *lock) {
         u32 old;
         if constexpr (KIND == SPIN_CAS) {

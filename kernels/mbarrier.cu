@@ -1,4 +1,4 @@
-// A barrier object in shared memory that all threads of a block arrive at and wait for (gpu.block.mbarrier). Compute
+// A barrier object in shared memory: all threads of a block arrive at it and wait (gpu.block.mbarrier). Compute
 // capability 8.0 or later.
 #include "harness.cuh"
 
@@ -10,23 +10,23 @@ struct Operation {
     u32 address;
     const volatile u32 *abort;
 
-    // The harness lets no thread begin before all have come here.
+    // No thread begins before all have initialized: the harness has a barrier after this.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : address((u32)__cvta_generic_to_shared(&object)), abort(arguments.abort) {
         if (threadIdx.x == 0)
             asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address), "r"(blockDim.x) : "memory");
     }
 
-    // Arriving releases what the thread wrote, and the end of the phase acquires what the others wrote.
+    // The arrival releases what the thread wrote, and the end of the phase acquires what the others wrote.
     __device__ __forceinline__ void run() {
         u64 phase;
         asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(phase) : "r"(address) : "memory");
-        Patience patience(abort);
-        while (!is_over(phase) && patience.lasts()) {
+        Spin spin(abort);
+        while (!is_over(phase) && spin.goes_on()) {
         }
     }
 
-    // From compute capability 9.0 on the thread may sleep here for a while.
+    // From compute capability 9.0 on, the thread may sleep here for a while.
     __device__ __forceinline__ bool is_over(u64 phase) {
         u32 over;
 #if __CUDA_ARCH__ >= 900

@@ -1,7 +1,7 @@
 // Reductions of a warp in one instruction (gpu.reduce), each depending on the one before. Compute capability 8.0 or
 // later.
 //
-// VALUE is the type, REDUCE the function, COMBINE(a, b) what it does with two values.
+// VALUE is the type, REDUCE the CUDA function, COMBINE(a, b) its result for two values.
 #include "harness.cuh"
 
 using Arguments = VariableArguments;
@@ -14,17 +14,17 @@ struct Operation {
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : value((Value)(arguments.value_scale * grid_thread() + arguments.value_bias)) {}
 
-    // The mask may name lanes that do not exist: they have no value.
+    // The mask may contain lanes that do not exist; they have no value.
     __device__ __forceinline__ void run() { value = REDUCE(0xffffffffu, value); }
 
     __device__ __forceinline__ void finish(const Arguments &arguments) {
         static_cast<Value *>(arguments.memory)[grid_thread()] = value;
     }
 
-    // A value for each lane, of both signs where there are signs.
+    // A value for each lane, of both signs if the type has signs.
     __device__ static Value sample(u32 lane, u32 round) { return (Value)((lane * 37 + round * 11) % 32 * 0x9e3779b1u); }
 
-    // Reduces values that are known.
+    // Reduces known values.
     __device__ static void check(const Arguments &arguments) {
         Operation operation(arguments);
         for (u32 round = 0; round < 16; round++) {

@@ -1,5 +1,5 @@
-// Readings of the multiprocessor's clock: what the ruler itself costs. Also what the device is kept busy with until
-// its clock has come up.
+// Readings of the clock of the multiprocessor, to measure their cost. The host also runs this kernel to warm the device
+// up.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;

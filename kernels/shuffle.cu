@@ -1,7 +1,7 @@
-// Exchange of registers within a warp (gpu.shuffle), each exchange depending on the one before.
+// Shuffles: exchange of registers within a warp (gpu.shuffle), each depending on the one before.
 //
-// VALUE is the type exchanged; those of 64 bits take two instructions. KIND says from which lane each lane reads. Warps
-// are full or have a power of two of lanes.
+// VALUE is the exchanged type; 64 bits take two instructions. KIND selects from which lane each lane reads. Warps are
+// full or have a power of two of lanes.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;
@@ -15,15 +15,15 @@ struct Operation {
     u32 lanes;
     u32 source;  // IDX: the lane; XOR: the distance
 
-    // The paper reads from lane (lane + 1) % 32, which in a block of fewer than 32 threads may not exist and then gives
-    // an undefined value. Staying within the lanes that exist costs the same and can be checked.
+    // The paper reads from lane (lane + 1) % 32. In a block of fewer than 32 threads that lane may not exist, and the
+    // value is undefined. Reading only from existing lanes costs the same and can be checked.
     __device__ __forceinline__ explicit Operation(const Arguments &)
         : value((Value)grid_thread()),
           lanes(warp_lanes()),
           source(KIND == IDX ? ((threadIdx.x & 31) + 1) % lanes : min(1u, lanes - 1)) {}
 
-    // The mask may name lanes that do not exist: the instruction waits for those named that have not exited (PTX ISA,
-    // shfl.sync), and a constant mask of all lanes needs no instruction of its own.
+    // The mask may contain lanes that do not exist: the instruction waits for those of the mask that have not exited
+    // (PTX ISA, shfl.sync), and a constant mask of all lanes needs no other instruction.
     __device__ __forceinline__ void run() {
         constexpr u32 ALL = 0xffffffffu;
         if constexpr (KIND == IDX) value = __shfl_sync(ALL, value, source);
@@ -32,7 +32,8 @@ struct Operation {
         if constexpr (KIND == XOR) value = __shfl_xor_sync(ALL, value, source);
     }
 
-    // The lane whose value `lane` holds after so many exchanges. A lane whose source lies outside keeps its own.
+    // The lane whose original value is in `lane` after so many exchanges. A lane whose source is outside keeps its own
+    // value.
     __device__ static u64 origin(u64 lane, u64 lanes, u64 exchanges) {
         if constexpr (KIND == IDX) return (lane + exchanges) % lanes;
         if constexpr (KIND == UP) return lane - min(lane, exchanges);
@@ -50,7 +51,8 @@ struct Operation {
         if (found != expected) report_mismatch(arguments, expected, found);
     }
 
-    // What the last launch left, and, as its exchanges are many and even in number, three more.
+    // Checks what the last launch left. The number of its exchanges is large and even, so three more are checked one by
+    // one.
     __device__ static void check(const Arguments &arguments) {
         verify(arguments, arguments.last_operations, static_cast<const Value *>(arguments.memory)[grid_thread()]);
         Operation operation(arguments);

@@ -1,6 +1,6 @@
 // Votes of a warp (gpu.vote), each depending on the one before.
 //
-// KIND says what is asked.
+// KIND selects the vote.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;
@@ -10,10 +10,11 @@ enum Kind { ALL, ANY, BALLOT };
 struct Operation {
     u32 value;
 
-    // What each lane votes for is known at run time only. It comes true everywhere, and so it stays.
+    // The vote of each lane is known only at run time. All lanes vote yes, and the result is yes again.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments) : value(arguments.opaque_one) {}
 
-    // In assembly that is never removed. The mask may name lanes that do not exist: they do not vote.
+    // Written in assembly, so that the compiler never removes it. The mask may contain lanes that do not exist; they do
+    // not vote.
     __device__ __forceinline__ static u32 vote(u32 opinion) {
         u32 result;
         if constexpr (KIND == ALL) {
@@ -38,7 +39,7 @@ struct Operation {
 
     __device__ __forceinline__ void run() { value = vote(value); }
 
-    // The result of a vote in which the lanes of a mask say yes.
+    // The result of a vote in which the lanes of this mask say yes.
     __device__ static u32 result_of(u32 yes) {
         const u32 there = 0xffffffffu >> (32 - warp_lanes());
         if constexpr (KIND == ALL) return (yes & there) == there;
@@ -50,7 +51,7 @@ struct Operation {
         static_cast<u32 *>(arguments.memory)[grid_thread()] = value;
     }
 
-    // What the last launch left, and votes on which the lanes do not agree.
+    // Checks what the last launch left, and votes in which the lanes do not agree.
     __device__ static void check(const Arguments &arguments) {
         const u32 left = static_cast<const u32 *>(arguments.memory)[grid_thread()], lane = threadIdx.x & 31;
         if (left != result_of(~0u)) report_mismatch(arguments, result_of(~0u), left);

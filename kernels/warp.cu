@@ -1,22 +1,22 @@
 // Barriers of the threads of a warp (gpu.warp).
 //
-// KIND says how the warp comes to the barrier and which of its threads wait for each other; GROUP is the size of a tile
-// or of a coalesced group.
+// KIND selects how the warp reaches the barrier and which of its threads wait for each other. GROUP is the size of a
+// tile or of a coalesced group.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;
 
 enum Kind {
-    CONVERGED,  // all together, which the compiler can see
-    PARTIAL,    // one half, while the other half waits behind the loop
-    DIVERGENT,  // in two halves, each with a loop of its own, that meet at each barrier
-    TILE,       // all together, to wait in tiles of GROUP neighbours
+    CONVERGED,  // all threads together, which the compiler can see
+    PARTIAL,    // one half; the other half waits after the loop
+    DIVERGENT,  // two halves with loops of their own, which wait for each other at each barrier
+    TILE,       // all threads together; tiles of GROUP neighbours wait
     COALESCED   // GROUP threads that took a branch
 };
 
 struct Operation {
     u32 mask;
-    u32 group;  // GROUP, but known at run time only: of a branch that all lanes take there would be nothing left
+    u32 group;  // GROUP, but known only at run time: the compiler would remove a branch that all lanes take
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : mask(0xffffffffu), group(GROUP * arguments.opaque_one) {
@@ -24,11 +24,11 @@ struct Operation {
         if constexpr (KIND == TILE) mask = (0xffffffffu >> (32 - GROUP)) << (threadIdx.x % 32 & ~(GROUP - 1));
     }
 
-    // Which lanes come into the loop; of the divergent ones, which into the first.
+    // Which lanes enter the loop; for divergent warps, which lanes enter the first loop.
     __device__ __forceinline__ bool takes_part() {
         const u32 lane = threadIdx.x % 32;
         const bool inside = lane < (KIND == COALESCED ? group : 16);
-        // As `coalesced_threads()` finds them.
+        // As in `coalesced_threads()`.
         if (KIND == COALESCED && inside) mask = __activemask();
         return inside;
     }
@@ -41,7 +41,7 @@ struct Operation {
         }
     }
 
-    // The comment keeps the compiler from making one loop of the two.
+    // The comment in the assembly keeps the compiler from merging the two loops.
     template <int PATH>
     __device__ __forceinline__ void run() {
         asm volatile("bar.warp.sync %0; // path %1" ::"r"(mask), "n"(PATH) : "memory");
@@ -49,7 +49,7 @@ struct Operation {
 
     __device__ __forceinline__ void finish(const Arguments &) {}
 
-    // Each thread writes, waits, and reads what the next thread of its group wrote, all at different times.
+    // Each thread writes, waits, and reads what the next thread of its group wrote, at different times.
     __device__ static void check(const Arguments &arguments) {
         __shared__ volatile u32 phases[1024];
         Operation barrier(arguments);
@@ -57,25 +57,25 @@ struct Operation {
         __syncthreads();
         if constexpr (KIND == DIVERGENT) {
             if (barrier.takes_part()) {
-                barrier.meet<0>(arguments, phases);
+                barrier.check_on_path<0>(arguments, phases);
             } else {
-                barrier.meet<1>(arguments, phases);
+                barrier.check_on_path<1>(arguments, phases);
             }
         } else if constexpr (KIND == PARTIAL || KIND == COALESCED) {
-            if (barrier.takes_part()) barrier.meet<0>(arguments, phases);
+            if (barrier.takes_part()) barrier.check_on_path<0>(arguments, phases);
         } else {
-            barrier.meet<0>(arguments, phases);
+            barrier.check_on_path<0>(arguments, phases);
         }
     }
 
     template <int PATH>
-    __device__ __forceinline__ void meet(const Arguments &arguments, volatile u32 *phases) {
+    __device__ __forceinline__ void check_on_path(const Arguments &arguments, volatile u32 *phases) {
         const u32 lane = threadIdx.x % 32, there = mask & 0xffffffffu >> (32 - warp_lanes());
         const u32 further = there & 0xfffffffeu << lane;
         const u32 partner = threadIdx.x - lane + __ffs(further != 0 ? further : there) - 1;
 #pragma unroll 1
         for (u32 phase = 1; phase <= 16; phase++) {
-            dawdle((lane * 7 + phase * 5) % 32);
+            delay((lane * 7 + phase * 5) % 32);
             phases[threadIdx.x] = phase;
             wait<PATH>();
             const u32 found = phases[partner];

@@ -127,7 +127,7 @@ impl DeviceGroup {
             members.push(Member {
                 kernels: loaded.kernels,
                 idle: Idle::of(&loaded.module, number)?,
-                device_table: loaded.module.variable(c"roster")?,
+                device_table: loaded.module.variable(c"device_table")?,
             });
             device.reserve_memory(bytes)?;
             device.reserve_slots(BATCH * words)?;
@@ -160,10 +160,10 @@ impl DeviceGroup {
             device: 0,
             devices: u32::try_from(shared.len()).unwrap_or(u32::MAX),
             exchanges: [0; MOST_DEVICES],
-            flags: [0; MOST_DEVICES],
+            block_flags: [0; MOST_DEVICES],
         };
         for (index, flags) in shared.iter().enumerate() {
-            table.flags[index] = *flags;
+            table.block_flags[index] = *flags;
             table.exchanges[index] = flags + (layout.exchanges - layout.flags) as u64;
         }
         for (number, (device, member)) in (0..).zip(self.runner.devices().iter().zip(&program.members)) {

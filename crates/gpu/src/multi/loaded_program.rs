@@ -24,7 +24,7 @@ pub(super) struct DeviceTable {
     pub(super) device: u32,
     pub(super) devices: u32,
     pub(super) exchanges: [DevicePointer; MOST_DEVICES],
-    pub(super) flags: [DevicePointer; MOST_DEVICES],
+    pub(super) block_flags: [DevicePointer; MOST_DEVICES],
 }
 
 const _: () = assert!(size_of::<DeviceTable>() == 288);
