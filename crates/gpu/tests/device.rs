@@ -1,6 +1,6 @@
-//! What can only be tried on a CUDA device: `make test-gpu`.
+//! Tests that need a CUDA device: `make test-gpu`.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -105,7 +105,7 @@ fn every_primitive_does_its_work_on_every_kind_of_grid() {
             usual || is_wide || case.primitive.starts_with("gpu.grid.") || case.primitive.starts_with("gpu.multi.")
         })
         .filter(|case| layouts.contains(&case.layout))
-        // A hundred thousand threads on one variable take seconds, and show nothing that ten thousand do not.
+        // A hundred thousand threads on one variable take seconds and show no more than ten thousand.
         .filter(|case| case.actors() <= 16_384)
         .collect();
     laboratory.prepare(&cases, &mut |_, _| {});
@@ -113,7 +113,7 @@ fn every_primitive_does_its_work_on_every_kind_of_grid() {
     let mut wrong = Vec::new();
     for case in cases {
         let measurement = match laboratory.experiment(&case) {
-            Ok(mut experiment) => hasty_engine().measure(experiment.as_mut(), 1).unwrap(),
+            Ok(mut experiment) => short_engine().measure(experiment.as_mut(), 1).unwrap(),
             Err(Refusal::Skipped(_)) => continue,
             Err(refusal) => panic!("{case}: {refusal}"),
         };
@@ -133,14 +133,14 @@ fn every_primitive_does_its_work_on_every_kind_of_grid() {
 }
 
 /// Two pairs are enough to see whether something works.
-fn hasty_engine() -> Engine {
+fn short_engine() -> Engine {
     let rule = PrecisionRule { precision: 0.1, min_pairs: 2, max_pairs: 2, max_time: Duration::from_millis(50) };
     Engine::new(Settings { sample: Duration::from_micros(20), noisy_above: 0.05, rule }, Cancel::new())
 }
 
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
-fn halves_of_a_warp_that_meet_pay_for_it() {
+fn divergent_halves_of_a_warp_take_longer() {
     let mut laboratory = open();
     let mut of = |group: &Group| {
         let wanted = |case: &Case| on_grid(case, "gpu.warp.syncwarp", 1, 32) && case.group.as_ref() == Some(group);
@@ -201,7 +201,7 @@ fn a_kernel_that_hangs_is_stopped_and_later_cases_go_on() {
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn a_kernel_that_breaks_its_context_fails_and_nothing_hangs() {
-    // Such an error stays with the process: the driver answers every later call with it.
+    // Such an error stays in the process: the driver returns it from every later call.
     if std::env::var_os(CHILD).is_none() {
         return in_a_process_of_its_own("a_kernel_that_breaks_its_context_fails_and_nothing_hangs");
     }
@@ -292,7 +292,7 @@ fn the_clocks_of_both_sides_agree_on_a_round_trip() {
 
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
-fn a_partner_that_does_not_answer_is_given_up() {
+fn a_cpu_thread_that_does_not_answer_is_given_up() {
     let mut laboratory = open();
     let case = with_host(&laboratory, "hybrid.flag.round_trip", &Group::Near, 1, 1);
     let started = Instant::now();
@@ -318,7 +318,7 @@ fn additions_of_one_side_are_never_lost() {
     assert!(!alone.is_empty());
     for case in alone {
         let mut experiment = laboratory.experiment(&case).unwrap_or_else(|error| panic!("{case}: {error}"));
-        let measurement = hasty_engine().measure(experiment.as_mut(), 1).unwrap();
+        let measurement = short_engine().measure(experiment.as_mut(), 1).unwrap();
         assert_eq!(measurement.check, Check::Ok, "{case}");
     }
 }
@@ -342,7 +342,7 @@ fn works(laboratory: &mut GpuLaboratory) {
 
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
-fn what_does_not_exist_is_named() {
+fn a_missing_device_is_named() {
     let error = GpuLaboratory::open(Some(&[99])).unwrap_err();
     assert!(error.is_usage() && error.to_string().contains("there is no device 99; there "), "{error}");
     assert!(!matches!(error, GpuError::Nvrtc(NvrtcError::NotFound)));
@@ -362,12 +362,12 @@ fn cases_of_programs(laboratory: &GpuLaboratory) -> Vec<Vec<Case>> {
     programs.into_values().collect()
 }
 
-/// Few enough for every program to run under a tool that makes it a hundred times slower.
+/// Small enough for a tool that makes every program a hundred times slower.
 fn is_small(case: &Case) -> bool {
     case.blocks.is_some_and(|blocks| blocks <= 2) && case.threads.is_some_and(|threads| threads <= 256)
 }
 
-/// Runs both kernels of each case and its check, once. Times are not looked at.
+/// Runs both kernels of each case and its check, once. The times are not used.
 fn run_once(laboratory: &mut GpuLaboratory, cases: &[Case]) {
     laboratory.prepare(cases, &mut |_, _| {});
     for case in cases {
@@ -385,7 +385,7 @@ fn run_once(laboratory: &mut GpuLaboratory, cases: &[Case]) {
 #[test]
 #[ignore = "needs a CUDA device with clusters: make test-gpu"]
 fn a_cluster_is_measured_after_a_grid_and_after_a_cluster() {
-    // They live in different contexts of one device.
+    // They are in different contexts of one device.
     let mut laboratory = open();
     let cluster = planned(&laboratory, |case| case.primitive == "gpu.cluster.sync" && case.threads == Some(32));
     let limits = wide(&laboratory, "gpu.grid.counter", 1, 32);
@@ -395,9 +395,8 @@ fn a_cluster_is_measured_after_a_grid_and_after_a_cluster() {
     }
 }
 
-/// Whether the driver lets a kernel do what this case does. An addition to memory of the host needs a link that carries atomic
-/// operations; where it does not, memcheck reports each of them. The case is there to find out what becomes of
-/// them, so this is its finding and no error of the kernel.
+/// Whether the link carries the operations of this case. An addition to host memory needs a link with atomic operations;
+/// without them memcheck reports each addition. The case measures exactly that, so it is no error of the kernel.
 fn is_carried(laboratory: &GpuLaboratory, case: &Case) -> bool {
     case.primitive != "hybrid.atomic.add" || laboratory.adds_natively_to_host_memory()
 }
@@ -423,7 +422,7 @@ fn every_kernel_runs_once() {
     run_once(&mut laboratory, &chosen);
 }
 
-/// For `make sanitize-gpu`: the programs that have no small grid, on their smallest.
+/// For `make sanitize-gpu`: the programs without a small grid, on their smallest grid.
 #[test]
 #[ignore = "needs a CUDA device: make sanitize-gpu"]
 fn every_wide_kernel_runs_once() {
@@ -436,7 +435,7 @@ fn every_wide_kernel_runs_once() {
 
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
-fn no_figure_goes_unexplained() {
+fn every_figure_is_explained() {
     let mut laboratory = open();
     let cases = laboratory.plan(Preset::Quick);
     laboratory.prepare(&cases, &mut |_, _| {});
@@ -448,7 +447,7 @@ fn no_figure_goes_unexplained() {
     for case in cases.into_iter().filter(|case| case.actors() <= 16_384) {
         let measurement = match laboratory.experiment(&case) {
             Ok(mut experiment) => engine().measure(experiment.as_mut(), 1).unwrap(),
-            // A reason is an explanation.
+            // These have a reason.
             Err(Refusal::Skipped(reason)) => {
                 assert!(!reason.is_empty(), "{case}");
                 println!("{case}: {reason}");
@@ -456,7 +455,7 @@ fn no_figure_goes_unexplained() {
             }
             Err(refusal) => panic!("{case}: {refusal}"),
         };
-        // What is timed in one grid tells its clock.
+        // Cases of one grid report its clock.
         let by_device = !["grid", "multi", "launch", "flag"].contains(&case.domain_and_family().1)
             && case.primitive.starts_with("gpu.");
         assert!(!by_device || measurement.details.iter().any(|detail| detail.name == "sm_clock_hz_low"), "{case}");
@@ -494,7 +493,7 @@ fn a_grid_barrier_costs_about_a_microsecond() {
 fn the_hosts_clock_and_the_devices_agree_on_a_grid_barrier() {
     let mut laboratory = open();
     let rule = PrecisionRule { precision: 0.002, min_pairs: 20, max_pairs: 60, max_time: Duration::from_secs(5) };
-    // Long samples: what a launch takes varies by some microseconds.
+    // Long samples, because the cost of a launch varies by some microseconds.
     let long = Settings { sample: Duration::from_millis(10), noisy_above: 0.05, rule };
     for id in ["gpu.grid.cooperative", "gpu.grid.counter", "gpu.grid.lock_free"] {
         let case = wide(&laboratory, id, 1, 32);
@@ -555,7 +554,7 @@ fn a_barrier_of_all_devices_is_checked_on_every_number_of_devices() {
     assert!(cases.iter().any(|case| case.devices == Some(devices)));
     for case in cases {
         let measurement = match laboratory.experiment(&case) {
-            Ok(mut experiment) => hasty_engine().measure(experiment.as_mut(), 1).unwrap(),
+            Ok(mut experiment) => short_engine().measure(experiment.as_mut(), 1).unwrap(),
             Err(Refusal::Skipped(reason)) => {
                 println!("{case}: {reason}");
                 continue;

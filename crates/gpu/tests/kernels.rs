@@ -1,7 +1,7 @@
-//! Every kernel of the catalogue compiles for every architecture, and between the two readings of the clock stand
-//! exactly the instructions meant. Needs NVRTC and nvdisasm, not a GPU: `make nvrtc` brings both.
+//! Every kernel of the catalogue compiles for every architecture, and exactly the expected instructions are between the two
+//! readings of the clock. Needs NVRTC and nvdisasm, which `make nvrtc` installs, but no GPU.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,8 +16,8 @@ use syncscope_gpu::{DeviceLimits, UNROLL, argument_bytes, cases, evidence_of, he
 
 const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
 
-/// Instructions between the first one meant and the end of the timed region besides those meant: the loop's own, and with
-/// 64 bits a register moved.
+/// Other instructions between the first expected one and the end of the timed region: those of the loop, and with 64 bits a
+/// register move.
 const MOST_OTHERS: usize = 8;
 
 fn compiler(arch: &str, cache: &Path) -> Compiler {
@@ -25,7 +25,7 @@ fn compiler(arch: &str, cache: &Path) -> Compiler {
     Compiler::new(nvrtc, Cache::in_folder(cache), arch.to_owned(), headers())
 }
 
-/// Machine code that outlives a run of the tests; its cache sees when something changed.
+/// A cache of machine code that is kept between test runs.
 fn kept() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.syncscope/kernel-test-cache"))
 }
@@ -66,7 +66,7 @@ fn instructions<'a>(listing: &'a str, kernel: &str) -> Vec<&'a str> {
     body.filter_map(instruction).collect()
 }
 
-/// What stands between the two readings of the whole clock. There must be no third.
+/// The instructions between the two readings of the whole clock. There must be no third reading.
 fn timed_region<'a>(instructions: &[&'a str]) -> Vec<&'a str> {
     let is_reading =
         |text: &&str| ["CS2R ", "CS2UR "].iter().any(|name| text.starts_with(name)) && text.contains("SR_CLOCKLO");
@@ -75,7 +75,7 @@ fn timed_region<'a>(instructions: &[&'a str]) -> Vec<&'a str> {
     parts[1].to_vec()
 }
 
-/// What the evidence says where it is not the instruction meant: case, architecture, start of the summary.
+/// Known substitutes of expected instructions: start of the id, architectures, start of the summary.
 const SUBSTITUTES: [(&str, &[&str], &str); 6] = [
     ("gpu.warp.", &ARCHITECTURES, "NOP "),
     ("gpu.warp.", &["sm_80", "sm_86", "sm_89"], "MATCH.ANY "),
@@ -92,7 +92,7 @@ fn is_known_substitute(case: &Case, arch: &str, summary: &str) -> bool {
     SUBSTITUTES.iter().any(is_this)
 }
 
-/// What is wrong with the evidence of some programs on an architecture.
+/// Messages about wrong evidence of some programs on an architecture.
 fn wrong_evidence(arch: &str, programs: &[(Case, Program)]) -> Vec<String> {
     let is_there = |(case, _): &&(Case, Program)| unavailable(&case.primitive, capability(arch)).is_none();
     let there: Vec<_> = programs.iter().filter(is_there).collect();
@@ -118,9 +118,9 @@ fn some_programs(arch: &str) -> Vec<(Case, Program)> {
     programs().into_iter().filter(|(case, _)| arch == "sm_90" || is_new(case)).collect()
 }
 
-/// Without kept machine code this takes a minute or two on two cores.
+/// Without the cache this takes a minute or two on two cores.
 #[test]
-fn between_the_clock_readings_stand_the_instructions_meant() {
+fn the_expected_instructions_are_between_the_clock_readings() {
     let wrong: Vec<String> =
         ARCHITECTURES.into_iter().flat_map(|arch| wrong_evidence(arch, &some_programs(arch))).collect();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
@@ -151,8 +151,8 @@ fn every_kernel_takes_the_arguments_that_the_host_passes() {
     }
 }
 
-/// The start of the instruction meant, and how many of them make one operation, of some that must be the only ones.
-fn meant(case: &Case) -> Option<(&'static str, usize)> {
+/// For some primitives: the start of the only expected instruction, and how many of them make one operation.
+fn only_instruction(case: &Case) -> Option<(&'static str, usize)> {
     let words = case.dtype.map_or(4, Dtype::size_bytes) / 4;
     match case.primitive.as_str() {
         "gpu.block.syncthreads" => Some(("BAR.SYNC", 1)),
@@ -164,14 +164,14 @@ fn meant(case: &Case) -> Option<(&'static str, usize)> {
     }
 }
 
-/// Looked at with the vendor's disassembler instead of the project's own.
+/// With the vendor's disassembler instead of the project's decoder.
 #[test]
 fn the_loop_of_an_operation_of_one_instruction_has_few_others() {
     let folder = tempfile::tempdir().unwrap();
     for arch in ARCHITECTURES {
         let mut compiler = compiler(arch, kept());
         for (case, program) in some_programs(arch) {
-            let Some((name, each)) = meant(&case) else { continue };
+            let Some((name, each)) = only_instruction(&case) else { continue };
             let listing = disassemble(&compiler.cubin(&program).unwrap(), folder.path());
             for (kernel, repeat) in [("baseline", 1), ("test", 2)] {
                 let region = timed_region(&instructions(&listing, kernel));
@@ -207,7 +207,7 @@ fn kernels_come_from_the_cache_the_second_time() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_to_is_a_warning() {
+fn a_cache_that_cannot_be_written_to_causes_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
@@ -223,13 +223,13 @@ fn headers_for_cooperative_groups_are_found() {
     assert!(folders.iter().any(|folder| folder.join("nv/target").is_file()), "{folders:?}; run `make nvrtc`");
 }
 
-/// The vendor's barrier of a grid and ours: the same barriers, fences, atomic operations, loads and votes in the same
-/// order. Registers and the bound are left out.
+/// The vendor's barrier of a grid and ours have the same barriers, fences, atomic operations, loads and votes in the same
+/// order. Registers and the time limit are not compared.
 #[test]
 fn the_cooperative_barrier_is_that_of_the_vendor() {
     const THEIRS: &str = "#include <cooperative_groups.h>\n\
         extern \"C\" __global__ void __launch_bounds__(1024, 2) theirs() { cooperative_groups::this_grid().sync(); }";
-    // Not the arithmetic between them; POPC is counted, because where the compiler puts it differs from program to program.
+    // Without the arithmetic between them. POPC is counted, because its position differs from program to program.
     const KEPT: [&str; 9] = ["BAR.", "MEMBAR", "ERRBAR", "ATOM", "LD.", "LDG.E.STRONG", "CCTL", "VOTE", "SHFL"];
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"));
     let folders = Surroundings::of_process().include_folders();
@@ -254,7 +254,7 @@ fn the_cooperative_barrier_is_that_of_the_vendor() {
         assert_eq!(counts(&ours), 4 * counts(&theirs), "{arch}");
         let (theirs, ours) = (essence(&theirs), essence(&ours));
         assert!(!ours.is_empty() && ours.len().is_multiple_of(4), "{arch}: four barriers stand in the loop: {ours:#?}");
-        // Behind the end of theirs may stand the path of a divergent warp.
+        // The path of a divergent warp may follow the end of theirs.
         for barrier in ours.chunks(ours.len() / 4) {
             assert_eq!(Some(barrier), theirs.get(..barrier.len()), "{arch}");
         }

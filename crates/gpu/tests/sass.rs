@@ -1,5 +1,5 @@
-//! The decoder of machine code against `nvdisasm`: on a corpus of kernels that cover the instructions it must know, and
-//! on every program of the catalogue, for all architectures. Needs NVRTC and `nvdisasm`, but no GPU.
+//! Compares the decoder `syncscope-sass` with `nvdisasm`: on a corpus of kernels with the instructions it must know, and on
+//! every program of the catalogue, for all architectures. Needs NVRTC and `nvdisasm`, but no GPU.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of a test that fails is a failed test")]
 
@@ -18,7 +18,7 @@ use syncscope_sass::{Arch, Cubin, Instruction, Region, timed_region};
 
 const ARCHS: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 
-/// Instructions whose modifiers must agree exactly; of the others the bare mnemonic must.
+/// Instructions whose modifiers must agree exactly. Of the others only the bare mnemonic must agree.
 #[rustfmt::skip]
 const EXACT: &[&str] = &[
     "ARRIVES", "ATOM", "ATOMG", "ATOMS", "BAR", "BRA", "BREAK", "BRX", "BRXU", "BSSY", "BSYNC", "CALL", "CCTL",
@@ -27,7 +27,7 @@ const EXACT: &[&str] = &[
     "ST", "STAS", "STG", "STS", "SYNCS", "UCGABAR_ARV", "UCGABAR_WAIT", "VOTE", "VOTEU", "WARPSYNC", "YIELD",
 ];
 
-/// The corpus: each file compiles for every architecture and holds for each what that has.
+/// The corpus: each file compiles for every architecture, with the instructions that the architecture has.
 const CORPUS: [(&str, &str); 8] = {
     macro_rules! file {
         ($name:literal) => {
@@ -56,7 +56,7 @@ struct Program {
 }
 
 /// Kernels that are not in the catalogue: file, text, option, whether they have a timed loop.
-const BESIDE_CATALOGUE: [(&str, &str, Option<&str>, bool); 3] = [
+const NOT_IN_CATALOGUE: [(&str, &str, Option<&str>, bool); 3] = [
     ("ruler.cu", include_str!("../../../kernels/ruler.cu"), None, true),
     ("fault.cu", include_str!("../../../kernels/fault.cu"), Some("-DFAULT=0"), true),
     ("fault.cu", include_str!("../../../kernels/fault.cu"), Some("-DFAULT=1"), false),
@@ -70,13 +70,13 @@ fn programs(arch: u32) -> Vec<Program> {
         options: Vec::new(),
         is_kernel: false,
     });
-    let beside = BESIDE_CATALOGUE.iter().map(|&(file, text, option, is_kernel)| Program {
+    let others = NOT_IN_CATALOGUE.iter().map(|&(file, text, option, is_kernel)| Program {
         file: file.into(),
         text: text.into(),
         options: option.into_iter().map(str::to_owned).collect(),
         is_kernel,
     });
-    corpus.chain(beside).chain(catalogue(arch)).collect()
+    corpus.chain(others).chain(catalogue(arch)).collect()
 }
 
 /// One program of each primitive of the catalogue that the architecture has.
@@ -90,7 +90,7 @@ fn catalogue(arch: u32) -> Vec<Program> {
     let program_of = |case: &Case| {
         let program = program_of(case).unwrap();
         let options = program.definitions.iter().map(|definition| format!("-D{definition}")).collect();
-        // Launches are timed from outside.
+        // The host times launches.
         let is_kernel = !case.primitive.starts_with("gpu.launch.") && case.primitive != "gpu.multi.host_barrier";
         Program { file: program.file.into(), text: program.text.into(), options, is_kernel }
     };
@@ -144,20 +144,20 @@ static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
     })
 });
 
-/// `nvdisasm` as `make nvrtc` brings it.
+/// The `nvdisasm` that `make nvrtc` installs.
 fn nvdisasm() -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.syncscope/cuda/nvidia/cu13/bin/nvdisasm");
     assert!(path.exists(), "{} is missing: run `make nvrtc`", path.display());
     path
 }
 
-/// What `nvdisasm` says about one instruction.
+/// One instruction in the output of `nvdisasm`.
 #[derive(Debug)]
 struct Expected {
     offset: u64,
     guard: String,
     mnemonic: String,
-    /// Where a direct branch leads.
+    /// The target of a direct branch.
     target: Option<u64>,
 }
 
@@ -191,7 +191,7 @@ fn parse(line: &str) -> Option<Expected> {
     })
 }
 
-/// Where our reading of an instruction differs.
+/// A message if the decoder differs from `nvdisasm`.
 fn difference(expected: &Expected, ours: &Instruction) -> Option<String> {
     let bare = expected.mnemonic.split('.').next().unwrap();
     let exact = EXACT.contains(&bare);
@@ -204,7 +204,7 @@ fn difference(expected: &Expected, ours: &Instruction) -> Option<String> {
     (!same).then(|| format!("{ours} ({:#034x}); nvdisasm: {expected:x?}", ours.raw))
 }
 
-/// The code of all kernels for an architecture, one after the other.
+/// The code of all kernels for an architecture.
 fn code_for(arch: u32) -> Vec<u8> {
     let mut code = Vec::new();
     for compiled in COMPILED.iter().filter(|compiled| compiled.arch == arch) {
@@ -270,12 +270,12 @@ fn the_instructions_of_known_operations_are_found_in_their_number() {
 }
 
 #[test]
-fn a_real_file_cut_off_anywhere_does_no_harm() {
+fn a_real_file_cut_off_anywhere_causes_no_panic() {
     let compiled = COMPILED.iter().find(|compiled| compiled.is_kernel("block.cu", &["-DKIND=PLAIN"])).unwrap();
     let whole = &compiled.cubin;
     let intact = Cubin::parse(whole).unwrap();
     for length in 0..whole.len() {
-        // Bytes behind the last section that is read may be missing; then nothing else may be.
+        // Bytes after the last section that is read may be missing, and nothing else.
         if let Ok(cubin) = Cubin::parse(&whole[..length]) {
             assert!(cubin.kernels().eq(intact.kernels()));
             for name in cubin.kernels() {

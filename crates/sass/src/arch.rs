@@ -8,7 +8,7 @@ pub struct Arch(u32);
 
 impl Arch {
     /// The architecture of compute capability `major.minor`, given as `10 * major + minor`. `None` before Turing
-    /// (7.5), whose machine code is another one or was dropped by CUDA 13.
+    /// (7.5), whose encoding is different or is no longer supported by CUDA 13.
     #[must_use]
     pub const fn new(number: u32) -> Option<Self> {
         if number >= 75 { Some(Self(number)) } else { None }
@@ -20,7 +20,7 @@ impl Arch {
         self.0
     }
 
-    /// The generation whose encoding this architecture uses. Architectures newer than this table count as the newest.
+    /// The generation whose encoding this architecture uses. Newer architectures than this table count as the newest.
     pub(crate) const fn generation(self) -> Generation {
         match self.0 {
             0..80 => Generation::Turing,
@@ -47,7 +47,7 @@ pub(crate) enum Generation {
     Ampere,
     /// 9.0.
     Hopper,
-    /// 10.0 to 11.0: the data center's Blackwell.
+    /// 10.0 to 11.0: Blackwell for data centers.
     Blackwell,
     /// 12.0 and later: Blackwell for workstations and games.
     BlackwellRtx,

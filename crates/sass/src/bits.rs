@@ -1,4 +1,4 @@
-//! Cutting fields out of a 128-bit instruction.
+//! Bit fields of a 128-bit instruction.
 
 /// Access to bit fields; bit 0 is the lowest of the first byte.
 pub(crate) trait Bits {

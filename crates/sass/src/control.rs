@@ -1,4 +1,4 @@
-//! The control field: what the compiler tells the scheduler about one instruction.
+//! The control field: what the compiler writes for the scheduler about one instruction.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use crate::bits::Bits;
 
 /// Scheduling information in bits 105 to 125 of an instruction.
 ///
-/// The hardware checks no hazards of its own for most instructions; the compiler writes down how long to wait and which
-/// of six scoreboard barriers to set and to wait for. The layout is the one of Volta (Jia et al., "Dissecting the
+/// For most instructions the hardware checks no hazards. The compiler writes how long to wait, and which of six scoreboard
+/// barriers to set and to wait for. The layout is that of Volta (Jia et al., "Dissecting the
 /// NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, section 2.1) and has not changed since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Control {
     /// Cycles until the next instruction of this warp may issue.
     pub stall: u8,
-    /// Whether the scheduler had better turn to another warp. The bit is stored inverted.
+    /// Whether the scheduler should prefer another warp. The bit is stored inverted.
     pub yields: bool,
     /// The barrier that is released when the result is written.
     pub write_barrier: Option<u8>,
@@ -62,17 +62,17 @@ impl fmt::Display for Control {
 mod tests {
     use super::*;
 
-    /// Puts the upper half of an instruction, where the control field is, into place.
+    /// Prints the control field of this upper half of an instruction.
     fn upper(half: u64) -> String {
         Control::of(u128::from(half) << 64).to_string()
     }
 
     #[test]
-    fn the_field_reads_as_the_code_around_it_demands() {
-        // S2R, whose result comes late, sets write barrier 0; the ISETP that needs it waits for barrier 0.
+    fn the_field_agrees_with_the_code_around_it() {
+        // S2R, whose result is late, sets write barrier 0; the ISETP that needs it waits for barrier 0.
         assert_eq!(upper(0x000e_2200_0000_0000), "[B------:R-:W0:-:S01]");
         assert_eq!(upper(0x001f_da00_0bf2_2070), "[B0-----:R-:W-:Y:S13]");
-        // REDG lets go of its operands late: read barrier 2, after waiting for barrier 1 (POPC).
+        // REDG reads its operands late: read barrier 2, after waiting for barrier 1 (POPC).
         assert_eq!(upper(0x0025_e200_0c10_e184), "[B-1----:R2:W-:-:S01]");
         // A fixed latency between CS2R and its use, during which another warp may issue.
         assert_eq!(upper(0x000f_cc00_0001_5000), "[B------:R-:W-:Y:S06]");

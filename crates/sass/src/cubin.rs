@@ -9,8 +9,8 @@ use crate::arch::Arch;
 use crate::error::SassError;
 use crate::instruction::{Instruction, SIZE_BYTES};
 
-/// What stands in `EI_OSABI` since CUDA 12.9 for Blackwell and since CUDA 13.0 for all architectures. With it the
-/// architecture moved within `e_flags`; before, the byte was 0x33.
+/// The value of `EI_OSABI` since CUDA 12.9 for Blackwell and since CUDA 13.0 for all architectures. With this value the
+/// architecture is in another byte of `e_flags`; before, the value was 0x33.
 const OSABI_NEW_FLAGS: u8 = 0x41;
 
 const TEXT_PREFIX: &[u8] = b".text.";
@@ -33,8 +33,8 @@ impl Cubin {
     /// Reads and decodes a CUBIN.
     ///
     /// # Errors
-    /// If the bytes are no 64-bit little-endian ELF file for CUDA, are cut off, are for an architecture whose encoding
-    /// is unknown, or hold code that is no whole number of instructions.
+    /// If the bytes are not a 64-bit little-endian ELF file for CUDA, are cut off, are for an architecture whose encoding is
+    /// unknown, or contain code that is not a whole number of instructions.
     pub fn parse(bytes: &[u8]) -> Result<Self, SassError> {
         let header = FileHeader64::<LittleEndian>::parse(bytes)?;
         let endian = header.endian()?;
@@ -93,20 +93,20 @@ impl Kernel {
         &self.name
     }
 
-    /// All instructions in the order of their addresses, the padding at the end included.
+    /// All instructions in the order of their addresses, with the padding at the end.
     #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions
     }
 
-    /// How many instructions have an opcode that the table does not know.
+    /// How many instructions have an unknown opcode.
     #[must_use]
     pub fn unknown(&self) -> usize {
         self.instructions.iter().filter(|instruction| !instruction.is_known()).count()
     }
 }
 
-/// Where the architecture stands in `e_flags`: in the lowest byte up to ABI version 7, in the byte above it since.
+/// The architecture in `e_flags`: in the lowest byte up to ABI version 7, in the next byte since.
 /// (Found by compiling for every architecture with NVRTC 12.9 and 13.0; no documentation describes it.)
 fn arch_of_flags(flags: u32, os_abi: u8) -> Result<Arch, SassError> {
     let number = if os_abi == OSABI_NEW_FLAGS { flags >> 8 & 0xff } else { flags & 0xff };
@@ -120,7 +120,7 @@ mod tests {
     /// `EXIT`.
     const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
 
-    /// A CUBIN as small as can be: the ELF header, the code of one kernel, the names and three section headers.
+    /// The smallest CUBIN: the ELF header, the code of one kernel, the names and three section headers.
     fn cubin(machine: u16, flags: u32, code: &[u8]) -> Vec<u8> {
         let names = b"\0.shstrtab\0.text.sample\0";
         let code_at = 64_u64;
@@ -165,13 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cubin_is_refused_with_the_reason() {
-        assert!(error(b"").contains("no intact 64-bit ELF file"));
+    fn other_files_are_refused_with_the_reason() {
+        assert!(error(b"").contains("not an intact 64-bit ELF file"));
         assert!(error(&cubin(62, 0x0600_5a04, &[])).contains("machine 62"));
         assert!(error(&cubin(190, 0x0600_4604, &[])).contains("sm_70"));
         assert_eq!(
             error(&cubin(190, 0x0600_5a04, &[0; 40])),
-            "the code of kernel sample is 40 bytes long, which is no multiple of 16"
+            "the code of kernel sample is 40 bytes long, which is not a multiple of 16"
         );
     }
 
@@ -184,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn damaged_files_do_no_harm() {
+    fn damaged_files_cause_no_panic() {
         let whole = cubin(190, 0x0600_5a04, &EXIT.to_le_bytes());
         for position in 0..whole.len() {
             for value in [0x00, 0x01, 0x7f, 0x80, 0xff] {
                 let mut damaged = whole.clone();
                 damaged[position] = value;
-                // Either is right; a panic is not.
+                // A result and an error are both right; a panic is not.
                 let _ = Cubin::parse(&damaged);
             }
         }

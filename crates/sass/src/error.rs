@@ -1,24 +1,24 @@
-//! What can be wrong with machine code that is to be looked at.
+//! Errors in machine code and in the files that contain it.
 
-/// Why there is no evidence from a CUBIN.
+/// Why a CUBIN or a kernel cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SassError {
     /// The ELF structures are broken or cut off.
-    #[error("the CUBIN is no intact 64-bit ELF file: {0}")]
+    #[error("the CUBIN is not an intact 64-bit ELF file: {0}")]
     Elf(#[from] object::Error),
-    /// An ELF file, but for something else.
+    /// An ELF file, but not for CUDA.
     #[error("the ELF file is for machine {machine}, not for CUDA (190)")]
     NotCuda {
         /// `e_machine`.
         machine: u16,
     },
-    /// Code whose encoding this decoder does not know.
-    #[error("the CUBIN is for sm_{number}; machine code is understood from sm_75 on")]
+    /// Code with an encoding that this decoder does not know.
+    #[error("the CUBIN is for sm_{number}; machine code is decoded from sm_75 on")]
     Arch {
         /// `10 * major + minor` of the compute capability.
         number: u32,
     },
-    /// A kernel whose name is no text.
+    /// The name of a kernel is not UTF-8.
     #[error("the name of a kernel in the CUBIN is not UTF-8")]
     KernelName,
     /// The attributes of a kernel end within one.
@@ -27,14 +27,14 @@ pub enum SassError {
         /// The kernel.
         kernel: String,
     },
-    /// A kernel that was asked for is not there.
+    /// A requested kernel does not exist.
     #[error("the CUBIN has no kernel {kernel}")]
     NoKernel {
         /// The kernel.
         kernel: String,
     },
     /// Code that ends within an instruction.
-    #[error("the code of kernel {kernel} is {length} bytes long, which is no multiple of 16")]
+    #[error("the code of kernel {kernel} is {length} bytes long, which is not a multiple of 16")]
     OddLength {
         /// The kernel.
         kernel: String,

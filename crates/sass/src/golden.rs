@@ -1,5 +1,5 @@
-//! Golden listings: instructions of compiled kernels for several architectures, as `nvdisasm` 13.2 names them. Its
-//! output has no control field; that part follows from the layout that `control.rs` describes.
+//! Golden listings: instructions of compiled kernels for several architectures, with the names of `nvdisasm` 13.2. Its output
+//! has no control field; that part follows from the layout in `control.rs`.
 
 use crate::arch::Arch;
 use crate::instruction::{Clock, Instruction};
@@ -57,7 +57,7 @@ const LISTING: &[(u32, u128, &str)] = &[
 ];
 
 #[test]
-fn instructions_read_as_the_vendor_disassembles_them() {
+fn instructions_agree_with_the_vendors_disassembler() {
     for &(arch, raw, line) in LISTING {
         let offset = u64::from_str_radix(&line[2..6], 16).unwrap();
         let instruction = decode(arch, raw, offset);
@@ -68,7 +68,7 @@ fn instructions_read_as_the_vendor_disassembles_them() {
 }
 
 #[test]
-fn clocks_are_told_apart() {
+fn clocks_are_distinguished() {
     let clock = |raw| decode(90, raw, 0).clock;
     assert_eq!(clock(0x000f_cc00_0001_5000_0000_0000_0004_7805), Some(Clock::Cycles64));
     assert_eq!(clock(0x000f_cc00_0000_5000_0000_0000_0004_7805), Some(Clock::Cycles32));
@@ -78,7 +78,7 @@ fn clocks_are_told_apart() {
 }
 
 #[test]
-fn an_unknown_operation_is_marked_and_does_no_harm() {
+fn an_unknown_operation_is_marked() {
     let instruction = decode(90, 0x000f_ea00_0380_0000_0000_0000_0000_91ff, 0x40);
     assert!(!instruction.is_known());
     assert_eq!(instruction.to_string(), "0x0040: @!P1 OP_0x1ff  [B------:R-:W-:-:S05]");
@@ -99,7 +99,7 @@ fn patterns_match_the_mnemonic_and_modifiers_in_order() {
 
 #[test]
 fn any_bits_decode_to_something() {
-    // A walk over bit patterns, with branch displacements far outside of the kernel.
+    // Many bit patterns, also with branch displacements far outside of the kernel.
     let mut raw = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
     for step in 0..4_000_u64 {
         raw = raw.rotate_left(41).wrapping_mul(0xda94_2042_e4dd_58b5_u128).wrapping_add(1);

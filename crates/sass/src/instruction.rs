@@ -12,18 +12,18 @@ use crate::opcodes;
 /// Size of an instruction in bytes, on every architecture since Volta.
 pub(crate) const SIZE_BYTES: usize = 16;
 
-/// The bare mnemonic of an instruction whose number is not in the tables.
+/// The bare mnemonic of an unknown instruction.
 const UNKNOWN: &str = "OP";
 
 /// The predicate that is always true.
 const TRUE: u8 = 7;
 
-/// The predicate that decides, thread by thread, whether an instruction is executed.
+/// The guard of an instruction: a predicate that decides for each thread whether the instruction is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Predicate {
     /// Number of the register; 7 is the constant true.
     pub number: u8,
-    /// Whether the instruction is executed where the predicate is false.
+    /// Whether the instruction is executed if the predicate is false.
     pub negated: bool,
     /// Whether it is a uniform predicate, one for the whole warp.
     pub uniform: bool,
@@ -44,7 +44,7 @@ pub enum Clock {
     Cycles64,
     /// Half of it (`clock`, `clock_hi`).
     Cycles32,
-    /// The device's timer in nanoseconds, whole or half.
+    /// The timer of the device in nanoseconds, whole or half.
     GlobalTimer,
 }
 
@@ -63,9 +63,9 @@ pub struct Instruction {
     pub predicate: Option<Predicate>,
     /// Scheduling information.
     pub control: Control,
-    /// Where a direct branch, call or convergence region leads, as an offset in the kernel.
+    /// The target of a direct branch, call or convergence region, as an offset in the kernel.
     pub target: Option<u64>,
-    /// The clock that is read here.
+    /// The clock that it reads.
     pub clock: Option<Clock>,
 }
 
@@ -103,8 +103,8 @@ impl Instruction {
         self.opcode != UNKNOWN
     }
 
-    /// Whether this is the instruction that `pattern` means: the first word of the pattern is the bare mnemonic, the
-    /// others are modifiers that stand in this order, perhaps with more between them. `REDG.ADD.GPU` matches
+    /// Whether this instruction matches `pattern`. The first word of the pattern is the bare mnemonic. The others are
+    /// modifiers, which must occur in this order; others may be between them. `REDG.ADD.GPU` matches
     /// `REDG.E.ADD.STRONG.GPU`; `RED` does not match `REDG`.
     #[must_use]
     pub fn matches(&self, pattern: &str) -> bool {
@@ -162,7 +162,7 @@ fn clock(opcode: &str, raw: u128) -> Option<Clock> {
     }
 }
 
-/// How far a direct branch leads from the end of its instruction, in bytes. Displacements count words of four bytes.
+/// The displacement of a direct branch from the end of its instruction, in bytes. The encoding counts words of four bytes.
 fn displacement(opcode: &str, raw: u128, generation: Generation) -> Option<i64> {
     let immediate = raw.field(9, 3) == 4;
     let words = match opcode {
@@ -175,7 +175,7 @@ fn displacement(opcode: &str, raw: u128, generation: Generation) -> Option<i64> 
     Some(words.wrapping_mul(4))
 }
 
-/// Hopper moved the lowest byte to where older instructions have an unused register.
+/// Hopper moved the lowest byte to the field of a register that older instructions do not use.
 fn long_displacement(raw: u128, generation: Generation) -> i64 {
     let high = raw.signed_field(34, 48);
     if generation >= Generation::Hopper { high << 8 | raw.field(16, 8).cast_signed() } else { high }

@@ -1,7 +1,7 @@
-//! The modifiers of the instructions that synchronize or access memory; the others are printed bare.
+//! The modifiers of instructions that synchronize or access memory. Other instructions are printed without modifiers.
 //!
-//! Found by compiling kernels for every architecture, flipping single bits of the instructions in them and watching
-//! which word of `nvdisasm`'s output changes. `tests/sass.rs` repeats the comparison.
+//! How they were found: kernels were compiled for every architecture, single bits of their instructions were flipped, and the
+//! output of `nvdisasm` showed which word changes. A test of `syncscope-gpu`, `tests/sass.rs`, repeats the comparison.
 
 use crate::arch::Generation::{Ampere, Blackwell, BlackwellRtx, Hopper, Turing};
 use crate::bits::Bits as _;
@@ -9,17 +9,17 @@ use crate::modifiers::{Field, Layout};
 
 /// 64-bit addresses.
 const EXTENDED: Field = Field::flag(72, &["", "E"]);
-/// What the caches are told about the future of the line.
+/// Hints for the caches about future uses of the line.
 const EVICTION: Field = Field::new(84, 3, &["EF", "", "EL", "LU", "EU", "NA"]);
 const EVICTION_L2: Field = Field::new(81, 2, &["EFL2", "ENL2", "ELL2"]);
-/// How much of the line's neighbourhood the L2 cache fetches.
+/// How many neighbouring bytes the L2 cache fetches.
 const PREFETCH: Field = Field::new(68, 2, &["", "LTC64B", "LTC128B", "LTC256B"]);
 
 /// Size of a plain access. The empty word is 32 bits.
 const SIZE: Field = Field::new(73, 3, &["U8", "S8", "U16", "S16", "", "64", "128"]);
 const SIZE_TURING: Field = Field::new(73, 3, &["U8", "S8", "U16", "S16", "", "64", "128", "U.128"]);
 
-/// Memory ordering and scope are one field since Ampere; these are its words but for the last three and word 4.
+/// Memory ordering and scope are one field since Ampere. These are its words, except the last three and word 4.
 macro_rules! order {
     ($plain:literal, $thirteen:literal, $fourteen:literal, $fifteen:literal) => {
         Field::new(
@@ -56,7 +56,7 @@ const ATOMIC_STRENGTH_TURING: Field = Field::new(79, 2, &["INVALID0", "", "STRON
 const SCOPE_TURING: Field = Field::new(77, 2, &["CTA", "SM", "GPU", "SYS"]);
 const PRIVATE_TURING: Field = Field::flag(76, &["", "PRIVATE"]);
 
-/// Set together with a predicate operand that compilers do not use; what it does is not documented.
+/// Set together with a predicate operand that compilers do not use. Its effect is not documented.
 const ZD_TURING: Field = Field::flag(87, &["", "ZD"]);
 
 /// Read-modify-write operations. RED has no fourth bit: it cannot exchange.
@@ -114,7 +114,7 @@ const BRANCH_ANY: Field = Field::flag(84, &["", "ANY"]).when(|raw| raw.field(32,
 
 const CONVERGENCE: Field = Field::new(72, 2, &["", "RELIABLE", "RECONVERGENT"]);
 
-/// Cache control of whole caches knows no address and so no width of one.
+/// Control of whole caches has no address, and so no width of one.
 const CACHE_ADDRESS: Field = EXTENDED.when(|raw| !matches!(raw.field(87, 4), 4 | 6..=8));
 
 macro_rules! layouts {
@@ -238,7 +238,7 @@ pub(crate) const LAYOUTS: &[Layout] = layouts! {
 
     // Clock reads.
     [0x805 0x8cb] Turing..BlackwellRtx: Field::flag(80, &["32", ""]);
-    // NANOSLEEP. The register form knows no CLEAR.
+    // NANOSLEEP. The register form has no CLEAR.
     [0x35d 0x95d 0xb5d 0xd5d] Turing..Turing: WARP_SLEEP;
     [0x95d] Ampere..Ampere: SLEEP_CLEAR, WARP_SLEEP.when(|raw| raw.field(83, 1) == 0);
     [0x35d 0xb5d 0xd5d] Ampere..Ampere: WARP_SLEEP;

@@ -1,12 +1,38 @@
-//! Evidence: which machine instructions a kernel executes in its timed region.
+//! A decoder for the machine code (SASS) of NVIDIA GPUs from Turing (`sm_75`) on.
 //!
-//! A decoder of our own for the machine code of NVIDIA GPUs from Turing (`sm_75`) on, as far as it is needed to tell
-//! what was measured: mnemonics, the modifiers of instructions that synchronize or access memory, guards, targets of
-//! branches and the control field. It needs no GPU, no driver and no CUDA toolkit.
+//! It decodes mnemonics, the modifiers of instructions that synchronize or access memory, guards, targets of branches and the
+//! control field. It does not decode operands. A test compares all of that with `nvdisasm` for each generation. The crate
+//! needs no GPU, no driver and no CUDA toolkit, and depends on no other crate of the project.
 //!
 //! ```text
 //! Cubin -> Kernel -> Instruction -> Region (between the clock reads)
 //! ```
+//!
+//! Start with [`Cubin::parse`]. [`timed_region`] finds the code between two reads of the cycle counter.
+//! [`parameter_bytes`] returns the size of the parameters of each kernel.
+//!
+//! ```no_run
+//! use syncscope_sass::{Cubin, timed_region};
+//!
+//! let bytes = std::fs::read("kernel.cubin")?;
+//! let cubin = Cubin::parse(&bytes)?;
+//! for name in cubin.kernels() {
+//!     let kernel = cubin.kernel(name).expect("it was listed");
+//!     println!("{name}: {} instructions on {}", kernel.instructions().len(), cubin.arch());
+//!     if let Ok(region) = timed_region(kernel) {
+//!         println!("{} atomic reductions in the timed loop", region.count("RED"));
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | file | contents |
+//! |---|---|
+//! | `cubin`, `parameters` | kernels in an ELF file |
+//! | `instruction`, `control` | one instruction |
+//! | `opcodes`, `layouts`, `modifiers` | the tables of mnemonics and modifiers, and how they are printed |
+//! | `region` | the timed region of a kernel |
+//! | `arch`, `bits`, `error` | generations with one encoding, bit fields, errors |
 
 mod arch;
 mod bits;

@@ -1,4 +1,4 @@
-//! How modifiers are written down: bit fields and the words they stand for. `layouts.rs` holds the tables.
+//! How modifiers are described: bit fields and their words. The tables are in `layouts.rs`.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ pub(crate) struct Field {
     low: u32,
     width: u32,
     words: &'static [&'static str],
-    /// Whether the field means anything in this instruction.
+    /// Whether the field is used in this instruction.
     applies: fn(u128) -> bool,
 }
 
@@ -26,12 +26,12 @@ impl Field {
         Self::new(low, 1, words)
     }
 
-    /// A word that is always there.
+    /// A word that is always printed.
     pub(crate) const fn fixed(words: &'static [&'static str; 1]) -> Self {
         Self::new(0, 0, words)
     }
 
-    /// The field where `applies` holds, nothing elsewhere.
+    /// The field, only in instructions for which `applies` holds.
     pub(crate) const fn when(self, applies: fn(u128) -> bool) -> Self {
         Self { applies, ..self }
     }

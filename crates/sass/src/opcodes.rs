@@ -1,9 +1,9 @@
 //! Operations by their number: the lowest nine bits of an instruction. The three bits above select the form of the
 //! operands (register, immediate, constant bank, uniform register) and rarely the name.
 //!
-//! Found by asking `nvdisasm` for the name of every number on every architecture from sm_75 to sm_120; numbers of the
-//! graphics pipeline are left out. Instructions that an architecture does not have never occur in code for it, so a
-//! range of architectures stands only where a number changed its meaning.
+//! How they were found: `nvdisasm` printed the name of every number for every architecture from sm_75 to sm_120. Numbers of
+//! the graphics pipeline are left out. Code for an architecture never contains instructions that it does not have, so a
+//! range of architectures is given only if a number changed its meaning.
 
 use crate::arch::Generation::{self, Ampere, Blackwell, BlackwellRtx, Hopper, Turing};
 use crate::bits::Bits;
@@ -17,7 +17,7 @@ pub(crate) struct Operation {
     pub(crate) uniform: bool,
 }
 
-/// Numbers whose meaning depends on more than the number; they go before the tables below.
+/// Numbers whose meaning depends on more than the number. They are tried before the tables below.
 struct Exception {
     number: u16,
     first: Generation,
@@ -38,7 +38,7 @@ const fn exception(
 
 const ALWAYS: fn(u128) -> bool = |_| true;
 const BIT_76: fn(u128) -> bool = |raw| raw.field(76, 1) == 1;
-/// Half-precision inputs; the forms with an immediate or a constant as addend have none.
+/// Half-precision inputs. The forms with an immediate or a constant as addend have none.
 const MIXED: fn(u128) -> bool = |raw| raw.field(81, 1) == 1 && matches!(form(raw), 1 | 6 | 7);
 
 const fn form(raw: u128) -> u64 {
@@ -226,7 +226,7 @@ const VECTOR: &[Row] = &[
     ("YIELD", &[0x146]),
 ];
 
-/// Operations of the uniform datapath: once for a warp.
+/// Operations of the uniform datapath, executed once for a warp.
 const UNIFORM: &[Row] = &[
     ("CS2UR", &[0x0cb]),
     ("LDCU", &[0x1ac]),

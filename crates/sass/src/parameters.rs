@@ -8,7 +8,7 @@ use std::str;
 
 use crate::error::SassError;
 
-/// Attributes of a kernel stand in a section of this name, followed by the name of the kernel.
+/// The attributes of a kernel are in a section with this prefix and the name of the kernel.
 const INFO_PREFIX: &[u8] = b".nv.info.";
 
 /// The attribute whose value is the number of bytes: `EIATTR_CBANK_PARAM_SIZE` in the output of `cuobjdump`.
@@ -19,7 +19,7 @@ const PARAMETER_BYTES: u8 = 0x19;
 /// Nothing is decoded, so the architecture does not matter.
 ///
 /// # Errors
-/// If the bytes are no intact 64-bit little-endian ELF file, or the attributes of a kernel are cut off.
+/// If the bytes are not an intact 64-bit little-endian ELF file, or the attributes of a kernel are cut off.
 pub fn parameter_bytes(cubin: &[u8]) -> Result<BTreeMap<String, usize>, SassError> {
     let header = FileHeader64::<LittleEndian>::parse(cubin)?;
     let endian = header.endian()?;
@@ -35,10 +35,10 @@ pub fn parameter_bytes(cubin: &[u8]) -> Result<BTreeMap<String, usize>, SassErro
     Ok(found)
 }
 
-/// The number of bytes that the attributes of one kernel state; `None` if they are cut off.
+/// The number of bytes in the attributes of one kernel; `None` if they are cut off.
 ///
-/// An attribute is a byte for its form, a byte for its number, and two bytes that are its value, or in form 4 the length of
-/// the value that follows.
+/// An attribute has a byte for its form, a byte for its number, and two bytes. These are its value, or, in form 4, the
+/// length of the value that follows.
 fn in_attributes(mut attributes: &[u8]) -> Option<usize> {
     const VALUE_FOLLOWS: u8 = 4;
     let mut bytes = 0;
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_refused() {
-        assert!(parameter_bytes(b"no ELF").unwrap_err().to_string().contains("no intact"));
+    fn other_files_are_refused() {
+        assert!(parameter_bytes(b"no ELF").unwrap_err().to_string().contains("not an intact"));
     }
 }

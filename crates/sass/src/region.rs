@@ -18,7 +18,7 @@ pub struct Region {
 }
 
 /// Finds the timed region: the instructions after the last 64-bit read of the cycle counter before a loop and before the
-/// first such read after it. (The harness reads the whole counter only there; what else needs a clock reads half of it.)
+/// first such read after it. (The kernels of syncscope read the whole counter only there, and elsewhere half of it.)
 ///
 /// Loops within the timed loop belong to it, and so do clock reads in its body.
 ///
@@ -39,7 +39,7 @@ pub fn timed_region(kernel: &Kernel) -> Result<Region, SassError> {
     })
 }
 
-/// The span between clock reads that holds all others which hold a loop.
+/// The span between clock reads that contains all other spans with a loop.
 fn widest(kernel: &Kernel, bodies: &[Range<usize>]) -> Result<Range<usize>, SassError> {
     let instructions = kernel.instructions();
     let is_read = |index: &usize| instructions[*index].clock == Some(Clock::Cycles64);
@@ -59,22 +59,21 @@ fn widest(kernel: &Kernel, bodies: &[Range<usize>]) -> Result<Range<usize>, Sass
 }
 
 impl Region {
-    /// The instructions between the clock reads, in the order of their addresses. Each stands once, however often a
-    /// loop repeats it.
+    /// The instructions between the clock reads, in the order of their addresses, each once.
     #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
         &self.inline
     }
 
-    /// Those of them that the timed loop repeats. What the compiler moved in front of the loop, because its result never
-    /// changes, is not among them.
+    /// The instructions that the timed loop repeats, without those that the compiler moved in front of the loop because
+    /// their result never changes.
     #[must_use]
     pub fn body(&self) -> &[Instruction] {
         &self.inline[self.body.clone()]
     }
 
-    /// Blocks elsewhere in the kernel that the region branches to and that branch back, and functions it calls: slow
-    /// paths that the compiler expects not to be taken, mostly.
+    /// Blocks elsewhere in the kernel that the region branches to and that branch back, and functions that it calls: mostly
+    /// slow paths that the compiler expects not to be taken.
     #[must_use]
     pub fn out_of_line(&self) -> &[Vec<Instruction>] {
         &self.out_of_line
@@ -86,7 +85,7 @@ impl Region {
         self.body().iter().filter(|instruction| instruction.matches(pattern)).count()
     }
 
-    /// How many instructions, out of line included, have an operation that the decoder does not know.
+    /// How many instructions, also out of line, have an unknown operation.
     #[must_use]
     pub fn unknown(&self) -> usize {
         self.blocks().flatten().filter(|instruction| !instruction.is_known()).count()
@@ -121,7 +120,7 @@ fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// The position of an offset that a branch names.
+/// The index of the instruction at this offset.
 fn position(instructions: &[Instruction], offset: u64) -> Option<usize> {
     instructions.binary_search_by_key(&offset, |instruction| instruction.offset).ok()
 }
@@ -130,7 +129,7 @@ fn position(instructions: &[Instruction], offset: u64) -> Option<usize> {
 /// A loop that reads the global timer waits for its next step, outside the timed region.
 fn loops(instructions: &[Instruction]) -> Vec<Range<usize>> {
     let body = |(index, instruction): (usize, &Instruction)| {
-        // A branch to itself is the padding behind every kernel.
+        // A branch to itself is the padding after every kernel.
         let target = instruction.target.filter(|&target| instruction.opcode == "BRA" && target < instruction.offset)?;
         let body = position(instructions, target)?..index + 1;
         let waits = instructions[body.clone()].iter().any(|instruction| instruction.clock == Some(Clock::GlobalTimer));
@@ -139,7 +138,7 @@ fn loops(instructions: &[Instruction]) -> Vec<Range<usize>> {
     instructions.iter().enumerate().filter_map(body).collect()
 }
 
-/// What lies between the nearest clock reads on both sides of a loop.
+/// The span between the nearest clock reads on both sides of a loop.
 fn enclosing(reads: &[usize], body: &Range<usize>) -> Option<Range<usize>> {
     let start = reads.iter().copied().rfind(|&read| read < body.start)?;
     let stop = reads.iter().copied().find(|&read| read >= body.end)?;
@@ -160,7 +159,7 @@ fn out_of_line(instructions: &[Instruction], region: &Range<usize>) -> Vec<Vec<I
     entries.into_iter().filter_map(block).collect()
 }
 
-/// The straight path from `entry` to what leads back: the branch into the region, or the return of a function.
+/// The straight path from `entry` to the branch back into the region, or to the return of a function.
 fn returning_block(
     instructions: &[Instruction],
     region: &Range<usize>,
@@ -177,7 +176,7 @@ fn returning_block(
     returns.then(|| instructions[entry..=last].to_vec())
 }
 
-/// Whether execution never goes on behind this instruction.
+/// Whether execution never continues after this instruction.
 fn ends_path(instruction: &Instruction) -> bool {
     let unconditional = instruction.predicate.is_none();
     unconditional && (instruction.mnemonic == "BRA" || matches!(instruction.opcode, "EXIT" | "RET" | "BRX" | "BRXU"))

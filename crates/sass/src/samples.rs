@@ -1,4 +1,4 @@
-//! Kernels put together by hand, for the tests of what looks at whole kernels. Hopper's encoding.
+//! Kernels made by hand, for tests of whole kernels, in the encoding of Hopper.
 #![allow(non_snake_case, reason = "`BACK(3)` stands in a listing like the instructions around it")]
 
 use crate::arch::Arch;
@@ -20,15 +20,15 @@ pub(crate) const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
 /// `RET.REL.NODEC R6 0x0`.
 pub(crate) const RET: u128 = 0x000f_ea00_03c3_ffff_ffff_fff4_0600_7950;
 
-/// `CALL.REL.NOINC` of what stands past `skipped` instructions.
+/// `CALL.REL.NOINC` of the function after `skipped` instructions.
 pub(crate) const fn CALL(skipped: i64) -> u128 {
     FORWARD(skipped) & !0xfff | 0x944
 }
 
-/// `BRA` to the instruction itself, which is one back from its end.
+/// `BRA` to itself, which is one instruction back from its end.
 const BRANCH: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_7947;
 
-/// `BRA` that leads `words` of four bytes on from its end.
+/// `BRA` to `words` of four bytes after its end.
 const fn branch(words: i64) -> u128 {
     let words = words.cast_unsigned() as u128;
     BRANCH | (words & 0xff) << 16 | (words >> 8 & 0xffff_ffff_ffff) << 34
@@ -39,7 +39,7 @@ pub(crate) const fn BACK(distance: i64) -> u128 {
     branch(-4 * (distance + 1))
 }
 
-/// `BRA` past `skipped` instructions.
+/// `BRA` over `skipped` instructions.
 pub(crate) const fn FORWARD(skipped: i64) -> u128 {
     branch(4 * skipped)
 }

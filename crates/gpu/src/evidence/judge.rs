@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_is_no_evidence() {
         let found = evidence(b"no ELF", ["baseline", "test"], &Expectation::new(["NOP"], 1));
-        assert!(matches!(&found, Evidence::NotAvailable(reason) if reason.contains("no intact")), "{found:?}");
+        assert!(matches!(&found, Evidence::NotAvailable(reason) if reason.contains("not an intact")), "{found:?}");
     }
 
     #[test]
