@@ -1,6 +1,6 @@
 // What barriers of a grid and of several devices have in common: how a wait is limited, and how a barrier is checked.
 //
-// A file with such barriers defines `struct Barrier` with, besides what the harness needs, `u32 epoch`, the number of
+// A file with such barriers defines `struct Barrier` with what the harness needs and `u32 epoch`, the number of
 // barriers passed so far, and ends with `SYNCSCOPE_GRID_BARRIERS`. Every launch is checked while it is measured. At
 // each memory offset all threads check the barrier once before the warm-up, which also lets the kernels of several
 // devices begin together, and once after the clock was read. In a check each thread writes, passes the barrier, and
@@ -52,8 +52,8 @@ __constant__ DeviceTable device_table;
 constexpr u32 POLLS = 1024;
 
 // Tests whether a wait must end: its limit has passed, another thread gave up, or the host requests it. Not inlined, so
-// that the timed code has one call that is never taken, and no second clock. Returns the time at which the wait must end;
-// 0: now.
+// that the timed code has one call that is never taken, and no second clock. Returns the time at which the wait must
+// end; 0: now.
 __device__ __noinline__ u64 check_deadline(const volatile u32 *abort, u64 deadline) {
     const u64 now = read_global_timer();
     if (deadline == 0) deadline = now + device_table.limit_ns;

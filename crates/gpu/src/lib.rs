@@ -3,7 +3,7 @@
 //! [`GpuLaboratory`] is the door: it opens the devices once and makes [`syncscope_core::Experiment`]s of the cases of its
 //! catalogue. The crate builds and its catalogue is there without a GPU, a driver or NVRTC.
 //!
-//! | folder | what stands there |
+//! | folder | contents |
 //! |---|---|
 //! | `cuda/` | the driver, NVRTC, NVML: every call of foreign code |
 //! | `launch/` | launches on one device or several, waits for them, and the samples they give |

@@ -169,9 +169,9 @@ fn waiting_for_an_atomics_result_takes_longer_than_not_waiting() {
     };
     let unused = of(Mode::Throughput, Space::Global);
     let used = of(Mode::Latency, Space::Global);
-    let beside = of(Mode::Latency, Space::Shared);
+    let in_shared = of(Mode::Latency, Space::Shared);
     assert!(used > 100.0 && used > 2.0 * unused, "the way to the cache and back: {used}, {unused}");
-    assert!(beside < used, "shared memory is nearer: {beside}, {used}");
+    assert!(in_shared < used, "shared memory is nearer: {in_shared}, {used}");
 }
 
 #[test]

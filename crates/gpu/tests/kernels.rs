@@ -253,7 +253,7 @@ fn the_cooperative_barrier_is_that_of_the_vendor() {
         let ours = timed_region(&ours);
         assert_eq!(counts(&ours), 4 * counts(&theirs), "{arch}");
         let (theirs, ours) = (essence(&theirs), essence(&ours));
-        assert!(!ours.is_empty() && ours.len().is_multiple_of(4), "{arch}: four barriers stand in the loop: {ours:#?}");
+        assert!(!ours.is_empty() && ours.len().is_multiple_of(4), "{arch}: four barriers are in the loop: {ours:#?}");
         // The path of a divergent warp may follow the end of theirs.
         for barrier in ours.chunks(ours.len() / 4) {
             assert_eq!(Some(barrier), theirs.get(..barrier.len()), "{arch}");

@@ -25,7 +25,7 @@ pub struct Control {
     pub reuse: u8,
 }
 
-/// The barrier number that stands for none.
+/// The barrier number for no barrier.
 const NO_BARRIER: u8 = 7;
 
 impl Control {

@@ -1,5 +1,5 @@
 //! Kernels made by hand, for tests of whole kernels, in the encoding of Hopper.
-#![allow(non_snake_case, reason = "`BACK(3)` stands in a listing like the instructions around it")]
+#![allow(non_snake_case, reason = "`BACK(3)` is written like an instruction")]
 
 use crate::arch::Arch;
 use crate::cubin::Kernel;

@@ -106,7 +106,7 @@ pub(crate) struct Entry {
     pub(super) needs: (u32, u32),
     /// Arrays that hold an element for each thread.
     pub(super) arrays: usize,
-    /// Operations that stand once in the machine code of one iteration of the baseline.
+    /// Operations that occur once in the machine code of one iteration of the baseline.
     pub(crate) unroll: u32,
     pub(super) cases: fn(&str, Preset, &DeviceLimits) -> Vec<Case>,
 }

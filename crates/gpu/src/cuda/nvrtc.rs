@@ -235,8 +235,8 @@ impl Nvrtc {
 
 /// Loads `libnvrtc-builtins.so.X.Y` from the folder of the library. Once it is loaded, NVRTC finds it by its name.
 fn load_builtins(library: &std::path::Path) -> Option<Library> {
-    let beside = std::fs::read_dir(library.parent()?).ok()?;
-    let mut files: Vec<_> = beside.flatten().map(|entry| entry.path()).collect();
+    let entries = std::fs::read_dir(library.parent()?).ok()?;
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libnvrtc-builtins.so."))
     });

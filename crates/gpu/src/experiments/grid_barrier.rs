@@ -31,7 +31,7 @@ pub(crate) enum TimedBy {
     Host,
 }
 
-/// What a case needs to run, besides the devices.
+/// What a case needs to run, in addition to the devices.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
     pub(crate) program: LoadedProgram,

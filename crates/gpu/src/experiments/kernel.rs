@@ -30,7 +30,7 @@ const MAX_ITERATIONS: u64 = 1 << 30;
 /// Floating-point sums of ones are exact below 2^24 (f32), so the launches that check them have no more blocks. 64 blocks * 1024 threads * (32 + 64 + 2 * 64) operations = 14,680,064.
 const EXACT_BLOCKS: u32 = 64;
 
-/// What a case needs to run, besides the bench.
+/// What a case needs to run, in addition to the bench.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
     pub(crate) kernels: Kernels,

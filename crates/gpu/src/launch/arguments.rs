@@ -10,7 +10,7 @@ use crate::cuda::driver::{Function, KernelArguments, Stream};
 use crate::cuda::error::CudaError;
 use crate::launch::offsets::Executed;
 
-/// Operations that stand once in the machine code of one iteration of the baseline. `UNROLL` in `harness.cuh`.
+/// Operations that occur once in the machine code of one iteration of the baseline. `UNROLL` in `harness.cuh`.
 pub const UNROLL: u32 = 32;
 
 /// Operations of each thread before the clock is read. `WARM_UP` in `harness.cuh`.

@@ -239,7 +239,7 @@ fn private(strides: &[u32]) -> Vec<Layout> {
 /// shared memory.
 fn cases(id: &str, preset: Preset, limits: DeviceLimits, types: &[Dtype], breadth: Breadth) -> Vec<Case> {
     let quick = preset == Preset::Quick;
-    let beside = if quick { Preset::Quick } else { Preset::Standard };
+    let other_preset = if quick { Preset::Quick } else { Preset::Standard };
     let (types, wide) = (if quick { &types[..1] } else { types }, breadth == Breadth::Wide);
     let (shared, both) = ([Layout::Shared], [Layout::Shared, Layout::Private { stride: 1 }]);
     let on = |sweep: Sweep, scope, space, mode| {
@@ -260,13 +260,13 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, types: &[Dtype], breadt
     let is_papers = |dtype: &&Dtype| preset != Preset::Paper || **dtype != Dtype::U32;
     let (papers, others): (Vec<&Dtype>, Vec<&Dtype>) = types.iter().partition(is_papers);
     let [papers, others] = [papers, others].map(|types| types.into_iter().copied().collect::<Vec<Dtype>>());
-    let used = limits.coarse(id, beside).dtypes(types).layouts(if quick { &shared } else { &both });
+    let used = limits.coarse(id, other_preset).dtypes(types).layouts(if quick { &shared } else { &both });
     let mut cases = Vec::new();
     for (types, preset, strides) in
         [(&papers, preset, strides), (&others, Preset::Standard, strides_of(Preset::Standard))]
     {
-        let on_one = if wide { limits.full(id, preset) } else { limits.coarse(id, beside) };
-        let on_many = limits.coarse(id, if wide { preset } else { beside });
+        let on_one = if wide { limits.full(id, preset) } else { limits.coarse(id, other_preset) };
+        let on_many = limits.coarse(id, if wide { preset } else { other_preset });
         cases.extend(in_device(on_one.dtypes(types).layouts(&shared), Mode::Throughput));
         cases.extend(in_device(on_many.dtypes(types).layouts(&private(strides)), Mode::Throughput));
     }
@@ -275,7 +275,7 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, types: &[Dtype], breadt
         return cases;
     }
     for scope in [Scope::Block, Scope::System] {
-        let sweep = limits.coarse(id, beside).dtypes(&types[..1]).layouts(&both);
+        let sweep = limits.coarse(id, other_preset).dtypes(&types[..1]).layouts(&both);
         // Block scope does not cover operations of several blocks on one variable.
         let beyond =
             |case: &Case| scope == Scope::Block && case.layout == Some(Layout::Shared) && case.blocks != Some(1);
@@ -283,7 +283,7 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, types: &[Dtype], breadt
     }
     for mode in [Mode::Throughput, Mode::Latency] {
         let layouts = [&shared[..], &private(if wide { &[1, 32] } else { &[1] })].concat();
-        let sweep = limits.coarse(id, beside).dtypes(types).layouts(&layouts);
+        let sweep = limits.coarse(id, other_preset).dtypes(types).layouts(&layouts);
         cases.extend(on(sweep, Scope::Block, Space::Shared, mode).except(is_too_large).cases());
     }
     cases

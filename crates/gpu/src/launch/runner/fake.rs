@@ -51,7 +51,7 @@ pub(crate) struct FakeDriver {
     sleeps: Cell<u32>,
 }
 
-/// The clock of a fake driver. Time passes only while somebody waits.
+/// The clock of a fake driver. Time passes only during waits.
 #[derive(Debug, Clone)]
 pub(crate) struct FakeClock(Rc<FakeDriver>);
 
