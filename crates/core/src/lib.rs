@@ -35,6 +35,7 @@ pub use model::check::Check;
 pub use model::detail::Detail;
 pub use model::estimate::Estimate;
 pub use model::evidence::Evidence;
+pub use model::group::Group;
 pub use model::observation::Observation;
 pub use model::primitive::{Domain, Family, Primitive};
 pub use model::sample::{Disturbance, Sample, Shot, Side};

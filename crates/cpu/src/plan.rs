@@ -123,8 +123,7 @@ mod tests {
         let machine = regular(2, 4, 2, 2, 2);
         let cases = plan(Preset::Standard, &machine);
         for (class, pair) in classes(&machine) {
-            let is_of_class =
-                |case: &&Case| case.primitive == "cpu.atomic.add" && case.group.as_deref() == Some(class.as_str());
+            let is_of_class = |case: &&Case| case.primitive == "cpu.atomic.add" && case.group == Some(class.group());
             let (shared, private): (Vec<_>, Vec<_>) =
                 cases.iter().filter(is_of_class).partition(|case| case.layout == Some(Layout::Shared));
             assert!(!shared.is_empty() && !private.is_empty(), "{class:?}");
@@ -145,8 +144,8 @@ mod tests {
             (Preset::Quick, "cpu.handoff.store_pingpong", 0),
         ] {
             let is_of_pair = |case: &&Case| {
-                let group = case.group.as_deref().unwrap_or_default();
-                case.primitive == primitive && case.placement.is_some() && !group.is_empty() && !group.contains(' ')
+                let is_class = PairClass::ALL.into_iter().any(|class| case.group == Some(class.group()));
+                case.primitive == primitive && case.placement.is_some() && is_class
             };
             assert_eq!(plan(preset, &machine).iter().filter(is_of_pair).count(), pairs, "{preset:?} {primitive}");
         }

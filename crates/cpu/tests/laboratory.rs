@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use syncscope_core::Settings;
 use syncscope_core::machine::Environment;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
     Cancel, Case, Check, Dtype, Engine, Laboratory, Layout, Measurement, MemoryOrder, Placement, Preset, Refusal, Row,
     Side, Verdict,
 };
+use syncscope_core::{Group, Settings};
 use syncscope_cpu::primitives::{Operation, Workload};
 use syncscope_cpu::studies::core_to_core;
 use syncscope_cpu::{CpuLaboratory, catalogue};
@@ -125,7 +125,7 @@ fn the_line_is_on_the_node_of_its_group() {
             order: Some(MemoryOrder::Relaxed),
             threads: Some(2),
             placement: Some(Placement::List(vec![cpu])),
-            group: Some(format!("line_on_node {node}")),
+            group: Some(Group::LineOnNode(Some(node))),
             ..Case::new(primitive)
         };
         match laboratory.experiment(&on(node)) {

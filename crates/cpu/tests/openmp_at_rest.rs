@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use syncscope_core::{Case, Laboratory, Placement, Shot, Side};
+use syncscope_core::{Case, Group, Laboratory, Placement, Shot, Side};
 use syncscope_cpu::CpuLaboratory;
 
 /// The CPU time of all threads of this process, in ticks of the kernel's clock (10 ms on Linux).
@@ -24,7 +24,7 @@ fn a_measured_runtime_does_not_spin_afterwards() {
             let case = |primitive, group: Option<&str>| Case {
                 threads: Some(threads),
                 placement: Some(Placement::Close),
-                group: group.map(str::to_owned),
+                group: group.map(Group::of_word),
                 ..Case::new(primitive)
             };
             let shot = Shot { side: Side::Test, iterations: 20, pair: 0 };

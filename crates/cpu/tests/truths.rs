@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use syncscope_core::Settings;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{Cancel, Case, Dtype, Engine, Laboratory, Layout, Measurement, MemoryOrder, Placement, Verdict};
+use syncscope_core::{Group, Settings};
 use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::primitives::{Operation, Workload};
 
@@ -354,7 +354,7 @@ fn figures_of_libgomp_in_a_fresh_process() {
                 layout: dtype.map(|_| Layout::Shared),
                 threads: Some(threads as u32),
                 placement: Some(Placement::List(cpus[..threads].to_vec())),
-                group: Some("libgomp".to_owned()),
+                group: Some(Group::Libgomp),
                 ..Case::new(primitive)
             };
             let mut experiment = laboratory.experiment(&case).unwrap();

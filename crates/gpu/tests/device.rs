@@ -5,13 +5,13 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use syncscope_core::Settings;
 use syncscope_core::machine::Environment;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
     Cancel, Case, Check, Dtype, Engine, Laboratory, Layout, Measurement, Mode, Preset, Refusal, Row, Scope, Shot, Side,
     Space, Verdict,
 };
+use syncscope_core::{Group, Settings};
 use syncscope_gpu::compile::Program;
 use syncscope_gpu::{Fault, GpuError, GpuLaboratory, NvrtcError, program_of};
 
@@ -100,7 +100,7 @@ fn every_primitive_does_its_work_on_every_kind_of_grid() {
         .into_iter()
         .filter(|case| [1, 16, 32, 1024].map(Some).contains(&case.threads))
         .filter(|case| {
-            let is_wide = case.group.as_deref().is_some_and(|group| group.starts_with("cluster"));
+            let is_wide = matches!(case.group, Some(Group::Cluster(_)));
             let usual = [1, 2 * multiprocessors].map(Some).contains(&case.blocks);
             usual || is_wide || case.primitive.starts_with("gpu.grid.") || case.primitive.starts_with("gpu.multi.")
         })
@@ -142,12 +142,12 @@ fn hasty_engine() -> Engine {
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn halves_of_a_warp_that_meet_pay_for_it() {
     let mut laboratory = open();
-    let mut of = |group: &str| {
-        let wanted = |case: &Case| on_grid(case, "gpu.warp.syncwarp", 1, 32) && case.group.as_deref() == Some(group);
+    let mut of = |group: &Group| {
+        let wanted = |case: &Case| on_grid(case, "gpu.warp.syncwarp", 1, 32) && case.group.as_ref() == Some(group);
         let case = planned(&laboratory, wanted);
         measure(&mut laboratory, &case)
     };
-    let (together, apart) = (of("converged"), of("divergent"));
+    let (together, apart) = (of(&Group::Converged), of(&Group::Divergent));
     assert_eq!((&apart.verdict, &apart.check), (&Verdict::Resolved, &Check::Ok), "{apart:?}");
     assert!(cycles(&apart) > 2.0 * cycles(&together), "{} and {}", cycles(&apart), cycles(&together));
 }
@@ -221,8 +221,8 @@ fn a_kernel_that_breaks_its_context_fails_and_nothing_hangs() {
 }
 
 /// The case of the standard plan with this primitive, group and shape.
-fn with_host(laboratory: &GpuLaboratory, id: &str, group: &str, blocks: u32, threads: u32) -> Case {
-    planned(laboratory, |case| on_grid(case, id, blocks, threads) && case.group.as_deref() == Some(group))
+fn with_host(laboratory: &GpuLaboratory, id: &str, group: &Group, blocks: u32, threads: u32) -> Case {
+    planned(laboratory, |case| on_grid(case, id, blocks, threads) && case.group.as_ref() == Some(group))
 }
 
 fn ns(measurement: &Measurement) -> f64 {
@@ -237,7 +237,7 @@ fn detail(measurement: &Measurement, name: &str) -> f64 {
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn launches_are_barriers_and_waiting_for_each_costs_more() {
     let mut laboratory = open();
-    let mut of = |id: &str, group: &str| {
+    let mut of = |id: &str, group: &Group| {
         let case = with_host(&laboratory, id, group, 1, 32);
         let measurement = measure(&mut laboratory, &case);
         assert_eq!(measurement.check, Check::Ok, "{case}");
@@ -246,13 +246,14 @@ fn launches_are_barriers_and_waiting_for_each_costs_more() {
         ns(&measurement)
     };
     let [stream, graph, waited] =
-        ["gpu.launch.stream", "gpu.launch.graph", "gpu.launch.stream_sync"].map(|id| of(id, "empty"));
+        ["gpu.launch.stream", "gpu.launch.graph", "gpu.launch.stream_sync"].map(|id| of(id, &Group::EmptyKernel));
     assert!((200.0..20_000.0).contains(&stream), "a launch takes microseconds: {stream}");
     assert!(graph < stream, "a graph is launched once: {graph}, {stream}");
     assert!(waited > 1.5 * stream, "there and back: {waited}, {stream}");
-    let [cooperative, event] = ["gpu.launch.cooperative", "gpu.launch.event_sync"].map(|id| of(id, "empty"));
+    let [cooperative, event] =
+        ["gpu.launch.cooperative", "gpu.launch.event_sync"].map(|id| of(id, &Group::EmptyKernel));
     assert!(cooperative > 200.0 && event > stream);
-    let hidden = of("gpu.launch.stream", "5 us");
+    let hidden = of("gpu.launch.stream", &Group::KernelUs(5));
     assert!(hidden < 5000.0, "a kernel's own length is not its launch's: {hidden}");
 }
 
@@ -262,13 +263,13 @@ fn a_chain_of_full_grids_is_a_chain_of_barriers() {
     let mut laboratory = open();
     let multiprocessors = laboratory.machine()[0].multiprocessors;
     for id in ["stream", "cooperative", "graph", "stream_sync", "event_sync"] {
-        let case = with_host(&laboratory, &format!("gpu.launch.{id}"), "empty", multiprocessors, 1024);
+        let case = with_host(&laboratory, &format!("gpu.launch.{id}"), &Group::EmptyKernel, multiprocessors, 1024);
         let mut experiment = laboratory.experiment(&case).unwrap();
         assert_eq!(experiment.check(), Check::Ok, "{case}");
     }
     let too_many = Case {
         blocks: Some(100 * multiprocessors),
-        ..with_host(&laboratory, "gpu.launch.cooperative", "empty", 1, 32)
+        ..with_host(&laboratory, "gpu.launch.cooperative", &Group::EmptyKernel, 1, 32)
     };
     let Err(Refusal::Skipped(reason)) = laboratory.experiment(&too_many).map(drop) else { panic!("{too_many}") };
     assert!(reason.contains("cannot run at the same time"), "{reason}");
@@ -278,7 +279,7 @@ fn a_chain_of_full_grids_is_a_chain_of_barriers() {
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn the_clocks_of_both_sides_agree_on_a_round_trip() {
     let mut laboratory = open();
-    let case = with_host(&laboratory, "hybrid.flag.round_trip", "near", 1, 1);
+    let case = with_host(&laboratory, "hybrid.flag.round_trip", &Group::Near, 1, 1);
     let measurement = measure(&mut laboratory, &case);
     assert_eq!(measurement.check, Check::Ok, "{case}");
     println!("{case}: {} ns, {:?}", ns(&measurement), measurement.details);
@@ -293,7 +294,7 @@ fn the_clocks_of_both_sides_agree_on_a_round_trip() {
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn a_partner_that_does_not_answer_is_given_up() {
     let mut laboratory = open();
-    let case = with_host(&laboratory, "hybrid.flag.round_trip", "near", 1, 1);
+    let case = with_host(&laboratory, "hybrid.flag.round_trip", &Group::Near, 1, 1);
     let started = Instant::now();
     let mut experiment = laboratory.silent_round_trip(&case, Duration::from_millis(300)).unwrap();
     let measurement = engine().measure(experiment.as_mut(), 1).unwrap();
@@ -312,7 +313,7 @@ fn additions_of_one_side_are_never_lost() {
         .plan(Preset::Standard)
         .into_iter()
         .filter(|case| case.primitive == "hybrid.atomic.add")
-        .filter(|case| case.group.as_deref() != Some("both"))
+        .filter(|case| case.group != Some(Group::Both))
         .collect();
     assert!(!alone.is_empty());
     for case in alone {

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use syncscope_core::{Case, Detail, Row, Verdict};
+use syncscope_core::{Case, Detail, Group, Row, Verdict};
 use syncscope_report::{RunData, page};
 
 /// The widths of the page.
@@ -252,7 +252,7 @@ fn the_tooltip_shows_measurement_blocks_and_interference() {
 #[test]
 fn hostile_text_does_not_run() {
     const HOSTILE: &str = "</script><img src=x onerror=\"document.documentElement.dataset.errors='owned'\">";
-    let case = Case { group: Some(HOSTILE.into()), ..Case::new("cpu.handoff.futex") };
+    let case = Case { group: Some(Group::of_word(HOSTILE)), ..Case::new("cpu.handoff.futex") };
     let rows = vec![Row::unmeasured(case, Verdict::Failed(HOSTILE.into()))];
     let runs = [synthetic::data(HOSTILE, synthetic::run(HOSTILE, None), rows)];
     for width in [DESKTOP, PHONE] {

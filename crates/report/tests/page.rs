@@ -5,6 +5,7 @@
 mod synthetic;
 
 use serde_json::Value;
+use syncscope_core::Group;
 use syncscope_core::run::columns::COLUMNS;
 use syncscope_core::{Case, Row, Verdict};
 use syncscope_report::{RunData, page};
@@ -96,7 +97,7 @@ fn hostile_text_stays_text() {
     let mut run = synthetic::run(HOSTILE, Some(HOSTILE));
     run.warnings = vec![HOSTILE.into()];
     run.command = vec![HOSTILE.into()];
-    let case = Case { group: Some(HOSTILE.into()), ..Case::new("cpu.handoff.futex") };
+    let case = Case { group: Some(Group::of_word(HOSTILE)), ..Case::new("cpu.handoff.futex") };
     let rows = vec![Row { evidence: Some(HOSTILE.into()), ..Row::unmeasured(case, Verdict::Failed(HOSTILE.into())) }];
     let harmless = page::render(&[synthetic::data("harmless", synthetic::run("CPU", Some("GPU")), vec![])]);
     let html = page::render(&[synthetic::data(HOSTILE, run, rows)]);

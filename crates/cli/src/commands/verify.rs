@@ -96,7 +96,7 @@ fn line(group: &[&Verified]) -> String {
         scope.map(|scope| scope.to_string()),
         space.map(|space| space.to_string()),
         first.case.mode.map(|mode| mode.to_string()),
-        first.case.group.clone(),
+        first.case.group.as_ref().map(ToString::to_string),
     ];
     let name = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let archs: Vec<&str> = group.iter().map(|program| program.arch.as_str()).collect();

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::model::group::Group;
 pub use crate::words::UnknownWord;
 use crate::words::words;
 
@@ -213,7 +214,7 @@ pub struct Case {
     /// Throughput or latency.
     pub mode: Option<Mode>,
     /// A tile, coalesced group, cluster or SMT/NUMA class.
-    pub group: Option<String>,
+    pub group: Option<Group>,
 }
 
 impl Case {
@@ -268,7 +269,7 @@ impl fmt::Display for Case {
         words.extend(self.space.map(|space| format!("{space} memory")));
         words.extend(self.order.map(|order| order.to_string()));
         words.extend(self.mode.map(|mode| mode.to_string()));
-        words.extend(self.group.clone());
+        words.extend(self.group.as_ref().map(Group::to_string));
         f.pad(&words.join(" "))
     }
 }

@@ -180,6 +180,7 @@ mod tests {
     use super::*;
     use crate::model::case::tests::example;
     use crate::model::case::{Dtype, MemoryOrder, Mode, Placement, Scope, Space};
+    use crate::model::group::Group;
 
     #[test]
     fn the_id_of_a_case_never_changes() {
@@ -212,7 +213,7 @@ mod tests {
             Case { space: Some(Space::Shared), ..base.clone() },
             Case { order: Some(MemoryOrder::SeqCst), ..base.clone() },
             Case { mode: Some(Mode::Latency), ..base.clone() },
-            Case { group: Some("tile 4".into()), ..base.clone() },
+            Case { group: Some(Group::Tile(4)), ..base.clone() },
         ];
         let mut ids: Vec<_> = variants.iter().chain([&base]).map(Case::id).collect();
         ids.sort();

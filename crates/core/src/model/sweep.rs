@@ -1,6 +1,7 @@
 //! Sweeps: the product of axes, minus excluded cases.
 
 use crate::model::case::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+use crate::model::group::Group;
 
 /// A primitive and the axes to vary. Later axes vary fastest.
 ///
@@ -90,7 +91,7 @@ impl Sweep {
     );
     axis!(
         /// Varies the group.
-        groups, group, String
+        groups, group, Group
     );
 
     /// Leaves out the cases of which `excluded` says so.

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use syncscope_core::Group;
+
 use super::topology::{HardwareThread, Topology};
 
-/// The nearest thing that two CPUs share; a word of the column `group`.
+/// The nearest thing that two CPUs share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PairClass {
     /// The core: they are its hardware threads.
@@ -26,22 +28,22 @@ impl PairClass {
     pub const ALL: [Self; 6] =
         [Self::SameCore, Self::SameL2, Self::SameL3, Self::SameNode, Self::SamePackage, Self::Across];
 
-    /// The word in the column `group`.
+    /// The group of cases on such a pair.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub const fn group(self) -> Group {
         match self {
-            Self::SameCore => "same_core",
-            Self::SameL2 => "same_l2",
-            Self::SameL3 => "same_l3",
-            Self::SameNode => "same_node",
-            Self::SamePackage => "same_package",
-            Self::Across => "across",
+            Self::SameCore => Group::SameCore,
+            Self::SameL2 => Group::SameL2,
+            Self::SameL3 => Group::SameL3,
+            Self::SameNode => Group::SameNode,
+            Self::SamePackage => Group::SamePackage,
+            Self::Across => Group::Across,
         }
     }
 
-    /// The class with this word.
-    pub(crate) fn of_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.as_str() == word)
+    /// The class that a group names.
+    pub(crate) fn of_group(group: &Group) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.group() == *group)
     }
 
     /// Why a machine has no such pair.

@@ -66,7 +66,7 @@ fn on_pair(case: &Case, (class, pair): &ClassedPair) -> Case {
     Case {
         threads: Some(2),
         placement: Some(Placement::List(pair.to_vec())),
-        group: Some(class.as_str().to_owned()),
+        group: Some(class.group()),
         ..case.clone()
     }
 }

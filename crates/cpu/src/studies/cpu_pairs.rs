@@ -25,7 +25,7 @@ impl Study for CpuPairs {
             templates.iter().take(count).map(move |case| Case {
                 threads: Some(2),
                 placement: placement.clone(),
-                group: Some(class.as_str().to_owned()),
+                group: Some(class.group()),
                 ..case.clone()
             })
         };
@@ -40,7 +40,7 @@ impl Study for CpuPairs {
 
 /// The class of CPU pairs that the group of a case names.
 pub(super) fn class_of(case: &Case) -> Option<PairClass> {
-    case.group.as_deref().and_then(PairClass::of_word)
+    case.group.as_ref().and_then(PairClass::of_group)
 }
 
 #[cfg(test)]

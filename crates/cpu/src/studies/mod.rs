@@ -51,6 +51,7 @@ mod tests {
     use super::*;
     use crate::primitives::entries;
     use std::collections::HashSet;
+    use syncscope_core::Group;
 
     #[test]
     fn every_study_has_a_name_and_a_primitive() {
@@ -70,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_case_of_no_study_is_nobodys_concern() {
-        let case = Case { group: Some("libgomp".to_owned()), ..Case::new("cpu.barrier.openmp") };
+        let case = Case { group: Some(Group::Libgomp), ..Case::new("cpu.barrier.openmp") };
         assert_eq!((unavailable(&case), home_node(&case)), (None, None));
     }
 }

@@ -3,13 +3,10 @@
 //! A thread bound to a CPU of the node touches the pages first. Then the system is asked where they are, and the case is
 //! measured only if they are on that node (`machine::page_homes`).
 
-use syncscope_core::{Case, Placement, Preset};
+use syncscope_core::{Case, Group, Placement, Preset};
 
 use super::study::{Setting, Study};
 use crate::machine::pair_class::PairClass;
-
-/// The beginning of `group`, before the number of the node.
-const GROUP: &str = "line_on_node";
 
 /// How the cost of a contended line depends on the NUMA node that it is on.
 pub(crate) struct Numa;
@@ -27,13 +24,13 @@ impl Study for Numa {
         let pairs = contenders(setting);
         let nodes: Vec<u32> = setting.topology.numa_nodes.iter().map(|node| node.os).collect();
         if nodes.len() < 2 || pairs.is_empty() {
-            let missing = |case: &Case| Case { threads: Some(2), group: Some(GROUP.to_owned()), ..case.clone() };
+            let missing = |case: &Case| Case { threads: Some(2), group: Some(Group::LineOnNode(None)), ..case.clone() };
             return templates.iter().take(1).map(missing).collect();
         }
         let on = |case: &Case, pair: &[u32; 2], node: u32| Case {
             threads: Some(2),
             placement: Some(Placement::List(pair.to_vec())),
-            group: Some(format!("{GROUP} {node}")),
+            group: Some(Group::LineOnNode(Some(node))),
             ..case.clone()
         };
         let mut cases = Vec::new();
@@ -46,7 +43,7 @@ impl Study for Numa {
     }
 
     fn unavailable(&self, case: &Case) -> Option<String> {
-        (case.group.as_deref() == Some(GROUP)).then(|| {
+        (case.group == Some(Group::LineOnNode(None))).then(|| {
             "the CPUs this process may use are next to one NUMA node, or they are one core: there is no other place for \
              the line"
                 .to_owned()
@@ -54,7 +51,10 @@ impl Study for Numa {
     }
 
     fn home_node(&self, case: &Case) -> Option<u32> {
-        case.group.as_deref()?.strip_prefix(GROUP)?.trim_start().parse().ok()
+        match case.group {
+            Some(Group::LineOnNode(node)) => node,
+            _ => None,
+        }
     }
 }
 

@@ -1,15 +1,9 @@
 //! One hardware thread of a core while its sibling is idle, and while it is busy.
 
-use syncscope_core::{Case, Placement, Preset};
+use syncscope_core::{Case, Group, Placement, Preset};
 
 use super::study::{Setting, Study};
 use crate::machine::pair_class::PairClass;
-
-/// `group` of one thread alone on its core.
-const IDLE: &str = "sibling_idle";
-
-/// `group` of two threads on one core, each doing the same on its own memory.
-const BUSY: &str = "sibling_busy";
 
 /// What a hardware thread loses to its sibling. The loss is the quotient of the busy and the idle cost. The core gains two
 /// over that quotient.
@@ -27,23 +21,25 @@ impl Study for Smt {
             return Vec::new();
         }
         let siblings = setting.classes.iter().find(|(class, _)| *class == PairClass::SameCore).map(|(_, pair)| pair);
-        let on = |case: &Case, group: &str, cpus: Option<&[u32]>, threads: u32| Case {
+        let on = |case: &Case, group: Group, cpus: Option<&[u32]>, threads: u32| Case {
             threads: Some(threads),
             placement: cpus.map(|cpus| Placement::List(cpus.to_vec())),
-            group: Some(group.to_owned()),
+            group: Some(group),
             ..case.clone()
         };
         match siblings {
             Some(pair) => templates
                 .iter()
-                .flat_map(|case| [on(case, IDLE, Some(&pair[..1]), 1), on(case, BUSY, Some(pair), 2)])
+                .flat_map(|case| {
+                    [on(case, Group::SiblingIdle, Some(&pair[..1]), 1), on(case, Group::SiblingBusy, Some(pair), 2)]
+                })
                 .collect(),
-            None => templates.iter().take(1).map(|case| on(case, BUSY, None, 2)).collect(),
+            None => templates.iter().take(1).map(|case| on(case, Group::SiblingBusy, None, 2)).collect(),
         }
     }
 
     fn unavailable(&self, case: &Case) -> Option<String> {
-        let is_own = [IDLE, BUSY].iter().any(|group| case.group.as_deref() == Some(group));
+        let is_own = matches!(case.group, Some(Group::SiblingIdle | Group::SiblingBusy));
         (is_own && case.placement.is_none()).then(|| PairClass::SameCore.missing().to_owned())
     }
 }
@@ -62,10 +58,13 @@ mod tests {
     fn the_sibling_is_idle_and_then_busy() {
         let cases = studied(&regular(1, 1, 1, 4, 2).restricted(|cpu| cpu != 0), Preset::Standard);
         let facts: Vec<_> =
-            cases.iter().map(|case| (case.group.as_deref().unwrap(), case.threads, case.placement.clone())).collect();
+            cases.iter().map(|case| (case.group.clone().unwrap(), case.threads, case.placement.clone())).collect();
         assert_eq!(
             facts,
-            [(IDLE, Some(1), Some(Placement::List(vec![1]))), (BUSY, Some(2), Some(Placement::List(vec![1, 5])))]
+            [
+                (Group::SiblingIdle, Some(1), Some(Placement::List(vec![1]))),
+                (Group::SiblingBusy, Some(2), Some(Placement::List(vec![1, 5])))
+            ]
         );
         assert!(cases.iter().all(|case| Smt.unavailable(case).is_none()));
     }

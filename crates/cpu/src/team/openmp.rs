@@ -11,7 +11,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::LazyLock;
 
 use libloading::Library;
-use syncscope_core::Case;
+use syncscope_core::{Case, Group};
 
 use crate::sync::{RawLock, WaitTimeout};
 
@@ -55,6 +55,11 @@ pub fn runtimes() -> &'static [Runtime] {
 /// What to install.
 pub(crate) fn installed() -> Result<(), String> {
     if runtimes().is_empty() { runtime(USUAL).map(drop) } else { Ok(()) }
+}
+
+/// The runtime that the group of a case names, if it is installed.
+pub(crate) fn of_case(case: &Case) -> Option<&'static Runtime> {
+    runtime(&case.group.as_ref()?.to_string()).ok()
 }
 
 /// The runtime of this name.
@@ -178,7 +183,7 @@ pub(crate) fn with_every_runtime(cases: &[Case]) -> Vec<Case> {
     let installed = runtimes().iter().map(|runtime| runtime.name);
     let fallback = Some(USUAL).filter(|_| runtimes().is_empty());
     let on = |name: &str| {
-        let group = Some(name.to_owned());
+        let group = Some(Group::of_word(name));
         cases.iter().map(|case| Case { group: group.clone(), ..case.clone() }).collect::<Vec<_>>()
     };
     installed.chain(fallback).flat_map(on).collect()

@@ -1,6 +1,6 @@
 //! What the families define their kernels with: the text of a file, and macros from the parameters of a case.
 
-use syncscope_core::{Case, Dtype};
+use syncscope_core::{Case, Dtype, Group};
 
 /// Embeds a file of `kernels/`, whose kernels take arguments of this kind.
 macro_rules! kernel {
@@ -19,10 +19,9 @@ pub(super) fn value_of(case: &Case) -> String {
     format!("VALUE={}", case.dtype.map_or("int", c_type))
 }
 
-/// The number in a group such as `tile 4`; 1 where there is none.
-pub(super) fn number_in_group(case: &Case) -> u32 {
-    let number = |group: &str| group.rsplit(' ').next()?.parse().ok();
-    case.group.as_deref().and_then(number).filter(|number| (1..=32).contains(number)).unwrap_or(1)
+/// The size of a group such as a tile; 1 where it has none, or one that no warp or cluster has.
+pub(super) fn group_size(case: &Case) -> u32 {
+    case.group.as_ref().and_then(Group::size).filter(|size| (1..=32).contains(size)).unwrap_or(1)
 }
 
 const fn c_type(dtype: Dtype) -> &'static str {
@@ -40,8 +39,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_have_a_number() {
-        let of = |group: &str| number_in_group(&Case { group: Some(group.into()), ..Case::new("gpu.warp.tile") });
-        assert_eq!([of("tile 4"), of("coalesced 31"), of("converged"), of("tile 0"), of("tile 99")], [4, 31, 1, 1, 1]);
+    fn groups_have_a_size() {
+        let of = |group: Group| group_size(&Case { group: Some(group), ..Case::new("gpu.warp.tile") });
+        assert_eq!([Group::Tile(4), Group::Coalesced(31), Group::Converged].map(of), [4, 31, 1]);
+        assert_eq!([Group::Tile(0), Group::Tile(99)].map(of), [1, 1]);
     }
 }

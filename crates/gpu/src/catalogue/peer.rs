@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Preset, Scope, Space};
+use syncscope_core::{Case, Dtype, Group, Layout, MemoryOrder, Mode, Preset, Scope, Space};
 
 use super::limits::{Grid, STRIDES};
 
@@ -67,7 +67,7 @@ impl PeerProgram {
             },
             PeerOperation::Fence(scope) => Case { scope: Some(scope), ..case },
             PeerOperation::Dependent => Case { mode: Some(Mode::Latency), ..case },
-            PeerOperation::ConvergedWarp => Case { group: Some("converged".to_owned()), ..case },
+            PeerOperation::ConvergedWarp => Case { group: Some(Group::Converged), ..case },
             PeerOperation::Plain => case,
         }
     }

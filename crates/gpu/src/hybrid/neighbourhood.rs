@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use syncscope_core::Group;
 
 use syncscope_host::cpu_list;
 
@@ -26,16 +27,16 @@ pub(crate) enum Distance {
 impl Distance {
     pub(crate) const ALL: [Self; 2] = [Self::Near, Self::Far];
 
-    /// The word in the column `group`.
-    pub(crate) const fn as_str(self) -> &'static str {
+    /// The group of cases on CPUs at this distance.
+    pub(crate) const fn group(self) -> Group {
         match self {
-            Self::Near => "near",
-            Self::Far => "far",
+            Self::Near => Group::Near,
+            Self::Far => Group::Far,
         }
     }
 
-    pub(crate) fn of_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|distance| distance.as_str() == word)
+    pub(crate) fn of_group(group: &Group) -> Option<Self> {
+        Self::ALL.into_iter().find(|distance| distance.group() == *group)
     }
 }
 

@@ -35,9 +35,8 @@ impl GpuLaboratory {
         launching: Launching,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let shape = self.parameters(case)?.shape;
-        let group = case.group.as_deref().unwrap_or_default();
-        let Some(ns) = kernel_ns(group) else {
-            return Err(Refusal::Skipped(format!("`{group}` is no length of a kernel: `empty` is, and `5 us`")));
+        let Some(ns) = kernel_ns(case.group.as_ref()) else {
+            return Err(Refusal::Skipped("the group is no length of a kernel such as `empty` or `5 us`".to_owned()));
         };
         let cycles = (f64::from(ns) * 1e-9 * self.ruler.frequency.value()).round() as u32;
         let (ruler, cpu, multiprocessors) =
@@ -75,9 +74,8 @@ impl GpuLaboratory {
 
     /// Additions to one variable by one side or both.
     pub(super) fn addition(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let group = case.group.as_deref().unwrap_or_default();
-        let Some(sides) = Sides::of_word(group) else {
-            return Err(Refusal::Skipped(format!("`{group}` names no side: `both`, `gpu_alone` and `cpu_alone` do")));
+        let Some(sides) = case.group.as_ref().and_then(Sides::of_group) else {
+            return Err(Refusal::Skipped("the group is none of `both`, `gpu_alone` and `cpu_alone`".to_owned()));
         };
         let dtype = case.dtype.filter(|dtype| matches!(dtype, Dtype::I32 | Dtype::U32 | Dtype::U64));
         let dtype =
@@ -171,7 +169,7 @@ fn cpus_of(case: &Case, neighbourhood: &Neighbourhood) -> Result<Vec<u32>, Refus
     if let Some(Placement::List(cpus)) = &case.placement {
         return Ok(cpus.clone());
     }
-    let distance = case.group.as_deref().and_then(Distance::of_word).unwrap_or(Distance::Near);
+    let distance = case.group.as_ref().and_then(Distance::of_group).unwrap_or(Distance::Near);
     neighbourhood.some(distance, 1).ok_or_else(|| Refusal::Skipped(neighbourhood.lacks(distance, 1)))
 }
 
@@ -181,6 +179,7 @@ mod tests {
     use crate::catalogue::cases;
     use crate::catalogue::limits::Grid;
     use std::collections::HashSet;
+    use syncscope_core::Group;
     use syncscope_core::Preset;
 
     fn planned(neighbourhood: &Neighbourhood) -> Vec<Case> {
@@ -192,21 +191,22 @@ mod tests {
         Neighbourhood::new(&[0, 1, 2, 3, 4, 5, 6, 7], Some(&[4, 5, 6, 7]))
     }
 
-    fn of<'a>(cases: &'a [Case], id: &str, group: &str) -> Vec<&'a Case> {
-        cases.iter().filter(|case| case.primitive == id && case.group.as_deref() == Some(group)).collect()
+    fn of<'a>(cases: &'a [Case], id: &str, group: Group) -> Vec<&'a Case> {
+        cases.iter().filter(|case| case.primitive == id && case.group == Some(group.clone())).collect()
     }
 
     #[test]
     fn cases_of_both_sides_name_their_cpus() {
         let planned = planned(&two_nodes());
         let flag = |group| of(&planned, "hybrid.flag.round_trip", group)[0].placement.clone();
-        assert_eq!(flag("near"), Some(Placement::List(vec![7])));
-        assert_eq!(flag("far"), Some(Placement::List(vec![3])));
-        let lists: HashSet<_> = of(&planned, "hybrid.atomic.add", "both").iter().map(|case| &case.placement).collect();
+        assert_eq!(flag(Group::Near), Some(Placement::List(vec![7])));
+        assert_eq!(flag(Group::Far), Some(Placement::List(vec![3])));
+        let lists: HashSet<_> =
+            of(&planned, "hybrid.atomic.add", Group::Both).iter().map(|case| &case.placement).collect();
         assert_eq!(lists.len(), 2);
         assert!(lists.contains(&Some(Placement::List(vec![4, 5, 6, 7]))));
-        assert!(of(&planned, "hybrid.atomic.add", "gpu_alone").iter().all(|case| case.placement.is_none()));
-        assert!(of(&planned, "gpu.launch.stream", "empty").iter().all(|case| case.placement.is_none()));
+        assert!(of(&planned, "hybrid.atomic.add", Group::GpuAlone).iter().all(|case| case.placement.is_none()));
+        assert!(of(&planned, "gpu.launch.stream", Group::EmptyKernel).iter().all(|case| case.placement.is_none()));
         let ids: HashSet<_> = planned.iter().map(Case::id).collect();
         assert_eq!(ids.len(), planned.len(), "no case twice");
     }
@@ -221,7 +221,7 @@ mod tests {
         assert!(reason.contains("as near to the device as any other"), "{reason}");
         let near = of(&planned, "hybrid.flag.round_trip", "near")[0];
         assert_eq!(cpus_of(near, &one_node), Ok(vec![1]));
-        assert!(of(&planned, "hybrid.atomic.add", "both").iter().all(|case| case.actors() > 0));
+        assert!(of(&planned, "hybrid.atomic.add", Group::Both).iter().all(|case| case.actors() > 0));
     }
 
     #[test]

@@ -159,7 +159,7 @@ fn fits(shape: Shape, resident: u32) -> Result<(), Refusal> {
 }
 
 fn launching(case: &Case) -> Result<LaunchCall, Refusal> {
-    if case.group.as_deref() != Some(multi::ONE_LAUNCH) {
+    if case.group != Some(multi::ONE_LAUNCH) {
         return Ok(LaunchCall::PerDevice);
     }
     if launches_on_several_devices() {

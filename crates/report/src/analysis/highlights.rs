@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn the_empty_kernel_is_preferred_in_any_order_of_rows() {
         let launch = |group: &str| {
-            let case = Case { group: Some(group.to_owned()), ..Case::new("gpu.launch.stream") };
+            let case = Case { group: Some(Group::of_word(group)), ..Case::new("gpu.launch.stream") };
             Row::unmeasured(case, Verdict::Resolved)
         };
         assert_eq!(find("Kernel launch", &[launch("20 us"), launch("empty"), launch("5 us")], 0), Some(1));

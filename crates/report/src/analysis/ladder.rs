@@ -3,7 +3,7 @@
 //! The chart follows Zhang et al. (IPDPS 2020, figures 12 and 13), from the warp to several devices. The CPU has rungs
 //! of its own, from one core to two packages.
 
-use syncscope_core::{Case, Mode, Placement, Row, Run, Space, Verdict};
+use syncscope_core::{Case, Group, Mode, Placement, Row, Run, Space, Verdict};
 
 use super::row_query::{
     CPU_BARRIERS, CPU_LOCKS, Choice, DEVICE_BARRIERS, GRID_BARRIERS, HANDOFFS, MachineSize, RowQuery, WAKE_UPS, any,
@@ -38,19 +38,49 @@ pub(crate) const LADDER: &[Rung] = {
         rung("One core", "Full fence", &["cpu.fence.seq_cst"], one_actor, FewestActors),
         rung("One core", "Lock, alone", CPU_LOCKS, one_actor, FewestActors),
         rung("Two threads", "Hand-off, close", HANDOFFS, |case, _| case.group.is_none(), FewestActors),
-        rung("Two threads", "Hand-off, same core", HANDOFFS, |case, _| in_group(case, "same_core"), MedianCost),
-        rung("Two threads", "Hand-off, same L2", HANDOFFS, |case, _| in_group(case, "same_l2"), MedianCost),
-        rung("Two threads", "Hand-off, same L3", HANDOFFS, |case, _| in_group(case, "same_l3"), MedianCost),
-        rung("Two threads", "Hand-off, same NUMA node", HANDOFFS, |case, _| in_group(case, "same_node"), MedianCost),
-        rung("Two threads", "Hand-off, same package", HANDOFFS, |case, _| in_group(case, "same_package"), MedianCost),
-        rung("Two threads", "Hand-off, across packages", HANDOFFS, |case, _| in_group(case, "across"), MedianCost),
+        rung("Two threads", "Hand-off, same core", HANDOFFS, |case, _| in_group(case, &Group::SameCore), MedianCost),
+        rung("Two threads", "Hand-off, same L2", HANDOFFS, |case, _| in_group(case, &Group::SameL2), MedianCost),
+        rung("Two threads", "Hand-off, same L3", HANDOFFS, |case, _| in_group(case, &Group::SameL3), MedianCost),
+        rung(
+            "Two threads",
+            "Hand-off, same NUMA node",
+            HANDOFFS,
+            |case, _| in_group(case, &Group::SameNode),
+            MedianCost,
+        ),
+        rung(
+            "Two threads",
+            "Hand-off, same package",
+            HANDOFFS,
+            |case, _| in_group(case, &Group::SamePackage),
+            MedianCost,
+        ),
+        rung(
+            "Two threads",
+            "Hand-off, across packages",
+            HANDOFFS,
+            |case, _| in_group(case, &Group::Across),
+            MedianCost,
+        ),
         rung("Two threads", "Wake a sleeping thread", WAKE_UPS, any, FastestOfFewest),
         rung("Two threads", "Barrier, best", CPU_BARRIERS, |case, _| case.threads == Some(2), FastestOfFewest),
         rung("All threads", "Atomic add, contended", &["cpu.atomic.add"], several_threads, MostActors),
         rung("All threads", "Barrier, best", CPU_BARRIERS, several_threads, FastestOfMost),
         rung("All threads", "Lock, contended", CPU_LOCKS, several_threads, MostActors),
-        rung("Warp", "Barrier, converged", &["gpu.warp.syncwarp"], |case, _| warp(case, "converged"), FewestActors),
-        rung("Warp", "Barrier, divergent", &["gpu.warp.syncwarp"], |case, _| warp(case, "divergent"), FewestActors),
+        rung(
+            "Warp",
+            "Barrier, converged",
+            &["gpu.warp.syncwarp"],
+            |case, _| warp(case, &Group::Converged),
+            FewestActors,
+        ),
+        rung(
+            "Warp",
+            "Barrier, divergent",
+            &["gpu.warp.syncwarp"],
+            |case, _| warp(case, &Group::Divergent),
+            FewestActors,
+        ),
         rung("Warp", "Shuffle", &["gpu.shuffle.idx"], |case, _| one_warp(case), FewestActors),
         rung("Warp", "Ballot", &["gpu.vote.ballot"], |case, _| one_warp(case), FewestActors),
         rung("Block", "Barrier, one warp", &["gpu.block.syncthreads"], |case, _| one_warp(case), FewestActors),
@@ -67,14 +97,14 @@ pub(crate) const LADDER: &[Rung] = {
             "Cluster",
             "Barrier, 2 blocks",
             &["gpu.cluster.sync"],
-            |case, _| in_group(case, "cluster 2"),
+            |case, _| in_group(case, &Group::Cluster(2)),
             FewestActors,
         ),
         rung(
             "Cluster",
             "Barrier, 8 blocks",
             &["gpu.cluster.sync"],
-            |case, _| in_group(case, "cluster 8"),
+            |case, _| in_group(case, &Group::Cluster(8)),
             FewestActors,
         ),
         rung("Device", "Fence", &["gpu.fence.device"], |case, _| one_warp(case), FewestActors),
@@ -131,8 +161,8 @@ fn several_threads(case: &Case, machine: MachineSize) -> bool {
     threads > 1 && fits_cpus && !matches!(case.placement, Some(Placement::List(_)))
 }
 
-fn in_group(case: &Case, group: &str) -> bool {
-    case.group.as_deref() == Some(group)
+fn in_group(case: &Case, group: &Group) -> bool {
+    case.group.as_ref() == Some(group)
 }
 
 /// One block of so many threads whose latency is measured.
@@ -144,7 +174,7 @@ fn one_warp(case: &Case) -> bool {
     block(case, 32)
 }
 
-fn warp(case: &Case, group: &str) -> bool {
+fn warp(case: &Case, group: &Group) -> bool {
     one_warp(case) && in_group(case, group)
 }
 
@@ -208,7 +238,7 @@ mod tests {
     fn the_pair_of_median_cost_represents_its_class() {
         let pair = |a, b, ns| {
             let placement = Some(Placement::List(vec![a, b]));
-            let group = Some("same_l3".to_owned());
+            let group = Some(Group::SameL3);
             cost(Case { threads: Some(2), placement, group, ..Case::new("cpu.handoff.cas_pingpong") }, ns)
         };
         let mut rows = vec![pair(0, 1, 60.0), pair(0, 2, 45.0), pair(0, 3, 52.0)];

@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_pair_with_two_rows_counts_once() {
         let mut classed = row(0, 2, 6.0);
-        classed.case.group = Some("same_core".into());
+        classed.case.group = Some(Group::SameCore);
         let rows: Vec<Row> = std::iter::once(classed).chain(siblings()).collect();
         let matrix = matrix(&rows).unwrap();
         assert_eq!(matrix.pairs.len(), 6);

@@ -3,6 +3,7 @@
 //! A query names primitives and defines which of their cases fit. Where several cases fit, it takes the usual one: an
 //! `i32` shared by all threads. So the selected case does not depend on the costs, except for the choices by cost.
 
+use syncscope_core::Group;
 use syncscope_core::machine::Machine;
 use syncscope_core::{Case, Dtype, Layout, Mode, Nanoseconds, Placement, Row, Scope, Space, Verdict};
 
@@ -137,7 +138,7 @@ fn unusualness(case: &Case) -> [usize; 7] {
         rank(case.scope.as_ref(), &[Scope::Device]),
         rank(case.placement.as_ref(), &[Placement::Close, Placement::Spread, Placement::None]),
         // The usual launch is that of an empty kernel.
-        rank(case.group.as_ref(), &["empty".to_owned()]),
+        rank(case.group.as_ref(), &[Group::EmptyKernel]),
     ]
 }
 

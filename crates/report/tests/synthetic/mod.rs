@@ -6,6 +6,7 @@ pub(crate) mod wide;
 
 use std::collections::HashMap;
 
+use syncscope_core::Group;
 use syncscope_core::machine::{Cache, Clock, CpuMachine, Environment, GpuMachine, Machine};
 use syncscope_core::run::{SCHEMA, Status};
 use syncscope_core::stats::Interval;
@@ -56,7 +57,7 @@ pub(crate) fn large(count: u32) -> RunData {
         let case = Case {
             threads: Some(1 + index % 256),
             dtype: Some(Dtype::ALL[index as usize / 256 % 5]),
-            group: Some(format!("class {}", index / 1280)),
+            group: Some(Group::of_word(&format!("class {}", index / 1280))),
             ..Case::new("cpu.handoff.cas_pingpong")
         };
         let ns = 40.0 + f64::from(index % 256);
@@ -208,7 +209,11 @@ pub(crate) fn cpu_rows(factor: f64) -> Vec<Row> {
         let case = Case { threads: Some(2), ..Case::new(&format!("cpu.handoff.{name}")) };
         rows.push(resolved(case, ns * factor, 0.04, CPU_HZ));
     }
-    let numa = Case { threads: Some(2), group: Some("other package".into()), ..Case::new("cpu.handoff.cas_pingpong") };
+    let numa = Case {
+        threads: Some(2),
+        group: Some(Group::of_word("other package")),
+        ..Case::new("cpu.handoff.cas_pingpong")
+    };
     rows.push(Row::unmeasured(numa, Verdict::Skipped("there is one package".into())));
     rows
 }

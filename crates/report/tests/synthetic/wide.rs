@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use syncscope_core::Group;
 use syncscope_core::machine::{GpuMachine, MeasuredGroup, MeasuredTopology};
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, CaseId, Detail, Dtype, Layout, Nanoseconds, Placement, Row, Scope, Verdict};
@@ -78,7 +79,7 @@ pub(crate) fn matrix(cpus: u32) -> Vec<Row> {
             let case = Case {
                 threads: Some(2),
                 placement: Some(Placement::List(vec![a, b])),
-                group: Some(group.into()),
+                group: Some(Group::of_word(group)),
                 ..Case::new("cpu.handoff.cas_pingpong")
             };
             rows.push(resolved(case, ns, 0.06, CPU_HZ));
@@ -119,7 +120,7 @@ fn gpu(primitive: &str, blocks: u32, threads: u32) -> Case {
 }
 
 fn warps() -> Vec<Row> {
-    let group = |name: &str, group: &str| Case { group: Some(group.into()), ..gpu(name, 1, 32) };
+    let group = |name: &str, group: &str| Case { group: Some(Group::of_word(group)), ..gpu(name, 1, 32) };
     vec![
         resolved(group("gpu.warp.syncwarp", "divergent"), 83.0, 0.01, GPU_HZ),
         resolved(gpu("gpu.vote.ballot", 1, 32), 8.6, 0.01, GPU_HZ),
@@ -141,7 +142,7 @@ fn clusters() -> Vec<Row> {
         for size in [1, 2, 4, 8, 16] {
             for threads in THREADS {
                 let case = Case {
-                    group: Some(format!("cluster {size}")),
+                    group: Some(Group::Cluster(size)),
                     ..gpu(&format!("gpu.cluster.{name}"), SMS / size * size, threads)
                 };
                 rows.push(if size == 16 {
@@ -199,11 +200,11 @@ fn devices() -> Vec<Row> {
 
 fn launches() -> Vec<Row> {
     let launch = |name: &str, ns| {
-        let case = Case { group: Some("empty".into()), ..gpu(&format!("gpu.launch.{name}"), 1, 32) };
+        let case = Case { group: Some(Group::EmptyKernel), ..gpu(&format!("gpu.launch.{name}"), 1, 32) };
         resolved(case, ns, 0.03, GPU_HZ)
     };
     let flag = Case {
-        group: Some("near".into()),
+        group: Some(Group::Near),
         placement: Some(Placement::List(vec![2])),
         ..gpu("hybrid.flag.round_trip", 1, 1)
     };

@@ -1,6 +1,6 @@
 //! The OpenMP programs of SyncPerformance (Burtchell and Burtscher, IISWC 2024) and the cases that measure the same.
 
-use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Placement};
+use syncscope_core::{Case, Dtype, Group, Layout, MemoryOrder, Placement};
 
 /// Which variables the threads of a program use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ struct OpenMpProgram {
     primitive: &'static str,
     variables: Variables,
     order: Option<MemoryOrder>,
-    group: Option<&'static str>,
+    group: Option<Group>,
 }
 
 const fn program(
@@ -24,13 +24,13 @@ const fn program(
     primitive: &'static str,
     variables: Variables,
     order: Option<MemoryOrder>,
-    group: Option<&'static str>,
+    group: Option<Group>,
 ) -> OpenMpProgram {
     OpenMpProgram { name, primitive, variables, order, group }
 }
 
 const RELAXED: Option<MemoryOrder> = Some(MemoryOrder::Relaxed);
-const LIBGOMP: Option<&str> = Some("libgomp");
+const LIBGOMP: Option<Group> = Some(Group::Libgomp);
 
 /// The programs of the paper were compiled with GCC, whose OpenMP runtime is libgomp.
 static PROGRAMS: [OpenMpProgram; 7] = [
@@ -71,7 +71,7 @@ pub(super) fn case(name: &str, dtype: Dtype, stride: Option<u32>, threads: u32) 
         threads: Some(threads),
         placement: Some(placement),
         order: program.order,
-        group: program.group.map(str::to_owned),
+        group: program.group.clone(),
         ..Case::new(program.primitive)
     })
 }
@@ -93,10 +93,7 @@ mod tests {
         assert_eq!(add.to_string(), Case { placement: Some(Placement::Spread), ..add.clone() }.to_string());
         assert_eq!(add.layout, Some(Layout::Private { stride: 8 }));
         let barrier = case("omp_barrier").unwrap();
-        assert_eq!(
-            (barrier.dtype, barrier.placement, barrier.group.as_deref()),
-            (None, Some(Placement::None), LIBGOMP)
-        );
+        assert_eq!((barrier.dtype, barrier.placement, barrier.group.clone()), (None, Some(Placement::None), LIBGOMP));
         assert_eq!(case("omp_flush_array_close").map(|case| case.primitive).as_deref(), Some("cpu.fence.flush"));
         assert_eq!(case("omp_flush_close"), None);
         assert!(reason("omp_flush_close").contains("stack") && reason("omp_task").contains("no case"));

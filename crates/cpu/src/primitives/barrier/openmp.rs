@@ -30,7 +30,7 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 fn workload(case: &Case) -> Option<Workload> {
-    let runtime = openmp::runtime(case.group.as_deref()?).ok()?;
+    let runtime = openmp::of_case(case)?;
     let expected = Expected::Uncounted("the barrier is a function of the runtime, behind a call");
     Some(barrier::workload(case, |_| OpenMpBarrier(runtime))?.on_threads_of(runtime).expecting(expected))
 }

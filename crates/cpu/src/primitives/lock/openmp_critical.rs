@@ -28,7 +28,7 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 fn workload(case: &Case) -> Option<Workload> {
-    let runtime = openmp::runtime(case.group.as_deref()?).ok()?;
+    let runtime = openmp::of_case(case)?;
     Some(lock::workload(case, &Kind(runtime))?.on_threads_of(runtime).expecting(lock::IN_A_LIBRARY))
 }
 

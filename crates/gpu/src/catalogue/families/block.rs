@@ -1,8 +1,8 @@
 //! Barriers of a thread block.
 
-use syncscope_core::{Mode, Preset, Primitive};
+use syncscope_core::{Group, Mode, Preset, Primitive};
 
-use crate::catalogue::definitions::{kernel, number_in_group};
+use crate::catalogue::definitions::{group_size, kernel};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::without_repetitions;
@@ -79,14 +79,14 @@ static NAMED: Entry = Entry {
         operation: "one barrier passed by all threads of a part of the block",
         source: "PTX ISA, bar.sync with the number of a barrier and a count of threads",
     },
-    definitions: |case| vec!["KIND=NAMED".into(), format!("GROUPS={}", number_in_group(case))],
+    definitions: |case| vec!["KIND=NAMED".into(), format!("GROUPS={}", group_size(case))],
     meant: |_| Meant::of(&["BAR.SYNC"]),
     cases: |id, preset, grid| {
         let parts: &[u32] = if preset == Preset::Quick { &[2] } else { &[1, 2, 4, 8] };
-        let groups: Vec<String> = parts.iter().map(|parts| format!("parts {parts}")).collect();
+        let groups: Vec<Group> = parts.iter().copied().map(Group::Parts).collect();
         let sweep = grid.coarse(id, preset).groups(&groups);
         // Barriers count whole warps.
-        sweep.except(|case| case.threads.unwrap_or(0) < 32 * number_in_group(case)).cases()
+        sweep.except(|case| case.threads.unwrap_or(0) < 32 * group_size(case)).cases()
     },
     ..Entry::of(KERNEL, Proof::Trial)
 };

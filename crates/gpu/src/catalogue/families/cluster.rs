@@ -1,9 +1,10 @@
 //! Barriers of a cluster of blocks, and atomic additions to the shared memory of another block of it.
 
+use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, Mode, Preset, Primitive, Space};
 
-use crate::catalogue::definitions::{kernel, number_in_group};
+use crate::catalogue::definitions::{group_size, kernel};
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
 use crate::catalogue::instructions::Meant;
 use crate::catalogue::limits::Grid;
@@ -23,7 +24,7 @@ fn sweep(id: &str, preset: Preset, grid: Grid, size: u32) -> Sweep {
         Preset::Paper => &[32, 64, 128, 256, 512, 1024],
     };
     let threads: Vec<u32> = threads.iter().copied().filter(|threads| *threads <= grid.max_threads).collect();
-    Sweep::of(id).blocks(&blocks).threads(&threads).groups(&[format!("cluster {size}")])
+    Sweep::of(id).blocks(&blocks).threads(&threads).groups(&[Group::Cluster(size)])
 }
 
 fn sizes(preset: Preset) -> &'static [u32] {
@@ -45,7 +46,7 @@ fn additions(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
 
 /// How many blocks a cluster of a case has.
 pub(crate) fn size_of(case: &Case) -> u32 {
-    number_in_group(case)
+    group_size(case)
 }
 
 const CLUSTER: Entry = Entry {

@@ -1,5 +1,6 @@
 //! CPU and GPU threads together. On which CPU is not known here: the laboratory puts it into the cases.
 
+use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, MemoryOrder, Mode, Preset, Primitive, Scope};
 
@@ -20,11 +21,11 @@ static ROUND_TRIP: Entry = Entry {
     },
     definitions: |case| vec![format!("ORDERED={}", u32::from(case.order != Some(MemoryOrder::Relaxed)))],
     method: Method::RoundTrip,
-    cpu_threads: |case| CpuThreads::One(case.group.as_deref().and_then(Distance::of_word)),
+    cpu_threads: |case| CpuThreads::One(case.group.as_ref().and_then(Distance::of_group)),
     meant: |_| Meant::of(&["ST.SYS", "STG.SYS"]),
     cases: |id, preset, _| {
         let distances = if preset == Preset::Quick { &Distance::ALL[..1] } else { &Distance::ALL[..] };
-        let groups: Vec<String> = distances.iter().map(|distance| distance.as_str().to_owned()).collect();
+        let groups: Vec<Group> = distances.iter().map(|distance| distance.group()).collect();
         let orders = [MemoryOrder::AcqRel, MemoryOrder::Relaxed];
         let sweep = Sweep::of(id).threads(&[1]).blocks(&[1]).scopes(&[Scope::System]);
         sweep.orders(&orders).groups(&groups).cases()
@@ -43,16 +44,16 @@ pub(crate) enum Sides {
 impl Sides {
     const ALL: [Self; 3] = [Self::Both, Self::Gpu, Self::Cpu];
 
-    const fn as_str(self) -> &'static str {
+    const fn group(self) -> Group {
         match self {
-            Self::Both => "both",
-            Self::Gpu => "gpu_alone",
-            Self::Cpu => "cpu_alone",
+            Self::Both => Group::Both,
+            Self::Gpu => Group::GpuAlone,
+            Self::Cpu => Group::CpuAlone,
         }
     }
 
-    pub(crate) fn of_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|sides| sides.as_str() == word)
+    pub(crate) fn of_group(group: &Group) -> Option<Self> {
+        Self::ALL.into_iter().find(|sides| sides.group() == *group)
     }
 }
 
@@ -76,7 +77,7 @@ static ADD: Entry = Entry {
         ]
     },
     method: Method::Addition,
-    cpu_threads: |case| match case.group.as_deref().and_then(Sides::of_word) {
+    cpu_threads: |case| match case.group.as_ref().and_then(Sides::of_group) {
         Some(Sides::Both | Sides::Cpu) => CpuThreads::OneAndSeveral,
         Some(Sides::Gpu) | None => CpuThreads::None,
     },
@@ -95,7 +96,7 @@ fn additions(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
     let types = [Dtype::I32, Dtype::U64];
     let types = if quick { &types[..1] } else { &types[..] };
     let sweep = || Sweep::of(id).scopes(&[Scope::System]).orders(&[MemoryOrder::Relaxed]);
-    let named = |sides: &[Sides]| sides.iter().map(|sides| sides.as_str().to_owned()).collect::<Vec<_>>();
+    let named = |sides: &[Sides]| sides.iter().map(|sides| sides.group()).collect::<Vec<_>>();
     let with_gpu = named(&[Sides::Both, Sides::Gpu]);
     let on = |blocks: u32, threads: u32, types: &[Dtype], mode: Mode| {
         sweep().dtypes(types).blocks(&[blocks]).threads(&[threads]).modes(&[mode]).groups(&with_gpu).cases()
@@ -126,7 +127,7 @@ mod tests {
         for preset in Preset::ALL {
             let planned = additions("hybrid.atomic.add", *preset, Grid { multiprocessors: 132, max_threads: 1024 });
             let count = |sides: Sides| {
-                planned.iter().filter(|case| case.group.as_deref().and_then(Sides::of_word) == Some(sides)).count()
+                planned.iter().filter(|case| case.group.as_ref().and_then(Sides::of_group) == Some(sides)).count()
             };
             assert!(count(Sides::Both) > 0 && count(Sides::Both) == count(Sides::Gpu) && count(Sides::Cpu) > 0);
         }

@@ -1,5 +1,6 @@
 //! Kernel launches as barriers.
 
+use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Preset, Primitive};
 
@@ -10,17 +11,14 @@ use crate::catalogue::limits::Grid;
 
 const KERNEL: Kernel = kernel!("launch.cu", LaunchChain);
 
-/// The group of kernels that do nothing.
-const EMPTY: &str = "empty";
-
-/// How long a kernel lasts, by its group: `empty`, or a length such as `5 us`. `None` for another group.
-pub(crate) fn kernel_ns(group: &str) -> Option<u32> {
-    if group == EMPTY {
-        return Some(0);
+/// How long a kernel lasts, by its group. `None` for a group that is no length of a kernel.
+pub(crate) fn kernel_ns(group: Option<&Group>) -> Option<u32> {
+    match group? {
+        Group::EmptyKernel => Some(0),
+        // Longer ones would make chains of seconds.
+        Group::KernelUs(microseconds) => (1..=1000).contains(microseconds).then(|| microseconds * 1000),
+        _ => None,
     }
-    // Longer ones would make chains of seconds.
-    let microseconds: u32 = group.strip_suffix(" us")?.parse().ok()?;
-    (1..=1000).contains(&microseconds).then(|| microseconds * 1000)
 }
 
 /// In theory: kernels that do nothing follow each other as fast as the slower of two can: the host that launches them, and
@@ -35,17 +33,18 @@ const LAUNCH: Entry = Entry {
 };
 
 fn is_empty(case: &Case) -> bool {
-    case.group.as_deref().is_none_or(|group| group == EMPTY)
+    case.group.as_ref().is_none_or(|group| *group == Group::EmptyKernel)
 }
 
 fn cases(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
     let all = grid.multiprocessors;
-    let (groups, shapes): (&[&str], &[(u32, u32)]) = match preset {
-        Preset::Quick => (&[EMPTY, "5 us"], &[(1, 32)]),
-        Preset::Standard => (&[EMPTY, "5 us"], &[(1, 32), (all, 32), (all, 1024)]),
-        Preset::Paper => (&[EMPTY, "2 us", "5 us", "20 us"], &[(1, 32), (all, 32), (all, 1024), (2 * all, 1024)]),
+    let (lengths_us, shapes): (&[u32], &[(u32, u32)]) = match preset {
+        Preset::Quick => (&[5], &[(1, 32)]),
+        Preset::Standard => (&[5], &[(1, 32), (all, 32), (all, 1024)]),
+        Preset::Paper => (&[2, 5, 20], &[(1, 32), (all, 32), (all, 1024), (2 * all, 1024)]),
     };
-    let groups: Vec<String> = groups.iter().map(|&group| group.to_owned()).collect();
+    let lengths = lengths_us.iter().copied().map(Group::KernelUs);
+    let groups: Vec<Group> = std::iter::once(Group::EmptyKernel).chain(lengths).collect();
     let on = |&(blocks, threads): &(u32, u32)| {
         Sweep::of(id).blocks(&[blocks]).threads(&[threads.min(grid.max_threads)]).groups(&groups).cases()
     };
@@ -124,10 +123,11 @@ mod tests {
 
     #[test]
     fn groups_say_how_long_a_kernel_lasts() {
-        assert_eq!(["empty", "5 us", "20 us"].map(kernel_ns), [Some(0), Some(5000), Some(20_000)]);
-        assert_eq!(["", "5", "0 us", "x us", "9999999 us", "tile 4"].map(kernel_ns), [None; 6]);
+        let of = |word: &str| kernel_ns(Some(&Group::of_word(word)));
+        assert_eq!(["empty", "5 us", "20 us"].map(of), [Some(0), Some(5000), Some(20_000)]);
+        assert_eq!(["", "5", "0 us", "x us", "9999999 us", "tile 4"].map(of), [None; 6]);
         let planned = cases("gpu.launch.stream", Preset::Paper, Grid { multiprocessors: 132, max_threads: 1024 });
-        assert!(planned.iter().all(|case| kernel_ns(case.group.as_deref().unwrap()).is_some()));
+        assert!(planned.iter().all(|case| kernel_ns(case.group.as_ref()).is_some()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Barriers of the grids of several devices.
 
-use syncscope_core::{Case, Preset, Primitive};
+use syncscope_core::{Case, Group, Preset, Primitive};
 
 use super::grid::{UNROLL, heat_map};
 use crate::catalogue::definitions::kernel;
@@ -14,7 +14,7 @@ const KERNEL: Kernel = kernel!("multi.cu", GridBarrier);
 const MOST_DEVICES: u32 = 8;
 
 /// Launched on all devices by one call of the driver instead of one call for each.
-pub(crate) const ONE_LAUNCH: &str = "driver_launch";
+pub(crate) const ONE_LAUNCH: Group = Group::DriverLaunch;
 
 /// For each number of devices a part of the heat map of one grid (Zhang et al., IPDPS 2020, figures 9 to 11), and the
 /// smallest of its grids launched by one call.
@@ -38,7 +38,7 @@ fn with_one_launch(id: &str, preset: Preset, grid: Grid) -> Vec<Case> {
     let smallest = |case: &&Case| case.threads == Some(32) && case.blocks == Some(grid.multiprocessors);
     let once: Vec<Case> = cases.iter().filter(smallest).cloned().collect();
     if preset != Preset::Quick {
-        cases.extend(once.into_iter().map(|case| Case { group: Some(ONE_LAUNCH.to_owned()), ..case }));
+        cases.extend(once.into_iter().map(|case| Case { group: Some(ONE_LAUNCH), ..case }));
     }
     cases
 }

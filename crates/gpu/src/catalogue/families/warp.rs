@@ -1,9 +1,10 @@
 //! Barriers of the threads of a warp.
 
+use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Preset, Primitive};
 
-use crate::catalogue::definitions::{kernel, number_in_group};
+use crate::catalogue::definitions::{group_size, kernel};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::instructions::Meant;
 
@@ -23,23 +24,23 @@ static SYNCWARP: Entry = Entry {
         source: "CUDA C++ Programming Guide, __syncwarp; PTX ISA, bar.warp.sync",
     },
     definitions: |case| {
-        let (kind, paths) = match case.group.as_deref() {
-            Some("divergent") => ("DIVERGENT", 2),
-            Some("partial") => ("PARTIAL", 1),
+        let (kind, paths) = match case.group {
+            Some(Group::Divergent) => ("DIVERGENT", 2),
+            Some(Group::Partial) => ("PARTIAL", 1),
             _ => ("CONVERGED", 0),
         };
         definitions(kind, 32, paths)
     },
-    meant: |case| match case.group.as_deref() {
+    meant: |case| match case.group {
         // Two loops. What is called or stands out of line is the barrier; the paths never find themselves together.
-        Some("divergent") => Meant::of(&["WARPSYNC", "CALL"]).times(2).or_out_of_line("WARPSYNC"),
+        Some(Group::Divergent) => Meant::of(&["WARPSYNC", "CALL"]).times(2).or_out_of_line("WARPSYNC"),
         _ => Meant::of(&["WARPSYNC"]).instead(NOTHING),
     },
     cases: |id, preset, grid| {
-        let converged = grid.full(id, preset).groups(&["converged".to_owned()]).cases();
-        let others: &[&str] = if preset == Preset::Quick { &["divergent"] } else { &["partial", "divergent"] };
-        let others: Vec<String> = others.iter().map(|&group| group.to_owned()).collect();
-        let others = grid.coarse(id, preset).groups(&others).except(|case| case.threads < Some(32)).cases();
+        let converged = grid.full(id, preset).groups(&[Group::Converged]).cases();
+        let others = [Group::Partial, Group::Divergent];
+        let others = if preset == Preset::Quick { &others[1..] } else { &others };
+        let others = grid.coarse(id, preset).groups(others).except(|case| case.threads < Some(32)).cases();
         [converged, others].concat()
     },
     ..Entry::of(KERNEL, Proof::Trial)
@@ -54,11 +55,11 @@ static TILE: Entry = Entry {
         operation: "one barrier passed by the threads of each tile",
         source: "CUDA C++ Programming Guide, Cooperative Groups, thread_block_tile::sync; PTX ISA, bar.warp.sync",
     },
-    definitions: |case| definitions("TILE", number_in_group(case), 0),
+    definitions: |case| definitions("TILE", group_size(case), 0),
     meant: |_| Meant::of(&["WARPSYNC"]).instead(NOTHING),
     cases: |id, preset, grid| {
         let sizes: &[u32] = if preset == Preset::Quick { &[4] } else { &[1, 2, 4, 8, 16, 32] };
-        let groups: Vec<String> = sizes.iter().map(|size| format!("tile {size}")).collect();
+        let groups: Vec<Group> = sizes.iter().copied().map(Group::Tile).collect();
         grid.coarse(id, preset).groups(&groups).except(|case| case.threads < Some(32)).cases()
     },
     ..Entry::of(KERNEL, Proof::Trial)
@@ -73,14 +74,14 @@ static COALESCED: Entry = Entry {
         operation: "one barrier passed by the threads that took the branch",
         source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang et al., IPDPS 2020",
     },
-    definitions: |case| definitions("COALESCED", number_in_group(case), 1),
+    definitions: |case| definitions("COALESCED", group_size(case), 1),
     meant: |_| Meant::of(&["WARPSYNC"]).instead(NOTHING),
     cases: |id, preset, _| {
         let sizes: Vec<u32> = match preset {
             Preset::Quick => vec![16],
             Preset::Standard | Preset::Paper => (1..=32).collect(),
         };
-        let groups: Vec<String> = sizes.iter().map(|size| format!("coalesced {size}")).collect();
+        let groups: Vec<Group> = sizes.into_iter().map(Group::Coalesced).collect();
         let blocks: &[u32] = if preset == Preset::Paper { &[1, 2] } else { &[1] };
         Sweep::of(id).blocks(blocks).threads(&[32, 1024]).groups(&groups).cases()
     },
