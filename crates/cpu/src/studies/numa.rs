@@ -1,7 +1,7 @@
 //! The line that two threads contend for, on each NUMA node in turn.
 //!
-//! A thread bound to a CPU of the node touches the pages first. Then the system is asked where they are, and the case is
-//! measured only if they are on that node (`machine::page_homes`).
+//! A thread bound to a CPU of the node touches the pages first. Then the system is asked where they are, and the case
+//! is measured only if they are on that node (`machine::page_homes`).
 
 use syncscope_core::{Case, Placement, Preset};
 
@@ -47,8 +47,8 @@ impl Study for Numa {
 
     fn unavailable(&self, case: &Case) -> Option<String> {
         (case.group.as_deref() == Some(GROUP)).then(|| {
-            "the CPUs this process may use are next to one NUMA node, or they are one core: there is no other place for \
-             the line"
+            "the CPUs this process may use are next to one NUMA node, or they are one core: there is no other place \
+             for the line"
                 .to_owned()
         })
     }

@@ -11,8 +11,8 @@ const IDLE: &str = "sibling_idle";
 /// `group` of two threads on one core, each doing the same on its own memory.
 const BUSY: &str = "sibling_busy";
 
-/// What a hardware thread loses to its sibling. The loss is the quotient of the busy and the idle cost. The core gains two
-/// over that quotient.
+/// What a hardware thread loses to its sibling. The loss is the quotient of the busy and the idle cost. The core gains
+/// two over that quotient.
 pub(crate) struct Smt;
 
 impl Study for Smt {
@@ -20,8 +20,8 @@ impl Study for Smt {
         "smt"
     }
 
-    /// Every template, whose threads share no line, on one hardware thread of a core and on two of them. A machine without
-    /// SMT has one case.
+    /// Every template, whose threads share no line, on one hardware thread of a core and on two of them. A machine
+    /// without SMT has one case.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
         if setting.preset == Preset::Quick {
             return Vec::new();
