@@ -1,5 +1,5 @@
-//! Topologies of other machines. hwloc reads a description of a machine from its environment, so each one is loaded in a
-//! process of its own: this test program, started again.
+//! Topologies of other machines. hwloc reads a description of a machine from its environment, so each one is loaded in
+//! a process of its own: this test program, started again.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 

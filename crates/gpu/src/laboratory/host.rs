@@ -215,11 +215,11 @@ mod tests {
     fn a_cpu_that_is_not_there_is_a_reason_to_skip() {
         let one_node = Neighbourhood::new(&[0, 1], Some(&[0, 1]));
         let planned = planned(&one_node);
-        let far = of(&planned, "hybrid.flag.round_trip", "far")[0];
+        let far = of(&planned, "hybrid.flag.round_trip", Group::Far)[0];
         assert_eq!(far.placement, None);
         let Err(Refusal::Skipped(reason)) = cpus_of(far, &one_node) else { panic!("there is none") };
         assert!(reason.contains("as near to the device as any other"), "{reason}");
-        let near = of(&planned, "hybrid.flag.round_trip", "near")[0];
+        let near = of(&planned, "hybrid.flag.round_trip", Group::Near)[0];
         assert_eq!(cpus_of(near, &one_node), Ok(vec![1]));
         assert!(of(&planned, "hybrid.atomic.add", Group::Both).iter().all(|case| case.actors() > 0));
     }
