@@ -6,7 +6,7 @@
 //! | folder | what stands there |
 //! |---|---|
 //! | `cuda/` | the driver, NVRTC, NVML: every call of foreign code |
-//! | `launch/` | launches on one device and the samples they give |
+//! | `launch/` | launches on one device or several, waits for them, and the samples they give |
 //! | `catalogue/` | the primitives, their cases, kernels and expectations |
 //! | `experiments/` | what one case runs for one sample |
 //! | `multi/` | several devices that run a kernel together |

@@ -153,7 +153,7 @@ impl<'a> Launches<'a> {
         let started = Instant::now();
         while !self.stream.is_done()? {
             if started.elapsed() > LIMIT {
-                self.setup.bench.suffered(Health::Occupied);
+                self.setup.bench.set_health(Health::Occupied);
                 return Err(Outage::TimedOut(LIMIT));
             }
         }
@@ -205,9 +205,9 @@ impl<'a> Launches<'a> {
 
     /// Errors of a kernel make its context unusable.
     fn told<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
-        self.setup.bench.was_used();
+        self.setup.bench.note_use();
         if let Err(Outage::Cuda(_)) = result {
-            self.setup.bench.suffered(Health::Broken);
+            self.setup.bench.set_health(Health::Poisoned);
         }
         result
     }

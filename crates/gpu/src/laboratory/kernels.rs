@@ -6,19 +6,19 @@ use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Case, Evidence, Experiment, Layout, Refusal};
 
 use super::GpuLaboratory;
+use super::contexts::usable;
 use super::refusal::failed;
 use crate::catalogue::entry::Entry;
 use crate::catalogue::limits::Grid;
 use crate::catalogue::{self, Fault, Method, Pace, Proof, arrays_of, fault_program, ruler_program, unavailable};
 use crate::cuda::compile::Program;
-use crate::cuda::error::{CudaError, GpuError};
+use crate::cuda::error::CudaError;
 use crate::evidence::evidence_of;
 use crate::experiments::kernel::{GpuExperiment, Setup};
 use crate::experiments::parameters::Parameters;
 use crate::launch::arguments::{ArgumentKind, BenchArguments, LoopArguments, RegisterArguments, VariableArguments};
 use crate::launch::bench::Bench;
 use crate::launch::offsets::{MemoryOffsets, POOL_BYTES};
-use crate::launch::outage::Health;
 use crate::launch::request::{Kernels, Shape};
 use crate::launch::ruler;
 
@@ -126,20 +126,9 @@ impl GpuLaboratory {
         self.bench()?.load(&program, &cubin).map_err(failed)
     }
 
-    /// The bench; a new one if a kernel broke the last.
+    /// The bench; a new one if a kernel poisoned the context of the last.
     pub(super) fn bench(&mut self) -> Result<&mut Bench, Refusal> {
-        match self.bench.as_ref().map(Bench::health) {
-            Some(Health::Occupied) => return Err(Refusal::Lost(GpuError::Occupied.to_string())),
-            Some(Health::Broken) => self.bench = None,
-            Some(Health::Good) | None => {}
-        }
-        match &mut self.bench {
-            Some(bench) => Ok(bench),
-            none => {
-                let bench = Bench::new(self.device, self.grid.multiprocessors);
-                Ok(none.insert(bench.map_err(|error| Refusal::Lost(GpuError::Lost(error).to_string()))?))
-            }
-        }
+        usable(&mut self.bench, Bench::checked_health, || Bench::new(self.device, self.grid.multiprocessors))
     }
 
     pub(super) fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {

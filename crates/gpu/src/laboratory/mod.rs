@@ -8,10 +8,12 @@
 //! | [`kernels`] | cases that one kernel on one device measures |
 //! | [`multi`] | barriers of a grid or of several devices |
 //! | [`host`] | cases in which the host takes part |
+//! | [`contexts`] | replaces contexts that a kernel poisoned |
 //! | [`refusal`] | errors as reasons why there is no experiment |
 //!
 //! Start with [`GpuLaboratory`].
 
+mod contexts;
 mod description;
 mod host;
 mod kernels;
@@ -58,12 +60,9 @@ pub struct GpuLaboratory {
 
 impl Drop for GpuLaboratory {
     fn drop(&mut self) {
-        if let Some(bench) = self.bench.take() {
-            bench.retire();
-        }
-        if let Some(device_group) = self.device_group.take() {
-            device_group.retire();
-        }
+        // Contexts first, as long as the libraries are loaded. Those of occupied devices are leaked.
+        self.bench = None;
+        self.device_group = None;
     }
 }
 

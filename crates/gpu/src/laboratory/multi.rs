@@ -5,17 +5,16 @@ use std::time::Duration;
 use syncscope_core::{Case, Experiment, Refusal};
 
 use super::GpuLaboratory;
+use super::contexts::{lost, usable};
 use super::refusal::failed;
 use crate::catalogue::{Method, absent_block_program, entry_of, multi, program_of};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Device, launches_on_several_devices};
-use crate::cuda::error::GpuError;
 use crate::cuda::links;
 use crate::evidence::evidence_of;
 use crate::experiments::grid_barrier::{MeetingExperiment, Setup, TimedBy};
 use crate::experiments::host_barrier::VisitExperiment;
 use crate::launch::offsets::MemoryOffsets;
-use crate::launch::outage::Health;
 use crate::launch::request::Shape;
 use crate::multi::{DeviceGroup, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES};
 
@@ -132,13 +131,8 @@ impl GpuLaboratory {
 
     /// The device_group, a new one if a kernel broke the last, with these devices.
     fn opened_group(&mut self, devices: &[Device]) -> Result<&mut DeviceGroup, Refusal> {
-        match self.device_group.as_ref().map(DeviceGroup::health) {
-            Some(Health::Occupied) => return Err(Refusal::Lost(GpuError::Occupied.to_string())),
-            Some(Health::Broken) => self.device_group = None,
-            Some(Health::Good) | None => {}
-        }
-        let device_group = self.device_group.get_or_insert_with(DeviceGroup::new);
-        device_group.open(devices).map_err(|error| Refusal::Lost(GpuError::Lost(error).to_string()))?;
+        let device_group = usable(&mut self.device_group, DeviceGroup::checked_health, || Ok(DeviceGroup::new()))?;
+        device_group.open(devices).map_err(lost)?;
         Ok(device_group)
     }
 }

@@ -46,13 +46,7 @@ impl GpuLaboratory {
         };
         let mut compiler = profile::time(Phase::Compiler, || compiler_for(first.compute_capability, driver))?;
         let mut bench = profile::time(Phase::Context, || Bench::new(device, grid.multiprocessors))?;
-        let ruler = match profile::time(Phase::Clock, || measured_ruler(&mut bench, &mut compiler, grid)) {
-            Ok(ruler) => ruler,
-            Err(error) => {
-                bench.retire();
-                return Err(error);
-            }
-        };
+        let ruler = profile::time(Phase::Clock, || measured_ruler(&mut bench, &mut compiler, grid))?;
         let nvml = profile::time(Phase::Watch, Nvml::load).map(Rc::new);
         let address = describe::pci_address(device)?;
         let watch = nvml.as_ref().and_then(|nvml| Watch::new(nvml, &address)).map(Rc::new);

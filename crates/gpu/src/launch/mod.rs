@@ -1,4 +1,4 @@
-//! Launching kernels on one device and reading what they leave.
+//! Launching kernels and reading what they leave.
 //!
 //! A kernel gets one structure by value and leaves words in device memory: how long each warp took in cycles, and the
 //! length of the launch by two clocks. This folder launches kernels in batches, waits for them with a limit, and turns
@@ -10,7 +10,9 @@
 //! | [`headers`] | the headers that kernels include |
 //! | [`request`], [`timing`] | what is launched, and what it leaves |
 //! | [`samples`] | from what launches left to samples |
-//! | [`bench`] | one context with all that launches need; it runs batches and waits for them |
+//! | [`bench`] | one device with all that launches need; it runs batches of launches |
+//! | [`device_context`] | the context, the stream and the buffers of one device |
+//! | [`runner`] | launches on one device or several, waits with a limit, aborts; tested without a GPU |
 //! | [`outage`] | why a batch gave no results |
 //! | [`offsets`] | which memory offsets the samples of a case use |
 //! | [`block_order`] | in which order blocks are assigned to multiprocessors |
@@ -22,11 +24,13 @@
 pub(crate) mod arguments;
 pub(crate) mod bench;
 pub(crate) mod block_order;
+pub(crate) mod device_context;
 pub(crate) mod headers;
 pub(crate) mod host_clock;
 pub(crate) mod offsets;
 pub(crate) mod outage;
 pub(crate) mod request;
 pub(crate) mod ruler;
+pub(crate) mod runner;
 pub(crate) mod samples;
 pub(crate) mod timing;

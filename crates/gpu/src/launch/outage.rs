@@ -10,9 +10,9 @@ use crate::cuda::error::{CudaError, GpuError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Health {
     /// It can.
-    Good,
-    /// A kernel broke the context: a new context is needed.
-    Broken,
+    Usable,
+    /// The error of a kernel made the context unusable: a new context is needed.
+    Poisoned,
     /// A kernel does not end. Nothing else can be measured, and destroying its context would wait for it.
     Occupied,
 }

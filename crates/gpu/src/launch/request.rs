@@ -65,10 +65,15 @@ impl Launch {
         Self { function, arguments, offset: 0, order: BlockOrder::Any }
     }
 
-    /// Words of 8 bytes that it leaves: its rate, then the warps at each offset.
+    /// Words of 8 bytes that it leaves.
     pub(crate) const fn words(&self, shape: Shape) -> usize {
-        WORDS_OF_RATE + WORDS_OF_WARP * shape.warps() as usize * self.arguments.common().used_offsets()
+        words_of(shape, self.arguments.common().used_offsets())
     }
+}
+
+/// Words of 8 bytes that a launch leaves on one device: its rate, then the warps at each memory offset.
+pub(crate) const fn words_of(shape: Shape, offsets: usize) -> usize {
+    WORDS_OF_RATE + WORDS_OF_WARP * shape.warps() as usize * offsets
 }
 
 #[cfg(test)]
@@ -80,5 +85,11 @@ mod tests {
         assert_eq!(Shape { blocks: 3, threads: 1 }.warps(), 3);
         assert_eq!(Shape { blocks: 3, threads: 33 }.warps(), 6);
         assert_eq!(Shape { blocks: 264, threads: 1024 }.warps(), 8448);
+    }
+
+    #[test]
+    fn a_launch_leaves_its_rate_and_its_warps_at_each_offset() {
+        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 1), 2 + 2 * 4);
+        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 8), 2 + 8 * 2 * 4);
     }
 }

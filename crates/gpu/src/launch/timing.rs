@@ -4,6 +4,12 @@ use super::arguments::{Finding, Rate, Warp};
 
 /// Bytes of a word: what kernels leave is read in words.
 pub(crate) const WORD: usize = size_of::<u64>();
+
+/// Words in front of the results of all launches: what kernels found while they were checked.
+pub(crate) const HEAD_WORDS: usize = 4;
+
+const _: () = assert!(size_of::<Finding>() <= HEAD_WORDS * WORD);
+
 pub(crate) const WORDS_OF_RATE: usize = size_of::<Rate>() / WORD;
 pub(crate) const WORDS_OF_WARP: usize = size_of::<Warp>() / WORD;
 

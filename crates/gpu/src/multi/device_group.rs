@@ -1,76 +1,65 @@
 //! The devices, opened once: sets programs up, launches on all of them and waits for all.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::device_context::DeviceContext;
 use super::device_handle::DeviceHandle;
-use super::group_launch::{GRACE, GroupLaunch, LaunchCall};
-use super::loaded_program::{DeviceTable, Layout, LoadedModule, LoadedProgram, MOST_DEVICES, words_of};
-use super::phase_counts::{PhaseCounts, WORDS_OF_COUNTS, counts_of, joined};
+use super::group_launch::{GroupLaunch, LaunchCall, MemberLaunch, Role};
+use super::loaded_program::{DeviceTable, Layout, LoadedProgram, MOST_DEVICES, Member};
+use super::phase_counts::{PhaseCounts, counts_of, joined};
 use crate::cuda::compile::Program;
-use crate::cuda::driver::{Device, HostBuffer, launch_together};
+use crate::cuda::driver::Device;
 use crate::cuda::error::CudaError;
+use crate::launch::arguments::{DevicePointer, GridBarrierArguments};
+use crate::launch::block_order::Idle;
+use crate::launch::device_context::DeviceContext;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::outage::{Health, Outage};
-use crate::launch::request::{Kernels, Shape};
-use crate::launch::timing::{Timing, WORD};
+use crate::launch::request::{Kernels, Shape, words_of};
+use crate::launch::runner::{DeviceQueue, Runner};
+use crate::launch::timing::{HEAD_WORDS, Timing, WORD};
 
 /// Launches that are queued before the host waits.
 const BATCH: usize = 16;
 
-/// Kernels that do not end by themselves are asked to stop after this time.
-const HOST_LIMIT: Duration = Duration::from_secs(20);
-
 /// See the module's description.
 #[derive(Debug)]
 pub(crate) struct DeviceGroup {
-    health: Health,
-    last_use: Option<Instant>,
-    /// What the devices write for each other, where they cannot access each other's memory.
-    host: Option<HostBuffer<u64>>,
-    members: Vec<DeviceContext>,
+    runner: Runner<DeviceContext>,
 }
 
 impl DeviceGroup {
-    pub(crate) const fn new() -> Self {
-        Self { health: Health::Good, last_use: None, host: None, members: Vec::new() }
+    pub(crate) fn new() -> Self {
+        Self { runner: Runner::new(Vec::new()) }
     }
 
     /// Whether it can run the next launch.
-    pub(crate) const fn health(&self) -> Health {
-        self.health
-    }
-
-    /// As [`crate::launch::bench::Bench::retire`].
-    pub(crate) fn retire(self) {
-        if self.health == Health::Occupied {
-            std::mem::forget(self);
-        }
+    pub(crate) fn checked_health(&mut self) -> Health {
+        self.runner.checked_health()
     }
 
     /// How long the devices have had nothing to do.
     pub(crate) fn idle(&self) -> Option<Duration> {
-        self.last_use.map(|time| time.elapsed())
+        self.runner.idle()
     }
 
     /// Opens those of `devices` that are not open yet. Every call must name the same devices in the same order.
     pub(crate) fn open(&mut self, devices: &[Device]) -> Result<(), CudaError> {
-        for device in devices.iter().skip(self.members.len()) {
-            let member = DeviceContext::new(*device)?;
-            for other in &self.members {
-                if device.can_reach(other.device)? && other.device.can_reach(*device)? {
-                    member.context.reach(&other.context)?;
-                    other.context.reach(&member.context)?;
+        for device in devices.iter().skip(self.runner.devices().len()) {
+            let member = DeviceContext::new(*device, 0, 0)?;
+            for other in self.runner.devices() {
+                if device.can_reach(other.device())? && other.device().can_reach(*device)? {
+                    member.context().reach(other.context())?;
+                    other.context().reach(member.context())?;
                 }
             }
-            self.members.push(member);
+            self.runner.add(member);
         }
         Ok(())
     }
 
     /// Whether each of the first `count` devices can access the memory of every other.
     pub(crate) fn is_connected(&self, count: usize) -> Result<bool, CudaError> {
-        let devices: Vec<Device> = self.members.iter().take(count).map(|member| member.device).collect();
+        let devices: Vec<Device> = self.runner.devices().iter().take(count).map(DeviceContext::device).collect();
         for (index, one) in devices.iter().enumerate() {
             for other in &devices[index + 1..] {
                 if !(one.can_reach(*other)? && other.can_reach(*one)?) {
@@ -91,8 +80,8 @@ impl DeviceGroup {
         multiprocessors: u32,
     ) -> Result<u32, CudaError> {
         let mut least = u32::MAX;
-        for member in self.members.iter_mut().take(count) {
-            let Kernels { baseline, test, check } = member.load(program, cubin)?.kernels;
+        for device in self.runner.devices_mut().iter_mut().take(count) {
+            let Kernels { baseline, test, check } = device.load(program, cubin)?.kernels;
             for kernel in [baseline, test, check] {
                 least = least.min(kernel.blocks_per_multiprocessor(threads)?);
             }
@@ -108,48 +97,82 @@ impl DeviceGroup {
         (count, shape, call): (usize, Shape, LaunchCall),
         offsets: &MemoryOffsets,
         limit: Duration,
-    ) -> Result<LoadedProgram, CudaError> {
+    ) -> Result<LoadedProgram, Outage> {
         let layout = Layout::of(shape, offsets);
-        let connected = self.is_connected(count)?;
-        let words = words_of(shape, offsets.per_sample());
-        let members = &mut self.members[..count];
-        let mut modules = Vec::with_capacity(count);
-        for member in &mut *members {
-            modules.push(member.load(program, cubin)?);
-            member.provide(layout.bytes, WORDS_OF_COUNTS + BATCH * words)?;
+        let members = self.prepare(program, cubin, count, layout.bytes, words_of(shape, offsets.per_sample() as usize));
+        let members = self.runner.judged(members)?;
+        let flags = self.shared(count, layout);
+        let flags = self.runner.judged(flags)?;
+        self.runner.settle(count)?;
+        let loaded = LoadedProgram { members, shape, layout, offsets_per_sample: offsets.per_sample(), call, limit };
+        let written = self.write_tables(&loaded, &flags);
+        self.runner.judged(written)?;
+        Ok(loaded)
+    }
+
+    /// Loads a program on the first devices, with so much memory, all zero, empty counts, and room for the results of a
+    /// batch of launches that leave so many words each.
+    fn prepare(
+        &mut self,
+        program: &Program,
+        cubin: &[u8],
+        count: usize,
+        bytes: usize,
+        words: usize,
+    ) -> Result<Vec<Member>, CudaError> {
+        let mut members = Vec::with_capacity(count);
+        for device in &mut self.runner.devices_mut()[..count] {
+            let number = device.device();
+            let loaded = device.load(program, cubin)?;
+            members.push(Member {
+                kernels: loaded.kernels,
+                idle: Idle::of(&loaded.module, number)?,
+                device_table: loaded.module.variable(c"roster")?,
+            });
+            device.reserve_memory(bytes)?;
+            device.reserve_slots(BATCH * words)?;
+            device.clear_memory(bytes)?;
+            device.clear_head()?;
         }
-        let shared_words = layout.shared_bytes() / WORD;
-        if let (false, Some(first)) = (connected, members.first()) {
-            // New for each case: all zero.
-            first.context.make_current()?;
-            self.host = Some(HostBuffer::for_all(&first.context, count * shared_words)?);
+        Ok(members)
+    }
+
+    /// Where the flags of each of the first devices begin, which all of them access: in its own memory, or in host memory.
+    fn shared(&mut self, count: usize, layout: Layout) -> Result<Vec<DevicePointer>, CudaError> {
+        let words = layout.shared_bytes() / WORD;
+        if self.is_connected(count)? {
+            let devices = self.runner.devices().iter().take(count);
+            return Ok(devices.map(|device| device.memory() + layout.flags as u64).collect());
         }
-        let shared = |index: usize| match (&self.host, connected) {
-            (Some(host), false) => Ok(host.device_pointer()? + (index * shared_words * WORD) as u64),
-            _ => Ok::<_, CudaError>(members[index].memory.pointer() + layout.flags as u64),
-        };
+        let Some(first) = self.runner.devices_mut().first_mut() else { return Ok(Vec::new()) };
+        first.make_current()?;
+        let host = first.provide_shared(count * words)?;
+        Ok((0..count).map(|index| host + (index * words * WORD) as u64).collect())
+    }
+
+    /// Writes what each device knows of itself and of the others. The devices have nothing to do.
+    fn write_tables(&self, program: &LoadedProgram, shared: &[DevicePointer]) -> Result<(), CudaError> {
+        let layout = program.layout;
         let mut table = DeviceTable {
-            limit_ns: u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX),
+            limit_ns: u64::try_from(program.limit.as_nanos()).unwrap_or(u64::MAX),
             counts: 0,
             phases: 0,
             device: 0,
-            devices: u32::try_from(count).unwrap_or(u32::MAX),
+            devices: u32::try_from(shared.len()).unwrap_or(u32::MAX),
             exchanges: [0; MOST_DEVICES],
             flags: [0; MOST_DEVICES],
         };
-        for index in 0..count {
-            table.flags[index] = shared(index)?;
-            table.exchanges[index] = shared(index)? + (layout.exchanges - layout.flags) as u64;
+        for (index, flags) in shared.iter().enumerate() {
+            table.flags[index] = *flags;
+            table.exchanges[index] = flags + (layout.exchanges - layout.flags) as u64;
         }
-        for (device, (member, module)) in (0..).zip(members.iter().zip(&modules)) {
-            let table =
-                DeviceTable { device, counts: member.results.pointer(), phases: member.memory.pointer(), ..table };
-            member.settle()?;
+        for (number, (device, member)) in (0..).zip(self.runner.devices().iter().zip(&program.members)) {
+            let table = DeviceTable { device: number, counts: device.head(), phases: device.memory(), ..table };
             // SAFETY: `table` is the module's variable of this type (sizes are asserted on both sides), and the device has
             // nothing to do.
-            unsafe { member.context.write(module.device_table, &table)? };
+            unsafe { device.context().write(member.device_table, &table)? };
         }
-        Ok(LoadedProgram { modules, shape, layout, offsets_per_sample: offsets.per_sample(), call, limit })
+        Ok(())
     }
 
     /// Runs launches one after the other, each on all devices, and waits for all of them. The result is what they leave, for
@@ -162,111 +185,70 @@ impl DeviceGroup {
         program: &LoadedProgram,
         launches: &[GroupLaunch],
     ) -> Result<Vec<Vec<Timing>>, Outage> {
-        let words = program.words();
+        let (count, words) = (program.members.len(), program.words());
         let mut timings = Vec::with_capacity(launches.len());
+        self.runner.begin(count)?;
         for batch in launches.chunks(BATCH) {
-            let queued = self.queue(program, batch).and_then(|()| self.fetch(program, batch.len()));
-            queued.map_err(|error| self.broken(error))?;
-            self.wait(program.modules.len())?;
+            for (slot, launch) in batch.iter().enumerate() {
+                let launches = self.on_each_device(program, launch, slot * words);
+                match program.call {
+                    LaunchCall::PerDevice => self.runner.launch(&launches)?,
+                    LaunchCall::Together => self.runner.launch_together(&launches)?,
+                }
+            }
+            self.runner.fetch(count, HEAD_WORDS + batch.len() * words)?;
+            self.runner.wait(count)?;
             if self.counts(program).timeouts > 0 {
                 return Err(Outage::TimedOut(program.limit));
             }
             for slot in 0..batch.len() {
-                let first = WORDS_OF_COUNTS + slot * words;
-                let of = |member: &DeviceContext| {
-                    Timing::of(&member.host.values()[first..first + words], program.offsets_per_sample as usize)
-                };
-                timings.push(self.members[..program.modules.len()].iter().map(of).collect());
+                let offsets = program.offsets_per_sample as usize;
+                let timing = |device: &DeviceContext| device.timing(slot * words, words, offsets);
+                timings.push(self.runner.devices()[..count].iter().map(timing).collect());
             }
         }
         Ok(timings)
     }
 
+    /// A launch on every device of a program, with results that start at `word`.
+    fn on_each_device(&self, program: &LoadedProgram, launch: &GroupLaunch, word: usize) -> Vec<MemberLaunch> {
+        let on_device = |(device, member): (&DeviceContext, &Member)| {
+            let Kernels { baseline, test, check } = member.kernels;
+            let function = match launch.role {
+                Role::Baseline => baseline,
+                Role::Test => test,
+                Role::Check => check,
+            };
+            let memory = device.memory() + (program.layout.offsets + launch.offset) as u64;
+            let common = device.addressed(launch.arguments.common, memory, word);
+            let arguments = GridBarrierArguments { common, ..launch.arguments };
+            MemberLaunch { function, shape: program.shape, arguments, order: launch.order, idle: member.idle }
+        };
+        self.runner.devices().iter().zip(&program.members).map(on_device).collect()
+    }
+
     /// The counts of all devices together, as of the last [`Self::run`].
     pub(crate) fn counts(&self, program: &LoadedProgram) -> PhaseCounts {
-        let counts = self.members[..program.modules.len()].iter().map(|member| counts_of(member.host.values()));
-        joined(counts)
-    }
-
-    fn queue(&self, program: &LoadedProgram, batch: &[GroupLaunch]) -> Result<(), CudaError> {
-        for (slot, launch) in batch.iter().enumerate() {
-            let mut parts = Vec::with_capacity(program.modules.len());
-            for (member, module) in self.members.iter().zip(&program.modules) {
-                member.context.make_current()?;
-                launch.order.queue(&member.stream, module.idle)?;
-                parts.push(member.part(program, module, launch, slot)?);
-            }
-            let Shape { blocks, threads } = program.shape;
-            match program.call {
-                LaunchCall::Together => launch_together(&parts, blocks, threads)?,
-                LaunchCall::PerDevice => {
-                    for (member, part) in self.members.iter().zip(&parts) {
-                        member.context.make_current()?;
-                        part.stream.launch_cooperatively(part.function, blocks, threads, &part.arguments)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Queues the copies of what `launches` launches leave.
-    fn fetch(&mut self, program: &LoadedProgram, launches: usize) -> Result<(), CudaError> {
-        let bytes = (WORDS_OF_COUNTS + launches * program.words()) * WORD;
-        for member in &mut self.members[..program.modules.len()] {
-            member.context.make_current()?;
-            member.stream.copy_to_host(&member.results, &mut member.host, bytes)?;
-        }
-        Ok(())
-    }
-
-    fn wait(&mut self, count: usize) -> Result<(), Outage> {
-        let done = self.wait_until(count, HOST_LIMIT)?;
-        self.last_use = Some(Instant::now());
-        if done {
-            return Ok(());
-        }
-        self.members.iter_mut().for_each(|member| member.abort.write_volatile(0, 1));
-        let stopped = self.wait_until(count, GRACE);
-        self.members.iter_mut().for_each(|member| member.abort.write_volatile(0, 0));
-        if !stopped? {
-            self.health = Health::Occupied;
-        }
-        Err(Outage::TimedOut(HOST_LIMIT))
-    }
-
-    /// Waits until the first `count` devices are done; `false` if that lasts longer than `limit`.
-    fn wait_until(&mut self, count: usize, limit: Duration) -> Result<bool, Outage> {
-        let started = Instant::now();
-        for index in 0..count {
-            let left = limit.saturating_sub(started.elapsed());
-            if !self.members[index].wait_until(left).map_err(|error| self.broken(error))? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn broken(&mut self, error: CudaError) -> Outage {
-        self.health = Health::Broken;
-        error.into()
+        joined(self.runner.devices()[..program.members.len()].iter().map(|device| counts_of(device.found())))
     }
 
     /// The devices of a program, one for each host thread.
     pub(crate) fn handles<'a>(&'a self, program: &'a LoadedProgram) -> impl Iterator<Item = DeviceHandle<'a>> {
-        let handle = |(member, module): (&'a DeviceContext, &'a LoadedModule)| DeviceHandle {
-            context: &member.context,
-            stream: &member.stream,
-            function: module.kernels.test,
+        let handle = |(device, member): (&'a DeviceContext, &'a Member)| DeviceHandle {
+            context: device.context(),
+            stream: device.stream(),
+            function: member.kernels.test,
             shape: program.shape,
         };
-        self.members.iter().zip(&program.modules).map(handle)
+        self.runner.devices().iter().zip(&program.members).map(handle)
     }
 
     /// Fetches the counts after launches by [`Self::handles`].
     pub(crate) fn fetch_counts(&mut self, program: &LoadedProgram) -> Result<PhaseCounts, Outage> {
-        self.fetch(program, 0).map_err(|error| self.broken(error))?;
-        self.wait(program.modules.len())?;
+        let count = program.members.len();
+        self.runner.begin(count)?;
+        self.runner.fetch(count, HEAD_WORDS)?;
+        self.runner.wait(count)?;
         Ok(self.counts(program))
     }
 }

@@ -6,8 +6,7 @@ use super::group_launch::LaunchCall;
 use crate::launch::arguments::DevicePointer;
 use crate::launch::block_order::Idle;
 use crate::launch::offsets::MemoryOffsets;
-use crate::launch::request::{Kernels, Shape};
-use crate::launch::timing::{WORDS_OF_RATE, WORDS_OF_WARP};
+use crate::launch::request::{Kernels, Shape, words_of};
 
 /// `MOST_DEVICES` in `grid_barrier.cuh`.
 pub(crate) const MOST_DEVICES: usize = 16;
@@ -30,18 +29,20 @@ pub(super) struct DeviceTable {
 
 const _: () = assert!(size_of::<DeviceTable>() == 288);
 
-/// A program, loaded on one device.
+/// A program on one of the devices.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LoadedModule {
+pub(super) struct Member {
     pub(super) kernels: Kernels,
     pub(super) idle: Idle,
+    /// Where the kernels read their [`DeviceTable`].
     pub(super) device_table: DevicePointer,
 }
 
 /// A program set up on a number of devices.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedProgram {
-    pub(super) modules: Vec<LoadedModule>,
+    /// One for each device.
+    pub(super) members: Vec<Member>,
     pub(crate) shape: Shape,
     pub(super) layout: Layout,
     /// Memory offsets that one launch uses.
@@ -53,7 +54,7 @@ pub(crate) struct LoadedProgram {
 impl LoadedProgram {
     /// Words of 8 bytes that one launch leaves on one device.
     pub(super) const fn words(&self) -> usize {
-        words_of(self.shape, self.offsets_per_sample)
+        words_of(self.shape, self.offsets_per_sample as usize)
     }
 }
 
@@ -82,11 +83,6 @@ impl Layout {
     }
 }
 
-/// Words of 8 bytes that one launch leaves on one device.
-pub(super) const fn words_of(shape: Shape, offsets_per_sample: u32) -> usize {
-    WORDS_OF_RATE + WORDS_OF_WARP * shape.warps() as usize * offsets_per_sample as usize
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,11 +98,5 @@ mod tests {
         assert_eq!(layout.bytes - layout.offsets, offsets.bytes());
         assert_eq!(layout.shared_bytes(), layout.offsets - layout.flags);
         assert!([layout.flags, layout.exchanges, layout.offsets].iter().all(|offset| offset.is_multiple_of(256)));
-    }
-
-    #[test]
-    fn a_launch_leaves_its_rate_and_its_warps_at_each_offset() {
-        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 1), 2 + 2 * 4);
-        assert_eq!(words_of(Shape { blocks: 2, threads: 33 }, 8), 2 + 8 * 2 * 4);
     }
 }

@@ -7,7 +7,7 @@
 //! | file | contents |
 //! |---|---|
 //! | [`device_group`] | the devices, opened once: sets programs up, launches on all, waits for all |
-//! | [`device_context`] | one of the devices: its context, stream, memory and loaded modules |
+//! | [`device_context`](crate::launch::device_context) | one of the devices: its context, stream, memory and loaded modules |
 //! | [`loaded_program`] | a program on some devices, and the layout of their memory |
 //! | [`group_launch`] | one launch on every device |
 //! | [`device_handle`] | one device for one host thread |
@@ -15,7 +15,6 @@
 //!
 //! Start with [`device_group`]. The other side is the header of the barrier kernels in `kernels/`.
 
-mod device_context;
 mod device_group;
 mod device_handle;
 mod group_launch;

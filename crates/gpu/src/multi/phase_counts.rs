@@ -1,7 +1,7 @@
 //! What a kernel counted while its barrier was measured.
 
 use crate::launch::arguments::Finding;
-use crate::launch::timing::WORD;
+use crate::launch::timing::{HEAD_WORDS, WORD};
 
 /// `PhaseCounts` in `grid_barrier.cuh`.
 #[repr(C)]
@@ -16,9 +16,7 @@ pub(crate) struct PhaseCounts {
     pub(crate) found: u64,
 }
 
-pub(super) const WORDS_OF_COUNTS: usize = size_of::<PhaseCounts>() / WORD;
-
-const _: () = assert!(size_of::<PhaseCounts>() == 32);
+const _: () = assert!(size_of::<PhaseCounts>() == 32 && size_of::<PhaseCounts>() <= HEAD_WORDS * WORD);
 
 /// The counts in these words. CUDA devices and their hosts are little-endian.
 pub(super) const fn counts_of(words: &[u64]) -> PhaseCounts {

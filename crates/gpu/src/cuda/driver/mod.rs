@@ -8,7 +8,6 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::size_of;
 use std::ptr;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
 use cudarc::driver::sys;
 
@@ -339,25 +338,6 @@ impl Stream {
             sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
             result => checked("cuStreamQuery", result).map(|()| true),
         }
-    }
-
-    /// Waits until everything queued is done; `false` if that lasts longer than `limit`. For the first moments without a
-    /// pause, to lose no time between batches.
-    pub(crate) fn wait_until(&self, limit: Duration) -> Result<bool, CudaError> {
-        const EAGER: Duration = Duration::from_millis(2);
-        let started = Instant::now();
-        while !self.is_done()? {
-            let waited = started.elapsed();
-            if waited > limit {
-                return Ok(false);
-            }
-            if waited > EAGER {
-                std::thread::sleep(Duration::from_micros(50));
-            } else {
-                std::hint::spin_loop();
-            }
-        }
-        Ok(true)
     }
 
     /// Queues a kernel on a grid of `blocks` blocks.

@@ -1,0 +1,98 @@
+//! Contexts of a laboratory: a poisoned one is replaced, and an occupied device ends the run.
+
+use syncscope_core::Refusal;
+
+use crate::cuda::error::{CudaError, GpuError};
+use crate::launch::outage::Health;
+
+/// What can run launches. If a kernel poisoned its context, the old one is dropped before `open` makes a new one.
+pub(super) fn usable<R>(
+    slot: &mut Option<R>,
+    health: impl FnOnce(&mut R) -> Health,
+    open: impl FnOnce() -> Result<R, CudaError>,
+) -> Result<&mut R, Refusal> {
+    match slot.as_mut().map(health) {
+        Some(Health::Occupied) => return Err(Refusal::Lost(GpuError::Occupied.to_string())),
+        Some(Health::Poisoned) => *slot = None,
+        Some(Health::Usable) | None => {}
+    }
+    match slot {
+        Some(runner) => Ok(runner),
+        none => Ok(none.insert(open().map_err(lost)?)),
+    }
+}
+
+/// The driver gives this process no context any more.
+pub(super) fn lost(error: CudaError) -> Refusal {
+    Refusal::Lost(GpuError::Lost(error).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::launch::outage::Outage;
+    use crate::launch::runner::Runner;
+    use crate::launch::runner::fake::{Call, FakeDriver, Script, error, run};
+
+    #[test]
+    fn a_runner_is_opened_once_and_kept() {
+        let driver = FakeDriver::new();
+        let mut slot = None;
+        usable(&mut slot, Runner::checked_health, || Ok(driver.runner(&[Script::NeverEnds]))).unwrap();
+        let kept = usable(&mut slot, Runner::checked_health, || Err(error("cuCtxCreate", 2)));
+        assert!(kept.is_ok());
+        assert_eq!(driver.take_calls(), []);
+    }
+
+    #[test]
+    fn a_poisoned_context_is_destroyed_before_the_next_one_is_made() {
+        let driver = FakeDriver::new();
+        let mut slot = Some(driver.runner(&[Script::PoisonsAfter(Duration::ZERO)]));
+        assert!(matches!(run(slot.as_mut().unwrap()), Err(Outage::Cuda(_))));
+        let opened = usable(&mut slot, Runner::checked_health, || {
+            assert_eq!(driver.take_calls().last(), Some(&Call::Destroy(0)));
+            Ok(driver.runner(&[Script::EndsAfter(Duration::ZERO)]))
+        });
+        assert_eq!(run(opened.unwrap()), Ok(()));
+    }
+
+    #[test]
+    fn the_laboratory_is_lost_if_there_is_no_other_context() {
+        let driver = FakeDriver::new();
+        let mut slot = Some(driver.runner(&[Script::LaunchFails]));
+        assert!(run(slot.as_mut().unwrap()).is_err());
+        for _ in 0..2 {
+            let refused = usable(&mut slot, Runner::checked_health, || Err(error("cuCtxCreate", 46)));
+            let Err(Refusal::Lost(reason)) = refused else { panic!("there is no context") };
+            assert!(reason.contains("this process gets no other: cuCtxCreate"), "{reason}");
+        }
+        assert_eq!(driver.destroyed(), [0]);
+    }
+
+    #[test]
+    fn no_context_is_made_beside_a_kernel_that_still_runs_in_a_poisoned_one() {
+        let driver = FakeDriver::new();
+        let mut slot = Some(driver.runner(&[Script::NeverEnds, Script::LaunchFails]));
+        assert!(matches!(run(slot.as_mut().unwrap()), Err(Outage::Cuda(_))));
+        let refused = usable(&mut slot, Runner::checked_health, || Ok(driver.runner(&[])));
+        assert!(matches!(refused, Err(Refusal::Lost(reason)) if reason.contains("still occupies the device")));
+        drop(slot);
+        assert!(driver.destroyed().is_empty());
+    }
+
+    #[test]
+    fn the_laboratory_is_lost_while_a_kernel_occupies_a_device() {
+        let driver = FakeDriver::new();
+        let mut slot = Some(driver.runner(&[Script::NeverEnds, Script::EndsAfterAbort(Duration::ZERO)]));
+        assert!(matches!(run(slot.as_mut().unwrap()), Err(Outage::TimedOut(_))));
+        for _ in 0..2 {
+            let refused = usable(&mut slot, Runner::checked_health, || Ok(driver.runner(&[])));
+            let Err(Refusal::Lost(reason)) = refused else { panic!("the device is occupied") };
+            assert!(reason.contains("still occupies the device"), "{reason}");
+        }
+        drop(slot);
+        assert!(driver.destroyed().is_empty());
+    }
+}

@@ -1,0 +1,185 @@
+//! One device: its context, its stream, its buffers, and the programs loaded on it.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use crate::cuda::compile::Program;
+use crate::cuda::driver::{Context, Device, DeviceBuffer, HostBuffer, Module, Stream};
+use crate::cuda::error::CudaError;
+use crate::launch::arguments::{DevicePointer, LoopArguments, Rate};
+use crate::launch::request::Kernels;
+use crate::launch::runner::DeviceQueue;
+use crate::launch::timing::{HEAD_WORDS, Timing, WORD};
+
+/// A program, loaded on one device.
+#[derive(Debug)]
+pub(crate) struct LoadedModule {
+    pub(crate) module: Module,
+    pub(crate) kernels: Kernels,
+}
+
+impl LoadedModule {
+    fn of(module: Module) -> Result<Self, CudaError> {
+        let kernels = Kernels {
+            baseline: module.function(c"baseline")?,
+            test: module.function(c"test")?,
+            check: module.function(c"check")?,
+        };
+        Ok(Self { module, kernels })
+    }
+}
+
+/// One device. Its results begin with what kernels found ([`HEAD_WORDS`]), then follows a slot for each launch.
+#[derive(Debug)]
+pub(crate) struct DeviceContext {
+    device: Device,
+    modules: HashMap<Program, LoadedModule>,
+    abort: HostBuffer<u32>,
+    /// Where the device sees `abort`.
+    abort_pointer: DevicePointer,
+    /// The copy of `results`.
+    host: HostBuffer<u64>,
+    results: DeviceBuffer,
+    memory: DeviceBuffer,
+    /// What several devices write for each other, where they cannot access each other's memory.
+    shared: Option<HostBuffer<u64>>,
+    stream: Stream,
+    // The last field: it is dropped after all that lives in it.
+    context: Context,
+}
+
+impl DeviceContext {
+    /// Opens a device, with room for so many words in all slots together and so much memory.
+    pub(crate) fn new(device: Device, slot_words: usize, memory_bytes: usize) -> Result<Self, CudaError> {
+        let context = Context::new(device)?;
+        let abort = HostBuffer::new(&context, 1)?;
+        let words = HEAD_WORDS + slot_words;
+        let opened = Self {
+            device,
+            modules: HashMap::new(),
+            abort_pointer: abort.device_pointer()?,
+            abort,
+            host: HostBuffer::new(&context, words)?,
+            results: DeviceBuffer::new(&context, words * WORD)?,
+            memory: DeviceBuffer::new(&context, memory_bytes)?,
+            shared: None,
+            stream: Stream::new(&context)?,
+            context,
+        };
+        // Every copy of results begins with it, whether a kernel wrote there or not.
+        opened.clear_head()?;
+        Ok(opened)
+    }
+
+    pub(crate) const fn device(&self) -> Device {
+        self.device
+    }
+
+    pub(crate) const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(crate) const fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Where its memory begins.
+    pub(crate) const fn memory(&self) -> DevicePointer {
+        self.memory.pointer()
+    }
+
+    /// Where its results begin: what kernels found.
+    pub(crate) const fn head(&self) -> DevicePointer {
+        self.results.pointer()
+    }
+
+    /// Words that fit into all slots together.
+    pub(crate) const fn slot_words(&self) -> usize {
+        self.results.bytes() / WORD - HEAD_WORDS
+    }
+
+    /// Loads a program, once. The context is current afterwards, because the caller uses the kernels in it.
+    pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Result<&LoadedModule, CudaError> {
+        self.context.make_current()?;
+        match self.modules.entry(program.clone()) {
+            Entry::Occupied(loaded) => Ok(loaded.into_mut()),
+            Entry::Vacant(place) => Ok(place.insert(LoadedModule::of(Module::load(&self.context, cubin)?)?)),
+        }
+    }
+
+    /// Provides at least this much memory. The context must be current, as for the functions below.
+    pub(crate) fn reserve_memory(&mut self, bytes: usize) -> Result<(), CudaError> {
+        if bytes > self.memory.bytes() {
+            // Freed first: a device may not have room for both.
+            self.memory = DeviceBuffer::new(&self.context, 1)?;
+            self.memory = DeviceBuffer::new(&self.context, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Provides room for so many words in all slots together.
+    pub(crate) fn reserve_slots(&mut self, words: usize) -> Result<(), CudaError> {
+        if words > self.slot_words() {
+            self.results = DeviceBuffer::new(&self.context, (HEAD_WORDS + words) * WORD)?;
+            self.host = HostBuffer::new(&self.context, HEAD_WORDS + words)?;
+        }
+        Ok(())
+    }
+
+    /// Provides host memory that all devices can access, new and all zero, and returns where it begins.
+    pub(crate) fn provide_shared(&mut self, words: usize) -> Result<DevicePointer, CudaError> {
+        let shared = HostBuffer::for_all(&self.context, words)?;
+        self.shared.insert(shared).device_pointer()
+    }
+
+    /// Queues the clearing of the first `bytes` of the memory.
+    pub(crate) fn clear_memory(&self, bytes: usize) -> Result<(), CudaError> {
+        self.stream.clear(&self.memory, bytes)
+    }
+
+    /// Queues the clearing of what kernels found.
+    pub(crate) fn clear_head(&self) -> Result<(), CudaError> {
+        self.stream.clear(&self.results, HEAD_WORDS * WORD)
+    }
+
+    /// The arguments of a launch whose variables begin at `memory` and whose results begin at `word` of the slots.
+    pub(crate) fn addressed(&self, arguments: LoopArguments, memory: DevicePointer, word: usize) -> LoopArguments {
+        let rate = self.results.pointer() + ((HEAD_WORDS + word) * WORD) as u64;
+        LoopArguments { memory, rate, warps: rate + size_of::<Rate>() as u64, abort: self.abort_pointer, ..arguments }
+    }
+
+    /// What kernels found, as of the last copy that was waited for.
+    pub(crate) fn found(&self) -> &[u64] {
+        &self.host.values()[..HEAD_WORDS]
+    }
+
+    /// What the launch left whose `words` begin at `word` of the slots, as of the last copy that was waited for.
+    pub(crate) fn timing(&self, word: usize, words: usize, offsets: usize) -> Timing {
+        Timing::of(&self.host.values()[HEAD_WORDS + word..][..words], offsets)
+    }
+}
+
+impl DeviceQueue for DeviceContext {
+    fn make_current(&self) -> Result<(), CudaError> {
+        self.context.make_current()
+    }
+
+    fn fetch(&mut self, words: usize) -> Result<(), CudaError> {
+        self.stream.copy_to_host(&self.results, &mut self.host, words * WORD)
+    }
+
+    fn is_done(&self) -> Result<bool, CudaError> {
+        self.stream.is_done()
+    }
+
+    fn set_abort(&mut self, stop: bool) {
+        self.abort.write_volatile(0, u32::from(stop));
+    }
+}
+
+impl Drop for DeviceContext {
+    fn drop(&mut self) {
+        // Its buffers are freed in its context.
+        let _ = self.context.make_current();
+    }
+}

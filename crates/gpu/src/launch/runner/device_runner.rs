@@ -1,0 +1,260 @@
+//! The runner: launches, waits with a limit, aborts, and decides whether the contexts can be used again.
+
+use std::time::{Duration, Instant};
+
+use super::clock::{Clock, HostClock};
+use super::device_queue::{DeviceQueue, Launches, LaunchesTogether};
+use crate::cuda::error::CudaError;
+use crate::launch::outage::{Health, Outage};
+
+/// Kernels are asked to stop when a batch takes longer. The longest correct one, two samples of some hundred million
+/// atomic additions to one variable, takes a second.
+pub(super) const LIMIT: Duration = Duration::from_secs(20);
+
+/// How long a kernel may take that was asked to stop.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+
+/// The runner queries without a pause for this time, to lose no time between batches.
+const EAGER: Duration = Duration::from_millis(2);
+
+/// The pause between two queries after that.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// The contexts of one device or several, and whether they can be used. See the folder's description.
+///
+/// Callers use the first `count` devices: [`Self::begin`], then [`Self::launch`] as often as needed, then
+/// [`Self::fetch`] and [`Self::wait`].
+#[derive(Debug)]
+pub(crate) struct Runner<D: DeviceQueue, C: Clock = HostClock> {
+    pub(super) health: Health,
+    limit: Duration,
+    last_use: Option<Instant>,
+    clock: C,
+    devices: Vec<D>,
+}
+
+impl<D: DeviceQueue> Runner<D> {
+    pub(crate) fn new(devices: Vec<D>) -> Self {
+        Self::with_clock(devices, HostClock)
+    }
+}
+
+impl<D: DeviceQueue, C: Clock> Runner<D, C> {
+    pub(crate) fn with_clock(devices: Vec<D>, clock: C) -> Self {
+        Self { health: Health::Usable, limit: LIMIT, last_use: None, clock, devices }
+    }
+
+    /// Whether it can run the next launch. Stops what still runs in a poisoned context first, because nothing can be
+    /// measured in another context meanwhile.
+    pub(crate) fn checked_health(&mut self) -> Health {
+        if self.health == Health::Poisoned {
+            self.stop();
+        }
+        self.health
+    }
+
+    /// Notes what a kernel did that was launched by other means.
+    pub(crate) const fn set_health(&mut self, health: Health) {
+        self.health = health;
+    }
+
+    /// Changes how long a batch may take; `None`: as long as usual.
+    pub(crate) const fn set_limit(&mut self, limit: Option<Duration>) {
+        self.limit = match limit {
+            Some(limit) => limit,
+            None => LIMIT,
+        };
+    }
+
+    /// How long the devices have had nothing to do; `None` if nothing was launched yet.
+    pub(crate) fn idle(&self) -> Option<Duration> {
+        self.last_use.map(|time| self.clock.now().saturating_duration_since(time))
+    }
+
+    /// Notes that the devices were busy until now.
+    pub(crate) fn note_use(&mut self) {
+        self.last_use = Some(self.clock.now());
+    }
+
+    pub(crate) fn devices(&self) -> &[D] {
+        &self.devices
+    }
+
+    pub(crate) fn devices_mut(&mut self) -> &mut [D] {
+        &mut self.devices
+    }
+
+    /// Adds a device to the group.
+    pub(crate) fn add(&mut self, device: D) {
+        self.devices.push(device);
+    }
+
+    /// Prepares the calling thread for a batch on the first `count` devices. A single context stays current until the
+    /// batch is done. Of several, each becomes current again before its calls.
+    pub(crate) fn begin(&mut self, count: usize) -> Result<(), Outage> {
+        let made = match self.devices.first() {
+            Some(device) if count == 1 => device.make_current(),
+            _ => Ok(()),
+        };
+        self.launched(made)
+    }
+
+    /// Queues one launch on each of the first devices, by one call for each.
+    pub(crate) fn launch<L>(&mut self, launches: &[L]) -> Result<(), Outage>
+    where
+        D: Launches<L>,
+    {
+        let ordered = self.on_each(launches, D::order_blocks);
+        let queued = ordered.and_then(|()| self.on_each(launches, D::launch));
+        self.launched(queued)
+    }
+
+    /// The same by one call for all.
+    pub(crate) fn launch_together<L>(&mut self, launches: &[L]) -> Result<(), Outage>
+    where
+        D: LaunchesTogether<L>,
+    {
+        let ordered = self.on_each(launches, D::order_blocks);
+        let queued = ordered.and_then(|()| D::launch_together(&self.devices[..launches.len()], launches));
+        self.launched(queued)
+    }
+
+    /// Makes one call for each launch, on the device of the same number.
+    fn on_each<L>(&self, launches: &[L], call: impl Fn(&D, &L) -> Result<(), CudaError>) -> Result<(), CudaError> {
+        self.devices[..launches.len()].iter().zip(launches).try_for_each(|(device, launch)| {
+            enter(device, launches.len())?;
+            call(device, launch)
+        })
+    }
+
+    /// Queues the copies of the first words of the results of the first `count` devices.
+    pub(crate) fn fetch(&mut self, count: usize, words: usize) -> Result<(), Outage> {
+        let copied = self.devices[..count].iter_mut().try_for_each(|device| {
+            enter(device, count)?;
+            device.fetch(words)
+        });
+        self.launched(copied)
+    }
+
+    /// Waits until everything queued on the first `count` devices is done, but not for ever.
+    ///
+    /// # Errors
+    /// [`Outage::TimedOut`] if that takes longer than the limit. [`Self::checked_health`] then says whether the abort
+    /// flag helped.
+    pub(crate) fn wait(&mut self, count: usize) -> Result<(), Outage> {
+        let limit = self.limit;
+        let done = self.wait_until(count, limit)?;
+        self.note_use();
+        if done { Ok(()) } else { self.abort(count, limit) }
+    }
+
+    /// Waits until the first `count` devices have cleared their memory. It does not count as use: devices are not warm after it.
+    pub(crate) fn settle(&mut self, count: usize) -> Result<(), Outage> {
+        self.begin(count)?;
+        if self.wait_until(count, GRACE)? { Ok(()) } else { self.abort(count, GRACE) }
+    }
+
+    /// Ends kernels that have outlasted `limit`. Those that spin look at the flag. A kernel on one device may wait for
+    /// the kernels on the others, so the flag is set on all.
+    fn abort(&mut self, count: usize, limit: Duration) -> Result<(), Outage> {
+        self.set_abort(true);
+        let stopped = self.wait_until(count, GRACE);
+        self.set_abort(false);
+        if !stopped? {
+            self.health = Health::Occupied;
+        }
+        Err(Outage::TimedOut(limit))
+    }
+
+    fn set_abort(&mut self, stop: bool) {
+        self.devices.iter_mut().for_each(|device| device.set_abort(stop));
+    }
+
+    /// Waits until the first `count` devices are done; `false` if that takes longer than `limit` for all together.
+    fn wait_until(&mut self, count: usize, limit: Duration) -> Result<bool, Outage> {
+        let mut left = limit;
+        for index in 0..count {
+            let device = &self.devices[index];
+            let waited = enter(device, count).and_then(|()| self.query(device, left));
+            match self.launched(waited)? {
+                Some(waited) => left = left.saturating_sub(waited),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Queries one device until it is done, and returns how long that took; `None` if it takes longer than `limit`.
+    fn query(&self, device: &D, limit: Duration) -> Result<Option<Duration>, CudaError> {
+        let started = self.clock.now();
+        let mut waited = Duration::ZERO;
+        while !device.is_done()? {
+            waited = self.clock.now().saturating_duration_since(started);
+            if waited > limit {
+                return Ok(None);
+            }
+            if waited > EAGER {
+                self.clock.sleep(PAUSE);
+            } else {
+                self.clock.spin();
+            }
+        }
+        Ok(Some(waited))
+    }
+
+    /// Passes on the result of a call that launches nothing. Not every error of such a call means that a context is
+    /// unusable: the device may have no memory left.
+    pub(crate) fn judged<T>(&mut self, result: Result<T, CudaError>) -> Result<T, CudaError> {
+        if result.as_ref().is_err_and(CudaError::is_fatal) {
+            self.health = Health::Poisoned;
+        }
+        result
+    }
+
+    /// Passes on the result of a call that queues work or waits for it. The error of a kernel makes its context unusable,
+    /// and whatever call comes next returns it.
+    pub(crate) fn launched<T>(&mut self, result: Result<T, CudaError>) -> Result<T, Outage> {
+        if result.is_err() {
+            self.health = Health::Poisoned;
+        }
+        Ok(result?)
+    }
+
+    /// Stops what still runs. The abort flag stays set.
+    fn stop(&mut self) {
+        if self.is_over_within(Duration::ZERO) {
+            return;
+        }
+        self.set_abort(true);
+        if !self.is_over_within(GRACE) {
+            self.health = Health::Occupied;
+        }
+    }
+
+    /// Whether nothing runs on any device after this time. A context that reports an error runs nothing.
+    fn is_over_within(&self, limit: Duration) -> bool {
+        let started = self.clock.now();
+        self.devices.iter().all(|device| {
+            let left = limit.saturating_sub(self.clock.now().saturating_duration_since(started));
+            !matches!(device.make_current().and_then(|()| self.query(device, left)), Ok(None))
+        })
+    }
+}
+
+/// Makes one of several contexts current.
+fn enter(device: &impl DeviceQueue, count: usize) -> Result<(), CudaError> {
+    if count > 1 { device.make_current() } else { Ok(()) }
+}
+
+impl<D: DeviceQueue, C: Clock> Drop for Runner<D, C> {
+    /// Frees the contexts, unless a kernel still runs: to destroy its context would wait for it without a limit. Then the
+    /// end of the process frees them.
+    fn drop(&mut self) {
+        if self.health != Health::Occupied {
+            self.stop();
+        }
+        if self.health == Health::Occupied {
+            std::mem::forget(std::mem::take(&mut self.devices));
+        }
+    }
+}

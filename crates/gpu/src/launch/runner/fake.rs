@@ -1,0 +1,239 @@
+//! A device and a clock that follow a script: what the runner does is tested without a GPU and without sleeping.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use super::clock::Clock;
+use super::device_queue::{DeviceQueue, Launches, LaunchesTogether};
+use super::device_runner::Runner;
+use crate::cuda::error::CudaError;
+use crate::launch::outage::Outage;
+
+/// What the kernels of a device do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Script {
+    /// They end by themselves so long after their launch. The abort flag changes nothing.
+    EndsAfter(Duration),
+    /// They spin, and end so long after the abort flag was set.
+    EndsAfterAbort(Duration),
+    /// They never end.
+    NeverEnds,
+    /// The call that launches them fails.
+    LaunchFails,
+    /// They poison their context, which the first query reports that comes so long after their launch.
+    PoisonsAfter(Duration),
+}
+
+/// A call of the driver, with the number of the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    MakeCurrent(usize),
+    OrderBlocks(usize),
+    Launch(usize),
+    /// Of so many devices.
+    LaunchTogether(usize),
+    Fetch(usize, usize),
+    SetAbort(usize, bool),
+    /// The context is destroyed.
+    Destroy(usize),
+}
+
+/// What all fake devices of a test share.
+#[derive(Debug)]
+pub(crate) struct FakeDriver {
+    calls: RefCell<Vec<Call>>,
+    /// The device whose context is current.
+    current: Cell<Option<usize>>,
+    started: Instant,
+    passed: Cell<Duration>,
+    spins: Cell<u32>,
+    sleeps: Cell<u32>,
+}
+
+/// The clock of a fake driver. Time passes only while somebody waits.
+#[derive(Debug, Clone)]
+pub(crate) struct FakeClock(Rc<FakeDriver>);
+
+#[derive(Debug)]
+pub(crate) struct FakeDevice {
+    number: usize,
+    pub(crate) script: Script,
+    driver: Rc<FakeDriver>,
+    /// When the kernel was launched that runs, if one does.
+    launched: Cell<Option<Duration>>,
+    aborted: Cell<Option<Duration>>,
+}
+
+impl FakeDriver {
+    pub(crate) fn new() -> Rc<Self> {
+        Rc::new(Self {
+            calls: RefCell::default(),
+            current: Cell::new(None),
+            started: Instant::now(),
+            passed: Cell::default(),
+            spins: Cell::default(),
+            sleeps: Cell::default(),
+        })
+    }
+
+    /// A runner with a device for each script.
+    pub(crate) fn runner(self: &Rc<Self>, scripts: &[Script]) -> Runner<FakeDevice, FakeClock> {
+        let device = |(number, script): (usize, &Script)| FakeDevice {
+            number,
+            script: *script,
+            driver: self.clone(),
+            launched: Cell::new(None),
+            aborted: Cell::new(None),
+        };
+        Runner::with_clock(scripts.iter().enumerate().map(device).collect(), FakeClock(self.clone()))
+    }
+
+    /// The calls since the last time that they were taken.
+    pub(crate) fn take_calls(&self) -> Vec<Call> {
+        self.calls.take()
+    }
+
+    /// The devices whose contexts were destroyed since calls were taken last.
+    pub(crate) fn destroyed(&self) -> Vec<usize> {
+        let destroyed = |call: &Call| if let Call::Destroy(number) = call { Some(*number) } else { None };
+        self.calls.borrow().iter().filter_map(destroyed).collect()
+    }
+
+    pub(crate) fn passed(&self) -> Duration {
+        self.passed.get()
+    }
+
+    pub(crate) fn wait(&self, time: Duration) {
+        self.passed.set(self.passed.get() + time);
+    }
+
+    pub(crate) fn spins_and_sleeps(&self) -> (u32, u32) {
+        (self.spins.get(), self.sleeps.get())
+    }
+
+    fn note(&self, call: Call) {
+        self.calls.borrow_mut().push(call);
+    }
+}
+
+impl Clock for FakeClock {
+    fn now(&self) -> Instant {
+        self.0.started + self.0.passed()
+    }
+
+    fn spin(&self) {
+        self.0.spins.set(self.0.spins.get() + 1);
+        self.0.wait(Duration::from_micros(10));
+    }
+
+    fn sleep(&self, pause: Duration) {
+        self.0.sleeps.set(self.0.sleeps.get() + 1);
+        self.0.wait(pause);
+    }
+}
+
+/// An error with this number of `cuda.h`.
+pub(crate) fn error(call: &'static str, code: u32) -> CudaError {
+    CudaError { call, code, name: format!("error {code}"), text: "as the script says".to_owned() }
+}
+
+/// `CUDA_ERROR_INVALID_CONTEXT`.
+const NOT_CURRENT: u32 = 201;
+
+/// `CUDA_ERROR_LAUNCH_FAILED`.
+const KERNEL_FAILED: u32 = 719;
+
+/// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES`, which concerns one launch alone.
+const NO_RESOURCES: u32 = 701;
+
+impl FakeDevice {
+    /// The driver refuses calls in a context that is not current.
+    fn called(&self, name: &'static str) -> Result<(), CudaError> {
+        if self.driver.current.get() == Some(self.number) { Ok(()) } else { Err(error(name, NOT_CURRENT)) }
+    }
+
+    fn start(&self) {
+        self.launched.set(Some(self.driver.passed()));
+    }
+}
+
+impl DeviceQueue for FakeDevice {
+    fn make_current(&self) -> Result<(), CudaError> {
+        self.driver.note(Call::MakeCurrent(self.number));
+        self.driver.current.set(Some(self.number));
+        Ok(())
+    }
+
+    fn fetch(&mut self, words: usize) -> Result<(), CudaError> {
+        self.called("fetch")?;
+        self.driver.note(Call::Fetch(self.number, words));
+        Ok(())
+    }
+
+    fn is_done(&self) -> Result<bool, CudaError> {
+        self.called("is_done")?;
+        let now = self.driver.passed();
+        let Some(launched) = self.launched.get() else { return Ok(true) };
+        let is_over = match self.script {
+            Script::EndsAfter(time) => now >= launched + time,
+            Script::EndsAfterAbort(time) => self.aborted.get().is_some_and(|aborted| now >= aborted + time),
+            Script::PoisonsAfter(time) if now >= launched + time => return Err(error("is_done", KERNEL_FAILED)),
+            Script::NeverEnds | Script::LaunchFails | Script::PoisonsAfter(_) => false,
+        };
+        if is_over {
+            self.launched.set(None);
+        }
+        Ok(is_over)
+    }
+
+    fn set_abort(&mut self, stop: bool) {
+        self.driver.note(Call::SetAbort(self.number, stop));
+        self.aborted.set(stop.then(|| self.driver.passed()));
+    }
+}
+
+impl Launches<()> for FakeDevice {
+    fn order_blocks(&self, (): &()) -> Result<(), CudaError> {
+        self.called("order_blocks")?;
+        self.driver.note(Call::OrderBlocks(self.number));
+        Ok(())
+    }
+
+    fn launch(&self, (): &()) -> Result<(), CudaError> {
+        self.called("launch")?;
+        self.driver.note(Call::Launch(self.number));
+        if self.script == Script::LaunchFails {
+            return Err(error("launch", NO_RESOURCES));
+        }
+        self.start();
+        Ok(())
+    }
+}
+
+impl LaunchesTogether<()> for FakeDevice {
+    fn launch_together(devices: &[Self], launches: &[()]) -> Result<(), CudaError> {
+        let Some(first) = devices.first() else { return Err(error("launch_together", NO_RESOURCES)) };
+        first.driver.note(Call::LaunchTogether(launches.len()));
+        if devices.iter().any(|device| device.script == Script::LaunchFails) {
+            return Err(error("launch_together", NO_RESOURCES));
+        }
+        devices.iter().for_each(Self::start);
+        Ok(())
+    }
+}
+
+impl Drop for FakeDevice {
+    fn drop(&mut self) {
+        self.driver.note(Call::Destroy(self.number));
+    }
+}
+
+/// Launches once on all devices, fetches some words and waits.
+pub(crate) fn run(runner: &mut Runner<FakeDevice, FakeClock>) -> Result<(), Outage> {
+    let count = runner.devices().len();
+    runner.begin(count)?;
+    runner.launch(&vec![(); count])?;
+    runner.fetch(count, 8)?;
+    runner.wait(count)
+}
