@@ -62,6 +62,7 @@ mod tests {
     use super::*;
     use crate::machine::topology::tests::regular;
     use crate::studies::core_to_core;
+    use syncscope_core::Group;
     use syncscope_core::{Case, Placement, Verdict, units::Nanoseconds};
 
     fn row(a: u32, b: u32, ns: f64) -> Row {
