@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test lint format loom truths test-gpu sanitize-gpu bundle nvrtc build pages store
+.PHONY: run test lint format deny miri loom truths test-gpu sanitize-gpu bundle nvrtc build pages store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -12,8 +12,9 @@ build:
 
 test:                 ## everything that needs no GPU; every kernel for every architecture last
 	scripts/setup build kernels browser
-	cargo test --workspace
-	cargo test --workspace --test kernels -- --ignored
+	scripts/test
+	cargo test --workspace --doc --quiet
+	scripts/test --heavy
 
 lint:                 ## formatting, lints and documentation
 	scripts/setup build format
@@ -27,8 +28,15 @@ format:               ## format Rust, kernels and the report's assets
 	cargo fmt --all
 	scripts/format
 
+deny:                 ## licences, advisories and sources of the dependencies; needs cargo-deny
+	cargo deny check
+
+miri:                 ## undefined behaviour in the crates without foreign code; needs a nightly toolchain with Miri
+	cargo +nightly miri test -p syncscope-sass --lib
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p syncscope-core --lib
+
 loom:                 ## every interleaving of small models of the locks and barriers
-	RUSTFLAGS="--cfg loom" cargo test --release -p syncscope-cpu --test loom --target-dir target/loom
+	RUSTFLAGS="--cfg loom" cargo test --profile loom -p syncscope-cpu --test loom --target-dir target/loom
 
 truths:               ## figures that are known in advance; wants an idle machine
 	cargo test --release -p syncscope-cpu --test truths -- --ignored --nocapture --test-threads 1

@@ -127,7 +127,8 @@ impl Axes {
         self.threads.iter().map(one).collect()
     }
 
-    /// The cases of an operation on variables: every type and layout of `variants`, for all placements and numbers of threads.
+    /// The cases of an operation on variables: every type and layout of `variants`, for all placements and numbers of
+    /// threads.
     pub(crate) fn cases_on_variables(
         &self,
         primitive: &Primitive,

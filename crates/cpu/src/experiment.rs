@@ -19,9 +19,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// A batch may take this many times as long as expected from the one before, as it does on a busy machine.
 const TOLERANCE: f64 = 20.0;
 
-/// Length of a sample of threads with CPUs of their own: some thousand readings of the clock. A contended loop varies with
-/// which thread comes first and how the threads then interleave. Each sample draws that anew, so many short samples show
-/// more of it than few long ones.
+/// Length of a sample of threads with CPUs of their own: some thousand readings of the clock. A contended loop varies
+/// with which thread comes first and how the threads then interleave. Each sample draws that anew, so many short
+/// samples show more of it than few long ones.
 const SAMPLE: Duration = Duration::from_micros(40);
 
 /// Length of a sample of threads that block: a dozen wake-ups and more, so that a sample is not a single wake-up.
@@ -34,8 +34,8 @@ const MAX_SAMPLE_LENGTHS: u32 = 4;
 /// Share of the time of a case whose threads block: their samples are ten times as long.
 const BLOCKING_SHARE: f64 = 4.0;
 
-/// Share of the time of a case whose threads share CPUs: its figure is mostly the scheduler's, and no number of pairs averages
-/// out the time slices.
+/// Share of the time of a case whose threads share CPUs: its figure is mostly the scheduler's, and no number of pairs
+/// averages out the time slices.
 const OVERSUBSCRIBED_SHARE: f64 = 0.5;
 
 /// Iterations of the loop that proves a primitive.
@@ -108,8 +108,8 @@ impl<'a> TeamExperiment<'a> {
 
     /// How long each thread took.
     ///
-    /// Threads with CPUs of their own start together, and each times itself. Threads that share CPUs start when they get
-    /// one. That wait belongs to the time of the shot, which begins with the first of them.
+    /// Threads with CPUs of their own start together, and each times itself. Threads that share CPUs start when they
+    /// get one. That wait belongs to the time of the shot, which begins with the first of them.
     fn elapsed(&self, seen: &[&Record]) -> Vec<Ticks> {
         let first = seen.iter().map(|record| record.started).min();
         let start = |record: &Record| first.filter(|_| self.sharing.oversubscribed).unwrap_or(record.started);

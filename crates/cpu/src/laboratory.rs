@@ -54,8 +54,8 @@ pub struct CpuLaboratory {
 const HIGH_LOAD: f64 = 0.25;
 
 impl CpuLaboratory {
-    /// Reads the topology and which CPUs this process may use, and calibrates the clock. Call it on a thread that the program
-    /// has not bound: the CPUs of that thread are the ones that are measured.
+    /// Reads the topology and which CPUs this process may use, and calibrates the clock. Call it on a thread that the
+    /// program has not bound: the CPUs of that thread are the ones that are measured.
     ///
     /// # Errors
     /// When there is no topology, or none of its CPUs may be used.
@@ -146,8 +146,8 @@ impl CpuLaboratory {
             }),
             self.quota.filter(|quota| *quota < count as f64).map(|quota| {
                 format!(
-                    "a control group limits this process to the time of {quota} of {count} CPUs: raise cpu.max (docker --cpus), \
-                         or use `taskset` to measure on no more CPUs than that"
+                    "a control group limits this process to the time of {quota} of {count} CPUs: raise cpu.max (docker \
+                         --cpus), or use `taskset` to measure on no more CPUs than that"
                 )
             }),
             self.load.filter(|load| *load > HIGH_LOAD * count as f64).map(|load| {
@@ -235,8 +235,8 @@ impl CpuLaboratory {
     }
 }
 
-/// Makes a workload on a CPU, so that its memory comes from the NUMA node of that CPU. If the CPU cannot be used, the team
-/// will report it.
+/// Makes a workload on a CPU, so that its memory comes from the NUMA node of that CPU. If the CPU cannot be used, the
+/// team will report it.
 fn workload_made_on(cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
     // A new thread for that would take as long to start as the samples of a measurement block take.
     let _affinity = cpu.map(AffinityGuard::bind_to);

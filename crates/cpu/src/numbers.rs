@@ -8,8 +8,8 @@ pub(crate) const fn gcd(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// 0 to `count` - 1 in an order in which any first part is spread evenly: multiples of the golden section of `count` (Knuth,
-/// The Art of Computer Programming 3, 6.4, theorem S).
+/// 0 to `count` - 1 in an order in which any first part is spread evenly: multiples of the golden section of `count`
+/// (Knuth, The Art of Computer Programming 3, 6.4, theorem S).
 pub(crate) fn scattered(count: usize) -> impl Iterator<Item = usize> {
     let golden = (count as f64 * 0.618_034) as usize;
     let step = (golden.max(1)..=count).find(|step| gcd(*step as u64, count as u64) == 1).unwrap_or(1);

@@ -35,6 +35,7 @@ fn cases_of(entry: &Entry, axes: &Axes, setting: &Setting) -> Vec<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::pair_class::PairClass;
     use crate::machine::pair_class::classes;
     use crate::machine::placement::place;
     use crate::machine::topology::tests::regular;

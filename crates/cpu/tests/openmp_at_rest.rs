@@ -1,5 +1,5 @@
-//! The threads of an OpenMP runtime do not spin while something else is measured. The only test of its process, because it
-//! reads the CPU time of the whole process.
+//! The threads of an OpenMP runtime do not spin while something else is measured. The only test of its process, because
+//! it reads the CPU time of the whole process.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 

@@ -1,12 +1,12 @@
-//! Topologies of other machines. hwloc reads a description of a machine from its environment, so each one is loaded in a
-//! process of its own: this test program, started again.
+//! Topologies of other machines. hwloc reads a description of a machine from its environment, so each one is loaded in
+//! a process of its own: this test program, started again.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 
 use std::collections::HashSet;
 use std::process::Command;
 
-use syncscope_core::{Case, Laboratory, Placement, Preset, Refusal};
+use syncscope_core::{Case, Group, Laboratory, Placement, Preset, Refusal};
 use syncscope_cpu::machine::pair_class;
 use syncscope_cpu::machine::placement::place;
 use syncscope_cpu::{CpuLaboratory, Topology};
@@ -113,15 +113,15 @@ fn two_packages_of_four_nodes_with_smt() {
         (2, 8, 64, 128)
     );
     let classes: Vec<_> =
-        pair_class::classes(&topology).into_iter().map(|(class, pair)| (class.group().to_string(), pair)).collect();
+        pair_class::classes(&topology).into_iter().map(|(class, pair)| (class.group(), pair)).collect();
     assert_eq!(
         classes,
         [
-            ("same_core", [0, 1]),
-            ("same_l3", [0, 2]),
-            ("same_node", [0, 8]),
-            ("same_package", [0, 16]),
-            ("across", [0, 64])
+            (Group::SameCore, [0, 1]),
+            (Group::SameL3, [0, 2]),
+            (Group::SameNode, [0, 8]),
+            (Group::SamePackage, [0, 16]),
+            (Group::Across, [0, 64])
         ]
     );
     let planned = plan_of("pack:2 numa:4 l3:2 l2:4 core:1 pu:2");

@@ -73,8 +73,8 @@ fn add(value: &mut u64) {
 #[ignore = "needs a quiet machine; run by `make truths`"]
 fn an_addition_costs_a_cycle() {
     let mut laboratory = CpuLaboratory::open().unwrap();
-    // uops.info, ADD_R64_R64: one cycle on every x86-64 core. Cycles come from the chain of additions or from the counter.
-    // This checks that the measured loop agrees with either.
+    // uops.info, ADD_R64_R64: one cycle on every x86-64 core. Cycles come from the chain of additions or from the
+    // counter. This checks that the measured loop agrees with either.
     for (k, workload) in [(1.0, Workload::of(Additions::<1>)), (4.0, Workload::of(Additions::<4>))] {
         let measurement = measure(&mut laboratory, workload);
         let cycles = measurement.estimate.unwrap().cycles.unwrap().value();
@@ -229,8 +229,8 @@ fn an_uncontended_lock_add_costs_what_is_known_of_the_processor() {
     }
 }
 
-/// The published method as a C program: a loop with the operation once and a loop with it twice, the slowest thread, the
-/// median of many pairs. For the CPUs of its arguments, it prints a [`Figure`] for each of the [`ROWS`].
+/// The published method as a C program: a loop with the operation once and a loop with it twice, the slowest thread,
+/// the median of many pairs. For the CPUs of its arguments, it prints a [`Figure`] for each of the [`ROWS`].
 const PROGRAM: &str = r#"
 #define _GNU_SOURCE
 #include <omp.h>
@@ -364,9 +364,9 @@ fn figures_of_libgomp_in_a_fresh_process() {
     }
 }
 
-/// The geometric mean of the ratios of both sides, turn by turn, and its relative standard error. It is not a ratio of medians:
-/// a process has one barrier and one lock, whose cost has two modes that depend on their address. The median of some
-/// processes would be one of the two modes by chance.
+/// The geometric mean of the ratios of both sides, turn by turn, and its relative standard error. It is not a ratio of
+/// medians: a process has one barrier and one lock, whose cost has two modes that depend on their address. The median
+/// of some processes would be one of the two modes by chance.
 fn ratio(ours: &[f64], theirs: &[f64]) -> (f64, f64) {
     let logarithms: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| (ours / theirs).ln()).collect();
     let count = logarithms.len() as f64;
@@ -405,8 +405,8 @@ fn a_c_program_finds_the_same_for_libgomp() {
         println!("skipped: libgomp and two CPUs are needed");
         return;
     }
-    // Both sides run in processes of their own, in turn: changes of the machine over time, and the addresses of a process,
-    // affect both.
+    // Both sides run in processes of their own, in turn: changes of the machine over time, and the addresses of a
+    // process, affect both.
     let mut ours = Command::new(std::env::current_exe().unwrap());
     ours.args(["--ignored", "--exact", "--nocapture", "figures_of_libgomp_in_a_fresh_process"]);
     ours.env(CHILDS_CPUS, cpus.join(","));

@@ -15,7 +15,8 @@ pub struct FutexTimeout;
 #[inline]
 pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> Result<(), FutexTimeout> {
     let limit = libc::timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };
-    // SAFETY: the word is a borrowed, aligned 32-bit number, the timeout lies on this thread's stack; both are only read.
+    // SAFETY: the word is a borrowed, aligned 32-bit number, the timeout lies on this thread's stack; both are only
+    // read.
     let result = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), WAIT, value, &raw const limit) };
     let timed_out = result != 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ETIMEDOUT);
     if timed_out { Err(FutexTimeout) } else { Ok(()) }

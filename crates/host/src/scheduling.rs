@@ -12,9 +12,14 @@ type Mask = [u64; MAX_CPUS as usize / 64];
 const NO_CPU: Mask = [0; MAX_CPUS as usize / 64];
 
 /// The CPUs that the calling thread may use, in ascending order; empty where the system does not say.
+///
+/// Call it before the thread is bound: afterwards only the CPUs of the binding are left.
 #[must_use]
 pub fn allowed_cpus() -> Vec<u32> {
-    current_mask().as_ref().map(cpus_in).unwrap_or_default()
+    // Its mask ends at 1,024 CPUs; on larger systems the call fails, and the own mask serves.
+    let known = core_affinity::get_core_ids();
+    let known = known.map(|cores| cores.iter().filter_map(|core| u32::try_from(core.id).ok()).collect());
+    known.or_else(|| current_mask().as_ref().map(cpus_in)).unwrap_or_default()
 }
 
 /// Binds the calling thread to these CPUs.

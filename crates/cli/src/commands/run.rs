@@ -23,7 +23,7 @@ use crate::terminal;
 pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     let started = Instant::now();
     if std::env::var_os(PROFILE).is_some() {
-        profile::ask();
+        profile::enable();
     }
     // Checked first, because opening the laboratories takes time.
     let request = Request::new(arguments)?;
@@ -56,9 +56,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
 const PROFILE: &str = "SYNCSCOPE_PROFILE";
 
 fn show_profile(elapsed: Duration) {
-    let Some(account) = profile::account() else { return };
+    let Some(account) = profile::phase_times() else { return };
     terminal::note(&format!("{:<16}{:>10.3} s", "all", elapsed.as_secs_f64()));
-    for profile::Entry { phase, spent, times } in account {
+    for profile::PhaseTime { phase, spent, times } in account {
         let each_us = spent.as_secs_f64() * 1e6 / times as f64;
         let spent_s = spent.as_secs_f64();
         terminal::note(&format!("{:<16}{spent_s:>10.3} s{times:>10} times{each_us:>12.1} us each", phase.as_str()));

@@ -1,8 +1,8 @@
 //! The machine code of both timed loops: the functions of the running program, disassembled.
 //!
-//! A loop stands in a function of its own that is never inlined. [`x86_64`] decodes that function and finds its outermost
-//! loop in the graph of its branches. This module counts the instructions of an operation in both loops and compares the
-//! counts with what the primitive expects. Start with [`examine`].
+//! A loop stands in a function of its own that is never inlined. `x86_64.rs` decodes that function and finds its
+//! outermost loop in the graph of its branches. This module counts the instructions of an operation in both loops and
+//! compares the counts with what the primitive expects. Start with [`examine`].
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -207,7 +207,8 @@ mod tests {
     #[test]
     fn the_path_with_the_fewest_counts() {
         let line = |text: &str, next: &[usize]| Line { offset: 0, text: text.to_owned(), next: next.to_vec() };
-        // A compare-and-swap that is retried, then two branches with one compare-and-swap each, one of them with a second.
+        // A compare-and-swap that is retried, then two branches with one compare-and-swap each, one of them with a
+        // second.
         let lines = vec![
             line("mov eax,[rdi]", &[1]),
             line("lock cmpxchg [rdi],ecx", &[2]),

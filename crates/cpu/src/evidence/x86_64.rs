@@ -43,8 +43,8 @@ fn code_at(entry: usize) -> Option<&'static [u8]> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let end = maps.lines().find_map(|line| executable_end(line, entry))?;
     let length = (end - entry).min(MAX_BYTES);
-    // SAFETY: the kernel reports [entry, end) as mapped, readable and executable. It is the program's own code, which is never
-    // unmapped or written to.
+    // SAFETY: the kernel reports [entry, end) as mapped, readable and executable. It is the program's own code, which
+    // is never unmapped or written to.
     Some(unsafe { std::slice::from_raw_parts(entry as *const u8, length) })
 }
 
@@ -56,7 +56,8 @@ fn executable_end(line: &str, entry: usize) -> Option<usize> {
     (words.next()?.starts_with("r-x") && (start..end).contains(&entry)).then_some(end)
 }
 
-/// The instructions of one function: up to the first instruction that ends a path and that no earlier branch jumps over.
+/// The instructions of one function: up to the first instruction that ends a path and that no earlier branch jumps
+/// over.
 fn function(code: &[u8], entry: u64) -> Vec<Instruction> {
     let mut instructions = Vec::new();
     let mut furthest = entry;
@@ -102,8 +103,8 @@ struct Loop {
     head: usize,
 }
 
-/// The outermost loop: the largest set of instructions on cycles through the target of a backward branch. Rare paths that the
-/// compiler put behind the function's end and that return to the loop are part of it.
+/// The outermost loop: the largest set of instructions on cycles through the target of a backward branch. Rare paths
+/// that the compiler put behind the function's end and that return to the loop are part of it.
 fn outermost_loop(graph: &Graph) -> Option<Loop> {
     let mut indices: Vec<usize> = Vec::new();
     let mut seen = vec![false; graph.next.len()];

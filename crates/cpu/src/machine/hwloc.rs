@@ -1,7 +1,7 @@
 //! The only module that calls hwloc.
 //!
-//! The `hwloc2` crate has two limits. Asking for NUMA nodes as objects panics, because hwloc keeps them at a virtual depth:
-//! they are found through the node sets of the hardware threads. Instruction caches are filtered out.
+//! The `hwloc2` crate has two limits. Asking for NUMA nodes as objects panics, because hwloc keeps them at a virtual
+//! depth: they are found through the node sets of the hardware threads. Instruction caches are filtered out.
 
 use hwloc2::{CpuSet, ObjectType, Topology as Hwloc, TopologyFlag, TopologyObject};
 
@@ -68,8 +68,8 @@ fn cache(level: u32, object: &TopologyObject, cpus: &[u32]) -> Option<Cache> {
     let shared_by = object.cpuset()?;
     Some(Cache {
         level,
-        // hwloc's L1 to L5 hold data, or data and instructions; the crate does not export which. In every current processor
-        // the first level is split and the others are not.
+        // hwloc's L1 to L5 hold data, or data and instructions; the crate does not export which. In every current
+        // processor the first level is split and the others are not.
         kind: if level == 1 { CacheKind::Data } else { CacheKind::Unified },
         size_bytes: attributes.size(),
         line_bytes: Some(attributes.linesize).filter(|bytes| *bytes > 0),

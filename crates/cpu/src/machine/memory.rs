@@ -1,8 +1,8 @@
 //! Memory on whole pages of its own.
 //!
-//! An allocator hands out pages that another thread touched before, perhaps on another NUMA node. Measured data therefore
-//! comes from the operating system directly, and the thread that makes it touches it first. [`super::page_homes`] asks
-//! which nodes the pages are on.
+//! An allocator hands out pages that another thread touched before, perhaps on another NUMA node. Measured data
+//! therefore comes from the operating system directly, and the thread that makes it touches it first.
+//! `page_homes.rs` asks which nodes the pages are on.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::ops::{Deref, Range};
@@ -85,27 +85,27 @@ mod tests {
 
     #[test]
     fn elements_are_made_and_dropped() {
-        let witness = Arc::new(());
-        let pages = Pages::filled(1000, |index| (index, Arc::clone(&witness)));
+        let counted = Arc::new(());
+        let pages = Pages::filled(1000, |index| (index, Arc::clone(&counted)));
         assert_eq!(pages.len(), 1000);
         assert!(pages.iter().enumerate().all(|(index, element)| element.0 == index));
-        assert_eq!(Arc::strong_count(&witness), 1001);
+        assert_eq!(Arc::strong_count(&counted), 1001);
         drop(pages);
-        assert_eq!(Arc::strong_count(&witness), 1);
+        assert_eq!(Arc::strong_count(&counted), 1);
         assert!(Pages::filled(0, |_| 1_u8).is_empty());
     }
 
     #[test]
     fn a_panic_drops_the_elements_made_so_far() {
-        let witness = Arc::new(());
+        let counted = Arc::new(());
         let make = || {
             Pages::filled(10, |index| {
                 assert!(index < 5, "on purpose");
-                Arc::clone(&witness)
+                Arc::clone(&counted)
             })
         };
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(make)).is_err());
-        assert_eq!(Arc::strong_count(&witness), 1);
+        assert_eq!(Arc::strong_count(&counted), 1);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The machine under measurement: what it is made of, what this process may use of it, and where memory lies.
 //!
 //! - [`topology`]: packages, NUMA nodes, caches, cores and hardware threads, as plain data. Start here.
-//! - [`hwloc`]: fills a topology; the only module that calls hwloc.
+//! - `hwloc.rs`: fills a topology; the only module that calls hwloc.
 //! - [`placement`]: one CPU for each thread of a team.
 //! - [`pair_class`]: what two CPUs share at the nearest level.
-//! - [`memory`]: pages of their own for measured data. [`page_homes`]: the NUMA nodes that pages are on.
+//! - `memory.rs`: pages of their own for measured data. `page_homes.rs`: the NUMA nodes that pages are on.
 //! - [`system`]: the processor's name, governor, load and hypervisor, from `/proc` and `/sys`.
 //! - [`cgroup`]: the CPU quota of the control group.
 

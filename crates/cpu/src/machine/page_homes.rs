@@ -20,16 +20,16 @@ pub(crate) struct PageHomes {
 }
 
 impl PageHomes {
-    /// Asks the operating system about the pages of some address ranges (`move_pages(2)`, which moves nothing if no nodes
-    /// are given).
+    /// Asks the operating system about the pages of some address ranges (`move_pages(2)`, which moves nothing if no
+    /// nodes are given).
     ///
     /// # Errors
     /// What the system says, also of a single page (`EPERM`: a container's seccomp profile forbids the call).
     pub(crate) fn of(extents: &[Range<usize>]) -> io::Result<Self> {
         let addresses: Vec<usize> = extents.iter().flat_map(|extent| pages_of(extent, page_bytes())).collect();
         let mut statuses = vec![-libc::ENOENT; addresses.len()];
-        // SAFETY: both arrays have as many entries as the call is told. Without an array of nodes it writes to `statuses`
-        // alone and only looks up the addresses. 0 is this process.
+        // SAFETY: both arrays have as many entries as the call is given. Without an array of nodes it writes to
+        // `statuses` alone and only looks up the addresses. 0 is this process.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_move_pages,
@@ -101,8 +101,8 @@ fn judge(found: io::Result<PageHomes>, node: u32, cpu: u32) -> Result<String, Re
     }
 }
 
-/// The remark for a row whose memory is not near the first CPU of its threads. `None` where it is, or where the system does
-/// not say.
+/// The remark for a row whose memory is not near the first CPU of its threads. `None` where it is, or where the system
+/// does not say.
 pub(crate) fn misplaced(topology: &Topology, extents: &[Range<usize>], first_cpu: u32) -> Option<String> {
     let expected = topology.threads.iter().find(|thread| thread.os == first_cpu)?.numa_node;
     if topology.numa_nodes.len() < 2 || extents.is_empty() {

@@ -59,8 +59,8 @@ impl PairClass {
     }
 }
 
-/// The CPUs this process may use, in topology order, and the caches of each. They are looked up once, so that the class of
-/// a pair needs no search among the caches.
+/// The CPUs this process may use, in topology order, and the caches of each. They are looked up once, so that the class
+/// of a pair needs no search among the caches.
 pub(crate) struct SharedLevels<'a> {
     threads: Vec<&'a HardwareThread>,
     caches: Vec<[Option<u32>; LEVELS]>,

@@ -101,7 +101,8 @@ struct Load {
 }
 
 impl Load {
-    /// The parts that a place belongs to, in the order in which they fill evenly. Index 0 of the caches stands for none.
+    /// The parts that a place belongs to, in the order in which they fill evenly. Index 0 of the caches stands for
+    /// none.
     fn parts(place: &HardwareThread) -> [usize; 4] {
         let cache = place.last_level_cache.map_or(0, |cache| cache + 1);
         [place.core, place.package, place.numa_node, cache].map(|part| part as usize)
@@ -124,8 +125,8 @@ impl Load {
 
 /// The numbers of threads for which `spread` chooses other CPUs than `close`.
 ///
-/// More threads take the places of fewer threads and then others, so one walk finds the places for all numbers. Placing each
-/// number separately would take minutes for a thousand CPUs.
+/// More threads take the places of fewer threads and then others, so one walk finds the places for all numbers. Placing
+/// each number separately would take minutes for a thousand CPUs.
 pub(crate) fn where_spread_differs(topology: &Topology, counts: &[u32]) -> Vec<u32> {
     let places: Vec<&HardwareThread> = topology.allowed().collect();
     let order = least_loaded_first(&places, places.len());
@@ -137,8 +138,8 @@ pub(crate) fn where_spread_differs(topology: &Topology, counts: &[u32]) -> Vec<u
     counts.iter().copied().filter(|count| differs(*count)).collect()
 }
 
-/// With more threads than places, consecutive threads share one. Each place gets the same number of threads, the first ones
-/// one more (OpenMP 5.2, 10.1.3, "if T is greater than P").
+/// With more threads than places, consecutive threads share one. Each place gets the same number of threads, the first
+/// ones one more (OpenMP 5.2, 10.1.3, "if T is greater than P").
 fn fold(places: &[u32], threads: u32) -> Vec<u32> {
     let count = places.len().max(1);
     let (share, extra) = (threads as usize / count, threads as usize % count);

@@ -75,7 +75,8 @@ pub struct NumaNode {
 /// The hardware threads of a machine in topology order (adjacent ones share most), and what they share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topology {
-    /// Whether this describes the machine that the program runs on. `HWLOC_SYNTHETIC` and `HWLOC_XMLFILE` describe others.
+    /// Whether this describes the machine that the program runs on. `HWLOC_SYNTHETIC` and `HWLOC_XMLFILE` describe
+    /// others.
     pub this_system: bool,
     /// The hardware threads, allowed or not, in topology order.
     pub threads: Vec<HardwareThread>,

@@ -54,7 +54,8 @@ impl<O: Operation> Body for FairnessRun<O> {
         let length = (DURATION.as_nanos() as f64 / self.clock.ns_per_tick()) as u64;
         let started = self.clock.start();
         let mut operations = 0_u64;
-        // Relaxed: the flag publishes nothing. All threads read the clock equally often, so that none is slowed down more.
+        // Relaxed: the flag publishes nothing. All threads read the clock equally often, so that none is slowed down
+        // more.
         while !self.over.0.load(Ordering::Relaxed) {
             O::execute(&mut local);
             operations += 1;
@@ -95,8 +96,8 @@ impl<O: Operation> FollowUp for FairnessRun<O> {
     }
 }
 
-/// 1 where all shares are equal, 1/n where one of n is everything (Jain, Chiu, Hawe, *A Quantitative Measure of Fairness
-/// and Discrimination*, DEC-TR-301, 1984). `None` where all shares are zero.
+/// 1 where all shares are equal, 1/n where one of n is everything (Jain, Chiu, Hawe, *A Quantitative Measure of
+/// Fairness and Discrimination*, DEC-TR-301, 1984). `None` where all shares are zero.
 fn jain_index(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();

@@ -11,8 +11,8 @@ use crate::machine::memory::Pages;
 /// as the pair of lines that x86 prefetches).
 const ALIGNMENT: usize = 128;
 
-/// What the columns `layout` and `stride` describe: in each slot one element for all threads, or one for each. Slots are
-/// aligned, and the elements share their pages with nothing else.
+/// What the columns `layout` and `stride` describe: in each slot one element for all threads, or one for each. Slots
+/// are aligned, and the elements share their pages with nothing else.
 pub(crate) struct Elements<T> {
     pages: Pages<T>,
     per_slot: usize,
@@ -21,7 +21,8 @@ pub(crate) struct Elements<T> {
 }
 
 impl<T: Default> Elements<T> {
-    /// The elements of a case, on pages that the calling thread touches first. `None` if it has no layout or no threads.
+    /// The elements of a case, on pages that the calling thread touches first. `None` if it has no layout or no
+    /// threads.
     pub(crate) fn of(case: &Case) -> Option<Self> {
         let (layout, threads) = (case.layout?, case.threads?);
         let count = match layout {

@@ -3,8 +3,8 @@
 //! - `lock/ticket.rs`: a primitive. Start here. The family's `mod.rs` holds what its primitives share.
 //! - `entry.rs`: an entry of the catalogue. `axes.rs` of the crate holds the values that entries vary.
 //! - [`Operation`]: from one operation to the two timed loops. [`Workload`]: a case made ready for a team.
-//! - `lines.rs`: variables at known distances. `number.rs`, `orders.rs`: types and memory orderings known to the compiler.
-//!   `opaque.rs`: what the optimizer must not remove. `wait.rs`: waits that time out inside a loop.
+//! - `lines.rs`: variables at known distances. `number.rs`, `orders.rs`: types and memory orderings known to the
+//!   compiler. `opaque.rs`: what the optimizer must not remove. `wait.rs`: waits that time out inside a loop.
 //! - `follow_up.rs`: a run after the samples. `fairness.rs`: the one of contended operations.
 //!
 //! To add a primitive, write a file with a `pub(super) static ENTRY: Entry` and name it in the `ENTRIES` of its family.

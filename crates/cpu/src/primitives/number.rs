@@ -11,8 +11,8 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     /// The variable.
     type Atomic: Send + Sync + Default;
 
-    /// Whether it is a floating-point type. No common processor has atomic arithmetic for these. Compilers load, calculate,
-    /// and compare-and-swap the bits until no other thread changed them in between. So does this.
+    /// Whether it is a floating-point type. No common processor has atomic arithmetic for these. Compilers load,
+    /// calculate, and compare-and-swap the bits until no other thread changed them in between. So does this.
     const FLOATING: bool;
 
     /// The largest count up to which adding one is exact.
@@ -48,8 +48,8 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     /// Writes `value` if it is larger.
     fn raise(variable: &Self::Atomic, value: Self, order: Ordering);
 
-    /// Adds one as a program does without atomics: a load and a store, between which other threads may write. Load and store
-    /// are atomic, which costs nothing, so that this is defined behaviour.
+    /// Adds one as a program does without atomics: a load and a store, between which other threads may write. Load and
+    /// store are atomic, which costs nothing, so that this is defined behaviour.
     #[inline(always)]
     fn increment_plainly(variable: &Self::Atomic) {
         Self::store(variable, Self::load(variable, Relaxed).successor(), Relaxed);

@@ -1,7 +1,7 @@
 //! Barriers for the optimizer.
 
-/// Uses a value without an instruction, so that the compiler has to compute it. [`std::hint::black_box`] would write it to the
-/// stack, and the next atomic operation would wait for that store.
+/// Uses a value without an instruction, so that the compiler has to compute it. [`std::hint::black_box`] would write it
+/// to the stack, and the next atomic operation would wait for that store.
 #[inline(always)]
 pub(super) fn keep(value: u64) {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -1,8 +1,8 @@
 //! From one operation to the two loops of a case.
 //!
 //! A primitive writes its operation once, as [`Operation::execute`]. `timed_loop` repeats the operation's context
-//! [`UNROLL`] times per iteration. The test executes the operation once more in each context. Both loops are instances of
-//! one generic function, so they differ in nothing else. By default the context is the operation itself: once in the
+//! [`UNROLL`] times per iteration. The test executes the operation once more in each context. Both loops are instances
+//! of one generic function, so they differ in nothing else. By default the context is the operation itself: once in the
 //! baseline, twice in the test.
 
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use syncscope_core::{Shot, Side};
 use crate::evidence::LoopFunctions;
 use crate::team::Body;
 
-/// How often one iteration of the baseline holds the operation. Counting and branching cost a cycle or two, which becomes
-/// negligible. The test loop still fits into the first-level instruction cache.
+/// How often one iteration of the baseline holds the operation. Counting and branching cost a cycle or two, which
+/// becomes negligible. The test loop still fits into the first-level instruction cache.
 pub const UNROLL: u32 = 16;
 
 /// Writes its argument 16 times ([`UNROLL`]).
@@ -87,8 +87,8 @@ pub trait Operation: Send + Sync + 'static {
     fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String>;
 }
 
-/// Slots of every state. The address of a line decides which slice of the last-level cache holds it, and so how far it is
-/// from each core. Consecutive lines are spread over the slices; large processors have some dozens of slices. It is
+/// Slots of every state. The address of a line decides which slice of the last-level cache holds it, and so how far it
+/// is from each core. Consecutive lines are spread over the slices; large processors have some dozens of slices. It is
 /// expected, but not measured, that more lines make runs agree better.
 pub(crate) const SLOTS: usize = 64;
 

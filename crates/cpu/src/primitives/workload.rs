@@ -12,15 +12,15 @@ use crate::evidence::{self, Expected, LoopFunctions};
 use crate::team::Body;
 use crate::team::openmp::Runtime;
 
-/// The maximum of iterations of a shot: a quarter of a billion operations. At a quarter of a nanosecond each they take far
-/// longer than any sample. It ends the search for the length of a sample where a loop does not get longer.
+/// The maximum of iterations of a shot: a quarter of a billion operations. At a quarter of a nanosecond each they take
+/// far longer than any sample. It ends the search for the length of a sample where a loop does not get longer.
 const MAX_ITERATIONS: u64 = 1 << 24;
 
 /// The same where every wait may block in the kernel: some hundred wake-ups, a few milliseconds.
 const MAX_LONG_BLOCKING_ITERATIONS: u64 = 8;
 
-/// The same where only threads that wait for a working thread block. If all of them did each time, a shot would take some
-/// hundred milliseconds; that was never seen.
+/// The same where only threads that wait for a working thread block. If all of them did each time, a shot would take
+/// some hundred milliseconds; that was never seen.
 const MAX_BLOCKING_ITERATIONS: u64 = 512;
 
 /// A job that checks, outside the timed shots, that a primitive does its work.
@@ -111,8 +111,9 @@ impl Workload {
         Self { blocks: true, max_iterations: self.max_iterations.min(MAX_BLOCKING_ITERATIONS), ..self }
     }
 
-    /// For operations where every wait may block in the kernel. A wake-up takes a hundred times as long as a wait that ends
-    /// before the thread blocks: iterations that fill a sample while all threads run would take a second otherwise.
+    /// For operations where every wait may block in the kernel. A wake-up takes a hundred times as long as a wait that
+    /// ends before the thread blocks: iterations that fill a sample while all threads run would take a second
+    /// otherwise.
     pub(crate) fn long_blocking(self) -> Self {
         Self { blocks: true, max_iterations: self.max_iterations.min(MAX_LONG_BLOCKING_ITERATIONS), ..self }
     }

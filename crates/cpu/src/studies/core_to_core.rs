@@ -41,20 +41,21 @@ impl Study for CoreToCore {
         let all = cpus * cpus.saturating_sub(1) / 2;
         (measured > 0 && measured < all).then(|| {
             format!(
-                "the core-to-core matrix is a sample of {measured} of {all} pairs of CPUs, balanced over classes and CPUs: \
-                 groups of CPUs without a measured pair are not found; a larger preset or fewer CPUs (taskset) measure more"
+                "the core-to-core matrix is a sample of {measured} of {all} pairs of CPUs, balanced over classes and \
+                 CPUs: groups of CPUs without a measured pair are not found; a larger preset or fewer CPUs (taskset) measure more"
             )
         })
     }
 }
 
-/// Whether a case is one of the matrix. The same pairs under other conditions (a line on another node) have another group.
+/// Whether a case is one of the matrix. The same pairs under other conditions (a line on another node) have another
+/// group.
 pub(in crate::studies) fn is_of_matrix(case: &Case) -> bool {
     case.primitive == PRIMITIVE && class_of(case).is_some()
 }
 
-/// How many pairs the matrix has at most. 36 pairs are all of 9 CPUs and take a few seconds; 512 are all of 32 CPUs and take
-/// half a minute.
+/// How many pairs the matrix has at most. 36 pairs are all of 9 CPUs and take a few seconds; 512 are all of 32 CPUs and
+/// take half a minute.
 const fn max_pairs(preset: Preset) -> usize {
     match preset {
         Preset::Quick => 36,
@@ -71,12 +72,12 @@ fn on_pair(case: &Case, (class, pair): &ClassedPair) -> Case {
     }
 }
 
-/// At most `max` pairs of the CPUs this process may use. If there are more pairs, a sample of them, always the same one on
-/// the same machine. `classes` holds the pair that stands for each class; these pairs are always among them.
+/// At most `max` pairs of the CPUs this process may use. If there are more pairs, a sample of them, always the same one
+/// on the same machine. `classes` holds the pair that stands for each class; these pairs are always among them.
 ///
-/// A sample is balanced over classes, so that the few pairs of one core are not lost among the many across packages, and
-/// within a class over CPUs. Adjacent CPUs and CPUs half the machine apart come first: systems number the hardware threads of
-/// one core in one of these two ways, so the sample contains siblings that a virtual machine hides.
+/// A sample is balanced over classes, so that the few pairs of one core are not lost among the many across packages,
+/// and within a class over CPUs. Adjacent CPUs and CPUs half the machine apart come first: systems number the hardware
+/// threads of one core in one of these two ways, so the sample contains siblings that a virtual machine hides.
 pub(in crate::studies) fn pairs(topology: &Topology, classes: &[ClassedPair], max: usize) -> Vec<ClassedPair> {
     let levels = SharedLevels::of(topology);
     // The pair that stands for its class is measured in any case.
@@ -97,8 +98,8 @@ pub(in crate::studies) fn pairs(topology: &Topology, classes: &[ClassedPair], ma
     taken.collect()
 }
 
-/// All pairs of `count` indices, the lower index first. Pairs of one distance, counted around the circle, follow each other.
-/// Their indices are scattered, so that any first part of them is spread over all.
+/// All pairs of `count` indices, the lower index first. Pairs of one distance, counted around the circle, follow each
+/// other. Their indices are scattered, so that any first part of them is spread over all.
 fn in_sampling_order(count: usize) -> impl Iterator<Item = [usize; 2]> {
     let half = count / 2;
     let others = half.saturating_sub(2);

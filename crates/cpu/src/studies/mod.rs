@@ -1,15 +1,15 @@
-//! Studies of the machine: on which CPUs, and with memory on which NUMA node, some primitives are measured besides their
-//! own sweeps.
+//! Studies of the machine: on which CPUs, and with memory on which NUMA node, some primitives are measured besides
+//! their own sweeps.
 //!
-//! - [`study`]: what a study is. Start here, then read [`smt`], the shortest.
-//! - [`cpu_pairs`]: two threads, once for each class of CPU pairs (same core, same cache, same node, ...).
+//! - `study.rs`: what a study is. Start here, then read `smt.rs`, the shortest.
+//! - `cpu_pairs.rs`: two threads, once for each class of CPU pairs (same core, same cache, same node, ...).
 //! - [`core_to_core`]: the core-to-core matrix, two threads on many pairs of CPUs.
-//! - [`smt`]: one hardware thread of a core with its sibling idle, and with it busy.
-//! - [`numa`]: a contended cache line on each NUMA node in turn.
+//! - `smt.rs`: one hardware thread of a core with its sibling idle, and with it busy.
+//! - `numa.rs`: a contended cache line on each NUMA node in turn.
 //! - [`inference`]: the topology that the rows of the matrix show, compared with the reported one.
 //!
-//! To add a study, write a file with a [`Study`], name it in [`STUDIES`], and let a primitive take part in it
-//! (`Entry::in_studies`). Plan and laboratory go through [`STUDIES`].
+//! To add a study, write a file with a `Study`, name it in `STUDIES`, and let a primitive take part in it
+//! (`Entry::in_studies`). Plan and laboratory go through `STUDIES`.
 
 pub mod core_to_core;
 pub mod inference;

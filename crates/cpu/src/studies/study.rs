@@ -5,8 +5,8 @@ use syncscope_core::{Case, Preset, Primitive};
 use crate::machine::pair_class::{ClassedPair, classes};
 use crate::machine::topology::Topology;
 
-/// A question about the machine that is answered with the help of some primitives: how much a cost depends on which CPUs
-/// the threads run on, or on which NUMA node the memory is.
+/// A question about the machine that is answered with the help of some primitives: how much a cost depends on which
+/// CPUs the threads run on, or on which NUMA node the memory is.
 pub(crate) trait Study: Sync {
     /// Its name, unique among the studies.
     fn name(&self) -> &'static str;
@@ -20,7 +20,8 @@ pub(crate) trait Study: Sync {
         None
     }
 
-    /// The NUMA node that the memory of a case of this study must be on. `None` leaves it to the CPU of the first thread.
+    /// The NUMA node that the memory of a case of this study must be on. `None` leaves it to the CPU of the first
+    /// thread.
     fn home_node(&self, _case: &Case) -> Option<u32> {
         None
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::shim::{AtomicU32, Ordering};
 use super::{Barrier, OwnLine, WaitLimit, WaitTimeout};
 
-/// Every thread signals one other thread in each of log2(n) rounds, at twice the distance each time. Then every thread has
-/// heard of every other (Hensgen, Finkel and Manber, 1988; Mellor-Crummey and Scott, 1991, algorithm 9).
+/// Every thread signals one other thread in each of log2(n) rounds, at twice the distance each time. Then every thread
+/// has heard of every other (Hensgen, Finkel and Manber, 1988; Mellor-Crummey and Scott, 1991, algorithm 9).
 ///
 /// The flags hold the number of the episode, where the papers have parity and sense. A partner is at most one episode
 /// ahead, so a number that is not behind is a signal of this episode.

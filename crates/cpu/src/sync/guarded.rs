@@ -6,8 +6,8 @@ use super::shim::UnsafeCell;
 /// A lock without a value.
 ///
 /// # Safety
-/// From a successful [`Self::lock`] to the [`Self::unlock`] of the same thread state, no other `lock` succeeds. All that a
-/// holder does happens before what the next holder does.
+/// From a successful [`Self::lock`] to the [`Self::unlock`] of the same thread state, no other `lock` succeeds. All
+/// that a holder does happens before what the next holder does.
 pub unsafe trait RawLock: Send + Sync + 'static {
     /// What a thread needs to take the lock: its queue node, for example.
     type ThreadState;
@@ -34,16 +34,16 @@ pub unsafe trait RawLock: Send + Sync + 'static {
     unsafe fn unlock(&self, state: &mut Self::ThreadState) -> Result<(), WaitTimeout>;
 }
 
-/// A value that only the holder of the lock may touch. It stands beside the lock, as in the standard library's `Mutex`: the
-/// transfer that fetches the lock's line fetches the value, too.
+/// A value that only the holder of the lock may touch. It stands beside the lock, as in the standard library's `Mutex`:
+/// the transfer that fetches the lock's line fetches the value, too.
 #[derive(Debug)]
 pub struct Guarded<L, T> {
     lock: L,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: only the holder of the lock reaches the value, one thread at a time, and the accesses of one holder happen before
-// those of the next (`RawLock`).
+// SAFETY: only the holder of the lock reaches the value, one thread at a time, and the accesses of one holder happen
+// before those of the next (`RawLock`).
 unsafe impl<L: RawLock, T: Send> Sync for Guarded<L, T> {}
 
 /// The right of one thread to take a lock.
@@ -59,8 +59,8 @@ impl<L: RawLock, T> Guarded<L, T> {
     /// The state of a thread, counted from 0.
     ///
     /// # Safety
-    /// It is used for this lock only, and no other one of this number exists while it is in use. After a [`WaitTimeout`],
-    /// none of this number is made again.
+    /// It is used for this lock only, and no other one of this number exists while it is in use. After a
+    /// [`WaitTimeout`], none of this number is made again.
     #[inline(always)]
     pub unsafe fn thread_state(&self, thread: usize) -> ThreadState<L> {
         ThreadState(self.lock.thread_state(thread))

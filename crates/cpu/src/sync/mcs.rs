@@ -43,9 +43,9 @@ impl McsLock {
     }
 }
 
-// SAFETY: the exchanges of the tail put all nodes in one queue. The first node holds the lock. Every other one waits until
-// the node before it, the only one that knows of it, clears its flag. The acquiring exchange or load reads what the
-// releasing store or exchange of the node before wrote.
+// SAFETY: the exchanges of the tail put all nodes in one queue. The first node holds the lock. Every other one waits
+// until the node before it, the only one that knows of it, clears its flag. The acquiring exchange or load reads what
+// the releasing store or exchange of the node before wrote.
 unsafe impl RawLock for McsLock {
     /// The number of the thread's node.
     type ThreadState = u32;

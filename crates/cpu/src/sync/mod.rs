@@ -1,11 +1,12 @@
-//! Locks and barriers written out as in the literature. They are measured as primitives, and the sense barrier starts the
-//! shots of every team.
+//! Locks and barriers written out as in the literature. They are measured as primitives, and the sense barrier starts
+//! the shots of every team.
 //!
 //! - [`RawLock`] and [`Guarded`]: what a lock is, and a value that it protects. Start here, then read `ticket.rs`.
-//! - `ttas.rs`, `ticket.rs`, `mcs.rs`: spin locks with an algorithm of their own. `pthread.rs`: the locks of the C library.
+//! - `ttas.rs`, `ticket.rs`, `mcs.rs`: spin locks with an algorithm of their own. `pthread.rs`: the locks of the C
+//!   library.
 //! - [`Barrier`], and three of them: `sense.rs`, `dissemination.rs`, `tree.rs`.
-//! - [`WaitLimit`]: all of them wait with a time limit. A thread spins for a while and then yields the CPU at every look,
-//!   so that more threads than CPUs are slow but no deadlock. When one thread does not come, all waits end.
+//! - [`WaitLimit`]: all of them wait with a time limit. A thread spins for a while and then yields the CPU at every
+//!   look, so that more threads than CPUs are slow but no deadlock. When one thread does not come, all waits end.
 //! - `shim.rs`: the atomics they are made of; loom's under `--cfg loom`.
 //!
 //! [`visit_locks`] and [`visit_barriers`] list them for the tests: `tests.rs` runs real threads, `tests/loom.rs` tries
@@ -44,8 +45,8 @@ pub struct OwnLine<T>(pub T);
 
 /// A test that every spin lock of this crate has to pass.
 pub trait LockVisitor {
-    /// Takes the lock that `make` creates for a number of threads and a wait limit. `preemptions` is how many preemptions
-    /// a model check of three threads can try in a few seconds.
+    /// Takes the lock that `make` creates for a number of threads and a wait limit. `preemptions` is how many
+    /// preemptions a model check of three threads can try in a few seconds.
     fn visit<L: RawLock>(&mut self, name: &str, make: fn(u32, Duration) -> L, preemptions: usize);
 }
 
@@ -74,8 +75,8 @@ pub trait Barrier: Send + Sync + 'static {
 
 /// A test that every barrier of this crate has to pass.
 pub trait BarrierVisitor {
-    /// Takes the barrier that `make` creates for a number of threads and a wait limit. `phases` is how many phases a model
-    /// check of two threads can try in a few seconds.
+    /// Takes the barrier that `make` creates for a number of threads and a wait limit. `phases` is how many phases a
+    /// model check of two threads can try in a few seconds.
     fn visit<B: Barrier>(&mut self, name: &str, make: fn(u32, Duration) -> B, phases: u32);
 }
 

@@ -42,8 +42,8 @@ unsafe impl RawLock for PthreadMutex {
     }
 }
 
-/// `pthread_spinlock_t`. Its waits have no time limit and never yield: with more threads than CPUs, a whole time slice is
-/// lost whenever the holder is interrupted.
+/// `pthread_spinlock_t`. Its waits have no time limit and never yield: with more threads than CPUs, a whole time slice
+/// is lost whenever the holder is interrupted.
 pub struct PthreadSpin(UnsafeCell<libc::pthread_spinlock_t>);
 
 // SAFETY: a spin lock is made to be shared; it is only touched by the C library's functions.

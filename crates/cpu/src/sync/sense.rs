@@ -48,10 +48,11 @@ impl Barrier for SenseBarrier {
     #[inline(always)]
     fn wait(&self, local: &mut LocalSense) -> Result<(), WaitTimeout> {
         local.0 = !local.0;
-        // Release: the last thread to arrive sees what this thread did before the barrier. Acquire: the last thread passes
-        // all of it on with its store to the sense.
+        // Release: the last thread to arrive sees what this thread did before the barrier. Acquire: the last thread
+        // passes all of it on with its store to the sense.
         if self.missing.0.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Relaxed: no thread touches the count before it has seen the new sense, and the store below orders this one.
+            // Relaxed: no thread touches the count before it has seen the new sense, and the store below orders this
+            // one.
             self.missing.0.store(self.threads, Ordering::Relaxed);
             self.sense.0.store(local.0, Ordering::Release);
             return Ok(());

@@ -21,8 +21,8 @@ impl TtasLock {
     }
 }
 
-// SAFETY: `lock` returns only after this thread changed `held` from false to true, and only the holder sets it to false.
-// The acquiring exchange reads what the releasing store wrote.
+// SAFETY: `lock` returns only after this thread changed `held` from false to true, and only the holder sets it to
+// false. The acquiring exchange reads what the releasing store wrote.
 unsafe impl RawLock for TtasLock {
     type ThreadState = ();
 

@@ -19,8 +19,8 @@ pub struct WaitLimit {
     aborted: AtomicBool,
 }
 
-/// Looks, with a pause after each, before a waiting thread begins to yield. They take some 10 to 50 microseconds, longer
-/// than any wait while all threads run.
+/// Looks, with a pause after each, before a waiting thread begins to yield. They take some 10 to 50 microseconds,
+/// longer than any wait while all threads run.
 #[cfg(not(loom))]
 const PAUSED_LOOKS: u32 = 1000;
 
@@ -56,8 +56,9 @@ impl WaitLimit {
     }
 
     /// Waits until `done` and sees it as early as possible: without a pause, which on many processors takes longer than
-    /// the message. `done` owns what it compares with and is copied for the yielding part of the wait. If that part, which
-    /// is not inlined, borrowed it, the loop here would have to keep it in memory and load it again before every look.
+    /// the message. `done` owns what it compares with and is copied for the yielding part of the wait. If that part,
+    /// which is not inlined, borrowed it, the loop here would have to keep it in memory and load it again before every
+    /// look.
     ///
     /// # Errors
     /// As [`Self::wait`].

@@ -1,15 +1,15 @@
 //! The team: threads, each bound to its CPU, that run the shots of an experiment together.
 //!
-//! - This file: [`Body`], what a thread does in a shot; [`Executor`], who runs it; [`Team`], threads of this program. Start
-//!   here.
+//! - This file: [`Body`], what a thread does in a shot; [`Executor`], who runs it; [`Team`], threads of this program.
+//!   Start here.
 //! - `mailbox.rs`: what the main thread and the threads of the team exchange. `worker.rs`: the loop of such a thread.
 //! - `actor.rs`: one shot of one thread, with its clock readings.
 //! - `openmp_team.rs`: a team made of the threads of an OpenMP runtime. [`openmp`]: loading the runtime.
-//! - [`pool`]: the teams that are kept for the next case.
+//! - `pool.rs`: the teams that are kept for the next case.
 //!
-//! The main thread posts one batch of shots at a time and then blocks, so that it disturbs no measurement. The threads of
-//! the team start each shot together through a barrier of their own, and each times its own part. A job is `'static` and
-//! shared, so a team whose threads do not come back can be abandoned without dangling references.
+//! The main thread posts one batch of shots at a time and then blocks, so that it disturbs no measurement. The threads
+//! of the team start each shot together through a barrier of their own, and each times its own part. A job is `'static`
+//! and shared, so a team whose threads do not come back can be abandoned without dangling references.
 
 mod actor;
 mod mailbox;

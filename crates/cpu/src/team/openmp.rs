@@ -1,9 +1,9 @@
-//! The OpenMP runtimes of this system, loaded as libraries. GCC compiles `#pragma omp parallel`, `barrier` and `critical` to
-//! calls of their functions.
+//! The OpenMP runtimes of this system, loaded as libraries. GCC compiles `#pragma omp parallel`, `barrier` and
+//! `critical` to calls of their functions.
 //!
 //! GCC's libgomp defines these functions, and LLVM's libomp exports the same names. Both read their environment
-//! (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`, `KMP_BLOCKTIME`, ...) once, when they are loaded. It decides how their threads wait,
-//! and so what their primitives cost.
+//! (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`, `KMP_BLOCKTIME`, ...) once, when they are loaded. It decides how their threads
+//! wait, and so what their primitives cost.
 
 #![allow(clippy::inline_always, reason = "these calls are themselves measured and must stand in the timed loop")]
 
@@ -40,7 +40,8 @@ const KNOWN: [(&str, &[&str]); 2] = [("libgomp", &["libgomp.so.1"]), ("libomp", 
 /// The runtime of every system with GCC.
 pub(crate) const USUAL: &str = KNOWN[0].0;
 
-/// The runtimes that are installed. The first call loads them; they stay loaded, because their threads outlive a region.
+/// The runtimes that are installed. The first call loads them; they stay loaded, because their threads outlive a
+/// region.
 #[must_use]
 pub fn runtimes() -> &'static [Runtime] {
     static RUNTIMES: LazyLock<Vec<Runtime>> = LazyLock::new(|| {
@@ -195,9 +196,9 @@ mod tests {
 
     #[test]
     fn a_missing_runtime_is_explained() {
-        let reason = runtime("libopenmp-of-nobody").unwrap_err();
-        assert!(reason.contains("libopenmp-of-nobody") && reason.contains("install libgomp1"), "{reason}");
+        let reason = runtime("libopenmp-not-installed").unwrap_err();
+        assert!(reason.contains("libopenmp-not-installed") && reason.contains("install libgomp1"), "{reason}");
         assert!(Runtime::load("libc", "libc.so.6").is_none(), "a library without the functions is no runtime");
-        assert!(Runtime::load("nothing", "libopenmp-of-nobody.so").is_none());
+        assert!(Runtime::load("nothing", "libopenmp-not-installed.so").is_none());
     }
 }

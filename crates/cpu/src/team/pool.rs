@@ -1,5 +1,5 @@
-//! The teams that are kept for the next case. Cases come in random order, and starting sixteen threads takes longer than
-//! measuring many of them.
+//! The teams that are kept for the next case. Cases come in random order, and starting sixteen threads takes longer
+//! than measuring many of them.
 
 use syncscope_core::Refusal;
 

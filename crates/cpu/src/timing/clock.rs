@@ -1,5 +1,5 @@
-//! The clock that samples are timed with: the processor's own counter where it runs at a constant rate, else the operating
-//! system's raw clock.
+//! The clock that samples are timed with: the processor's own counter where it runs at a constant rate, else the
+//! operating system's raw clock.
 
 use std::time::Duration;
 
@@ -132,8 +132,8 @@ impl Clock {
         Hertz(last_ticks.saturating_sub(first_ticks) as f64 / last_ns.saturating_sub(first_ns).max(1) as f64 * 1e9)
     }
 
-    /// Both clocks at the same time: of many tries, the one in which the least time passed in between, so that neither an
-    /// interrupt nor a preemption counts.
+    /// Both clocks at the same time: of many tries, the one in which the least time passed in between, so that neither
+    /// an interrupt nor a preemption counts.
     fn simultaneous(&self) -> (u64, u64) {
         let tries = (0..200).map(|_| {
             let before = self.start();
@@ -144,8 +144,8 @@ impl Clock {
         tries.min_by_key(|(gap, _)| *gap).map_or((0, 0), |(_, readings)| readings)
     }
 
-    /// Ticks between two readings. A varying amount of work stands between some of them, so that the cost of a reading hides
-    /// no step of the counter. The readings without work, which show that cost, are the majority.
+    /// Ticks between two readings. A varying amount of work stands between some of them, so that the cost of a reading
+    /// hides no step of the counter. The readings without work, which show that cost, are the majority.
     fn step(&self, index: usize) -> u64 {
         let start = self.start();
         if index.is_multiple_of(4) {

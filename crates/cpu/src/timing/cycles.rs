@@ -1,9 +1,9 @@
-//! Core cycles per tick of the clock, from two sources: the processor's own counter where the operating system allows it,
-//! and a chain of dependent additions, each of which takes one cycle.
+//! Core cycles per tick of the clock, from two sources: the processor's own counter where the operating system allows
+//! it, and a chain of dependent additions, each of which takes one cycle.
 //!
-//! The counter counts during the shot, but only while the thread runs in user mode: cycles are missing where it blocked or
-//! was in the kernel. The chain shows the core's frequency right after the shot, whatever the thread did in it. The counter
-//! is used where both agree, the chain elsewhere.
+//! The counter counts during the shot, but only while the thread runs in user mode: cycles are missing where it blocked
+//! or was in the kernel. The chain shows the core's frequency right after the shot, whatever the thread did in it. The
+//! counter is used where both agree, the chain elsewhere.
 //!
 //! An addition of two registers has a latency of one cycle on every x86-64 and 64-bit ARM core in use (uops.info,
 //! `ADD_R64_R64`; Arm Software Optimization Guides, "arithmetic, basic"). Register operands matter: Intel's Golden Cove
@@ -20,8 +20,8 @@ const PER_ITERATION: u64 = 128;
 const SHORT: u64 = 8;
 const LONG: u64 = 72;
 
-/// Core cycles per tick of `clock` on the calling thread's core now. `None` where no chain is written for this architecture,
-/// or when an interruption made the longer chain appear shorter.
+/// Core cycles per tick of `clock` on the calling thread's core now. `None` where no chain is written for this
+/// architecture, or when an interruption made the longer chain appear shorter.
 ///
 /// Two chains of different length are timed, so that the cost of reading the clock cancels. Takes about 10,000 cycles.
 pub(crate) fn per_tick(clock: &Clock) -> Option<f64> {
@@ -147,8 +147,8 @@ impl<C: CycleCounter> Meter<C> {
     }
 }
 
-/// How far the counter may be from the chain. Small differences are changes of the frequency. Larger ones are time that the
-/// thread did not spend in user mode.
+/// How far the counter may be from the chain. Small differences are changes of the frequency. Larger ones are time that
+/// the thread did not spend in user mode.
 const AGREEMENT: f64 = 0.03;
 
 /// Cycles per tick during a batch, from the readings of the counter and of the chain for its shots.
@@ -177,7 +177,8 @@ pub(crate) fn description() -> String {
     }
 }
 
-/// The mean of the readings within 5 % of their median. Steps of the clock average out, interrupted readings do not count.
+/// The mean of the readings within 5 % of their median. Steps of the clock average out, interrupted readings do not
+/// count.
 fn robust_mean(readings: &[f64]) -> Option<f64> {
     let mut sorted = readings.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

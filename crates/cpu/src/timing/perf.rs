@@ -47,8 +47,8 @@ impl UserCycles {
             flags: PINNED | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
             ..Attributes::default()
         };
-        // SAFETY: the call reads `size` bytes of the attributes, which live until it returns; 0 is the calling thread, the
-        // first -1 stands for every CPU it runs on, the second for no group.
+        // SAFETY: the call reads `size` bytes of the attributes, which live until it returns; 0 is the calling thread,
+        // the first -1 stands for every CPU it runs on, the second for no group.
         let descriptor =
             unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) };
         let descriptor = RawFd::try_from(descriptor).ok().filter(|descriptor| *descriptor >= 0);

@@ -1,14 +1,14 @@
 //! SMT interference: whether another hardware thread of the core was active around a sample.
 //!
-//! On a virtual machine that thread often belongs to another guest and is invisible to the system. It shows in the speed of
-//! independent additions: a core executes four or more in a cycle, and two hardware threads share them. Dependent
-//! multiplications wait for each other and take the same time in any case. The contention ratio is the time of an addition
-//! over that of a multiplication. It does not depend on the clock. Each thread measures it before and after each sample, in
-//! 2 us.
+//! On a virtual machine that thread often belongs to another guest and is invisible to the system. It shows in the
+//! speed of independent additions: a core executes four or more in a cycle, and two hardware threads share them.
+//! Dependent multiplications wait for each other and take the same time in any case. The contention ratio is the time
+//! of an addition over that of a multiplication. It does not depend on the clock. Each thread measures it before and
+//! after each sample, in 2 us.
 //!
 //! Measured on virtual machines, without and with interference by this ratio: an uncontended `lock add` takes 18.01 to
-//! 18.02 and 21.5 to 22.0 cycles on Sapphire Rapids (medians of six runs), 4.6 to 4.7 and 6.4 to 7.0 ticks on Zen 3. The
-//! ratio on Zen 3 is 0.75 without interference and 0.9 to 1.3 with it.
+//! 18.02 and 21.5 to 22.0 cycles on Sapphire Rapids (medians of six runs), 4.6 to 4.7 and 6.4 to 7.0 ticks on Zen 3.
+//! The ratio on Zen 3 is 0.75 without interference and 0.9 to 1.3 with it.
 
 use std::collections::HashMap;
 
@@ -22,8 +22,8 @@ const ADDITIONS: u64 = 600;
 /// Iterations of the chain of dependent multiplications.
 const MULTIPLICATIONS: u64 = 400;
 
-/// The contention ratio of the calling thread's core now. `None` where no loop is written for this architecture, or where the
-/// steps of the clock are too coarse.
+/// The contention ratio of the calling thread's core now. `None` where no loop is written for this architecture, or
+/// where the steps of the clock are too coarse.
 pub(crate) fn contention_ratio(clock: &Clock) -> Option<f64> {
     let additions = timed(clock, || add(ADDITIONS))? as f64 / ADDITIONS as f64;
     let multiplications = timed(clock, || multiply(MULTIPLICATIONS))? as f64 / MULTIPLICATIONS as f64;
@@ -158,8 +158,8 @@ impl Histogram {
     }
 }
 
-/// A finding for people where interference was frequent. Only cases of one thread count: threads of a team may be siblings
-/// of each other.
+/// A finding for people where interference was frequent. Only cases of one thread count: threads of a team may be
+/// siblings of each other.
 pub(crate) fn finding(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Option<String> {
     /// A larger share disturbs the figures of several threads.
     const FREQUENT: f64 = 0.1;
@@ -176,9 +176,9 @@ pub(crate) fn finding(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> O
     });
     (pairs >= ENOUGH_PAIRS && disturbed > FREQUENT * pairs).then(|| {
         format!(
-            "another hardware thread of the core was active in {:.0} % of the pairs of one thread, which are excluded where \
-             other pairs are left; figures of several threads include such pairs and may be lower on a dedicated machine \
-             (shares: {} in details.csv)",
+            "another hardware thread of the core was active in {:.0} % of the pairs of one thread, which are excluded \
+             where other pairs are left; figures of several threads include such pairs and may be lower on a dedicated \
+             machine (shares: {} in details.csv)",
             disturbed / pairs * 100.0,
             Detail::SMT_INTERFERENCE
         )

@@ -56,6 +56,7 @@ impl Highlight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syncscope_core::Group;
     use syncscope_core::{Dtype, Layout, Verdict};
 
     fn row(primitive: &str, dtype: Dtype, layout: Layout, threads: u32) -> Row {

@@ -106,6 +106,7 @@ fn root(parents: &mut [usize], mut group: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syncscope_core::Group;
     use syncscope_core::{Case, Nanoseconds};
 
     fn row(a: u32, b: u32, ns: f64) -> Row {

@@ -11,10 +11,10 @@ use crate::primitives::number::Number;
 use crate::primitives::orders::Access;
 use crate::studies::{CpuPairs, Numa, Participation, Smt};
 
-/// In theory: the core holds the line in exclusive state while it adds. One thread: 5 to 20 cycles, most of them for draining
-/// the store buffer. A variable shared by n threads: one transfer of the line per operation, so the cost of each thread
-/// grows at least like n transfers. Private elements on one line cost the same (false sharing). With a stride that
-/// puts them on lines of their own they cost what one thread pays.
+/// In theory: the core holds the line in exclusive state while it adds. One thread: 5 to 20 cycles, most of them for
+/// draining the store buffer. A variable shared by n threads: one transfer of the line per operation, so the cost of
+/// each thread grows at least like n transfers. Private elements on one line cost the same (false sharing). With a
+/// stride that puts them on lines of their own they cost what one thread pays.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.add",

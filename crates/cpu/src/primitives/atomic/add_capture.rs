@@ -8,8 +8,9 @@ use crate::primitives::atomic::{self, Growth, Update};
 use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 
-/// In theory: as `cpu.atomic.add`, and the old value comes back from the cache. That is 1 to 3 cycles more for one thread, and
-/// nothing more where the line is transferred. Floating point costs nothing more: the compare-and-swap has the old value.
+/// In theory: as `cpu.atomic.add`, and the old value comes back from the cache. That is 1 to 3 cycles more for one
+/// thread, and nothing more where the line is transferred. Floating point costs nothing more: the compare-and-swap has
+/// the old value.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.add_capture",

@@ -22,8 +22,8 @@ pub(super) static PASS: Entry = Entry::of(
     atomic::workload::<Pass>,
 );
 
-/// In theory: as one that succeeds. x86 takes the line in exclusive state and writes the old value back. An architecture
-/// with load-linked and store-conditional does not write, and the threads can share the line.
+/// In theory: as one that succeeds. x86 takes the line in exclusive state and writes the old value back. An
+/// architecture with load-linked and store-conditional does not write, and the threads can share the line.
 pub(super) static FAIL: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.cas_fail",

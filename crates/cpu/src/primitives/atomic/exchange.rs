@@ -8,8 +8,8 @@ use crate::primitives::atomic::{self, Update};
 use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 
-/// In theory: as `cpu.atomic.add_capture` without the addition. Floating point costs the same as integers, because nothing is
-/// calculated.
+/// In theory: as `cpu.atomic.add_capture` without the addition. Floating point costs the same as integers, because
+/// nothing is calculated.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.exchange",

@@ -8,10 +8,10 @@ use crate::primitives::atomic::{self, Growth, Update};
 use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 
-/// In theory: x86 has no such instruction. It takes a load, a comparison and a compare-and-swap that is retried while other
-/// threads change the variable. One thread pays little more than a compare-and-swap, several pay for their retries. AArch64
-/// has one instruction for integers, which costs as much as an addition. The operands of each thread are 1, 2, 3, ..., so
-/// that every operation of one thread writes.
+/// In theory: x86 has no such instruction. It takes a load, a comparison and a compare-and-swap that is retried while
+/// other threads change the variable. One thread pays little more than a compare-and-swap, several pay for their
+/// retries. AArch64 has one instruction for integers, which costs as much as an addition. The operands of each thread
+/// are 1, 2, 3, ..., so that every operation of one thread writes.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.max",

@@ -1,7 +1,7 @@
 //! Atomic operations on one variable.
 //!
-//! This file holds what the read-modify-write operations share: the variables, the checks, the cases. Start with `add.rs`.
-//! `read.rs` and `write.rs` have loops of their own.
+//! This file holds what the read-modify-write operations share: the variables, the checks, the cases. Start with
+//! `add.rs`. `read.rs` and `write.rs` have loops of their own.
 
 mod add;
 mod add_capture;
@@ -60,12 +60,12 @@ trait Update: Send + Sync + 'static {
     /// The value of the variable after `operations` by each of `sharers` threads.
     fn result(sharers: u64, operations: u64) -> u64;
 
-    /// Whether the proof checks returned values, because the variable alone does not prove that every operation did its work.
-    /// The proof executes [`Self::returned_value`] instead of [`Self::execute`].
+    /// Whether the proof checks returned values, because the variable alone does not prove that every operation did its
+    /// work. The proof executes [`Self::returned_value`] instead of [`Self::execute`].
     const CHECKS_RETURNED_VALUES: bool = false;
 
-    /// One operation, and the value that it returned. `ticket` is a number from 1 up that no other operation on the variable
-    /// gets.
+    /// One operation, and the value that it returned. `ticket` is a number from 1 up that no other operation on the
+    /// variable gets.
     fn returned_value<N: Number>(variable: &N::Atomic, ticket: u64) -> u64 {
         let _ = (variable, ticket);
         0

@@ -14,12 +14,12 @@ use crate::primitives::operation::Operation;
 use crate::primitives::orders::{Access, StaticOrdering, by_order};
 use crate::primitives::workload::Workload;
 
-/// In theory: what any load of this width costs. No thread writes, so every core has the line in shared state and executes two
-/// or three loads in a cycle, with any number of threads.
+/// In theory: what any load of this width costs. No thread writes, so every core has the line in shared state and
+/// executes two or three loads in a cycle, with any number of threads.
 ///
-/// The paper compares a loop of plain reads with a loop of atomic reads. Where both are the same instruction, both loops are
-/// the same and their difference is zero by construction. Here the plain read stands in both loops and the atomic read is
-/// added in the test. The figure is the cost of a read, and the evidence counts both instructions.
+/// The paper compares a loop of plain reads with a loop of atomic reads. Where both are the same instruction, both
+/// loops are the same and their difference is zero by construction. Here the plain read stands in both loops and the
+/// atomic read is added in the test. The figure is the cost of a read, and the evidence counts both instructions.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.read",

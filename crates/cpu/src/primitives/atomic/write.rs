@@ -14,12 +14,12 @@ use crate::primitives::operation::Operation;
 use crate::primitives::orders::{Access, StaticOrdering, by_order};
 use crate::primitives::workload::Workload;
 
-/// In theory: one thread stores into the store buffer, one store a cycle. Several threads transfer the line, but a core that
-/// has it drains all its waiting stores at once, and no store waits for an answer: much less than an addition. A
+/// In theory: one thread stores into the store buffer, one store a cycle. Several threads transfer the line, but a core
+/// that has it drains all its waiting stores at once, and no store waits for an answer: much less than an addition. A
 /// sequentially consistent store is an exchange on x86, because only a locked instruction drains the store buffer.
 ///
-/// As in the paper, the baseline writes one variable and the test also writes a second one on another line: a second write to
-/// the same line would be merged with the first.
+/// As in the paper, the baseline writes one variable and the test also writes a second one on another line: a second
+/// write to the same line would be merged with the first.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.write",

@@ -8,8 +8,8 @@ use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
 use crate::sync::DisseminationBarrier;
 
-/// In theory: log2(n) rounds, rounded up, each with one transfer of a line from one thread to another. All threads take part
-/// in every round, without an atomic read-modify-write. The critical path is the shortest of all barriers here.
+/// In theory: log2(n) rounds, rounded up, each with one transfer of a line from one thread to another. All threads take
+/// part in every round, without an atomic read-modify-write. The critical path is the shortest of all barriers here.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.barrier.dissemination",

@@ -1,7 +1,7 @@
 //! Barriers: all threads of the team wait for each other.
 //!
-//! Start with `sense.rs`; its algorithm is `sync/sense.rs`. This file holds the loops and the proof that no thread leaves a
-//! barrier early. The barriers of Rust and OpenMP have wrappers in their own files.
+//! Start with `sense.rs`; its algorithm is `sync/sense.rs`. This file holds the loops and the proof that no thread
+//! leaves a barrier early. The barriers of Rust and OpenMP have wrappers in their own files.
 
 mod dissemination;
 mod openmp;
@@ -70,8 +70,8 @@ impl<B: Barrier> Operation for Wait<B> {
     }
 }
 
-/// Proves that no thread leaves the barrier before the last one has arrived. Each thread publishes its phase and waits. Then
-/// every other thread must be in the same phase, or in the next one if it was faster.
+/// Proves that no thread leaves the barrier before the last one has arrived. Each thread publishes its phase and waits.
+/// Then every other thread must be in the same phase, or in the next one if it was faster.
 struct Phases<B> {
     barriers: Arc<[OwnLine<B>]>,
     reached: Vec<OwnLine<AtomicU64>>,

@@ -10,9 +10,9 @@ use crate::primitives::workload::Workload;
 use crate::sync::{Barrier, WaitTimeout};
 use crate::team::openmp::{self, Runtime};
 
-/// In theory: that of libgomp is central, with one atomic operation of each thread on one line and a generation that all
-/// others read. That of libomp is a tree by default. Waiters spin as long as the runtime's environment says, then block on a
-/// futex. With more threads than CPUs libgomp hardly spins.
+/// In theory: that of libgomp is central, with one atomic operation of each thread on one line and a generation that
+/// all others read. That of libomp is a tree by default. Waiters spin as long as the runtime's environment says, then
+/// block on a futex. With more threads than CPUs libgomp hardly spins.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.barrier.openmp",

@@ -8,8 +8,8 @@ use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
 use crate::sync::SenseBarrier;
 
-/// In theory: n atomic decrements of one line, one after the other, then n - 1 threads fetch one line. The cost is linear in
-/// the number of threads. There is no system call as long as every thread has a CPU.
+/// In theory: n atomic decrements of one line, one after the other, then n - 1 threads fetch one line. The cost is
+/// linear in the number of threads. There is no system call as long as every thread has a CPU.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.barrier.sense",

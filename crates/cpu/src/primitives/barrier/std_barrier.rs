@@ -7,8 +7,9 @@ use crate::primitives::barrier;
 use crate::primitives::entry::Entry;
 use crate::sync::{Barrier, WaitTimeout};
 
-/// In theory: a mutex and a condition variable. The threads arrive in one critical section after the other. One system call
-/// wakes the waiters, and each of them takes the mutex again. Several microseconds, growing with the number of threads.
+/// In theory: a mutex and a condition variable. The threads arrive in one critical section after the other. One system
+/// call wakes the waiters, and each of them takes the mutex again. Several microseconds, growing with the number of
+/// threads.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.barrier.std",

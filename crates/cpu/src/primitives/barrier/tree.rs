@@ -8,8 +8,8 @@ use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
 use crate::sync::TreeBarrier;
 
-/// In theory: log4(n) levels up, where a parent collects four transfers one after the other, and log2(n) levels down. The path
-/// is longer than that of the dissemination barrier, but there are 2n - 2 transfers instead of n log2(n).
+/// In theory: log4(n) levels up, where a parent collects four transfers one after the other, and log2(n) levels down.
+/// The path is longer than that of the dissemination barrier, but there are 2n - 2 transfers instead of n log2(n).
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.barrier.tree",

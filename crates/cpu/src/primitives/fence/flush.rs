@@ -14,8 +14,8 @@ use crate::primitives::operation::Operation;
 use crate::primitives::workload::Workload;
 
 /// In theory: the fence waits until the update before it is in the cache. On lines of their own it costs as much as
-/// `cpu.fence.seq_cst` or less, because the updates hide a part of it, with any number of threads. With false sharing every
-/// update waits for its line at the fence; without the fence the store buffer hides that wait.
+/// `cpu.fence.seq_cst` or less, because the updates hide a part of it, with any number of threads. With false sharing
+/// every update waits for its line at the fence; without the fence the store buffer hides that wait.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.fence.flush",

@@ -1,4 +1,5 @@
-//! Fences: `acquire`, `release`, `acq_rel` and `seq_cst` with no access to order, and OpenMP's flush between two updates.
+//! Fences: `acquire`, `release`, `acq_rel` and `seq_cst` with no access to order, and OpenMP's flush between two
+//! updates.
 //!
 //! Start with `seq_cst.rs`, which is one instruction everywhere. [`Bare`] is the operation of the first four.
 
@@ -28,8 +29,8 @@ pub(super) static ENTRIES: &[&Entry] =
 /// What `ns` is the cost of, for every fence.
 const OPERATION: &str = "one fence by each thread";
 
-/// Where the processor keeps this order anyway (Intel SDM volume 3, 9.2.2: loads are not reordered with loads, nor stores
-/// with stores or older loads).
+/// Where the processor keeps this order anyway (Intel SDM volume 3, 9.2.2: loads are not reordered with loads, nor
+/// stores with stores or older loads).
 const FOR_THE_COMPILER: Expected = Expected::NoInstruction(
     "no instruction on x86-64, which keeps this order anyway: the fence binds the compiler alone",
 );

@@ -8,8 +8,8 @@ use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
 use crate::primitives::fence::{self, FULL_FENCE, Fence};
 /// In theory: the store buffer drains before the next load. On x86 this is a locked instruction on the thread's own
-/// stack, which costs as much as an uncontended atomic addition (an `mfence` would take 30 to 60 cycles). Each core pays
-/// for itself: the cost does not depend on the number of threads.
+/// stack, which costs as much as an uncontended atomic addition (an `mfence` would take 30 to 60 cycles). Each core
+/// pays for itself: the cost does not depend on the number of threads.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.fence.seq_cst",

@@ -11,9 +11,9 @@ use crate::primitives::wait::LIMIT;
 use crate::studies::{CoreToCore, Numa, Participation};
 use crate::sync::{WaitLimit, WaitTimeout};
 
-/// In theory: the waiting core requests the line in exclusive state again and again, so that the line is transferred even when
-/// it is not its turn. A hand-off is one such transfer. Its distance depends on the line, so a sample uses several lines.
-/// Published core-to-core latencies are measured in this way.
+/// In theory: the waiting core requests the line in exclusive state again and again, so that the line is transferred
+/// even when it is not its turn. A hand-off is one such transfer. Its distance depends on the line, so a sample uses
+/// several lines. Published core-to-core latencies are measured in this way.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.handoff.cas_pingpong",
@@ -51,7 +51,8 @@ impl Handoff for CasToken {
 
     #[inline(always)]
     fn pass(&self, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
-        // Acquire and release: the token publishes what the other thread wrote before. A failed attempt publishes nothing.
+        // Acquire and release: the token publishes what the other thread wrote before. A failed attempt publishes
+        // nothing.
         let (turns, next) = (&self.turns, turn.wrapping_add(1));
         self.wait_limit
             .wait_eagerly(move || turns.compare_exchange(turn, next, Ordering::AcqRel, Ordering::Relaxed).is_ok())

@@ -12,8 +12,8 @@ use crate::primitives::wait::LIMIT;
 use crate::primitives::workload::Workload;
 use crate::sync::WaitTimeout;
 
-/// In theory: an atomic operation and a store to send, the same to receive, and a system call on each side if the receiver
-/// blocks. Receivers spin for some microseconds first, so running threads need no call.
+/// In theory: an atomic operation and a store to send, the same to receive, and a system call on each side if the
+/// receiver blocks. Receivers spin for some microseconds first, so running threads need no call.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.handoff.channel",

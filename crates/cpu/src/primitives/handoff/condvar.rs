@@ -11,8 +11,8 @@ use crate::primitives::wait::LIMIT;
 use crate::primitives::workload::Workload;
 use crate::sync::WaitTimeout;
 
-/// In theory: the mutex twice on each side, a futex call to wake and a futex call to block, and the time until the operating
-/// system runs the waiter again: several microseconds, more when its core is idle and sleeps.
+/// In theory: the mutex twice on each side, a futex call to wake and a futex call to block, and the time until the
+/// operating system runs the waiter again: several microseconds, more when its core is idle and sleeps.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.handoff.condvar",

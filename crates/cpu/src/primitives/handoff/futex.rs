@@ -12,8 +12,8 @@ use crate::primitives::wait::LIMIT;
 use crate::primitives::workload::Workload;
 use crate::sync::WaitTimeout;
 
-/// In theory: a system call to wake, a system call to block, and the time until the operating system runs the waiter again.
-/// What condition variables, parking and channels cost beyond this is their own.
+/// In theory: a system call to wake, a system call to block, and the time until the operating system runs the waiter
+/// again. What condition variables, parking and channels cost beyond this is their own.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.handoff.futex",

@@ -4,12 +4,12 @@
 //! - This file: the loops that pass tokens, and the cases of the family.
 //! - `round_trips.rs`: the percentiles of single round trips, a run after the samples.
 //!
-//! What a hand-off between spinning threads costs depends on the home of its cache line. On two CPUs some lines cost 64 ns,
-//! others 86 ns, each its own figure again and again; the median over single lines jumps between the two. A sample of
-//! such a hand-off therefore passes several tokens on lines of their own, and every observation is an average over lines.
-//! After each iteration ([`Operation::move_on`]) both threads go on to the next token. Thread 0 waits for nobody there,
-//! because no thread has the new token yet: one round trip of an iteration overlaps with the last one on the line before. This
-//! happens once in an iteration of both loops and cancels in their difference.
+//! What a hand-off between spinning threads costs depends on the home of its cache line. On two CPUs some lines cost 64
+//! ns, others 86 ns, each its own figure again and again; the median over single lines jumps between the two. A sample
+//! of such a hand-off therefore passes several tokens on lines of their own, and every observation is an average over
+//! lines. After each iteration ([`Operation::move_on`]) both threads go on to the next token. Thread 0 waits for nobody
+//! there, because no thread has the new token yet: one round trip of an iteration overlaps with the last one on the
+//! line before. This happens once in an iteration of both loops and cancels in their difference.
 
 mod cas;
 mod channel;
@@ -125,8 +125,8 @@ impl<H: Handoff> Operation for Passing<H> {
         self.of_slot(slot).iter().for_each(|token| token.0.join(thread));
     }
 
-    /// A thread that was overtaken would have left another count. Only thread 0 checks, which also prepares the tokens for
-    /// the next shot.
+    /// A thread that was overtaken would have left another count. Only thread 0 checks, which also prepares the tokens
+    /// for the next shot.
     fn verify(&self, slot: usize, thread: usize, round_trips: u64) -> Result<(), String> {
         if thread != 0 {
             return Ok(());

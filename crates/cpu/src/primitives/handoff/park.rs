@@ -14,9 +14,9 @@ use crate::primitives::wait::LIMIT;
 use crate::primitives::workload::Workload;
 use crate::sync::WaitTimeout;
 
-/// In theory: an atomic exchange on the state of the waiter, a futex call to wake it if it blocks, the futex call of the
-/// waiter, and the time until the operating system runs it again. There is no lock, so it costs less than a condition
-/// variable.
+/// In theory: an atomic exchange on the state of the waiter, a futex call to wake it if it blocks, the futex call of
+/// the waiter, and the time until the operating system runs it again. There is no lock, so it costs less than a
+/// condition variable.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.handoff.park",

@@ -32,8 +32,8 @@ const FEWEST: usize = 100;
 /// Thread 0 times each of its round trips.
 ///
 /// The details hold half a round trip, less half the cost of reading the clock. One clock cannot show how the two ways
-/// differ. The clock moves in steps (`resolution_ns` of `run.json`), so the fastest hand-offs, of a few nanoseconds, are
-/// multiples of half a step.
+/// differ. The clock moves in steps (`resolution_ns` of `run.json`), so the fastest hand-offs, of a few nanoseconds,
+/// are multiples of half a step.
 pub(crate) struct RoundTrips<H> {
     tokens: Arc<Pages<OwnLine<H>>>,
     clock: Clock,
@@ -96,9 +96,9 @@ impl<H: Handoff> RoundTrips<H> {
     }
 }
 
-/// The durations of the round trips that ended with these readings, one reading after each pass. No thread has a new token:
-/// the first pass of it waits for no one and ends no round trip. The round trip after it overlaps with the last one of the
-/// token before.
+/// The durations of the round trips that ended with these readings, one reading after each pass. No thread has a new
+/// token: the first pass of it waits for no one and ends no round trip. The round trip after it overlaps with the last
+/// one of the token before.
 fn trips(readings: &[u64]) -> Vec<u64> {
     let of_token = |readings: &[u64]| -> Vec<u64> {
         readings.windows(2).skip(1).map(|pair| pair[1].saturating_sub(pair[0])).collect()

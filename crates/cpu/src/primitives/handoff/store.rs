@@ -11,9 +11,9 @@ use crate::primitives::wait::LIMIT;
 use crate::studies::{CoreToCore, Participation};
 use crate::sync::{WaitLimit, WaitTimeout};
 
-/// In theory: a store that takes the line from the other core, and a read of the other core that fetches it: one transfer of a
-/// line, and the delay until the waiting core reads again. No message between cores costs less. A sample uses several
-/// lines.
+/// In theory: a store that takes the line from the other core, and a read of the other core that fetches it: one
+/// transfer of a line, and the delay until the waiting core reads again. No message between cores costs less. A sample
+/// uses several lines.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.handoff.store_pingpong",

@@ -4,8 +4,8 @@ use crate::sync::{OwnLine, WaitTimeout};
 
 /// A way to pass a token between threads 0 and 1.
 pub(super) trait Handoff: Send + Sync + 'static {
-    /// How many tokens a sample passes, one after the other. One, unless the cost is that of moving a cache line: where a
-    /// thread blocks, waking it takes a hundred times as long, and the library has lines of its own.
+    /// How many tokens a sample passes, one after the other. One, unless the cost is that of moving a cache line: where
+    /// a thread blocks, waking it takes a hundred times as long, and the library has lines of its own.
     const TOKENS: usize = 1;
 
     /// A token that was never passed.
@@ -24,8 +24,8 @@ pub(super) trait Handoff: Send + Sync + 'static {
     fn turns(&self) -> u32;
 }
 
-/// Tokens of a sample whose cost is that of moving a line. A sample of 40 us has an iteration for each of them if a hand-off
-/// takes 80 ns or less. Slower hand-offs use some of them.
+/// Tokens of a sample whose cost is that of moving a line. A sample of 40 us has an iteration for each of them if a
+/// hand-off takes 80 ns or less. Slower hand-offs use some of them.
 pub(super) const LINES: usize = 16;
 
 /// How often all of these tokens together were passed. For one thread at a time: reading a token may mean to take it.

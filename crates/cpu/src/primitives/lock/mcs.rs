@@ -8,9 +8,9 @@ use crate::primitives::lock::{self, Raw};
 use crate::primitives::wait::LIMIT;
 use crate::sync::McsLock;
 
-/// In theory: an atomic exchange to take the lock and a compare-and-swap to give it back. Contended: a constant number of line
-/// transfers for each holder, because each waiter spins on a line of its own. Threads get the lock in the order of
-/// arrival, and with more threads than CPUs it is as slow as a ticket lock.
+/// In theory: an atomic exchange to take the lock and a compare-and-swap to give it back. Contended: a constant number
+/// of line transfers for each holder, because each waiter spins on a line of its own. Threads get the lock in the order
+/// of arrival, and with more threads than CPUs it is as slow as a ticket lock.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.mcs",

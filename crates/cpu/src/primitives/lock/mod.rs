@@ -198,8 +198,8 @@ impl<L: RawLock, N: PlainNumber> Lock<N> for Guarded<L, N> {
 
     #[inline(always)]
     fn thread_state(&self, thread: usize) -> ThreadState<L> {
-        // SAFETY: the threads of a team have different numbers, and each makes one state at a time: before the shot, in it,
-        // after it. A team in which a lock timed out takes no more jobs.
+        // SAFETY: the threads of a team have different numbers, and each makes one state at a time: before the shot, in
+        // it, after it. A team in which a lock timed out takes no more jobs.
         unsafe { Guarded::thread_state(self, thread) }
     }
 

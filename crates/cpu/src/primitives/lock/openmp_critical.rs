@@ -9,8 +9,8 @@ use crate::primitives::workload::Workload;
 use crate::sync::Guarded;
 use crate::team::openmp::{self, Critical, Runtime};
 
-/// In theory: two calls and, in libgomp, a futex lock in the library's own memory, away from what it protects: at least two
-/// lines are transferred for every holder. All unnamed critical sections of a program share this lock.
+/// In theory: two calls and, in libgomp, a futex lock in the library's own memory, away from what it protects: at least
+/// two lines are transferred for every holder. All unnamed critical sections of a program share this lock.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.openmp_critical",

@@ -7,9 +7,9 @@ use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Lock, LockKind, PlainNumber};
 
-/// In theory: two compare-and-swaps of one byte on the lock's line. Contended: some spins with growing pauses, then a hash
-/// table of waiting threads outside the lock. About every half a millisecond the lock is handed to the thread that has
-/// waited longest, which may have to be woken (`Mutex`, Fairness). Only long samples show that cost: over 3 ms an
+/// In theory: two compare-and-swaps of one byte on the lock's line. Contended: some spins with growing pauses, then a
+/// hash table of waiting threads outside the lock. About every half a millisecond the lock is handed to the thread that
+/// has waited longest, which may have to be woken (`Mutex`, Fairness). Only long samples show that cost: over 3 ms an
 /// acquisition took 1.4 to 1.6 times as long as in the first 40 to 350 us, on 4 to 16 threads of a Sapphire Rapids. The
 /// standard library's locks block, too, but have no such rule, and their long and short samples agreed.
 pub(super) static ENTRY: Entry = Entry::of(

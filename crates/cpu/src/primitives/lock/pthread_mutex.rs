@@ -6,8 +6,8 @@ use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Raw};
 use crate::sync::PthreadMutex;
 
-/// In theory: a call into the C library, a compare-and-swap to take the lock, an exchange to give it back. Contended: there
-/// is no spinning, and every waiter costs a futex call to block and another one to be woken.
+/// In theory: a call into the C library, a compare-and-swap to take the lock, an exchange to give it back. Contended:
+/// there is no spinning, and every waiter costs a futex call to block and another one to be woken.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.pthread_mutex",

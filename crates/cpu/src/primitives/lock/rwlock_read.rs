@@ -11,8 +11,9 @@ use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::workload::Workload;
 use crate::sync::OwnLine;
 
-/// In theory: readers do not exclude each other, but each of them adds itself to a count on the lock's line and subtracts
-/// itself again. These two atomic operations transfer the line, so that many readers scale no better than an atomic counter.
+/// In theory: readers do not exclude each other, but each of them adds itself to a count on the lock's line and
+/// subtracts itself again. These two atomic operations transfer the line, so that many readers scale no better than an
+/// atomic counter.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.rwlock_read",
@@ -82,7 +83,8 @@ impl<N: PlainNumber> Operation for Readers<N> {
 
     #[inline(always)]
     fn execute(reader: &mut Reader<'_, N>) {
-        // Acquire to take it: a writer's value would be visible. Release to give it back: a writer would wait for the read.
+        // Acquire to take it: a writer's value would be visible. Release to give it back: a writer would wait for the
+        // read.
         let one = reader.one.read().unwrap_or_else(PoisonError::into_inner);
         reader.sum.add(*one);
     }

@@ -8,8 +8,8 @@ use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Lock, LockKind, PlainNumber};
 
-/// In theory: a compare-and-swap to take it, as the mutex, and an atomic subtraction to give it back. Contended: some spins,
-/// then a futex call for each waiter.
+/// In theory: a compare-and-swap to take it, as the mutex, and an atomic subtraction to give it back. Contended: some
+/// spins, then a futex call for each waiter.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.rwlock_write",

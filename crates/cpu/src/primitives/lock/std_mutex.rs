@@ -8,8 +8,8 @@ use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Lock, LockKind, PlainNumber};
 
-/// In theory: a compare-and-swap to take it, an exchange to give it back, both on the lock's line, and two checks whether the
-/// thread is panicking (poisoning). Contended: some 100 spins, then a futex call for each waiter.
+/// In theory: a compare-and-swap to take it, an exchange to give it back, both on the lock's line, and two checks
+/// whether the thread is panicking (poisoning). Contended: some 100 spins, then a futex call for each waiter.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.std_mutex",

@@ -8,8 +8,8 @@ use crate::primitives::lock::{self, Raw};
 use crate::primitives::wait::LIMIT;
 use crate::sync::TtasLock;
 
-/// In theory: one atomic exchange to take the lock, a plain store to give it back. Contended: each release invalidates every
-/// waiter's copy of the line. All of them fetch it and try, so the number of transfers grows with the waiters.
+/// In theory: one atomic exchange to take the lock, a plain store to give it back. Contended: each release invalidates
+/// every waiter's copy of the line. All of them fetch it and try, so the number of transfers grows with the waiters.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.ttas",

@@ -66,14 +66,14 @@ impl<'a> Reported<'a> {
         let others = range(&self.matrix.costs(|pair| cores[pair.a] != cores[pair.b]))?;
         let claim = if self.has_smt { "different cores" } else { "one thread per core" };
         Some(format!(
-            "CPUs {} hand off in {theirs} ns, the others in {others} ns: they seem to be hardware threads of one core, but \
-             the system reports {claim}",
+            "CPUs {} hand off in {theirs} ns, the others in {others} ns: they seem to be hardware threads of one core, \
+             but the system reports {claim}",
             self.name(&hidden),
         ))
     }
 
-    /// CPUs that handed off like hardware threads of one core, but together form no cores. The pairs were measured at different
-    /// times, and each was fast at its time.
+    /// CPUs that handed off like hardware threads of one core, but together form no cores. The pairs were measured at
+    /// different times, and each was fast at its time.
     fn changing_siblings(&self, cores: &Partition) -> Option<String> {
         let is_changing =
             |pair: &Pair| pair.is_within_a_core() && cores[pair.a] != cores[pair.b] && !self.one_core(pair);
@@ -85,8 +85,8 @@ impl<'a> Reported<'a> {
         let pairs: Vec<Vec<usize>> =
             self.matrix.pairs.iter().filter(|pair| is_changing(pair)).map(|pair| vec![pair.a, pair.b]).collect();
         Some(format!(
-            "CPUs {} handed off in {} ns, as hardware threads of one core do, the others in {} ns; they cannot all share \
-             cores, so the host seems to move CPUs between cores, and the distances change",
+            "CPUs {} handed off in {} ns, as hardware threads of one core do, the others in {} ns; they cannot all \
+             share cores, so the host seems to move CPUs between cores, and the distances change",
             self.name(&pairs.iter().collect::<Vec<_>>()),
             range(&theirs)?,
             range(&others)?,
@@ -130,7 +130,8 @@ impl<'a> Reported<'a> {
                 .map(|group| group.into_iter().filter(|index| shares(*index)).collect::<Vec<_>>())
                 .filter(|group| group.len() > 1)
                 .collect();
-            let within = matrix.costs(|pair| both(pair) && caches[pair.a] == caches[pair.b] && cores[pair.a] != cores[pair.b]);
+            let within =
+                matrix.costs(|pair| both(pair) && caches[pair.a] == caches[pair.b] && cores[pair.a] != cores[pair.b]);
             let between = matrix.costs(|pair| both(pair) && caches[pair.a] != caches[pair.b]);
             // In a sample, groups may be separate only because no pair between them was measured.
             if groups.len() < 2 || median(&between)? < LEAST_CONTRAST * median(&within)? {
@@ -138,8 +139,8 @@ impl<'a> Reported<'a> {
             }
             let names: Vec<String> = groups.iter().map(|group| matrix.list(group)).collect();
             Some(format!(
-                "CPUs {} hand off in {} ns within these groups and in {} ns between them: they seem to have caches of their \
-                 own, but the system reports one level {level} cache for all",
+                "CPUs {} hand off in {} ns within these groups and in {} ns between them: they seem to have caches of \
+                 their own, but the system reports one level {level} cache for all",
                 enumerated(&names),
                 range(&within)?,
                 range(&between)?,
@@ -158,8 +159,8 @@ impl<'a> Reported<'a> {
             return None;
         }
         Some(format!(
-            "CPUs of different packages hand off in {} ns, those of one in {} ns: they seem to be in one package, but the \
-             system reports several",
+            "CPUs of different packages hand off in {} ns, those of one in {} ns: they seem to be in one package, but \
+             the system reports several",
             range(&between)?,
             range(&within)?,
         ))

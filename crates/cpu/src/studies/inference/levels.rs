@@ -69,8 +69,8 @@ pub(super) fn domains(matrix: &Matrix, cores: &Partition) -> Vec<Partition> {
         .fold(Vec::new(), |levels, (_, partition)| with_level(matrix, &levels, partition, cores).unwrap_or(levels))
 }
 
-/// `levels` and one more between them. `None` where its groups cut across those of another level, or where the costs of two
-/// levels would be too close.
+/// `levels` and one more between them. `None` where its groups cut across those of another level, or where the costs of
+/// two levels would be too close.
 fn with_level(
     matrix: &Matrix,
     levels: &[Partition],
@@ -107,9 +107,10 @@ fn steps(matrix: &Matrix, cores: &Partition) -> Vec<f64> {
     steps.into_iter().take(MAX_STEPS).map(|(_, middle)| middle).collect()
 }
 
-/// Groups with as few misfits as possible: pairs that are fast between groups, or slow within one (correlation clustering:
-/// Bansal, Blum and Chawla, Machine Learning 56, 2004). It moves single cores and joins groups while that helps. One fast pair
-/// does not join two groups, and one slow pair does not divide one, as they would in chains of pairs.
+/// Groups with as few misfits as possible: pairs that are fast between groups, or slow within one (correlation
+/// clustering: Bansal, Blum and Chawla, Machine Learning 56, 2004). It moves single cores and joins groups while that
+/// helps. One fast pair does not join two groups, and one slow pair does not divide one, as they would in chains of
+/// pairs.
 fn partition(matrix: &Matrix, threshold: f64, cores: &Partition) -> Partition {
     // A core moves as a whole; the first of its CPUs stands for it.
     let mut votes: Vec<Vec<(usize, i64)>> = vec![Vec::new(); matrix.cpus.len()];
@@ -136,8 +137,8 @@ fn misfits(matrix: &Matrix, partition: &Partition, threshold: f64) -> usize {
     matrix.pairs.len() - matrix.pairs.iter().filter(fits).count()
 }
 
-/// Whether groups are more than noise: at least two of them have several cores, most CPUs are in such groups, almost no pair
-/// is a misfit, and the costs between groups are clearly higher than within.
+/// Whether groups are more than noise: at least two of them have several cores, most CPUs are in such groups, almost no
+/// pair is a misfit, and the costs between groups are clearly higher than within.
 fn is_level(matrix: &Matrix, partition: &Partition, cores: &Partition, misfits: usize) -> bool {
     let groups = members(partition);
     let several: Vec<&Vec<usize>> =

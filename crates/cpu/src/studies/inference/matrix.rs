@@ -8,9 +8,9 @@ use syncscope_host::cpu_list;
 use crate::machine::topology::Topology;
 use crate::studies::core_to_core::is_of_matrix;
 
-/// Between cores no published hand-off by compare-and-swap is faster, because the line has to leave the caches of a core. The
-/// fastest at github.com/nviennot/core-to-core-latency takes about 16 ns between cores, and 4 to 9 ns between hardware threads
-/// of one core. Measured on Sapphire Rapids: 45 to 70 ns and 6 ns.
+/// Between cores no published hand-off by compare-and-swap is faster, because the line has to leave the caches of a
+/// core. The fastest at github.com/nviennot/core-to-core-latency takes about 16 ns between cores, and 4 to 9 ns between
+/// hardware threads of one core. Measured on Sapphire Rapids: 45 to 70 ns and 6 ns.
 const WITHIN_A_CORE_NS: f64 = 12.0;
 
 /// Two CPUs, as indices of [`Matrix::cpus`], and the cost of a hand-off between them.

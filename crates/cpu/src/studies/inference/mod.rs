@@ -1,7 +1,8 @@
 //! The topology that the core-to-core matrix shows, and where it contradicts the reported one.
 //!
-//! A virtual machine may hide hyperthreading and caches, or report ones that do not exist. It cannot change how fast CPUs
-//! hand off to each other. These are pure functions from rows to groups and sentences. METHOD.md describes the rules.
+//! A virtual machine may hide hyperthreading and caches, or report ones that do not exist. It cannot change how fast
+//! CPUs hand off to each other. These are pure functions from rows to groups and sentences. METHOD.md describes the
+//! rules.
 //!
 //! - This file: [`infer`]. Start here.
 //! - `matrix.rs`: the measured pairs. `levels.rs`: the levels of groups that their costs show.
@@ -61,6 +62,7 @@ mod tests {
     use super::*;
     use crate::machine::topology::tests::regular;
     use crate::studies::core_to_core;
+    use syncscope_core::Group;
     use syncscope_core::{Case, Placement, Verdict, units::Nanoseconds};
 
     fn row(a: u32, b: u32, ns: f64) -> Row {
@@ -115,10 +117,8 @@ mod tests {
         assert_eq!(groups, list(&[("core", "3,11"), ("core", "4,12"), ("machine", "0-15")]));
         assert_eq!(
             contradictions,
-            [
-                "CPUs 3 and 11; 4 and 12 hand off in 6.0 ns, the others in 46 to 69 ns: they seem to be hardware threads of \
-              one core, but the system reports one thread per core"
-            ]
+            ["CPUs 3 and 11; 4 and 12 hand off in 6.0 ns, the others in 46 to 69 ns: they seem to be hardware \
+              threads of one core, but the system reports one thread per core"]
         );
     }
 
@@ -131,11 +131,9 @@ mod tests {
         assert_eq!(groups, list(&[("machine", "0-15")]));
         assert_eq!(
             contradictions,
-            [
-                "CPUs 1 and 3; 1 and 11; 1 and 14; 3 and 7 handed off in 7.7 ns, as hardware threads of one core do, the \
-              others in 59 to 77 ns; they cannot all share cores, so the host seems to move CPUs between cores, and the \
-              distances change"
-            ]
+            ["CPUs 1 and 3; 1 and 11; 1 and 14; 3 and 7 handed off in 7.7 ns, as hardware threads of one core do, \
+              the others in 59 to 77 ns; they cannot all share cores, so the host seems to move CPUs between cores, \
+              and the distances change"]
         );
     }
 
