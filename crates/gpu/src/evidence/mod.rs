@@ -1,7 +1,7 @@
 //! Evidence: which machine instructions a case executed.
 //!
 //! [`evidence_of`] knows which instructions the entry of a case expects, and where: in the timed region, out of line, or in
-//! the whole kernel. [`judge`] compares the timed regions of baseline and test. The decoder is the crate `syncscope-sass`.
+//! the whole kernel. [`judge()`] compares the timed regions of baseline and test. The decoder is the crate `syncscope-sass`.
 
 mod judge;
 

@@ -10,7 +10,7 @@
 //! | [`headers`] | the headers that kernels include |
 //! | [`request`], [`timing`] | what is launched, and what it leaves |
 //! | [`samples`] | from what launches left to samples |
-//! | [`bench`] | one device with all that launches need; it runs batches of launches |
+//! | [`mod@bench`] | one device with all that launches need; it runs batches of launches |
 //! | [`device_context`] | the context, the stream and the buffers of one device |
 //! | [`runner`] | launches on one device or several, waits with a limit, aborts; tested without a GPU |
 //! | [`outage`] | why a batch gave no results |
@@ -19,7 +19,7 @@
 //! | [`ruler`] | the multiprocessor's clock: frequency and cost of a reading |
 //! | [`host_clock`] | the host's clock, for what no device clock sees |
 //!
-//! Start with [`bench`].
+//! Start with [`mod@bench`].
 
 pub(crate) mod arguments;
 pub(crate) mod bench;

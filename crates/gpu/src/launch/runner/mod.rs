@@ -1,7 +1,7 @@
 //! Runs launches on one device or on several, waits for them with a limit, and decides what can run afterwards.
 //!
 //! One device is a group of one: the same code waits for both. The runner reaches a device through the trait
-//! [`DeviceQueue`] and its extensions, and reads the time through the trait [`Clock`]. Tests replace both, so they need no GPU and no sleep.
+//! [`DeviceQueue`] and its extensions, and reads the time through the trait [`clock::Clock`]. Tests replace both, so they need no GPU and no sleep.
 //!
 //! ```text
 //!            launch, fetch            done within the limit
