@@ -72,6 +72,12 @@ impl Column {
         Self { unit, is_number: true, ..Self::text(name, meaning, write, read) }
     }
 
+    /// Added after the first version: older files have no such column.
+    #[allow(dead_code, reason = "the columns so far are those of the first version")]
+    const fn later(self) -> Self {
+        Self { is_required: false, ..self }
+    }
+
     /// Follows from others: written, and passed over when read.
     const fn derived(self) -> Self {
         Self { is_derived: true, is_required: false, ..self }
