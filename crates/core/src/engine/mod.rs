@@ -1,8 +1,8 @@
 //! The engine: from an [`Experiment`] to an estimate and its verdict. `docs/METHOD.md` explains each step.
 //!
-//! [`Engine::measure_block`] is the way of one case: choose the iterations ([`calibration`]), take pairs in random order
-//! ([`measurement_block`], [`pair_order`]), exclude disturbed pairs ([`exclusion`]), compute the cost ([`cost_formula`]) and
-//! judge it ([`judge`]). When to stop is an object of its own ([`stopping`]).
+//! [`Engine::measure_block`] is the way of one case: choose the iterations (`calibration.rs`), take pairs in random order
+//! (`measurement_block.rs`, `pair_order.rs`), exclude disturbed pairs (`exclusion.rs`), compute the cost (`cost_formula.rs`)
+//! and judge it (`judge.rs`). When to stop is an object of its own ([`stopping`]).
 
 mod calibration;
 mod cost_formula;
