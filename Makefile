@@ -14,7 +14,7 @@ test:                 ## everything that needs no GPU; every kernel for every ar
 	scripts/setup build kernels browser
 	scripts/test
 	cargo test --workspace --doc --quiet
-	scripts/test --heavy
+	scripts/test kernels
 
 lint:                 ## formatting, lints and documentation
 	scripts/setup build format
