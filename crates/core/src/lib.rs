@@ -30,7 +30,9 @@ pub use engine::experiment::{Experiment, ExperimentError, Ruler};
 pub use engine::measurement::Measurement;
 pub use engine::settings::{BlockCount, Settings};
 pub use engine::{Cancelled, Engine, cancel, experiment, profile, stopping};
-pub use model::case::{Case, CaseId, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+pub use model::case::{
+    Actor, Case, CaseId, Dtype, Form, Layout, MemoryOrder, Mode, Placement, Population, Scope, Space,
+};
 pub use model::check::Check;
 pub use model::detail::Detail;
 pub use model::estimate::Estimate;

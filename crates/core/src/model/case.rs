@@ -82,6 +82,47 @@ words! {
     }
 }
 
+words! {
+    /// How the primitive stands in the source that is measured. The default, no form at all, is the line that a programmer
+    /// writes, with the constants they would write, compiled as their compiler does.
+    pub enum Form ("form") {
+        /// The operand changes each time, so that the compiler cannot move its aggregation out of the loop.
+        Varying = "varying",
+        /// The compiler cannot see that the threads of a warp use one address, and does not aggregate their operations.
+        NotAggregated = "not_aggregated",
+        /// The accesses around the primitive are volatile.
+        Volatile = "volatile",
+        /// An argument that is a constant by default is in a register.
+        Opaque = "opaque",
+        /// The primitive with everything that one use of it alone costs: nothing is moved out of the loop.
+        Alone = "alone",
+        /// The process has one thread.
+        OneThreadProcess = "one_thread_process",
+    }
+}
+
+words! {
+    /// Whose cost a figure is.
+    pub enum Actor ("actor") {
+        /// The slowest thread's: all meet or contend, and the last one ends the operation.
+        Slowest = "slowest",
+        /// The median thread's: nothing is shared.
+        Median = "median",
+    }
+}
+
+words! {
+    /// Which moments a figure stands for. It is the same for all cases of a sweep.
+    pub enum Population ("population") {
+        /// The threads had their cores for themselves.
+        Alone = "alone",
+        /// Another hardware thread of their cores was active.
+        Beside = "beside",
+        /// All moments.
+        All = "all",
+    }
+}
+
 /// Where the variables of the threads lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Layout {
@@ -215,6 +256,8 @@ pub struct Case {
     pub mode: Option<Mode>,
     /// A tile, coalesced group, cluster or SMT/NUMA class.
     pub group: Option<Group>,
+    /// How it stands in the source; `None` as people write it.
+    pub form: Option<Form>,
 }
 
 impl Case {
@@ -234,6 +277,7 @@ impl Case {
             order: None,
             mode: None,
             group: None,
+            form: None,
         }
     }
 
@@ -270,6 +314,7 @@ impl fmt::Display for Case {
         words.extend(self.order.map(|order| order.to_string()));
         words.extend(self.mode.map(|mode| mode.to_string()));
         words.extend(self.group.as_ref().map(Group::to_string));
+        words.extend(self.form.map(|form| form.to_string()));
         f.pad(&words.join(" "))
     }
 }

@@ -40,8 +40,11 @@ const FIRST: Parameter = Parameter {
     read: |_, _, _| None,
 };
 
+/// A parameter of a later version.
+const LATER: Parameter = Parameter { always_in_id: false, ..FIRST };
+
 /// All parameters, in the order in which they enter the identity of a case. A later one stands at the end.
-pub static PARAMETERS: [&Parameter; 13] = [
+pub static PARAMETERS: [&Parameter; 14] = [
     &Parameter {
         name: "primitive",
         meaning: "full id ([PRIMITIVES.md](PRIMITIVES.md))",
@@ -149,6 +152,13 @@ pub static PARAMETERS: [&Parameter; 13] = [
         read: |case, cell, _| set(&mut case.group, cell),
         ..FIRST
     },
+    &Parameter {
+        name: "form",
+        meaning: "how the primitive stands in the source ([forms](METHOD.md#forms)); empty: as people write it",
+        write: |case| text(case.form),
+        read: |case, cell, _| set(&mut case.form, cell),
+        ..LATER
+    },
 ];
 
 impl Case {
@@ -179,7 +189,7 @@ fn set<T: FromStr>(parameter: &mut Option<T>, cell: &str) -> Option<()> {
 mod tests {
     use super::*;
     use crate::model::case::tests::example;
-    use crate::model::case::{Dtype, MemoryOrder, Mode, Placement, Scope, Space};
+    use crate::model::case::{Dtype, Form, MemoryOrder, Mode, Placement, Scope, Space};
     use crate::model::group::Group;
 
     #[test]
@@ -214,6 +224,7 @@ mod tests {
             Case { order: Some(MemoryOrder::SeqCst), ..base.clone() },
             Case { mode: Some(Mode::Latency), ..base.clone() },
             Case { group: Some(Group::Tile(4)), ..base.clone() },
+            Case { form: Some(Form::Varying), ..base.clone() },
         ];
         let mut ids: Vec<_> = variants.iter().chain([&base]).map(Case::id).collect();
         ids.sort();

@@ -1,6 +1,6 @@
 //! Sweeps: the product of axes, minus excluded cases.
 
-use crate::model::case::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+use crate::model::case::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 use crate::model::group::Group;
 
 /// A primitive and the axes to vary. Later axes vary fastest.
@@ -73,6 +73,12 @@ impl Sweep {
         /// Varies the placement.
         placements, placement, Placement
     );
+    /// Varies the form; `None` is the default.
+    #[must_use]
+    pub fn forms(self, values: &[Option<Form>]) -> Self {
+        self.vary(values, |case, value| case.form = *value)
+    }
+
     axis!(
         /// Varies the scope.
         scopes, scope, Scope

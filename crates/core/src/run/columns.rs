@@ -102,7 +102,7 @@ impl Column {
 }
 
 /// The columns, in the order of the file.
-pub static COLUMNS: [Column; 36] = [
+pub static COLUMNS: [Column; 37] = [
     Column::text(
         "case_id",
         "identity of the case: 64-bit FNV-1a hash of its parameters, the same on every machine",
@@ -278,6 +278,7 @@ pub static COLUMNS: [Column; 36] = [
         |row| number(row.clock.map(Hertz::value)),
         |row, cell, _| set(&mut row.clock, finite(cell).map(Hertz)),
     ),
+    Column::parameter(PARAMETERS[13]),
 ];
 
 fn number(value: Option<f64>) -> String {
