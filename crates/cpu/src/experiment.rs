@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use syncscope_core::sample::ActorTime;
 use syncscope_core::{
-    Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks,
+    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Ruler, Sample, Shot, Side, Ticks,
 };
 
 use crate::primitives::{UNROLL, Workload};
@@ -52,6 +53,8 @@ pub(crate) struct Sharing {
     pub(crate) unbound: bool,
     /// Whether threads of the team are siblings on one core: then SMT interference is part of what is measured.
     pub(crate) has_siblings: bool,
+    /// Whose cost the figure is.
+    pub(crate) actor: Actor,
 }
 
 impl Sharing {
@@ -127,8 +130,8 @@ impl<'a> TeamExperiment<'a> {
         } else {
             None
         };
-        let smt_interference = self.has_interference(&seen);
-        Some(Sample { disturbance, smt_interference, ..Sample::of_actors(&mut elapsed, self.clock.ns_per_tick())? })
+        let actors = self.actors(&elapsed, &seen);
+        Some(Sample { disturbance, actors, ..Sample::of_actors(&mut elapsed, self.clock.ns_per_tick())? })
     }
 
     /// Adds the contention ratios of a batch to those of its CPUs.
@@ -140,14 +143,21 @@ impl<'a> TeamExperiment<'a> {
         }
     }
 
-    /// Whether another hardware thread was active on the core of a thread, before or after a shot.
-    fn has_interference(&self, seen: &[&Record]) -> bool {
-        let is_disturbed = |(cpu, record): (&Option<u32>, &&Record)| {
-            let detects = |ratio| cpu.is_some_and(|cpu| self.interference.detects(cpu, ratio));
-            record.contention_ratio.into_iter().flatten().any(detects)
-        };
+    /// The time of each thread, and whether another hardware thread was active on its core before or after; none where that
+    /// is part of what is measured, or cannot be detected.
+    fn actors(&self, elapsed: &[Ticks], seen: &[&Record]) -> Vec<ActorTime> {
         let Sharing { oversubscribed, unbound, has_siblings, .. } = self.sharing;
-        !(oversubscribed || unbound || has_siblings) && self.team.cpus().iter().zip(seen).any(is_disturbed)
+        if oversubscribed || unbound || has_siblings {
+            return Vec::new();
+        }
+        let actor = |((cpu, record), elapsed): ((&Option<u32>, &&Record), &Ticks)| {
+            let [before, after] = record.contention_ratio;
+            let ((before, after), cpu) = (before.zip(after)?, (*cpu)?);
+            let smt_interference = [before, after].into_iter().any(|ratio| self.interference.detects(cpu, ratio));
+            Some(ActorTime { elapsed: *elapsed, smt_interference })
+        };
+        let actors: Option<Vec<ActorTime>> = self.team.cpus().iter().zip(seen).zip(elapsed).map(actor).collect();
+        actors.unwrap_or_default()
     }
 }
 
@@ -211,8 +221,21 @@ impl Experiment for TeamExperiment<'_> {
         self.sample_length().map(|length| length * MAX_SAMPLE_LENGTHS)
     }
 
-    fn has_one_actor(&self) -> bool {
-        self.team.cpus().len() == 1
+    fn actor(&self) -> Actor {
+        self.sharing.actor
+    }
+
+    /// Where nothing is shared, threads with a core of their own show the cost of the operation. Where all meet or
+    /// contend, the slowest counts, and few moments of a large team are without interference.
+    fn population(&self) -> Population {
+        match self.sharing.actor {
+            Actor::Median => Population::Alone,
+            Actor::Slowest => Population::All,
+        }
+    }
+
+    fn has_double(&self) -> bool {
+        true
     }
 
     fn share_of_time(&self) -> f64 {

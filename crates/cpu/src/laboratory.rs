@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
-use syncscope_core::{Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
+use syncscope_core::{Actor, Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
 use syncscope_host::scheduling::{self, AffinityGuard};
 use syncscope_host::{c_library_version, cpu_list};
 
@@ -183,15 +183,16 @@ impl CpuLaboratory {
         placement: &Placement,
         threads: u32,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        self.experiment_with(workload, placement, threads, None)
+        self.experiment_with(workload, placement, threads, Actor::Slowest, None)
     }
 
-    /// The same with a remark on where its memory is.
+    /// The same for a cost of `actor`, with a remark on where its memory is.
     fn experiment_with(
         &mut self,
         workload: Workload,
         placement: &Placement,
         threads: u32,
+        actor: Actor,
         remark: Option<String>,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         if let Some(reason) = self.unavailable() {
@@ -199,7 +200,7 @@ impl CpuLaboratory {
         }
         let placed = placement::place(&self.topology, placement, threads)
             .map_err(|error| Refusal::Skipped(error.to_string()))?;
-        let sharing = self.sharing(placement, &placed).with_remark(remark);
+        let sharing = self.sharing(placement, &placed, actor).with_remark(remark);
         let team = self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?;
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
@@ -218,7 +219,7 @@ impl CpuLaboratory {
         Ok((workload, remark))
     }
 
-    fn sharing(&self, placement: &Placement, placed: &Placed) -> Sharing {
+    fn sharing(&self, placement: &Placement, placed: &Placed, actor: Actor) -> Sharing {
         let threads = placed.cpus.len();
         let quota = self.quota.filter(|quota| *quota < threads as f64);
         let cpus = |count: u32| format!("{count} CPU{}", if count == 1 { "" } else { "s" });
@@ -230,6 +231,7 @@ impl CpuLaboratory {
             oversubscribed: !remarks.is_empty(),
             unbound: *placement == Placement::None,
             has_siblings: self.topology.share_a_core(&placed.cpus),
+            actor,
             remark: (!remarks.is_empty()).then(|| remarks.join(", ")),
         }
     }
@@ -292,7 +294,7 @@ impl Laboratory for CpuLaboratory {
         let (placement, threads) =
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
         let (workload, remark) = self.workload_in_place(case, &placement)?;
-        self.experiment_with(workload, &placement, threads, remark)
+        self.experiment_with(workload, &placement, threads, case.actor(), remark)
     }
 
     fn notes(&self, cases: &[Case]) -> Vec<String> {

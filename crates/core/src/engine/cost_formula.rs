@@ -1,19 +1,25 @@
 //! From two samples to a cost: the one formula, and the estimate over all pairs.
 
 use crate::engine::experiment::{Experiment, Ruler};
+use crate::engine::population::{self, Cost};
+use crate::model::case::{Actor, Population};
 use crate::model::estimate::Estimate;
-use crate::model::observation::Observation;
-use crate::model::sample::{Sample, Shot, Side};
-use crate::model::units::{Cycles, Hertz, Nanoseconds};
-use crate::stats::{self, Interval, Level, Ranked};
+use crate::model::observation::{Observation, Strata};
+use crate::model::sample::{Disturbance, Sample, Shot, Side};
+use crate::units::{Cycles, Hertz, Nanoseconds};
+use crate::stats::{self, Interval, Level};
 
 /// cost = (t_test - t_baseline) / (operations_test - operations_baseline)
 pub(crate) struct CostFormula {
     /// The denominator, per actor.
     operations: f64,
     /// The cost, in ticks, that one step of the clock amounts to.
-    pub(crate) resolution: f64,
+    resolution: f64,
     ns_per_tick: f64,
+    /// Whose cost it is.
+    actor: Actor,
+    /// Which moments it stands for.
+    population: Population,
 }
 
 impl CostFormula {
@@ -21,7 +27,13 @@ impl CostFormula {
         let Ruler { frequency, resolution, .. } = experiment.ruler();
         let count = |side| experiment.operations(side, iterations) as f64;
         let operations = count(Side::Test) - count(Side::Baseline);
-        Self { operations, resolution: resolution.0 as f64 / operations.abs(), ns_per_tick: 1e9 / frequency.value() }
+        Self {
+            operations,
+            resolution: resolution.0 as f64 / operations.abs(),
+            ns_per_tick: 1e9 / frequency.value(),
+            actor: experiment.actor(),
+            population: experiment.population(),
+        }
     }
 
     /// The cost, in nanoseconds, that one step of the clock amounts to.
@@ -30,75 +42,131 @@ impl CostFormula {
     }
 
     /// The observation that the two samples of a pair give.
-    pub(crate) fn observe(&self, shots: &[Shot], samples: &[Sample]) -> Observation {
+    pub(crate) fn observe(&self, shots: &[Shot], samples: &[Sample], block: u32) -> Observation {
         let baseline_first = shots[0].side == Side::Baseline;
         let (baseline, test) = if baseline_first { (&samples[0], &samples[1]) } else { (&samples[1], &samples[0]) };
         let ns_per_tick = f64::midpoint(baseline.ns_per_tick, test.ns_per_tick);
-        let ticks = test.slowest.minus(baseline.slowest) / self.operations;
+        let ns = |of: fn(&Sample) -> f64| (of(test) - of(baseline)) / self.operations * ns_per_tick;
+        let (median_ns, slowest_ns) = (ns(|sample| sample.median.0 as f64), ns(|sample| sample.slowest.0 as f64));
+        let all_ns = match self.actor {
+            Actor::Slowest => slowest_ns,
+            Actor::Median => median_ns,
+        };
+        let strata = self.strata(all_ns, ns_per_tick, baseline, test);
+        let of_population = population::of_population(self.population, all_ns, strata.as_ref());
         let cycles_per_tick =
             baseline.cycles_per_tick.zip(test.cycles_per_tick).map(|(baseline, test)| f64::midpoint(baseline, test));
         let clock = cycles_per_tick.map(|cycles| cycles / ns_per_tick * 1e9).filter(|hertz| hertz.is_finite());
+        let disturbance = baseline.disturbance.clone().or_else(|| test.disturbance.clone());
+        let cost_ns = of_population.unwrap_or(all_ns);
         Observation {
             pair: shots[0].pair,
+            block,
             baseline_first,
             baseline: baseline.slowest,
             test: test.slowest,
-            ns: ticks * ns_per_tick,
-            cycles: cycles_per_tick.map(|cycles| ticks * cycles),
-            fastest_ns: test.fastest.minus(baseline.fastest) / self.operations * ns_per_tick,
-            median_ns: test.median.minus(baseline.median) / self.operations * ns_per_tick,
+            ns: cost_ns,
+            cycles: cycles_per_tick.map(|cycles| cost_ns / ns_per_tick * cycles),
+            fastest_ns: ns(|sample| sample.fastest.0 as f64),
+            median_ns,
+            slowest_ns,
+            mean_rate_ns: ns(|sample| sample.mean_rate),
+            strata,
             clock: clock.map(Hertz),
-            smt_interference: baseline.smt_interference || test.smt_interference,
-            excluded: baseline.disturbance.clone().or_else(|| test.disturbance.clone()),
+            excluded: disturbance.or_else(|| of_population.is_none().then_some(Disturbance::SmtInterference)),
         }
     }
 
-    /// Point and interval in ticks, for the stopping rule.
-    pub(crate) fn ticks_estimate(&self, observations: &[Observation]) -> Option<(f64, Interval)> {
-        let ticks: Vec<f64> = observations
+    /// What a pair says about actors with and without SMT interference. Where the slowest actor counts, a pair belongs to
+    /// the one population or the other as a whole.
+    fn strata(&self, all_ns: f64, ns_per_tick: f64, baseline: &Sample, test: &Sample) -> Option<Strata> {
+        let actors: Vec<(bool, f64)> = baseline
+            .actors
             .iter()
-            .filter(|o| o.excluded.is_none())
-            .map(|o| o.test.minus(o.baseline) / self.operations)
+            .zip(&test.actors)
+            .map(|(baseline, test)| {
+                let cost = test.elapsed.minus(baseline.elapsed) / self.operations * ns_per_tick;
+                (baseline.smt_interference || test.smt_interference, cost)
+            })
             .collect();
-        let ticks = Ranked::of(&ticks);
-        let point = ticks.median()?;
-        Some((point, ticks.interval(Level::P99)?.at_least(point, self.resolution)))
+        let beside = actors.iter().filter(|(is_beside, _)| *is_beside).count();
+        if actors.is_empty() {
+            return None;
+        }
+        if self.actor == Actor::Slowest {
+            let is_beside = beside > 0;
+            let (alone_ns, beside_ns) = if is_beside { (None, Some(all_ns)) } else { (Some(all_ns), None) };
+            return Some(Strata { alone_ns, beside_ns, beside_share: f64::from(u8::from(is_beside)) });
+        }
+        let median_of = |population| {
+            let costs = actors.iter().filter(|(is_beside, _)| *is_beside == population).map(|(_, cost)| *cost);
+            stats::median(&costs.collect::<Vec<_>>())
+        };
+        let beside_share = beside as f64 / actors.len() as f64;
+        Some(Strata { alone_ns: median_of(false), beside_ns: median_of(true), beside_share })
     }
 
-    /// The estimate from the observations that count.
-    pub(crate) fn estimate(&self, used: &[&Observation], costs: &Costs) -> Option<Estimate> {
-        let middle = |value: fn(&Observation) -> f64| stats::median(&used.iter().map(|o| value(o)).collect::<Vec<_>>());
-        let point = costs.ns.median().filter(|point| point.is_finite())?;
-        let interval = |costs: &Ranked, margin| Some(costs.interval(Level::P95)?.at_least(costs.median()?, margin));
-        let cycles = costs.cycles.as_ref();
-        let cycles_point = cycles.and_then(Ranked::median);
+    /// The estimate from the observations that count, with the interval for another run: runs differ by `run_effect`
+    /// (standard deviation, relative to the cost).
+    pub(crate) fn estimate(&self, observations: &[Observation], costs: &Costs, run_effect: f64) -> Option<Estimate> {
+        let counted: Vec<&Observation> = observations.iter().filter(|o| o.excluded.is_none()).collect();
+        let values = |value: fn(&Observation) -> f64| counted.iter().map(|o| value(o)).collect::<Vec<_>>();
+        let middle = |value: fn(&Observation) -> f64| stats::median(&values(value)).map(Nanoseconds);
+        let point = Some(costs.ns.as_ref()?.point()).filter(|point| point.is_finite())?;
+        let cycles = costs.cycles.as_ref().map(Cost::point);
         // One step of the clock in cycles, by the ratio of the two estimates.
-        let cycles_margin = cycles_point.map_or(0.0, |cycles| (self.resolution_ns() * cycles / point).abs());
+        let cycles_margin = cycles.map_or(0.0, |cycles| (self.resolution_ns() * cycles / point).abs());
+        let ns_within = costs.within(self.resolution_ns());
+        let cycles_within = costs.cycles.as_ref().zip(cycles).and_then(|(cost, cycles)| {
+            Some(cost.interval(Level::P95)?.at_least(cycles, Some(cycles_margin).filter(|m| m.is_finite()).unwrap_or(0.0)))
+        });
+        let for_another_run = |interval: Interval, point: f64| {
+            interval.widened(point, Level::P95.z() * run_effect * point.abs())
+        };
+        let ns = values(|o| o.ns);
+        let strata = population::strata_of(observations);
+        let spread = stats::percentile(&ns, 0.05).zip(stats::percentile(&ns, 0.95));
         Some(Estimate {
             ns: Nanoseconds(point),
-            ns_interval: interval(&costs.ns, self.resolution_ns()),
-            cycles: cycles_point.map(Cycles),
-            cycles_interval: cycles
-                .and_then(|cycles| interval(cycles, if cycles_margin.is_finite() { cycles_margin } else { 0.0 })),
-            fastest_ns: Nanoseconds(middle(|o| o.fastest_ns)?),
-            median_ns: Nanoseconds(middle(|o| o.median_ns)?),
+            ns_interval: ns_within.map(|interval| for_another_run(interval, point)),
+            ns_within,
+            cycles: cycles.map(Cycles),
+            cycles_interval: cycles_within.zip(cycles).map(|(interval, cycles)| for_another_run(interval, cycles)),
+            cycles_within,
+            ns_spread: spread.map(|(low, high)| Interval { low, high }),
+            fastest_ns: middle(|o| o.fastest_ns)?,
+            median_ns: middle(|o| o.median_ns)?,
+            slowest_ns: middle(|o| o.slowest_ns)?,
+            mean_rate_ns: middle(|o| o.mean_rate_ns)?,
+            population: if strata.is_some() { self.population } else { Population::All },
+            strata,
         })
     }
 }
 
-/// The costs of the pairs that count, ranked.
+/// The cost over the pairs that count.
 pub(crate) struct Costs {
-    pub(crate) ns: Ranked,
+    pub(crate) ns: Option<Cost>,
     /// In cycles, if most pairs have them: the clock of some pairs may be unknown.
-    pub(crate) cycles: Option<Ranked>,
+    pub(crate) cycles: Option<Cost>,
 }
 
 impl Costs {
-    pub(crate) fn of(used: &[&Observation]) -> Self {
-        let cycles: Vec<f64> = used.iter().filter_map(|o| o.cycles).collect();
-        Self {
-            ns: Ranked::of(&used.iter().map(|o| o.ns).collect::<Vec<_>>()),
-            cycles: (2 * cycles.len() > used.len()).then(|| Ranked::of(&cycles)),
-        }
+    pub(crate) fn of(observations: &[Observation]) -> Self {
+        let counted: Vec<&Observation> = observations.iter().filter(|o| o.excluded.is_none()).collect();
+        let ns = Cost::of(&counted, |o| Some(o.ns));
+        let cycles = Cost::of(&counted, |o| o.cycles).filter(|cycles| 2 * cycles.count() > counted.len());
+        Self { ns, cycles }
+    }
+
+    /// Whether all costs are finite numbers.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.ns.as_ref().is_none_or(Cost::is_finite)
+    }
+
+    /// The 95 % interval in nanoseconds within this run, no narrower than one step of the clock.
+    pub(crate) fn within(&self, resolution_ns: f64) -> Option<Interval> {
+        let ns = self.ns.as_ref()?;
+        Some(ns.interval(Level::P95)?.at_least(ns.point(), resolution_ns))
     }
 }

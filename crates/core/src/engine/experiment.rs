@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use crate::model::case::{Actor, Population};
 use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::evidence::Evidence;
 use crate::model::sample::{Sample, Shot, Side};
-use crate::model::units::{Hertz, Ticks};
+use crate::units::{Hertz, Ticks};
 
 /// The clock that an experiment reads, itself measured first.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,8 +97,25 @@ pub trait Experiment {
         None
     }
 
-    /// Whether there is one actor. Then SMT interference comes from another program.
-    fn has_one_actor(&self) -> bool {
+    /// Whose cost the figure is.
+    fn actor(&self) -> Actor {
+        Actor::Slowest
+    }
+
+    /// Which moments the figure stands for: the same for all cases of a sweep. Where samples do not say which actors had
+    /// SMT interference, the figure stands for all moments, whatever this says.
+    fn population(&self) -> Population {
+        Population::All
+    }
+
+    /// By how much the cost of one run differs from that of another on the same machine: standard deviation, relative to
+    /// the cost.
+    fn run_effect(&self) -> f64 {
+        0.0
+    }
+
+    /// Whether there is a loop with two more copies of the primitive, [`Side::Double`].
+    fn has_double(&self) -> bool {
         false
     }
 

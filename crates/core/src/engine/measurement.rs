@@ -7,7 +7,7 @@ use crate::model::detail::Detail;
 use crate::model::estimate::Estimate;
 use crate::model::evidence::Evidence;
 use crate::model::observation::Observation;
-use crate::model::units::Hertz;
+use crate::units::Hertz;
 use crate::model::verdict::Verdict;
 
 /// Everything the engine found out about one case.
@@ -39,6 +39,8 @@ pub struct Measurement {
     pub details: Vec<Detail>,
     /// Every pair, the excluded ones too.
     pub observations: Vec<Observation>,
+    /// The medians of the measurement blocks relative to the cost, each with the number of its block.
+    pub course: Vec<(u32, f64)>,
     /// How many measurement blocks the pairs were taken in.
     pub blocks: u32,
     /// Why the last block ended; `None` if the case gave no figure and would give none another time.
@@ -62,6 +64,7 @@ impl Measurement {
             clock: None,
             details: Vec::new(),
             observations: Vec::new(),
+            course: Vec::new(),
             blocks: 1,
             stop: None,
         }

@@ -1,15 +1,16 @@
 //! The engine: from an [`Experiment`] to an estimate and its verdict. `docs/METHOD.md` explains each step.
 //!
 //! [`Engine::measure_block`] is the way of one case: choose the iterations (`calibration.rs`), take pairs in random order
-//! (`measurement_block.rs`, `pair_order.rs`), exclude disturbed pairs (`exclusion.rs`), compute the cost (`cost_formula.rs`)
-//! and judge it (`judge.rs`). When to stop is an object of its own ([`stopping`]).
+//! (`measurement_block.rs`), exclude disturbed pairs (`exclusion.rs`), compute the cost (`cost_formula.rs`)
+//! and judge it (`judge.rs`, `population.rs`, `additivity.rs`). When to stop is an object of its own ([`stopping`]).
 
+mod additivity;
 mod calibration;
 mod cost_formula;
 mod exclusion;
 mod judge;
 mod measurement_block;
-mod pair_order;
+mod population;
 
 pub mod cancel;
 pub mod experiment;
@@ -18,6 +19,7 @@ pub mod profile;
 pub mod settings;
 pub mod stopping;
 
+use crate::engine::additivity::Additivity;
 use crate::engine::calibration::Calibration;
 use crate::engine::cancel::Cancel;
 use crate::engine::cost_formula::{CostFormula, Costs};
@@ -46,6 +48,9 @@ pub struct Engine {
     settings: Settings,
     blocks: BlockCount,
     is_final: bool,
+    may_be_precise: bool,
+    tests_additivity: bool,
+    drift: f64,
     cancel: Cancel,
 }
 
@@ -53,7 +58,15 @@ impl Engine {
     /// An engine with these settings that takes all pairs of a case in one block, and stops when `cancel` is raised.
     #[must_use]
     pub const fn new(settings: Settings, cancel: Cancel) -> Self {
-        Self { settings, blocks: BlockCount::ONE, is_final: false, cancel }
+        Self {
+            settings,
+            blocks: BlockCount::ONE,
+            is_final: false,
+            may_be_precise: true,
+            tests_additivity: false,
+            drift: 0.0,
+            cancel,
+        }
     }
 
     /// The same, dividing the pairs of a case into measurement blocks.
@@ -66,6 +79,27 @@ impl Engine {
     #[must_use]
     pub fn final_block(self, is_final: bool) -> Self {
         Self { is_final, ..self }
+    }
+
+    /// The same; unless `may_be_precise`, a case needs another block however narrow its interval is. What was measured so
+    /// far is of a small part of the run.
+    #[must_use]
+    pub fn may_be_precise(self, may_be_precise: bool) -> Self {
+        Self { may_be_precise, ..self }
+    }
+
+    /// The same; after the last block, experiments that have a third loop show whether a second copy costs what the first
+    /// one does.
+    #[must_use]
+    pub fn test_additivity(self, tests_additivity: bool) -> Self {
+        Self { tests_additivity, ..self }
+    }
+
+    /// The same; the machine changed by this much in the course of the run (standard deviation, relative to the cost), so
+    /// that another run will differ by no less.
+    #[must_use]
+    pub fn with_drift(self, drift: f64) -> Self {
+        Self { drift, ..self }
     }
 
     /// Measures one case, all blocks one after the other. `seed` decides the order within the pairs.
@@ -102,7 +136,7 @@ impl Engine {
         let blocks = earlier.as_ref().map_or(0, |earlier| earlier.blocks) + 1;
         match self.take_pairs(experiment, earlier, seed) {
             Ok(None) => Err(Cancelled),
-            Ok(Some(taken)) => Ok(self.conclude(experiment, taken, blocks, evidence)),
+            Ok(Some(taken)) => Ok(self.conclude(experiment, taken, seed, evidence)),
             Err(error) => {
                 let verdict = judge::of_error(error);
                 Ok(Measurement { blocks, ..Measurement::without_figure(experiment, verdict, evidence) })
@@ -117,7 +151,7 @@ impl Engine {
     }
 
     const fn is_unfinished(&self, blocks: u32, stop: Stop) -> bool {
-        let may_improve = blocks < self.blocks.max && matches!(stop, Stop::BudgetSpent);
+        let may_improve = blocks < self.blocks.max && (matches!(stop, Stop::BudgetSpent) || !self.may_be_precise);
         !self.is_final && (blocks < self.blocks.min || may_improve)
     }
 
@@ -143,28 +177,26 @@ impl Engine {
     }
 
     /// Turns the pairs of all blocks so far into a measurement.
-    fn conclude(&self, experiment: &mut dyn Experiment, taken: Taken, blocks: u32, evidence: Evidence) -> Measurement {
+    fn conclude(&self, experiment: &mut dyn Experiment, taken: Taken, seed: u64, evidence: Evidence) -> Measurement {
         let Taken { iterations, mut observations, stop } = taken;
         let clock = exclusion::usual_clock(&observations);
         if let (Some(clock), Some(tolerance)) = (clock, experiment.clock_tolerance()) {
             exclusion::exclude_other_clocks(&mut observations, clock, tolerance);
         }
-        let (check, details) = examine(experiment, self.is_unfinished(blocks, stop));
+        let blocks = observations.last().map_or(1, |last| last.block);
+        let is_unfinished = self.is_unfinished(blocks, stop);
+        let (check, mut details) = examine(experiment, is_unfinished);
         let formula = CostFormula::new(experiment, iterations);
+        let costs = Costs::of(&observations);
+        let judged = Judged { observations: &observations, costs: &costs, resolution_ns: formula.resolution_ns() };
+        let mut verdict = judge::verdict(&check, &judged, self.settings.noisy_above);
+        if verdict == Verdict::Resolved && !is_unfinished {
+            (verdict, details) = self.additivity(experiment, iterations, seed, details);
+        }
+        let estimate = formula.estimate(&observations, &costs, experiment.run_effect().max(self.drift));
         let counted: Vec<&Observation> = observations.iter().filter(|o| o.excluded.is_none()).collect();
-        let costs = Costs::of(&counted);
-        let noisy_above = self.settings.noisy_above;
-        let judged = Judged {
-            observations: &observations,
-            costs: &costs,
-            pairs: counted.len(),
-            resolution_ns: formula.resolution_ns(),
-        };
-        let verdict = judge::verdict(experiment, &check, &judged, noisy_above);
-        let estimate = formula.estimate(&counted, &costs);
         Measurement {
-            remark: judge::remark(experiment, &verdict, estimate.as_ref(), &observations, noisy_above),
-            estimate,
+            remark: judge::remark(experiment, &verdict, estimate.as_ref(), self.settings.noisy_above),
             noise: stats::noise(&counted.iter().map(|o| o.ns).collect::<Vec<_>>()),
             pairs: counted.len() as u64,
             excluded: (observations.len() - counted.len()) as u64,
@@ -176,8 +208,32 @@ impl Engine {
             evidence,
             clock,
             details,
+            course: estimate.as_ref().map_or_else(Vec::new, |e| population::course(&counted, e.ns.value())),
+            estimate,
             observations,
             blocks,
+        }
+    }
+
+    /// The verdict on a resolved cost, and its details, after the third loop.
+    fn additivity(
+        &self,
+        experiment: &mut dyn Experiment,
+        iterations: u64,
+        seed: u64,
+        mut details: Vec<Detail>,
+    ) -> (Verdict, Vec<Detail>) {
+        if !self.tests_additivity || !experiment.has_double() {
+            return (Verdict::Resolved, details);
+        }
+        let test = || Additivity::of(experiment, iterations, seed, &self.cancel);
+        match profile::time(Phase::Details, test) {
+            Ok(Some(found)) => {
+                details.extend(found.details());
+                (found.verdict(), details)
+            }
+            Ok(None) => (Verdict::Resolved, details),
+            Err(error) => (judge::of_error(error), details),
         }
     }
 }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use crate::stats::Interval;
 
-/// What a stopping rule sees. Costs are in ticks per operation.
+/// What a stopping rule sees. Costs are in nanoseconds per operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
     /// The point and its 99 % interval so far, if there are enough pairs for them. Not 95 %: every look is another
     /// chance to stop by luck, and with noise of two values a 95 % interval stops wrongly in one look of thirty.
     pub estimate: Option<(f64, Interval)>,
     /// The cost that one step of the clock amounts to.
-    pub resolution: f64,
+    pub resolution_ns: f64,
     /// Pairs taken, the excluded ones too.
     pub pairs: u64,
     /// Time spent on this case.
@@ -85,7 +85,7 @@ impl StoppingRule for PrecisionRule {
             if interval.half_width() <= self.precision * point.abs() && !interval.contains(0.0) {
                 return Some(Stop::Precise);
             }
-            if interval.low.abs().max(interval.high.abs()) <= progress.resolution {
+            if interval.low.abs().max(interval.high.abs()) <= progress.resolution_ns {
                 return Some(Stop::InsideResolution);
             }
         }
@@ -104,7 +104,7 @@ mod tests {
     fn progress(point: f64, half_width: f64, pairs: u64) -> Progress {
         Progress {
             estimate: Some((point, Interval { low: point - half_width, high: point + half_width })),
-            resolution: 0.01,
+            resolution_ns: 0.01,
             pairs,
             elapsed: Duration::ZERO,
         }

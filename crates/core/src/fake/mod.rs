@@ -11,7 +11,7 @@ use crate::engine::experiment::{Experiment, ExperimentError, Ruler};
 use crate::model::check::Check;
 use crate::model::evidence::Evidence;
 use crate::model::sample::{Disturbance, Sample, Shot, Side};
-use crate::model::units::{Hertz, Ticks};
+use crate::units::{Hertz, Ticks};
 
 /// Noise added to the length of a sample, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -164,11 +164,7 @@ impl Experiment for FakeExperiment {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        let per_iteration = match side {
-            Side::Baseline => u64::from(UNROLL),
-            Side::Test => 2 * u64::from(UNROLL),
-        };
-        iterations * per_iteration
+        iterations * (1 + side.copies()) * u64::from(UNROLL)
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
@@ -198,10 +194,11 @@ impl Experiment for FakeExperiment {
             fastest: ticks(0.8),
             median: ticks(0.9),
             slowest: ticks(1.0),
+            mean_rate: ns * 0.9 * TICK_HZ / 1e9,
+            actors: Vec::new(),
             ns_per_tick: slower * 1e9 / TICK_HZ,
             cycles_per_tick: Some(CYCLES_PER_TICK),
             disturbance: disturbed.then_some(Disturbance::InvoluntarySwitch),
-            smt_interference: false,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use csv::StringRecord;
 
-use crate::model::units::significant;
+use crate::units::significant;
 
 /// One number, and what it is the number of.
 #[derive(Debug, Clone, PartialEq)]

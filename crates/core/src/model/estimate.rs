@@ -1,21 +1,58 @@
 //! An estimate: the cost of one operation with its intervals.
 
-use crate::model::units::{Cycles, Nanoseconds};
+use crate::model::case::Population;
+use crate::units::{Cycles, Nanoseconds};
 use crate::stats::Interval;
 
 /// The cost of one operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
-    /// Median of the observations.
+    /// The cost for the actors and the population that the row is about.
     pub ns: Nanoseconds,
-    /// 95 % interval of the median; `None` if there were too few pairs for one.
+    /// 95 % interval for another run on this machine: the one to quote; `None` if there were too few pairs for one.
     pub ns_interval: Option<Interval>,
-    /// The same in cycles, where they could be measured.
+    /// 95 % interval within this run: the one to compare rows of this run by.
+    pub ns_within: Option<Interval>,
+    /// The cost in cycles, where they could be measured.
     pub cycles: Option<Cycles>,
-    /// 95 % interval of `cycles`.
+    /// 95 % interval of `cycles` for another run.
     pub cycles_interval: Option<Interval>,
+    /// 95 % interval of `cycles` within this run.
+    pub cycles_within: Option<Interval>,
+    /// The 5th and the 95th percentile of the pairs: what one program may meet.
+    pub ns_spread: Option<Interval>,
     /// Cost as the fastest actor sees it.
     pub fastest_ns: Nanoseconds,
-    /// Cost as the actor in the middle sees it.
+    /// Cost as the median actor sees it.
     pub median_ns: Nanoseconds,
+    /// Cost as the slowest actor sees it.
+    pub slowest_ns: Nanoseconds,
+    /// Cost as an actor of the mean rate sees it: all actors together execute their number of operations in this time.
+    pub mean_rate_ns: Nanoseconds,
+    /// Which moments `ns` stands for.
+    pub population: Population,
+    /// Both populations, where SMT interference is detected.
+    pub strata: Option<StrataEstimate>,
+}
+
+/// Both populations of moments, each with its own count.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StrataEstimate {
+    /// Share of the actors' samples with SMT interference, 0 to 1.
+    pub beside_share: f64,
+    /// The threads had their cores for themselves.
+    pub alone: Option<Stratum>,
+    /// Another hardware thread of a core was active.
+    pub beside: Option<Stratum>,
+}
+
+/// The cost in one population of moments.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stratum {
+    /// The cost.
+    pub ns: Nanoseconds,
+    /// 95 % interval within this run; `None` if there were too few pairs.
+    pub interval: Option<Interval>,
+    /// Pairs that it stands on.
+    pub pairs: u64,
 }

@@ -1,31 +1,56 @@
 //! An observation: what one pair of samples says about the cost.
 
 use crate::model::sample::Disturbance;
-use crate::model::units::{Hertz, Ticks};
+use crate::units::{Hertz, Ticks};
 
 /// One pair, as it stands in `samples.csv`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
     /// Number of the pair, from 0.
     pub pair: u64,
+    /// Number of the measurement block that it was taken in, from 1.
+    pub block: u32,
     /// Whether the baseline ran before the test.
     pub baseline_first: bool,
     /// The slowest actor of the baseline.
     pub baseline: Ticks,
     /// The slowest actor of the test.
     pub test: Ticks,
-    /// Cost of one operation in nanoseconds per operation, of either sign.
+    /// Cost of one operation in nanoseconds, of either sign, for the actors and the population that the row is about.
     pub ns: f64,
-    /// The same in cycles per operation.
+    /// The same in cycles.
     pub cycles: Option<f64>,
     /// The same of the fastest actors, in nanoseconds.
     pub fastest_ns: f64,
-    /// The same of the actors in the middle, in nanoseconds.
+    /// The same of the median actors, in nanoseconds.
     pub median_ns: f64,
+    /// The same of the slowest actors, in nanoseconds.
+    pub slowest_ns: f64,
+    /// The same of an actor of the mean rate, in nanoseconds.
+    pub mean_rate_ns: f64,
+    /// The costs with and without SMT interference, where it is detected.
+    pub strata: Option<Strata>,
     /// Clock of the core or multiprocessor during the pair.
     pub clock: Option<Hertz>,
-    /// Whether another hardware thread of an actor's core was active meanwhile.
-    pub smt_interference: bool,
     /// Why this pair does not count, if so.
     pub excluded: Option<Disturbance>,
+}
+
+impl Observation {
+    /// Whether nothing but SMT interference speaks against it.
+    #[must_use]
+    pub fn is_undisturbed(&self) -> bool {
+        matches!(self.excluded, None | Some(Disturbance::SmtInterference))
+    }
+}
+
+/// What a pair says about each of the two populations of moments, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Strata {
+    /// The cost for actors that had their cores for themselves; `None` if there was none.
+    pub alone_ns: Option<f64>,
+    /// The cost for actors beside another active hardware thread; `None` if there was none.
+    pub beside_ns: Option<f64>,
+    /// The share of the second, 0 to 1.
+    pub beside_share: f64,
 }

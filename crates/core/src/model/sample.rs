@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::units::Ticks;
+use crate::units::Ticks;
 
 /// Which of the two loops of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -11,15 +11,27 @@ pub enum Side {
     Baseline,
     /// The context and the primitive once more.
     Test,
+    /// The context and the primitive twice more: shows whether a second copy costs what the first one does.
+    Double,
 }
 
 impl Side {
-    /// The other loop.
+    /// The other loop of a pair.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
             Self::Baseline => Self::Test,
-            Self::Test => Self::Baseline,
+            Self::Test | Self::Double => Self::Baseline,
+        }
+    }
+
+    /// How many copies of the primitive stand beside the context.
+    #[must_use]
+    pub const fn copies(self) -> u64 {
+        match self {
+            Self::Baseline => 0,
+            Self::Test => 1,
+            Self::Double => 2,
         }
     }
 }
@@ -60,23 +72,35 @@ impl fmt::Display for Disturbance {
     }
 }
 
+/// One actor in a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActorTime {
+    /// How long it took.
+    pub elapsed: Ticks,
+    /// Whether another hardware thread of its core was active.
+    pub smt_interference: bool,
+}
+
 /// One timed execution of one loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     /// The actor that was done first.
     pub fastest: Ticks,
-    /// The actor in the middle.
+    /// The median actor; of an even number of actors, the mean of the two in the middle.
     pub median: Ticks,
-    /// The actor that took longest: the one that counts.
+    /// The actor that took longest.
     pub slowest: Ticks,
+    /// The time that an actor of the mean rate takes: the harmonic mean over all actors, in ticks. The rates of all actors
+    /// together are their number divided by this.
+    pub mean_rate: f64,
+    /// Each actor, in the order of the actors; empty where SMT interference is not detected.
+    pub actors: Vec<ActorTime>,
     /// Nanoseconds per tick, measured once or in this very sample.
     pub ns_per_tick: f64,
     /// Core or SM cycles per tick while this sample ran, where that could be measured.
     pub cycles_per_tick: Option<f64>,
     /// Why this sample must be excluded, if so.
     pub disturbance: Option<Disturbance>,
-    /// Whether another hardware thread of an actor's core was active. The pair is excluded for it if enough others are left.
-    pub smt_interference: bool,
 }
 
 impl Sample {
@@ -84,15 +108,35 @@ impl Sample {
     #[must_use]
     pub fn of_actors(elapsed: &mut [Ticks], ns_per_tick: f64) -> Option<Self> {
         elapsed.sort_unstable();
+        let (fastest, slowest) = (*elapsed.first()?, *elapsed.last()?);
+        let middle = elapsed.len() / 2;
+        let lower = if elapsed.len() % 2 == 1 { middle } else { middle - 1 };
+        let rates: f64 = elapsed.iter().map(|ticks| 1.0 / ticks.0.max(1) as f64).sum();
         Some(Self {
-            fastest: *elapsed.first()?,
-            median: *elapsed.get(elapsed.len() / 2)?,
-            slowest: *elapsed.last()?,
+            fastest,
+            median: Ticks(elapsed[lower].0.midpoint(elapsed[middle].0)),
+            slowest,
+            mean_rate: elapsed.len() as f64 / rates,
+            actors: Vec::new(),
             ns_per_tick,
             cycles_per_tick: None,
             disturbance: None,
-            smt_interference: false,
         })
+    }
+
+    /// The sample of one actor.
+    #[must_use]
+    pub fn of_one(elapsed: Ticks, ns_per_tick: f64) -> Self {
+        Self {
+            fastest: elapsed,
+            median: elapsed,
+            slowest: elapsed,
+            mean_rate: elapsed.0 as f64,
+            actors: Vec::new(),
+            ns_per_tick,
+            cycles_per_tick: None,
+            disturbance: None,
+        }
     }
 
     /// How long the slowest actor took, in nanoseconds.
@@ -113,5 +157,14 @@ mod tests {
         assert_eq!((sample.fastest, sample.median, sample.slowest), (Ticks(10), Ticks(20), Ticks(30)));
         assert!((sample.slowest_ns() - 15.0).abs() < 1e-12);
         assert_eq!(Sample::of_actors(&mut [], 1.0), None);
+    }
+
+    #[test]
+    fn the_median_of_two_actors_is_neither_of_them() {
+        let sample = Sample::of_actors(&mut [Ticks(30), Ticks(10)], 1.0).unwrap();
+        assert_eq!((sample.fastest, sample.median, sample.slowest), (Ticks(10), Ticks(20), Ticks(30)));
+        // Rates of 1/10 and 1/30 together are 2/15.
+        assert!((2.0 / sample.mean_rate - (0.1 + 1.0 / 30.0)).abs() < 1e-12);
+        assert_eq!(Sample::of_actors(&mut [Ticks(7)], 1.0), Some(Sample::of_one(Ticks(7), 1.0)));
     }
 }

@@ -7,8 +7,12 @@ use std::fmt;
 pub enum Verdict {
     /// The interval is narrow and excludes zero.
     Resolved,
-    /// The interval reaches zero or one step of the clock; the reason gives the upper bound.
+    /// The interval contains zero; the reason gives the upper bound.
     BelowResolution(String),
+    /// Certainly cheaper with the primitive than without it: what surrounds it hides it, or runs faster with it.
+    Overlapped(String),
+    /// A second copy of the primitive does not cost what the first one does.
+    NonAdditive(String),
     /// The interval stayed wide until the budget was spent.
     Noisy(String),
     /// The compiler removed or replaced the primitive.
@@ -25,8 +29,18 @@ pub enum Verdict {
 
 impl Verdict {
     /// The words of the column `verdict`.
-    pub const NAMES: [&'static str; 8] =
-        ["Resolved", "BelowResolution", "Noisy", "Elided", "Interfered", "TimedOut", "Skipped", "Failed"];
+    pub const NAMES: [&'static str; 10] = [
+        "Resolved",
+        "BelowResolution",
+        "Overlapped",
+        "NonAdditive",
+        "Noisy",
+        "Elided",
+        "Interfered",
+        "TimedOut",
+        "Skipped",
+        "Failed",
+    ];
 
     /// The word in the column `verdict`.
     #[must_use]
@@ -34,6 +48,8 @@ impl Verdict {
         match self {
             Self::Resolved => "Resolved",
             Self::BelowResolution(_) => "BelowResolution",
+            Self::Overlapped(_) => "Overlapped",
+            Self::NonAdditive(_) => "NonAdditive",
             Self::Noisy(_) => "Noisy",
             Self::Elided(_) => "Elided",
             Self::Interfered(_) => "Interfered",
@@ -49,6 +65,8 @@ impl Verdict {
         match self {
             Self::Resolved => "",
             Self::BelowResolution(reason)
+            | Self::Overlapped(reason)
+            | Self::NonAdditive(reason)
             | Self::Noisy(reason)
             | Self::Elided(reason)
             | Self::Interfered(reason)
@@ -65,6 +83,8 @@ impl Verdict {
         Some(match name {
             "Resolved" => Self::Resolved,
             "BelowResolution" => Self::BelowResolution(reason),
+            "Overlapped" => Self::Overlapped(reason),
+            "NonAdditive" => Self::NonAdditive(reason),
             "Noisy" => Self::Noisy(reason),
             "Elided" => Self::Elided(reason),
             "Interfered" => Self::Interfered(reason),

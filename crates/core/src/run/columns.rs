@@ -7,7 +7,7 @@
 use std::str::FromStr;
 
 use crate::model::parameter::{Cells, PARAMETERS, Parameter};
-use crate::model::units::{Cycles, Hertz, Nanoseconds, significant};
+use crate::units::{Cycles, Hertz, Nanoseconds, significant};
 use crate::run::row::Row;
 use crate::stats::Interval;
 
@@ -27,6 +27,7 @@ pub struct Column {
     /// Whether every file has it. Columns of later versions are optional.
     pub(crate) is_required: bool,
     content: Content,
+    written: Option<fn(&Row) -> String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +50,7 @@ impl Column {
             is_derived: false,
             is_required: parameter.always_in_id,
             content: Content::Parameter(parameter),
+            written: None,
         }
     }
 
@@ -59,7 +61,7 @@ impl Column {
         read: fn(&mut Row, &str, &dyn Cells) -> Option<()>,
     ) -> Self {
         let content = Content::Result { write, read };
-        Self { name, unit: "", meaning, is_number: false, is_derived: false, is_required: true, content }
+        Self { name, unit: "", meaning, is_number: false, is_derived: false, is_required: true, content, written: None }
     }
 
     const fn number(
@@ -72,8 +74,12 @@ impl Column {
         Self { unit, is_number: true, ..Self::text(name, meaning, write, read) }
     }
 
+    /// Written in another way: a file says more than the case does.
+    const fn written(self, write: fn(&Row) -> String) -> Self {
+        Self { written: Some(write), ..self }
+    }
+
     /// Added after the first version: older files have no such column.
-    #[allow(dead_code, reason = "the columns so far are those of the first version")]
     const fn later(self) -> Self {
         Self { is_required: false, ..self }
     }
@@ -86,9 +92,9 @@ impl Column {
     /// The cell of a row.
     #[must_use]
     pub fn write(&self, row: &Row) -> String {
-        match self.content {
-            Content::Parameter(parameter) => (parameter.write)(&row.case),
-            Content::Result { write, .. } => write(row),
+        match (self.written, self.content) {
+            (Some(write), _) | (None, Content::Result { write, .. }) => write(row),
+            (None, Content::Parameter(parameter)) => (parameter.write)(&row.case),
         }
     }
 
@@ -102,7 +108,7 @@ impl Column {
 }
 
 /// The columns, in the order of the file.
-pub static COLUMNS: [Column; 37] = [
+pub static COLUMNS: [Column; 46] = [
     Column::text(
         "case_id",
         "identity of the case: 64-bit FNV-1a hash of its parameters, the same on every machine",
@@ -135,47 +141,47 @@ pub static COLUMNS: [Column; 37] = [
     Column::parameter(PARAMETERS[8]),
     Column::parameter(PARAMETERS[9]),
     Column::parameter(PARAMETERS[10]),
-    Column::parameter(PARAMETERS[11]),
+    Column::parameter(PARAMETERS[11]).written(|row| word(row.case.mode_of_operations())),
     Column::parameter(PARAMETERS[12]),
     Column::number(
         "ns",
         "ns",
-        "cost of one operation for the slowest thread: the median of the pairs",
+        "cost of one operation for the `actor` over the `population`",
         |row| number(row.ns.map(Nanoseconds::value)),
         |row, cell, _| set(&mut row.ns, finite(cell).map(Nanoseconds)),
     ),
     Column::number(
         "ns_low",
         "ns",
-        "lower end of the 95 % interval of `ns`",
+        "lower end of the 95 % interval of `ns` for another run on this machine: the one to quote",
         |row| number(row.ns_interval.map(|interval| interval.low)),
         |row, cell, cells| interval(&mut row.ns_interval, cell, cells.cell("ns_high")),
     ),
     Column::number(
         "ns_high",
         "ns",
-        "upper end of the 95 % interval of `ns`",
+        "its upper end",
         |row| number(row.ns_interval.map(|interval| interval.high)),
         |_, cell, _| finite(cell).map(drop),
     ),
     Column::number(
         "cycles",
         "cycles",
-        "cost of one operation for the slowest thread, in cycles of the core or multiprocessor",
+        "the same cost in cycles of the core or multiprocessor",
         |row| number(row.cycles.map(Cycles::value)),
         |row, cell, _| set(&mut row.cycles, finite(cell).map(Cycles)),
     ),
     Column::number(
         "cycles_low",
         "cycles",
-        "lower end of the 95 % interval of `cycles`",
+        "lower end of the 95 % interval of `cycles` for another run",
         |row| number(row.cycles_interval.map(|interval| interval.low)),
         |row, cell, cells| interval(&mut row.cycles_interval, cell, cells.cell("cycles_high")),
     ),
     Column::number(
         "cycles_high",
         "cycles",
-        "upper end of the 95 % interval of `cycles`",
+        "its upper end",
         |row| number(row.cycles_interval.map(|interval| interval.high)),
         |_, cell, _| finite(cell).map(drop),
     ),
@@ -190,11 +196,10 @@ pub static COLUMNS: [Column; 37] = [
     Column::number(
         "ops_per_s_total",
         "1/s",
-        "the same times all threads; only if `Resolved`",
-        |row| number(row.ops_per_s_total()),
-        |_, _, _| Some(()),
-    )
-    .derived(),
+        "operations per second of all threads together: the sum of their own rates; only if `Resolved`",
+        |row| number(row.ops_per_s_total),
+        |row, cell, _| set(&mut row.ops_per_s_total, finite(cell)),
+    ),
     Column::number(
         "fastest_ns",
         "ns",
@@ -279,7 +284,82 @@ pub static COLUMNS: [Column; 37] = [
         |row, cell, _| set(&mut row.clock, finite(cell).map(Hertz)),
     ),
     Column::parameter(PARAMETERS[13]),
+    Column::text(
+        "actor",
+        "whose cost `ns` is: the `slowest` thread's where all meet or contend, the `median` thread's where nothing is shared",
+        |row| word(row.actor),
+        |row, cell, _| set(&mut row.actor, parsed(cell)),
+    )
+    .later(),
+    Column::number(
+        "slowest_ns",
+        "ns",
+        "cost for the slowest thread",
+        |row| number(row.slowest_ns.map(Nanoseconds::value)),
+        |row, cell, _| set(&mut row.slowest_ns, finite(cell).map(Nanoseconds)),
+    )
+    .later(),
+    Column::number(
+        "ns_p05",
+        "ns",
+        "5th percentile of the pairs: over addresses, orders and moments",
+        |row| number(row.ns_spread.map(|spread| spread.low)),
+        |row, cell, cells| interval(&mut row.ns_spread, cell, cells.cell("ns_p95")),
+    )
+    .later(),
+    Column::number(
+        "ns_p95",
+        "ns",
+        "95th percentile of the pairs",
+        |row| number(row.ns_spread.map(|spread| spread.high)),
+        |_, cell, _| finite(cell).map(drop),
+    )
+    .later(),
+    Column::number(
+        "within_low",
+        "ns",
+        "lower end of the 95 % interval of `ns` within this run: the one to compare rows of this run by",
+        |row| number(row.ns_within.map(|within| within.low)),
+        |row, cell, cells| interval(&mut row.ns_within, cell, cells.cell("within_high")),
+    )
+    .later(),
+    Column::number(
+        "within_high",
+        "ns",
+        "its upper end",
+        |row| number(row.ns_within.map(|within| within.high)),
+        |_, cell, _| finite(cell).map(drop),
+    )
+    .later(),
+    Column::text(
+        "population",
+        "which moments `ns` stands for: `alone` (the threads had their cores for themselves), `beside` (another hardware \
+         thread of their cores was active), `all`",
+        |row| word(row.population),
+        |row, cell, _| set(&mut row.population, parsed(cell)),
+    )
+    .later(),
+    Column::number(
+        "beside_share",
+        "fraction",
+        "share of the samples beside another active hardware thread; empty where it is not detected",
+        |row| number(row.beside_share),
+        |row, cell, _| set(&mut row.beside_share, finite(cell)),
+    )
+    .later(),
+    Column::number(
+        "runs",
+        "",
+        "runs that the row joins, if more than one",
+        |row| count(row.runs),
+        |row, cell, _| set(&mut row.runs, parsed(cell)),
+    )
+    .later(),
 ];
+
+fn word<T: ToString>(value: Option<T>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
 
 fn number(value: Option<f64>) -> String {
     value.map(significant).unwrap_or_default()

@@ -10,7 +10,7 @@ use csv::StringRecord;
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
 use crate::model::observation::Observation;
-use crate::model::units::significant;
+use crate::units::significant;
 use crate::run::columns::COLUMNS;
 use crate::run::detail_table;
 use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines};
@@ -66,8 +66,8 @@ impl LineFile {
 }
 
 /// The columns of `samples.csv`.
-const SAMPLE_COLUMNS: [&str; 8] =
-    ["case_id", "pair", "first", "baseline_ticks", "test_ticks", "ns", "cycles", "set_aside"];
+const SAMPLE_COLUMNS: [&str; 10] =
+    ["case_id", "pair", "first", "baseline_ticks", "test_ticks", "ns", "cycles", "set_aside", "block", "beside"];
 
 impl Journal {
     /// Opens the journal of a run, new or resumed; a line that was cut off is removed.
@@ -112,6 +112,8 @@ fn sample_record(id: &CaseId, observation: &Observation) -> StringRecord {
         significant(observation.ns),
         observation.cycles.map(significant).unwrap_or_default(),
         observation.excluded.as_ref().map(ToString::to_string).unwrap_or_default(),
+        observation.block.to_string(),
+        observation.strata.map(|strata| significant(strata.beside_share)).unwrap_or_default(),
     ])
 }
 
@@ -122,7 +124,7 @@ mod tests {
     use super::*;
     use crate::model::case::Case;
     use crate::model::sample::Disturbance;
-    use crate::model::units::Ticks;
+    use crate::units::Ticks;
     use crate::model::verdict::Verdict;
 
     fn row(primitive: &str) -> Row {
@@ -139,8 +141,11 @@ mod tests {
             cycles: None,
             fastest_ns: 0.5,
             median_ns: 0.5,
+            slowest_ns: 0.5,
+            mean_rate_ns: 0.5,
+            strata: None,
+            block: 1,
             clock: None,
-            smt_interference: false,
             excluded: Some(Disturbance::Migration),
         }
     }

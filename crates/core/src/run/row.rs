@@ -1,10 +1,10 @@
 //! A row: everything a run says about one case.
 
 use crate::engine::measurement::Measurement;
-use crate::model::case::Case;
+use crate::model::case::{Actor, Case, Population};
 use crate::model::check::Check;
 use crate::model::estimate::Estimate;
-use crate::model::units::{Cycles, Hertz, Nanoseconds};
+use crate::units::{Cycles, Hertz, Nanoseconds};
 use crate::model::verdict::Verdict;
 use crate::stats::Interval;
 
@@ -13,20 +13,36 @@ use crate::stats::Interval;
 pub struct Row {
     /// The case.
     pub case: Case,
-    /// Cost of one operation as the slowest actor sees it.
+    /// Cost of one operation, for the actors and the population that the row is about.
     pub ns: Option<Nanoseconds>,
-    /// 95 % interval of `ns`.
+    /// 95 % interval of `ns` for another run on this machine: the one to quote.
     pub ns_interval: Option<Interval>,
+    /// 95 % interval of `ns` within this run: the one to compare rows of this run by. Rows of older versions have none.
+    pub ns_within: Option<Interval>,
+    /// The 5th and the 95th percentile of the pairs: what a program may meet.
+    pub ns_spread: Option<Interval>,
     /// The same in cycles of the core or multiprocessor.
     pub cycles: Option<Cycles>,
     /// 95 % interval of `cycles`.
     pub cycles_interval: Option<Interval>,
     /// Cost of one operation as the fastest actor sees it.
     pub fastest_ns: Option<Nanoseconds>,
-    /// Cost of one operation as the actor in the middle sees it.
+    /// Cost of one operation as the median actor sees it.
     pub median_ns: Option<Nanoseconds>,
+    /// Cost of one operation as the slowest actor sees it.
+    pub slowest_ns: Option<Nanoseconds>,
+    /// Operations per second of all actors together: the sum of their own rates.
+    pub ops_per_s_total: Option<f64>,
+    /// Whose cost `ns` is. Rows of older versions do not say; they are of the slowest.
+    pub actor: Option<Actor>,
+    /// Which moments `ns` stands for.
+    pub population: Option<Population>,
+    /// Share of the samples of actors with SMT interference, 0 to 1; `None` where it is not detected.
+    pub beside_share: Option<f64>,
     /// Relative median absolute deviation of the observations.
     pub noise: Option<f64>,
+    /// Number of runs that the row joins; `None` for one.
+    pub runs: Option<u64>,
     /// Number of pairs the estimate stands on.
     pub pairs: Option<u64>,
     /// Number of pairs excluded for causes seen outside the measured value.
@@ -62,14 +78,21 @@ impl Row {
     #[must_use]
     pub fn unmeasured(case: Case, verdict: Verdict) -> Self {
         Self {
-            case,
             ns: None,
             ns_interval: None,
+            ns_within: None,
+            ns_spread: None,
             cycles: None,
             cycles_interval: None,
             fastest_ns: None,
             median_ns: None,
+            slowest_ns: None,
+            ops_per_s_total: None,
+            actor: Some(case.actor()),
+            population: None,
+            beside_share: None,
             noise: None,
+            runs: None,
             pairs: None,
             excluded: None,
             iterations: None,
@@ -80,6 +103,7 @@ impl Row {
             evidence: None,
             clock: None,
             provisional: false,
+            case,
         }
     }
 
@@ -95,10 +119,18 @@ impl Row {
         Self {
             ns: estimate.map(|estimate| estimate.ns),
             ns_interval: estimate.and_then(|estimate| estimate.ns_interval),
+            ns_within: estimate.and_then(|estimate| estimate.ns_within),
+            ns_spread: estimate.and_then(|estimate| estimate.ns_spread),
             cycles: estimate.and_then(|estimate| estimate.cycles),
             cycles_interval: estimate.and_then(|estimate| estimate.cycles_interval),
             fastest_ns: of_actor(|estimate| estimate.fastest_ns),
             median_ns: of_actor(|estimate| estimate.median_ns),
+            slowest_ns: of_actor(|estimate| estimate.slowest_ns),
+            ops_per_s_total: estimate
+                .map(|estimate| case.actors() as f64 * 1e9 / estimate.mean_rate_ns.value())
+                .filter(|rate| measurement.verdict == Verdict::Resolved && rate.is_finite() && *rate > 0.0),
+            population: estimate.map(|estimate| estimate.population),
+            beside_share: estimate.and_then(|estimate| Some(estimate.strata.as_ref()?.beside_share)),
             noise: measurement.noise,
             pairs: Some(measurement.pairs),
             excluded: Some(measurement.excluded),
@@ -120,7 +152,12 @@ impl Row {
     /// above zero stands beside a verdict that says why, and a cost that was resolved is there, inside its interval.
     #[must_use]
     pub fn defect(&self) -> Option<String> {
-        let intervals = [("ns", self.ns_interval), ("cycles", self.cycles_interval)];
+        let intervals = [
+            ("ns", self.ns_interval),
+            ("ns_within", self.ns_within),
+            ("ns_spread", self.ns_spread),
+            ("cycles", self.cycles_interval),
+        ];
         let ends = intervals.iter().filter_map(|(name, interval)| interval.map(|interval| (*name, interval)));
         let ends = ends.flat_map(|(name, interval)| [(name, interval.low), (name, interval.high)]);
         let points = [
@@ -128,7 +165,7 @@ impl Row {
             ("cycles", self.cycles.map(Cycles::value)),
             ("noise", self.noise),
         ];
-        let actors = [("fastest_ns", self.fastest_ns), ("median_ns", self.median_ns)]
+        let actors = [("fastest_ns", self.fastest_ns), ("median_ns", self.median_ns), ("slowest_ns", self.slowest_ns)]
             .map(|(name, cost)| (name, cost.map(Nanoseconds::value)));
         let points = points.into_iter().chain(actors).filter_map(|(name, number)| Some((name, number?)));
         if let Some((name, number)) = points.chain(ends).find(|(_, number)| !number.is_finite()) {
@@ -145,7 +182,8 @@ impl Row {
             self.fastest_ns.map(Nanoseconds::value),
             self.median_ns.map(Nanoseconds::value),
         ];
-        let costs = [Some(cost.value()), Some(interval.low), cycles, fastest, median];
+        let within_low = self.ns_within.map(|within| within.low);
+        let costs = [Some(cost.value()), within_low.or(Some(interval.low)), cycles, fastest, median];
         if costs.into_iter().flatten().any(|cost| cost <= 0.0) {
             return Some(format!("a figure of the cost that was resolved, {} ns, is not above zero", cost.value()));
         }
@@ -157,12 +195,6 @@ impl Row {
     pub fn ops_per_s_thread(&self) -> Option<f64> {
         let ns = self.ns?.value();
         (self.verdict == Verdict::Resolved && ns > 0.0).then(|| 1e9 / ns)
-    }
-
-    /// Operations per second of all threads together; only of a resolved cost.
-    #[must_use]
-    pub fn ops_per_s_total(&self) -> Option<f64> {
-        self.ops_per_s_thread().map(|ops| ops * self.case.actors() as f64)
     }
 
     /// The text in the column `reason`: the verdict's reason, the remark, and whether the row is provisional.
@@ -188,7 +220,7 @@ impl Row {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::model::case::{Dtype, Layout, Placement};
+    use crate::model::case::{Dtype, Layout, Placement, Population};
 
     pub(in crate::run) fn full() -> Row {
         Row {
@@ -196,8 +228,14 @@ pub(super) mod tests {
             ns_interval: Some(Interval { low: 2.031, high: 2.035 }),
             cycles: Some(Cycles(7.48)),
             cycles_interval: Some(Interval { low: 7.47, high: 7.49 }),
+            ns_within: Some(Interval { low: 2.032, high: 2.034 }),
+            ns_spread: Some(Interval { low: 1.99, high: 2.2 }),
             fastest_ns: Some(Nanoseconds(2.0)),
-            median_ns: Some(Nanoseconds(2.01)),
+            median_ns: Some(Nanoseconds(2.0331)),
+            slowest_ns: Some(Nanoseconds(2.1)),
+            ops_per_s_total: Some(9.9e8),
+            population: Some(Population::Alone),
+            beside_share: Some(0.25),
             noise: Some(0.001),
             pairs: Some(40),
             excluded: Some(1),
@@ -237,7 +275,8 @@ pub(super) mod tests {
             Row { ns: Some(Nanoseconds(0.0)), ..full() },
             Row { ns: Some(Nanoseconds(-1.0)), ..full() },
             Row { ns: Some(Nanoseconds(3.0)), ..full() },
-            Row { ns_interval: Some(Interval { low: -0.1, high: 3.0 }), ..full() },
+            Row { ns_within: Some(Interval { low: -0.1, high: 3.0 }), ..full() },
+            Row { ns_within: None, ns_interval: Some(Interval { low: -0.1, high: 3.0 }), ..full() },
             Row { cycles: Some(Cycles(0.0)), ..full() },
             Row { fastest_ns: Some(Nanoseconds(f64::INFINITY)), ..full() },
             Row { ns: None, ..full() },

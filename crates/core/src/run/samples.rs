@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use serde::Deserialize;
 
 use crate::model::case::CaseId;
-use crate::model::units::Ticks;
+use crate::units::Ticks;
 use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines, read_if_there, replace};
 
 /// One pair of samples as a run directory holds it, with seven significant digits.
@@ -31,6 +31,10 @@ pub struct StoredPair {
     pub cycles: Option<f64>,
     /// The cause for which this pair does not count, if there was one.
     pub excluded: Option<String>,
+    /// Number of the measurement block, from 1; `None` in files of older versions.
+    pub block: Option<u32>,
+    /// The share of the actors with SMT interference, 0 to 1; `None` where it was not detected.
+    pub beside_share: Option<f64>,
 }
 
 /// A line of the file; columns of later versions are passed over.
@@ -45,6 +49,10 @@ struct Line {
     cycles: Option<f64>,
     #[serde(rename = "set_aside")]
     excluded: Option<String>,
+    #[serde(default)]
+    block: Option<u32>,
+    #[serde(default, rename = "beside")]
+    beside_share: Option<f64>,
 }
 
 #[derive(Deserialize, PartialEq)]
@@ -79,6 +87,8 @@ impl RunDirectory {
                 ns: line.ns,
                 cycles: line.cycles,
                 excluded: line.excluded,
+                block: line.block,
+                beside_share: line.beside_share,
             });
         }
         Ok(pairs)
@@ -143,8 +153,11 @@ mod tests {
             cycles,
             fastest_ns: 0.5,
             median_ns: 0.5,
+            slowest_ns: 0.5,
+            mean_rate_ns: 0.5,
+            strata: None,
+            block: 1,
             clock: None,
-            smt_interference: false,
             excluded,
         }
     }

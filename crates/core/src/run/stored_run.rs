@@ -173,7 +173,7 @@ mod tests {
     use crate::model::case::Case;
     use crate::model::detail::Detail;
     use crate::model::observation::Observation;
-    use crate::model::units::Ticks;
+    use crate::units::Ticks;
     use crate::model::verdict::Verdict;
     use crate::run::journal::Journal;
     use crate::run::machine::{Environment, Machine};
@@ -223,8 +223,11 @@ mod tests {
             cycles: Some(1.0),
             fastest_ns: 0.5,
             median_ns: 0.5,
+            slowest_ns: 0.5,
+            mean_rate_ns: 0.5,
+            strata: None,
+            block: 1,
             clock: None,
-            smt_interference: false,
             excluded: None,
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::engine::measurement::Measurement;
 use crate::model::case::Case;
 use crate::model::detail::Detail;
-use crate::model::observation::Observation;
+use crate::model::estimate::Stratum;
 use crate::run::row::Row;
 use crate::session::preset::{Budget, MIN_BLOCKS};
 
@@ -50,8 +50,8 @@ impl PendingCase {
         // How many times the case was measured, where it could have been more than one.
         let blocks = (self.is_finished && self.budget.blocks.max > 1)
             .then(|| Detail::of_case(Detail::MEASUREMENT_BLOCKS, f64::from(found.blocks)));
-        let interference = self.is_finished.then(|| smt_interference(&found.observations)).flatten();
-        found.details.iter().cloned().chain(blocks).chain(interference).collect()
+        let strata = if self.is_finished { strata(found) } else { Vec::new() };
+        found.details.iter().cloned().chain(blocks).chain(strata).collect()
     }
 
     /// Whether it took the time of several cases. (On 64 virtual CPUs a block with a thread on each lasts 20 ms instead
@@ -62,8 +62,22 @@ impl PendingCase {
     }
 }
 
-/// The share of the pairs with SMT interference, if there was any.
-fn smt_interference(observations: &[Observation]) -> Option<Detail> {
-    let disturbed = observations.iter().filter(|observation| observation.smt_interference).count();
-    (disturbed > 0).then(|| Detail::of_case(Detail::SMT_INTERFERENCE, disturbed as f64 / observations.len() as f64))
+/// What is known of the two populations of moments, where SMT interference is detected.
+fn strata(found: &Measurement) -> Vec<Detail> {
+    let Some(strata) = found.estimate.as_ref().and_then(|estimate| estimate.strata.as_ref()) else { return Vec::new() };
+    let share = Detail::of_case(Detail::SMT_INTERFERENCE, strata.beside_share);
+    let of_stratum = |name: &str, stratum: &Stratum| {
+        let mut details = vec![
+            Detail::of_case(&format!("{name}_ns"), stratum.ns.value()),
+            Detail::of_case(&format!("{name}_pairs"), stratum.pairs as f64),
+        ];
+        if let Some(interval) = stratum.interval {
+            details.push(Detail::of_case(&format!("{name}_low_ns"), interval.low));
+            details.push(Detail::of_case(&format!("{name}_high_ns"), interval.high));
+        }
+        details
+    };
+    let of_both = [("alone", &strata.alone), ("beside", &strata.beside)].into_iter();
+    let of_both = of_both.filter_map(|(name, stratum)| Some(of_stratum(name, stratum.as_ref()?))).flatten();
+    std::iter::once(share).filter(|share| share.value > 0.0).chain(of_both).collect()
 }

@@ -31,6 +31,16 @@ pub(super) fn autocorrelation_time(observations: &[f64], centre: f64) -> f64 {
     ((1.0 + 2.0 * sum) / put_back.max(LEAST_PUT_BACK)).max(1.0)
 }
 
+/// The standard error of the mean of values in the order they were taken, which may be correlated. `None` for fewer than
+/// two.
+pub(crate) fn error_of_mean(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let degrees = values.len().checked_sub(1).filter(|degrees| *degrees > 0)? as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / degrees;
+    Some((variance * autocorrelation_time(values, mean) / count).sqrt())
+}
+
 /// Where the observations are hardly longer than their memory, the correction has no sense; it is never more than this.
 const LEAST_PUT_BACK: f64 = 0.25;
 

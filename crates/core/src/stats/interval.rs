@@ -22,6 +22,13 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
+    /// This interval, with an independent uncertainty of `half_width` to both sides of `centre` added (in quadrature).
+    #[must_use]
+    pub fn widened(self, centre: f64, half_width: f64) -> Self {
+        let distance = |end: f64| (centre - end).hypot(half_width);
+        Self { low: centre - distance(self.low), high: centre + distance(self.high) }
+    }
+
     /// This interval, at least `margin` wide to both sides of `centre`.
     #[must_use]
     pub fn at_least(self, centre: f64, margin: f64) -> Self {
@@ -39,6 +46,14 @@ pub enum Level {
 }
 
 impl Level {
+    /// The standard normal quantile of both tails together.
+    pub(crate) const fn z(self) -> f64 {
+        match self {
+            Self::P95 => 1.960,
+            Self::P99 => 2.576,
+        }
+    }
+
     pub(super) const fn tail(self) -> f64 {
         match self {
             Self::P95 => 0.025,

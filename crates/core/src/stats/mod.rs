@@ -1,11 +1,16 @@
 //! Statistics of observations: pure functions of slices. They assume nothing about the shape of the noise.
 //!
-//! [`Ranked`] gives the median and its interval; [`noise`] is the relative median absolute deviation.
+//! [`Ranked`] gives the median of independent observations and its interval, [`Clustered`] those of observations that
+//! were taken in blocks; [`noise`] is the relative median absolute deviation.
 
 mod autocorrelation;
+mod clustered;
 mod interval;
 mod ranked;
 
+pub(crate) use autocorrelation::error_of_mean;
+pub use clustered::Clustered;
+pub(crate) use clustered::block_medians;
 pub use interval::{Interval, Level};
 pub use ranked::Ranked;
 
@@ -40,9 +45,28 @@ pub fn noise(values: &[f64]) -> Option<f64> {
     noise.is_finite().then_some(noise)
 }
 
+/// The value that a share `level` (0 to 1) of the values does not exceed, linearly between ranks (type 7 of Hyndman and
+/// Fan, *The American Statistician* 50, 1996).
+#[must_use]
+pub fn percentile(values: &[f64], level: f64) -> Option<f64> {
+    let mut values = values.to_vec();
+    values.sort_unstable_by(f64::total_cmp);
+    let position = level.clamp(0.0, 1.0) * values.len().checked_sub(1)? as f64;
+    let (below, above) = (values[position.floor() as usize], values[position.ceil() as usize]);
+    Some(below + (above - below) * position.fract())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn percentiles() {
+        let values: Vec<f64> = (0..=20).rev().map(f64::from).collect();
+        assert_eq!((percentile(&values, 0.05), percentile(&values, 0.95)), (Some(1.0), Some(19.0)));
+        assert_eq!(percentile(&[1.0, 2.0], 0.5), Some(1.5));
+        assert_eq!((percentile(&[], 0.5), percentile(&[3.0], 0.95)), (None, Some(3.0)));
+    }
 
     #[test]
     fn medians() {

@@ -97,13 +97,17 @@ pub(crate) const fn slot_of(pair: u64) -> usize {
     (pair % SLOTS as u64) as usize
 }
 
-/// The timed loop: the test if `TEST`, else the baseline. Never inlined, so that the disassembler finds it.
+/// The timed loop with so many `COPIES` of the operation besides its context: none in the baseline, one in the test, two in
+/// the loop that shows whether a second copy costs as much. Never inlined, so that the disassembler finds it.
 #[inline(never)]
-fn timed_loop<O: Operation, const TEST: bool>(mut local: O::Local<'_>, iterations: u64) {
+fn timed_loop<O: Operation, const COPIES: u32>(mut local: O::Local<'_>, iterations: u64) {
     for _ in 0..iterations {
         sixteen_times!({
             O::before(&mut local);
-            if TEST {
+            if COPIES >= 1 {
+                O::execute(&mut local);
+            }
+            if COPIES >= 2 {
                 O::execute(&mut local);
             }
             O::after(&mut local);
@@ -114,15 +118,14 @@ fn timed_loop<O: Operation, const TEST: bool>(mut local: O::Local<'_>, iteration
 
 /// Where the machine code of both loops of an operation begins.
 pub(super) fn loop_functions<O: Operation>() -> LoopFunctions {
-    let baseline: fn(O::Local<'static>, u64) = timed_loop::<O, false>;
-    let test: fn(O::Local<'static>, u64) = timed_loop::<O, true>;
+    let baseline: fn(O::Local<'static>, u64) = timed_loop::<O, 0>;
+    let test: fn(O::Local<'static>, u64) = timed_loop::<O, 1>;
     LoopFunctions { baseline: baseline as usize, test: test as usize, unroll: UNROLL }
 }
 
 /// Operations that one thread executes in `iterations` of `side`, with `in_context` of them in each context.
 pub(super) fn operations(in_context: u64, side: Side, iterations: u64) -> u64 {
-    let each = in_context + u64::from(side == Side::Test);
-    each * u64::from(UNROLL) * iterations
+    (in_context + side.copies()) * u64::from(UNROLL) * iterations
 }
 
 /// An operation as a job for a team.
@@ -137,8 +140,9 @@ impl<O: Operation> Body for Repeated<O> {
     fn run(&self, shot: &Shot, thread: usize) {
         let local = self.0.local(slot_of(shot.pair), thread);
         match shot.side {
-            Side::Baseline => timed_loop::<O, false>(local, shot.iterations),
-            Side::Test => timed_loop::<O, true>(local, shot.iterations),
+            Side::Baseline => timed_loop::<O, 0>(local, shot.iterations),
+            Side::Test => timed_loop::<O, 1>(local, shot.iterations),
+            Side::Double => timed_loop::<O, 2>(local, shot.iterations),
         }
     }
 
@@ -184,7 +188,7 @@ mod tests {
     #[test]
     fn an_operation_stands_in_its_context() {
         let body = Repeated(Arc::new(Trace(Mutex::default())));
-        for (side, step, operations) in [(Side::Baseline, "()", 0), (Side::Test, "(!)", 32)] {
+        for (side, step, operations) in [(Side::Baseline, "()", 0), (Side::Test, "(!)", 32), (Side::Double, "(!!)", 64)] {
             let shot = Shot { side, iterations: 2, pair: 0 };
             body.prepare(&shot, 0);
             body.run(&shot, 0);

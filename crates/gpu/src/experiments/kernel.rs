@@ -88,7 +88,8 @@ impl<'a> KernelExperiment<'a> {
     fn launch(&self, Shot { side, iterations, pair }: Shot) -> Launch {
         let function = match side {
             Side::Baseline => self.setup.kernels.baseline,
-            Side::Test => self.setup.kernels.test,
+            // There is no kernel with two more copies: `has_double` says so.
+            Side::Test | Side::Double => self.setup.kernels.test,
         };
         let mut arguments = self.setup.arguments;
         let common = arguments.common_mut();

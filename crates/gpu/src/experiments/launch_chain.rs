@@ -70,10 +70,7 @@ pub(crate) struct LaunchChain<'a> {
 
 /// Launches of one side.
 const fn launches(side: Side, iterations: u64) -> u64 {
-    match side {
-        Side::Baseline => iterations,
-        Side::Test => 2 * iterations,
-    }
+    (1 + side.copies()) * iterations
 }
 
 impl<'a> LaunchChain<'a> {
@@ -89,7 +86,7 @@ impl<'a> LaunchChain<'a> {
     fn kernel(&self, side: Side) -> Function {
         match side {
             Side::Baseline => self.setup.kernels.baseline,
-            Side::Test => self.setup.kernels.test,
+            Side::Test | Side::Double => self.setup.kernels.test,
         }
     }
 
@@ -173,15 +170,7 @@ impl<'a> LaunchChain<'a> {
         let moved = (scheduling::current_cpu() != cpu).then_some(Disturbance::Migration);
         let interrupted = scheduling::involuntary_switches() != switches;
         let disturbance = if interrupted { Some(Disturbance::InvoluntarySwitch) } else { moved };
-        Ok(Sample {
-            fastest: elapsed,
-            median: elapsed,
-            slowest: elapsed,
-            ns_per_tick: 1.0,
-            cycles_per_tick: None,
-            disturbance,
-            smt_interference: false,
-        })
+        Ok(Sample { disturbance, ..Sample::of_one(elapsed, 1.0) })
     }
 
     /// Launches phases, each of which reads what the phase before wrote.

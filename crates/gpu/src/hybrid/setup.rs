@@ -39,7 +39,8 @@ impl Setup<'_> {
     ) -> Result<Sample, ExperimentError> {
         let function = match shot.side {
             Side::Baseline => self.kernels.baseline,
-            Side::Test => self.kernels.test,
+            // There is no kernel with two more copies: `has_double` says so.
+            Side::Test | Side::Double => self.kernels.test,
         };
         let launch = Launch::of(function, arguments);
         let shape = self.shape;

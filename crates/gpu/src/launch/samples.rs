@@ -33,23 +33,12 @@ pub(crate) fn sample_of(timing: &Timing, ruler: &Ruler) -> Option<Sample> {
     timing.at_each_offset().map(|warps| sample_at(warps, length)).reduce(joined)?
 }
 
-/// What they saw at one memory offset, where a cycle has this length in nanoseconds.
+/// What they saw at one memory offset, where a cycle has this length in nanoseconds. The threads of a warp run together: the
+/// median of the warps is the median of the threads.
 fn sample_at(warps: &[Warp], length: f64) -> Option<Sample> {
-    let mut ends: Vec<u64> = warps.iter().map(|warp| warp.slowest).collect();
-    let slowest = *ends.iter().max()?;
-    let fastest = warps.iter().map(|warp| warp.fastest).min()?;
-    // The threads of a warp run together: the median of the warps is the median of the threads.
-    let middle = ends.len() / 2;
-    let median = *ends.select_nth_unstable(middle).1;
-    Some(Sample {
-        fastest: Ticks(fastest),
-        median: Ticks(median),
-        slowest: Ticks(slowest),
-        ns_per_tick: length,
-        cycles_per_tick: Some(1.0),
-        disturbance: None,
-        smt_interference: false,
-    })
+    let mut ends: Vec<Ticks> = warps.iter().map(|warp| Ticks(warp.slowest)).collect();
+    let fastest = Ticks(warps.iter().map(|warp| warp.fastest).min()?);
+    Some(Sample { fastest, cycles_per_tick: Some(1.0), ..Sample::of_actors(&mut ends, length)? })
 }
 
 /// Two loops, one after the other, as one sample: the slowest, the fastest and the median are each added up.
@@ -61,6 +50,7 @@ pub(crate) fn joined(one: Option<Sample>, other: Option<Sample>) -> Option<Sampl
         fastest: sum(|sample| sample.fastest),
         median: sum(|sample| sample.median),
         slowest,
+        mean_rate: one.mean_rate + other.mean_rate,
         ns_per_tick: (one.slowest_ns() + other.slowest_ns()) / slowest.0.max(1) as f64,
         ..one
     })
@@ -73,11 +63,7 @@ pub(crate) const fn with_warm_up(side: Side, iterations: u64) -> u64 {
 
 /// Operations of each thread in the timed loop.
 pub(crate) const fn operations(side: Side, iterations: u64) -> u64 {
-    let repeat = match side {
-        Side::Baseline => 1,
-        Side::Test => 2,
-    };
-    iterations * UNROLL as u64 * repeat
+    iterations * UNROLL as u64 * (1 + side.copies())
 }
 
 /// The length of a cycle; `None` if the global timer did not say, or said what no device's clock is. (Its two halves are
