@@ -73,6 +73,8 @@ impl Cost {
                 Some(interval) if interval.high > 0.0 => format!("< {}", time_with(interval.high, 2)),
                 _ => "not resolved".to_owned(),
             },
+            Verdict::Overlapped(_) => "overlapped".to_owned(),
+            Verdict::NonAdditive(_) => "not additive".to_owned(),
             Verdict::Noisy(_) | Verdict::Interfered(_) => "not resolved".to_owned(),
             Verdict::Elided(_) => "elided".to_owned(),
             Verdict::TimedOut(_) => "timed out".to_owned(),
