@@ -53,6 +53,12 @@ pub trait Laboratory {
         let _ = (cases, progress);
     }
 
+    /// A pass over the cases begins, counted from 0. A laboratory may give up what it keeps from one case to the next (a
+    /// context, memory), so that the measurement blocks of a case are taken in several of them.
+    fn begin_pass(&mut self, pass: u32) {
+        let _ = pass;
+    }
+
     /// Makes one case ready to run.
     ///
     /// # Errors
