@@ -4,12 +4,17 @@
 use std::time::Duration;
 
 use syncscope_core::fake::{FakeExperiment, Fault, Noise};
+use syncscope_core::sample::ActorTime;
 use syncscope_core::stopping::{PrecisionRule, Stop};
-use syncscope_core::{BlockCount, Cancelled, Settings};
 use syncscope_core::{
-    Cancel, Case, Check, Detail, Engine, Evidence, Experiment, ExperimentError, Measurement, Row, Ruler, Sample, Shot,
-    Side, Verdict,
+    Actor, Cancel, Case, Check, Detail, Engine, Evidence, Experiment, ExperimentError, Measurement, Population, Row,
+    Ruler, Sample, Shot, Side, Ticks, Verdict,
 };
+use syncscope_core::{BlockCount, Cancelled, Settings};
+
+mod altered;
+
+use altered::Altered;
 
 fn settings() -> Settings {
     Settings {
@@ -21,57 +26,6 @@ fn settings() -> Settings {
 
 fn measure(mut experiment: impl Experiment) -> Measurement {
     Engine::new(settings(), Cancel::new()).measure(&mut experiment, 42).unwrap()
-}
-
-/// A fake whose samples, or whose wishes, are changed.
-struct Altered<S> {
-    fake: FakeExperiment,
-    sample: S,
-    longest: Option<Duration>,
-    share: f64,
-    actors: u32,
-}
-
-impl<S> Altered<S>
-where
-    S: FnMut(&mut FakeExperiment, Shot) -> Result<Sample, ExperimentError>,
-{
-    fn of(fake: FakeExperiment, sample: S) -> Self {
-        Self { fake, sample, longest: None, share: 1.0, actors: 1 }
-    }
-}
-
-impl<S> Experiment for Altered<S>
-where
-    S: FnMut(&mut FakeExperiment, Shot) -> Result<Sample, ExperimentError>,
-{
-    fn ruler(&self) -> Ruler {
-        self.fake.ruler()
-    }
-    fn operations(&self, side: Side, iterations: u64) -> u64 {
-        self.fake.operations(side, iterations)
-    }
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        (self.sample)(&mut self.fake, shot)
-    }
-    fn unroll(&self) -> u32 {
-        self.fake.unroll()
-    }
-    fn longest_sample(&self) -> Option<Duration> {
-        self.longest
-    }
-    fn share_of_time(&self) -> f64 {
-        self.share
-    }
-    fn has_one_actor(&self) -> bool {
-        self.actors == 1
-    }
-    fn check(&mut self) -> Check {
-        self.fake.check()
-    }
-    fn evidence(&mut self) -> Evidence {
-        self.fake.evidence()
-    }
 }
 
 #[test]
@@ -125,8 +79,8 @@ fn what_is_wide_is_noisy_and_what_may_be_nothing_is_below_resolution() {
 #[test]
 fn a_test_that_is_faster_than_its_baseline_is_explained_not_retried() {
     let negative = measure(FakeExperiment::new(-1.0, 3).with_loop(100.0));
-    assert_eq!(negative.verdict.name(), "BelowResolution");
-    assert!(negative.verdict.reason().contains("1.000 ns per operation faster"), "{}", negative.verdict);
+    assert_eq!(negative.verdict.name(), "Overlapped");
+    assert!(negative.verdict.reason().contains("1.000 ns less per operation"), "{}", negative.verdict);
     assert!(negative.estimate.unwrap().ns.value() < 0.0);
 }
 
@@ -228,36 +182,100 @@ fn a_cost_is_resolved_in_cycles_where_the_clock_wanders() {
     assert!(remark.contains("in nanoseconds") && remark.contains("the clock changed"), "{remark}");
 }
 
-/// Costs half as much again with SMT interference, which is there in all pairs, or in all but each fifth.
-fn with_smt_interference(actors: u32, rests: bool) -> Measurement {
-    let mut experiment = Altered::of(FakeExperiment::new(5.0, 1), move |fake, shot| {
-        let smt_interference = !(rests && shot.pair.is_multiple_of(5));
-        let iterations = if smt_interference { shot.iterations * 3 / 2 } else { shot.iterations };
-        Ok(Sample { smt_interference, ..fake.sample(Shot { iterations, ..shot })? })
+/// Four actors. An operation costs 5 ns on a core alone and 7 ns beside another hardware thread; the actors below
+/// `beside(pair)` are beside one.
+fn with_smt_interference(actor: Actor, population: Population, beside: fn(u64) -> usize) -> Measurement {
+    let experiment = Altered::of(FakeExperiment::new(5.0, 1), move |fake, shot| {
+        let operations = fake.operations(shot.side, shot.iterations) as f64;
+        let actors: Vec<ActorTime> = (0..4)
+            .map(|actor| {
+                let smt_interference = actor < beside(shot.pair);
+                let ns = operations * if smt_interference { 7.0 } else { 5.0 };
+                ActorTime { elapsed: Ticks((ns * 10.0) as u64), smt_interference }
+            })
+            .collect();
+        let mut elapsed: Vec<Ticks> = actors.iter().map(|actor| actor.elapsed).collect();
+        Ok(Sample { actors, cycles_per_tick: Some(0.25), ..Sample::of_actors(&mut elapsed, 0.1).unwrap() })
     });
-    experiment.actors = actors;
-    measure(experiment)
+    measure(Altered { actor, population, ..experiment })
 }
 
 #[test]
-fn pairs_with_smt_interference_count_only_where_no_others_are() {
-    let alone = with_smt_interference(1, true);
-    assert_eq!(alone.verdict, Verdict::Resolved);
-    assert!((alone.estimate.unwrap().ns.value() - 5.0).abs() < 0.01, "the fifth of the pairs that was alone");
-    assert!(alone.excluded >= 3 * alone.pairs && alone.remark.is_none());
-    // For one actor it is another program; several may share cores with each other.
-    let never = with_smt_interference(1, false);
-    assert!(
-        matches!(&never.verdict, Verdict::Interfered(why) if why.contains("100 % of the pairs")),
-        "{}",
-        never.verdict
-    );
-    for rests in [true, false] {
-        let among_themselves = with_smt_interference(2, rests);
-        assert_eq!((among_themselves.verdict, among_themselves.excluded), (Verdict::Resolved, 0), "{rests}");
-        assert_eq!(among_themselves.remark, None);
-        assert!(among_themselves.observations.iter().filter(|o| o.smt_interference).count() > 9);
+fn the_cost_of_actors_that_were_alone_does_not_depend_on_how_many_were() {
+    for (beside, share) in
+        [(|_| 0, 0.0), (|pair| usize::from(pair % 2 == 0), 0.125), (|_| 3, 0.75)] as [(fn(u64) -> usize, f64); 3]
+    {
+        let alone = with_smt_interference(Actor::Median, Population::Alone, beside);
+        assert_eq!((&alone.verdict, alone.excluded), (&Verdict::Resolved, 0));
+        let estimate = alone.estimate.unwrap();
+        assert!((estimate.ns.value() - 5.0).abs() < 0.01, "{estimate:?}");
+        assert_eq!(estimate.population, Population::Alone);
+        let strata = estimate.strata.unwrap();
+        assert!((strata.beside_share - share).abs() < 0.01, "{strata:?}");
+        assert_eq!(strata.beside.is_some_and(|stratum| (stratum.ns.value() - 7.0).abs() < 0.01), share > 0.0);
     }
+    let never = with_smt_interference(Actor::Median, Population::Alone, |_| 4);
+    assert_eq!(never.verdict, Verdict::Interfered("60 of 60 pairs excluded: SMT interference".into()));
+}
+
+#[test]
+fn all_moments_count_by_their_share_where_the_slowest_actor_does() {
+    // The median of all pairs would be 5 or 7 ns, and jump from the one to the other at a share of a half.
+    for (beside, cost) in
+        [(|_| 0, 5.0), (|pair| usize::from(pair % 4 == 0), 5.5), (|pair| usize::from(pair % 2 == 0), 6.0), (|_| 1, 7.0)]
+            as [(fn(u64) -> usize, f64); 4]
+    {
+        let all = with_smt_interference(Actor::Slowest, Population::All, beside);
+        assert_eq!(all.excluded, 0);
+        let estimate = all.estimate.unwrap();
+        assert!((estimate.ns.value() - cost).abs() < 0.1, "{cost}: {estimate:?}");
+        assert!(estimate.ns_within.unwrap().contains(cost));
+        assert_eq!(estimate.population, Population::All);
+    }
+}
+
+#[test]
+fn the_cost_is_that_of_the_actors_it_is_asked_for() {
+    let of = |actor| with_smt_interference(actor, Population::All, |_| 2).estimate.unwrap();
+    assert!((of(Actor::Slowest).ns.value() - 7.0).abs() < 0.01);
+    assert!((of(Actor::Median).ns.value() - 6.0).abs() < 0.01, "the mean of the two in the middle");
+    let estimate = of(Actor::Median);
+    assert!((estimate.slowest_ns.value() - 7.0).abs() < 0.01 && (estimate.fastest_ns.value() - 5.0).abs() < 0.01);
+    // Two actors do an operation in 5 ns, two in 7: 0.2 * 2 + 0.1429 * 2 operations in a nanosecond.
+    assert!((4.0 / estimate.mean_rate_ns.value() - (2.0 / 5.0 + 2.0 / 7.0)).abs() < 1e-3);
+}
+
+#[test]
+fn the_interval_to_quote_holds_the_difference_between_runs() {
+    let quiet = || FakeExperiment::new(5.0, 1);
+    let steady = measure(quiet()).estimate.unwrap();
+    assert_eq!(steady.ns_interval, steady.ns_within);
+    let experiment = Altered { run_effect: 0.03, ..Altered::of(quiet(), FakeExperiment::sample) };
+    let estimate = measure(experiment).estimate.unwrap();
+    assert_eq!(estimate.ns_within, steady.ns_within);
+    let half_width = estimate.ns_interval.unwrap().half_width() / 5.0;
+    assert!((half_width - 1.96 * 0.03 * 2.0_f64.sqrt()).abs() < 1e-4, "both runs are off: {half_width}");
+    let drifting = Engine::new(settings(), Cancel::new()).with_drift(0.05).measure(&mut quiet(), 42).unwrap();
+    let half_width = drifting.estimate.unwrap().ns_interval.unwrap().half_width() / 5.0;
+    assert!((half_width - 1.96 * 0.05 * 2.0_f64.sqrt()).abs() < 1e-4, "{half_width}");
+}
+
+#[test]
+fn a_second_copy_that_costs_something_else_is_said() {
+    let additive = |second: f64| {
+        let mut experiment = Altered::of(FakeExperiment::new(5.0, 1), move |fake, shot| {
+            let extra = if shot.side == Side::Double { (second - 1.0) / 3.0 } else { 0.0 };
+            let sample = fake.sample(shot)?;
+            Ok(Sample { slowest: Ticks((sample.slowest.0 as f64 * (1.0 + extra)) as u64), ..sample })
+        });
+        Engine::new(settings(), Cancel::new()).test_additivity(true).measure(&mut experiment, 42).unwrap()
+    };
+    assert_eq!(additive(1.0).verdict, Verdict::Resolved);
+    assert!(additive(1.0).details.iter().any(|detail| detail.name == "second_copy_ns"));
+    let hidden = additive(0.4);
+    assert_eq!(hidden.verdict.name(), "NonAdditive");
+    assert!(hidden.verdict.reason().contains("the first copy costs 5.0"), "{}", hidden.verdict);
+    assert!(measure(FakeExperiment::new(5.0, 1)).details.is_empty(), "only where it is asked for");
 }
 
 #[test]

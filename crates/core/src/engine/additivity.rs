@@ -64,7 +64,8 @@ impl Additivity {
 
     fn between(first: &[f64], second: &[f64]) -> Option<Self> {
         let (first_ns, second_ns) = (stats::median(first)?, stats::median(second)?);
-        let differences: Vec<f64> = first.iter().zip(second).map(|(first, second)| (second - first) / first_ns).collect();
+        let differences: Vec<f64> =
+            first.iter().zip(second).map(|(first, second)| (second - first) / first_ns).collect();
         let difference = Ranked::of(&differences).interval(Level::P95);
         Some(Self { first_ns, second_ns, difference })
     }

@@ -6,10 +6,11 @@ use crate::model::case::{Actor, Population};
 use crate::model::estimate::Estimate;
 use crate::model::observation::{Observation, Strata};
 use crate::model::sample::{Disturbance, Sample, Shot, Side};
-use crate::units::{Cycles, Hertz, Nanoseconds};
 use crate::stats::{self, Interval, Level};
+use crate::units::{Cycles, Hertz, Nanoseconds};
 
 /// cost = (t_test - t_baseline) / (operations_test - operations_baseline)
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CostFormula {
     /// The denominator, per actor.
     operations: f64,
@@ -106,8 +107,8 @@ impl CostFormula {
         Some(Strata { alone_ns: median_of(false), beside_ns: median_of(true), beside_share })
     }
 
-    /// The estimate from the observations that count, with the interval for another run: runs differ by `run_effect`
-    /// (standard deviation, relative to the cost).
+    /// The estimate from the observations that count, with the interval for another run. Each run is off by `run_effect`
+    /// (standard deviation, relative to the cost), this one and the other one independently.
     pub(crate) fn estimate(&self, observations: &[Observation], costs: &Costs, run_effect: f64) -> Option<Estimate> {
         let counted: Vec<&Observation> = observations.iter().filter(|o| o.excluded.is_none()).collect();
         let values = |value: fn(&Observation) -> f64| counted.iter().map(|o| value(o)).collect::<Vec<_>>();
@@ -118,10 +119,13 @@ impl CostFormula {
         let cycles_margin = cycles.map_or(0.0, |cycles| (self.resolution_ns() * cycles / point).abs());
         let ns_within = costs.within(self.resolution_ns());
         let cycles_within = costs.cycles.as_ref().zip(cycles).and_then(|(cost, cycles)| {
-            Some(cost.interval(Level::P95)?.at_least(cycles, Some(cycles_margin).filter(|m| m.is_finite()).unwrap_or(0.0)))
+            Some(
+                cost.interval(Level::P95)?
+                    .at_least(cycles, Some(cycles_margin).filter(|m| m.is_finite()).unwrap_or(0.0)),
+            )
         });
         let for_another_run = |interval: Interval, point: f64| {
-            interval.widened(point, Level::P95.z() * run_effect * point.abs())
+            interval.widened(point, Level::P95.z() * std::f64::consts::SQRT_2 * run_effect * point.abs())
         };
         let ns = values(|o| o.ns);
         let strata = population::strata_of(observations);

@@ -3,8 +3,8 @@
 
 use crate::model::observation::Observation;
 use crate::model::sample::Disturbance;
-use crate::units::Hertz;
 use crate::stats;
+use crate::units::Hertz;
 
 /// The median clock of the pairs.
 pub(crate) fn usual_clock(observations: &[Observation]) -> Option<Hertz> {

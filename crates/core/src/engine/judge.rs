@@ -2,7 +2,7 @@
 
 use crate::engine::cost_formula::Costs;
 use crate::engine::exclusion;
-use crate::engine::experiment::{Experiment, ExperimentError};
+use crate::engine::experiment::ExperimentError;
 use crate::engine::measurement_block::MIN_PAIRS;
 use crate::engine::population::Cost;
 use crate::model::check::Check;
@@ -76,13 +76,13 @@ pub(crate) fn of_error(error: ExperimentError) -> Verdict {
 
 /// What a reader of the figure must know; `None` if nothing.
 pub(crate) fn remark(
-    experiment: &dyn Experiment,
+    of_experiment: Option<String>,
     verdict: &Verdict,
     estimate: Option<&Estimate>,
     noisy_above: f64,
 ) -> Option<String> {
     let drift = estimate.filter(|_| *verdict == Verdict::Resolved).and_then(|e| clock_drift(e, noisy_above));
-    let remarks: Vec<String> = experiment.remark().into_iter().chain(drift).collect();
+    let remarks: Vec<String> = of_experiment.into_iter().chain(drift).collect();
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }
 

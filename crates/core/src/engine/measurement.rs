@@ -1,14 +1,31 @@
 //! Everything the engine found out about one case.
 
+use crate::engine::cost_formula::{CostFormula, Costs};
 use crate::engine::experiment::Experiment;
+use crate::engine::judge::{self, Judged};
 use crate::engine::stopping::Stop;
+use crate::engine::{exclusion, population};
 use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::estimate::Estimate;
 use crate::model::evidence::Evidence;
 use crate::model::observation::Observation;
-use crate::units::Hertz;
 use crate::model::verdict::Verdict;
+use crate::stats;
+use crate::units::Hertz;
+
+/// What turns pairs into a figure, besides the pairs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Basis {
+    pub(crate) formula: CostFormula,
+    /// Wider intervals (half-width relative to the point) are `Noisy`.
+    pub(crate) noisy_above: f64,
+    /// Standard deviation between runs, relative to the cost.
+    pub(crate) run_effect: f64,
+    pub(crate) clock_tolerance: Option<f64>,
+    /// What the experiment has to say.
+    pub(crate) remark: Option<String>,
+}
 
 /// Everything the engine found out about one case.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,10 +56,10 @@ pub struct Measurement {
     pub details: Vec<Detail>,
     /// Every pair, the excluded ones too.
     pub observations: Vec<Observation>,
-    /// The medians of the measurement blocks relative to the cost, each with the number of its block.
-    pub course: Vec<(u32, f64)>,
     /// How many measurement blocks the pairs were taken in.
     pub blocks: u32,
+    /// What the figure is to be computed from; `None` once it was computed from all pairs.
+    pub(crate) basis: Option<Basis>,
     /// Why the last block ended; `None` if the case gave no figure and would give none another time.
     pub stop: Option<Stop>,
 }
@@ -64,9 +81,36 @@ impl Measurement {
             clock: None,
             details: Vec::new(),
             observations: Vec::new(),
-            course: Vec::new(),
             blocks: 1,
+            basis: None,
             stop: None,
         }
+    }
+
+    /// Computes figure and verdict from all pairs, if that was not done after the last block: of the blocks in between
+    /// nobody asks for them.
+    pub fn settle(&mut self) {
+        let Some(basis) = self.basis.take() else { return };
+        self.clock = exclusion::usual_clock(&self.observations);
+        if let (Some(clock), Some(tolerance)) = (self.clock, basis.clock_tolerance) {
+            exclusion::exclude_other_clocks(&mut self.observations, clock, tolerance);
+        }
+        let costs = Costs::of(&self.observations);
+        let resolution_ns = basis.formula.resolution_ns();
+        let judged = Judged { observations: &self.observations, costs: &costs, resolution_ns };
+        self.verdict = judge::verdict(&self.check, &judged, basis.noisy_above);
+        self.estimate = basis.formula.estimate(&self.observations, &costs, basis.run_effect);
+        self.remark = judge::remark(basis.remark, &self.verdict, self.estimate.as_ref(), basis.noisy_above);
+        let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
+        self.noise = stats::noise(&counted.iter().map(|o| o.ns).collect::<Vec<_>>());
+        self.pairs = counted.len() as u64;
+        self.excluded = (self.observations.len() - counted.len()) as u64;
+        self.stop = self.stop.filter(|_| !self.verdict.is_failure());
+    }
+
+    /// The medians of the measurement blocks relative to the cost, each with the number of its block.
+    pub(crate) fn course(&self) -> Vec<(u32, f64)> {
+        let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
+        population::course(&counted)
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct MeasurementBlock {
     known: usize,
     /// Number of this block, from 1.
     number: u32,
+    /// Whether the pairs of all blocks are judged at its end.
+    judges_all: bool,
 }
 
 impl MeasurementBlock {
@@ -70,9 +72,15 @@ impl MeasurementBlock {
             started: Instant::now(),
             known: known.len(),
             number,
+            judges_all: true,
             observations: known,
             rule,
         }
+    }
+
+    /// The same; unless `judges_all`, whatever its end says of all pairs, they are not enough.
+    pub(crate) fn judging_all(self, judges_all: bool) -> Self {
+        Self { judges_all, ..self }
     }
 
     /// Takes pairs until the rule says stop. `None` if someone asked to stop.
@@ -91,7 +99,8 @@ impl MeasurementBlock {
             }
             // A block ends by its own pairs. Whether another block is needed depends on the pairs of all.
             if self.rule.judge(&self.progress(self.known)).is_some() {
-                let stop = self.rule.judge(&self.progress(0)).unwrap_or(Stop::BudgetSpent);
+                let of_all = if self.judges_all { self.rule.judge(&self.progress(0)) } else { None };
+                let stop = of_all.unwrap_or(Stop::BudgetSpent);
                 return Ok(Some(Taken { iterations: self.iterations, observations: self.observations, stop }));
             }
         }

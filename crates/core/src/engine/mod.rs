@@ -22,10 +22,9 @@ pub mod stopping;
 use crate::engine::additivity::Additivity;
 use crate::engine::calibration::Calibration;
 use crate::engine::cancel::Cancel;
-use crate::engine::cost_formula::{CostFormula, Costs};
+use crate::engine::cost_formula::CostFormula;
 use crate::engine::experiment::{Experiment, ExperimentError};
-use crate::engine::judge::Judged;
-use crate::engine::measurement::Measurement;
+use crate::engine::measurement::{Basis, Measurement};
 use crate::engine::measurement_block::{MeasurementBlock, Taken};
 use crate::engine::profile::Phase;
 use crate::engine::settings::{BlockCount, Settings};
@@ -33,9 +32,7 @@ use crate::engine::stopping::Stop;
 use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::evidence::Evidence;
-use crate::model::observation::Observation;
 use crate::model::verdict::Verdict;
-use crate::stats;
 
 /// Someone asked to stop before the case was finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -173,46 +170,42 @@ impl Engine {
         let Some(calibration) = calibration else { return Ok(None) };
         let known = earlier.map_or_else(Vec::new, |earlier| earlier.observations);
         let rule = self.settings.rule.with_share_of_time(experiment.share_of_time()).divided_by(self.blocks.max);
-        MeasurementBlock::new(experiment, rule, &calibration, known, seed).take(experiment, &self.cancel)
+        MeasurementBlock::new(experiment, rule, &calibration, known, seed)
+            .judging_all(self.may_be_precise)
+            .take(experiment, &self.cancel)
     }
 
-    /// Turns the pairs of all blocks so far into a measurement.
+    /// Turns the pairs of all blocks so far into a measurement. Its figure is computed after the first block and after the
+    /// last.
     fn conclude(&self, experiment: &mut dyn Experiment, taken: Taken, seed: u64, evidence: Evidence) -> Measurement {
-        let Taken { iterations, mut observations, stop } = taken;
-        let clock = exclusion::usual_clock(&observations);
-        if let (Some(clock), Some(tolerance)) = (clock, experiment.clock_tolerance()) {
-            exclusion::exclude_other_clocks(&mut observations, clock, tolerance);
-        }
+        let Taken { iterations, observations, stop } = taken;
         let blocks = observations.last().map_or(1, |last| last.block);
         let is_unfinished = self.is_unfinished(blocks, stop);
-        let (check, mut details) = examine(experiment, is_unfinished);
-        let formula = CostFormula::new(experiment, iterations);
-        let costs = Costs::of(&observations);
-        let judged = Judged { observations: &observations, costs: &costs, resolution_ns: formula.resolution_ns() };
-        let mut verdict = judge::verdict(&check, &judged, self.settings.noisy_above);
-        if verdict == Verdict::Resolved && !is_unfinished {
-            (verdict, details) = self.additivity(experiment, iterations, seed, details);
-        }
-        let estimate = formula.estimate(&observations, &costs, experiment.run_effect().max(self.drift));
-        let counted: Vec<&Observation> = observations.iter().filter(|o| o.excluded.is_none()).collect();
-        Measurement {
-            remark: judge::remark(experiment, &verdict, estimate.as_ref(), self.settings.noisy_above),
-            noise: stats::noise(&counted.iter().map(|o| o.ns).collect::<Vec<_>>()),
-            pairs: counted.len() as u64,
-            excluded: (observations.len() - counted.len()) as u64,
-            iterations,
-            unroll: experiment.unroll(),
-            stop: Some(stop).filter(|_| !verdict.is_failure()),
-            verdict,
+        let (check, details) = examine(experiment, is_unfinished);
+        let basis = Basis {
+            formula: CostFormula::new(experiment, iterations),
+            noisy_above: self.settings.noisy_above,
+            run_effect: experiment.run_effect().max(self.drift),
+            clock_tolerance: experiment.clock_tolerance(),
+            remark: experiment.remark(),
+        };
+        let mut found = Measurement {
             check,
-            evidence,
-            clock,
             details,
-            course: estimate.as_ref().map_or_else(Vec::new, |e| population::course(&counted, e.ns.value())),
-            estimate,
             observations,
+            iterations,
             blocks,
+            basis: Some(basis),
+            stop: Some(stop),
+            ..Measurement::without_figure(experiment, Verdict::Noisy("not judged yet".to_owned()), evidence)
+        };
+        if blocks == 1 || !is_unfinished || matches!(found.check, Check::Failed(_)) {
+            found.settle();
         }
+        if found.verdict == Verdict::Resolved && !is_unfinished {
+            (found.verdict, found.details) = self.additivity(experiment, iterations, seed, found.details);
+        }
+        found
     }
 
     /// The verdict on a resolved cost, and its details, after the third loop.

@@ -3,8 +3,8 @@
 use crate::model::case::Population;
 use crate::model::estimate::{StrataEstimate, Stratum};
 use crate::model::observation::{Observation, Strata};
+use crate::stats::{self, Clustered, Interval, Level, block_medians, share_interval, student_half_width};
 use crate::units::Nanoseconds;
-use crate::stats::{Clustered, Interval, Level, block_medians, error_of_mean};
 
 /// The cost over a population, in one unit.
 ///
@@ -14,10 +14,16 @@ use crate::stats::{Clustered, Interval, Level, block_medians, error_of_mean};
 #[derive(Debug)]
 pub(crate) struct Cost {
     parts: Vec<Part>,
-    /// Standard error of the share of the second part.
-    share_error: f64,
+    /// The share of the pairs with SMT interference in each measurement block.
+    shares: Vec<f64>,
+    /// The costs of the parts of the run, in their order.
+    course: Vec<f64>,
     count: usize,
 }
+
+/// A run is compared with itself in so many parts. A state of the machine that lasts for a good part of the run shows
+/// there, and not in how much blocks resemble their neighbours.
+const PARTS_OF_RUN: usize = 6;
 
 #[derive(Debug)]
 struct Part {
@@ -29,17 +35,30 @@ struct Part {
 impl Cost {
     /// Of the pairs that count, in the unit of `value`. `None` without a pair.
     pub(crate) fn of(counted: &[&Observation], value: impl Fn(&Observation) -> Option<f64>) -> Option<Self> {
-        let values: Vec<(&&Observation, (u32, f64))> =
-            counted.iter().filter_map(|o| Some((o, (o.block, value(o)?)))).collect();
+        let values: Vec<(&Observation, f64)> = counted.iter().filter_map(|o| Some((*o, value(o)?))).collect();
+        let cost = Self::without_course(&values)?;
+        let blocks: Vec<&[(&Observation, f64)]> =
+            values.chunk_by(|(one, _), (other, _)| one.block == other.block).collect();
+        // Of fewer blocks a part would be a single one.
+        if blocks.len() < 2 * PARTS_OF_RUN {
+            return Some(cost);
+        }
+        let part = |number: usize| {
+            let blocks = &blocks[number * blocks.len() / PARTS_OF_RUN..(number + 1) * blocks.len() / PARTS_OF_RUN];
+            Some(Self::without_course(&blocks.concat())?.point())
+        };
+        Some(Self { course: (0..PARTS_OF_RUN).filter_map(part).collect(), ..cost })
+    }
+
+    fn without_course(values: &[(&Observation, f64)]) -> Option<Self> {
         let (beside, alone): (Vec<_>, Vec<_>) = values.iter().partition(|(o, _)| is_beside(o));
-        let count = values.len();
-        let part = |of: Vec<&(&&Observation, (u32, f64))>| {
-            let costs = Clustered::of(&of.iter().map(|(_, cost)| *cost).collect::<Vec<_>>())?;
-            Some(Part { weight: of.len() as f64 / count as f64, median: costs.median()?, costs })
+        let part = |of: Vec<&(&Observation, f64)>| {
+            let costs = Clustered::of(&of.iter().map(|(o, cost)| (o.block, *cost)).collect::<Vec<_>>())?;
+            Some(Part { weight: of.len() as f64 / values.len() as f64, median: costs.median()?, costs })
         };
         let parts: Vec<Part> = [alone, beside].into_iter().filter_map(part).collect();
-        let share_error = if parts.len() == 2 { share_error(counted) } else { 0.0 };
-        (!parts.is_empty()).then_some(Self { parts, share_error, count })
+        let shares = if parts.len() == 2 { shares_of(values) } else { Vec::new() };
+        (!parts.is_empty()).then_some(Self { parts, shares, course: Vec::new(), count: values.len() })
     }
 
     /// The pairs that it stands on.
@@ -54,6 +73,12 @@ impl Cost {
 
     /// The interval of the cost within this run; `None` if there are too few pairs.
     pub(crate) fn interval(&self, level: Level) -> Option<Interval> {
+        let interval = self.interval_of_parts(level)?;
+        let Some(half_width) = student_half_width(&self.course, level) else { return Some(interval) };
+        Some(interval.at_least(self.point(), half_width))
+    }
+
+    fn interval_of_parts(&self, level: Level) -> Option<Interval> {
         if let [part] = self.parts.as_slice() {
             return part.costs.interval(level);
         }
@@ -62,15 +87,18 @@ impl Cost {
         if self.count < FEWEST {
             return None;
         }
-        let point = self.point();
-        let gap = self.parts.iter().map(|part| part.median).reduce(|one, other| other - one).unwrap_or_default();
-        let of_share = level.z() * self.share_error * gap;
-        let side = |distance: fn(&Part, Interval) -> f64| {
-            let of_parts = self.parts.iter().map(|part| part.weight * distance(part, part.costs.interval_or_range(level)));
-            of_parts.fold(of_share.abs(), f64::hypot)
+        let [alone, beside] = self.parts.as_slice() else { return None };
+        let (point, gap) = (self.point(), beside.median - alone.median);
+        let share = share_interval(&self.shares, level);
+        let (fewer, more) = ((beside.weight - share.low).max(0.0), (share.high - beside.weight).max(0.0));
+        let (cheaper, dearer) = if gap >= 0.0 { (fewer, more) } else { (more, fewer) };
+        let side = |of_share: f64, distance: fn(&Part, Interval) -> f64| {
+            let of_parts =
+                self.parts.iter().map(|part| part.weight * distance(part, part.costs.interval_or_range(level)));
+            of_parts.fold((of_share * gap).abs(), f64::hypot)
         };
-        let below = side(|part, interval| part.median - interval.low);
-        let above = side(|part, interval| interval.high - part.median);
+        let below = side(cheaper, |part, interval| part.median - interval.low);
+        let above = side(dearer, |part, interval| interval.high - part.median);
         Some(Interval { low: point - below, high: point + above })
     }
 
@@ -92,17 +120,15 @@ fn is_beside(observation: &Observation) -> bool {
     observation.strata.is_some_and(|strata| strata.alone_ns.is_none())
 }
 
-/// The standard error of the share of pairs with SMT interference; the pairs of one block resemble each other.
-fn share_error(counted: &[&Observation]) -> f64 {
-    let shares: Vec<(u32, f64)> = counted.iter().map(|o| (o.block, f64::from(u8::from(is_beside(o))))).collect();
-    let of_blocks: Vec<f64> = shares.chunk_by(|(one, _), (other, _)| one == other).map(mean_of).collect();
-    let share = mean_of(&shares);
-    // Of a single block the pairs are all there is.
-    error_of_mean(&of_blocks).unwrap_or_else(|| (share * (1.0 - share) / shares.len().max(1) as f64).sqrt())
-}
-
-fn mean_of(values: &[(u32, f64)]) -> f64 {
-    values.iter().map(|(_, value)| value).sum::<f64>() / values.len().max(1) as f64
+/// The share of pairs with SMT interference in each measurement block. A single block is divided into its pairs.
+fn shares_of(values: &[(&Observation, f64)]) -> Vec<f64> {
+    let share = |of: &[(&Observation, f64)]| of.iter().filter(|(o, _)| is_beside(o)).count() as f64 / of.len() as f64;
+    let blocks: Vec<&[(&Observation, f64)]> =
+        values.chunk_by(|(one, _), (other, _)| one.block == other.block).collect();
+    if let [only] = blocks.as_slice() {
+        return only.chunks(1).map(share).collect();
+    }
+    blocks.into_iter().map(share).collect()
 }
 
 /// What a pair says about the population that its row is about, given what it says about all actors; `None` if nothing.
@@ -132,10 +158,13 @@ pub(crate) fn strata_of(observations: &[Observation]) -> Option<StrataEstimate> 
     })
 }
 
-/// The medians of the measurement blocks of a case, relative to its cost: how the machine changed in the course of a run.
-pub(crate) fn course(counted: &[&Observation], cost: f64) -> Vec<(u32, f64)> {
-    let values: Vec<(u32, f64)> = counted.iter().map(|o| (o.block, o.ns / cost)).collect();
+/// The medians of the measurement blocks of a case, relative to their median: how the machine changed in the course of a
+/// run.
+pub(crate) fn course(counted: &[&Observation]) -> Vec<(u32, f64)> {
+    let values: Vec<(u32, f64)> = counted.iter().map(|o| (o.block, o.ns)).collect();
     let mut blocks: Vec<u32> = values.iter().map(|(block, _)| *block).collect();
     blocks.dedup();
-    blocks.into_iter().zip(block_medians(&values)).collect()
+    let medians = block_medians(&values);
+    let centre = stats::median(&medians).unwrap_or(1.0);
+    blocks.into_iter().zip(medians.into_iter().map(|median| median / centre)).collect()
 }

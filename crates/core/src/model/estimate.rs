@@ -1,8 +1,8 @@
 //! An estimate: the cost of one operation with its intervals.
 
 use crate::model::case::Population;
-use crate::units::{Cycles, Nanoseconds};
 use crate::stats::Interval;
+use crate::units::{Cycles, Nanoseconds};
 
 /// The cost of one operation.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,9 +7,9 @@
 use std::str::FromStr;
 
 use crate::model::parameter::{Cells, PARAMETERS, Parameter};
-use crate::units::{Cycles, Hertz, Nanoseconds, significant};
 use crate::run::row::Row;
 use crate::stats::Interval;
+use crate::units::{Cycles, Hertz, Nanoseconds, significant};
 
 /// One column of `measurements.csv`.
 #[derive(Debug, Clone, Copy)]

@@ -10,11 +10,11 @@ use csv::StringRecord;
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
 use crate::model::observation::Observation;
-use crate::units::significant;
 use crate::run::columns::COLUMNS;
 use crate::run::detail_table;
 use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines};
 use crate::run::row::Row;
+use crate::units::significant;
 
 /// The growing files of a run that is being measured.
 #[derive(Debug)]
@@ -124,8 +124,8 @@ mod tests {
     use super::*;
     use crate::model::case::Case;
     use crate::model::sample::Disturbance;
-    use crate::units::Ticks;
     use crate::model::verdict::Verdict;
+    use crate::units::Ticks;
 
     fn row(primitive: &str) -> Row {
         Row::unmeasured(Case::new(primitive), Verdict::Skipped("two\nlines, and \"quotes\"".into()))

@@ -4,9 +4,9 @@ use crate::engine::measurement::Measurement;
 use crate::model::case::{Actor, Case, Population};
 use crate::model::check::Check;
 use crate::model::estimate::Estimate;
-use crate::units::{Cycles, Hertz, Nanoseconds};
 use crate::model::verdict::Verdict;
 use crate::stats::Interval;
+use crate::units::{Cycles, Hertz, Nanoseconds};
 
 /// Everything a run says about one case. An empty cell means: not applicable, or not available.
 #[derive(Debug, Clone, PartialEq)]

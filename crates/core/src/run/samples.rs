@@ -11,8 +11,8 @@ use flate2::write::GzEncoder;
 use serde::Deserialize;
 
 use crate::model::case::CaseId;
-use crate::units::Ticks;
 use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines, read_if_there, replace};
+use crate::units::Ticks;
 
 /// One pair of samples as a run directory holds it, with seven significant digits.
 #[derive(Debug, Clone, PartialEq)]
@@ -186,6 +186,8 @@ mod tests {
             ns: -0.5,
             cycles: None,
             excluded: Some("migration".to_owned()),
+            block: Some(1),
+            beside_share: None,
         };
         let second = StoredPair { pair: 1, baseline_first: true, cycles: Some(2.0), excluded: None, ..first.clone() };
         assert_eq!(samples[&row("cpu.barrier.std").case.id()], [first, second.clone()]);

@@ -173,12 +173,12 @@ mod tests {
     use crate::model::case::Case;
     use crate::model::detail::Detail;
     use crate::model::observation::Observation;
-    use crate::units::Ticks;
     use crate::model::verdict::Verdict;
     use crate::run::journal::Journal;
     use crate::run::machine::{Environment, Machine};
     use crate::run::row::Row;
     use crate::run::{Run, SCHEMA, Status};
+    use crate::units::Ticks;
 
     /// A finished run of two cases, with a page and these disassemblies.
     fn finished(folder: &Path, preset: Preset, evidence: &[(&str, &str)]) -> RunDirectory {

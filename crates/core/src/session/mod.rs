@@ -7,6 +7,7 @@
 //!
 //! The command only opens the laboratories, shows progress through an [`Observer`], and prints.
 
+mod drift;
 pub mod laboratory;
 pub mod observer;
 mod pass_schedule;

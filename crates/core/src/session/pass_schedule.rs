@@ -2,21 +2,20 @@
 
 use std::time::Duration;
 
-use crate::session::preset::MIN_BLOCKS;
-
 /// The passes over the cases of one laboratory, which end in time.
 #[derive(Debug)]
 pub(super) struct PassSchedule {
     time: Duration,
+    fewest: u32,
     made: u32,
     spent: Duration,
     latest: Duration,
 }
 
 impl PassSchedule {
-    /// Passes that together take no longer than this, unless the first [`MIN_BLOCKS`] do.
-    pub(super) const fn within(time: Duration) -> Self {
-        Self { time, made: 0, spent: Duration::ZERO, latest: Duration::ZERO }
+    /// Passes that together take no longer than this, unless the `fewest` do.
+    pub(super) const fn within(time: Duration, fewest: u32) -> Self {
+        Self { time, fewest, made: 0, spent: Duration::ZERO, latest: Duration::ZERO }
     }
 
     /// How long they may take together.
@@ -31,9 +30,19 @@ impl PassSchedule {
         self.latest = took;
     }
 
+    /// How many passes were made.
+    pub(super) const fn made(&self) -> u32 {
+        self.made
+    }
+
+    /// Whether the passes so far span half of the time.
+    pub(super) fn spans_half(&self) -> bool {
+        self.spent + self.latest >= self.time / 2
+    }
+
     /// Whether there is no time for another pass after the next one, if they take as long as the latest.
     pub(super) fn is_next_final(&self) -> bool {
-        self.made + 1 >= MIN_BLOCKS && self.spent + 2 * self.latest > self.time
+        self.made + 1 >= self.fewest && self.spent + 2 * self.latest > self.time
     }
 }
 
@@ -41,8 +50,10 @@ impl PassSchedule {
 mod tests {
     use super::*;
 
+    const FEWEST: u32 = 8;
+
     fn passes(time: Duration, each: Duration) -> u32 {
-        let mut schedule = PassSchedule::within(time);
+        let mut schedule = PassSchedule::within(time, FEWEST);
         while !schedule.is_next_final() {
             schedule.add(each);
         }
@@ -59,13 +70,13 @@ mod tests {
 
     #[test]
     fn the_fewest_are_made_however_long_they_take() {
-        assert_eq!(passes(Duration::from_secs(40), Duration::from_secs(60)), MIN_BLOCKS);
-        assert_eq!(passes(Duration::ZERO, Duration::from_nanos(1)), MIN_BLOCKS);
+        assert_eq!(passes(Duration::from_secs(40), Duration::from_secs(60)), FEWEST);
+        assert_eq!(passes(Duration::ZERO, Duration::from_nanos(1)), FEWEST);
     }
 
     #[test]
     fn the_first_pass_may_take_longer_than_the_others() {
-        let mut schedule = PassSchedule::within(Duration::from_secs(20));
+        let mut schedule = PassSchedule::within(Duration::from_secs(20), FEWEST);
         schedule.add(Duration::from_secs(8));
         (0..6).for_each(|_| schedule.add(Duration::from_secs(1)));
         assert!(!schedule.is_next_final(), "14 of 20 seconds are spent, and a pass takes one");

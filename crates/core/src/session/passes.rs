@@ -1,18 +1,19 @@
 //! The loop of a run: pass after pass over the unfinished cases, into the journal.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
 use crate::engine::measurement::Measurement;
 use crate::engine::profile::{self, Phase};
-use crate::model::case::Case;
+use crate::model::case::{Case, CaseId};
 use crate::model::verdict::Verdict;
 use crate::run::Status;
 use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::journal::Journal;
 use crate::run::row::Row;
 use crate::session::Limits;
+use crate::session::drift::Drift;
 use crate::session::laboratory::{Laboratory, Refusal};
 use crate::session::observer::{Observer, Work};
 use crate::session::pass_schedule::PassSchedule;
@@ -32,15 +33,30 @@ enum Ended {
 struct Part {
     number: usize,
     cases: Vec<PendingCase>,
+    /// Those that need no more blocks.
+    finished: Vec<PendingCase>,
     schedule: PassSchedule,
     is_lost: bool,
 }
 
 impl Part {
     fn new(number: usize, cases: &[Case], preset: Preset) -> Self {
-        let pending = |case: &Case| PendingCase::new(case.clone(), preset.budget(case, cases.len()));
-        let schedule = PassSchedule::within(preset.time_for_passes(cases.len()));
-        Self { number, cases: cases.iter().map(pending).collect(), schedule, is_lost: false }
+        let sample = additivity_sample(cases);
+        let pending = |case: &Case| PendingCase {
+            tests_additivity: sample.contains(&case.id()),
+            ..PendingCase::new(case.clone(), preset.budget(case, cases.len()))
+        };
+        let (cases, schedule) = (cases.iter().map(pending).collect(), preset.passes(cases));
+        Self { number, cases, finished: Vec::new(), schedule, is_lost: false }
+    }
+
+    /// Cases that are finished make room, but are still part of the course of the run.
+    fn retire_finished(&mut self) {
+        let (mut finished, cases): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.cases).into_iter().partition(|pending| pending.is_finished);
+        finished.iter_mut().for_each(PendingCase::forget_observations);
+        self.cases = cases;
+        self.finished.append(&mut finished);
     }
 
     const fn is_done(&self) -> bool {
@@ -53,6 +69,25 @@ impl Part {
         let ends_by_time = most.clone().max().is_some_and(|most| most > 1);
         Work { blocks: most.sum(), time: ends_by_time.then(|| self.schedule.time()) }
     }
+}
+
+/// One in so many cases of each family, and no fewer than [`LEAST_OF_FAMILY`], shows whether its cost is additive.
+const ADDITIVITY_SHARE: usize = 10;
+
+const LEAST_OF_FAMILY: usize = 2;
+
+/// The cases whose third loop is run: of each family those with the lowest identities, which are as good as random.
+fn additivity_sample(cases: &[Case]) -> HashSet<CaseId> {
+    let mut families: BTreeMap<(&str, &str), Vec<CaseId>> = BTreeMap::new();
+    for case in cases {
+        families.entry(case.domain_and_family()).or_default().push(case.id());
+    }
+    let sample = families.into_values().flat_map(|mut ids| {
+        ids.sort_unstable();
+        let count = ids.len().div_ceil(ADDITIVITY_SHARE).max(LEAST_OF_FAMILY);
+        ids.into_iter().take(count)
+    });
+    sample.collect()
 }
 
 /// Measures the cases of a plan, pass after pass.
@@ -110,7 +145,7 @@ impl Passes<'_> {
                     Ended::OutOfTime => return Ok(Status::BudgetSpent),
                 }
                 part.schedule.add(self.since(started));
-                part.cases.retain(|pending| !pending.is_finished);
+                part.retire_finished();
                 // A case follows another one in each pass.
                 random.shuffle(&mut part.cases);
             }
@@ -121,6 +156,10 @@ impl Passes<'_> {
     /// One block of each unfinished case.
     fn one_pass(&mut self, laboratory: &mut dyn Laboratory, part: &mut Part) -> Result<Ended, RunDirectoryError> {
         let is_final = part.schedule.is_next_final();
+        let spans_half = part.schedule.spans_half();
+        let may_finish = is_final || spans_half;
+        let drift = if may_finish { Drift::of(part.cases.iter().chain(&part.finished)) } else { Drift::default() };
+        laboratory.begin_pass(part.schedule.made());
         for pending in &mut part.cases {
             if self.limits.cancel.is_cancelled() {
                 return Ok(Ended::Cancelled);
@@ -130,8 +169,13 @@ impl Passes<'_> {
             }
             self.observer.measuring(&pending.case);
             let (before, started) = (pending.blocks(), (self.now)());
-            let is_final = is_final || pending.is_over_budget();
-            match self.one_block(laboratory, pending, is_final)? {
+            let engine = Engine::new(pending.budget.settings.clone(), self.limits.cancel.clone())
+                .with_blocks(pending.budget.blocks)
+                .final_block(is_final || pending.is_over_budget())
+                .may_be_precise(spans_half || Preset::may_end_early(&pending.case))
+                .test_additivity(pending.tests_additivity)
+                .with_drift(drift.of_case(&pending.case));
+            match self.one_block(laboratory, pending, &engine)? {
                 Ended::Finished => {}
                 ended => return Ok(ended),
             }
@@ -148,15 +192,12 @@ impl Passes<'_> {
         &mut self,
         laboratory: &mut dyn Laboratory,
         pending: &mut PendingCase,
-        is_final: bool,
+        engine: &Engine,
     ) -> Result<Ended, RunDirectoryError> {
         let mut experiment = match profile::time(Phase::SetUp, || laboratory.experiment(&pending.case)) {
             Ok(experiment) => experiment,
             Err(refusal) => return self.record_refusal(pending, refusal),
         };
-        let engine = Engine::new(pending.budget.settings.clone(), self.limits.cancel.clone())
-            .with_blocks(pending.budget.blocks)
-            .final_block(is_final);
         // The order of pairs differs from case to case and does not depend on which other cases are measured.
         let seed = self.seed ^ pending.case.id().number();
         let earlier = pending.found.clone();
@@ -181,6 +222,8 @@ impl Passes<'_> {
     /// Writes all that is known of a case. Its samples are written only now, because the last block decides which of them
     /// count.
     fn record_everything(&mut self, pending: &mut PendingCase) -> Result<(), RunDirectoryError> {
+        // Of a run that was ended early, the last block was not meant to be the last.
+        pending.found.iter_mut().for_each(Measurement::settle);
         let (Recorded::Nothing | Recorded::FirstRow, Some(found)) = (pending.recorded, &pending.found) else {
             return Ok(());
         };

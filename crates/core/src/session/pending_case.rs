@@ -22,6 +22,10 @@ pub(super) enum Recorded {
 pub(super) struct PendingCase {
     pub(super) case: Case,
     pub(super) budget: Budget,
+    /// Whether its third loop is run.
+    pub(super) tests_additivity: bool,
+    /// Its course once it is finished.
+    pub(super) finished_course: Vec<(u32, f64)>,
     pub(super) found: Option<Measurement>,
     pub(super) recorded: Recorded,
     /// How long its blocks took, setting it up included.
@@ -32,7 +36,16 @@ pub(super) struct PendingCase {
 
 impl PendingCase {
     pub(super) const fn new(case: Case, budget: Budget) -> Self {
-        Self { case, budget, found: None, recorded: Recorded::Nothing, spent: Duration::ZERO, is_finished: false }
+        Self {
+            case,
+            budget,
+            tests_additivity: false,
+            finished_course: Vec::new(),
+            found: None,
+            recorded: Recorded::Nothing,
+            spent: Duration::ZERO,
+            is_finished: false,
+        }
     }
 
     /// How many blocks were taken.
@@ -52,6 +65,22 @@ impl PendingCase {
             .then(|| Detail::of_case(Detail::MEASUREMENT_BLOCKS, f64::from(found.blocks)));
         let strata = if self.is_finished { strata(found) } else { Vec::new() };
         found.details.iter().cloned().chain(blocks).chain(strata).collect()
+    }
+
+    /// Keeps how it went, without its pairs: they are in the file.
+    pub(super) fn forget_observations(&mut self) {
+        self.finished_course = self.course();
+        if let Some(found) = &mut self.found {
+            found.observations = Vec::new();
+        }
+    }
+
+    /// The medians of its measurement blocks, relative to their median.
+    pub(super) fn course(&self) -> Vec<(u32, f64)> {
+        if !self.finished_course.is_empty() {
+            return self.finished_course.clone();
+        }
+        self.found.as_ref().map_or_else(Vec::new, Measurement::course)
     }
 
     /// Whether it took the time of several cases. (On 64 virtual CPUs a block with a thread on each lasts 20 ms instead

@@ -6,6 +6,7 @@ use crate::engine::settings::{BlockCount, Settings};
 use crate::engine::stopping::PrecisionRule;
 use crate::model::case::Case;
 use crate::model::primitive::Domain;
+use crate::session::pass_schedule::PassSchedule;
 use crate::words::words;
 
 words! {
@@ -40,8 +41,11 @@ const CPU_BLOCK_PAIRS: u64 = 6;
 /// Plans of more CPU cases than this are those of larger machines, whose paper grids may take longer.
 const LARGE_PLAN: usize = 2000;
 
-/// Pairs of a GPU case before the first look at the interval.
-const FIRST_LOOK: u64 = 12;
+/// The pairs of a measurement block of a GPU case. Little disturbs a GPU, and most costs are known after three blocks.
+const GPU_BLOCK_PAIRS: u64 = 4;
+
+/// The passes after which every GPU case has been measured in as many contexts, each with memory of its own.
+pub const GPU_CONTEXTS: u32 = 3;
 
 impl Preset {
     /// How a case is measured, given how many `cases` its laboratory has.
@@ -50,11 +54,8 @@ impl Preset {
     /// The time for a case is the time for the preset, divided by its number of cases. Experiments may ask for other
     /// samples and for a larger or smaller share.
     pub(super) fn budget(self, case: &Case, cases: usize) -> Budget {
-        let (rule, blocks) = if case.domain_and_family().0 == Domain::Cpu.as_str() {
-            self.on_cpu(cases)
-        } else {
-            (self.on_gpu(), BlockCount::ONE)
-        };
+        let is_cpu = case.domain_and_family().0 == Domain::Cpu.as_str();
+        let (rule, blocks) = if is_cpu { self.on_cpu(cases) } else { self.on_gpu() };
         Budget { settings: Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule }, blocks }
     }
 
@@ -71,25 +72,39 @@ impl Preset {
         (PrecisionRule { precision, min_pairs: CPU_BLOCK_PAIRS, max_pairs, max_time }, blocks)
     }
 
-    /// Little disturbs a GPU, and setting up its cases takes longer: one block.
-    const fn on_gpu(self) -> PrecisionRule {
-        let (precision, max_pairs, max_time_ms) = match self {
-            Self::Quick => (0.01, 400, 300),
-            Self::Standard => (0.005, 500, 300),
-            Self::Paper => (0.01, 190, 130),
+    /// The state of a GPU hardly changes, but a context, its memory and its modules lie elsewhere each time.
+    fn on_gpu(self) -> (PrecisionRule, BlockCount) {
+        let (precision, most, max_time_ms) = match self {
+            Self::Quick => (0.01, 60, 300),
+            Self::Standard => (0.005, 80, 300),
+            Self::Paper => (0.01, 24, 130),
         };
-        PrecisionRule { precision, min_pairs: FIRST_LOOK, max_pairs, max_time: Duration::from_millis(max_time_ms) }
+        let max_pairs = GPU_BLOCK_PAIRS * u64::from(most);
+        let max_time = Duration::from_millis(max_time_ms);
+        let rule = PrecisionRule { precision, min_pairs: GPU_BLOCK_PAIRS, max_pairs, max_time };
+        (rule, BlockCount { min: GPU_CONTEXTS, max: most })
     }
 
-    /// How long the passes over the `cases` of one laboratory may take. After that the number of blocks is reduced, down
-    /// to [`MIN_BLOCKS`]. Machines with more CPUs have more cases, and those of all CPUs take longer. A run of the quick
-    /// preset is to end within a minute, its GPU cases and the start included.
-    pub(super) const fn time_for_passes(self, cases: usize) -> Duration {
-        Duration::from_secs(match self {
-            Self::Quick => 40,
-            Self::Standard => 240,
-            Self::Paper if cases > LARGE_PLAN => 345,
-            Self::Paper => 52,
-        })
+    /// The passes over the cases of one laboratory: how long they may take, and how many are made however long they take.
+    /// After that time no case gets another block. Machines with more CPUs have more cases, and those of all CPUs take
+    /// longer. A run of the quick preset is to end within a minute, its GPU cases and the start included.
+    pub(super) fn passes(self, cases: &[Case]) -> PassSchedule {
+        let is_cpu = cases.first().is_some_and(|case| case.domain_and_family().0 == Domain::Cpu.as_str());
+        let (seconds, fewest) = match (is_cpu, self) {
+            (true, Self::Quick) => (40, MIN_BLOCKS),
+            (true, Self::Standard) => (240, MIN_BLOCKS),
+            (true, Self::Paper) if cases.len() > LARGE_PLAN => (345, MIN_BLOCKS),
+            (true, Self::Paper) => (52, MIN_BLOCKS),
+            (false, Self::Quick) => (12, GPU_CONTEXTS),
+            (false, Self::Standard) => (240, GPU_CONTEXTS),
+            (false, Self::Paper) => (170, GPU_CONTEXTS),
+        };
+        PassSchedule::within(Duration::from_secs(seconds), fewest)
+    }
+
+    /// Whether a case may end as precise before its blocks span half of the time. The state of a CPU (its clock, its host)
+    /// lasts for seconds, so that the blocks of a few seconds agree without being right.
+    pub(super) fn may_end_early(case: &Case) -> bool {
+        case.domain_and_family().0 != Domain::Cpu.as_str()
     }
 }

@@ -67,10 +67,10 @@ pub(crate) fn block_medians(observations: &[(u32, f64)]) -> Vec<f64> {
     blocks.filter_map(|block| median(&block.iter().map(|(_, value)| *value).collect::<Vec<_>>())).collect()
 }
 
-/// Half of the interval of the mean of a few values, by Student's t distribution; `None` for fewer than two.
-fn student_half_width(values: &[f64], level: Level) -> Option<f64> {
-    /// Two-sided quantiles for 1 to 4 degrees of freedom.
-    const QUANTILES: [[f64; 4]; 2] = [[12.706, 4.303, 3.182, 2.776], [63.657, 9.925, 5.841, 4.604]];
+/// Half of the interval of the mean of two to six values, by Student's t distribution; `None` for any other number.
+pub(crate) fn student_half_width(values: &[f64], level: Level) -> Option<f64> {
+    /// Two-sided quantiles for 1 to 5 degrees of freedom.
+    const QUANTILES: [[f64; 5]; 2] = [[12.706, 4.303, 3.182, 2.776, 2.571], [63.657, 9.925, 5.841, 4.604, 4.032]];
     let quantile = QUANTILES[usize::from(level == Level::P99)].get(values.len().checked_sub(2)?)?;
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn many_blocks_give_the_ranks_of_their_medians() {
-        let values: Vec<Vec<f64>> = (0..9).map(|i| vec![f64::from(i), f64::from(i), 1e6]).collect();
+        let values: Vec<Vec<f64>> = [4, 1, 8, 3, 0, 7, 2, 6, 5].map(|i| vec![f64::from(i), f64::from(i), 1e6]).to_vec();
         let slices: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
         let nine = Clustered::of(&blocks(&slices)).unwrap();
         assert_eq!(nine.median(), Some(4.0), "a third of the observations is far off");

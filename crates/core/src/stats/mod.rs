@@ -8,9 +8,9 @@ mod clustered;
 mod interval;
 mod ranked;
 
-pub(crate) use autocorrelation::error_of_mean;
+pub(crate) use autocorrelation::share_interval;
 pub use clustered::Clustered;
-pub(crate) use clustered::block_medians;
+pub(crate) use clustered::{block_medians, student_half_width};
 pub use interval::{Interval, Level};
 pub use ranked::Ranked;
 

@@ -1,0 +1,76 @@
+//! A fake experiment whose samples, or whose wishes, are changed.
+
+use std::time::Duration;
+
+use syncscope_core::fake::FakeExperiment;
+use syncscope_core::{Actor, Check, Evidence, Experiment, ExperimentError, Population, Ruler, Sample, Shot, Side};
+
+/// A fake whose samples, or whose wishes, are changed.
+pub(crate) struct Altered<S> {
+    pub(crate) fake: FakeExperiment,
+    pub(crate) sample: S,
+    pub(crate) longest: Option<Duration>,
+    pub(crate) share: f64,
+    pub(crate) actor: Actor,
+    pub(crate) population: Population,
+    pub(crate) run_effect: f64,
+}
+
+impl<S> Altered<S>
+where
+    S: FnMut(&mut FakeExperiment, Shot) -> Result<Sample, ExperimentError>,
+{
+    pub(crate) fn of(fake: FakeExperiment, sample: S) -> Self {
+        Self {
+            fake,
+            sample,
+            longest: None,
+            share: 1.0,
+            actor: Actor::Slowest,
+            population: Population::All,
+            run_effect: 0.0,
+        }
+    }
+}
+
+impl<S> Experiment for Altered<S>
+where
+    S: FnMut(&mut FakeExperiment, Shot) -> Result<Sample, ExperimentError>,
+{
+    fn ruler(&self) -> Ruler {
+        self.fake.ruler()
+    }
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        self.fake.operations(side, iterations)
+    }
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        (self.sample)(&mut self.fake, shot)
+    }
+    fn unroll(&self) -> u32 {
+        self.fake.unroll()
+    }
+    fn longest_sample(&self) -> Option<Duration> {
+        self.longest
+    }
+    fn share_of_time(&self) -> f64 {
+        self.share
+    }
+    fn actor(&self) -> Actor {
+        self.actor
+    }
+    fn population(&self) -> Population {
+        self.population
+    }
+    fn run_effect(&self) -> f64 {
+        self.run_effect
+    }
+    fn has_double(&self) -> bool {
+        true
+    }
+    fn check(&mut self) -> Check {
+        self.fake.check()
+    }
+    fn evidence(&mut self) -> Evidence {
+        self.fake.evidence()
+    }
+}
