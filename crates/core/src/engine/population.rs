@@ -25,6 +25,9 @@ pub(crate) struct Cost {
 /// there, and not in how much blocks resemble their neighbours.
 const PARTS_OF_RUN: usize = 6;
 
+/// Fewer pairs give no 95 % interval.
+const FEWEST_PAIRS: usize = 6;
+
 #[derive(Debug)]
 struct Part {
     weight: f64,
@@ -82,9 +85,7 @@ impl Cost {
         if let [part] = self.parts.as_slice() {
             return part.costs.interval(level);
         }
-        /// Fewer pairs give no 95 % interval.
-        const FEWEST: usize = 6;
-        if self.count < FEWEST {
+        if self.count < FEWEST_PAIRS {
             return None;
         }
         let [alone, beside] = self.parts.as_slice() else { return None };
