@@ -116,7 +116,7 @@ function mapFigure(map, axis, range, unit, width) {
   return el("div", { class: "map heat" }, el("h4", null, map.title), chart);
 }
 
-/** The fastest primitive at each size; ≈ where the intervals of the two fastest overlap. */
+/** The fastest primitive at each size, in its default form; ≈ where the intervals of the two fastest overlap. */
 function winnerCells(maps, axis, columns, lines) {
   const names = [...new Set(maps.map((map) => map.name))];
   const cells = [];
@@ -124,11 +124,12 @@ function winnerCells(maps, axis, columns, lines) {
     columns.forEach((threads, x) => {
       const candidates = maps
         .map((map) => map.rows.find((row) => row.threads === threads && axis.of(row) === line))
-        .filter((row) => row && row.verdict === "Resolved" && row.ns > 0)
+        .filter((row) => row && row.form === null && row.verdict === "Resolved" && row.ns > 0)
         .sort((a, b) => a.ns - b.ns);
       if (candidates.length < 2) return;
       const [best, second] = candidates;
-      const tied = best.ns_high !== null && second.ns_low !== null && second.ns_low <= best.ns_high;
+      const [[, high], [low]] = [best, second].map(intervalWithinRun);
+      const tied = high !== null && low !== null && low <= high;
       const text = tied ? "≈" : `${digits(second.ns / best.ns, 3)}×`;
       const index = names.indexOf(best.name);
       const colour = `color-mix(in oklab, var(--s${index % COLOURS}) ${tied ? 22 : 45}%, var(--surface))`;

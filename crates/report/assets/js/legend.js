@@ -51,12 +51,51 @@ function drawLegend(panel, content, chart) {
   legend.replaceChildren(...runNames(panel), rows.length > dots.length ? el("p", { class: "fixed" }, note) : "");
 }
 
+function figureKey(text, ...shapes) {
+  return el(
+    "span",
+    { class: "key" },
+    svg("svg", { width: 22, height: 14, "aria-hidden": "true", style: "--c: currentColor" }, shapes),
+    text,
+  );
+}
+
+/** The legend of intervals, spreads and special marks, as far as they occur. `whose` follows the text of the spread. */
+function figureKeys(figures, measure, whose) {
+  const key = (d, kind) => svg("path", { class: kind, d });
+  const anotherRun = SEVERAL || measure.forAnotherRun;
+  const interval = anotherRun ? "95 % interval for another run" : "95 % interval among rows of this run";
+  return [
+    ...(figures.some((figure) => figure.spread)
+      ? [
+          figureKey(interval, key("M1,7H21", "key-interval")),
+          figureKey(`5th to 95th percentile by address, order and moment${whose}`, key("M1,7H21", "key-spread")),
+        ]
+      : []),
+    figures.some((figure) => figure.overlapped)
+      ? figureKey(verdictText("Overlapped"), key(chevron(11, 7, 4), "mark overlapped"))
+      : null,
+    figures.some((figure) => figure.state === "nonadditive")
+      ? figureKey(verdictText("NonAdditive"), key(plus(11, 7, 4.4), "mark nonadditive"))
+      : null,
+  ];
+}
+
+function drawKeys(panel, content) {
+  const whose =
+    content.kind === "lines" && content.shown.length > MOST_SPREADS ? ", of the line under the pointer" : "";
+  panel.parts.keys.replaceChildren(...figureKeys(content.figures, measureOf(panel), whose).filter(Boolean));
+}
+
 /** The most cases listed for one reason. */
 const MOST_LISTED = 4;
 
+/** The reasons of these verdicts differ in their numbers only. */
+const ALIKE = ["BelowResolution", "Overlapped", "NonAdditive"];
+
 function reasonItem(rows) {
   const [first] = rows;
-  const reason = first.verdict === "BelowResolution" ? "" : first.reason || "";
+  const reason = ALIKE.includes(first.verdict) ? "" : first.reason || "";
   const names = rows
     .slice(0, MOST_LISTED)
     .map((row) => [row.name, ...parameters(row)].join(" "))
@@ -82,8 +121,7 @@ function drawUnresolved(panel, { rows }) {
   }
   const groups = new Map();
   for (const row of unresolved) {
-    // The reasons of bounds differ in a number only, so all bounds are one group.
-    const key = row.verdict === "BelowResolution" ? row.verdict : `${row.verdict} ${row.reason}`;
+    const key = ALIKE.includes(row.verdict) ? row.verdict : `${row.verdict} ${row.reason}`;
     groups.set(key, [...(groups.get(key) || []), row]);
   }
   const summary = `${unresolved.length} of ${plural(rows.length, "case")} not resolved`;

@@ -11,6 +11,7 @@ function makePanel({ title, note, rows, measure }) {
     controls: el("div", { class: "controls" }),
     plot: el("div", { class: "plot" }),
     legend: el("div", { class: "legend", role: "group", "aria-label": "Lines; press to hide or show" }),
+    keys: el("p", { class: "keys" }),
     unresolved: el("div", { class: "unresolved" }),
   };
   const heading = el("header", null, el("h3", null, title), note ? el("p", { class: "note" }, note) : null);
@@ -46,10 +47,13 @@ function usualLines(panel) {
   return usual ? usual.id : "name";
 }
 
-/** The default value of a dimension: the most threads; otherwise the most frequent value, the first of equals. */
+/** The default value of a dimension: the most threads; otherwise the most frequent value, the first of equals. Default
+    forms come before others. */
 function usualValue(dim, values, rows) {
   if (dim.id === "threads") return values[values.length - 1];
-  const count = (value) => rows.filter((row) => dim.of(row) === value).length;
+  const defaults = rows.filter((row) => row.form === null);
+  const counted = defaults.length > 0 ? defaults : rows;
+  const count = (value) => counted.filter((row) => dim.of(row) === value).length;
   const counts = values.map(count);
   return values[counts.indexOf(Math.max(...counts))];
 }
@@ -146,5 +150,6 @@ function drawPanel(panel, content, domain) {
   panel.width = width;
   plot.replaceChildren(chart.root);
   drawLegend(panel, content, chart);
+  drawKeys(panel, content);
   if (!panel.measure) drawUnresolved(panel, content);
 }
