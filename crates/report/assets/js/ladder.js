@@ -159,7 +159,7 @@ function ladderLegend() {
         .filter((domain) => DATA.ladder.some((rung) => rung.domain === domain))
         .map((domain, at) => entry(SIDE_COLOURS[domain], at, SIDES[domain]));
   const figures = DATA.ladder.flatMap(rungMarks).map(({ figure }) => figure);
-  return el("p", { class: "keys" }, keys, figureKeys(figures, TIME, ""));
+  return el("p", { class: "keys" }, keys, spreadKeys(TIME, ""), markKeys(figures));
 }
 
 /** The section with the ladder; null if there are too few rungs. */

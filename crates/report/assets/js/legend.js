@@ -43,12 +43,17 @@ function runNames(panel) {
 function drawLegend(panel, content, chart) {
   const { legend } = panel.parts;
   if (content.kind === "lines") {
-    legend.replaceChildren(...content.series.map((series) => legendButton(panel, content, series, chart)));
+    const lines = content.series.map((series) => legendButton(panel, content, series, chart));
+    legend.replaceChildren(...lines, ...markKeys(content.figures));
     return;
   }
   const { rows, dots } = content;
   const note = `The chart shows ${dots.length} of ${rows.length} cases; the table below has all.`;
-  legend.replaceChildren(...runNames(panel), rows.length > dots.length ? el("p", { class: "fixed" }, note) : "");
+  legend.replaceChildren(
+    ...runNames(panel),
+    ...markKeys(content.figures),
+    rows.length > dots.length ? el("p", { class: "fixed" }, note) : "",
+  );
 }
 
 function figureKey(text, ...shapes) {
@@ -60,31 +65,35 @@ function figureKey(text, ...shapes) {
   );
 }
 
-/** The legend of intervals, spreads and special marks, as far as they occur. `whose` follows the text of the spread. */
-function figureKeys(figures, measure, whose) {
-  const key = (d, kind) => svg("path", { class: kind, d });
+const keyShape = (d, kind) => svg("path", { class: kind, d });
+
+/** The legend of intervals and spreads, if there are spreads. `whose` follows the text of the spread. */
+function spreadKeys(measure, whose) {
+  if (!ROWS.some((row) => row.ns_p05 !== null)) return [];
   const anotherRun = SEVERAL || measure.forAnotherRun;
   const interval = anotherRun ? "95 % interval for another run" : "95 % interval among rows of this run";
+  const spread = `5th to 95th percentile by address, order and moment${whose}`;
   return [
-    ...(figures.some((figure) => figure.spread)
-      ? [
-          figureKey(interval, key("M1,7H21", "key-interval")),
-          figureKey(`5th to 95th percentile by address, order and moment${whose}`, key("M1,7H21", "key-spread")),
-        ]
-      : []),
-    figures.some((figure) => figure.overlapped)
-      ? figureKey(verdictText("Overlapped"), key(chevron(11, 7, 4), "mark overlapped"))
-      : null,
-    figures.some((figure) => figure.state === "nonadditive")
-      ? figureKey(verdictText("NonAdditive"), key(plus(11, 7, 4.4), "mark nonadditive"))
-      : null,
+    figureKey(interval, keyShape("M1,7H21", "key-interval")),
+    figureKey(spread, keyShape("M1,7H21", "key-spread")),
   ];
 }
 
-function drawKeys(panel, content) {
-  const whose =
-    content.kind === "lines" && content.shown.length > MOST_SPREADS ? ", of the line under the pointer" : "";
-  panel.parts.keys.replaceChildren(...figureKeys(content.figures, measureOf(panel), whose).filter(Boolean));
+/** The legend of all charts, below the choice of the measure. */
+const chartKeys = el("p", { class: "keys chart-keys" });
+
+function drawChartKeys() {
+  const whose = `; among more than ${MOST_SPREADS} lines, of the one under the pointer`;
+  chartKeys.replaceChildren(...spreadKeys(VIEW.measure, whose));
+}
+
+/** The legend of the special marks of a chart. */
+function markKeys(figures) {
+  const key = (verdict, d, kind) => figureKey(verdictText(verdict), keyShape(d, `mark ${kind}`));
+  return [
+    figures.some((figure) => figure.overlapped) ? key("Overlapped", chevron(11, 7, 4), "overlapped") : null,
+    figures.some(({ state }) => state === "nonadditive") ? key("NonAdditive", plus(11, 7, 4.4), "nonadditive") : null,
+  ].filter(Boolean);
 }
 
 /** The most cases listed for one reason. */

@@ -168,4 +168,8 @@ function drawOverview() {
   byId("overview").append(pageTitle(), el("div", { class: SEVERAL ? "runs several" : "runs" }, runs));
   const strip = cards();
   if (strip) byId("overview").append(strip);
+  const quotes = ROWS.some((row) => row.within_low !== null);
+  if (strip && quotes) {
+    byId("overview").append(el("p", { class: "fixed" }, "±: 95 % interval for another run on the same machine"));
+  }
 }

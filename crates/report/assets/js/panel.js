@@ -11,7 +11,6 @@ function makePanel({ title, note, rows, measure }) {
     controls: el("div", { class: "controls" }),
     plot: el("div", { class: "plot" }),
     legend: el("div", { class: "legend", role: "group", "aria-label": "Lines; press to hide or show" }),
-    keys: el("p", { class: "keys" }),
     unresolved: el("div", { class: "unresolved" }),
   };
   const heading = el("header", null, el("h3", null, title), note ? el("p", { class: "note" }, note) : null);
@@ -150,6 +149,5 @@ function drawPanel(panel, content, domain) {
   panel.width = width;
   plot.replaceChildren(chart.root);
   drawLegend(panel, content, chart);
-  drawKeys(panel, content);
   if (!panel.measure) drawUnresolved(panel, content);
 }

@@ -97,6 +97,7 @@ function gpuNote(domains) {
 function measureControls() {
   const choose = (measure) => () => {
     VIEW.measure = measure;
+    drawChartKeys();
     updateAll();
   };
   const radio = (measure) =>
@@ -130,8 +131,9 @@ function drawSections() {
   const domains = [...new Set(DATA.families.map(({ domain }) => domain))];
   if (domains.length === 0) return;
   const familiesOf = (domain) => DATA.families.filter((known) => known.domain === domain);
+  drawChartKeys();
   const sections = domains.map((domain) => domainSection(domain, familiesOf(domain)));
   byId("charts").append(
-    ...[ladderSection(), measureControls(), sideBySide(), ...sections, gpuNote(domains)].filter(Boolean),
+    ...[ladderSection(), measureControls(), chartKeys, sideBySide(), ...sections, gpuNote(domains)].filter(Boolean),
   );
 }
