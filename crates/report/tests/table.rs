@@ -154,7 +154,7 @@ fn every_primitive_has_a_line() {
         let name = row.case.primitive.split('.').next_back().unwrap();
         assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "{name} in {text}");
     }
-    assert!(text.contains("776 resolved, 51 below resolution"));
+    assert!(text.contains("789 resolved, 51 below resolution, 13 overlapped, 10 not additive"));
 }
 
 #[test]
