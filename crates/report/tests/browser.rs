@@ -358,8 +358,8 @@ fn forms_are_lines_of_their_own() {
 
 #[test]
 fn the_fastest_barrier_is_found_by_the_intervals_within_the_run() {
-    let barrier = |name: &str, ns: f64, blocks, threads| {
-        let case = Case { blocks: Some(blocks), threads: Some(threads), ..Case::new(name) };
+    let barrier = |name: &str, form, ns: f64, blocks, threads| {
+        let case = Case { blocks: Some(blocks), threads: Some(threads), form, ..Case::new(name) };
         let around = |share: f64| Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
         Row {
             ns: Some(Nanoseconds(ns)),
@@ -370,8 +370,13 @@ fn the_fastest_barrier_is_found_by_the_intervals_within_the_run() {
     };
     let sizes = [(132, 32), (132, 64), (264, 32), (264, 64)];
     let both = |(blocks, threads)| {
-        [("gpu.grid.counter", 1000.0), ("gpu.grid.lock_free", 1050.0)]
-            .map(|(name, ns)| barrier(name, ns, blocks, threads))
+        [
+            ("gpu.grid.counter", None, 1000.0),
+            ("gpu.grid.lock_free", None, 1050.0),
+            // A form is cheaper, and no candidate.
+            ("gpu.grid.counter", Some(Form::Opaque), 500.0),
+        ]
+        .map(|(name, form, ns)| barrier(name, form, ns, blocks, threads))
     };
     let rows: Vec<Row> = sizes.into_iter().flat_map(both).collect();
     let older = rows.iter().cloned().map(synthetic::of_an_older_version).collect();

@@ -97,7 +97,7 @@ const VERDICTS = {
   Overlapped: [
     "bound",
     "overlapped",
-    "The loop is certainly faster with the primitive than without it: what surrounds it hides it or eases with it.",
+    "The loop is certainly faster with the primitive than without it: what surrounds it hides it or runs faster with it.",
   ],
   NonAdditive: [
     "doubt",

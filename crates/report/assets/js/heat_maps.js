@@ -116,7 +116,7 @@ function mapFigure(map, axis, range, unit, width) {
   return el("div", { class: "map heat" }, el("h4", null, map.title), chart);
 }
 
-/** The fastest primitive at each size, in its default form; ≈ where the intervals of the two fastest overlap. */
+/** The fastest primitive at each size; ≈ where the intervals of the two fastest overlap. */
 function winnerCells(maps, axis, columns, lines) {
   const names = [...new Set(maps.map((map) => map.name))];
   const cells = [];
@@ -124,7 +124,7 @@ function winnerCells(maps, axis, columns, lines) {
     columns.forEach((threads, x) => {
       const candidates = maps
         .map((map) => map.rows.find((row) => row.threads === threads && axis.of(row) === line))
-        .filter((row) => row && row.form === null && row.verdict === "Resolved" && row.ns > 0)
+        .filter((row) => row && row.verdict === "Resolved" && row.ns > 0)
         .sort((a, b) => a.ns - b.ns);
       if (candidates.length < 2) return;
       const [best, second] = candidates;
@@ -139,7 +139,7 @@ function winnerCells(maps, axis, columns, lines) {
   return { names, cells };
 }
 
-/** The map of the fastest primitives, from the maps of one run and number of devices. */
+/** The map of the fastest primitives in their default forms, from the maps of one run and number of devices. */
 function winnerFigure(maps, axis, width) {
   const rows = maps.flatMap((map) => map.rows);
   const columns = ascending(rows.map((row) => row.threads));
@@ -185,8 +185,9 @@ function drawMaps(plot, family, rows, total) {
     for (const devices of [...new Set(maps.map((map) => map.devices))]) {
       const together = maps.filter((map) => map.devices === devices);
       figures.push(...together.map((map) => mapFigure(map, axis, range, unit, width)));
-      if (new Set(together.map((map) => map.name)).size > 1 && family !== "cluster") {
-        figures.push(winnerFigure(together, axis, width));
+      const defaults = together.filter((map) => map.rows.every((row) => row.form === null));
+      if (new Set(defaults.map((map) => map.name)).size > 1 && family !== "cluster") {
+        figures.push(winnerFigure(defaults, axis, width));
       }
     }
     figures.push(el("div", { class: "whole-line" }, heatRamp(range, unit)));
