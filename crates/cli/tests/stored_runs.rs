@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_core::stats::{Level, Ranked};
+use syncscope_core::stats::{Clustered, Level};
 use syncscope_core::{Row, stored_run};
 
 fn syncscope(words: &[&str]) {
@@ -35,22 +35,25 @@ fn point_and_interval_of_a_row_follow_from_the_samples_that_are_stored() {
     assert!(measured.len() >= 8, "{}", measured.len());
     for row in measured {
         let pairs = &samples[&row.case.id()];
-        let used: Vec<f64> = pairs.iter().filter(|pair| pair.excluded.is_none()).map(|pair| pair.ns).collect();
+        let counted = pairs.iter().filter(|pair| pair.excluded.is_none());
+        let used: Vec<(u32, f64)> = counted.map(|pair| (pair.block.unwrap(), pair.ns)).collect();
         assert_eq!(Some(used.len() as u64), row.pairs, "{}", row.case);
         assert_eq!(Some((pairs.len() - used.len()) as u64), row.excluded, "{}", row.case);
-        let ranked = Ranked::of(&used);
-        let found = ranked.median().unwrap();
+        let clustered = Clustered::of(&used).unwrap();
+        let found = clustered.median().unwrap();
         // The clock of the fakes has steps of one tick, and no interval is narrower than a step on either side.
         let step =
             pairs.iter().map(|pair| (pair.ns / pair.test.minus(pair.baseline)).abs()).find(|step| step.is_finite());
-        let interval = ranked.interval(Level::P95).unwrap().at_least(found, step.unwrap());
-        let expected = row.ns_interval.unwrap();
+        let interval = clustered.interval(Level::P95).unwrap().at_least(found, step.unwrap());
+        let expected = row.ns_within.unwrap();
         // Samples and rows have seven significant digits.
         let margin = 1e-5 * expected.half_width().max(expected.high.abs());
         let agree = |a: f64, b: f64| assert!((a - b).abs() <= margin, "{}: {a} is not {b}", row.case);
         agree(found, row.ns.unwrap().value());
         agree(interval.low, expected.low);
         agree(interval.high, expected.high);
+        let quoted = row.ns_interval.unwrap();
+        assert!(quoted.low <= expected.low && expected.high <= quoted.high, "{}: {quoted:?}", row.case);
     }
 }
 

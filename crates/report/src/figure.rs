@@ -97,9 +97,16 @@ impl Cost {
     }
 }
 
+/// The interval to compare a row with others of its run by. Rows of older versions have one interval for everything.
+pub(crate) fn interval_within_run(row: &Row) -> Option<Interval> {
+    row.ns_within.or(row.ns_interval)
+}
+
 /// Whether a row that is not resolved has an interval narrow enough to show its estimate.
 fn is_rough(row: &Row) -> bool {
-    row.ns.zip(row.ns_interval).is_some_and(|(ns, interval)| interval.half_width() < ROUGH_HALF_WIDTH * ns.value())
+    row.ns
+        .zip(interval_within_run(row))
+        .is_some_and(|(ns, interval)| interval.half_width() < ROUGH_HALF_WIDTH * ns.value())
 }
 
 /// The relative half-width of an interval below which a noisy estimate is shown, as a rough one. The scripts of the page
@@ -175,6 +182,27 @@ mod tests {
         let rough = Cost::of(&rough);
         assert_eq!((rough.figure.as_str(), rough.resolved), ("~2.00 ns", false));
         assert_eq!(rough.interval.as_deref(), Some("±10 %"));
+    }
+
+    #[test]
+    fn the_interval_of_a_figure_is_the_one_for_another_run() {
+        let row = Row {
+            ns: Some(Nanoseconds(2.0)),
+            ns_interval: Some(Interval { low: 1.4, high: 2.6 }),
+            ns_within: Some(Interval { low: 1.8, high: 2.2 }),
+            ..Row::unmeasured(Case::new("cpu.atomic.add"), Verdict::Noisy("wide".into()))
+        };
+        // The verdict is about this run: within it, the estimate is narrow enough for a rough figure.
+        let cost = Cost::of(&row);
+        assert_eq!((cost.figure.as_str(), cost.interval.as_deref()), ("~2.00 ns", Some("±30 %")));
+        assert_eq!(Cost::of(&Row { ns_within: None, ..row }).figure, "not resolved");
+    }
+
+    #[test]
+    fn a_cost_that_is_hidden_or_depends_on_its_neighbours_has_words() {
+        let row = |verdict| Row { ns: Some(Nanoseconds(2.0)), ..Row::unmeasured(Case::new("cpu.atomic.add"), verdict) };
+        assert_eq!(Cost::of(&row(Verdict::Overlapped("hidden".into()))).figure, "overlapped");
+        assert_eq!(Cost::of(&row(Verdict::NonAdditive("differs".into()))).figure, "not additive");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use syncscope_core::machine::Machine;
-use syncscope_core::{Case, Layout};
+use syncscope_core::{Case, Form, Layout};
 
 use crate::RunData;
 
@@ -89,6 +89,8 @@ pub(crate) fn verdict(name: &str) -> &str {
     match name {
         "Resolved" => "resolved",
         "BelowResolution" => "below resolution",
+        "Overlapped" => "overlapped",
+        "NonAdditive" => "not additive",
         "Noisy" => "noisy",
         "Elided" => "elided",
         "Interfered" => "interfered",
@@ -96,6 +98,18 @@ pub(crate) fn verdict(name: &str) -> &str {
         "Skipped" => "skipped",
         "Failed" => "failed",
         other => other,
+    }
+}
+
+/// A form in a few words: `value changes each time`. The default form has none.
+pub(crate) const fn form(form: Form) -> &'static str {
+    match form {
+        Form::Varying => "value changes each time",
+        Form::NotAggregated => "not aggregated by the compiler",
+        Form::Volatile => "among volatile accesses",
+        Form::Opaque => "argument in a register",
+        Form::Alone => "with the set-up of a single use",
+        Form::OneThreadProcess => "in a process of one thread",
     }
 }
 
@@ -123,13 +137,25 @@ pub(crate) fn size(case: &Case) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use syncscope_core::Verdict;
 
     #[test]
     fn filler_words_are_removed() {
         assert_eq!(cpu("AMD EPYC 9274F 24-Core Processor"), "AMD EPYC 9274F");
         assert_eq!(cpu("Intel(R) Xeon(R) Gold 6242 CPU @ 2.80GHz"), "Intel Xeon Gold 6242");
         assert_eq!(cpu(""), "unnamed CPU");
+    }
+
+    #[test]
+    fn every_verdict_and_every_form_has_its_words() {
+        for name in Verdict::NAMES {
+            assert_eq!(verdict(name), verdict(name).to_lowercase(), "{name}");
+        }
+        let forms: BTreeSet<&str> = Form::ALL.iter().map(|one| form(*one)).collect();
+        assert_eq!(forms.len(), Form::ALL.len());
     }
 
     #[test]

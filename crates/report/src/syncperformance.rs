@@ -17,7 +17,7 @@
 
 use std::path::{Path, PathBuf};
 
-use syncscope_core::{Case, Dtype, Nanoseconds, Row, Verdict};
+use syncscope_core::{Actor, Case, Dtype, Nanoseconds, Row, Verdict};
 
 /// The largest plausible result file.
 const MOST_BYTES: u64 = 16 << 20;
@@ -119,7 +119,7 @@ impl ResultFile {
 }
 
 impl ResultFigure {
-    /// The row of this figure, for the case that measures the same. It has no intervals, because SyncPerformance publishes
+    /// The row of this figure, for the case that measures the same. Its cost is always the slowest thread's. It has no intervals, because SyncPerformance publishes
     /// none. Times that are not positive are not resolved.
     #[must_use]
     pub fn row(&self, case: Case, iterations: Option<u64>) -> Row {
@@ -136,6 +136,8 @@ impl ResultFigure {
             ns: Some(self.slowest).filter(|_| ns.is_finite()),
             fastest_ns: positive(self.fastest),
             median_ns: positive(self.median),
+            slowest_ns: positive(Some(self.slowest)),
+            actor: Some(Actor::Slowest),
             iterations,
             remark,
             ..Row::unmeasured(case, verdict)
@@ -286,10 +288,13 @@ mod tests {
                 fastest: Some(Nanoseconds(-1.0)),
                 median: None,
             };
-            figure.row(Case::new("cpu.barrier.openmp"), Some(1000))
+            figure.row(Case::new("cpu.fence.seq_cst"), Some(1000))
         };
         assert_eq!(of(3.0).verdict, Verdict::Resolved);
         assert_eq!((of(3.0).ns_interval, of(3.0).cycles, of(3.0).fastest_ns), (None, None, None));
+        let own = Case::new("cpu.fence.seq_cst").actor();
+        assert_eq!((own, of(3.0).actor), (Actor::Median, Some(Actor::Slowest)), "theirs is always the slowest");
+        assert_eq!(of(3.0).slowest_ns, Some(Nanoseconds(3.0)));
         assert_eq!(of(-3.0).verdict, Verdict::Noisy("SyncPerformance reports a negative time".into()));
         assert_eq!(of(0.0).verdict.name(), "BelowResolution");
         assert_eq!((of(f64::NAN).verdict.name(), of(f64::NAN).ns), ("Failed", None));

@@ -13,7 +13,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use syncscope_core::{Case, Detail, Group, Row, Verdict};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Cycles, Detail, Dtype, Form, Group, Layout, Nanoseconds, Population, Row, Space, Verdict};
 use syncscope_report::{RunData, page};
 
 /// The widths of the page.
@@ -94,13 +95,15 @@ fn counts(dom: &str) -> Counts {
         .collect()
 }
 
-/// A page that shows `report.html` in a narrow frame and copies its counts and its text.
-fn framed(width: u32) -> String {
+/// A page that shows `report.html` in a narrow frame, runs `script` on its `page`, and copies its counts and its text.
+fn framed(width: u32, script: &str) -> String {
     format!(
         "<!DOCTYPE html><html><body><pre id=\"text\"></pre>
         <iframe src=\"report.html#selftest\" width=\"{width}\" height=\"780\" style=\"border:0\"></iframe><script>
         document.querySelector('iframe').onload = (event) => {{
-            const root = event.target.contentDocument.documentElement;
+            const page = event.target.contentDocument;
+            const root = page.documentElement;
+            {script}
             Object.assign(document.documentElement.dataset, root.dataset);
             document.getElementById('text').textContent = root.outerHTML;
         }};</script></body></html>"
@@ -109,11 +112,16 @@ fn framed(width: u32) -> String {
 
 /// Opens the page of these runs at this width. `None` if the browser tests are skipped.
 fn open(runs: &[RunData], width: u32) -> Option<(Counts, String)> {
+    open_and(runs, width, "")
+}
+
+/// Opens the page and runs a script on it; only in a narrow frame.
+fn open_and(runs: &[RunData], width: u32, script: &str) -> Option<(Counts, String)> {
     let browser = browser()?;
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);
     fs::write(file("report.html"), page::render(runs)).unwrap();
-    fs::write(file("frame.html"), framed(width)).unwrap();
+    fs::write(file("frame.html"), framed(width, script)).unwrap();
     let name = if width < NARROWEST_WINDOW { "frame.html" } else { "report.html" };
     let address = format!("file://{}#selftest", file(name).display());
     let dom = dump(&browser, &address, width, folder.path());
@@ -247,6 +255,136 @@ fn the_tooltip_shows_measurement_blocks_and_interference() {
             assert!(text.contains(expected), "{blocks}, {interference}: no `{expected}`");
         }
     }
+}
+
+/// The text with plain spaces.
+fn plain(dom: &str) -> String {
+    ["&nbsp;", "&amp;nbsp;", "\u{a0}"].iter().fold(dom.to_owned(), |text, space| text.replace(space, " "))
+}
+
+/// One addition by four threads, in a form, with every column.
+fn one_addition() -> Row {
+    let case = Case {
+        threads: Some(4),
+        layout: Some(Layout::Private { stride: 16 }),
+        form: Some(Form::Varying),
+        ..Case::new("cpu.atomic.add")
+    };
+    let interval = |low, high| Some(Interval { low, high });
+    Row {
+        ns: Some(Nanoseconds(10.0)),
+        ns_interval: interval(9.6, 10.4),
+        ns_within: interval(9.97, 10.03),
+        ns_spread: interval(9.25, 18.0),
+        cycles: Some(Cycles(40.0)),
+        cycles_interval: interval(38.0, 42.0),
+        fastest_ns: Some(Nanoseconds(9.0)),
+        median_ns: Some(Nanoseconds(10.0)),
+        slowest_ns: Some(Nanoseconds(11.0)),
+        ops_per_s_total: Some(5e8),
+        population: Some(Population::Alone),
+        beside_share: Some(0.63),
+        runs: Some(5),
+        ..Row::unmeasured(case, Verdict::Resolved)
+    }
+}
+
+#[test]
+fn the_tooltip_says_whose_cost_the_figure_is_and_how_far_it_holds() {
+    let run = |row| RunData { rows: vec![row], ..synthetic::both() };
+    let Some((_, dom)) = open(&[run(one_addition())], DESKTOP) else { return };
+    let text = plain(&dom);
+    for expected in [
+        "cpu.atomic.add, value changes each time",
+        "another run: ±4.0 % (9.60 ns to 10.4 ns), rows of this run: ±0.3 %",
+        "between 37.0 and 72.0 cycles by address, order and moment",
+        "median thread; threads alone on their cores; 63 % of the samples were beside another active hardware thread",
+        "slowest 11.0 ns, median 10.0 ns, fastest 9.00 ns",
+        "500 Mops/s",
+        "5 runs",
+    ] {
+        assert!(text.contains(expected), "no `{expected}`");
+    }
+    let older = synthetic::of_an_older_version(one_addition());
+    let Some((counts, dom)) = open(&[run(older)], DESKTOP) else { return };
+    let text = plain(&dom);
+    assert!(text.contains(">9.60 ns to 10.4 ns<") && text.contains(">median 10.0 ns, fastest 9.00 ns<"));
+    for absent in ["another run: ±", "median thread;", "slowest 1", " cycles by address"] {
+        assert!(!text.contains(absent), "`{absent}` in the page of an older run");
+    }
+    assert_eq!((number(&counts, "spreads"), number(&counts, "keys")), (0, 0));
+}
+
+#[test]
+fn the_total_is_the_sum_of_the_threads_own_rates() {
+    let runs = [RunData { rows: vec![one_addition()], ..synthetic::both() }];
+    let total = "[...page.querySelectorAll('.segments label')].find((label) => label.textContent === 'Total').click();";
+    let Some((_, dom)) = open_and(&runs, PHONE, total) else { return };
+    let value = "class=\"value\"";
+    let at = dom.rfind(value).map(|at| plain(&dom[at..]).chars().take(120).collect::<String>()).unwrap_or_default();
+    // Four threads at 10 ns each would be 400 M.
+    assert!(at.contains("500 Mops/s"), "{at}");
+}
+
+#[test]
+fn spreads_and_new_verdicts_have_marks_and_a_legend() {
+    let runs = [synthetic::both()];
+    let Some((counts, dom)) = open(&runs, DESKTOP) else { return };
+    assert_sound(&counts, &runs);
+    assert!(number(&counts, "spreads") > 40, "{counts:?}");
+    assert_eq!(number(&counts, "keys"), 2, "the ladder has a legend, and all other charts have one");
+    assert!(number(&counts, "overlapped") > 0 && number(&counts, "nonadditive") > 0, "{counts:?}");
+    for text in [">95 % interval among rows of this run<", "</svg>overlapped<", "</svg>not additive<"] {
+        assert!(dom.contains(text), "no `{text}`");
+    }
+    let several = [synthetic::both(), synthetic::both()];
+    let Some((_, dom)) = open(&several, DESKTOP) else { return };
+    assert!(dom.contains("</svg>95 % interval for another run<"), "runs are compared by the interval for another run");
+}
+
+#[test]
+fn forms_are_lines_of_their_own() {
+    let mut run = synthetic::both();
+    run.rows.retain(|row| {
+        let case = &row.case;
+        let (shared, global) = (case.layout == Some(Layout::Shared), case.space == Some(Space::Global));
+        case.primitive == "gpu.atomic.add" && shared && global && case.dtype == Some(Dtype::I32)
+    });
+    let Some((_, dom)) = open(&[run], DESKTOP) else { return };
+    for label in ["add", "add, not aggregated by the compiler", "add, value changes each time"] {
+        assert!(dom.contains(&format!("data-label=\"{label}\"")), "no line `{label}`");
+    }
+}
+
+#[test]
+fn the_fastest_barrier_is_found_by_the_intervals_within_the_run() {
+    let barrier = |name: &str, form, ns: f64, blocks, threads| {
+        let case = Case { blocks: Some(blocks), threads: Some(threads), form, ..Case::new(name) };
+        let around = |share: f64| Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
+        Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_interval: around(0.1),
+            ns_within: around(0.001),
+            ..Row::unmeasured(case, Verdict::Resolved)
+        }
+    };
+    let sizes = [(132, 32), (132, 64), (264, 32), (264, 64)];
+    let both = |(blocks, threads)| {
+        [
+            ("gpu.grid.counter", None, 1000.0),
+            ("gpu.grid.lock_free", None, 1050.0),
+            // A form is cheaper, and no candidate.
+            ("gpu.grid.counter", Some(Form::Opaque), 500.0),
+        ]
+        .map(|(name, form, ns)| barrier(name, form, ns, blocks, threads))
+    };
+    let rows: Vec<Row> = sizes.into_iter().flat_map(both).collect();
+    let older = rows.iter().cloned().map(synthetic::of_an_older_version).collect();
+    let run = |rows| RunData { rows, ..synthetic::both() };
+    let Some((_, dom)) = open(&[run(rows)], DESKTOP) else { return };
+    assert!(dom.contains(">1.05×<") && !dom.contains(">≈<"));
+    let Some((_, dom)) = open(&[run(older)], DESKTOP) else { return };
+    assert!(dom.contains(">≈<") && !dom.contains(">1.05×<"));
 }
 
 #[test]

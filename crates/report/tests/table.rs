@@ -3,7 +3,7 @@
 mod synthetic;
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Cycles, Dtype, Layout, Nanoseconds, Row, Verdict};
+use syncscope_core::{Case, Cycles, Dtype, Form, Layout, Nanoseconds, Row, Verdict};
 use syncscope_report::{RunData, table};
 
 fn small() -> RunData {
@@ -100,6 +100,31 @@ fn a_small_run_in_a_narrow_terminal() {
 }
 
 #[test]
+fn forms_follow_the_default_in_lines_of_their_own() {
+    let add = |form| exact(Case { threads: Some(1), form, ..Case::new("cpu.atomic.add") }, 2.0);
+    let rows = vec![add(Some(Form::Varying)), add(None), add(Some(Form::Opaque))];
+    let data = synthetic::data("forms", synthetic::run("CPU", None), rows);
+    let text = shown(&data, 60, false);
+    let words: Vec<Vec<&str>> = text.lines().skip(4).take(3).map(|line| line.split_whitespace().collect()).collect();
+    let starts: Vec<&str> = words.iter().map(|words| words[0]).collect();
+    assert_eq!(starts, ["add", "varying", "opaque"], "{text}");
+    assert!(words.iter().all(|words| words.contains(&"2.00")), "{text}");
+}
+
+#[test]
+fn intervals_to_quote_are_shown_and_intervals_within_the_run_compared() {
+    let add = |dtype, ns: f64| {
+        let row = exact(Case { threads: Some(1), dtype: Some(dtype), ..Case::new("cpu.atomic.add") }, ns);
+        let around = |share: f64| Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
+        Row { ns_interval: around(0.2), ns_within: around(0.001), ..row }
+    };
+    let data = synthetic::data("two", synthetic::run("CPU", None), vec![add(Dtype::I32, 2.0), add(Dtype::U64, 2.2)]);
+    let text = shown(&data, 60, false);
+    assert!(text.contains("add i32") && text.contains("u64") && !text.contains("i32, u64"), "{text}");
+    assert_eq!(text.matches("±20 %").count(), 2, "{text}");
+}
+
+#[test]
 fn colour_is_only_for_terminals() {
     let painted = shown(&small(), 60, true);
     for part in ["^[1mAMD EPYC 9274F^[0m", "^[2m±1.0 %^[0m", "^[31mfailed^[0m", "^[33mwarning: this is"] {
@@ -129,7 +154,7 @@ fn every_primitive_has_a_line() {
         let name = row.case.primitive.split('.').next_back().unwrap();
         assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "{name} in {text}");
     }
-    assert!(text.contains("776 resolved, 51 below resolution"));
+    assert!(text.contains("789 resolved, 51 below resolution, 13 overlapped, 10 not additive"));
 }
 
 #[test]

@@ -5,23 +5,23 @@ function drawDot(root, dot, x, box, at, measure) {
   const group = svg("g", { class: "series", style: `--c: ${style.colour}` });
   const position = figure.state === "none" ? box.left + 5 : x.to(figure.y);
   if (figure.state === "resolved" || figure.state === "open") {
+    if (figure.spread) {
+      const [from, to] = figure.spread.map((end) => round(x.to(end)));
+      group.append(svg("path", { class: "spread-bar", d: `M${from},${at}H${to}` }));
+    }
     group.append(svg("path", { class: "whisker", d: `M${round(x.to(figure.low))},${at}H${round(x.to(figure.high))}` }));
   }
   group.append(mark(position, at, figure, style, 4.4));
-  const text =
-    figure.state === "none"
-      ? verdictText(dot.row.verdict)
-      : (figure.state === "bound" ? (figure.above ? "> " : "< ") : "") +
-        measure.text(figure.y, figure.state === "bound" ? 2 : 3);
+  const text = figureText(figure, dot.row, measure);
   const left = position > box.left + (box.right - box.left) * 0.6;
-  // The text starts at the end of the interval.
-  const ends = figure.low === undefined ? [position, position] : [x.to(figure.low), x.to(figure.high)];
+  // The text starts at the end of the interval and of the spread.
+  const ends = [position, ...[figure.low, figure.high, ...(figure.spread || [])].filter(Number.isFinite).map(x.to)];
   group.append(
     svg(
       "text",
       {
         class: "value",
-        x: round(left ? Math.min(ends[0], position - 4) - 8 : Math.max(ends[1], position + 4) + 8),
+        x: round(left ? Math.min(...ends, position - 4) - 8 : Math.max(...ends, position + 4) + 8),
         y: at + 4,
         "text-anchor": left ? "end" : "start",
       },

@@ -32,12 +32,28 @@ function coincide(a, b, y) {
 const widthOf = (series, later, y) => 2 + 2.5 * Math.min(3, later.filter((other) => coincide(series, other, y)).length);
 
 function drawSegment(points, x, y, dash, width) {
-  if (points.length === 1) return [whisker(points[0], x, y)];
-  const path = (key) => points.map((point) => [x.to(point.x), y.to(point.figure[key])]);
-  const back = polyline(path("low").reverse()).replace("M", "L");
+  if (points.length === 1) return [spreadBar(points[0], x, y), whisker(points[0], x, y)];
+  const path = (height) => points.map((point) => [x.to(point.x), y.to(height(point.figure))]);
+  const between = (low, high) => `${polyline(path(high))}${polyline(path(low).reverse()).replace("M", "L")}z`;
+  const spread = between(
+    (figure) => (figure.spread ? figure.spread[0] : figure.low),
+    (figure) => (figure.spread ? figure.spread[1] : figure.high),
+  );
   return [
-    svg("path", { class: "band", d: `${polyline(path("high"))}${back}z` }),
-    svg("path", { class: "line", d: polyline(path("y")), "stroke-dasharray": dash, "stroke-width": width }),
+    points.some((point) => point.figure.spread) ? svg("path", { class: "spread", d: spread }) : "",
+    svg("path", {
+      class: "band",
+      d: between(
+        (figure) => figure.low,
+        (figure) => figure.high,
+      ),
+    }),
+    svg("path", {
+      class: "line",
+      d: polyline(path((figure) => figure.y)),
+      "stroke-dasharray": dash,
+      "stroke-width": width,
+    }),
   ];
 }
 
@@ -52,7 +68,7 @@ function drawSeries(series, later, x, y, floor) {
     const { state } = point.figure;
     const height = state === "none" ? floor : y.to(point.figure.y);
     point.spot = { x: x.to(point.x), y: height, row: point.row, series };
-    if (state === "open") group.append(whisker(point, x, y));
+    if (state === "open") group.append(spreadBar(point, x, y), whisker(point, x, y));
     if (state !== "resolved" || isolated.has(point) || series.points.length <= MOST_MARKS) {
       group.append(mark(point.spot.x, height, point.figure, series.style));
     }
@@ -68,6 +84,17 @@ function whisker(point, x, y) {
     d: `M${at},${round(y.to(point.figure.low))}V${round(y.to(point.figure.high))}`,
   });
 }
+
+/** The 5th to the 95th percentile of an isolated point. */
+function spreadBar(point, x, y) {
+  const { spread } = point.figure;
+  if (!spread) return "";
+  const at = round(x.to(point.x));
+  return svg("path", { class: "spread-bar", d: `M${at},${round(y.to(spread[0]))}V${round(y.to(spread[1]))}` });
+}
+
+/** Charts of more lines show the spread of the line under the pointer only. */
+const MOST_SPREADS = 3;
 
 function drawAxes(root, spec, x, y, box) {
   const axes = svg("g", { class: "axes" });
@@ -117,6 +144,7 @@ function lineChart(spec) {
   ]);
   const y = makeScale(spec.log, domain, [box.bottom - (spec.log ? 10 : 0), box.top]);
   const root = frame("lines", spec.width, height, spec.label);
+  root.classList.toggle("few", spec.series.length <= MOST_SPREADS);
   drawAxes(root, spec, x, y, box);
   const groups = new Map();
   spec.series.forEach((series, at) => {
@@ -126,7 +154,10 @@ function lineChart(spec) {
     root.append(group);
   });
   const highlight = (series) =>
-    groups.forEach((group, other) => group.classList.toggle("dim", series !== null && series !== other));
+    groups.forEach((group, other) => {
+      group.classList.toggle("dim", series !== null && series !== other);
+      group.classList.toggle("lit", series === other);
+    });
   addNavigation(
     root,
     spec.series.flatMap((series) => series.points.map((point) => point.spot)),

@@ -4,6 +4,9 @@ const DATA = JSON.parse(byId("data").textContent);
 const RUNS = DATA.runs;
 const SEVERAL = RUNS.length > 1;
 
+/** The words for the forms that are not the default. */
+const FORMS = new Map(DATA.forms);
+
 /** The cells of one column in the order of the rows; an empty cell is null. */
 function cellsOf(column, count) {
   if (column === null) return new Array(count).fill(null);
@@ -22,11 +25,13 @@ function rowFrom(columns, run, index) {
   const [domain, family, ...name] = (row.primitive || "").split(".");
   row.domain = domain;
   row.family = family;
-  row.name = name.join(".");
+  // The form is part of the name, so that forms are lines of their own.
+  const form = row.form === null ? "" : `, ${FORMS.get(row.form) || row.form}`;
+  row.name = name.join(".") + form;
+  row.title = row.primitive + form;
   row.variables = row.layout === "private" ? `private, stride ${row.stride}` : row.layout;
   const resolved = row.verdict === "Resolved" && row.ns > 0;
   row.ops_per_s_thread = resolved ? 1e9 / row.ns : null;
-  row.ops_per_s_total = resolved ? (1e9 / row.ns) * actors(row) : null;
   row.details = null;
   row.warps = null;
   row.perUnit = null;
@@ -50,6 +55,10 @@ function detailOf(row, name) {
   const found = row.details && row.details.find((detail) => detail.name === name && detail.actor === null);
   return found ? found.value : null;
 }
+
+/** The interval to compare a row with others of its run by. Runs of earlier versions have one interval for everything. */
+const intervalWithinRun = (row) =>
+  row.within_low === null || row.within_high === null ? [row.ns_low, row.ns_high] : [row.within_low, row.within_high];
 
 /** The number of threads on all devices together. */
 const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices || 1);
@@ -84,6 +93,16 @@ const VERDICTS = {
     "bound",
     "below resolution",
     "The cost cannot be distinguished from zero; the figure is an upper bound.",
+  ],
+  Overlapped: [
+    "bound",
+    "overlapped",
+    "The loop is certainly faster with the primitive than without it: what surrounds it hides it or runs faster with it.",
+  ],
+  NonAdditive: [
+    "doubt",
+    "not additive",
+    "A second copy of the primitive does not cost what the first one does; the figure holds in this context only.",
   ],
   Noisy: ["doubt", "noisy", "The interval was still wide at the end of the budget."],
   Interfered: ["doubt", "interfered", "Too many pairs were excluded because of disturbances."],

@@ -3,7 +3,12 @@
 /** The panel, with the findings as text; null if too few strides were measured. */
 function strideCard() {
   const rows = ROWS.filter(
-    (row) => row.primitive === "cpu.atomic.add" && row.layout === "private" && row.threads > 1 && row.group === null,
+    (row) =>
+      row.primitive === "cpu.atomic.add" &&
+      row.layout === "private" &&
+      row.threads > 1 &&
+      row.group === null &&
+      row.form === null,
   );
   const derived = rows.map((row) => ({ ...row, distance: row.stride, variables: "private", original: row }));
   if (new Set(rows.map((row) => row.stride)).size < 3) return null;

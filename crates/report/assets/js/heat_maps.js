@@ -128,7 +128,8 @@ function winnerCells(maps, axis, columns, lines) {
         .sort((a, b) => a.ns - b.ns);
       if (candidates.length < 2) return;
       const [best, second] = candidates;
-      const tied = best.ns_high !== null && second.ns_low !== null && second.ns_low <= best.ns_high;
+      const [[, high], [low]] = [best, second].map(intervalWithinRun);
+      const tied = high !== null && low !== null && low <= high;
       const text = tied ? "≈" : `${digits(second.ns / best.ns, 3)}×`;
       const index = names.indexOf(best.name);
       const colour = `color-mix(in oklab, var(--s${index % COLOURS}) ${tied ? 22 : 45}%, var(--surface))`;
@@ -138,7 +139,7 @@ function winnerCells(maps, axis, columns, lines) {
   return { names, cells };
 }
 
-/** The map of the fastest primitives, from the maps of one run and number of devices. */
+/** The map of the fastest primitives in their default forms, from the maps of one run and number of devices. */
 function winnerFigure(maps, axis, width) {
   const rows = maps.flatMap((map) => map.rows);
   const columns = ascending(rows.map((row) => row.threads));
@@ -184,8 +185,9 @@ function drawMaps(plot, family, rows, total) {
     for (const devices of [...new Set(maps.map((map) => map.devices))]) {
       const together = maps.filter((map) => map.devices === devices);
       figures.push(...together.map((map) => mapFigure(map, axis, range, unit, width)));
-      if (new Set(together.map((map) => map.name)).size > 1 && family !== "cluster") {
-        figures.push(winnerFigure(together, axis, width));
+      const defaults = together.filter((map) => map.rows.every((row) => row.form === null));
+      if (new Set(defaults.map((map) => map.name)).size > 1 && family !== "cluster") {
+        figures.push(winnerFigure(defaults, axis, width));
       }
     }
     figures.push(el("div", { class: "whole-line" }, heatRamp(range, unit)));

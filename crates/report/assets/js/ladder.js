@@ -41,11 +41,6 @@ function ladderLines(step, narrow) {
   return { lines, height: y };
 }
 
-function ladderText({ figure, row }) {
-  if (figure.state === "none") return verdictText(row.verdict);
-  return (figure.state === "bound" ? "< " : "") + formatTime(figure.y, figure.state === "bound" ? 2 : 3);
-}
-
 function drawRung(root, line, x, box, wide) {
   const at = round(box.top + line.y);
   const spots = [];
@@ -57,6 +52,10 @@ function drawRung(root, line, x, box, wide) {
     const group = svg("g", { class: "series", style: `--c: ${style.colour}` });
     const position = figure.state === "none" ? box.left + 6 : x.to(figure.y);
     if (figure.state === "resolved" || figure.state === "open") {
+      if (figure.spread) {
+        const [from, to] = figure.spread.map((end) => round(x.to(Math.max(end, x.low))));
+        group.append(svg("path", { class: "spread-bar", d: `M${from},${at}H${to}` }));
+      }
       const [from, to] = [round(x.to(Math.max(figure.low, x.low))), round(x.to(figure.high))];
       if (to - from > 1) group.append(svg("path", { class: "whisker", d: `M${from},${at}H${to}` }));
     }
@@ -65,8 +64,10 @@ function drawRung(root, line, x, box, wide) {
     spots.push({ x: position, y: at, row, series: line.rung });
   }
   if (line.marks.length === 1 || wide) {
-    const words = line.marks.map(ladderText).join(" · ");
-    const ends = figures.map(({ state, y, high }) => x.to(state === "bound" ? y : high));
+    const words = line.marks.map(({ figure, row }) => figureText(figure, row, TIME)).join(" · ");
+    const ends = figures.flatMap(({ y, high, spread }) =>
+      [y, high, spread && spread[1]].filter(Number.isFinite).map(x.to),
+    );
     const end = ends.length ? Math.max(...ends) : box.left + 10;
     root.append(svg("text", { class: "value", x: round(end + 10), y: at + 4 }, words));
   }
@@ -157,7 +158,8 @@ function ladderLegend() {
     : Object.keys(SIDES)
         .filter((domain) => DATA.ladder.some((rung) => rung.domain === domain))
         .map((domain, at) => entry(SIDE_COLOURS[domain], at, SIDES[domain]));
-  return el("p", { class: "keys" }, keys);
+  const figures = DATA.ladder.flatMap(rungMarks).map(({ figure }) => figure);
+  return el("p", { class: "keys" }, keys, spreadKeys(TIME, ""), markKeys(figures));
 }
 
 /** The section with the ladder; null if there are too few rungs. */

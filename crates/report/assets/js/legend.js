@@ -43,20 +43,68 @@ function runNames(panel) {
 function drawLegend(panel, content, chart) {
   const { legend } = panel.parts;
   if (content.kind === "lines") {
-    legend.replaceChildren(...content.series.map((series) => legendButton(panel, content, series, chart)));
+    const lines = content.series.map((series) => legendButton(panel, content, series, chart));
+    legend.replaceChildren(...lines, ...markKeys(content.figures));
     return;
   }
   const { rows, dots } = content;
   const note = `The chart shows ${dots.length} of ${rows.length} cases; the table below has all.`;
-  legend.replaceChildren(...runNames(panel), rows.length > dots.length ? el("p", { class: "fixed" }, note) : "");
+  legend.replaceChildren(
+    ...runNames(panel),
+    ...markKeys(content.figures),
+    rows.length > dots.length ? el("p", { class: "fixed" }, note) : "",
+  );
+}
+
+function figureKey(text, ...shapes) {
+  return el(
+    "span",
+    { class: "key" },
+    svg("svg", { width: 22, height: 14, "aria-hidden": "true", style: "--c: currentColor" }, shapes),
+    text,
+  );
+}
+
+const keyShape = (d, kind) => svg("path", { class: kind, d });
+
+/** The legend of intervals and spreads, if there are spreads. `whose` follows the text of the spread. */
+function spreadKeys(measure, whose) {
+  if (!ROWS.some((row) => row.ns_p05 !== null)) return [];
+  const anotherRun = SEVERAL || measure.forAnotherRun;
+  const interval = anotherRun ? "95 % interval for another run" : "95 % interval among rows of this run";
+  const spread = `5th to 95th percentile by address, order and moment${whose}`;
+  return [
+    figureKey(interval, keyShape("M1,7H21", "key-interval")),
+    figureKey(spread, keyShape("M1,7H21", "key-spread")),
+  ];
+}
+
+/** The legend of all charts, below the choice of the measure. */
+const chartKeys = el("p", { class: "keys chart-keys" });
+
+function drawChartKeys() {
+  const whose = `; among more than ${MOST_SPREADS} lines, of the one under the pointer`;
+  chartKeys.replaceChildren(...spreadKeys(VIEW.measure, whose));
+}
+
+/** The legend of the special marks of a chart. */
+function markKeys(figures) {
+  const key = (verdict, d, kind) => figureKey(verdictText(verdict), keyShape(d, `mark ${kind}`));
+  return [
+    figures.some((figure) => figure.overlapped) ? key("Overlapped", chevron(11, 7, 4), "overlapped") : null,
+    figures.some(({ state }) => state === "nonadditive") ? key("NonAdditive", plus(11, 7, 4.4), "nonadditive") : null,
+  ].filter(Boolean);
 }
 
 /** The most cases listed for one reason. */
 const MOST_LISTED = 4;
 
+/** The reasons of these verdicts differ in their numbers only. */
+const ALIKE = ["BelowResolution", "Overlapped", "NonAdditive"];
+
 function reasonItem(rows) {
   const [first] = rows;
-  const reason = first.verdict === "BelowResolution" ? "" : first.reason || "";
+  const reason = ALIKE.includes(first.verdict) ? "" : first.reason || "";
   const names = rows
     .slice(0, MOST_LISTED)
     .map((row) => [row.name, ...parameters(row)].join(" "))
@@ -82,8 +130,7 @@ function drawUnresolved(panel, { rows }) {
   }
   const groups = new Map();
   for (const row of unresolved) {
-    // The reasons of bounds differ in a number only, so all bounds are one group.
-    const key = row.verdict === "BelowResolution" ? row.verdict : `${row.verdict} ${row.reason}`;
+    const key = ALIKE.includes(row.verdict) ? row.verdict : `${row.verdict} ${row.reason}`;
     groups.set(key, [...(groups.get(key) || []), row]);
   }
   const summary = `${unresolved.length} of ${plural(rows.length, "case")} not resolved`;

@@ -48,6 +48,10 @@ function selfTest() {
       [...node.attributes].some((attribute) => /NaN|Infinity|undefined/.test(attribute.value)),
     ).length,
   );
+  dataset.spreads = count(".chart .spread, .chart .spread-bar");
+  dataset.keys = count(".keys .key-spread");
+  dataset.overlapped = count(".chart .mark.overlapped");
+  dataset.nonadditive = count(".chart .mark.nonadditive");
   dataset.rungs = count(".ladder .rail");
   dataset.cells = count(".cells .cell");
   dataset.hatched = count(".cells .hatch");

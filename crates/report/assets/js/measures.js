@@ -1,6 +1,14 @@
 // The measures of the vertical axis, and the figure of a row in each of them.
 
-const costOf = (row) => [row.ns, row.ns_low, row.ns_high];
+/** Rows of one run are compared by their intervals within it, rows of several runs by those for another run. */
+const costOf = (row) => [row.ns, ...(SEVERAL ? [row.ns_low, row.ns_high] : intervalWithinRun(row))];
+const timeSpread = (row) => [row.ns_p05, row.ns_p95];
+
+/** The file has the percentiles in nanoseconds. */
+const cycleSpread = (row) =>
+  timeSpread(row).map((ns) =>
+    ns === null || row.cycles === null || !(row.ns > 0) ? null : (ns * row.cycles) / row.ns,
+  );
 
 const MEASURES = [
   {
@@ -9,6 +17,8 @@ const MEASURES = [
     axis: "operations per second of each thread",
     rate: true,
     triple: costOf,
+    bound: (row) => row.ns_high,
+    spread: timeSpread,
     scale: () => 1e9,
     tick: tickRate,
     text: formatRate,
@@ -19,7 +29,10 @@ const MEASURES = [
     axis: "operations per second of all threads",
     rate: true,
     triple: costOf,
-    scale: (row) => 1e9 * actors(row),
+    bound: (row) => row.ns_high,
+    spread: timeSpread,
+    // The rates of the threads differ: their sum stands in the row. Only costs that are not resolved have none.
+    scale: (row) => (row.ops_per_s_total === null ? 1e9 * actors(row) : row.ops_per_s_total * row.ns),
     tick: tickRate,
     text: formatRate,
   },
@@ -29,6 +42,8 @@ const MEASURES = [
     axis: "time per operation",
     rate: false,
     triple: costOf,
+    bound: (row) => row.ns_high,
+    spread: timeSpread,
     tick: tickTime,
     text: formatTime,
   },
@@ -38,6 +53,9 @@ const MEASURES = [
     axis: "cycles per operation",
     rate: false,
     triple: (row) => [row.cycles, row.cycles_low, row.cycles_high],
+    bound: (row) => row.cycles_high,
+    spread: cycleSpread,
+    forAnotherRun: true,
     tick: tickPlain,
     text: formatCycles,
   },
@@ -46,24 +64,36 @@ const MEASURES = [
 const VIEW = { measure: MEASURES[0], log: true };
 
 /**
- * The figure of a row in a chart. `resolved` and `open` (an unreliable estimate) have a point and an interval, `bound`
- * has a limit, `none` has nothing.
+ * The figure of a row in a chart. `resolved` and `open` (an unreliable estimate) have a point, an interval and, if known,
+ * the 5th and the 95th percentile. `nonadditive` has a point, `bound` has a limit, `none` has nothing.
  */
 function figureOf(row, measure) {
   if (measure.figure) return measure.figure(row);
-  const [point, low, high] = measure.triple(row);
+  const [point, ...interval] = measure.triple(row);
   const convert = (cost) => (measure.rate ? measure.scale(row) / cost : cost);
+  if (row.verdict === "Overlapped") return { state: "none", overlapped: true };
+  if (row.verdict === "NonAdditive") return point > 0 ? { state: "nonadditive", y: convert(point) } : { state: "none" };
   if (row.verdict === "BelowResolution") {
+    const high = measure.bound(row);
     return high > 0 ? { state: "bound", y: convert(high), above: measure.rate } : { state: "none" };
   }
   const open = row.verdict === "Noisy" || row.verdict === "Interfered";
   if (!(point > 0) || !(open || row.verdict === "Resolved")) return { state: "none" };
-  const ends = low === null || high === null ? [point, point] : [low, high];
-  const [bottom, top] = (measure.rate ? ends.slice().reverse() : ends).map((end) =>
-    end > 0 ? convert(end) : measure.rate ? Infinity : 0,
-  );
-  return { state: open ? "open" : "resolved", y: convert(point), low: bottom, high: top };
+  const range = (costs) =>
+    (measure.rate ? costs.slice().reverse() : costs).map((end) =>
+      end > 0 ? convert(end) : measure.rate ? Infinity : 0,
+    );
+  const [low, high] = range(interval.includes(null) ? [point, point] : interval);
+  const percentiles = measure.spread(row);
+  const spread = percentiles.includes(null) ? null : range(percentiles);
+  return { state: open ? "open" : "resolved", y: convert(point), low, high, spread };
 }
+
+/** A spread reaches beyond the axis if it is wider than this factor. */
+const MOST_SPREAD = 4;
+
+const spreadEnds = ({ y, spread }) =>
+  spread ? [Math.max(spread[0], y / MOST_SPREAD), Math.min(spread[1], y * MOST_SPREAD)] : [];
 
 /** The smallest and the largest figure of several charts. */
 function extent(figures) {
@@ -71,7 +101,7 @@ function extent(figures) {
   let high = 0;
   for (const figure of figures) {
     if (figure.state === "none") continue;
-    const ends = figure.state === "resolved" ? [figure.low, figure.y, figure.high] : [figure.y];
+    const ends = figure.state === "resolved" ? [figure.low, figure.y, figure.high, ...spreadEnds(figure)] : [figure.y];
     for (const end of ends) {
       if (!(end > 0) || !Number.isFinite(end)) continue;
       low = Math.min(low, end);
@@ -79,6 +109,13 @@ function extent(figures) {
     }
   }
   return high > 0 ? [low, high] : null;
+}
+
+/** The text beside a mark. */
+function figureText(figure, row, measure) {
+  if (figure.state === "none" || figure.state === "nonadditive") return verdictText(row.verdict);
+  if (figure.state === "bound") return (figure.above ? "> " : "< ") + measure.text(figure.y, 2);
+  return measure.text(figure.y, 3);
 }
 
 /** The range of an axis: the figures with a margin, and wide enough that noise does not look like a trend. */

@@ -109,8 +109,9 @@ function cardFigure(row, at) {
   if (!row) return el("div", null, name, el("p", { class: "card-none" }, "not in this run"));
   const detail = el("p", { class: "card-case" }, [row.name, ...parameters(row)].slice(0, 4).join(" · "));
   const relative = halfWidth(row.ns, row.ns_low, row.ns_high);
-  // A noisy estimate with a narrow interval is shown as a rough figure.
-  const rough = row.verdict === "Noisy" && row.ns > 0 && relative !== null && relative < DATA.rough_half_width;
+  // A noisy estimate with a narrow interval within the run is shown as a rough figure.
+  const within = halfWidth(row.ns, ...intervalWithinRun(row));
+  const rough = row.verdict === "Noisy" && row.ns > 0 && within !== null && within < DATA.rough_half_width;
   if (row.verdict === "Resolved" || rough) {
     const [number, unit] = timeParts(row.ns);
     const second = [
@@ -127,14 +128,19 @@ function cardFigure(row, at) {
       detail,
     );
   }
+  const named = row.verdict === "Overlapped" || row.verdict === "NonAdditive";
   const words =
-    row.verdict === "BelowResolution" && row.ns_high > 0 ? `< ${formatTime(row.ns_high, 2)}` : "not resolved";
+    row.verdict === "BelowResolution" && row.ns_high > 0
+      ? `< ${formatTime(row.ns_high, 2)}`
+      : named
+        ? verdictText(row.verdict)
+        : "not resolved";
   return el(
     "div",
     null,
     name,
     el("p", { class: "card-none" }, words),
-    el("p", { class: "card-interval" }, verdictText(row.verdict)),
+    named ? null : el("p", { class: "card-interval" }, verdictText(row.verdict)),
     detail,
   );
 }
@@ -162,4 +168,8 @@ function drawOverview() {
   byId("overview").append(pageTitle(), el("div", { class: SEVERAL ? "runs several" : "runs" }, runs));
   const strip = cards();
   if (strip) byId("overview").append(strip);
+  const quotes = ROWS.some((row) => row.within_low !== null);
+  if (strip && quotes) {
+    byId("overview").append(el("p", { class: "fixed" }, "±: 95 % interval for another run on the same machine"));
+  }
 }

@@ -46,10 +46,13 @@ function usualLines(panel) {
   return usual ? usual.id : "name";
 }
 
-/** The default value of a dimension: the most threads; otherwise the most frequent value, the first of equals. */
+/** The default value of a dimension: the most threads; otherwise the most frequent value, the first of equals. Default
+    forms come before others. */
 function usualValue(dim, values, rows) {
   if (dim.id === "threads") return values[values.length - 1];
-  const count = (value) => rows.filter((row) => dim.of(row) === value).length;
+  const defaults = rows.filter((row) => row.form === null);
+  const counted = defaults.length > 0 ? defaults : rows;
+  const count = (value) => counted.filter((row) => dim.of(row) === value).length;
   const counts = values.map(count);
   return values[counts.indexOf(Math.max(...counts))];
 }

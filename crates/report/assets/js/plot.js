@@ -12,11 +12,16 @@ const COLOURS = 8;
 
 const round = (value) => Math.round(value * 10) / 10;
 const cross = (x, y, r) => `M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}`;
+const plus = (x, y, r) => `M${x - r},${y}h${2 * r}M${x},${y - r}v${2 * r}`;
+const chevron = (x, y, r) => `M${x - r},${y - r / 2}l${r},${r}l${r},${-r}`;
 const triangle = (x, y, r, up) => SHAPES[up ? 3 : 4](x, y, r);
 
-/** The mark of a figure: filled, hollow, a triangle for a bound, or a cross. */
+/** The mark of a figure: filled, hollow, a triangle for a bound, a plus for a cost that is not additive, a chevron for one
+    that is overlapped, or a cross. */
 function mark(x, y, figure, style, size = 3.6) {
   const [at, height] = [round(x), round(y)];
+  if (figure.overlapped) return svg("path", { class: "mark overlapped", d: chevron(at, height, 4) });
+  if (figure.state === "nonadditive") return svg("path", { class: "mark nonadditive", d: plus(at, height, 4.4) });
   if (figure.state === "none") return svg("path", { class: "mark missing", d: cross(at, height, 3) });
   if (figure.state === "bound") return svg("path", { class: "mark bound", d: triangle(at, height, 4.4, figure.above) });
   return svg("path", { class: `mark ${figure.state}`, d: SHAPES[style.shape](at, height, size) });

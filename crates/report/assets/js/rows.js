@@ -17,11 +17,13 @@ const otherParameters = (row) =>
   [row.placement, row.scope && `${row.scope} scope`, row.space && `${row.space} memory`, row.order, row.mode, row.group]
     .filter(Boolean)
     .join(" · ") || null;
+const whoseCost = (row) =>
+  row.ns === null ? null : [actors(row) > 1 ? row.actor : null, row.population].filter(Boolean).join(" · ") || null;
 const figureOnly = (read) => (row) => (row.verdict === "Resolved" ? read(row) : null);
 
 const COLUMNS = [
   { id: "run", title: "Run", key: (row) => RUNS[row.run].label, cell: (row) => RUNS[row.run].label, wanted: SEVERAL },
-  { ...textColumn("primitive", "Primitive"), fixed: true },
+  { ...textColumn("title", "Primitive"), fixed: true },
   textColumn("dtype", "Type"),
   textColumn("variables", "Variables"),
   numberColumn("threads", "Threads", String),
@@ -49,6 +51,12 @@ const COLUMNS = [
     figureOnly((row) => halfWidth(row.ns, row.ns_low, row.ns_high)),
   ),
   numberColumn(
+    "within",
+    "± in this run",
+    formatPercent,
+    figureOnly((row) => (row.within_low === null ? null : halfWidth(row.ns, row.within_low, row.within_high))),
+  ),
+  numberColumn(
     "cycles",
     "Cycles",
     digits,
@@ -62,6 +70,25 @@ const COLUMNS = [
   },
   numberColumn("ops_per_s_thread", "ops/s, each", plainRate),
   numberColumn("ops_per_s_total", "ops/s, all", plainRate),
+  ...[
+    ["ns_p05", "5th percentile"],
+    ["ns_p95", "95th percentile"],
+  ].map(([id, title]) =>
+    numberColumn(
+      id,
+      title,
+      formatTime,
+      figureOnly((row) => row[id]),
+    ),
+  ),
+  { id: "meaning", title: "Whose cost", key: whoseCost, cell: (row, value) => value },
+  numberColumn("beside_share", "SMT interference", formatPercent),
+  numberColumn(
+    "slowest_ns",
+    "Slowest thread",
+    formatTime,
+    figureOnly((row) => (actors(row) > 1 ? row.slowest_ns : null)),
+  ),
   numberColumn(
     "fastest_ns",
     "Fastest thread",
@@ -100,7 +127,8 @@ function haystack(row) {
   if (!row.haystack)
     row.haystack = [
       RUNS[row.run].label,
-      row.primitive,
+      row.title,
+      row.form,
       ...parameters(row),
       verdictText(row.verdict),
       row.reason,

@@ -5,8 +5,8 @@ const DOMAIN_TITLES = { cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU together" }
 const PAIRS = [
   {
     title: "Atomic add",
-    cpu: (row) => row.primitive === "cpu.atomic.add",
-    gpu: (row) => row.primitive === "gpu.atomic.add",
+    cpu: (row) => row.primitive === "cpu.atomic.add" && row.form === null,
+    gpu: (row) => row.primitive === "gpu.atomic.add" && row.form === null,
   },
   {
     title: "Barrier",
@@ -50,7 +50,7 @@ function withoutRepeatedLists(rows) {
   const found = new Map();
   for (const row of rows) {
     const list = /^[\d,]+$/.test(row.placement || "");
-    const key = [row.run, row.primitive, list ? "" : row.index, ...parameters({ ...row, placement: null })].join("|");
+    const key = [row.run, row.title, list ? "" : row.index, ...parameters({ ...row, placement: null })].join("|");
     found.set(key, [...(found.get(key) || []), row]);
   }
   return [...found.values()].map((alike) => {
@@ -97,6 +97,7 @@ function gpuNote(domains) {
 function measureControls() {
   const choose = (measure) => () => {
     VIEW.measure = measure;
+    drawChartKeys();
     updateAll();
   };
   const radio = (measure) =>
@@ -130,8 +131,9 @@ function drawSections() {
   const domains = [...new Set(DATA.families.map(({ domain }) => domain))];
   if (domains.length === 0) return;
   const familiesOf = (domain) => DATA.families.filter((known) => known.domain === domain);
+  drawChartKeys();
   const sections = domains.map((domain) => domainSection(domain, familiesOf(domain)));
   byId("charts").append(
-    ...[ladderSection(), measureControls(), sideBySide(), ...sections, gpuNote(domains)].filter(Boolean),
+    ...[ladderSection(), measureControls(), chartKeys, sideBySide(), ...sections, gpuNote(domains)].filter(Boolean),
   );
 }

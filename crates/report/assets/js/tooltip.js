@@ -9,6 +9,61 @@ function fact(label, value, tone) {
 
 const between = (text, low, high) => (low === null || high === null ? null : `${text(low)} to ${text(high)}`);
 
+/** Rounded as a quoted width is: `±4.0 %`. */
+const widthText = (width) => `±${formatPercent(width)}`;
+
+/** The interval to quote and the one within the run. Runs of earlier versions have one. */
+function intervalFacts(row) {
+  if (row.ns === null) return [];
+  const quoted = between(formatTime, row.ns_low, row.ns_high);
+  if (row.within_low === null) return [fact("95 % interval", quoted)];
+  const [another, own] = [halfWidth(row.ns, row.ns_low, row.ns_high), halfWidth(row.ns, ...intervalWithinRun(row))];
+  // A width relative to a cost near zero says nothing.
+  const relative = another !== null && own !== null && Math.max(another, own) < 1;
+  const texts = relative
+    ? [`${widthText(another)} (${quoted})`, widthText(own)]
+    : [quoted, between(formatTime, row.within_low, row.within_high)];
+  return [fact("95 % interval", `another run: ${texts[0]}, rows of this run: ${texts[1]}`)];
+}
+
+/** The 5th and the 95th percentile of the pairs. */
+function spreadText(row) {
+  if (row.ns_p05 === null || row.ns_p95 === null || !(row.ns > 0)) return null;
+  const cycles = row.cycles !== null;
+  const [low, high] = (cycles ? cycleSpread(row) : timeSpread(row)).map((end) =>
+    cycles ? digits(end) : formatTime(end),
+  );
+  return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} by address, order and moment`;
+}
+
+/** Which moments a figure stands for, for several threads and for one. */
+const POPULATIONS = {
+  alone: ["threads alone on their cores", "alone on its core"],
+  beside: ["beside other active hardware threads", "beside another active hardware thread"],
+  all: ["all moments", "all moments"],
+};
+
+/** Whose cost the figure is, and in which moments. */
+function meaningText(row) {
+  const several = actors(row) > 1;
+  const [ofSeveral, ofOne] = POPULATIONS[row.population] || [null, null];
+  const share = row.beside_share;
+  const words = [
+    several && row.actor !== null ? `${row.actor} thread` : null,
+    // Where interference is not detected, all moments are all that there are.
+    row.population === "all" && share === null ? null : several ? ofSeveral : ofOne,
+    share === null ? null : `${formatPercent(share)} of the samples were beside another active hardware thread`,
+  ];
+  return words.filter(Boolean).join("; ");
+}
+
+/** The cost for the slowest, the median and the fastest thread. */
+function threadsFact(row) {
+  if (row.verdict !== "Resolved" || actors(row) <= 1) return null;
+  const costs = ["slowest", "median", "fastest"].filter((which) => row[`${which}_ns`] !== null);
+  return fact("threads", costs.map((which) => `${which} ${formatTime(row[`${which}_ns`])}`).join(", "));
+}
+
 function headline(row) {
   if (row.verdict === "BelowResolution" && row.ns_high > 0) return `< ${formatTime(row.ns_high, 2)}`;
   const figure = figureOf(row, MEASURES[2]);
@@ -21,6 +76,8 @@ const DETAIL_LABELS = {
   p90_ns: ["90th percentile", formatTime],
   p99_ns: ["99th percentile", formatTime],
   max_ns: ["maximum", formatTime],
+  first_copy_ns: ["first copy", formatTime],
+  second_copy_ns: ["second copy", (ns) => `${formatTime(ns)} more`],
   jain_index: ["Jain’s index", (value) => digits(value, 3)],
   measurement_blocks: ["measured in", (count) => plural(count, "measurement block")],
   smt_interference: ["SMT interference", (share) => `${formatPercent(share)} of pairs`],
@@ -43,13 +100,13 @@ function tooltipContent(row) {
   const relative = halfWidth(row.ns, row.ns_low, row.ns_high);
   const resolved = row.verdict === "Resolved";
   return [
-    el("p", { class: "tip-title" }, el("strong", null, row.primitive), SEVERAL ? ` · ${RUNS[row.run].label}` : ""),
+    el("p", { class: "tip-title" }, el("strong", null, row.title), SEVERAL ? ` · ${RUNS[row.run].label}` : ""),
     el("p", { class: "tip-parameters" }, parameters(row).join(" · ")),
     el(
       "p",
       { class: "tip-figure" },
       headline(row),
-      resolved && relative !== null ? el("span", null, ` ±${formatPercent(relative)}`) : null,
+      resolved && relative !== null ? el("span", null, ` ${widthText(relative)}`) : null,
     ),
     el(
       "dl",
@@ -58,24 +115,21 @@ function tooltipContent(row) {
         el("span", { class: `badge ${verdictTone(row.verdict)}` }, verdictText(row.verdict)),
         row.reason ? ` ${row.reason}` : "",
       ]),
-      row.ns !== null ? fact("95 % interval", between(formatTime, row.ns_low, row.ns_high)) : null,
+      intervalFacts(row),
+      fact("spread", spreadText(row)),
+      row.ns !== null ? fact("whose cost", meaningText(row)) : null,
       resolved ? fact("cycles", row.cycles === null ? null : digits(row.cycles)) : null,
       resolved ? fact("per thread", row.ops_per_s_thread === null ? null : formatRate(row.ops_per_s_thread)) : null,
-      resolved && actors(row) > 1 ? fact("total", formatRate(row.ops_per_s_total)) : null,
-      resolved && actors(row) > 1 && row.fastest_ns !== null
-        ? fact(
-            "fastest, median",
-            [row.fastest_ns, row.median_ns]
-              .filter((ns) => ns !== null)
-              .map((ns) => formatTime(ns))
-              .join(", "),
-          )
+      resolved && actors(row) > 1 && row.ops_per_s_total !== null
+        ? fact("total", formatRate(row.ops_per_s_total))
         : null,
+      threadsFact(row),
       detailFacts(row),
       fact(
         "pairs",
         row.pairs === null ? null : `${formatCount(row.pairs)}${row.set_aside ? `, ${row.set_aside} excluded` : ""}`,
       ),
+      fact("joins", row.runs === null ? null : plural(row.runs, "run")),
       fact("noise", row.noise === null ? null : formatPercent(row.noise)),
       fact("clock", row.clock_hz === null ? null : `${digits(row.clock_hz / 1e9)}${NBSP}GHz`),
       fact("check", row.check, row.check === "failed" ? "bad" : null),

@@ -6,6 +6,8 @@ use std::fmt::Write;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Dtype, Layout, Placement, Row, Run, Verdict};
 
+use crate::figure::interval_within_run;
+
 /// The primitive whose strides are compared.
 pub(crate) const PRIMITIVE: &str = "cpu.atomic.add";
 
@@ -37,7 +39,7 @@ pub(crate) struct CostDrop {
     pub(crate) factor: f64,
 }
 
-/// One stride with its cost.
+/// One stride with its cost, and the interval to compare it with the others of the run.
 #[derive(Debug, Clone, Copy)]
 struct StrideCost {
     stride: u32,
@@ -45,7 +47,8 @@ struct StrideCost {
     interval: Option<Interval>,
 }
 
-/// The finding of each type, from the additions to private elements by the largest team that fits the CPUs. Noisy costs
+/// The finding of each type, from the additions to private elements by the largest team that fits the CPUs, in the
+/// default form. Noisy costs
 /// count with their intervals. A type has no finding where fewer than three strides have a cost, or where neither a drop
 /// nor its absence is certain.
 pub(crate) fn findings(run: &Run, rows: &[Row]) -> Vec<StrideFinding> {
@@ -54,7 +57,11 @@ pub(crate) fn findings(run: &Run, rows: &[Row]) -> Vec<StrideFinding> {
     for row in rows.iter().filter(|row| is_compared(row, hardware_threads)) {
         let (Some(Layout::Private { stride }), Some(ns)) = (row.case.layout, row.ns) else { continue };
         let sweep = Case { layout: None, ..row.case.clone() };
-        sweeps.entry(sweep).or_default().push(StrideCost { stride, ns: ns.value(), interval: row.ns_interval });
+        sweeps.entry(sweep).or_default().push(StrideCost {
+            stride,
+            ns: ns.value(),
+            interval: interval_within_run(row),
+        });
     }
     sweeps.retain(|_, costs| costs.len() >= 3);
     Dtype::ALL.iter().filter_map(|dtype| finding(*dtype, &sweeps)).collect()
@@ -63,7 +70,9 @@ pub(crate) fn findings(run: &Run, rows: &[Row]) -> Vec<StrideFinding> {
 fn is_compared(row: &Row, hardware_threads: u32) -> bool {
     let threads = row.case.threads.unwrap_or(1);
     row.case.primitive == PRIMITIVE
-        && (row.verdict == Verdict::Resolved || (matches!(row.verdict, Verdict::Noisy(_)) && row.ns_interval.is_some()))
+        && row.case.form.is_none()
+        && (row.verdict == Verdict::Resolved
+            || (matches!(row.verdict, Verdict::Noisy(_)) && interval_within_run(row).is_some()))
         && threads > 1
         && (hardware_threads == 0 || threads <= hardware_threads)
         && !matches!(row.case.placement, Some(Placement::List(_)))
@@ -139,7 +148,7 @@ pub(crate) fn summary(findings: &[StrideFinding]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::Nanoseconds;
+    use syncscope_core::{Form, Nanoseconds};
 
     fn costs(values: &[(u32, f64)], half_width: f64) -> Vec<StrideCost> {
         let interval = |ns: f64| Some(Interval { low: ns * (1.0 - half_width), high: ns * (1.0 + half_width) });
@@ -228,6 +237,32 @@ mod tests {
         assert_eq!(found(&wider), [], "neither a drop nor its absence is certain");
         assert_eq!(found(&[vec![row(Dtype::I32, 4, 4, 5.0)], rows[2..].to_vec()].concat()), [], "too few");
         assert_eq!(summary(&[]), None);
+    }
+
+    #[test]
+    fn rows_of_one_run_are_compared_by_their_intervals_within_it() {
+        // Another run may differ by so much that the intervals to quote overlap.
+        let rows = [(1, 50.0), (8, 40.0), (16, 5.0)].map(|(stride, ns)| Row {
+            ns_interval: Some(Interval { low: ns * 0.05, high: ns * 9.0 }),
+            ns_within: Some(Interval { low: ns * 0.98, high: ns * 1.02 }),
+            ..row(Dtype::I32, 4, stride, ns)
+        });
+        let stride = |rows: &[Row]| {
+            let found = findings(&crate::testing::run(), rows);
+            found.first().and_then(|finding| finding.cost_drop).map(|drop| drop.stride)
+        };
+        assert_eq!(stride(&rows), Some(16));
+        assert_eq!(stride(&rows.map(|row| Row { ns_within: None, ..row })), None);
+    }
+
+    #[test]
+    fn forms_are_no_strides_of_the_default() {
+        let form = |stride, ns| {
+            let row = row(Dtype::I32, 4, stride, ns);
+            Row { case: Case { form: Some(Form::Varying), ..row.case }, ..row }
+        };
+        let forms = [form(1, 50.0), form(8, 40.0), form(16, 5.0)];
+        assert_eq!(findings(&crate::testing::run(), &forms), []);
     }
 
     #[test]

@@ -56,8 +56,8 @@ impl Highlight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::Group;
     use syncscope_core::{Dtype, Layout, Verdict};
+    use syncscope_core::{Form, Group};
 
     fn row(primitive: &str, dtype: Dtype, layout: Layout, threads: u32) -> Row {
         let case = Case { dtype: Some(dtype), layout: Some(layout), threads: Some(threads), ..Case::new(primitive) };
@@ -68,6 +68,14 @@ mod tests {
         let mut run = crate::testing::run();
         run.machine.cpu.hardware_threads = hardware_threads;
         HIGHLIGHTS.iter().find(|highlight| highlight.title == title).unwrap().find(&run, rows)
+    }
+
+    #[test]
+    fn the_default_form_is_selected() {
+        let add = row("cpu.atomic.add", Dtype::I32, Layout::Shared, 1);
+        let varying = Row { case: Case { form: Some(Form::Varying), ..add.case.clone() }, ..add.clone() };
+        assert_eq!(find("Atomic add, alone", &[varying.clone(), add], 0), Some(1));
+        assert_eq!(find("Atomic add, alone", &[varying], 0), None);
     }
 
     #[test]

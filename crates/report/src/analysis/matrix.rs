@@ -44,7 +44,10 @@ pub(crate) fn matrix(rows: &[Row]) -> Option<Matrix> {
 fn pair(row: &Row) -> Option<(u32, u32)> {
     let Some(Placement::List(cpus)) = &row.case.placement else { return None };
     let &[a, b] = cpus.as_slice() else { return None };
-    let counts = row.case.primitive == PRIMITIVE && a != b && !matches!(row.verdict, Verdict::Skipped(_));
+    let counts = row.case.primitive == PRIMITIVE
+        && row.case.form.is_none()
+        && a != b
+        && !matches!(row.verdict, Verdict::Skipped(_));
     counts.then(|| (a.min(b), a.max(b)))
 }
 

@@ -74,11 +74,11 @@ pub(crate) struct RowQuery {
 type IndexedRow<'a> = (usize, &'a Row);
 
 impl RowQuery {
-    /// The index of the selected row; `None` where no row fits.
+    /// The index of the selected row; `None` where no row fits. Only the default forms of primitives count.
     pub(crate) fn select<'a>(&self, rows: impl Iterator<Item = IndexedRow<'a>>, machine: MachineSize) -> Option<usize> {
         let fitting: Vec<IndexedRow<'a>> = rows
             .filter(|(_, row)| self.primitives.contains(&row.case.primitive.as_str()))
-            .filter(|(_, row)| (self.fits)(&row.case, machine))
+            .filter(|(_, row)| row.case.form.is_none() && (self.fits)(&row.case, machine))
             .collect();
         let fewest = Case::actors;
         let most = |case: &Case| u64::MAX - case.actors();

@@ -1,7 +1,7 @@
 //! The data of the page as JSON, in the form that the scripts read (`assets/js/data.js`).
 
 use serde::Serialize;
-use syncscope_core::{Row, Run};
+use syncscope_core::{Form, Row, Run};
 
 use super::columns::{self, Cells};
 use super::html::escape_json;
@@ -18,6 +18,8 @@ struct Page<'a> {
     highlights: Vec<PageHighlight>,
     ladder: Vec<PageRung>,
     families: Vec<PageFamily<'a>>,
+    /// The forms that are not the default: the word of the column, and the words for people.
+    forms: Vec<(String, &'static str)>,
     /// Noisy estimates are shown if the relative half-width of their interval is smaller.
     rough_half_width: f64,
 }
@@ -94,6 +96,7 @@ pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
             .filter(|rung| rung.rows.iter().any(Option::is_some))
             .collect(),
         families: families(runs),
+        forms: Form::ALL.iter().map(|form| (form.to_string(), naming::form(*form))).collect(),
         rough_half_width: figure::ROUGH_HALF_WIDTH,
     };
     // Serialization fails only for maps whose keys are not strings. This data has none.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use syncscope_core::{Case, Nanoseconds, Placement, Row, Verdict};
 
-use crate::figure::Cost;
+use crate::figure::{Cost, interval_within_run};
 use crate::naming;
 
 /// A part of the table with its own sizes.
@@ -30,7 +30,7 @@ pub(super) struct Line {
 /// The most lines of a primitive; the page has all variants.
 const MOST_VARIANTS: usize = 5;
 
-/// Variants share a line if their costs differ by less than this share, or if their intervals overlap.
+/// Variants share a line if their costs differ by less than this share, or if their intervals within the run overlap.
 const SAME_COST: f64 = 0.05;
 
 /// The sections of a run, CPU first.
@@ -182,7 +182,9 @@ fn short(primitive: &str) -> &str {
 }
 
 fn primitive_lines(primitive: &str, width: usize, drafts: &[Draft<'_>], common: &[bool]) -> Vec<Line> {
-    let own: Vec<_> = drafts.iter().filter(|draft| draft.primitive == primitive).collect();
+    let mut own: Vec<_> = drafts.iter().filter(|draft| draft.primitive == primitive).collect();
+    // The default form comes first, and is among the lines that are shown.
+    own.sort_by_key(|draft| !draft.words[FORM][0].is_empty());
     let name = format!("{:width$}", short(primitive));
     let blank = " ".repeat(width);
     let shown = own.iter().take(MOST_VARIANTS).enumerate();
@@ -201,7 +203,10 @@ fn primitive_lines(primitive: &str, width: usize, drafts: &[Draft<'_>], common: 
 }
 
 /// The number of parameters that distinguish the variants of a primitive.
-const WORDS: usize = 8;
+const WORDS: usize = 9;
+
+/// The form among them.
+const FORM: usize = 8;
 
 /// The parameters that distinguish a variant from the others of its primitive, as words.
 fn words(case: &Case) -> [String; WORDS] {
@@ -217,6 +222,7 @@ fn words(case: &Case) -> [String; WORDS] {
         text(case.order),
         text(case.mode),
         text(case.group.as_ref()),
+        text(case.form),
     ]
 }
 
@@ -229,12 +235,14 @@ fn placement(placement: &Placement) -> String {
 }
 
 impl Draft<'_> {
-    /// Merges `other` into this line if they differ in one word only and cost the same at every size.
+    /// Merges `other` into this line if they differ in one word only and cost the same at every size. Forms keep their own
+    /// lines.
     fn merge(&mut self, other: &Self) -> bool {
         let different: Vec<usize> = (0..WORDS).filter(|at| self.words[*at] != other.words[*at]).collect();
         let [at] = different.as_slice() else { return false };
-        let same =
-            self.primitive == other.primitive && self.rows.iter().zip(&other.rows).all(|(a, b)| cost_the_same(*a, *b));
+        let same = *at != FORM
+            && self.primitive == other.primitive
+            && self.rows.iter().zip(&other.rows).all(|(a, b)| cost_the_same(*a, *b));
         if same {
             self.words[*at].extend(other.words[*at].iter().cloned());
         }
@@ -255,6 +263,7 @@ fn cost_the_same(a: Option<&Row>, b: Option<&Row>) -> bool {
         return x == y;
     }
     let close = a.ns.zip(b.ns).is_some_and(|(a, b)| (a.value() - b.value()).abs() <= SAME_COST * a.value().abs());
-    let overlap = a.ns_interval.zip(b.ns_interval).is_some_and(|(a, b)| a.low <= b.high && b.low <= a.high);
+    let overlap =
+        interval_within_run(a).zip(interval_within_run(b)).is_some_and(|(a, b)| a.low <= b.high && b.low <= a.high);
     close || overlap
 }

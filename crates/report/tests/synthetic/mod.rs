@@ -11,10 +11,15 @@ use syncscope_core::machine::{Cache, Clock, CpuMachine, Environment, GpuMachine,
 use syncscope_core::run::{SCHEMA, Status};
 use syncscope_core::stats::Interval;
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Cycles, Dtype, Hertz, Layout, Nanoseconds, Placement, Row, Run, Scope, Space, Verdict};
+use syncscope_core::{
+    Actor, Case, Cycles, Dtype, Form, Hertz, Layout, Nanoseconds, Placement, Population, Row, Run, Scope, Space,
+    Verdict,
+};
 use syncscope_report::RunData;
 
 const CPU_HZ: f64 = 3.68e9;
+/// The sum of the threads' rates over their number times the rate of the row's thread.
+pub(crate) const TOTAL_RATE: f64 = 1.25;
 const GPU_HZ: f64 = 1.98e9;
 const CPU_THREADS: [u32; 6] = [1, 2, 4, 8, 12, 16];
 const GPU_THREADS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
@@ -26,13 +31,13 @@ pub(crate) fn both() -> RunData {
     data("2026-11-21T07-00-00Z-standard", run("AMD EPYC 9274F 24-Core Processor", Some("NVIDIA H200")), rows)
 }
 
-/// An interrupted run of another machine, without a GPU.
+/// An interrupted run of another machine, without a GPU, written by an older version.
 pub(crate) fn cpu_only() -> RunData {
     let mut run = run("Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz", None);
     run.status = Status::Interrupted;
     run.planned = 400;
     run.warnings.push("the governor is powersave; set it to performance for steady clocks".into());
-    data("2026-11-20T11-30-00Z-standard", run, cpu_rows(1.7))
+    data("2026-11-20T11-30-00Z-standard", run, cpu_rows(1.7).into_iter().map(of_an_older_version).collect())
 }
 
 /// A run without any figure.
@@ -137,20 +142,43 @@ fn gpu_machine(name: &str) -> GpuMachine {
     }
 }
 
-/// A resolved row whose interval has about this relative half-width. The cost varies a little between cases.
+/// The row as older versions wrote it: with one interval, and without the columns that came later.
+pub(crate) fn of_an_older_version(row: Row) -> Row {
+    Row {
+        ns_within: None,
+        ns_spread: None,
+        slowest_ns: None,
+        actor: None,
+        population: None,
+        beside_share: None,
+        runs: None,
+        ..row
+    }
+}
+
+/// A resolved row whose interval for another run has about this relative half-width. The one within the run has a twentieth
+/// of it. The cost varies a little between cases. The threads' rates together are not their number over the cost.
 pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
     let variation = (case.id().number() % 1000) as f64 / 1000.0 - 0.5;
     let ns = ns * (1.0 + half_width * variation);
     let half_width = half_width * (1.0 + variation);
     let cycles_per_ns = hz / 1e9;
-    let interval = |value: f64| Some(Interval { low: value * (1.0 - half_width), high: value * (1.0 + half_width) });
+    let around = |value: f64, share: f64| Some(Interval { low: value * (1.0 - share), high: value * (1.0 + share) });
+    let interval = |value: f64| around(value, half_width);
+    let on_cpu = case.domain_and_family().0 == "cpu";
     Row {
         ns: Some(Nanoseconds(ns)),
         ns_interval: interval(ns),
+        ns_within: around(ns, half_width / 20.0),
+        ns_spread: Some(Interval { low: ns * 0.8, high: ns * 1.5 }),
         cycles: Some(Cycles(ns * cycles_per_ns)),
         cycles_interval: interval(ns * cycles_per_ns),
         fastest_ns: Some(Nanoseconds(ns * 0.93)),
         median_ns: Some(Nanoseconds(ns * 0.98)),
+        slowest_ns: Some(Nanoseconds(ns * if case.actor() == Actor::Median { 1.04 } else { 1.0 })),
+        ops_per_s_total: Some(TOTAL_RATE * case.actors() as f64 * 1e9 / ns),
+        population: Some(if on_cpu && case.actors() == 1 { Population::Alone } else { Population::All }),
+        beside_share: on_cpu.then_some(0.63),
         noise: Some(half_width * 2.0),
         pairs: Some(40),
         excluded: Some(case.id().number() % 3),
@@ -165,19 +193,48 @@ pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
 
 /// Replaces the verdict of some rows, as on a real machine.
 fn with_some_failures(index: usize, row: Row) -> Row {
+    let ns = row.ns.map_or(1.0, Nanoseconds::value);
     let verdict = match index % 53 {
+        23 => return overlapped(row),
+        41 => return not_additive(row),
         17 => Verdict::Noisy("the interval is still +/- 38 % wide after 400 pairs".into()),
         29 => Verdict::Interfered("36 of 40 pairs excluded: involuntary context switch".into()),
         _ => return row,
     };
+    let wide = Some(Interval { low: ns * 0.62, high: ns * 1.38 });
+    Row { ns_interval: wide, ns_within: wide, ops_per_s_total: None, verdict, ..row }
+}
+
+/// The row of a loop that is faster with the primitive.
+fn overlapped(row: Row) -> Row {
+    let ns = -0.2 * row.ns.map_or(1.0, Nanoseconds::value);
+    let around = Some(Interval { low: 1.1 * ns, high: 0.9 * ns });
+    Row {
+        ns: Some(Nanoseconds(ns)),
+        ns_interval: around,
+        ns_within: around,
+        ns_spread: around,
+        cycles: None,
+        cycles_interval: None,
+        ops_per_s_total: None,
+        verdict: Verdict::Overlapped(format!("the loop with the operation takes {:.3} ns less per operation", -ns)),
+        ..row
+    }
+}
+
+/// The row of a primitive whose second copy costs more than its first.
+fn not_additive(row: Row) -> Row {
     let ns = row.ns.map_or(1.0, Nanoseconds::value);
-    Row { ns_interval: Some(Interval { low: ns * 0.62, high: ns * 1.38 }), verdict, ..row }
+    let reason = format!("the first copy costs {ns:.3} ns, a second one {:.3} ns more", 1.6 * ns);
+    Row { ops_per_s_total: None, verdict: Verdict::NonAdditive(reason), ..row }
 }
 
 fn below(case: Case, high: f64, hz: f64) -> Row {
     let row = resolved(case, high / 4.0, 0.1, hz);
     Row {
         ns_interval: Some(Interval { low: -high, high }),
+        ns_within: Some(Interval { low: -high / 2.0, high: high / 2.0 }),
+        ops_per_s_total: None,
         cycles_interval: Some(Interval { low: -high * hz / 1e9, high: high * hz / 1e9 }),
         verdict: Verdict::BelowResolution(format!("at most {high:.3} ns")),
         ..row
@@ -245,6 +302,28 @@ fn cpu_atomics(factor: f64) -> Vec<Row> {
     rows
 }
 
+/// Additions in other forms, at other costs than the default's.
+fn gpu_forms(factor: f64) -> Vec<Row> {
+    let sweep = Sweep::of("gpu.atomic.add")
+        .dtypes(&[Dtype::I32])
+        .layouts(&[Layout::Shared])
+        .scopes(&[Scope::Device])
+        .spaces(&[Space::Global])
+        .blocks(&[1, 16, 132])
+        .threads(&GPU_THREADS)
+        .forms(&[Some(Form::Varying), Some(Form::NotAggregated)]);
+    let cost = |case: &Case| {
+        let form = if case.form == Some(Form::Varying) { 4.0 } else { 32.0 };
+        factor * 3.1 * form * (case.actors() as f64 / 32.0).powf(0.8).max(1.0)
+    };
+    sweep
+        .cases()
+        .into_iter()
+        .map(|case| (cost(&case), case))
+        .map(|(ns, case)| resolved(case, ns, 0.02, GPU_HZ))
+        .collect()
+}
+
 pub(crate) fn gpu_rows(factor: f64) -> Vec<Row> {
     let mut rows = Vec::new();
     for (name, base) in
@@ -272,11 +351,17 @@ pub(crate) fn gpu_rows(factor: f64) -> Vec<Row> {
             with_some_failures(index, resolved(case, factor * base * contention.max(1.0), 0.02, GPU_HZ))
         }));
     }
+    rows.extend(gpu_forms(factor));
     for name in ["idx", "up", "down", "xor"] {
         let cases = Sweep::of(&format!("gpu.shuffle.{name}")).dtypes(&[Dtype::I32, Dtype::F64]).threads(&[32]).cases();
         rows.extend(cases.into_iter().map(|case| {
             let double = if case.dtype == Some(Dtype::F64) { 1.9 } else { 1.0 };
-            resolved(case, 11.6 * double * factor, 0.002, GPU_HZ)
+            let row = resolved(case, 11.6 * double * factor, 0.002, GPU_HZ);
+            match (name, row.case.dtype) {
+                ("up", Some(Dtype::F64)) => overlapped(row),
+                ("down", Some(Dtype::F64)) => not_additive(row),
+                _ => row,
+            }
         }));
     }
     let warp = |name: &str| Case { threads: Some(32), ..Case::new(&format!("gpu.warp.{name}")) };
