@@ -1,7 +1,7 @@
 //! The axes of the sweeps, by preset and machine.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Placement, Preset, Primitive};
+use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Preset, Primitive};
 
 use crate::machine::placement::where_spread_differs;
 use crate::machine::topology::Topology;
@@ -19,6 +19,15 @@ pub(crate) struct Axes {
     pub(crate) flush: AtomicAxes,
     /// Types of the counter that a lock protects.
     pub(crate) lock_dtypes: Vec<Dtype>,
+    /// Chains of operations that depend on each other.
+    chains: ChainAxes,
+}
+
+/// The variants of operations that depend on each other, on one shared variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ChainAxes {
+    dtypes: Vec<Dtype>,
+    threads: Vec<u32>,
 }
 
 /// The variants of an operation on variables.
@@ -116,7 +125,25 @@ impl Axes {
         }
         let (addition, other_atomics, flush) = atomic_axes(preset, topology);
         let lock_dtypes = if preset == Preset::Quick { vec![Dtype::U64] } else { DTYPES.to_vec() };
-        Self { threads, addition, other_atomics, flush, lock_dtypes }
+        let chains = match preset {
+            Preset::Quick => ChainAxes { dtypes: vec![Dtype::I32], threads: vec![1] },
+            Preset::Standard | Preset::Paper => {
+                ChainAxes { dtypes: vec![Dtype::I32, Dtype::U64], threads: powers_of_two(cpus) }
+            }
+        };
+        Self { threads, addition, other_atomics, flush, lock_dtypes, chains }
+    }
+
+    /// The cases of an operation that depends on the one before.
+    pub(crate) fn chains(&self, primitive: &Primitive, orders: &[MemoryOrder]) -> Vec<Case> {
+        Sweep::of(primitive.id)
+            .placements(&[Placement::Close])
+            .threads(&self.chains.threads)
+            .dtypes(&self.chains.dtypes)
+            .layouts(&[Layout::Shared])
+            .orders(orders)
+            .modes(&[Mode::Latency])
+            .cases()
     }
 
     /// A sweep of `primitive` over placements and threads for each placement.
