@@ -78,10 +78,12 @@ macro_rules! integer {
             const FLOATING: bool = false;
             const LARGEST_COUNT: u64 = <$number>::MAX as u64;
 
+            #[inline(always)]
             fn of(count: u64) -> Self {
                 count as $number
             }
 
+            #[inline(always)]
             fn count(self) -> u64 {
                 self as u64
             }
@@ -163,10 +165,12 @@ macro_rules! float {
             /// Every integer up to this one has a value of its own.
             const LARGEST_COUNT: u64 = 1 << <$number>::MANTISSA_DIGITS;
 
+            #[inline(always)]
             fn of(count: u64) -> Self {
                 count as $number
             }
 
+            #[inline(always)]
             fn count(self) -> u64 {
                 self as u64
             }
