@@ -19,15 +19,10 @@ pub(crate) struct Axes {
     pub(crate) flush: AtomicAxes,
     /// Types of the counter that a lock protects.
     pub(crate) lock_dtypes: Vec<Dtype>,
-    /// Chains of operations that depend on each other.
-    chains: ChainAxes,
-}
-
-/// The variants of operations that depend on each other, on one shared variable.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct ChainAxes {
-    dtypes: Vec<Dtype>,
-    threads: Vec<u32>,
+    /// Types of the variable in chains of operations that depend on each other.
+    pub(crate) chain_dtypes: Vec<Dtype>,
+    /// Numbers of threads that execute such chains.
+    chain_threads: Vec<u32>,
 }
 
 /// The variants of an operation on variables.
@@ -125,21 +120,19 @@ impl Axes {
         }
         let (addition, other_atomics, flush) = atomic_axes(preset, topology);
         let lock_dtypes = if preset == Preset::Quick { vec![Dtype::U64] } else { DTYPES.to_vec() };
-        let chains = match preset {
-            Preset::Quick => ChainAxes { dtypes: vec![Dtype::I32], threads: vec![1] },
-            Preset::Standard | Preset::Paper => {
-                ChainAxes { dtypes: vec![Dtype::I32, Dtype::U64], threads: powers_of_two(cpus) }
-            }
+        let (chain_dtypes, chain_threads) = match preset {
+            Preset::Quick => (vec![Dtype::I32], vec![1]),
+            Preset::Standard | Preset::Paper => (vec![Dtype::I32, Dtype::U64], powers_of_two(cpus)),
         };
-        Self { threads, addition, other_atomics, flush, lock_dtypes, chains }
+        Self { threads, addition, other_atomics, flush, lock_dtypes, chain_dtypes, chain_threads }
     }
 
-    /// The cases of an operation that depends on the one before.
-    pub(crate) fn chains(&self, primitive: &Primitive, orders: &[MemoryOrder]) -> Vec<Case> {
+    /// The cases of an operation that depends on the one before, on one shared variable.
+    pub(crate) fn chains(&self, primitive: &Primitive, dtypes: &[Dtype], orders: &[MemoryOrder]) -> Vec<Case> {
         Sweep::of(primitive.id)
             .placements(&[Placement::Close])
-            .threads(&self.chains.threads)
-            .dtypes(&self.chains.dtypes)
+            .threads(&self.chain_threads)
+            .dtypes(dtypes)
             .layouts(&[Layout::Shared])
             .orders(orders)
             .modes(&[Mode::Latency])

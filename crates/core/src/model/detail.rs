@@ -25,10 +25,10 @@ impl Detail {
     /// The time of an operation as each thread sees it where all execute it as often as they can, without the timed loops.
     pub const CONTEST_NS: &str = "contest_ns";
 
-    /// The smallest of its repetitions.
+    /// The lower end of its interval over repetitions.
     pub const CONTEST_LOW_NS: &str = "contest_low_ns";
 
-    /// The largest of its repetitions.
+    /// The upper end of its interval over repetitions.
     pub const CONTEST_HIGH_NS: &str = "contest_high_ns";
 
     /// The columns of `details.csv` behind the case's id.

@@ -104,7 +104,7 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 
 /// The same, and those whose operations depend on each other.
 fn cases_and_chains(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let chains = axes.chains(primitive, Access::ReadModifyWrite.orders());
+    let chains = axes.chains(primitive, &axes.chain_dtypes, Access::ReadModifyWrite.orders());
     cases(primitive, axes).into_iter().chain(chains).collect()
 }
 
