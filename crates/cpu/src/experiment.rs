@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use syncscope_core::sample::ActorTime;
 use syncscope_core::{
-    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Ruler, Sample, Shot, Side, Ticks,
+    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Ruler, Sample, Shot, Side,
+    Ticks,
 };
 
 use crate::primitives::{UNROLL, Workload};

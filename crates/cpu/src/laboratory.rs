@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
-use syncscope_core::{Actor, Case, CaseId, Detail, Experiment, Form, Laboratory, Listing, Placement, Preset, Refusal, Row};
+use syncscope_core::{
+    Actor, Case, CaseId, Detail, Experiment, Form, Laboratory, Listing, Placement, Preset, Refusal, Row,
+};
 use syncscope_host::scheduling::{self, AffinityGuard};
 use syncscope_host::{c_library_version, cpu_list};
 
@@ -292,7 +294,9 @@ impl Laboratory for CpuLaboratory {
         let placed = self.placed(&placement, threads)?;
         let sharing = self.sharing(&placement, &placed, case.actor()).with_remark(remark);
         let team = match case.form {
-            Some(Form::OneThreadProcess) => self.one_thread.process_for(case, placed.cpus.first().copied().flatten())?,
+            Some(Form::OneThreadProcess) => {
+                self.one_thread.process_for(case, placed.cpus.first().copied().flatten())?
+            }
             _ => self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?,
         };
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))

@@ -72,7 +72,7 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
 }
 
 macro_rules! integer {
-    ($number:ty, $atomic:ty) => {
+    ($number:ty, $atomic:ty, $bits:ty) => {
         impl Number for $number {
             type Atomic = $atomic;
             const FLOATING: bool = false;
@@ -100,7 +100,8 @@ macro_rules! integer {
 
             #[inline(always)]
             fn keep(self) {
-                opaque::keep(self as u64);
+                // Unsigned: a sign would be extended by an instruction.
+                opaque::keep((self as $bits).into());
             }
 
             #[inline(always)]
@@ -154,8 +155,8 @@ macro_rules! integer {
     };
 }
 
-integer!(i32, AtomicI32);
-integer!(u64, AtomicU64);
+integer!(i32, AtomicI32, u32);
+integer!(u64, AtomicU64, u64);
 
 macro_rules! float {
     ($number:ty, $atomic:ty, $bits:ty) => {

@@ -188,7 +188,8 @@ mod tests {
     #[test]
     fn an_operation_stands_in_its_context() {
         let body = Repeated(Arc::new(Trace(Mutex::default())));
-        for (side, step, operations) in [(Side::Baseline, "()", 0), (Side::Test, "(!)", 32), (Side::Double, "(!!)", 64)] {
+        for (side, step, operations) in [(Side::Baseline, "()", 0), (Side::Test, "(!)", 32), (Side::Double, "(!!)", 64)]
+        {
             let shot = Shot { side, iterations: 2, pair: 0 };
             body.prepare(&shot, 0);
             body.run(&shot, 0);

@@ -286,4 +286,48 @@ mod tests {
         assert!(workload::<Forgetful>(&case).is_none());
         assert!(workload::<Forgetful>(&Case { order: Some(MemoryOrder::SeqCst), ..case }).is_some());
     }
+
+    /// How many lines of both loops of a chain begin with the words, for a shared `u64`.
+    #[cfg(target_arch = "x86_64")]
+    fn in_chain(id: &str, words: &[&str]) -> (u32, u32) {
+        let case = Case {
+            dtype: Some(Dtype::U64),
+            layout: Some(Layout::Shared),
+            threads: Some(1),
+            order: Some(MemoryOrder::Relaxed),
+            mode: Some(Mode::Latency),
+            ..Case::new(id)
+        };
+        let functions = crate::primitives::workload_of(&case).unwrap().functions;
+        let count = |entry| crate::evidence::timed_loop(entry).unwrap().count(words);
+        (count(functions.baseline), count(functions.test))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn operands_of_a_chain_are_made_of_the_result_before() {
+        for (id, operation) in [("cpu.atomic.add_capture", "lock xadd"), ("cpu.atomic.exchange", "xchg")] {
+            for words in [operation, "and", "or"] {
+                assert_eq!(in_chain(id, &[words]), (16, 32), "{id}: {words}");
+            }
+        }
+        // The expected value is in the register that the comparison before left it in.
+        assert_eq!(in_chain("cpu.atomic.cas_pass", &["lock cmpxchg"]), (16, 32));
+        assert_eq!(in_chain("cpu.atomic.cas_pass", &["mov"]), (0, 0));
+        assert_eq!(in_chain("cpu.atomic.read", &["mov"]), (16, 32));
+    }
+
+    #[test]
+    fn operations_without_a_chain_have_no_latency() {
+        let case = Case {
+            dtype: Some(Dtype::U64),
+            layout: Some(Layout::Shared),
+            threads: Some(1),
+            order: Some(MemoryOrder::Relaxed),
+            mode: Some(Mode::Latency),
+            ..Case::new("cpu.atomic.max")
+        };
+        assert!(crate::primitives::workload_of(&case).is_err());
+        assert!(crate::primitives::workload_of(&Case { mode: None, ..case }).is_ok());
+    }
 }
