@@ -1,7 +1,7 @@
 //! The axes of the sweeps, by preset and machine.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Placement, Preset, Primitive};
+use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Preset, Primitive};
 
 use crate::machine::placement::where_spread_differs;
 use crate::machine::topology::Topology;
@@ -19,6 +19,10 @@ pub(crate) struct Axes {
     pub(crate) flush: AtomicAxes,
     /// Types of the counter that a lock protects.
     pub(crate) lock_dtypes: Vec<Dtype>,
+    /// Types of the variable in chains of operations that depend on each other.
+    pub(crate) chain_dtypes: Vec<Dtype>,
+    /// Numbers of threads that execute such chains.
+    chain_threads: Vec<u32>,
 }
 
 /// The variants of an operation on variables.
@@ -116,7 +120,23 @@ impl Axes {
         }
         let (addition, other_atomics, flush) = atomic_axes(preset, topology);
         let lock_dtypes = if preset == Preset::Quick { vec![Dtype::U64] } else { DTYPES.to_vec() };
-        Self { threads, addition, other_atomics, flush, lock_dtypes }
+        let (chain_dtypes, chain_threads) = match preset {
+            Preset::Quick => (vec![Dtype::I32], vec![1]),
+            Preset::Standard | Preset::Paper => (vec![Dtype::I32, Dtype::U64], powers_of_two(cpus)),
+        };
+        Self { threads, addition, other_atomics, flush, lock_dtypes, chain_dtypes, chain_threads }
+    }
+
+    /// The cases of an operation that depends on the one before, on one shared variable.
+    pub(crate) fn chains(&self, primitive: &Primitive, dtypes: &[Dtype], orders: &[MemoryOrder]) -> Vec<Case> {
+        Sweep::of(primitive.id)
+            .placements(&[Placement::Close])
+            .threads(&self.chain_threads)
+            .dtypes(dtypes)
+            .layouts(&[Layout::Shared])
+            .orders(orders)
+            .modes(&[Mode::Latency])
+            .cases()
     }
 
     /// A sweep of `primitive` over placements and threads for each placement.

@@ -101,10 +101,11 @@ impl<'a> TeamExperiment<'a> {
         self.ns_per_iteration = shots.iter().zip(samples).map(ns).fold(0.0, f64::max);
     }
 
-    /// Runs one untimed shot of another job and keeps the error of its verification.
-    fn run_untimed(&mut self, body: &Arc<dyn Body>) {
-        let shot = Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair: 0 };
-        match self.team.run(body, &[shot], GRACE) {
+    /// Runs untimed shots of another job and keeps the error of its verification.
+    fn run_untimed(&mut self, body: &Arc<dyn Body>, shots: u64) {
+        let shot = |pair| Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair };
+        let shots: Vec<Shot> = (0..shots).map(shot).collect();
+        match self.team.run(body, &shots, GRACE) {
             Ok(records) => self.defect = records.into_iter().flatten().find_map(|record| record.defect),
             Err(error) => self.defect = Some(error.to_string()),
         }
@@ -255,11 +256,11 @@ impl Experiment for TeamExperiment<'_> {
     /// Runs the proof that needs a loop of its own, then the follow-up.
     fn details(&mut self) -> Result<Vec<Detail>, String> {
         if let Some(proof) = self.workload.proof.clone() {
-            self.run_untimed(&proof);
+            self.run_untimed(&proof, 1);
         }
         let follow_up = self.workload.follow_up.as_ref().map(|make| make(self.clock));
         if let (Some(follow_up), None) = (&follow_up, &self.defect) {
-            self.run_untimed(&(Arc::clone(follow_up) as Arc<dyn Body>));
+            self.run_untimed(&(Arc::clone(follow_up) as Arc<dyn Body>), follow_up.repetitions());
         }
         let found = follow_up.map_or_else(Vec::new, |follow_up| follow_up.details());
         self.defect.clone().map_or(Ok(found), Err)

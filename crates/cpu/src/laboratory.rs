@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
-use syncscope_core::{Actor, Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
+use syncscope_core::{
+    Actor, Case, CaseId, Detail, Experiment, Form, Laboratory, Listing, Placement, Preset, Refusal, Row,
+};
 use syncscope_host::scheduling::{self, AffinityGuard};
 use syncscope_host::{c_library_version, cpu_list};
 
@@ -12,6 +14,7 @@ use crate::machine::placement::{self, Placed};
 use crate::machine::system::System;
 use crate::machine::topology::Topology;
 use crate::machine::{cgroup, hwloc, page_homes};
+use crate::one_thread::OneThreadProcesses;
 use crate::plan;
 use crate::primitives::{self, Entry, Workload};
 use crate::studies::{self, inference};
@@ -47,6 +50,7 @@ pub struct CpuLaboratory {
     quota: Option<f64>,
     load: Option<f64>,
     teams: TeamPool,
+    one_thread: OneThreadProcesses,
     interference: InterferenceDetector,
 }
 
@@ -76,6 +80,7 @@ impl CpuLaboratory {
             load,
             system,
             teams: TeamPool::default(),
+            one_thread: OneThreadProcesses::default(),
             interference: InterferenceDetector::default(),
         })
     }
@@ -183,26 +188,18 @@ impl CpuLaboratory {
         placement: &Placement,
         threads: u32,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        self.experiment_with(workload, placement, threads, Actor::Slowest, None)
+        let placed = self.placed(placement, threads)?;
+        let sharing = self.sharing(placement, &placed, Actor::Slowest);
+        let team = self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?;
+        Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
 
-    /// The same for a cost of `actor`, with a remark on where its memory is.
-    fn experiment_with(
-        &mut self,
-        workload: Workload,
-        placement: &Placement,
-        threads: u32,
-        actor: Actor,
-        remark: Option<String>,
-    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+    /// The CPUs of a placement.
+    fn placed(&self, placement: &Placement, threads: u32) -> Result<Placed, Refusal> {
         if let Some(reason) = self.unavailable() {
             return Err(Refusal::Skipped(reason));
         }
-        let placed = placement::place(&self.topology, placement, threads)
-            .map_err(|error| Refusal::Skipped(error.to_string()))?;
-        let sharing = self.sharing(placement, &placed, actor).with_remark(remark);
-        let team = self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?;
-        Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
+        placement::place(&self.topology, placement, threads).map_err(|error| Refusal::Skipped(error.to_string()))
     }
 
     /// The workload of a case with its memory where the case wants it, and the remark for the row.
@@ -294,7 +291,15 @@ impl Laboratory for CpuLaboratory {
         let (placement, threads) =
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
         let (workload, remark) = self.workload_in_place(case, &placement)?;
-        self.experiment_with(workload, &placement, threads, case.actor(), remark)
+        let placed = self.placed(&placement, threads)?;
+        let sharing = self.sharing(&placement, &placed, case.actor()).with_remark(remark);
+        let team = match case.form {
+            Some(Form::OneThreadProcess) => {
+                self.one_thread.process_for(case, placed.cpus.first().copied().flatten())?
+            }
+            _ => self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?,
+        };
+        Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
 
     fn notes(&self, cases: &[Case]) -> Vec<String> {

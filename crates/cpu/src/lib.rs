@@ -22,6 +22,7 @@ pub mod evidence;
 pub mod experiment;
 pub mod laboratory;
 pub mod machine;
+pub mod one_thread;
 pub mod primitives;
 pub mod studies;
 pub mod sync;

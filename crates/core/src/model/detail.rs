@@ -22,6 +22,15 @@ impl Detail {
     /// The number of measurement blocks in which the pairs of a case were taken.
     pub const MEASUREMENT_BLOCKS: &str = "measurement_blocks";
 
+    /// The time of an operation as each thread sees it where all execute it as often as they can, without the timed loops.
+    pub const CONTEST_NS: &str = "contest_ns";
+
+    /// The lower end of its interval over repetitions.
+    pub const CONTEST_LOW_NS: &str = "contest_low_ns";
+
+    /// The upper end of its interval over repetitions.
+    pub const CONTEST_HIGH_NS: &str = "contest_high_ns";
+
     /// The columns of `details.csv` behind the case's id.
     pub(crate) const COLUMNS: [&'static str; 3] = ["name", "actor", "value"];
 

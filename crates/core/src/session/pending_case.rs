@@ -6,8 +6,10 @@ use crate::engine::measurement::Measurement;
 use crate::model::case::Case;
 use crate::model::detail::Detail;
 use crate::model::estimate::Stratum;
+use crate::model::verdict::Verdict;
 use crate::run::row::Row;
 use crate::session::preset::{Budget, MIN_BLOCKS};
+use crate::stats::Interval;
 
 /// What of a case is in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +57,11 @@ impl PendingCase {
 
     /// Its row for what was `found`.
     pub(super) fn row(&self, found: &Measurement) -> Row {
-        Row { provisional: !self.is_finished, ..Row::measured(self.case.clone(), found) }
+        let row = Row::measured(self.case.clone(), found);
+        let within = row.ns_within.filter(|_| row.verdict == Verdict::Resolved);
+        let contest = within.and_then(|within| other_contest(&found.details, within));
+        let remarks: Vec<String> = row.remark.clone().into_iter().chain(contest).collect();
+        Row { provisional: !self.is_finished, remark: (!remarks.is_empty()).then(|| remarks.join("; ")), ..row }
     }
 
     /// Its details for what was `found`.
@@ -91,6 +97,16 @@ impl PendingCase {
     }
 }
 
+/// Says that a contest of the threads, which needs no timed loops, gives another cost than the loops: the two intervals
+/// do not touch.
+fn other_contest(details: &[Detail], within: Interval) -> Option<String> {
+    let of = |name: &str| details.iter().find(|detail| detail.name == name).map(|detail| detail.value);
+    let (point, low, high) = (of(Detail::CONTEST_NS)?, of(Detail::CONTEST_LOW_NS)?, of(Detail::CONTEST_HIGH_NS)?);
+    let text = |ns: f64| format!("{ns:.*}", usize::from(ns < 100.0));
+    (high < within.low || low > within.high)
+        .then(|| format!("the contest of the threads gives {} ns [{}, {}]", text(point), text(low), text(high)))
+}
+
 /// What is known of the two populations of moments, where SMT interference is detected.
 fn strata(found: &Measurement) -> Vec<Detail> {
     let Some(strata) = found.estimate.as_ref().and_then(|estimate| estimate.strata.as_ref()) else { return Vec::new() };
@@ -109,4 +125,24 @@ fn strata(found: &Measurement) -> Vec<Detail> {
     let of_both = [("alone", &strata.alone), ("beside", &strata.beside)].into_iter();
     let of_both = of_both.filter_map(|(name, stratum)| Some(of_stratum(name, stratum.as_ref()?))).flatten();
     std::iter::once(share).filter(|share| share.value > 0.0).chain(of_both).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contest_that_gives_another_cost_is_remarked() {
+        let details: Vec<Detail> =
+            [(Detail::CONTEST_NS, 61.24), (Detail::CONTEST_LOW_NS, 58.0), (Detail::CONTEST_HIGH_NS, 118.6)]
+                .map(|(name, value)| Detail::of_case(name, value))
+                .to_vec();
+        let remark = |low, high| other_contest(&details, Interval { low, high });
+        assert_eq!(remark(57.0, 58.0), None, "the intervals touch");
+        assert_eq!(remark(118.6, 130.0), None);
+        let text = "the contest of the threads gives 61.2 ns [58.0, 119]";
+        assert_eq!(remark(50.0, 57.9).as_deref(), Some(text));
+        assert_eq!(remark(119.0, 130.0).as_deref(), Some(text));
+        assert_eq!(other_contest(&[], Interval { low: 1.0, high: 2.0 }), None);
+    }
 }

@@ -1,28 +1,36 @@
-//! Fairness: for a few milliseconds all threads execute the operation as often as they can, and each counts.
+//! Fairness: for a millisecond all threads execute the operation as often as they can, and each counts. That is
+//! repeated on other slots, so that what the operation takes in such a contest has an interval of its own, which can be
+//! compared with that of the timed loops.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use syncscope_core::{Detail, Shot};
+use syncscope_core::{Detail, Shot, stats};
 
 use super::follow_up::FollowUp;
-use super::operation::{Operation, UNROLL};
+use super::operation::{Operation, UNROLL, slot_of};
 use crate::sync::OwnLine;
 use crate::team::Body;
 use crate::timing::clock::Clock;
 
-/// How long a run takes: a thousand acquisitions of a contended lock and more.
-const DURATION: Duration = Duration::from_millis(3);
+/// How long a contest takes: some hundred acquisitions of a contended lock and more.
+const DURATION: Duration = Duration::from_millis(1);
 
-/// A fairness run on the first slot of an operation. It executes the measured operation itself. After each execution a
-/// thread reads the flag that ends the run; its cache line stays shared until the flag changes.
+/// How often it is repeated. The second smallest and the second largest of nine values are a 96.1 % interval of their
+/// median (Hahn and Meeker, *Statistical Intervals*, 5.2). One contest that was interrupted does not widen it.
+const REPETITIONS: usize = 9;
+
+/// A fairness run. It executes the measured operation itself, in each contest on another slot. After each execution a
+/// thread reads the flag that ends the contest; its cache line stays shared until the flag changes.
 pub(crate) struct FairnessRun<O> {
     operation: Arc<O>,
     clock: Clock,
     over: OwnLine<AtomicBool>,
-    results: Vec<OwnLine<ThreadResult>>,
+    results: Vec<OwnLine<[ThreadResult; REPETITIONS]>>,
 }
+
+/// What one thread did in one contest.
 
 #[derive(Default)]
 struct ThreadResult {
@@ -36,21 +44,49 @@ impl<O: Operation> FairnessRun<O> {
         Self { operation, clock: clock.clone(), over: OwnLine::default(), results }
     }
 
-    fn operations(&self) -> Vec<u64> {
-        self.results.iter().map(|result| result.0.operations.load(Ordering::Relaxed)).collect()
+    /// The operations of each thread in a contest.
+    fn operations(&self, contest: usize) -> Vec<u64> {
+        self.results.iter().map(|of_thread| of_thread.0[contest].operations.load(Ordering::Relaxed)).collect()
+    }
+
+    /// The rate of a thread in some contests.
+    fn per_s(&self, results: &[ThreadResult]) -> f64 {
+        let sum = |count: fn(&ThreadResult) -> &AtomicU64| -> f64 {
+            results.iter().map(|result| count(result).load(Ordering::Relaxed) as f64).sum()
+        };
+        sum(|result| &result.operations) / (sum(|result| &result.ticks) * self.clock.ns_per_tick() / 1e9)
+    }
+
+    /// The time of an operation as each thread sees it: median and interval of all contests.
+    fn contest(&self) -> Vec<Detail> {
+        let ns = |contest: usize| {
+            let rates = self.results.iter().map(|of_thread| self.per_s(&of_thread.0[contest..=contest]));
+            self.results.len() as f64 * 1e9 / rates.sum::<f64>()
+        };
+        let mut all: Vec<f64> = (0..REPETITIONS).map(ns).collect();
+        all.sort_by(f64::total_cmp);
+        let (low, high) = (all[1], all[REPETITIONS - 2]);
+        let point = stats::median(&all).unwrap_or(f64::NAN);
+        let names = [Detail::CONTEST_NS, Detail::CONTEST_LOW_NS, Detail::CONTEST_HIGH_NS];
+        names.into_iter().zip([point, low, high]).map(|(name, value)| Detail::of_case(name, value)).collect()
     }
 }
 
-/// The slot that the threads contend for.
-const SLOT: usize = 0;
+/// The contest that a shot is.
+fn contest_of(shot: &Shot) -> usize {
+    shot.pair as usize % REPETITIONS
+}
 
 impl<O: Operation> Body for FairnessRun<O> {
-    fn prepare(&self, _shot: &Shot, thread: usize) {
-        self.operation.prepare(SLOT, thread);
+    fn prepare(&self, shot: &Shot, thread: usize) {
+        self.operation.prepare(slot_of(shot.pair), thread);
+        if thread == 0 {
+            self.over.0.store(false, Ordering::Relaxed);
+        }
     }
 
-    fn run(&self, _shot: &Shot, thread: usize) {
-        let mut local = self.operation.local(SLOT, thread);
+    fn run(&self, shot: &Shot, thread: usize) {
+        let mut local = self.operation.local(slot_of(shot.pair), thread);
         let length = (DURATION.as_nanos() as f64 / self.clock.ns_per_tick()) as u64;
         let started = self.clock.start();
         let mut operations = 0_u64;
@@ -64,17 +100,18 @@ impl<O: Operation> Body for FairnessRun<O> {
             }
         }
         let ticks = self.clock.stop().saturating_sub(started);
-        self.results[thread].0.operations.store(operations, Ordering::Relaxed);
-        self.results[thread].0.ticks.store(ticks, Ordering::Relaxed);
+        let result = &self.results[thread].0[contest_of(shot)];
+        result.operations.store(operations, Ordering::Relaxed);
+        result.ticks.store(ticks, Ordering::Relaxed);
     }
 
     /// The state must have counted the operations of all threads.
-    fn verify(&self, _shot: &Shot, thread: usize) -> Result<(), String> {
+    fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
         if thread != 0 {
             return Ok(());
         }
-        let expected: u64 = self.operations().iter().sum();
-        match self.operation.counted(SLOT) {
+        let expected: u64 = self.operations(contest_of(shot)).iter().sum();
+        match self.operation.counted(slot_of(shot.pair)) {
             Some(found) if found != expected => {
                 Err(format!("the threads of a fairness run executed {expected} operations, the state counted {found}"))
             }
@@ -84,15 +121,15 @@ impl<O: Operation> Body for FairnessRun<O> {
 }
 
 impl<O: Operation> FollowUp for FairnessRun<O> {
+    fn repetitions(&self) -> u64 {
+        REPETITIONS as u64
+    }
+
     fn details(&self) -> Vec<Detail> {
-        let per_s = |result: &OwnLine<ThreadResult>| {
-            let seconds = result.0.ticks.load(Ordering::Relaxed) as f64 * self.clock.ns_per_tick() / 1e9;
-            result.0.operations.load(Ordering::Relaxed) as f64 / seconds
-        };
-        let rates: Vec<f64> = self.results.iter().map(per_s).collect();
+        let rates: Vec<f64> = self.results.iter().map(|of_thread| self.per_s(&of_thread.0)).collect();
         let of_actor = |(actor, rate): (usize, &f64)| Detail::of_actor("acquisitions_per_s", actor as u32, *rate);
         let index = jain_index(&rates).map(|index| Detail::of_case("jain_index", index));
-        rates.iter().enumerate().map(of_actor).chain(index).collect()
+        rates.iter().enumerate().map(of_actor).chain(index).chain(self.contest()).collect()
     }
 }
 
@@ -157,12 +194,18 @@ mod tests {
         let clock = Clock::calibrate();
         let run = FairnessRun::new(Arc::new(Lossy(AtomicU64::new(0))), 2, &clock);
         for (thread, operations) in [300, 100].into_iter().enumerate() {
-            run.results[thread].0.operations.store(operations, Ordering::Relaxed);
-            run.results[thread].0.ticks.store(1000, Ordering::Relaxed);
+            for (contest, result) in run.results[thread].0.iter().enumerate() {
+                result.operations.store(operations, Ordering::Relaxed);
+                result.ticks.store(1000 + contest as u64, Ordering::Relaxed);
+            }
         }
         let details = run.details();
         let of = |name: &str, actor| details.iter().find(|d| d.name == name && d.actor == actor).unwrap().value;
         assert!((of("acquisitions_per_s", Some(0)) / of("acquisitions_per_s", Some(1)) - 3.0).abs() < 1e-9);
         assert!((of("jain_index", None) - 0.8).abs() < 1e-9, "{details:?}");
+        // Two threads, together 400 operations in 1000 to 1008 ticks: each waits five ticks for one of its own.
+        let ticks = |name| of(name, None) / clock.ns_per_tick();
+        assert!((ticks("contest_ns") - 5.02).abs() < 1e-9, "{details:?}");
+        assert!((ticks("contest_low_ns") - 5.005).abs() < 1e-9 && (ticks("contest_high_ns") - 5.035).abs() < 1e-9);
     }
 }

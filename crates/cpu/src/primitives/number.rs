@@ -27,6 +27,9 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     /// One more.
     fn successor(self) -> Self;
 
+    /// One, computed from this number: an operation with it waits for this number. Two instructions of a cycle each.
+    fn one_after(self) -> Self;
+
     /// Makes the compiler compute this number even if nothing uses it.
     fn keep(self);
 
@@ -39,8 +42,14 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     /// Writes, and returns the old value.
     fn swap(variable: &Self::Atomic, value: Self, order: Ordering) -> Self;
 
+    /// Writes `new` if the variable holds `expected`; returns what it held.
+    fn compare_exchange(variable: &Self::Atomic, expected: Self, new: Self, order: Ordering) -> Self;
+
     /// Writes `new` if the variable holds `expected`; returns whether it did.
     fn compare_and_swap(variable: &Self::Atomic, expected: Self, new: Self, order: Ordering) -> bool;
+
+    /// Adds, and returns the old value.
+    fn fetch_add(variable: &Self::Atomic, operand: Self, order: Ordering) -> Self;
 
     /// Adds one, and returns the old value.
     fn fetch_increment(variable: &Self::Atomic, order: Ordering) -> Self;
@@ -63,16 +72,18 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
 }
 
 macro_rules! integer {
-    ($number:ty, $atomic:ty) => {
+    ($number:ty, $atomic:ty, $bits:ty) => {
         impl Number for $number {
             type Atomic = $atomic;
             const FLOATING: bool = false;
             const LARGEST_COUNT: u64 = <$number>::MAX as u64;
 
+            #[inline(always)]
             fn of(count: u64) -> Self {
                 count as $number
             }
 
+            #[inline(always)]
             fn count(self) -> u64 {
                 self as u64
             }
@@ -83,8 +94,14 @@ macro_rules! integer {
             }
 
             #[inline(always)]
+            fn one_after(self) -> Self {
+                (self & opaque::zero() as $number) | 1
+            }
+
+            #[inline(always)]
             fn keep(self) {
-                opaque::keep(self as u64);
+                // Unsigned: a sign would be extended by an instruction.
+                opaque::keep((self as $bits).into());
             }
 
             #[inline(always)]
@@ -103,8 +120,20 @@ macro_rules! integer {
             }
 
             #[inline(always)]
+            fn compare_exchange(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> Self {
+                match variable.compare_exchange(expected, new, order, Relaxed) {
+                    Ok(found) | Err(found) => found,
+                }
+            }
+
+            #[inline(always)]
             fn compare_and_swap(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> bool {
                 variable.compare_exchange(expected, new, order, Relaxed).is_ok()
+            }
+
+            #[inline(always)]
+            fn fetch_add(variable: &$atomic, operand: Self, order: Ordering) -> Self {
+                variable.fetch_add(operand, order)
             }
 
             #[inline(always)]
@@ -126,21 +155,23 @@ macro_rules! integer {
     };
 }
 
-integer!(i32, AtomicI32);
-integer!(u64, AtomicU64);
+integer!(i32, AtomicI32, u32);
+integer!(u64, AtomicU64, u64);
 
 macro_rules! float {
-    ($number:ty, $atomic:ty) => {
+    ($number:ty, $atomic:ty, $bits:ty) => {
         impl Number for $number {
             type Atomic = $atomic;
             const FLOATING: bool = true;
             /// Every integer up to this one has a value of its own.
             const LARGEST_COUNT: u64 = 1 << <$number>::MANTISSA_DIGITS;
 
+            #[inline(always)]
             fn of(count: u64) -> Self {
                 count as $number
             }
 
+            #[inline(always)]
             fn count(self) -> u64 {
                 self as u64
             }
@@ -148,6 +179,12 @@ macro_rules! float {
             #[inline(always)]
             fn successor(self) -> Self {
                 self + 1.0
+            }
+
+            #[inline(always)]
+            fn one_after(self) -> Self {
+                let zero = self.to_bits() & opaque::zero() as $bits;
+                Self::from_bits(zero | Self::to_bits(1.0))
             }
 
             #[inline(always)]
@@ -171,8 +208,20 @@ macro_rules! float {
             }
 
             #[inline(always)]
+            fn compare_exchange(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> Self {
+                match variable.compare_exchange(expected.to_bits(), new.to_bits(), order, Relaxed) {
+                    Ok(found) | Err(found) => Self::from_bits(found),
+                }
+            }
+
+            #[inline(always)]
             fn compare_and_swap(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> bool {
                 variable.compare_exchange(expected.to_bits(), new.to_bits(), order, Relaxed).is_ok()
+            }
+
+            #[inline(always)]
+            fn fetch_add(variable: &$atomic, operand: Self, order: Ordering) -> Self {
+                update(variable, order, |found: Self| found + operand)
             }
 
             #[inline(always)]
@@ -220,8 +269,8 @@ fn update<N: Number + Bits<N::Atomic>>(variable: &N::Atomic, order: Ordering, ch
     }
 }
 
-float!(f32, AtomicU32);
-float!(f64, AtomicU64);
+float!(f32, AtomicU32, u32);
+float!(f64, AtomicU64, u64);
 
 /// Evaluates an expression with the Rust type of a `Dtype`; `None` for types that no operation of this crate has.
 macro_rules! by_dtype {
@@ -270,16 +319,24 @@ mod tests {
         note();
         assert!(N::compare_and_swap(&variable, N::of(8), N::of(9), Relaxed));
         note();
+        assert!(N::compare_exchange(&variable, N::of(8), N::of(1), Relaxed) == N::of(9));
+        note();
+        assert!(N::compare_exchange(&variable, N::of(9), N::of(5), Relaxed) == N::of(9));
+        note();
+        assert!(N::fetch_add(&variable, N::of(4), Relaxed) == N::of(5));
+        note();
+        assert!(N::fetch_add(&variable, N::of(77).one_after(), Relaxed) == N::of(9));
+        note();
         N::raise(&variable, N::of(2), Relaxed);
         note();
-        N::raise(&variable, N::of(10), Relaxed);
+        N::raise(&variable, N::of(11), Relaxed);
         note();
         history
     }
 
     #[test]
     fn every_number_does_the_same() {
-        let expected = [3, 4, 5, 8, 8, 9, 9, 10];
+        let expected = [3, 4, 5, 8, 8, 9, 9, 5, 9, 10, 10, 11];
         assert_eq!(history::<i32>(), expected);
         assert_eq!(history::<u64>(), expected);
         assert_eq!(history::<f32>(), expected);

@@ -111,6 +111,9 @@ pub enum TeamError {
     /// Some threads did not finish.
     #[error("not done after {0:?}")]
     TimedOut(Duration),
+    /// A process that runs the shots gave no records.
+    #[error("{0}")]
+    Process(String),
     /// The team failed before and takes no more jobs.
     #[error("this team failed earlier")]
     Poisoned,

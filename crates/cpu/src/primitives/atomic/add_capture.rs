@@ -11,6 +11,9 @@ use crate::primitives::number::Number;
 /// In theory: as `cpu.atomic.add`, and the old value comes back from the cache. That is 1 to 3 cycles more for one
 /// thread, and nothing more where the line is transferred. Floating point costs nothing more: the compare-and-swap has
 /// the old value.
+///
+/// As a chain (mode `latency`), each operation adds one that is computed from the old value of the one before, in two
+/// cycles. A locked instruction of x86-64 waits for the one before it anyway. AArch64 may overlap independent ones.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.add_capture",
@@ -18,7 +21,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         operation: "one addition of 1 by each thread, with the value before it",
         source: "OpenMP 5.2, 15.8.4 (atomic capture); C++20 [atomics.types.int], fetch_add",
     },
-    atomic::cases,
+    atomic::cases_and_chains,
     atomic::workload::<AddCapture>,
 );
 
@@ -33,6 +36,13 @@ impl Update for AddCapture {
     #[inline(always)]
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
         N::fetch_increment(variable, order).keep();
+    }
+
+    const HAS_DEPENDENT: bool = true;
+
+    #[inline(always)]
+    fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {
+        *memory = N::fetch_add(variable, memory.one_after(), order);
     }
 
     fn result(sharers: u64, operations: u64) -> u64 {

@@ -10,7 +10,8 @@ use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 
 /// In theory: a few cycles more than an addition, for the comparison. The new value equals the old one, so that every
-/// comparison succeeds with any number of threads. What a retry costs depends on the algorithm around it.
+/// comparison succeeds with any number of threads. What a retry costs depends on the algorithm around it. As a chain
+/// (mode `latency`), each operation expects what the one before found, as a retry does.
 pub(super) static PASS: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.cas_pass",
@@ -18,7 +19,7 @@ pub(super) static PASS: Entry = Entry::of(
         operation: "one successful compare-and-swap by each thread",
         source: "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
     },
-    cases,
+    cases_and_chains,
     atomic::workload::<Pass>,
 );
 
@@ -37,7 +38,14 @@ pub(super) static FAIL: Entry = Entry::of(
 
 /// The instruction compares bits: floating-point types would be the same.
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let mut cases = atomic::cases(primitive, axes);
+    integers(atomic::cases(primitive, axes))
+}
+
+fn cases_and_chains(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    integers(atomic::cases_and_chains(primitive, axes))
+}
+
+fn integers(mut cases: Vec<Case>) -> Vec<Case> {
     cases.retain(|case| matches!(case.dtype, Some(Dtype::I32 | Dtype::U64)));
     cases
 }
@@ -59,6 +67,13 @@ impl Update for Pass {
     #[inline(always)]
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
         N::compare_and_swap(variable, N::of(PRESENT), N::of(PRESENT), order);
+    }
+
+    const HAS_DEPENDENT: bool = true;
+
+    #[inline(always)]
+    fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {
+        *memory = N::compare_exchange(variable, *memory, N::of(PRESENT), order);
     }
 
     fn result(_sharers: u64, _operations: u64) -> u64 {

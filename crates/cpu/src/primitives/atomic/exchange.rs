@@ -9,7 +9,8 @@ use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 
 /// In theory: as `cpu.atomic.add_capture` without the addition. Floating point costs the same as integers, because
-/// nothing is calculated.
+/// nothing is calculated. As a chain (mode `latency`), each operation writes a one that is computed from the old value
+/// of the one before, in two cycles.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.exchange",
@@ -17,7 +18,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         operation: "one exchange by each thread",
         source: "C++20 [atomics.types.operations], exchange; OpenMP 5.2, 15.8.4 (v = x; x = expr)",
     },
-    atomic::cases,
+    atomic::cases_and_chains,
     atomic::workload::<Exchange>,
 );
 
@@ -32,6 +33,13 @@ impl Update for Exchange {
     #[inline(always)]
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
         N::swap(variable, N::of(1), order).keep();
+    }
+
+    const HAS_DEPENDENT: bool = true;
+
+    #[inline(always)]
+    fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {
+        *memory = N::swap(variable, memory.one_after(), order);
     }
 
     fn result(_sharers: u64, _operations: u64) -> u64 {

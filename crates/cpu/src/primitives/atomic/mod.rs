@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::{Case, Primitive, Shot};
+use syncscope_core::{Case, Mode, Primitive, Shot};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
@@ -54,8 +54,16 @@ trait Update: Send + Sync + 'static {
     /// How the variable grows. It must stay in the range where numbers are exact.
     const GROWTH: Growth = Growth::None;
 
-    /// The operation. `memory` is a number that the thread keeps; it begins with zero.
+    /// The operation. `memory` is a number that the thread keeps; it begins with the value of the variable.
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N);
+
+    /// Whether [`Self::execute_dependent`] exists.
+    const HAS_DEPENDENT: bool = false;
+
+    /// The same operation with an operand that depends on what the one before returned, which `memory` holds.
+    fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {
+        Self::execute(variable, order, memory);
+    }
 
     /// The value of the variable after `operations` by each of `sharers` threads.
     fn result(sharers: u64, operations: u64) -> u64;
@@ -94,13 +102,25 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.cases_on_variables(primitive, &axes.other_atomics, Access::ReadModifyWrite.orders())
 }
 
-/// The workload of `U` for the type and the ordering of the case.
-fn workload<U: Update>(case: &Case) -> Option<Workload> {
-    let order = case.order.filter(|order| Access::ReadModifyWrite.can_be(*order))?;
-    by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, U, O>(case)))
+/// The same, and those whose operations depend on each other.
+fn cases_and_chains(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    let chains = axes.chains(primitive, &axes.chain_dtypes, Access::ReadModifyWrite.orders());
+    cases(primitive, axes).into_iter().chain(chains).collect()
 }
 
-fn workload_of<N: Number, U: Update, O: StaticOrdering>(case: &Case) -> Option<Workload> {
+/// The workload of `U` for the type, the ordering and the mode of the case.
+fn workload<U: Update>(case: &Case) -> Option<Workload> {
+    let order = case.order.filter(|order| Access::ReadModifyWrite.can_be(*order))?;
+    match case.mode {
+        None => by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, U, O, false>(case))),
+        Some(Mode::Latency) if U::HAS_DEPENDENT => {
+            by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, U, O, true>(case)))
+        }
+        Some(_) => None,
+    }
+}
+
+fn workload_of<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool>(case: &Case) -> Option<Workload> {
     let elements = Arc::new(Elements::of(case)?);
     let most = match U::GROWTH {
         Growth::None => u64::MAX,
@@ -111,7 +131,7 @@ fn workload_of<N: Number, U: Update, O: StaticOrdering>(case: &Case) -> Option<W
     let returned = ReturnedValues::<N, U>::new(Arc::clone(&elements), case.threads?);
     let contenders = if elements.sharers() > 1 && U::GROWTH == Growth::ByAll { elements.sharers() } else { 1 };
     let extent = elements.extent();
-    let variables: Variables<N, U, O> = Variables { elements, kind: PhantomData };
+    let variables: Variables<N, U, O, DEPENDENT> = Variables { elements, kind: PhantomData };
     let workload = Workload::contended(variables, contenders)
         .with_most_operations(most, 1)
         .expecting(Expected::once(instructions))
@@ -119,22 +139,26 @@ fn workload_of<N: Number, U: Update, O: StaticOrdering>(case: &Case) -> Option<W
     Some(if U::CHECKS_RETURNED_VALUES { workload.with_proof(Arc::new(returned) as Proof) } else { workload })
 }
 
-/// The variables that `U` works on.
-struct Variables<N: Number, U, O> {
+/// The variables that `U` works on, each operation independent of the one before, or dependent on its result.
+struct Variables<N: Number, U, O, const DEPENDENT: bool> {
     elements: Arc<Elements<N::Atomic>>,
     kind: PhantomData<(U, O)>,
 }
 
-impl<N: Number, U: Update, O: StaticOrdering> Operation for Variables<N, U, O> {
+impl<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool> Operation for Variables<N, U, O, DEPENDENT> {
     type Local<'a> = (&'a N::Atomic, N);
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
-        (self.elements.get(slot, thread), N::of(0))
+        (self.elements.get(slot, thread), N::of(U::INITIAL))
     }
 
     #[inline(always)]
     fn execute((variable, memory): &mut Self::Local<'_>) {
-        U::execute::<N>(variable, O::READ_MODIFY_WRITE, memory);
+        if DEPENDENT {
+            U::execute_dependent::<N>(variable, O::READ_MODIFY_WRITE, memory);
+        } else {
+            U::execute::<N>(variable, O::READ_MODIFY_WRITE, memory);
+        }
     }
 
     fn prepare(&self, slot: usize, thread: usize) {
@@ -261,5 +285,49 @@ mod tests {
         };
         assert!(workload::<Forgetful>(&case).is_none());
         assert!(workload::<Forgetful>(&Case { order: Some(MemoryOrder::SeqCst), ..case }).is_some());
+    }
+
+    /// How many lines of both loops of a chain begin with the words, for a shared `u64`.
+    #[cfg(target_arch = "x86_64")]
+    fn in_chain(id: &str, words: &[&str]) -> (u32, u32) {
+        let case = Case {
+            dtype: Some(Dtype::U64),
+            layout: Some(Layout::Shared),
+            threads: Some(1),
+            order: Some(MemoryOrder::Relaxed),
+            mode: Some(Mode::Latency),
+            ..Case::new(id)
+        };
+        let functions = crate::primitives::workload_of(&case).unwrap().functions;
+        let count = |entry| crate::evidence::timed_loop(entry).unwrap().count(words);
+        (count(functions.baseline), count(functions.test))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn operands_of_a_chain_are_made_of_the_result_before() {
+        for (id, operation) in [("cpu.atomic.add_capture", "lock xadd"), ("cpu.atomic.exchange", "xchg")] {
+            for words in [operation, "and", "or"] {
+                assert_eq!(in_chain(id, &[words]), (16, 32), "{id}: {words}");
+            }
+        }
+        // The expected value is in the register that the comparison before left it in.
+        assert_eq!(in_chain("cpu.atomic.cas_pass", &["lock cmpxchg"]), (16, 32));
+        assert_eq!(in_chain("cpu.atomic.cas_pass", &["mov"]), (0, 0));
+        assert_eq!(in_chain("cpu.atomic.read", &["mov"]), (16, 32));
+    }
+
+    #[test]
+    fn operations_without_a_chain_have_no_latency() {
+        let case = Case {
+            dtype: Some(Dtype::U64),
+            layout: Some(Layout::Shared),
+            threads: Some(1),
+            order: Some(MemoryOrder::Relaxed),
+            mode: Some(Mode::Latency),
+            ..Case::new("cpu.atomic.max")
+        };
+        assert!(crate::primitives::workload_of(&case).is_err());
+        assert!(crate::primitives::workload_of(&Case { mode: None, ..case }).is_ok());
     }
 }

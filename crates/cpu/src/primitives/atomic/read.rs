@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 
-use syncscope_core::{Case, Primitive};
+use syncscope_core::{Case, Dtype, Mode, Primitive};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
@@ -20,6 +20,9 @@ use crate::primitives::workload::Workload;
 /// The paper compares a loop of plain reads with a loop of atomic reads. Where both are the same instruction, both
 /// loops are the same and their difference is zero by construction. Here the plain read stands in both loops and the
 /// atomic read is added in the test. The figure is the cost of a read, and the evidence counts both instructions.
+///
+/// As a chain (mode `latency`), each read has its address from the value of the one before, as a list has. That is the
+/// time until a load has its value: 3 to 5 cycles.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.read",
@@ -32,7 +35,8 @@ pub(super) static ENTRY: Entry = Entry::of(
 );
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    axes.cases_on_variables(primitive, &axes.other_atomics.shared(), Access::Load.orders())
+    let independent = axes.cases_on_variables(primitive, &axes.other_atomics.shared(), Access::Load.orders());
+    independent.into_iter().chain(axes.chains(primitive, &[Dtype::U64], Access::Load.orders())).collect()
 }
 
 fn workload(case: &Case) -> Option<Workload> {
@@ -41,8 +45,16 @@ fn workload(case: &Case) -> Option<Workload> {
 }
 
 fn workload_of<N: Number, O: StaticOrdering>(case: &Case) -> Option<Workload> {
-    let read: Read<N, O> = Read { elements: Elements::of(case)?, order: PhantomData };
-    Some(Workload::of(read).expecting(Expected::once(&["mov"])))
+    let (elements, order) = (Elements::of(case)?, PhantomData);
+    match case.mode {
+        None => Some(Workload::of(Read::<N, O> { elements, order }).expecting(Expected::once(&["mov"]))),
+        // Of a narrower number, the compiler would make an address with a second instruction.
+        Some(Mode::Latency) if case.dtype == Some(Dtype::U64) => {
+            let chain = Chain::<N, O>(Read { elements, order });
+            Some(Workload::of(chain).expecting(Expected::once(&["mov"])))
+        }
+        Some(_) => None,
+    }
 }
 
 struct Read<N: Number, O> {
@@ -83,5 +95,35 @@ impl<N: Number, O: StaticOrdering> Operation for Read<N, O> {
     fn verify(&self, slot: usize, thread: usize, _operations: u64) -> Result<(), String> {
         let found = N::load(self.elements.get(slot, thread), O::LOAD).count();
         if found == PRESENT { Ok(()) } else { Err(format!("expected {PRESENT} in the variable, found {found}")) }
+    }
+}
+
+/// Reads of which each has its address from the value of the one before. The value is [`PRESENT`] at all times, so that
+/// all read one variable.
+struct Chain<N: Number, O>(Read<N, O>);
+
+impl<N: Number, O: StaticOrdering> Operation for Chain<N, O> {
+    /// Where the variable begins less its value, and the value that was read last.
+    type Local<'a> = (*const N::Atomic, usize);
+
+    fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
+        let variable = std::ptr::from_ref(self.0.elements.get(slot, thread));
+        (variable.wrapping_byte_sub(PRESENT as usize), PRESENT as usize)
+    }
+
+    #[inline(always)]
+    fn execute((origin, value): &mut Self::Local<'_>) {
+        // SAFETY: `value` is what the variable holds, and nothing writes another value than `PRESENT` into it. The sum
+        // is therefore the address of the variable, which lives as long as the loop runs.
+        let variable = unsafe { &*origin.wrapping_byte_add(*value) };
+        *value = N::load(variable, O::LOAD).count() as usize;
+    }
+
+    fn prepare(&self, slot: usize, thread: usize) {
+        self.0.prepare(slot, thread);
+    }
+
+    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
+        self.0.verify(slot, thread, operations)
     }
 }
