@@ -196,6 +196,18 @@ fn signal(child: &std::process::Child, signal: i32) {
     unsafe { libc::kill(child.id().cast_signed(), signal) };
 }
 
+/// On the hardware of this machine, because the machine code of the loops is what is verified.
+#[test]
+fn fences_that_are_no_instruction_are_no_failure() {
+    let output = syncscope(&["verify", "--only", "cpu.fence.*"]).env_remove("SYNCSCOPE_FAKE").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if cfg!(target_arch = "x86_64") {
+        let lines = text.lines().filter(|line| line.contains("elided by nature: no instruction on x86-64"));
+        assert_eq!(lines.count(), 3, "{text}");
+    }
+}
+
 #[test]
 fn an_interrupted_run_can_be_reported_and_resumed() {
     let folder = tempfile::tempdir().unwrap();
