@@ -314,6 +314,12 @@ fn the_real_machine_is_described() {
     assert_eq!(system.status.code(), Some(0), "{}", stderr(&system));
     let value: serde_json::Value = serde_json::from_slice(&system.stdout).unwrap();
     assert!(value["machine"]["cpu"]["hardware_threads"].as_u64().unwrap() >= 1);
+    assert!(value["environment"]["settings"]["aslr"].is_u64() && value["tool"]["binary"].is_string());
+    let text = plain(&["system"]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    for start in ["CPU ", "build ", "memory "] {
+        assert!(text.lines().any(|line| line.starts_with(start)), "{start}: {text}");
+    }
     let list = plain(&["list"]);
     assert_eq!(list.status.code(), Some(0), "{}", stderr(&list));
     let text = String::from_utf8_lossy(&list.stdout).into_owned();
