@@ -32,7 +32,7 @@ fn main() {
         println!("cargo:rustc-env=SYNCSCOPE_MODIFIED={}", !changes.is_empty());
     }
     let branch = git(&workspace, &["symbolic-ref", "--quiet", "HEAD"]);
-    let heads = ["HEAD".to_owned(), "packed-refs".to_owned()].into_iter().chain(branch);
+    let heads = ["HEAD", "logs/HEAD", "packed-refs"].map(str::to_owned).into_iter().chain(branch);
     let files = heads.filter_map(|head| git(&workspace, &["rev-parse", "--git-path", &head]));
     watch(files.map(|file| workspace.join(file)));
 }

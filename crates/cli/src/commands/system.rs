@@ -142,8 +142,7 @@ fn gpu_lines(machine: &Machine, environment: &Environment) -> Vec<String> {
         let state = environment.gpus.iter().find(|state| state.index == gpu.index);
         lines.extend(state.into_iter().flat_map(|state| state_lines(state, gpu.ecc)).map(|text| line("", &text)));
     }
-    let links = machine.links.iter();
-    lines.extend(links.map(|link| line(&format!("GPU {} to {}", link.from, link.to), &link_text(link))));
+    lines.extend(machine.links.iter().map(|link| line(&format!("GPU {} to {}", link.from, link.to), &link_text(link))));
     let yes_or_no = |yes| if yes { "yes" } else { "no" }.to_owned();
     let shared = joined([
         ("MPS", environment.mps.map(yes_or_no)),

@@ -14,14 +14,12 @@ const KERNEL: Kernel = kernel!("warp.cu", Register);
 /// the code tests that for each barrier whose mask is not a constant; on later architectures one test covers many barriers.
 const NOTHING: &[&str] = &["MATCH.ANY", "NOP"];
 
-/// Why nothing is left of a barrier whose mask is a constant.
-const fn where_converged(_capability: (u32, u32)) -> Option<&'static str> {
-    Some("the threads of the mask are converged, so there is nothing to wait for")
-}
+/// Why nothing is left of a barrier.
+const CONVERGED: &str = "the threads of the mask are converged, so there is nothing to wait for";
 
-/// The same for a mask that is known at run time: Ampere and Ada compare it for each barrier.
-const fn where_tested_once(capability: (u32, u32)) -> Option<&'static str> {
-    if capability.0 == 8 { None } else { where_converged(capability) }
+/// On Ampere and Ada, a mask that is no constant is compared at each barrier: there something is left.
+fn where_tested_once(capability: (u32, u32)) -> Option<&'static str> {
+    (capability.0 != 8).then_some(CONVERGED)
 }
 
 /// In theory: nothing if the warp is converged. If it is not, each part reaches the barrier in its turn, and takes its own
@@ -44,7 +42,7 @@ static SYNCWARP: Entry = Entry {
     expected: |case| match case.group {
         // Two loops. The barrier is called or out of line, because the paths are never converged.
         Some(Group::Divergent) => ExpectedInstructions::of(&["WARPSYNC", "CALL"]).times(2).or_out_of_line("WARPSYNC"),
-        _ => ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(where_converged),
+        _ => ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(|_| Some(CONVERGED)),
     },
     cases: |id, preset, limits| {
         let converged = limits.full(id, preset).groups(&[Group::Converged]).cases();
@@ -67,7 +65,7 @@ static TILE: Entry = Entry {
     definitions: |case| definitions("TILE", group_size(case), 0),
     expected: |case| {
         let is_constant = case.group == Some(Group::Tile(32));
-        let why = if is_constant { where_converged } else { where_tested_once };
+        let why = if is_constant { |_| Some(CONVERGED) } else { where_tested_once };
         ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(why)
     },
     cases: |id, preset, limits| {
