@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod laboratories;
 mod progress;
+mod provenance;
 mod selection;
 mod terminal;
 

@@ -50,6 +50,8 @@ fn a_run_writes_a_complete_directory() {
     let run = directory.read_run().unwrap();
     assert_eq!((run.status, run.seed, run.preset.as_str(), run.planned), (Status::Done, 7, "quick", 12));
     assert!(run.ended.is_some());
+    assert_eq!(run.tool.and_then(|tool| tool.binary).map(|hash| hash.len()), Some(16));
+    assert!(matches!(&run.sessions[..], [session] if session.seconds > 0.0), "{:?}", run.sessions);
     let rows = directory.read_rows().unwrap();
     assert_eq!(rows.len(), 12);
     for (primitive, verdict) in [
@@ -194,6 +196,18 @@ fn signal(child: &std::process::Child, signal: i32) {
     unsafe { libc::kill(child.id().cast_signed(), signal) };
 }
 
+/// On the hardware of this machine, because the machine code of the loops is what is verified.
+#[test]
+fn fences_that_are_no_instruction_are_no_failure() {
+    let output = syncscope(&["verify", "--only", "cpu.fence.*"]).env_remove("SYNCSCOPE_FAKE").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if cfg!(target_arch = "x86_64") {
+        let lines = text.lines().filter(|line| line.contains("elided by nature: no instruction on x86-64"));
+        assert_eq!(lines.count(), 3, "{text}");
+    }
+}
+
 #[test]
 fn an_interrupted_run_can_be_reported_and_resumed() {
     let folder = tempfile::tempdir().unwrap();
@@ -300,6 +314,12 @@ fn the_real_machine_is_described() {
     assert_eq!(system.status.code(), Some(0), "{}", stderr(&system));
     let value: serde_json::Value = serde_json::from_slice(&system.stdout).unwrap();
     assert!(value["machine"]["cpu"]["hardware_threads"].as_u64().unwrap() >= 1);
+    assert!(value["environment"]["settings"]["aslr"].is_u64() && value["tool"]["binary"].is_string());
+    let text = plain(&["system"]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    for start in ["CPU ", "build ", "memory "] {
+        assert!(text.lines().any(|line| line.starts_with(start)), "{start}: {text}");
+    }
     let list = plain(&["list"]);
     assert_eq!(list.status.code(), Some(0), "{}", stderr(&list));
     let text = String::from_utf8_lossy(&list.stdout).into_owned();

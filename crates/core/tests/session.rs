@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use syncscope_core::fake::{FakeLaboratory, Fault};
 use syncscope_core::machine::{CpuMachine, Environment, Machine};
 use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
+use syncscope_core::run::provenance::{SessionRecord, StolenTime};
 use syncscope_core::run::{SCHEMA, Status};
 use syncscope_core::session::observer::{Observer, Work};
 use syncscope_core::session::plan::Plan;
@@ -105,6 +106,8 @@ fn run() -> Run {
         machine: Machine::default(),
         environment: Environment::default(),
         measured_topology: None,
+        tool: None,
+        sessions: Vec::new(),
     }
 }
 
@@ -321,6 +324,22 @@ fn a_run_is_not_resumed_on_another_machine() {
     let refused = Session::resume(directory.clone(), begun, &here, Preset::Quick, plan, &fixture.all());
     assert!(matches!(refused.err().unwrap(), SessionError::AnotherMachine { .. }));
     assert_eq!(directory.read_rows().unwrap(), rows, "nothing was touched");
+}
+
+#[test]
+fn each_process_that_measured_leaves_its_record() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let mut session = fixture.start();
+    let stolen = |share| Some(StolenTime { share, ..StolenTime::default() });
+    session.add_record(SessionRecord { load_start: Some(0.5), stolen: stolen(0.005), ..SessionRecord::default() });
+    session.finish(Ok(Status::Interrupted), &fixture.all()).unwrap();
+    assert!(fixture.directory().read_run().unwrap().warnings.is_empty());
+    let mut session = fixture.resume().unwrap();
+    session.add_record(SessionRecord { load_start: Some(0.7), stolen: stolen(0.03), ..SessionRecord::default() });
+    session.finish(Ok(Status::Done), &fixture.all()).unwrap();
+    let run = fixture.directory().read_run().unwrap();
+    assert_eq!(run.sessions.iter().map(|session| session.load_start).collect::<Vec<_>>(), [Some(0.5), Some(0.7)]);
+    assert!(matches!(&run.warnings[..], [warning] if warning.contains("3.0 %")), "{:?}", run.warnings);
 }
 
 #[test]

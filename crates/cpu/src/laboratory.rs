@@ -10,7 +10,10 @@ use syncscope_host::scheduling::{self, AffinityGuard};
 use syncscope_host::{c_library_version, cpu_list};
 
 use crate::experiment::{Sharing, TeamExperiment};
+use crate::machine::loaded_library::loaded_library;
 use crate::machine::placement::{self, Placed};
+use crate::machine::settings::settings;
+use crate::machine::steal::StealCounters;
 use crate::machine::system::System;
 use crate::machine::topology::Topology;
 use crate::machine::{cgroup, hwloc, page_homes};
@@ -125,6 +128,27 @@ impl CpuLaboratory {
         environment.clocks.push(self.clock.description());
         environment.core_cycles = Some(self.core_cycles.clone());
         environment.libraries.extend(libraries());
+        let runtimes = crate::team::openmp::runtimes().iter();
+        environment.openmp = runtimes.filter_map(|runtime| loaded_library(&self.system, runtime.name)).collect();
+        environment.settings = Some(settings(&self.system));
+    }
+
+    /// Load average over the last minute, when the laboratory was opened: before this program added to it.
+    #[must_use]
+    pub const fn initial_load(&self) -> Option<f64> {
+        self.load
+    }
+
+    /// The same now.
+    #[must_use]
+    pub fn current_load(&self) -> Option<f64> {
+        self.system.load()
+    }
+
+    /// The steal time of the allowed CPUs so far, where the system counts it.
+    #[must_use]
+    pub fn steal_counters(&self) -> Option<StealCounters> {
+        StealCounters::read(&self.system, &self.topology.allowed_cpus())
     }
 
     /// What may disturb the figures, and what to do about it.

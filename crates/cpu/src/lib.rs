@@ -35,4 +35,4 @@ mod plan;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use machine::topology::Topology;
-pub use primitives::{catalogue, evidence_of};
+pub use primitives::{catalogue, elided_by_nature, evidence_of};

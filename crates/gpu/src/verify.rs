@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use syncscope_core::{Case, Evidence, Preset};
 
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::{cases, program_of, unavailable};
+use crate::catalogue::{cases, entry_of, program_of, unavailable};
 use crate::cuda::cache::Cache;
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::discovery::Surroundings;
@@ -26,6 +26,8 @@ pub struct Verified {
     pub arch: String,
     /// What was found.
     pub evidence: Evidence,
+    /// Why the catalogue expects that nothing is left of the operation on this architecture; `None` where it does not.
+    pub elided_by_nature: Option<&'static str>,
 }
 
 /// One case for each program of the catalogue whose cases are `wanted`.
@@ -68,10 +70,18 @@ pub fn verify(
                 (None, Ok(cubin)) => evidence_of(case, &cubin),
                 (None, Err(error)) => Evidence::NotAvailable(error.to_string()),
             };
-            Verified { case: case.clone(), arch: arch.clone(), evidence }
+            let elided_by_nature = elided_by_nature(case, capability);
+            Verified { case: case.clone(), arch: arch.clone(), evidence, elided_by_nature }
         }));
     }
     Ok(verified)
+}
+
+/// Why nothing but a NOP is left of the operation of a case on a device of this compute capability; `None` where
+/// something is.
+#[must_use]
+pub fn elided_by_nature(case: &Case, capability: (u32, u32)) -> Option<&'static str> {
+    ((entry_of(case)?.expected)(case).elided_by_nature)(capability)
 }
 
 /// `sm_120` is compute capability 12.0.
@@ -89,6 +99,22 @@ mod tests {
         assert_eq!(ARCHITECTURES.map(capability), [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)].map(Some));
         assert_eq!(capability("compute_90"), None);
         assert_eq!(capability("sm_x"), None);
+    }
+
+    #[test]
+    fn only_barriers_of_converged_warps_are_elided() {
+        let elided = |capability| -> HashSet<String> {
+            let all = programs(|_| true).into_iter().map(|(case, _)| case);
+            let word =
+                |case: Case| format!("{} {}", case.primitive, case.group.map(|g| g.to_string()).unwrap_or_default());
+            all.filter(|case| elided_by_nature(case, capability).is_some()).map(word).collect()
+        };
+        let on_ampere = ["gpu.warp.syncwarp converged", "gpu.warp.syncwarp partial", "gpu.warp.tile tile 32"];
+        assert_eq!(elided((8, 6)), on_ampere.map(str::to_owned).into());
+        let on_hopper = elided((9, 0));
+        assert!(on_hopper.is_superset(&elided((8, 6))) && on_hopper.contains("gpu.warp.coalesced coalesced 16"));
+        assert!(on_hopper.iter().all(|case| case.starts_with("gpu.warp.")), "{on_hopper:?}");
+        assert!(!on_hopper.contains("gpu.warp.syncwarp divergent"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The raw monotonic clock.
+//! The raw monotonic clock, and the unit of the kernel's accounts.
 
 /// Nanoseconds of `CLOCK_MONOTONIC_RAW`, which no time service adjusts.
 #[inline]
@@ -10,9 +10,18 @@ pub fn raw_ns() -> u64 {
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
+/// Ticks of the kernel's accounts (`/proc/stat`) in a second.
+#[must_use]
+pub fn ticks_per_second() -> f64 {
+    // SAFETY: the call has no requirement.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    // It fails on no Linux; all of them that have 64 bits count hundredths.
+    if ticks > 0 { ticks as f64 } else { 100.0 }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::raw_ns;
+    use super::{raw_ns, ticks_per_second};
     use std::time::Duration;
 
     #[test]
@@ -20,5 +29,10 @@ mod tests {
         let before = raw_ns();
         std::thread::sleep(Duration::from_millis(2));
         assert!(raw_ns() - before >= 2_000_000);
+    }
+
+    #[test]
+    fn the_kernel_counts_some_ticks_in_a_second() {
+        assert!((10.0..=10_000.0).contains(&ticks_per_second()));
     }
 }

@@ -5,6 +5,7 @@
 //! - [`futex`]: sleeping on a word of memory, and waking the sleeper.
 //! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.
 //! - [`c_library_version`]: the C library that this program runs with.
+//! - [`file_hash`]: the identity of a file's content.
 //!
 //! This crate knows nothing of measurements and depends on no other crate of syncscope.
 
@@ -14,5 +15,7 @@ pub mod futex;
 pub mod scheduling;
 
 mod c_library;
+mod file_hash;
 
 pub use c_library::c_library_version;
+pub use file_hash::file_hash;

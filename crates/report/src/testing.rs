@@ -22,5 +22,7 @@ pub(crate) fn run() -> Run {
         machine: Machine::default(),
         environment: Environment::default(),
         measured_topology: None,
+        tool: None,
+        sessions: Vec::new(),
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::directory::RunDirectory;
+use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::run::{SCHEMA, Status, timestamp};
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Limits, Session};
@@ -16,6 +17,7 @@ use crate::args::RunArguments;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::progress::Progress;
+use crate::provenance::{self, SessionStart};
 use crate::selection::Selection;
 use crate::terminal;
 
@@ -42,8 +44,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
         laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
     });
     let limits = Limits { cancel: cancel_on_signal(), deadline: arguments.budget.map(|budget| started + budget) };
+    let start = SessionStart::now(&laboratories);
     let measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
     progress.finish();
+    let record = start.ended(&laboratories);
+    record.stolen.as_ref().and_then(StolenTime::warning).iter().for_each(|text| terminal::warning(text));
+    session.add_record(record);
     let outcome = profile::time(Phase::Report, || {
         let finished = session.finish(measured, &laboratories.all())?;
         report(&finished)
@@ -131,7 +137,10 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
         }
         Target::Resumed(directory, earlier) => {
             let machine = laboratories.machine();
-            Session::resume(directory.clone(), earlier.as_ref().clone(), &machine, preset, plan, &laboratories.all())?
+            let mut begun = earlier.as_ref().clone();
+            let another_build = provenance::another_build(begun.tool.as_ref(), &provenance::tool());
+            begun.warnings.extend(another_build.filter(|warning| !earlier.warnings.contains(warning)));
+            Session::resume(directory.clone(), begun, &machine, preset, plan, &laboratories.all())?
         }
     })
 }
@@ -155,6 +164,8 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
         machine: laboratories.machine(),
         environment: laboratories.environment(),
         measured_topology: None,
+        tool: Some(provenance::tool()),
+        sessions: Vec::new(),
     }
 }
 

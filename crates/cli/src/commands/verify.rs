@@ -12,7 +12,8 @@ use crate::progress::Progress;
 use crate::selection::Selection;
 use crate::terminal;
 
-/// Shows the machine instructions found in the timed regions. Elided primitives give exit code 3.
+/// Shows the machine instructions found in the timed regions. A primitive that is elided gives exit code 3, unless the
+/// catalogue declares it as elided by nature on that architecture.
 pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let selection = Selection::new(&arguments.only, &[])?;
     let mut progress = Progress::new("inspecting this machine");
@@ -22,9 +23,44 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     for group in grouped(&programs) {
         terminal::show(&line(&group))?;
     }
-    let elided = programs.iter().filter(|program| matches!(program.evidence, Evidence::Elided { .. })).count();
-    terminal::show(&format!("\n{} programs, {elided} of them without the expected instruction", programs.len()))?;
-    Ok(if elided > 0 { Outcome::SomeCasesFailed } else { Outcome::Done })
+    let count = |finding| programs.iter().filter(|program| Finding::of(program) == finding).count();
+    let (by_nature, wrong) = (count(Finding::ElidedByNature), count(Finding::Wrong));
+    terminal::show(&format!(
+        "\n{} programs, {by_nature} of them elided by nature, {wrong} without the expected instruction",
+        programs.len()
+    ))?;
+    Ok(if wrong > 0 { Outcome::SomeCasesFailed } else { Outcome::Done })
+}
+
+/// What the evidence of a program means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finding {
+    /// The instruction is there, or another that does its work, or nobody can tell.
+    AsExpected,
+    /// Nothing is left of the operation, as the catalogue declares.
+    ElidedByNature,
+    /// Nothing is left of it, and nobody expected that; or it is something, and nobody expected that.
+    Wrong,
+}
+
+impl Finding {
+    fn of(program: &Verified) -> Self {
+        let declared = program.elided_by_nature.is_some();
+        match &program.evidence {
+            Evidence::Elided { .. } if declared => Self::ElidedByNature,
+            Evidence::Elided { .. } => Self::Wrong,
+            // A NOP does nothing: nothing is left of the operation.
+            Evidence::Substituted { summary, .. } if summary.starts_with("NOP ") => {
+                if declared {
+                    Self::ElidedByNature
+                } else {
+                    Self::Wrong
+                }
+            }
+            Evidence::Present { .. } | Evidence::Substituted { .. } if declared => Self::Wrong,
+            Evidence::Present { .. } | Evidence::Substituted { .. } | Evidence::NotAvailable(_) => Self::AsExpected,
+        }
+    }
 }
 
 fn examine(
@@ -64,7 +100,9 @@ fn on_cpu(laboratory: &mut dyn Laboratory, selection: &Selection) -> Vec<Verifie
         }
         let evidence = laboratory.experiment(&case).map(|mut experiment| Experiment::evidence(experiment.as_mut()));
         let evidence = evidence.unwrap_or_else(|refusal| Evidence::NotAvailable(refusal.to_string()));
-        programs.push(Verified { case: code, arch: std::env::consts::ARCH.to_owned(), evidence });
+        let arch = std::env::consts::ARCH;
+        let elided_by_nature = syncscope_cpu::elided_by_nature(&case.primitive, arch);
+        programs.push(Verified { case: code, arch: arch.to_owned(), evidence, elided_by_nature });
     }
     programs
 }
@@ -75,7 +113,7 @@ fn grouped(programs: &[Verified]) -> Vec<Vec<&Verified>> {
     for program in programs {
         let same = |group: &&mut Vec<&Verified>| {
             let first = group[0];
-            first.case == program.case && evidence_text(&first.evidence) == evidence_text(&program.evidence)
+            first.case == program.case && text(first) == text(program)
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.push(program),
@@ -100,15 +138,70 @@ fn line(group: &[&Verified]) -> String {
     ];
     let name = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let archs: Vec<&str> = group.iter().map(|program| program.arch.as_str()).collect();
-    format!("{name:52} {:60} {}", evidence_text(&first.evidence), archs.join(" "))
+    format!("{name:52} {:60} {}", text(first), archs.join(" "))
 }
 
-fn evidence_text(evidence: &Evidence) -> String {
-    match evidence {
-        Evidence::Present { summary, .. } => summary.clone(),
+/// The evidence, and what is wrong with it if something is.
+fn text(program: &Verified) -> String {
+    let found = match &program.evidence {
+        Evidence::Present { summary, .. } | Evidence::Elided { summary, .. } => summary.clone(),
         Evidence::Substituted { summary, .. } => format!("substituted: {summary}"),
-        Evidence::Elided { summary, .. } => format!("ELIDED: {summary}"),
         // The reason may be a compiler's log of many lines.
         Evidence::NotAvailable(reason) => format!("not available: {}", reason.lines().next().unwrap_or_default()),
+    };
+    match (Finding::of(program), program.elided_by_nature) {
+        (Finding::ElidedByNature, Some(why)) => format!("elided by nature: {why}"),
+        (Finding::Wrong, Some(_)) => format!("UNEXPECTED: {found}, where nothing was expected"),
+        (Finding::Wrong, None) => format!("ELIDED: {found}"),
+        (Finding::AsExpected | Finding::ElidedByNature, _) => found,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(evidence: Evidence, elided_by_nature: Option<&'static str>) -> Verified {
+        Verified { case: Case::new("gpu.warp.syncwarp"), arch: "sm_90".to_owned(), evidence, elided_by_nature }
+    }
+
+    fn found(evidence: Evidence, nature: Option<&'static str>) -> (Finding, String) {
+        let program = program(evidence, nature);
+        (Finding::of(&program), text(&program))
+    }
+
+    #[test]
+    fn elision_by_nature_is_no_failure() {
+        let (nature, listing) = (Some("nothing to wait for"), String::new());
+        let elided = Evidence::Elided { summary: "equal".to_owned(), listing: listing.clone() };
+        let nop = Evidence::Substituted { summary: "NOP 32/64 for WARPSYNC".to_owned(), listing };
+        for evidence in [&elided, &nop] {
+            let expected = (Finding::ElidedByNature, "elided by nature: nothing to wait for".to_owned());
+            assert_eq!(found(evidence.clone(), nature), expected);
+            let (finding, text) = found(evidence.clone(), None);
+            assert_eq!(finding, Finding::Wrong, "nobody declared it");
+            assert!(text.starts_with("ELIDED: "), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_instruction_where_none_is_declared_is_a_failure() {
+        let present = Evidence::Present { summary: "WARPSYNC 32/64".to_owned(), listing: String::new() };
+        assert_eq!(found(present.clone(), None), (Finding::AsExpected, "WARPSYNC 32/64".to_owned()));
+        let (finding, text) = found(present, Some("nothing to wait for"));
+        assert_eq!(finding, Finding::Wrong);
+        assert_eq!(text, "UNEXPECTED: WARPSYNC 32/64, where nothing was expected");
+    }
+
+    #[test]
+    fn another_instruction_and_missing_evidence_are_no_failure() {
+        let other =
+            Evidence::Substituted { summary: "MATCH.ANY 32/64 for WARPSYNC".to_owned(), listing: String::new() };
+        assert_eq!(found(other, None).0, Finding::AsExpected);
+        let nobody_looked = Evidence::NotAvailable("no disassembler\nfor this".to_owned());
+        for nature in [None, Some("why")] {
+            let expected = (Finding::AsExpected, "not available: no disassembler".to_owned());
+            assert_eq!(found(nobody_looked.clone(), nature), expected);
+        }
     }
 }

@@ -355,6 +355,8 @@ mod tests {
             machine: Machine::default(),
             environment: Environment::default(),
             measured_topology: None,
+            tool: None,
+            sessions: Vec::new(),
         }
     }
 

@@ -157,6 +157,120 @@ pub struct Environment {
     pub core_cycles: Option<String>,
     /// Versions of the libraries that are themselves measured, such as parking_lot.
     pub libraries: BTreeMap<String, String>,
+    /// The OpenMP runtimes that were loaded; empty in older files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub openmp: Vec<LoadedLibrary>,
+    /// Settings of firmware and kernel; `None` in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<SystemSettings>,
+    /// The state of each CUDA device; empty in older files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<GpuState>,
+    /// Whether CUDA's Multi-Process Service seems active: its process, or its control pipe, which may be left over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mps: Option<bool>,
+    /// Whether the GPUs compute confidentially (encrypted transfers), where NVML reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidential_computing: Option<bool>,
+}
+
+/// A shared library as it was loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadedLibrary {
+    /// `libgomp`, `libomp`.
+    pub name: String,
+    /// The file; only its name where it is in no folder of the system.
+    pub file: String,
+    /// Version of the package that installed it, where the system lists it; else the one in the file's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The 64-bit FNV-1a hash of the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+}
+
+/// Settings of the processor's firmware and of the kernel that change what synchronization costs. `None`: not reported.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SystemSettings {
+    /// Revision of the microcode; several are joined by commas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
+    /// The parameters of the kernel's command line that can change a cost. Others, such as the root device, are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_parameters: Option<String>,
+    /// The processor's vulnerabilities that apply, each with its mitigation.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub mitigations: BTreeMap<String, String>,
+    /// Transparent huge pages: `always`, `madvise`, `never`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transparent_huge_pages: Option<String>,
+    /// Automatic NUMA balancing: 0 is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub numa_balancing: Option<u32>,
+    /// Whether the kernel merges equal pages (KSM).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ksm: Option<bool>,
+    /// Randomization of addresses in this process: 0 is off, 2 is full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aslr: Option<u32>,
+    /// SMT control: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smt: Option<String>,
+    /// CPUs without load balancing, as a list; empty if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolated_cpus: Option<String>,
+    /// CPUs without a periodic tick, as a list; empty if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nohz_full_cpus: Option<String>,
+    /// The clock source of the kernel, such as `tsc`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clocksource: Option<String>,
+}
+
+/// The state of one CUDA device at the start of the run. `None`: the driver does not report it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GpuState {
+    /// The driver's number, as in [`GpuMachine::index`].
+    pub index: u32,
+    /// The identity of this one device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
+    /// Where it is: domain, bus, device, function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pci_address: Option<String>,
+    /// Version of its firmware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vbios: Option<String>,
+    /// The power limit that is enforced, in watts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_limit_watts: Option<f64>,
+    /// Temperature of the chip in degrees Celsius.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature_celsius: Option<u32>,
+    /// Whether the driver stays loaded without a program that uses it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persistence: Option<bool>,
+    /// Who may use it: `default`, `exclusive_process`, `prohibited`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute_mode: Option<String>,
+    /// Memory clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_clock_hz: Option<f64>,
+    /// Lowest multiprocessor clock of the performance state the device was in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sm_clock_lowest_hz: Option<f64>,
+    /// Highest multiprocessor clock of that state; of the device where the driver has no limits by state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sm_clock_highest_hz: Option<f64>,
+    /// The multiprocessor clock that applications are given (`nvidia-smi -ac`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sm_clock_application_hz: Option<f64>,
+    /// Whether it is partitioned (MIG).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mig: Option<bool>,
 }
 
 /// A clock as it was found at the start of the run.

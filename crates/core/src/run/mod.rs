@@ -6,6 +6,7 @@ pub mod columns;
 pub mod directory;
 pub mod journal;
 pub mod machine;
+pub mod provenance;
 pub mod record;
 pub mod row;
 pub mod samples;
@@ -16,6 +17,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use crate::run::machine::{Environment, Machine, MeasuredTopology};
+use crate::run::provenance::{SessionRecord, Tool};
 use crate::words::words;
 
 /// Version of the layout of a run directory. Raised when a reader of the old layout would misread the new one.
@@ -70,6 +72,12 @@ pub struct Run {
     /// What was measured of the CPUs' topology, at the end of a run that measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_topology: Option<MeasuredTopology>,
+    /// The build of syncscope that began it; `None` in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Tool>,
+    /// The processes that measured it, in order; empty in older files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionRecord>,
 }
 
 /// A moment as RFC 3339 text, to the second, UTC.
@@ -90,6 +98,22 @@ pub fn seconds_between(start: &str, end: &str) -> Option<f64> {
 mod tests {
     use super::*;
     use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn a_file_of_an_older_version_is_read() {
+        let older = r#"{"schema":1,"version":"0.1.0","command":[],"preset":"quick","only":[],"skip":[],"seed":7,
+            "status":"done","started":"2001-09-09T01:46:40Z","ended":null,"planned":0,"warnings":[],
+            "machine":{"cpu":{"model":"x","architecture":"x86_64","packages":1,"numa_nodes":1,"cores":1,
+                "hardware_threads":1,"caches":[],"memory_bytes":null,"hypervisor":null},"gpus":[]},
+            "environment":{"os":"Linux","allowed_cpus":"0","cpu_quota":null,"governor":null,"boost":null,"load":0.5,
+                "nvidia_driver":null,"cuda_driver":null,"nvrtc":null,"clocks":[],"libraries":{}}}"#;
+        let run: Run = serde_json::from_str(older).unwrap();
+        assert_eq!((run.tool.clone(), run.sessions.len(), run.environment.settings.clone()), (None, 0, None));
+        let text = serde_json::to_string(&run).unwrap();
+        for absent in ["tool", "sessions", "settings", "openmp", "mps"] {
+            assert!(!text.contains(absent), "unknown values are not written: {text}");
+        }
+    }
 
     #[test]
     fn timestamps_are_rfc_3339() {

@@ -199,6 +199,8 @@ mod tests {
             machine: Machine::default(),
             environment: Environment::default(),
             measured_topology: None,
+            tool: None,
+            sessions: Vec::new(),
         };
         directory.write_run(&run).unwrap();
         let mut journal = Journal::open(&directory).unwrap();

@@ -25,6 +25,7 @@ use crate::model::case::CaseId;
 use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::journal::Journal;
 use crate::run::machine::{Machine, MeasuredTopology};
+use crate::run::provenance::{SessionRecord, StolenTime};
 use crate::run::{Run, Status, timestamp};
 use crate::session::laboratory::Laboratory;
 use crate::session::observer::Observer;
@@ -126,6 +127,12 @@ impl Session {
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
+    }
+
+    /// Adds what is only known when this process has measured: its record and what it warns of.
+    pub fn add_record(&mut self, record: SessionRecord) {
+        self.run.warnings.extend(record.stolen.as_ref().and_then(StolenTime::warning));
+        self.run.sessions.push(record);
     }
 
     /// Measures the plan, or until a limit is reached. `laboratories` are those of the plan, in the same order.

@@ -6,6 +6,9 @@
 //! - [`pair_class`]: what two CPUs share at the nearest level.
 //! - `memory.rs`: pages of their own for measured data. `page_homes.rs`: the NUMA nodes that pages are on.
 //! - [`system`]: the processor's name, governor, load and hypervisor, from `/proc` and `/sys`.
+//! - [`settings`]: settings of firmware and kernel that change costs.
+//! - [`steal`]: time that the hypervisor took.
+//! - [`loaded_library`]: file and version of a library that this process has loaded.
 //! - [`cgroup`]: the CPU quota of the control group.
 
 pub(crate) mod hwloc;
@@ -13,7 +16,10 @@ pub(crate) mod memory;
 pub(crate) mod page_homes;
 
 pub mod cgroup;
+pub mod loaded_library;
 pub mod pair_class;
 pub mod placement;
+pub mod settings;
+pub mod steal;
 pub mod system;
 pub mod topology;

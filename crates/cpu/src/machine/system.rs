@@ -28,13 +28,14 @@ impl System {
         &self.root
     }
 
-    fn read(&self, path: &str) -> Option<String> {
+    /// A file's text without white space around it; `None` if there is none.
+    pub(super) fn read(&self, path: &str) -> Option<String> {
         let text = fs::read_to_string(self.root.join(path)).ok()?;
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
     /// The value of `key` in a file of `key<separator>value` lines.
-    fn field(&self, path: &str, separator: char, key: &str) -> Option<String> {
+    pub(super) fn field(&self, path: &str, separator: char, key: &str) -> Option<String> {
         let text = self.read(path)?;
         let fields = text.lines().filter_map(|line| line.split_once(separator));
         fields
@@ -139,10 +140,11 @@ const fn cpuid_hypervisor() -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn system(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {
+    /// A system of these files. The folder lives as long as its guard.
+    pub(crate) fn system(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = root.path().join(path);

@@ -18,6 +18,8 @@ pub(crate) struct Entry {
     pub(crate) studies: &'static [Participation],
     /// What it needs of the system.
     requirement: fn() -> Result<(), String>,
+    /// The architectures on which it is no instruction, each with why.
+    elided_by_nature: &'static [(&'static str, &'static str)],
 }
 
 impl Entry {
@@ -27,7 +29,7 @@ impl Entry {
         cases: fn(&Primitive, &Axes) -> Vec<Case>,
         workload: fn(&Case) -> Option<Workload>,
     ) -> Self {
-        Self { primitive, cases, workload, studies: &[], requirement: || Ok(()) }
+        Self { primitive, cases, workload, studies: &[], requirement: || Ok(()), elided_by_nature: &[] }
     }
 
     /// The same for a primitive that takes part in studies of the machine.
@@ -38,6 +40,16 @@ impl Entry {
     /// The same for a primitive that not every system has. The error says what is missing and how to get it.
     pub(super) const fn requiring(self, requirement: fn() -> Result<(), String>) -> Self {
         Self { requirement, ..self }
+    }
+
+    /// The same for a primitive that is no instruction on these architectures (`std::env::consts::ARCH`), each with why.
+    pub(super) const fn elided_by_nature(self, architectures: &'static [(&'static str, &'static str)]) -> Self {
+        Self { elided_by_nature: architectures, ..self }
+    }
+
+    /// Why it is no instruction on this architecture; `None` where it is one.
+    pub(crate) fn why_elided(&self, architecture: &str) -> Option<&'static str> {
+        self.elided_by_nature.iter().find(|(name, _)| *name == architecture).map(|(_, why)| *why)
     }
 
     /// Why the primitive cannot be measured on this system, and what to do about it.

@@ -63,6 +63,12 @@ pub fn evidence_of(case: &Case) -> Result<Evidence, Refusal> {
     workload_of(case).map(|workload| workload.evidence())
 }
 
+/// Why a primitive is no instruction on the architecture of this name (`std::env::consts::ARCH`); `None` where it is one.
+#[must_use]
+pub fn elided_by_nature(primitive: &str, architecture: &str) -> Option<&'static str> {
+    find(primitive)?.why_elided(architecture)
+}
+
 /// A case made ready to run.
 pub(crate) fn workload_of(case: &Case) -> Result<Workload, Refusal> {
     let entry =
@@ -88,6 +94,16 @@ mod tests {
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), entries().count(), "an id stands for one primitive");
+    }
+
+    /// The catalogue declares which primitives are no instruction on x86-64; the reasons stand in their evidence.
+    #[test]
+    fn only_fences_that_x86_64_keeps_anyway_are_elided() {
+        let elided: Vec<&str> =
+            entries().map(|entry| entry.primitive.id).filter(|id| elided_by_nature(id, "x86_64").is_some()).collect();
+        assert_eq!(elided, ["cpu.fence.acquire", "cpu.fence.release", "cpu.fence.acq_rel"]);
+        assert!(elided.iter().all(|id| elided_by_nature(id, "aarch64").is_none()), "AArch64 has a `dmb` for each");
+        assert_eq!(elided_by_nature("cpu.fence.nothing", "x86_64"), None);
     }
 
     #[test]

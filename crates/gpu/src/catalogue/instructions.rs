@@ -13,11 +13,20 @@ pub(crate) struct ExpectedInstructions {
     pub(crate) times: usize,
     /// Whether the baseline has only the context and not the operation.
     pub(crate) only_in_test: bool,
+    /// Why nothing but a NOP is left of the operation on a device of this compute capability; `None` where something is.
+    pub(crate) elided_by_nature: fn((u32, u32)) -> Option<&'static str>,
 }
 
 impl ExpectedInstructions {
     pub(super) const fn of(instructions: &'static [&'static str]) -> Self {
-        Self { instructions, substitutes: &[], out_of_line: None, times: 1, only_in_test: false }
+        Self {
+            instructions,
+            substitutes: &[],
+            out_of_line: None,
+            times: 1,
+            only_in_test: false,
+            elided_by_nature: |_| None,
+        }
     }
 
     pub(super) const fn times(self, times: usize) -> Self {
@@ -34,5 +43,9 @@ impl ExpectedInstructions {
 
     pub(super) const fn only_in_test(self) -> Self {
         Self { only_in_test: true, ..self }
+    }
+
+    pub(super) const fn elided_by_nature(self, why: fn((u32, u32)) -> Option<&'static str>) -> Self {
+        Self { elided_by_nature: why, ..self }
     }
 }

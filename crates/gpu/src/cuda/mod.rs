@@ -9,6 +9,8 @@
 //! | [`nvrtc`] | the binding of NVRTC, the run-time compiler |
 //! | [`compile`], [`cache`] | from a kernel's text to machine code, kept from run to run |
 //! | [`nvml`] | the management library: clocks, throttling, NVLink |
+//! | [`device_state`] | firmware, limits and modes of a device, by the management library |
+//! | [`mps`] | whether the Multi-Process Service is active |
 //! | [`describe`], [`links`] | what a device is, and how devices are connected |
 //! | [`error`] | what can go wrong, with the remedy |
 //!
@@ -20,7 +22,9 @@ pub mod discovery;
 pub mod nvrtc;
 
 pub(crate) mod describe;
+pub(crate) mod device_state;
 pub(crate) mod driver;
 pub(crate) mod error;
 pub(crate) mod links;
+pub(crate) mod mps;
 pub(crate) mod nvml;

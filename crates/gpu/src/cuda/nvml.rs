@@ -8,11 +8,14 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use libloading::Library;
+use syncscope_core::machine::GpuState;
 
-type Status = c_int;
-type Device = *mut c_void;
+use super::device_state::StateFunctions;
 
-const SUCCESS: Status = 0;
+pub(super) type Status = c_int;
+pub(super) type Device = *mut c_void;
+
+pub(super) const SUCCESS: Status = 0;
 const INSUFFICIENT_SIZE: Status = 7;
 
 /// `nvmlProcessInfo_t` of the functions `_v3`.
@@ -53,6 +56,7 @@ struct Functions {
 /// The library, initialized.
 pub(crate) struct Nvml {
     functions: Functions,
+    state: StateFunctions,
     _library: Library,
 }
 
@@ -101,8 +105,9 @@ impl Nvml {
         // SAFETY: loading NVML runs its initializers, which is what every program that links to it does.
         let library = unsafe { Library::new("libnvidia-ml.so.1") }.ok()?;
         let functions = Functions::of(&library)?;
+        let state = StateFunctions::of(&library);
         // SAFETY: no requirement; every successful call is followed by a shutdown when this value is dropped.
-        (unsafe { (functions.init)() } == SUCCESS).then_some(Self { functions, _library: library })
+        (unsafe { (functions.init)() } == SUCCESS).then_some(Self { functions, state, _library: library })
     }
 
     /// Version of the driver, such as `580.95.05`.
@@ -112,6 +117,17 @@ impl Nvml {
         let status = unsafe { (self.functions.driver_version)(text.as_mut_ptr().cast(), text.len() as c_uint) };
         let version = CStr::from_bytes_until_nul(&text).ok()?.to_string_lossy().into_owned();
         (status == SUCCESS).then_some(version)
+    }
+
+    /// The state of the device with this number and PCI address.
+    pub(crate) fn state(&self, address: &str, index: u32) -> GpuState {
+        let state = self.device(address).map(|device| self.state.state(device, index));
+        GpuState { pci_address: Some(address.to_owned()), index, ..state.unwrap_or_default() }
+    }
+
+    /// Whether the devices compute confidentially.
+    pub(crate) fn confidential_computing(&self) -> Option<bool> {
+        self.state.confidential_computing()
     }
 
     /// Whether NVLink connects the devices at these PCI addresses; `None` if NVML does not report it.
@@ -263,9 +279,9 @@ impl Watch {
 }
 
 /// Reads a mode: its current value, and its value after the next reset.
-type AskModes = unsafe extern "C" fn(Device, *mut c_uint, *mut c_uint) -> Status;
+pub(super) type AskModes = unsafe extern "C" fn(Device, *mut c_uint, *mut c_uint) -> Status;
 
-fn modes(device: Device, ask: AskModes) -> Option<(u32, u32)> {
+pub(super) fn modes(device: Device, ask: AskModes) -> Option<(u32, u32)> {
     let (mut current, mut pending) = (0, 0);
     // SAFETY: the device is the library's, which is loaded, and the pointers are valid for the call.
     let status = unsafe { ask(device, &raw mut current, &raw mut pending) };

@@ -1,15 +1,17 @@
 //! Properties of the devices, their links and software, and what may disturb the figures.
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use syncscope_core::Case;
-use syncscope_core::machine::{Clock, Environment, GpuLink, GpuMachine};
+use syncscope_core::machine::{Clock, Environment, GpuLink, GpuMachine, GpuState};
 
 use super::GpuLaboratory;
 use crate::catalogue::peer::peer_cases;
 use crate::cuda::describe;
 use crate::cuda::error::CudaError;
 use crate::cuda::links;
+use crate::cuda::mps;
 
 impl GpuLaboratory {
     /// The properties of each device.
@@ -40,6 +42,10 @@ impl GpuLaboratory {
             self.nvml.as_ref().and_then(|nvml| nvml.driver_version()).or_else(describe::kernel_module);
         environment.cuda_driver = Some(format!("{major}.{minor}"));
         environment.nvrtc = Some(self.compiler.version());
+        environment.gpus = self.machines.iter().map(|machine| self.state(machine.index)).collect();
+        let pipe_folder = std::env::var_os("CUDA_MPS_PIPE_DIRECTORY").map(PathBuf::from);
+        environment.mps = Some(mps::seems_active(Path::new("/"), pipe_folder.as_deref()));
+        environment.confidential_computing = self.nvml.as_ref().and_then(|nvml| nvml.confidential_computing());
         for ruler in [&self.ruler, &self.host_ruler] {
             let ns_per_tick = 1e9 / ruler.frequency.value();
             environment.clocks.push(Clock {
@@ -49,6 +55,13 @@ impl GpuLaboratory {
                 read_cost_ns: ruler.read_cost.0 as f64 * ns_per_tick,
             });
         }
+    }
+
+    /// The state of a device; without NVML little of it is known.
+    fn state(&self, index: u32) -> GpuState {
+        let address = self.driver.device(index).and_then(describe::pci_address).ok();
+        let state = self.nvml.as_ref().zip(address.as_deref()).map(|(nvml, address)| nvml.state(address, index));
+        state.unwrap_or(GpuState { index, pci_address: address, ..GpuState::default() })
     }
 
     /// What may disturb the figures, and what to do about it.

@@ -101,6 +101,8 @@ pub(crate) fn run(cpu: &str, gpu: Option<&str>) -> Run {
             ..Environment::default()
         },
         measured_topology: None,
+        tool: None,
+        sessions: Vec::new(),
     }
 }
 

@@ -167,6 +167,8 @@ impl Results {
             },
             environment: Environment::default(),
             measured_topology: None,
+            tool: None,
+            sessions: Vec::new(),
         }
     }
 

@@ -17,7 +17,8 @@ pub(super) static ENTRY: Entry = Entry::of(
     },
     fence::cases::<AcqRel>,
     fence::workload::<AcqRel>,
-);
+)
+.elided_by_nature(fence::ELIDED);
 
 struct AcqRel;
 

@@ -17,7 +17,8 @@ pub(super) static ENTRY: Entry = Entry::of(
     },
     fence::cases::<Release>,
     fence::workload::<Release>,
-);
+)
+.elided_by_nature(fence::ELIDED);
 
 struct Release;
 

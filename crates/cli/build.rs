@@ -1,0 +1,58 @@
+//! Records the git commit that the program is built from. Without git, or in a source archive, nothing is recorded.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the program is made of, below the workspace's folder. Whether it was modified is asked again when one changes.
+const SOURCES: [&str; 10] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "kernels",
+    "crates/cli/src",
+    "crates/core/src",
+    "crates/cpu/src",
+    "crates/gpu/src",
+    "crates/host/src",
+    "crates/report",
+    "crates/sass/src",
+];
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    let workspace = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..");
+    watch(SOURCES.iter().map(|source| workspace.join(source)));
+    // An archive that lies in another project's repository must not take that project's commit.
+    if !workspace.join(".git").exists() {
+        return;
+    }
+    let Some(commit) = git(&workspace, &["rev-parse", "HEAD"]) else { return };
+    println!("cargo:rustc-env=SYNCSCOPE_COMMIT={commit}");
+    if let Some(changes) = git(&workspace, &["status", "--porcelain", "--untracked-files=no"]) {
+        println!("cargo:rustc-env=SYNCSCOPE_MODIFIED={}", !changes.is_empty());
+    }
+    let branch = git(&workspace, &["symbolic-ref", "--quiet", "HEAD"]);
+    let heads = ["HEAD", "logs/HEAD", "packed-refs"].map(str::to_owned).into_iter().chain(branch);
+    let files = heads.filter_map(|head| git(&workspace, &["rev-parse", "--git-path", &head]));
+    watch(files.map(|file| workspace.join(file)));
+}
+
+/// The script runs again when one of these files changes. A file that is missing would run it each time.
+fn watch(files: impl Iterator<Item = PathBuf>) {
+    for file in files.filter(|file| file.exists()) {
+        println!("cargo:rerun-if-changed={}", file.display());
+    }
+}
+
+/// What git writes; `None` if it is missing or fails.
+fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new("git");
+    // In a git hook these name another index or work tree.
+    for variable in ["GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"] {
+        command.env_remove(variable);
+    }
+    // `status` would write the index.
+    let output = command.arg("--no-optional-locks").args(arguments).current_dir(folder).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}

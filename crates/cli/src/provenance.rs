@@ -1,0 +1,105 @@
+//! What a run is measured with, and what happens meanwhile.
+
+use std::path::Path;
+use std::time::{Instant, SystemTime};
+
+use syncscope_core::run::provenance::{SessionRecord, StolenTime, Tool};
+use syncscope_core::run::timestamp;
+use syncscope_cpu::CpuLaboratory;
+use syncscope_cpu::machine::steal::StealCounters;
+
+use crate::laboratories::Laboratories;
+
+/// This build of syncscope.
+pub(crate) fn tool() -> Tool {
+    Tool {
+        commit: option_env!("SYNCSCOPE_COMMIT").map(str::to_owned),
+        modified: option_env!("SYNCSCOPE_MODIFIED").map(|modified| modified == "true"),
+        // The link leads to the file that runs, even where another has taken its name since.
+        binary: syncscope_host::file_hash(Path::new("/proc/self/exe")),
+    }
+}
+
+/// Why the rest of a run is not quite comparable with its beginning: another build resumes it.
+pub(crate) fn another_build(begun: Option<&Tool>, here: &Tool) -> Option<String> {
+    let begun = begun.filter(|begun| *begun != here)?;
+    Some(format!(
+        "the run was begun by another build of syncscope ({}) and resumed by this one ({}): rows of both are in it",
+        name(begun),
+        name(here)
+    ))
+}
+
+/// `commit 0123456789ab, modified, binary 0123456789abcdef`.
+pub(crate) fn name(tool: &Tool) -> String {
+    let commit = tool.commit.as_deref().map(|commit| format!("commit {}", commit.get(..12).unwrap_or(commit)));
+    let modified = tool.modified.filter(|modified| *modified).map(|_| "modified".to_owned());
+    let binary = tool.binary.as_ref().map(|binary| format!("binary {binary}"));
+    let words: Vec<String> = [commit, modified, binary].into_iter().flatten().collect();
+    if words.is_empty() { "unknown".to_owned() } else { words.join(", ") }
+}
+
+/// The state of the machine when measuring began.
+pub(crate) struct SessionStart {
+    time: SystemTime,
+    clock: Instant,
+    load: Option<f64>,
+    steal: Option<StealCounters>,
+}
+
+impl SessionStart {
+    /// Now.
+    pub(crate) fn now(laboratories: &Laboratories) -> Self {
+        let cpu = laboratories.cpu.as_ref();
+        Self {
+            time: SystemTime::now(),
+            clock: Instant::now(),
+            load: cpu.and_then(CpuLaboratory::initial_load),
+            steal: cpu.and_then(CpuLaboratory::steal_counters),
+        }
+    }
+
+    /// What happened from then to now.
+    pub(crate) fn ended(self, laboratories: &Laboratories) -> SessionRecord {
+        let cpu = laboratories.cpu.as_ref();
+        let seconds = self.clock.elapsed().as_secs_f64();
+        let steal = self.steal.zip(cpu.and_then(CpuLaboratory::steal_counters));
+        SessionRecord {
+            started: timestamp(self.time),
+            ended: timestamp(SystemTime::now()),
+            seconds,
+            load_start: self.load,
+            load_end: cpu.and_then(CpuLaboratory::current_load),
+            stolen: steal.map(|(start, end)| StolenTime::of(&end.seconds_since(&start), seconds)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_binary_is_identified() {
+        let tool = tool();
+        assert_eq!(tool.binary.as_ref().map(String::len), Some(16));
+        let is_commit = |text: &String| text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        assert!(tool.commit.as_ref().is_none_or(is_commit), "{tool:?}");
+        assert_eq!(tool.commit.is_some(), tool.modified.is_some(), "{tool:?}");
+    }
+
+    #[test]
+    fn another_build_is_named() {
+        let build = |commit: &str, modified| Tool {
+            commit: Some(commit.repeat(40)),
+            modified: Some(modified),
+            binary: Some("00ff".to_owned()),
+        };
+        assert_eq!(another_build(None, &build("a", false)), None, "an older file does not say");
+        assert_eq!(another_build(Some(&build("a", false)), &build("a", false)), None);
+        let text = another_build(Some(&build("a", false)), &build("b", true)).unwrap();
+        assert!(text.contains("(commit aaaaaaaaaaaa, binary 00ff)"), "{text}");
+        assert!(text.contains("(commit bbbbbbbbbbbb, modified, binary 00ff)"), "{text}");
+        assert_eq!(name(&Tool::default()), "unknown");
+    }
+}

@@ -1,0 +1,115 @@
+//! What a run was measured with and what happened meanwhile, as it stands in `run.json`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The build of syncscope that began a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    /// The git commit it was built from; `None` for a build without git, such as one of a source archive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Whether tracked files differed from that commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modified: Option<bool>,
+    /// The 64-bit FNV-1a hash of the program's file. It identifies the program, it does not authenticate it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub binary: Option<String>,
+}
+
+/// One process that measured a part of a run: the one that began it, or one that resumed it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionRecord {
+    /// When measuring began, RFC 3339, UTC.
+    pub started: String,
+    /// When measuring ended.
+    pub ended: String,
+    /// The time between, by a clock that is never set.
+    pub seconds: f64,
+    /// Load average over the last minute, before this process added to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load_start: Option<f64>,
+    /// The same at the end; this process is a part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load_end: Option<f64>,
+    /// Time that the hypervisor took; `None` where the system does not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stolen: Option<StolenTime>,
+}
+
+/// Time in which a virtual CPU was ready to run and the hypervisor ran something else (steal time).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StolenTime {
+    /// The sum over the allowed CPUs.
+    pub seconds: f64,
+    /// `seconds` as a fraction of the time of the allowed CPUs.
+    pub share: f64,
+    /// Seconds by CPU; those that lost nothing are left out.
+    pub seconds_by_cpu: BTreeMap<u32, f64>,
+}
+
+impl StolenTime {
+    /// A larger share is a reason to distrust the figures.
+    pub const LARGEST_SHARE: f64 = 0.01;
+
+    /// What the seconds stolen from each of the allowed CPUs are of `elapsed` seconds.
+    #[must_use]
+    pub fn of(stolen_seconds: &BTreeMap<u32, f64>, elapsed_seconds: f64) -> Self {
+        let seconds: f64 = stolen_seconds.values().sum();
+        let available = elapsed_seconds * stolen_seconds.len() as f64;
+        let share = if available > 0.0 { seconds / available } else { 0.0 };
+        let lost_some = stolen_seconds.iter().filter(|(_, seconds)| **seconds > 0.0);
+        Self { seconds, share, seconds_by_cpu: lost_some.map(|(cpu, seconds)| (*cpu, *seconds)).collect() }
+    }
+
+    /// The warning where too much was stolen.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        (self.share > Self::LARGEST_SHARE).then(|| {
+            format!(
+                "the hypervisor took {:.1} % of the CPUs' time during the run ({:.1} s): other guests were active; measure \
+                 on the host or on a dedicated instance, or at another time",
+                100.0 * self.share,
+                self.seconds
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_is_of_all_allowed_cpus() {
+        let stolen = StolenTime::of(&BTreeMap::from([(0, 0.3), (1, 0.0), (2, 0.1), (3, 0.0)]), 10.0);
+        assert!((stolen.seconds - 0.4).abs() < 1e-12 && (stolen.share - 0.01).abs() < 1e-12, "{stolen:?}");
+        assert_eq!(stolen.seconds_by_cpu, BTreeMap::from([(0, 0.3), (2, 0.1)]));
+        assert!(StolenTime::of(&BTreeMap::from([(0, 1.0)]), 0.0).share.abs() < 1e-12, "no time, no share");
+    }
+
+    #[test]
+    fn more_than_a_hundredth_is_a_warning() {
+        let warning = |share| StolenTime { share, seconds: 3.0, ..StolenTime::default() }.warning();
+        assert_eq!(warning(0.01), None);
+        let text = warning(0.0234).unwrap();
+        assert!(text.contains("2.3 %") && text.contains("3.0 s"), "{text}");
+    }
+
+    #[test]
+    fn what_is_unknown_is_left_out() {
+        assert_eq!(serde_json::to_string(&Tool::default()).unwrap(), "{}");
+        assert_eq!(serde_json::from_str::<Tool>("{}").unwrap(), Tool::default());
+        let record = SessionRecord {
+            stolen: Some(StolenTime::of(&BTreeMap::from([(7, 1.5)]), 100.0)),
+            ..SessionRecord::default()
+        };
+        let text = serde_json::to_string(&record).unwrap();
+        assert!(text.contains(r#""seconds_by_cpu":{"7":1.5}"#) && !text.contains("load"), "{text}");
+        assert_eq!(serde_json::from_str::<SessionRecord>(&text).unwrap(), record);
+    }
+}
