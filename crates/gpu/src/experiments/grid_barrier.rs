@@ -8,7 +8,7 @@ use crate::launch::host_clock;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::outage::Outage;
 use crate::launch::ruler;
-use crate::launch::samples::{joined, mark_clock_changes, ns_per_cycle};
+use crate::launch::samples::{by_threads, joined, mark_clock_changes, ns_per_cycle};
 use crate::launch::timing::Timing;
 use crate::multi::{DeviceGroup, GroupLaunch, LoadedProgram, PhaseCounts, Role};
 
@@ -39,6 +39,8 @@ pub(crate) struct Setup {
     pub(crate) unroll: u32,
     pub(crate) evidence: Evidence,
     pub(crate) ruler: Ruler,
+    /// By how much two runs differ.
+    pub(crate) run_effect: f64,
     pub(crate) remark: Option<String>,
     pub(crate) timed_by: TimedBy,
 }
@@ -109,6 +111,7 @@ impl<'a> GridBarrierExperiment<'a> {
     }
 
     fn sample_of(&self, devices: &[Timing]) -> Option<Sample> {
+        let threads = self.setup.program.shape.threads;
         let nominal = 1e9 / self.setup.ruler.frequency.value();
         let length = |rate: Rate| ns_per_cycle(rate).unwrap_or(nominal);
         let first = length(devices.first()?.rate);
@@ -118,7 +121,7 @@ impl<'a> GridBarrierExperiment<'a> {
         let each = |offset: usize, pick: fn(&Warp) -> u64| {
             let of = move |timing: &'_ Timing| {
                 let warps = timing.at_each_offset().nth(offset).unwrap_or_default();
-                warps.iter().map(|warp| ticks(timing, pick(warp))).collect::<Vec<_>>()
+                by_threads(warps, threads).map(|warp| ticks(timing, pick(warp))).collect::<Vec<_>>()
             };
             devices.iter().flat_map(of).collect::<Vec<Ticks>>()
         };
@@ -212,6 +215,10 @@ impl Experiment for GridBarrierExperiment<'_> {
 
     fn max_iterations(&self) -> u64 {
         MAX_ITERATIONS
+    }
+
+    fn run_effect(&self) -> f64 {
+        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use syncscope_core::{Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
 use crate::catalogue::{Proof, SamplingPolicy};
 use crate::cuda::nvml::{ClockState, Watch};
@@ -39,6 +39,10 @@ pub(crate) struct Setup {
     /// What all launches of the case have in common.
     pub(crate) arguments: BenchArguments,
     pub(crate) proof: Proof,
+    /// Whose cost the figure is.
+    pub(crate) actor: Actor,
+    /// By how much two runs differ.
+    pub(crate) run_effect: f64,
     pub(crate) ruler: Ruler,
     pub(crate) remark: Option<String>,
     /// Enough to bring the loop into its steady state.
@@ -189,10 +193,11 @@ impl Experiment for KernelExperiment<'_> {
         let mut samples = profile::time(Phase::Read, || {
             self.decide_about_warming(shots, &timings);
             self.note_clocks(&timings);
-            let ruler = &self.setup.ruler;
+            let (ruler, threads) = (&self.setup.ruler, self.setup.parameters.shape.threads);
             let of_shot = timings.chunks(self.setup.sampling.launches as usize);
-            let samples: Option<Vec<Sample>> =
-                of_shot.map(|timings| timings.iter().map(|timing| sample_of(timing, ruler)).reduce(joined)?).collect();
+            let samples: Option<Vec<Sample>> = of_shot
+                .map(|timings| timings.iter().map(|timing| sample_of(timing, threads, ruler)).reduce(joined)?)
+                .collect();
             samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))
         })?;
         mark_clock_changes(shots, &mut samples);
@@ -209,6 +214,14 @@ impl Experiment for KernelExperiment<'_> {
 
     fn sample_length(&self) -> Option<Duration> {
         Some(self.setup.sampling.sample)
+    }
+
+    fn actor(&self) -> Actor {
+        self.setup.actor
+    }
+
+    fn run_effect(&self) -> f64 {
+        self.setup.run_effect
     }
 
     fn share_of_time(&self) -> f64 {

@@ -51,6 +51,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) cycles: u32,
     /// The host's clock.
     pub(crate) ruler: Ruler,
+    /// By how much two runs differ.
+    pub(crate) run_effect: f64,
     /// The CPU of the launching thread.
     pub(crate) cpu: Option<u32>,
 }
@@ -236,6 +238,10 @@ impl Experiment for LaunchChain<'_> {
 
     fn max_iterations(&self) -> u64 {
         MOST_LAUNCHES
+    }
+
+    fn run_effect(&self) -> f64 {
+        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{Case, Evidence, Experiment, Layout, Refusal};
+use syncscope_core::{Actor, Case, Evidence, Experiment, Layout, Refusal};
 
 use super::GpuLaboratory;
 use super::contexts::usable;
 use super::refusal::failed;
+use super::run_effect::run_effect;
 use crate::catalogue::entry::Entry;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{
@@ -38,6 +39,8 @@ impl GpuLaboratory {
             parameters,
             arguments: BenchArguments::Register(RegisterArguments::default()),
             proof: Proof::Trial,
+            actor: Actor::Slowest,
+            run_effect: 0.0,
             min_iterations: 1,
             sampling: SamplingPolicy::USUAL,
             limit: Some(limit),
@@ -69,8 +72,16 @@ impl GpuLaboratory {
             }
             other => return Err(Refusal::Failed(format!("{case} is not a loop in one kernel: {other:?}"))),
         };
-        let (proof, sampling) = (entry.proof, (entry.sampling)(case));
-        let request = ExperimentRequest { parameters, arguments, proof, min_iterations, sampling, limit: None };
+        let request = ExperimentRequest {
+            parameters,
+            arguments,
+            proof: entry.proof,
+            actor: case.actor(),
+            run_effect: run_effect(case),
+            min_iterations,
+            sampling: (entry.sampling)(case),
+            limit: None,
+        };
         self.set_up(program, evidence, request)
     }
 
@@ -79,8 +90,10 @@ impl GpuLaboratory {
         &mut self,
         program: &Program,
         evidence: Evidence,
-        ExperimentRequest { parameters, arguments, proof, min_iterations, sampling, limit }: ExperimentRequest,
+        request: ExperimentRequest,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let ExperimentRequest { parameters, arguments, proof, actor, run_effect, .. } = request;
+        let ExperimentRequest { min_iterations, sampling, limit, .. } = request;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
@@ -104,8 +117,20 @@ impl GpuLaboratory {
             )
         })?;
         bench.set_limit(limit);
-        let setup =
-            Setup { kernels, evidence, parameters, arguments, proof, ruler, remark, min_iterations, sampling, watch };
+        let setup = Setup {
+            kernels,
+            evidence,
+            parameters,
+            arguments,
+            proof,
+            actor,
+            run_effect,
+            ruler,
+            remark,
+            min_iterations,
+            sampling,
+            watch,
+        };
         Ok(Box::new(KernelExperiment::new(bench, setup, offsets)))
     }
 
@@ -163,6 +188,8 @@ struct ExperimentRequest {
     parameters: Parameters,
     arguments: BenchArguments,
     proof: Proof,
+    actor: Actor,
+    run_effect: f64,
     min_iterations: u64,
     sampling: SamplingPolicy,
     /// How long a batch may take; `None` for the usual limit.

@@ -10,6 +10,7 @@
 //! | [`host`] | cases in which the host takes part |
 //! | [`contexts`] | replaces contexts that a kernel poisoned |
 //! | [`refusal`] | errors as reasons why there is no experiment |
+//! | [`run_effect`] | by how much two runs differ |
 //!
 //! Start with [`GpuLaboratory`].
 
@@ -20,6 +21,7 @@ mod kernels;
 mod multi;
 mod opening;
 mod refusal;
+mod run_effect;
 
 use std::collections::HashMap;
 use std::rc::Rc;

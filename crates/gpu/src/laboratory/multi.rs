@@ -7,6 +7,7 @@ use syncscope_core::{Case, Experiment, Refusal};
 use super::GpuLaboratory;
 use super::contexts::{lost, usable};
 use super::refusal::failed;
+use super::run_effect::run_effect;
 use crate::catalogue::{Method, absent_block_program, entry_of, multi, program_of};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Device, launches_on_several_devices};
@@ -53,7 +54,8 @@ impl GpuLaboratory {
         let bytes = offset_bytes(shape);
         let offsets = MemoryOffsets::new(bytes, MOST_OFFSETS * bytes.next_multiple_of(512), OFFSETS_PER_SAMPLE);
         let (device_group, loaded, remark) = self.set_up_on_devices(case, program, &offsets, limit)?;
-        let setup = Setup { program: loaded, offsets, unroll, evidence, ruler, remark, timed_by };
+        let run_effect = run_effect(case);
+        let setup = Setup { program: loaded, offsets, unroll, evidence, ruler, run_effect, remark, timed_by };
         let mut experiment = GridBarrierExperiment::new(device_group, setup);
         if limit == LIMIT {
             experiment.warm_up().map_err(failed)?;
@@ -65,7 +67,7 @@ impl GpuLaboratory {
     pub(crate) fn host_barrier(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let (device_group, loaded, remark) =
             self.set_up_on_devices(case, program, &MemoryOffsets::new(1, 1, 1), LIMIT)?;
-        Ok(Box::new(HostBarrierExperiment::new(device_group, loaded, remark)))
+        Ok(Box::new(HostBarrierExperiment::new(device_group, loaded, remark, run_effect(case))))
     }
 
     /// A barrier of a grid, timed by the host's clock instead of the clock of the multiprocessors.
