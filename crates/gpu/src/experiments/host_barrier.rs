@@ -140,7 +140,7 @@ impl Experiment for HostBarrierExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        iterations.min(MAX_ITERATIONS) * if side == Side::Baseline { 1 } else { 2 }
+        iterations.min(MAX_ITERATIONS) * (1 + side.copies())
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
@@ -159,6 +159,11 @@ impl Experiment for HostBarrierExperiment<'_> {
 
     fn max_iterations(&self) -> u64 {
         MAX_ITERATIONS
+    }
+
+    /// Three times as many phases: shows whether all phases cost the same.
+    fn has_double(&self) -> bool {
+        true
     }
 
     fn run_effect(&self) -> f64 {

@@ -7,8 +7,10 @@ use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
 use crate::catalogue::{Proof, SamplingPolicy};
+use crate::cuda::driver::Function;
 use crate::cuda::nvml::{ClockState, Watch};
 use crate::experiments::parameters::Parameters;
+use crate::experiments::third_loop::{self, ThirdLoop};
 use crate::launch::arguments::{BenchArguments, Finding, UNROLL, Warp};
 use crate::launch::bench::Bench;
 use crate::launch::block_order::BlockOrder;
@@ -57,6 +59,7 @@ pub(crate) struct Setup {
 pub(crate) struct KernelExperiment<'a> {
     bench: &'a mut Bench,
     setup: Setup,
+    third: Option<ThirdLoop<'a, Function>>,
     offsets: MemoryOffsets,
     warm_up: WarmUp,
     /// Lowest and highest frequency of the samples, in hertz.
@@ -66,16 +69,23 @@ pub(crate) struct KernelExperiment<'a> {
 }
 
 impl<'a> KernelExperiment<'a> {
-    pub(crate) const fn new(bench: &'a mut Bench, setup: Setup, offsets: MemoryOffsets) -> Self {
+    pub(crate) const fn new(
+        bench: &'a mut Bench,
+        setup: Setup,
+        third: Option<ThirdLoop<'a, Function>>,
+        offsets: MemoryOffsets,
+    ) -> Self {
         let warm_up = if setup.sampling.skip_warm_up { WarmUp::None } else { WarmUp::Short };
-        Self { bench, setup, offsets, warm_up, clocks: None, clock_state: None }
+        Self { bench, setup, third, offsets, warm_up, clocks: None, clock_state: None }
     }
 
     /// The launches of a shot: more than one if a launch begins by chance in one of several states.
-    fn launches(&self, shot: Shot, order: BlockOrder) -> impl Iterator<Item = Launch> {
+    fn launches(&self, function: Function, shot: Shot, order: BlockOrder) -> impl Iterator<Item = Launch> {
         // Two successive launches have the two variants of a block order.
         let orders = std::iter::once(order).chain(std::iter::repeat(BlockOrder::Any));
-        self.pairs_of(shot).zip(orders).map(move |(pair, order)| Launch { order, ..self.launch(Shot { pair, ..shot }) })
+        self.pairs_of(shot)
+            .zip(orders)
+            .map(move |(pair, order)| Launch { order, ..self.launch(function, Shot { pair, ..shot }) })
     }
 
     /// Each launch of a shot uses its own set of memory offsets, as if it were a pair.
@@ -89,12 +99,21 @@ impl<'a> KernelExperiment<'a> {
         u64::from(self.setup.sampling.launches) * u64::from(self.offsets.per_sample())
     }
 
-    fn launch(&self, Shot { side, iterations, pair }: Shot) -> Launch {
-        let function = match side {
-            Side::Baseline => self.setup.kernels.baseline,
-            // There is no kernel with two more copies: `has_double` says so.
-            Side::Test | Side::Double => self.setup.kernels.test,
-        };
+    /// The kernel of a side; that of the third loop is loaded now unless it was.
+    fn function(&mut self, side: Side) -> Result<Function, ExperimentError> {
+        let Self { bench, setup, third, .. } = self;
+        match side {
+            Side::Baseline => Ok(setup.kernels.baseline),
+            Side::Test => Ok(setup.kernels.test),
+            Side::Double => {
+                let cluster = setup.parameters.cluster;
+                let third = third.as_mut().ok_or_else(third_loop::absent)?;
+                third.loaded(|program, cubin| Ok(bench.load_third_loop(program, cubin, cluster)?)).copied()
+            }
+        }
+    }
+
+    fn launch(&self, function: Function, Shot { iterations, pair, .. }: Shot) -> Launch {
         let mut arguments = self.setup.arguments;
         let common = arguments.common_mut();
         common.iterations = iterations.min(MAX_ITERATIONS) as u32;
@@ -106,7 +125,7 @@ impl<'a> KernelExperiment<'a> {
 
     fn note(&mut self, shots: &[Shot]) {
         for shot in shots {
-            let executed = operations(shot.side, shot.iterations) + self.warm_up.operations();
+            let executed = operations(shot.side, shot.iterations) + self.warm_up.operations(shot.side, UNROLL);
             self.pairs_of(*shot).for_each(|pair| self.offsets.note(pair, executed));
         }
     }
@@ -134,7 +153,9 @@ impl<'a> KernelExperiment<'a> {
         let shape = Shape { blocks: shape.blocks.min(EXACT_BLOCKS), ..shape };
         self.bench.clear_memory(self.setup.parameters.memory_bytes())?;
         let launches = [Side::Baseline, Side::Test].map(|side| {
-            let mut launch = self.launch(Shot { side, iterations: 1, pair: 0 });
+            let Kernels { baseline, test, .. } = self.setup.kernels;
+            let function = if side == Side::Baseline { baseline } else { test };
+            let mut launch = self.launch(function, Shot { side, iterations: 1, pair: 0 });
             launch.arguments.use_ones();
             let common = launch.arguments.common_mut();
             (common.skip_warm_up, common.offsets) = (0, 1);
@@ -152,7 +173,8 @@ impl<'a> KernelExperiment<'a> {
             let (shape, launch) = self.add_exactly()?;
             return self.bench.check(shape, &[launch]);
         }
-        let arguments = self.launch(Shot { side: Side::Baseline, iterations: 0, pair: 0 }).arguments;
+        let none = Shot { side: Side::Baseline, iterations: 0, pair: 0 };
+        let arguments = self.launch(self.setup.kernels.check, none).arguments;
         let at_offset = |(offset, executed): (usize, Executed)| self.check_launch(offset, arguments.after(executed));
         let mut launches: Vec<Launch> = self.offsets.used().map(at_offset).collect();
         if self.setup.proof == Proof::Trial {
@@ -185,9 +207,11 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let orders = BlockOrder::of(shots);
+        let functions =
+            shots.iter().map(|shot| self.function(shot.side)).collect::<Result<Vec<_>, ExperimentError>>()?;
+        let each = functions.iter().zip(shots.iter().zip(BlockOrder::of(shots)));
         let launches: Vec<Launch> =
-            shots.iter().zip(orders).flat_map(|(shot, order)| self.launches(*shot, order)).collect();
+            each.flat_map(|(function, (shot, order))| self.launches(*function, *shot, order)).collect();
         let timings = self.bench.run(self.setup.parameters.shape, &launches)?;
         self.note(shots);
         let mut samples = profile::time(Phase::Read, || {
@@ -222,6 +246,10 @@ impl Experiment for KernelExperiment<'_> {
 
     fn run_effect(&self) -> f64 {
         self.setup.run_effect
+    }
+
+    fn has_double(&self) -> bool {
+        self.third.is_some()
     }
 
     fn share_of_time(&self) -> f64 {

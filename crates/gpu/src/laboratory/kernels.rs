@@ -12,13 +12,14 @@ use super::run_effect::run_effect;
 use crate::catalogue::entry::Entry;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{
-    self, Fault, Method, Proof, SamplingPolicy, arrays_of, fault_program, ruler_program, unavailable,
+    self, Fault, Method, Proof, SamplingPolicy, arrays_of, fault_program, ruler_program, third_loop_of, unavailable,
 };
 use crate::cuda::compile::Program;
 use crate::cuda::error::CudaError;
 use crate::evidence::evidence_of;
 use crate::experiments::kernel::{KernelExperiment, Setup};
 use crate::experiments::parameters::Parameters;
+use crate::experiments::third_loop::ThirdLoop;
 use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, VariableArguments};
 use crate::launch::bench::Bench;
 use crate::launch::offsets::{MemoryOffsets, POOL_BYTES};
@@ -39,6 +40,7 @@ impl GpuLaboratory {
             parameters,
             arguments: BenchArguments::Register(RegisterArguments::default()),
             proof: Proof::Trial,
+            third: None,
             actor: Actor::Slowest,
             run_effect: 0.0,
             min_iterations: 1,
@@ -76,6 +78,7 @@ impl GpuLaboratory {
             parameters,
             arguments,
             proof: entry.proof,
+            third: third_loop_of(case),
             actor: case.actor(),
             run_effect: run_effect(case),
             min_iterations,
@@ -93,7 +96,7 @@ impl GpuLaboratory {
         request: ExperimentRequest,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let ExperimentRequest { parameters, arguments, proof, actor, run_effect, .. } = request;
-        let ExperimentRequest { min_iterations, sampling, limit, .. } = request;
+        let ExperimentRequest { third, min_iterations, sampling, limit, .. } = request;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
@@ -101,7 +104,9 @@ impl GpuLaboratory {
         let memory = self.machines.first().map_or(u64::MAX, |machine| machine.memory_bytes);
         let pool = POOL_BYTES.min(usize::try_from(memory / 8).unwrap_or(usize::MAX));
         let (ruler, watch) = (self.ruler.clone(), self.watch.clone());
-        let bench = self.bench()?;
+        // The experiment has the compiler as well, for the third loop.
+        let Self { bench, compiler, device, .. } = self;
+        let bench = usable(bench, Bench::checked_health, || Bench::new(*device, limits.multiprocessors))?;
         bench.set_limit(None);
         ruler::warm_up(bench, clock_kernels, limits.multiprocessors).map_err(failed)?;
         let kernels = profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)?;
@@ -131,7 +136,8 @@ impl GpuLaboratory {
             sampling,
             watch,
         };
-        Ok(Box::new(KernelExperiment::new(bench, setup, offsets)))
+        let third = third.map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
+        Ok(Box::new(KernelExperiment::new(bench, setup, third, offsets)))
     }
 
     /// The evidence in the machine code of a case.
@@ -183,11 +189,13 @@ impl GpuLaboratory {
 }
 
 /// What is needed to make the experiment of a case.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct ExperimentRequest {
     parameters: Parameters,
     arguments: BenchArguments,
     proof: Proof,
+    /// The program with the third loop.
+    third: Option<Program>,
     actor: Actor,
     run_effect: f64,
     min_iterations: u64,

@@ -122,6 +122,19 @@ impl Bench {
         Ok(loaded.kernels)
     }
 
+    /// Loads a program with a third loop, once, and returns the kernel with it, in clusters of so many blocks.
+    pub(crate) fn load_third_loop(
+        &mut self,
+        program: &Program,
+        cubin: &[u8],
+        cluster: u32,
+    ) -> Result<Function, CudaError> {
+        let loaded = self.runner.devices_mut()[0].load(program, cubin);
+        let third = loaded.and_then(|loaded| loaded.module.function(c"third"));
+        let third = third.and_then(|third| if cluster == 0 { Ok(third) } else { third.in_clusters(cluster) });
+        self.runner.judged(third)
+    }
+
     /// Provides `bytes` of variables, all zero.
     pub(crate) fn clear_memory(&mut self, bytes: usize) -> Result<(), CudaError> {
         let cleared = self.clear_now(bytes);

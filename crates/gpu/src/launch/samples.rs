@@ -2,7 +2,7 @@
 
 use syncscope_core::{Disturbance, Ruler, Sample, Shot, Side, Ticks};
 
-use super::arguments::{Rate, UNROLL, WARM_UP, WARP_THREADS, Warp};
+use super::arguments::{Rate, UNROLL, WARP_THREADS, Warp};
 use super::timing::Timing;
 
 /// A pair is excluded if the clock frequencies of its two samples differ by more than this part.
@@ -18,13 +18,19 @@ pub(crate) enum WarmUp {
 }
 
 impl WarmUp {
-    /// Operations of each thread before the clock is read.
-    pub(crate) const fn operations(self) -> u64 {
+    /// Operations of each thread before the clock is read, if the loop contains so many operations once.
+    pub(crate) const fn operations(self, side: Side, unroll: u32) -> u64 {
         match self {
-            Self::Short => WARM_UP as u64,
+            Self::Short => warm_up_operations(side, unroll),
             Self::None => 0,
         }
     }
+}
+
+/// Operations of the warm-up: `WARM_UP` in `harness.cuh`, or one iteration if it has more.
+const fn warm_up_operations(side: Side, unroll: u32) -> u64 {
+    let (wanted, iteration) = (2 * unroll as u64, unroll as u64 * (1 + side.copies()));
+    if wanted < iteration { iteration } else { wanted / iteration * iteration }
 }
 
 /// What the threads of one launch of blocks of `threads` saw. `None` if there were none.
@@ -77,7 +83,7 @@ pub(crate) fn joined(one: Option<Sample>, other: Option<Sample>) -> Option<Sampl
 
 /// Operations of each thread in one launch, the harness's warm-up included.
 pub(crate) const fn with_warm_up(side: Side, iterations: u64) -> u64 {
-    operations(side, iterations) + WarmUp::Short.operations()
+    operations(side, iterations) + WarmUp::Short.operations(side, UNROLL)
 }
 
 /// Operations of each thread in the timed loop.
@@ -139,6 +145,12 @@ mod tests {
         assert_eq!(operations(Side::Test, 10), 640);
         assert_eq!(with_warm_up(Side::Test, 10), 640 + 64);
         assert_eq!(with_warm_up(Side::Baseline, 10), 320 + 64, "as many to warm up");
+        assert_eq!(with_warm_up(Side::Double, 10), 960 + 96, "a whole iteration");
+        assert_eq!(
+            [Side::Baseline, Side::Test, Side::Double].map(|side| WarmUp::Short.operations(side, 4)),
+            [8, 8, 12]
+        );
+        assert_eq!(WarmUp::None.operations(Side::Double, 4), 0);
     }
 
     #[test]
