@@ -1,5 +1,6 @@
 //! A loop in one kernel on one device: shots become launches, launches become samples.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -50,8 +51,32 @@ pub(crate) struct Setup {
     /// Enough to bring the loop into its steady state.
     pub(crate) min_iterations: u64,
     pub(crate) sampling: SamplingPolicy,
+    /// From the measurement blocks before, and for those that follow.
+    pub(crate) carried: Rc<Cell<Carried>>,
     /// Reports the clocks of the device, if NVML does.
     pub(crate) watch: Option<Rc<Watch>>,
+}
+
+/// What a case carries from one measurement block to the next. All blocks must time the same loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Carried {
+    /// Whether the loop proved to be too long to need a warm-up.
+    is_long: bool,
+    /// Lowest and highest frequency of the samples, in hertz.
+    clocks: Option<(f64, f64)>,
+}
+
+impl Carried {
+    /// The same after samples at this frequency.
+    fn at(self, hertz: f64) -> Self {
+        let (low, high) = self.clocks.unwrap_or((hertz, hertz));
+        Self { clocks: Some((low.min(hertz), high.max(hertz))), ..self }
+    }
+
+    /// Whether the loop runs before it is timed.
+    const fn warm_up(self, sampling: &SamplingPolicy) -> WarmUp {
+        if self.is_long || sampling.skip_warm_up { WarmUp::None } else { WarmUp::Short }
+    }
 }
 
 /// A case, ready to run. Its memory has been cleared.
@@ -62,21 +87,19 @@ pub(crate) struct KernelExperiment<'a> {
     third: Option<ThirdLoop<'a, Function>>,
     offsets: MemoryOffsets,
     warm_up: WarmUp,
-    /// Lowest and highest frequency of the samples, in hertz.
-    clocks: Option<(f64, f64)>,
     /// What the driver reported about the clocks after the samples.
     clock_state: Option<ClockState>,
 }
 
 impl<'a> KernelExperiment<'a> {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         bench: &'a mut Bench,
         setup: Setup,
         third: Option<ThirdLoop<'a, Function>>,
         offsets: MemoryOffsets,
     ) -> Self {
-        let warm_up = if setup.sampling.skip_warm_up { WarmUp::None } else { WarmUp::Short };
-        Self { bench, setup, third, offsets, warm_up, clocks: None, clock_state: None }
+        let warm_up = setup.carried.get().warm_up(&setup.sampling);
+        Self { bench, setup, third, offsets, warm_up, clock_state: None }
     }
 
     /// The launches of a shot: more than one if a launch begins by chance in one of several states.
@@ -131,7 +154,7 @@ impl<'a> KernelExperiment<'a> {
     }
 
     /// Turns the warm-up off for loops that are too long to need it. A sample with the fewest iterations, before the first
-    /// pair, decides this once for the case.
+    /// pair of the first measurement block, decides this once for the case.
     fn decide_about_warming(&mut self, shots: &[Shot], timings: &[Timing]) {
         let nominal = 1e9 / self.setup.ruler.frequency.value();
         let is_long = |warp: &Warp| warp.slowest as f64 * nominal > NEEDS_NO_WARMING.as_nanos() as f64;
@@ -140,6 +163,7 @@ impl<'a> KernelExperiment<'a> {
             && timing.warps.iter().any(is_long)
         {
             self.warm_up = WarmUp::None;
+            self.setup.carried.set(Carried { is_long: true, ..self.setup.carried.get() });
         }
     }
 
@@ -186,8 +210,7 @@ impl<'a> KernelExperiment<'a> {
 
     fn note_clocks(&mut self, timings: &[Timing]) {
         for hertz in timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)).map(|length| 1e9 / length) {
-            let (low, high) = self.clocks.unwrap_or((hertz, hertz));
-            self.clocks = Some((low.min(hertz), high.max(hertz)));
+            self.setup.carried.set(self.setup.carried.get().at(hertz));
         }
     }
 }
@@ -285,7 +308,8 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn details(&mut self) -> Result<Vec<Detail>, String> {
-        let measured = self.clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
+        let measured =
+            self.setup.carried.get().clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
         let reported = self.clock_state.as_ref().map(ClockState::details);
         let all = measured.into_iter().flatten().chain(reported.into_iter().flatten());
         Ok(all.map(|(name, value)| Detail::of_case(name, value)).collect())
@@ -307,6 +331,16 @@ impl KernelExperiment<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn later_blocks_know_what_earlier_ones_found() {
+        let carried = Carried::default();
+        assert_eq!(carried.warm_up(&SamplingPolicy::USUAL), WarmUp::Short);
+        assert_eq!(carried.warm_up(&SamplingPolicy { skip_warm_up: true, ..SamplingPolicy::USUAL }), WarmUp::None);
+        let long = Carried { is_long: true, ..carried.at(2e9).at(1.5e9).at(1.7e9) };
+        assert_eq!(long.warm_up(&SamplingPolicy::USUAL), WarmUp::None);
+        assert_eq!(long.clocks, Some((1.5e9, 2e9)));
+    }
 
     #[test]
     fn sums_of_ones_are_exact() {

@@ -1,5 +1,7 @@
 //! Cases that one kernel on one device measures.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
@@ -17,7 +19,7 @@ use crate::catalogue::{
 use crate::cuda::compile::Program;
 use crate::cuda::error::CudaError;
 use crate::evidence::evidence_of;
-use crate::experiments::kernel::{KernelExperiment, Setup};
+use crate::experiments::kernel::{Carried, KernelExperiment, Setup};
 use crate::experiments::parameters::Parameters;
 use crate::experiments::third_loop::ThirdLoop;
 use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, VariableArguments};
@@ -41,6 +43,7 @@ impl GpuLaboratory {
             arguments: BenchArguments::Register(RegisterArguments::default()),
             proof: Proof::Trial,
             third: None,
+            carried: Rc::default(),
             actor: Actor::Slowest,
             run_effect: 0.0,
             min_iterations: 1,
@@ -79,6 +82,7 @@ impl GpuLaboratory {
             arguments,
             proof: entry.proof,
             third: third_loop_of(case),
+            carried: self.carried.entry(case.clone()).or_default().clone(),
             actor: case.actor(),
             run_effect: run_effect(case),
             min_iterations,
@@ -96,7 +100,7 @@ impl GpuLaboratory {
         request: ExperimentRequest,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let ExperimentRequest { parameters, arguments, proof, actor, run_effect, .. } = request;
-        let ExperimentRequest { third, min_iterations, sampling, limit, .. } = request;
+        let ExperimentRequest { third, carried, min_iterations, sampling, limit, .. } = request;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
@@ -105,8 +109,8 @@ impl GpuLaboratory {
         let pool = POOL_BYTES.min(usize::try_from(memory / 8).unwrap_or(usize::MAX));
         let (ruler, watch) = (self.ruler.clone(), self.watch.clone());
         // The experiment has the compiler as well, for the third loop.
-        let Self { bench, compiler, device, .. } = self;
-        let bench = usable(bench, Bench::checked_health, || Bench::new(*device, limits.multiprocessors))?;
+        let Self { bench, compiler, device, pass, .. } = self;
+        let bench = usable(bench, Bench::checked_health, || Bench::new(*device, limits.multiprocessors, *pass))?;
         bench.set_limit(None);
         ruler::warm_up(bench, clock_kernels, limits.multiprocessors).map_err(failed)?;
         let kernels = profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)?;
@@ -134,6 +138,7 @@ impl GpuLaboratory {
             remark,
             min_iterations,
             sampling,
+            carried,
             watch,
         };
         let third = third.map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
@@ -165,7 +170,8 @@ impl GpuLaboratory {
 
     /// The bench; a new one if a kernel poisoned the context of the last.
     pub(super) fn bench(&mut self) -> Result<&mut Bench, Refusal> {
-        usable(&mut self.bench, Bench::checked_health, || Bench::new(self.device, self.limits.multiprocessors))
+        let open = || Bench::new(self.device, self.limits.multiprocessors, self.pass);
+        usable(&mut self.bench, Bench::checked_health, open)
     }
 
     pub(super) fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {
@@ -196,6 +202,7 @@ struct ExperimentRequest {
     proof: Proof,
     /// The program with the third loop.
     third: Option<Program>,
+    carried: Rc<Cell<Carried>>,
     actor: Actor,
     run_effect: f64,
     min_iterations: u64,

@@ -107,8 +107,8 @@ impl GpuLaboratory {
         let launching = launching(case)?;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let fewest = self.machines[..count].iter().map(|machine| machine.multiprocessors).min().unwrap_or(0);
-        let Self { device_group, compiler, .. } = self;
-        let device_group = opened_group(device_group, &devices)?;
+        let Self { device_group, compiler, pass, .. } = self;
+        let device_group = opened_group(device_group, *pass, &devices)?;
         let resident = device_group.resident_blocks(program, &cubin, count, shape.threads, fewest).map_err(failed)?;
         fits(shape, resident)?;
         let connected = device_group.is_connected(count).map_err(failed)?;
@@ -137,8 +137,12 @@ impl GpuLaboratory {
 }
 
 /// The group, a new one if a kernel broke the last, with these devices.
-fn opened_group<'a>(slot: &'a mut Option<DeviceGroup>, devices: &[Device]) -> Result<&'a mut DeviceGroup, Refusal> {
-    let device_group = usable(slot, DeviceGroup::checked_health, || Ok(DeviceGroup::new()))?;
+fn opened_group<'a>(
+    slot: &'a mut Option<DeviceGroup>,
+    pass: u32,
+    devices: &[Device],
+) -> Result<&'a mut DeviceGroup, Refusal> {
+    let device_group = usable(slot, DeviceGroup::checked_health, || Ok(DeviceGroup::new(pass)))?;
     device_group.open(devices).map_err(lost)?;
     Ok(device_group)
 }

@@ -46,11 +46,11 @@ struct BenchLaunch {
 }
 
 impl Bench {
-    /// Sets up a bench on a device with this many multiprocessors.
-    pub(crate) fn new(device: Device, multiprocessors: u32) -> Result<Self, CudaError> {
+    /// Sets up a bench for a pass, counted from 0, on a device with this many multiprocessors.
+    pub(crate) fn new(device: Device, multiprocessors: u32, pass: u32) -> Result<Self, CudaError> {
         let warps = 2 * multiprocessors * MAX_BLOCK_THREADS / WARP_THREADS;
         let words = BATCH * (WORDS_OF_RATE + WORDS_OF_WARP * warps as usize);
-        let device = DeviceContext::new(device, words, MEMORY)?;
+        let device = DeviceContext::new(device, pass, words, MEMORY)?;
         Ok(Self { idle: None, mapped: None, runner: Runner::new(vec![device]) })
     }
 

@@ -26,11 +26,13 @@ const BATCH: usize = 16;
 #[derive(Debug)]
 pub(crate) struct DeviceGroup {
     runner: Runner<DeviceContext>,
+    pass: u32,
 }
 
 impl DeviceGroup {
-    pub(crate) fn new() -> Self {
-        Self { runner: Runner::new(Vec::new()) }
+    /// A group for a pass, counted from 0, of no devices yet.
+    pub(crate) fn new(pass: u32) -> Self {
+        Self { runner: Runner::new(Vec::new()), pass }
     }
 
     /// Whether it can run the next launch.
@@ -46,7 +48,7 @@ impl DeviceGroup {
     /// Opens those of `devices` that are not open yet. Every call must name the same devices in the same order.
     pub(crate) fn open(&mut self, devices: &[Device]) -> Result<(), CudaError> {
         for device in devices.iter().skip(self.runner.devices().len()) {
-            let member = DeviceContext::new(*device, 0, 0)?;
+            let member = DeviceContext::new(*device, self.pass, 0, 0)?;
             for other in self.runner.devices() {
                 if device.can_reach(other.device())? && other.device().can_reach(*device)? {
                     member.context().reach(other.context())?;
