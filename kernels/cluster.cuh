@@ -39,4 +39,5 @@ __device__ __forceinline__ u32 load_cluster(u32 address) {
 #define SYNCSCOPE_CLUSTER_KERNELS(Body)                                                                                \
     SYNCSCOPE_CLUSTER_KERNEL baseline(const Arguments arguments) { measure<Body<1>, Together, Operation>(arguments); } \
     SYNCSCOPE_CLUSTER_KERNEL test(const Arguments arguments) { measure<Body<2>, Together, Operation>(arguments); }     \
-    SYNCSCOPE_CLUSTER_KERNEL check(const Arguments arguments) { Operation::check(arguments); }
+    SYNCSCOPE_CLUSTER_KERNEL check(const Arguments arguments) { Operation::check(arguments); }                         \
+    SYNCSCOPE_THIRD(SYNCSCOPE_CLUSTER_KERNEL, Body, Together, Operation)

@@ -185,4 +185,5 @@ struct CheckedBarrier : Barrier {
     SYNCSCOPE_KERNEL test(const Arguments arguments) {                      \
         measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments); \
     }                                                                       \
-    SYNCSCOPE_KERNEL check(const Arguments arguments) { CheckedBarrier<Barrier>::check(arguments); }
+    SYNCSCOPE_KERNEL check(const Arguments arguments) { CheckedBarrier<Barrier>::check(arguments); } \
+    SYNCSCOPE_THIRD(SYNCSCOPE_KERNEL, Repeated, Together, CheckedBarrier<Barrier>)

@@ -5,6 +5,9 @@
 //   baseline   UNROLL operations per iteration
 //   test       2 * UNROLL operations per iteration, from the same body
 //   check      checks that the operation does its work
+// With THIRD_LOOP there is a fourth one, with a third loop; it shows whether the second copy of an operation costs what
+// the first one does:
+//   third      3 * UNROLL operations per iteration, from the same body
 // An Operation has
 //   Operation(const Arguments &)         what a thread keeps in registers
 //   void run()                           the operation, once
@@ -75,12 +78,17 @@ __device__ __forceinline__ TimePoint next_step_of_global_timer() {
     return point;
 }
 
-// Bodies: what each of the UNROLL copies in the loop contains. COUNT is 1 in the baseline and 2 in the test.
+// Bodies: what each of the UNROLL copies in the loop contains. COUNT is 1 in the baseline, 2 in the test and 3 in the
+// third loop.
+
+// Iterations that execute WARM_UP operations, or one iteration if it has more.
+template <int COUNT>
+constexpr u32 ITERATIONS_OF_WARM_UP = WARM_UP < UNROLL * COUNT ? 1 : WARM_UP / (UNROLL * COUNT);
 
 // The operation COUNT times.
 template <int COUNT>
 struct Repeated {
-    static constexpr u32 WARM_UP_ITERATIONS = WARM_UP / (UNROLL * COUNT);
+    static constexpr u32 WARM_UP_ITERATIONS = ITERATIONS_OF_WARM_UP<COUNT>;
 
     template <int PATH, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation) {
@@ -89,7 +97,8 @@ struct Repeated {
     }
 };
 
-// A context, `before()` and `after()`, around nothing in the baseline and around the operation in the test.
+// A context, `before()` and `after()`, around nothing in the baseline, around the operation in the test, and around two
+// of them in the third loop.
 template <int COUNT>
 struct InContext {
     static constexpr u32 WARM_UP_ITERATIONS = 1;
@@ -97,7 +106,8 @@ struct InContext {
     template <int PATH, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation) {
         operation.before();
-        if constexpr (COUNT == 2) operation.run();
+#pragma unroll
+        for (int count = 1; count < COUNT; count++) operation.run();
         operation.after();
     }
 };
@@ -105,7 +115,7 @@ struct InContext {
 // The operation COUNT times. The operation gets the number of the path of the thread.
 template <int COUNT>
 struct OnItsPath {
-    static constexpr u32 WARM_UP_ITERATIONS = WARM_UP / (UNROLL * COUNT);
+    static constexpr u32 WARM_UP_ITERATIONS = ITERATIONS_OF_WARM_UP<COUNT>;
 
     template <int PATH, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation) {
@@ -195,8 +205,9 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
         Operation operation(here);
 #pragma unroll 1
         for (u32 run = arguments.skip_warm_up; run < 2; run++) {
-            // The warm-up has the same number of operations in both kernels. What is still queued from it when the
-            // second run begins, and how unequally the blocks finished it, drops out of the difference.
+            // The warm-up has the same number of operations in both kernels (in the third loop half as many more). What
+            // is still queued from it when the second run begins, and how unequally the blocks finished it, drops out of
+            // the difference.
             const u32 iterations = run == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
             if (reads_rate && offset == 0) before = next_step_of_global_timer();
 
@@ -288,9 +299,18 @@ __device__ void check_barrier(const Arguments &arguments, u32 group) {
 // An empty kernel, which sets the block order; see `block_order.rs`.
 SYNCSCOPE_KERNEL idle() {}
 
+// The kernel with the third loop, if it is asked for. It is compiled for few cases of a run.
+#ifdef THIRD_LOOP
+#define SYNCSCOPE_THIRD(KERNEL, Body, Paths, Operation) \
+    KERNEL third(const Arguments arguments) { measure<Body<3>, Paths, Operation>(arguments); }
+#else
+#define SYNCSCOPE_THIRD(KERNEL, Body, Paths, Operation)
+#endif
+
 #define SYNCSCOPE_KERNELS SYNCSCOPE_KERNELS_AS(Repeated, Together)
 
 #define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                   \
     SYNCSCOPE_KERNEL baseline(const Arguments arguments) { measure<Body<1>, Paths, Operation>(arguments); } \
     SYNCSCOPE_KERNEL test(const Arguments arguments) { measure<Body<2>, Paths, Operation>(arguments); }     \
-    SYNCSCOPE_KERNEL check(const Arguments arguments) { Operation::check(arguments); }
+    SYNCSCOPE_KERNEL check(const Arguments arguments) { Operation::check(arguments); }                      \
+    SYNCSCOPE_THIRD(SYNCSCOPE_KERNEL, Body, Paths, Operation)

@@ -4,6 +4,7 @@
 //! `SYNCSCOPE_SIMULATIONS=2000 cargo test --release -p syncscope-core --test simulated_runs -- --nocapture` simulates as
 //! many runs of each kind and shows the shares; without the variable there are fewer.
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+#![allow(clippy::print_stdout, reason = "the shares are read by people")]
 
 mod altered;
 
@@ -136,7 +137,7 @@ fn measure(machine: Machine, population: Population, seed: u64) -> Measurement {
         let altered = Altered::of(fake, |fake, shot| sample(machine, is_beside, fake, shot, &mut random));
         let actor = if population == Population::Alone { Actor::Median } else { Actor::Slowest };
         let run_effect = if matches!(machine, Machine::RunEffect) { TOLD_RUN_EFFECT } else { 0.0 };
-        let mut experiment = Altered { run_effect, population, actor, ..altered };
+        let mut experiment = Altered { actor, population, run_effect, ..altered };
         found = Some(engine.measure_block(&mut experiment, found, seed).unwrap());
     }
     found.unwrap()

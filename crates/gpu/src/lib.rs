@@ -33,7 +33,7 @@ pub mod verify;
 #[doc(hidden)]
 pub use catalogue::Fault;
 pub use catalogue::limits::DeviceLimits;
-pub use catalogue::{argument_bytes, cases, peer, primitives, program_of, unavailable};
+pub use catalogue::{argument_bytes, cases, peer, primitives, program_of, third_loop_of, unavailable};
 pub use cuda::error::{CudaError, GpuError, NvrtcError};
 pub use cuda::{cache, compile, discovery, nvrtc};
 pub use evidence::evidence_of;

@@ -13,7 +13,10 @@ use syncscope_gpu::compile::{Compiler, Program};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::{Nvrtc, Source};
 use syncscope_gpu::verify::elided_by_nature;
-use syncscope_gpu::{DeviceLimits, UNROLL, argument_bytes, cases, evidence_of, headers, program_of, unavailable};
+use syncscope_gpu::{
+    DeviceLimits, UNROLL, argument_bytes, cases, evidence_of, headers, program_of, third_loop_of, unavailable,
+};
+use syncscope_sass::{Cubin, Instruction, Region, timed_region as decoded_region};
 
 const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
 
@@ -178,8 +181,9 @@ fn the_loop_of_an_operation_of_one_instruction_has_few_others() {
         let mut compiler = compiler(arch, kept());
         for (case, program) in some_programs(arch) {
             let Some((name, each)) = only_instruction(&case) else { continue };
+            let program = third_loop_of(&case).unwrap_or(program);
             let listing = disassemble(&compiler.cubin(&program).unwrap(), folder.path());
-            for (kernel, repeat) in [("baseline", 1), ("test", 2)] {
+            for (kernel, repeat) in [("baseline", 1), ("test", 2), ("third", 3)] {
                 let region = timed_region(&instructions(&listing, kernel));
                 let found = region.iter().filter(|text| text.starts_with(name)).count();
                 assert_eq!(
@@ -191,6 +195,60 @@ fn the_loop_of_an_operation_of_one_instruction_has_few_others() {
                 let others = looped - found;
                 assert!(others <= MOST_OTHERS, "{others} others in {kernel} of {case} on {arch}: {region:#?}");
             }
+        }
+    }
+}
+
+/// One case of each primitive on an architecture that has it, with the program of its third loop; on other architectures
+/// than Hopper one of each family.
+fn third_loops(arch: &str) -> Vec<(Case, Program)> {
+    let mut seen = HashSet::new();
+    let mut is_new = |case: &Case| {
+        let (domain, family) = case.domain_and_family();
+        seen.insert(if arch == "sm_90" { case.primitive.clone() } else { format!("{domain}.{family}") })
+    };
+    let there = programs().into_iter().filter(|(case, _)| unavailable(&case.primitive, capability(arch)).is_none());
+    let third = there.filter_map(|(case, _)| Some((third_loop_of(&case)?, case)));
+    third.filter(|(_, case)| is_new(case)).map(|(program, case)| (case, program)).collect()
+}
+
+/// How often the instruction of a summary such as `BAR.SYNC 32/64` is in a region.
+fn count_of(region: &Region, name: &str, is_out_of_line: bool) -> usize {
+    let is_one = |found: &&Instruction| found.matches(name);
+    if is_out_of_line { region.out_of_line().iter().flatten().filter(is_one).count() } else { region.count(name) }
+}
+
+#[test]
+fn the_third_loop_has_one_more_copy_than_the_test_and_changes_nothing_else() {
+    for arch in ["sm_80", "sm_90"] {
+        let mut compiler = compiler(arch, kept());
+        let third = third_loops(arch);
+        assert!(third.len() > 8, "{arch}: {}", third.len());
+        let both = third.iter().flat_map(|(case, third)| [third.clone(), program_of(case).unwrap()]);
+        compiler.prepare(&both.collect::<Vec<_>>(), &mut |_, _| {});
+        for (case, third) in third {
+            let (without, with) =
+                (compiler.cubin(&program_of(&case).unwrap()).unwrap(), compiler.cubin(&third).unwrap());
+            let [without, cubin] = [&without, &with].map(|cubin| Cubin::parse(cubin).unwrap());
+            for kernel in ["baseline", "test", "check", "idle"] {
+                let [without, with] = [&without, &cubin].map(|cubin| {
+                    cubin.kernel(kernel).unwrap().instructions().iter().map(|found| found.raw).collect::<Vec<_>>()
+                });
+                assert!(without == with, "{kernel} of {case} on {arch}: {} and {}", without.len(), with.len());
+            }
+            assert!(without.kernel("third").is_none(), "{case} on {arch}: only when it is asked for");
+            let taken = syncscope_sass::parameter_bytes(&with).unwrap();
+            assert_eq!(taken.get("third").copied(), argument_bytes(&case), "{case} on {arch}");
+
+            let evidence = evidence_of(&case, &with);
+            let summary = evidence.summary().unwrap_or_else(|| panic!("{case} on {arch}: {evidence:?}"));
+            let name = summary.split(' ').next().unwrap();
+            let [baseline, test, third] = ["baseline", "test", "third"].map(|kernel| {
+                let region = decoded_region(cubin.kernel(kernel).unwrap()).unwrap();
+                count_of(&region, name, summary.ends_with("out of line"))
+            });
+            assert!(test > baseline, "{case} on {arch}: {summary}");
+            assert_eq!(third - test, test - baseline, "{case} on {arch}: {summary}, {baseline} {test} {third}");
         }
     }
 }

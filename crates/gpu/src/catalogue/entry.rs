@@ -102,6 +102,8 @@ pub(crate) struct Entry {
     pub(crate) cpu_threads: fn(&Case) -> CpuThreads,
     /// Whether devices add to the memory of another device.
     pub(crate) adds_across_devices: bool,
+    /// Whether two more copies of the primitive can stand in the loop of its kernels.
+    pub(super) has_third_loop: bool,
     /// The lowest compute capability that has the primitive.
     pub(super) needs: (u32, u32),
     /// Arrays that hold an element for each thread.
@@ -125,6 +127,7 @@ impl Entry {
             expected: |_| ExpectedInstructions::of(&[]),
             cpu_threads: |_| CpuThreads::None,
             adds_across_devices: false,
+            has_third_loop: true,
             needs: (7, 5),
             arrays: 1,
             unroll: UNROLL,

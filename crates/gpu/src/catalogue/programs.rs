@@ -3,6 +3,7 @@
 use syncscope_core::Case;
 
 use super::definitions::kernel;
+use super::entry::{Entry, Method};
 use super::registry::entry_of;
 use crate::cuda::compile::Program;
 
@@ -11,6 +12,16 @@ use crate::cuda::compile::Program;
 pub fn program_of(case: &Case) -> Option<Program> {
     let entry = entry_of(case)?;
     Some(entry.kernel.program((entry.definitions)(case)))
+}
+
+/// The program of a case with the third loop; `None` if there is no such loop.
+#[must_use]
+pub fn third_loop_of(case: &Case) -> Option<Program> {
+    let has_loop = |entry: &&Entry| {
+        entry.has_third_loop && matches!(entry.method, Method::Kernel | Method::Cluster | Method::GridBarrier)
+    };
+    entry_of(case).filter(has_loop)?;
+    Some(program_of(case)?.with_third_loop())
 }
 
 /// How many bytes of arguments the kernels of a case take; `None` if the primitive does not exist.

@@ -26,6 +26,13 @@ pub struct Program {
 }
 
 impl Program {
+    /// The same with one kernel more, `third`; see `harness.cuh`.
+    #[must_use]
+    pub fn with_third_loop(mut self) -> Self {
+        self.definitions.push("THIRD_LOOP=1".to_owned());
+        self
+    }
+
     /// What distinguishes programs. A file has only one text, so the text is not needed.
     fn name(&self) -> (&str, &[String]) {
         (self.file, &self.definitions)

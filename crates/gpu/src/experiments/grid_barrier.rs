@@ -2,13 +2,14 @@
 
 use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
+use crate::experiments::third_loop::{self, ThirdLoop};
 use crate::launch::arguments::{Finding, GridBarrierArguments, LoopArguments, Rate, Warp};
 use crate::launch::block_order::BlockOrder;
 use crate::launch::host_clock;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::outage::Outage;
 use crate::launch::ruler;
-use crate::launch::samples::{joined, mark_clock_changes, ns_per_cycle};
+use crate::launch::samples::{WarmUp, by_threads, joined, mark_clock_changes, ns_per_cycle};
 use crate::launch::timing::Timing;
 use crate::multi::{DeviceGroup, GroupLaunch, LoadedProgram, PhaseCounts, Role};
 
@@ -39,6 +40,8 @@ pub(crate) struct Setup {
     pub(crate) unroll: u32,
     pub(crate) evidence: Evidence,
     pub(crate) ruler: Ruler,
+    /// By how much two runs differ.
+    pub(crate) run_effect: f64,
     pub(crate) remark: Option<String>,
     pub(crate) timed_by: TimedBy,
 }
@@ -48,13 +51,18 @@ pub(crate) struct Setup {
 pub(crate) struct GridBarrierExperiment<'a> {
     device_group: &'a mut DeviceGroup,
     setup: Setup,
+    third: Option<ThirdLoop<'a, LoadedProgram>>,
     /// Memory offsets used by all launches so far.
     generation: u32,
 }
 
 impl<'a> GridBarrierExperiment<'a> {
-    pub(crate) const fn new(device_group: &'a mut DeviceGroup, setup: Setup) -> Self {
-        Self { device_group, setup, generation: 1 }
+    pub(crate) const fn new(
+        device_group: &'a mut DeviceGroup,
+        setup: Setup,
+        third: Option<ThirdLoop<'a, LoadedProgram>>,
+    ) -> Self {
+        Self { device_group, setup, third, generation: 1 }
     }
 
     /// Keeps the devices busy until the clock is stable, if they were idle.
@@ -75,14 +83,15 @@ impl<'a> GridBarrierExperiment<'a> {
 
     /// Barriers that each thread passes in the loop at each memory offset of one launch.
     fn looped(&self, side: Side, iterations: u64) -> u64 {
-        iterations * u64::from(self.setup.unroll) * if side == Side::Baseline { 1 } else { 2 }
+        iterations * u64::from(self.setup.unroll) * (1 + side.copies())
     }
 
     /// The launch of a shot. It must run: the next launch at the same memory offset continues its count of barriers.
     fn launch(&mut self, Shot { side, iterations, pair }: Shot) -> GroupLaunch {
         let iterations = iterations.min(MAX_ITERATIONS);
+        // The third loop is the test of its own program.
         let role = if side == Side::Baseline { Role::Baseline } else { Role::Test };
-        let warm_up = 2 * u64::from(self.setup.unroll);
+        let warm_up = WarmUp::Short.operations(side, self.setup.unroll);
         let barriers = 2 * BARRIERS_OF_A_CHECK + warm_up + self.looped(side, iterations);
         self.counted(role, iterations as u32, pair, barriers)
     }
@@ -109,6 +118,7 @@ impl<'a> GridBarrierExperiment<'a> {
     }
 
     fn sample_of(&self, devices: &[Timing]) -> Option<Sample> {
+        let threads = self.setup.program.shape.threads;
         let nominal = 1e9 / self.setup.ruler.frequency.value();
         let length = |rate: Rate| ns_per_cycle(rate).unwrap_or(nominal);
         let first = length(devices.first()?.rate);
@@ -118,7 +128,7 @@ impl<'a> GridBarrierExperiment<'a> {
         let each = |offset: usize, pick: fn(&Warp) -> u64| {
             let of = move |timing: &'_ Timing| {
                 let warps = timing.at_each_offset().nth(offset).unwrap_or_default();
-                warps.iter().map(|warp| ticks(timing, pick(warp))).collect::<Vec<_>>()
+                by_threads(warps, threads).map(|warp| ticks(timing, pick(warp))).collect::<Vec<_>>()
             };
             devices.iter().flat_map(of).collect::<Vec<Ticks>>()
         };
@@ -130,11 +140,31 @@ impl<'a> GridBarrierExperiment<'a> {
         (0..devices.first()?.offsets).map(at).reduce(joined)?
     }
 
+    /// Loads the third loop, if these shots run it.
+    fn load_third_loop(&mut self, shots: &[Shot]) -> Result<(), ExperimentError> {
+        if shots.iter().any(is_third) {
+            let Self { device_group, setup, third, .. } = self;
+            let third = third.as_mut().ok_or_else(third_loop::absent)?;
+            third.loaded(|program, cubin| device_group.load_third_loop(&setup.program, program, cubin))?;
+        }
+        Ok(())
+    }
+
+    /// Runs the launches of shots, which all run the third loop or none does.
+    fn run(&mut self, shots: &[Shot], launches: &[GroupLaunch]) -> Result<Vec<Vec<Timing>>, ExperimentError> {
+        let Self { device_group, setup, third, .. } = self;
+        let program = match shots.first() {
+            Some(shot) if is_third(shot) => third.as_ref().and_then(ThirdLoop::get).ok_or_else(third_loop::absent)?,
+            _ => &setup.program,
+        };
+        Ok(device_group.run(program, launches)?)
+    }
+
     /// One launch, timed by the host.
     fn host_sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
         let launch = self.launch(shot);
         let started = host_clock::now_ns();
-        let timings = self.device_group.run(&self.setup.program, &[launch])?;
+        let timings = self.run(&[shot], &[launch])?;
         let elapsed = Ticks(host_clock::now_ns().saturating_sub(started));
         let cycles = timings.first().and_then(|devices| ns_per_cycle(devices.first()?.rate)).map(|length| 1.0 / length);
         let sample = Sample::of_actors(&mut [elapsed], 1.0).ok_or_else(no_threads)?;
@@ -145,7 +175,11 @@ impl<'a> GridBarrierExperiment<'a> {
         let orders = BlockOrder::of(shots);
         let launches: Vec<GroupLaunch> =
             shots.iter().zip(orders).map(|(shot, order)| GroupLaunch { order, ..self.launch(*shot) }).collect();
-        let timings = self.device_group.run(&self.setup.program, &launches)?;
+        let mut timings = Vec::with_capacity(launches.len());
+        for part in shots.chunk_by(|one, next| is_third(one) == is_third(next)) {
+            let first = timings.len();
+            timings.extend(self.run(part, &launches[first..first + part.len()])?);
+        }
         let samples: Option<Vec<Sample>> = timings.iter().map(|devices| self.sample_of(devices)).collect();
         let mut samples = samples.ok_or_else(no_threads)?;
         mark_clock_changes(shots, &mut samples);
@@ -159,6 +193,10 @@ impl<'a> GridBarrierExperiment<'a> {
         self.device_group.run(&self.setup.program, &[launch])?;
         Ok(self.device_group.counts(&self.setup.program))
     }
+}
+
+const fn is_third(shot: &Shot) -> bool {
+    matches!(shot.side, Side::Double)
 }
 
 fn no_threads() -> ExperimentError {
@@ -195,6 +233,7 @@ impl Experiment for GridBarrierExperiment<'_> {
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        self.load_third_loop(shots)?;
         match self.setup.timed_by {
             TimedBy::Device => self.device_samples(shots),
             TimedBy::Host => shots.iter().map(|shot| self.host_sample(*shot)).collect(),
@@ -212,6 +251,14 @@ impl Experiment for GridBarrierExperiment<'_> {
 
     fn max_iterations(&self) -> u64 {
         MAX_ITERATIONS
+    }
+
+    fn has_double(&self) -> bool {
+        self.third.is_some()
+    }
+
+    fn run_effect(&self) -> f64 {
+        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {

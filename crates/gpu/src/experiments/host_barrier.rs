@@ -71,13 +71,20 @@ pub(crate) struct HostBarrierExperiment<'a> {
     device_group: &'a mut DeviceGroup,
     program: LoadedProgram,
     remark: Option<String>,
+    /// By how much two runs differ.
+    run_effect: f64,
     /// Phases so far.
     phases: u64,
 }
 
 impl<'a> HostBarrierExperiment<'a> {
-    pub(crate) const fn new(device_group: &'a mut DeviceGroup, program: LoadedProgram, remark: Option<String>) -> Self {
-        Self { device_group, program, remark, phases: 0 }
+    pub(crate) const fn new(
+        device_group: &'a mut DeviceGroup,
+        program: LoadedProgram,
+        remark: Option<String>,
+        run_effect: f64,
+    ) -> Self {
+        Self { device_group, program, remark, run_effect, phases: 0 }
     }
 
     /// Runs so many phases on all devices and returns how long each thread took.
@@ -133,7 +140,7 @@ impl Experiment for HostBarrierExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        iterations.min(MAX_ITERATIONS) * if side == Side::Baseline { 1 } else { 2 }
+        iterations.min(MAX_ITERATIONS) * (1 + side.copies())
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
@@ -152,6 +159,15 @@ impl Experiment for HostBarrierExperiment<'_> {
 
     fn max_iterations(&self) -> u64 {
         MAX_ITERATIONS
+    }
+
+    /// Three times as many phases: shows whether all phases cost the same.
+    fn has_double(&self) -> bool {
+        true
+    }
+
+    fn run_effect(&self) -> f64 {
+        self.run_effect
     }
 
     /// Each launch has compared what the launch before left, on its own device and on another one.

@@ -1,14 +1,17 @@
 //! A loop in one kernel on one device: shots become launches, launches become samples.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use syncscope_core::{Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
 use crate::catalogue::{Proof, SamplingPolicy};
+use crate::cuda::driver::Function;
 use crate::cuda::nvml::{ClockState, Watch};
 use crate::experiments::parameters::Parameters;
+use crate::experiments::third_loop::{self, ThirdLoop};
 use crate::launch::arguments::{BenchArguments, Finding, UNROLL, Warp};
 use crate::launch::bench::Bench;
 use crate::launch::block_order::BlockOrder;
@@ -39,13 +42,41 @@ pub(crate) struct Setup {
     /// What all launches of the case have in common.
     pub(crate) arguments: BenchArguments,
     pub(crate) proof: Proof,
+    /// Whose cost the figure is.
+    pub(crate) actor: Actor,
+    /// By how much two runs differ.
+    pub(crate) run_effect: f64,
     pub(crate) ruler: Ruler,
     pub(crate) remark: Option<String>,
     /// Enough to bring the loop into its steady state.
     pub(crate) min_iterations: u64,
     pub(crate) sampling: SamplingPolicy,
+    /// From the measurement blocks before, and for those that follow.
+    pub(crate) carried: Rc<Cell<Carried>>,
     /// Reports the clocks of the device, if NVML does.
     pub(crate) watch: Option<Rc<Watch>>,
+}
+
+/// What a case carries from one measurement block to the next. All blocks must time the same loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Carried {
+    /// Whether the loop proved to be too long to need a warm-up.
+    is_long: bool,
+    /// Lowest and highest frequency of the samples, in hertz.
+    clocks: Option<(f64, f64)>,
+}
+
+impl Carried {
+    /// The same after samples at this frequency.
+    fn at(self, hertz: f64) -> Self {
+        let (low, high) = self.clocks.unwrap_or((hertz, hertz));
+        Self { clocks: Some((low.min(hertz), high.max(hertz))), ..self }
+    }
+
+    /// Whether the loop runs before it is timed.
+    const fn warm_up(self, sampling: &SamplingPolicy) -> WarmUp {
+        if self.is_long || sampling.skip_warm_up { WarmUp::None } else { WarmUp::Short }
+    }
 }
 
 /// A case, ready to run. Its memory has been cleared.
@@ -53,25 +84,31 @@ pub(crate) struct Setup {
 pub(crate) struct KernelExperiment<'a> {
     bench: &'a mut Bench,
     setup: Setup,
+    third: Option<ThirdLoop<'a, Function>>,
     offsets: MemoryOffsets,
     warm_up: WarmUp,
-    /// Lowest and highest frequency of the samples, in hertz.
-    clocks: Option<(f64, f64)>,
     /// What the driver reported about the clocks after the samples.
     clock_state: Option<ClockState>,
 }
 
 impl<'a> KernelExperiment<'a> {
-    pub(crate) const fn new(bench: &'a mut Bench, setup: Setup, offsets: MemoryOffsets) -> Self {
-        let warm_up = if setup.sampling.skip_warm_up { WarmUp::None } else { WarmUp::Short };
-        Self { bench, setup, offsets, warm_up, clocks: None, clock_state: None }
+    pub(crate) fn new(
+        bench: &'a mut Bench,
+        setup: Setup,
+        third: Option<ThirdLoop<'a, Function>>,
+        offsets: MemoryOffsets,
+    ) -> Self {
+        let warm_up = setup.carried.get().warm_up(&setup.sampling);
+        Self { bench, setup, third, offsets, warm_up, clock_state: None }
     }
 
     /// The launches of a shot: more than one if a launch begins by chance in one of several states.
-    fn launches(&self, shot: Shot, order: BlockOrder) -> impl Iterator<Item = Launch> {
+    fn launches(&self, function: Function, shot: Shot, order: BlockOrder) -> impl Iterator<Item = Launch> {
         // Two successive launches have the two variants of a block order.
         let orders = std::iter::once(order).chain(std::iter::repeat(BlockOrder::Any));
-        self.pairs_of(shot).zip(orders).map(move |(pair, order)| Launch { order, ..self.launch(Shot { pair, ..shot }) })
+        self.pairs_of(shot)
+            .zip(orders)
+            .map(move |(pair, order)| Launch { order, ..self.launch(function, Shot { pair, ..shot }) })
     }
 
     /// Each launch of a shot uses its own set of memory offsets, as if it were a pair.
@@ -85,12 +122,21 @@ impl<'a> KernelExperiment<'a> {
         u64::from(self.setup.sampling.launches) * u64::from(self.offsets.per_sample())
     }
 
-    fn launch(&self, Shot { side, iterations, pair }: Shot) -> Launch {
-        let function = match side {
-            Side::Baseline => self.setup.kernels.baseline,
-            // There is no kernel with two more copies: `has_double` says so.
-            Side::Test | Side::Double => self.setup.kernels.test,
-        };
+    /// The kernel of a side; that of the third loop is loaded now unless it was.
+    fn function(&mut self, side: Side) -> Result<Function, ExperimentError> {
+        let Self { bench, setup, third, .. } = self;
+        match side {
+            Side::Baseline => Ok(setup.kernels.baseline),
+            Side::Test => Ok(setup.kernels.test),
+            Side::Double => {
+                let cluster = setup.parameters.cluster;
+                let third = third.as_mut().ok_or_else(third_loop::absent)?;
+                third.loaded(|program, cubin| Ok(bench.load_third_loop(program, cubin, cluster)?)).copied()
+            }
+        }
+    }
+
+    fn launch(&self, function: Function, Shot { iterations, pair, .. }: Shot) -> Launch {
         let mut arguments = self.setup.arguments;
         let common = arguments.common_mut();
         common.iterations = iterations.min(MAX_ITERATIONS) as u32;
@@ -102,13 +148,13 @@ impl<'a> KernelExperiment<'a> {
 
     fn note(&mut self, shots: &[Shot]) {
         for shot in shots {
-            let executed = operations(shot.side, shot.iterations) + self.warm_up.operations();
+            let executed = operations(shot.side, shot.iterations) + self.warm_up.operations(shot.side, UNROLL);
             self.pairs_of(*shot).for_each(|pair| self.offsets.note(pair, executed));
         }
     }
 
     /// Turns the warm-up off for loops that are too long to need it. A sample with the fewest iterations, before the first
-    /// pair, decides this once for the case.
+    /// pair of the first measurement block, decides this once for the case.
     fn decide_about_warming(&mut self, shots: &[Shot], timings: &[Timing]) {
         let nominal = 1e9 / self.setup.ruler.frequency.value();
         let is_long = |warp: &Warp| warp.slowest as f64 * nominal > NEEDS_NO_WARMING.as_nanos() as f64;
@@ -117,6 +163,7 @@ impl<'a> KernelExperiment<'a> {
             && timing.warps.iter().any(is_long)
         {
             self.warm_up = WarmUp::None;
+            self.setup.carried.set(Carried { is_long: true, ..self.setup.carried.get() });
         }
     }
 
@@ -130,7 +177,9 @@ impl<'a> KernelExperiment<'a> {
         let shape = Shape { blocks: shape.blocks.min(EXACT_BLOCKS), ..shape };
         self.bench.clear_memory(self.setup.parameters.memory_bytes())?;
         let launches = [Side::Baseline, Side::Test].map(|side| {
-            let mut launch = self.launch(Shot { side, iterations: 1, pair: 0 });
+            let Kernels { baseline, test, .. } = self.setup.kernels;
+            let function = if side == Side::Baseline { baseline } else { test };
+            let mut launch = self.launch(function, Shot { side, iterations: 1, pair: 0 });
             launch.arguments.use_ones();
             let common = launch.arguments.common_mut();
             (common.skip_warm_up, common.offsets) = (0, 1);
@@ -148,7 +197,8 @@ impl<'a> KernelExperiment<'a> {
             let (shape, launch) = self.add_exactly()?;
             return self.bench.check(shape, &[launch]);
         }
-        let arguments = self.launch(Shot { side: Side::Baseline, iterations: 0, pair: 0 }).arguments;
+        let none = Shot { side: Side::Baseline, iterations: 0, pair: 0 };
+        let arguments = self.launch(self.setup.kernels.check, none).arguments;
         let at_offset = |(offset, executed): (usize, Executed)| self.check_launch(offset, arguments.after(executed));
         let mut launches: Vec<Launch> = self.offsets.used().map(at_offset).collect();
         if self.setup.proof == Proof::Trial {
@@ -160,8 +210,7 @@ impl<'a> KernelExperiment<'a> {
 
     fn note_clocks(&mut self, timings: &[Timing]) {
         for hertz in timings.iter().filter_map(|timing| ns_per_cycle(timing.rate)).map(|length| 1e9 / length) {
-            let (low, high) = self.clocks.unwrap_or((hertz, hertz));
-            self.clocks = Some((low.min(hertz), high.max(hertz)));
+            self.setup.carried.set(self.setup.carried.get().at(hertz));
         }
     }
 }
@@ -181,18 +230,21 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let orders = BlockOrder::of(shots);
+        let functions =
+            shots.iter().map(|shot| self.function(shot.side)).collect::<Result<Vec<_>, ExperimentError>>()?;
+        let each = functions.iter().zip(shots.iter().zip(BlockOrder::of(shots)));
         let launches: Vec<Launch> =
-            shots.iter().zip(orders).flat_map(|(shot, order)| self.launches(*shot, order)).collect();
+            each.flat_map(|(function, (shot, order))| self.launches(*function, *shot, order)).collect();
         let timings = self.bench.run(self.setup.parameters.shape, &launches)?;
         self.note(shots);
         let mut samples = profile::time(Phase::Read, || {
             self.decide_about_warming(shots, &timings);
             self.note_clocks(&timings);
-            let ruler = &self.setup.ruler;
+            let (ruler, threads) = (&self.setup.ruler, self.setup.parameters.shape.threads);
             let of_shot = timings.chunks(self.setup.sampling.launches as usize);
-            let samples: Option<Vec<Sample>> =
-                of_shot.map(|timings| timings.iter().map(|timing| sample_of(timing, ruler)).reduce(joined)?).collect();
+            let samples: Option<Vec<Sample>> = of_shot
+                .map(|timings| timings.iter().map(|timing| sample_of(timing, threads, ruler)).reduce(joined)?)
+                .collect();
             samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))
         })?;
         mark_clock_changes(shots, &mut samples);
@@ -209,6 +261,18 @@ impl Experiment for KernelExperiment<'_> {
 
     fn sample_length(&self) -> Option<Duration> {
         Some(self.setup.sampling.sample)
+    }
+
+    fn actor(&self) -> Actor {
+        self.setup.actor
+    }
+
+    fn run_effect(&self) -> f64 {
+        self.setup.run_effect
+    }
+
+    fn has_double(&self) -> bool {
+        self.third.is_some()
     }
 
     fn share_of_time(&self) -> f64 {
@@ -244,7 +308,8 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn details(&mut self) -> Result<Vec<Detail>, String> {
-        let measured = self.clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
+        let measured =
+            self.setup.carried.get().clocks.map(|(low, high)| [("sm_clock_hz_low", low), ("sm_clock_hz_high", high)]);
         let reported = self.clock_state.as_ref().map(ClockState::details);
         let all = measured.into_iter().flatten().chain(reported.into_iter().flatten());
         Ok(all.map(|(name, value)| Detail::of_case(name, value)).collect())
@@ -266,6 +331,16 @@ impl KernelExperiment<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn later_blocks_know_what_earlier_ones_found() {
+        let carried = Carried::default();
+        assert_eq!(carried.warm_up(&SamplingPolicy::USUAL), WarmUp::Short);
+        assert_eq!(carried.warm_up(&SamplingPolicy { skip_warm_up: true, ..SamplingPolicy::USUAL }), WarmUp::None);
+        let long = Carried { is_long: true, ..carried.at(2e9).at(1.5e9).at(1.7e9) };
+        assert_eq!(long.warm_up(&SamplingPolicy::USUAL), WarmUp::None);
+        assert_eq!(long.clocks, Some((1.5e9, 2e9)));
+    }
 
     #[test]
     fn sums_of_ones_are_exact() {

@@ -21,7 +21,7 @@ use crate::launch::request::{Kernels, Shape};
 use crate::launch::timing::finding_of;
 use syncscope_host::scheduling::{self, AffinityGuard};
 
-/// Launches of the longest baseline. The test has twice as many. A stream takes about 1,024 launches; then a launch must wait
+/// Launches of the longest baseline. The test has twice as many, the third loop three times. A stream takes about 1,024 launches; then a launch must wait
 /// for the end of an earlier one, and that would be timed as well.
 const MOST_LAUNCHES: u64 = 256;
 
@@ -51,6 +51,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) cycles: u32,
     /// The host's clock.
     pub(crate) ruler: Ruler,
+    /// By how much two runs differ.
+    pub(crate) run_effect: f64,
     /// The CPU of the launching thread.
     pub(crate) cpu: Option<u32>,
 }
@@ -238,6 +240,16 @@ impl Experiment for LaunchChain<'_> {
         MOST_LAUNCHES
     }
 
+    /// A chain of three times as many empty kernels: shows whether all launches cost the same. Kernels that last for a time
+    /// would have to be shorter still to do the same work, and other launches would hide behind them.
+    fn has_double(&self) -> bool {
+        self.setup.cycles == 0
+    }
+
+    fn run_effect(&self) -> f64 {
+        self.setup.run_effect
+    }
+
     fn check(&mut self) -> Check {
         let finding = self.trial();
         match self.noted(finding) {
@@ -263,13 +275,14 @@ mod tests {
     fn the_test_has_as_many_launches_more_as_the_baseline_has() {
         for iterations in [1, FEWEST_LAUNCHES, MOST_LAUNCHES] {
             assert_eq!(launches(Side::Test, iterations) - launches(Side::Baseline, iterations), iterations);
+            assert_eq!(launches(Side::Double, iterations) - launches(Side::Test, iterations), iterations);
         }
     }
 
     #[test]
     fn no_chain_fills_the_queue_of_a_stream() {
         const QUEUE: u64 = 1024;
-        assert!(launches(Side::Test, MOST_LAUNCHES) < QUEUE && PHASES < QUEUE);
+        assert!(launches(Side::Double, MOST_LAUNCHES) < QUEUE && PHASES < QUEUE);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The device is timed. The CPU threads begin before the kernel and end after it. The cost of their additions is the
 //! difference between the turns of the test and those of the baseline, so the time in which they are alone drops out.
 
-use syncscope_core::{Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use syncscope_core::{Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
 use super::cpu_threads::{Turn, with_cpu_threads};
 use super::setup::{Setup, common, disturbance, no_result};
@@ -103,6 +103,14 @@ impl Experiment for Addition<'_> {
 
     fn max_iterations(&self) -> u64 {
         1 << 24
+    }
+
+    fn actor(&self) -> Actor {
+        self.setup.actor
+    }
+
+    fn run_effect(&self) -> f64 {
+        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {

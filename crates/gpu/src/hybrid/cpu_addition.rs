@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::{Check, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+use syncscope_core::{Actor, Check, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
 use super::cpu_threads::{Report, Turn, with_cpu_threads};
 use super::setup::{Setup, disturbance, no_result};
@@ -68,6 +68,14 @@ impl Experiment for CpuAddition<'_> {
     /// As many take many seconds.
     fn max_iterations(&self) -> u64 {
         1 << 24
+    }
+
+    fn actor(&self) -> Actor {
+        self.setup.actor
+    }
+
+    fn run_effect(&self) -> f64 {
+        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use syncscope_core::{Check, Detail, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use syncscope_core::{Actor, Check, Detail, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
 use super::cpu_threads::{Turn, with_cpu_threads};
 use super::setup::{Setup, common, disturbance, no_result};
@@ -173,6 +173,14 @@ impl Experiment for RoundTrip<'_> {
     /// The turns are counted in 32 bits. A round trip takes more than 100 ns, so this is more than a minute.
     fn max_iterations(&self) -> u64 {
         1 << 24
+    }
+
+    fn actor(&self) -> Actor {
+        self.setup.actor
+    }
+
+    fn run_effect(&self) -> f64 {
+        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {

@@ -1,6 +1,6 @@
 //! What a case with CPU and GPU threads needs to run, and one run of its loop on the device.
 
-use syncscope_core::{Disturbance, Evidence, ExperimentError, Ruler, Sample, Shot, Side};
+use syncscope_core::{Actor, Disturbance, Evidence, ExperimentError, Ruler, Sample, Shot, Side};
 
 use super::cpu_threads::Report;
 use crate::cuda::driver::HostBuffer;
@@ -19,6 +19,10 @@ pub(crate) struct Setup<'a> {
     /// The clock of the multiprocessor, or of the host if no kernel takes part.
     pub(crate) ruler: Ruler,
     pub(crate) shape: Shape,
+    /// Whose cost the figure is.
+    pub(crate) actor: Actor,
+    /// By how much two runs differ.
+    pub(crate) run_effect: f64,
     /// The CPUs of the threads that take part.
     pub(crate) cpus: Vec<u32>,
     pub(crate) remark: Option<String>,
@@ -45,7 +49,7 @@ impl Setup<'_> {
         let launch = Launch::of(function, arguments);
         let shape = self.shape;
         let timings = self.bench.on_memory_of_host(memory, |bench| bench.run(shape, &[launch]))?;
-        timings.first().and_then(|timing| sample_of(timing, &self.ruler)).ok_or_else(no_result)
+        timings.first().and_then(|timing| sample_of(timing, shape.threads, &self.ruler)).ok_or_else(no_result)
     }
 }
 

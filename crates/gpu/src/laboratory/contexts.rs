@@ -1,4 +1,4 @@
-//! Contexts of a laboratory: a poisoned one is replaced, and an occupied device ends the run.
+//! Contexts of a laboratory: a poisoned one is replaced, and an occupied device ends the run. Each pass has new ones.
 
 use syncscope_core::Refusal;
 
@@ -22,6 +22,19 @@ pub(super) fn usable<R>(
     }
 }
 
+/// Destroys what can run launches on the devices, with modules and memory, so that [`usable`] opens others. If a kernel
+/// occupies a device, nothing is touched: calls might wait for it, and nothing can be measured any more.
+pub(super) fn give_up<A, B>(
+    (one, health_of_one): (&mut Option<A>, impl FnOnce(&mut A) -> Health),
+    (other, health_of_other): (&mut Option<B>, impl FnOnce(&mut B) -> Health),
+) {
+    let is_occupied = |health| health == Some(Health::Occupied);
+    if is_occupied(one.as_mut().map(health_of_one)) || is_occupied(other.as_mut().map(health_of_other)) {
+        return;
+    }
+    (*one, *other) = (None, None);
+}
+
 /// The driver gives this process no context any more.
 pub(super) fn lost(error: CudaError) -> Refusal {
     Refusal::Lost(GpuError::Lost(error).to_string())
@@ -34,7 +47,7 @@ mod tests {
     use super::*;
     use crate::launch::outage::Outage;
     use crate::launch::runner::Runner;
-    use crate::launch::runner::fake::{Call, FakeDriver, Script, error, run};
+    use crate::launch::runner::fake::{Call, FakeClock, FakeDevice, FakeDriver, Script, error, run};
 
     #[test]
     fn a_runner_is_opened_once_and_kept() {
@@ -56,6 +69,57 @@ mod tests {
             Ok(driver.runner(&[Script::EndsAfter(Duration::ZERO)]))
         });
         assert_eq!(run(opened.unwrap()), Ok(()));
+    }
+
+    type Slot = Option<Runner<FakeDevice, FakeClock>>;
+
+    /// As at the beginning of a pass.
+    fn begin(one: &mut Slot, other: &mut Slot) {
+        give_up((one, Runner::checked_health), (other, Runner::checked_health));
+    }
+
+    #[test]
+    fn the_contexts_of_a_pass_are_destroyed_before_those_of_the_next_one_are_made() {
+        let driver = FakeDriver::new();
+        let ends = Script::EndsAfter(Duration::ZERO);
+        let (mut slot, mut group) = (Some(driver.runner(&[ends])), Some(driver.runner(&[ends; 2])));
+        assert_eq!(run(slot.as_mut().unwrap()), Ok(()));
+        begin(&mut slot, &mut group);
+        assert!(slot.is_none() && group.is_none());
+        assert_eq!(driver.destroyed(), [0, 0, 1], "that of one device and those of the group");
+        let opened = usable(&mut slot, Runner::checked_health, || {
+            assert_eq!(driver.take_calls().last(), Some(&Call::Destroy(1)));
+            Ok(driver.runner(&[ends]))
+        });
+        assert_eq!(run(opened.unwrap()), Ok(()));
+        begin(&mut group, &mut None);
+        assert!(driver.destroyed().is_empty(), "there is nothing to give up");
+    }
+
+    #[test]
+    fn a_poisoned_context_is_given_up_if_its_kernels_stop() {
+        let driver = FakeDriver::new();
+        for (script, is_given_up) in [(Script::EndsAfterAbort(Duration::ZERO), true), (Script::NeverEnds, false)] {
+            let mut slot = Some(driver.runner(&[script, Script::LaunchFails]));
+            assert!(matches!(run(slot.as_mut().unwrap()), Err(Outage::Cuda(_))));
+            driver.take_calls();
+            begin(&mut slot, &mut None);
+            assert_eq!((slot.is_none(), driver.destroyed().len()), (is_given_up, if is_given_up { 2 } else { 0 }));
+        }
+    }
+
+    #[test]
+    fn no_context_of_an_occupied_device_is_given_up() {
+        let driver = FakeDriver::new();
+        let (mut slot, mut group) =
+            (Some(driver.runner(&[Script::NeverEnds])), Some(driver.runner(&[Script::NeverEnds])));
+        assert!(matches!(run(slot.as_mut().unwrap()), Err(Outage::TimedOut(_))));
+        driver.take_calls();
+        begin(&mut slot, &mut group);
+        begin(&mut group, &mut slot);
+        assert_eq!(driver.take_calls(), [], "nothing is asked, and nothing is destroyed");
+        let refused = usable(&mut slot, Runner::checked_health, || Ok(driver.runner(&[])));
+        assert!(matches!(refused, Err(Refusal::Lost(reason)) if reason.contains("still occupies the device")));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use syncscope_core::{Case, Dtype, Evidence, Experiment, Placement, Refusal};
 
 use super::GpuLaboratory;
 use super::refusal::failed;
+use super::run_effect::run_effect;
 use crate::catalogue::{CpuThreads, Launching, Sides, entry_of, kernel_ns, program_of};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Attribute;
@@ -50,7 +51,8 @@ impl GpuLaboratory {
             }
         }
         let bench = self.bench()?;
-        let setup = launch_chain::Setup { bench, kernels, evidence, launching, shape, cycles, ruler, cpu };
+        let run_effect = run_effect(case);
+        let setup = launch_chain::Setup { bench, kernels, evidence, launching, shape, cycles, ruler, run_effect, cpu };
         Ok(Box::new(LaunchChain::new(setup).map_err(failed)?))
     }
 
@@ -122,7 +124,9 @@ impl GpuLaboratory {
         let remark = if at_least == 0 { None } else { self.nearby_cpus.remark() };
         let ruler = self.ruler.clone();
         let (kernels, evidence) = self.warmed_up(case, program)?;
-        Ok(hybrid::Setup { bench: self.bench()?, kernels, evidence, ruler, shape, cpus, remark })
+        let (actor, run_effect) = (case.actor(), run_effect(case));
+        let bench = self.bench()?;
+        Ok(hybrid::Setup { bench, kernels, evidence, ruler, shape, actor, run_effect, cpus, remark })
     }
 
     /// Warms the device up if it was idle, and loads a program.

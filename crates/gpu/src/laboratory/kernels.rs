@@ -1,23 +1,27 @@
 //! Cases that one kernel on one device measures.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{Case, Evidence, Experiment, Layout, Refusal};
+use syncscope_core::{Actor, Case, Evidence, Experiment, Layout, Refusal};
 
 use super::GpuLaboratory;
 use super::contexts::usable;
 use super::refusal::failed;
+use super::run_effect::run_effect;
 use crate::catalogue::entry::Entry;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{
-    self, Fault, Method, Proof, SamplingPolicy, arrays_of, fault_program, ruler_program, unavailable,
+    self, Fault, Method, Proof, SamplingPolicy, arrays_of, fault_program, ruler_program, third_loop_of, unavailable,
 };
 use crate::cuda::compile::Program;
 use crate::cuda::error::CudaError;
 use crate::evidence::evidence_of;
-use crate::experiments::kernel::{KernelExperiment, Setup};
+use crate::experiments::kernel::{Carried, KernelExperiment, Setup};
 use crate::experiments::parameters::Parameters;
+use crate::experiments::third_loop::ThirdLoop;
 use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, VariableArguments};
 use crate::launch::bench::Bench;
 use crate::launch::offsets::{MemoryOffsets, POOL_BYTES};
@@ -38,6 +42,10 @@ impl GpuLaboratory {
             parameters,
             arguments: BenchArguments::Register(RegisterArguments::default()),
             proof: Proof::Trial,
+            third: None,
+            carried: Rc::default(),
+            actor: Actor::Slowest,
+            run_effect: 0.0,
             min_iterations: 1,
             sampling: SamplingPolicy::USUAL,
             limit: Some(limit),
@@ -69,8 +77,18 @@ impl GpuLaboratory {
             }
             other => return Err(Refusal::Failed(format!("{case} is not a loop in one kernel: {other:?}"))),
         };
-        let (proof, sampling) = (entry.proof, (entry.sampling)(case));
-        let request = ExperimentRequest { parameters, arguments, proof, min_iterations, sampling, limit: None };
+        let request = ExperimentRequest {
+            parameters,
+            arguments,
+            proof: entry.proof,
+            third: third_loop_of(case),
+            carried: self.carried.entry(case.clone()).or_default().clone(),
+            actor: case.actor(),
+            run_effect: run_effect(case),
+            min_iterations,
+            sampling: (entry.sampling)(case),
+            limit: None,
+        };
         self.set_up(program, evidence, request)
     }
 
@@ -79,8 +97,10 @@ impl GpuLaboratory {
         &mut self,
         program: &Program,
         evidence: Evidence,
-        ExperimentRequest { parameters, arguments, proof, min_iterations, sampling, limit }: ExperimentRequest,
+        request: ExperimentRequest,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let ExperimentRequest { parameters, arguments, proof, actor, run_effect, .. } = request;
+        let ExperimentRequest { third, carried, min_iterations, sampling, limit, .. } = request;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
@@ -88,7 +108,9 @@ impl GpuLaboratory {
         let memory = self.machines.first().map_or(u64::MAX, |machine| machine.memory_bytes);
         let pool = POOL_BYTES.min(usize::try_from(memory / 8).unwrap_or(usize::MAX));
         let (ruler, watch) = (self.ruler.clone(), self.watch.clone());
-        let bench = self.bench()?;
+        // The experiment has the compiler as well, for the third loop.
+        let Self { bench, compiler, device, pass, .. } = self;
+        let bench = usable(bench, Bench::checked_health, || Bench::new(*device, limits.multiprocessors, *pass))?;
         bench.set_limit(None);
         ruler::warm_up(bench, clock_kernels, limits.multiprocessors).map_err(failed)?;
         let kernels = profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)?;
@@ -104,9 +126,23 @@ impl GpuLaboratory {
             )
         })?;
         bench.set_limit(limit);
-        let setup =
-            Setup { kernels, evidence, parameters, arguments, proof, ruler, remark, min_iterations, sampling, watch };
-        Ok(Box::new(KernelExperiment::new(bench, setup, offsets)))
+        let setup = Setup {
+            kernels,
+            evidence,
+            parameters,
+            arguments,
+            proof,
+            actor,
+            run_effect,
+            ruler,
+            remark,
+            min_iterations,
+            sampling,
+            carried,
+            watch,
+        };
+        let third = third.map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
+        Ok(Box::new(KernelExperiment::new(bench, setup, third, offsets)))
     }
 
     /// The evidence in the machine code of a case.
@@ -134,7 +170,8 @@ impl GpuLaboratory {
 
     /// The bench; a new one if a kernel poisoned the context of the last.
     pub(super) fn bench(&mut self) -> Result<&mut Bench, Refusal> {
-        usable(&mut self.bench, Bench::checked_health, || Bench::new(self.device, self.limits.multiprocessors))
+        let open = || Bench::new(self.device, self.limits.multiprocessors, self.pass);
+        usable(&mut self.bench, Bench::checked_health, open)
     }
 
     pub(super) fn parameters(&self, case: &Case) -> Result<Parameters, Refusal> {
@@ -158,11 +195,16 @@ impl GpuLaboratory {
 }
 
 /// What is needed to make the experiment of a case.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct ExperimentRequest {
     parameters: Parameters,
     arguments: BenchArguments,
     proof: Proof,
+    /// The program with the third loop.
+    third: Option<Program>,
+    carried: Rc<Cell<Carried>>,
+    actor: Actor,
+    run_effect: f64,
     min_iterations: u64,
     sampling: SamplingPolicy,
     /// How long a batch may take; `None` for the usual limit.

@@ -8,8 +8,9 @@
 //! | [`kernels`] | cases that one kernel on one device measures |
 //! | [`multi`] | barriers of a grid or of several devices |
 //! | [`host`] | cases in which the host takes part |
-//! | [`contexts`] | replaces contexts that a kernel poisoned |
+//! | [`contexts`] | replaces contexts that a kernel poisoned, and those of the pass before |
 //! | [`refusal`] | errors as reasons why there is no experiment |
+//! | [`run_effect`] | by how much two runs differ |
 //!
 //! Start with [`GpuLaboratory`].
 
@@ -20,10 +21,13 @@ mod kernels;
 mod multi;
 mod opening;
 mod refusal;
+mod run_effect;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use self::contexts::give_up;
 use syncscope_core::machine::GpuMachine;
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Listing, Preset, Refusal, Ruler};
 
@@ -33,6 +37,7 @@ use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, Driver};
 use crate::cuda::nvml::{Nvml, Watch};
 use crate::experiments::grid_barrier::TimedBy;
+use crate::experiments::kernel::Carried;
 use crate::hybrid::nearby_cpus::NearbyCpus;
 use crate::launch::bench::Bench;
 use crate::multi::DeviceGroup;
@@ -51,11 +56,15 @@ pub struct GpuLaboratory {
     host_ruler: Ruler,
     /// The CPUs of this process, by their distance to the first device.
     nearby_cpus: NearbyCpus,
+    /// The current pass over the cases, from 0.
+    pass: u32,
     bench: Option<Bench>,
     /// For barriers of a grid and of several devices.
     pub(crate) device_group: Option<DeviceGroup>,
     /// Evidence by case without its grid: the machine code is the same for all grids.
     evidence: HashMap<Case, Evidence>,
+    /// What each case carries from one measurement block to the next.
+    carried: HashMap<Case, Rc<Cell<Carried>>>,
 }
 
 impl Drop for GpuLaboratory {
@@ -82,6 +91,15 @@ impl Laboratory for GpuLaboratory {
         let here = cases.iter().filter(|case| self.unavailable(&case.primitive).is_none());
         let programs: Vec<Program> = here.filter_map(program_of).collect();
         self.compiler.prepare(&programs, progress);
+    }
+
+    /// Passes after the first have contexts of their own, with other allocations: what a case costs there is one of several
+    /// figures, and the interval covers them. Machine code and evidence stay. Contexts open again with the next case.
+    fn begin_pass(&mut self, pass: u32) {
+        self.pass = pass;
+        if pass > 0 {
+            give_up((&mut self.bench, Bench::checked_health), (&mut self.device_group, DeviceGroup::checked_health));
+        }
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {

@@ -7,13 +7,15 @@ use syncscope_core::{Case, Experiment, Refusal};
 use super::GpuLaboratory;
 use super::contexts::{lost, usable};
 use super::refusal::failed;
-use crate::catalogue::{Method, absent_block_program, entry_of, multi, program_of};
-use crate::cuda::compile::Program;
+use super::run_effect::run_effect;
+use crate::catalogue::{Method, absent_block_program, entry_of, multi, program_of, third_loop_of};
+use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, launches_on_several_devices};
 use crate::cuda::links;
 use crate::evidence::evidence_of;
 use crate::experiments::grid_barrier::{GridBarrierExperiment, Setup, TimedBy};
 use crate::experiments::host_barrier::HostBarrierExperiment;
+use crate::experiments::third_loop::ThirdLoop;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::request::Shape;
 use crate::multi::{DeviceGroup, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES};
@@ -52,9 +54,11 @@ impl GpuLaboratory {
         let shape = self.parameters(case)?.shape;
         let bytes = offset_bytes(shape);
         let offsets = MemoryOffsets::new(bytes, MOST_OFFSETS * bytes.next_multiple_of(512), OFFSETS_PER_SAMPLE);
-        let (device_group, loaded, remark) = self.set_up_on_devices(case, program, &offsets, limit)?;
-        let setup = Setup { program: loaded, offsets, unroll, evidence, ruler, remark, timed_by };
-        let mut experiment = GridBarrierExperiment::new(device_group, setup);
+        let (device_group, compiler, (loaded, remark)) = self.set_up_on_devices(case, program, &offsets, limit)?;
+        let third = third_loop_of(case).map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
+        let run_effect = run_effect(case);
+        let setup = Setup { program: loaded, offsets, unroll, evidence, ruler, run_effect, remark, timed_by };
+        let mut experiment = GridBarrierExperiment::new(device_group, setup, third);
         if limit == LIMIT {
             experiment.warm_up().map_err(failed)?;
         }
@@ -63,9 +67,9 @@ impl GpuLaboratory {
 
     /// A barrier of several devices in the host.
     pub(crate) fn host_barrier(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let (device_group, loaded, remark) =
+        let (device_group, _, (loaded, remark)) =
             self.set_up_on_devices(case, program, &MemoryOffsets::new(1, 1, 1), LIMIT)?;
-        Ok(Box::new(HostBarrierExperiment::new(device_group, loaded, remark)))
+        Ok(Box::new(HostBarrierExperiment::new(device_group, loaded, remark, run_effect(case))))
     }
 
     /// A barrier of a grid, timed by the host's clock instead of the clock of the multiprocessors.
@@ -89,21 +93,22 @@ impl GpuLaboratory {
         self.grid_barrier_within(case, &program, TimedBy::Device, limit)
     }
 
-    /// Sets a program up on the devices of a case. The remark is for the row.
+    /// Sets a program up on the devices of a case. The remark is for the row; the compiler is for the third loop.
     fn set_up_on_devices(
         &mut self,
         case: &Case,
         program: &Program,
         offsets: &MemoryOffsets,
         limit: Duration,
-    ) -> Result<(&mut DeviceGroup, LoadedProgram, Option<String>), Refusal> {
+    ) -> Result<(&mut DeviceGroup, &mut Compiler, (LoadedProgram, Option<String>)), Refusal> {
         let shape = self.parameters(case)?.shape;
         let count = case.devices.unwrap_or(1) as usize;
         let devices = self.first_devices(count)?;
         let launching = launching(case)?;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let fewest = self.machines[..count].iter().map(|machine| machine.multiprocessors).min().unwrap_or(0);
-        let device_group = self.opened_group(&devices)?;
+        let Self { device_group, compiler, pass, .. } = self;
+        let device_group = opened_group(device_group, *pass, &devices)?;
         let resident = device_group.resident_blocks(program, &cubin, count, shape.threads, fewest).map_err(failed)?;
         fits(shape, resident)?;
         let connected = device_group.is_connected(count).map_err(failed)?;
@@ -113,7 +118,7 @@ impl GpuLaboratory {
         let set_up = device_group.set_up(program, &cubin, (count, shape, launching), offsets, limit);
         let remark = (!connected).then(|| "no peer access: the devices exchange data in host memory".to_owned());
         let loaded = set_up.map_err(failed)?;
-        Ok((device_group, loaded, remark))
+        Ok((device_group, compiler, (loaded, remark)))
     }
 
     /// The first `count` devices; they must run the same kernels.
@@ -129,13 +134,17 @@ impl GpuLaboratory {
         }
         machines.iter().map(|machine| self.driver.device(machine.index).map_err(failed)).collect()
     }
+}
 
-    /// The device_group, a new one if a kernel broke the last, with these devices.
-    fn opened_group(&mut self, devices: &[Device]) -> Result<&mut DeviceGroup, Refusal> {
-        let device_group = usable(&mut self.device_group, DeviceGroup::checked_health, || Ok(DeviceGroup::new()))?;
-        device_group.open(devices).map_err(lost)?;
-        Ok(device_group)
-    }
+/// The group, a new one if a kernel broke the last, with these devices.
+fn opened_group<'a>(
+    slot: &'a mut Option<DeviceGroup>,
+    pass: u32,
+    devices: &[Device],
+) -> Result<&'a mut DeviceGroup, Refusal> {
+    let device_group = usable(slot, DeviceGroup::checked_health, || Ok(DeviceGroup::new(pass)))?;
+    device_group.open(devices).map_err(lost)?;
+    Ok(device_group)
 }
 
 /// Bytes of the state of a barrier: a counter and a release word, each in a line of its own, or two flags of one byte for

@@ -45,7 +45,7 @@ impl GpuLaboratory {
             max_threads: first.max_threads_per_block.min(MAX_BLOCK_THREADS),
         };
         let mut compiler = profile::time(Phase::Compiler, || compiler_for(first.compute_capability, driver))?;
-        let mut bench = profile::time(Phase::Context, || Bench::new(device, limits.multiprocessors))?;
+        let mut bench = profile::time(Phase::Context, || Bench::new(device, limits.multiprocessors, 0))?;
         let ruler = profile::time(Phase::Clock, || measured_ruler(&mut bench, &mut compiler, limits))?;
         let nvml = profile::time(Phase::Watch, Nvml::load).map(Rc::new);
         let address = describe::pci_address(device)?;
@@ -61,9 +61,11 @@ impl GpuLaboratory {
             ruler,
             host_ruler: host_clock::measure(),
             nearby_cpus: NearbyCpus::of_device(&address, &scheduling::allowed_cpus()),
+            pass: 0,
             bench: Some(bench),
             device_group: None,
             evidence: HashMap::new(),
+            carried: HashMap::new(),
         })
     }
 }

@@ -13,9 +13,6 @@ use crate::launch::offsets::Executed;
 /// Operations that occur once in the machine code of one iteration of the baseline. `UNROLL` in `harness.cuh`.
 pub const UNROLL: u32 = 32;
 
-/// Operations of each thread before the clock is read. `WARM_UP` in `harness.cuh`.
-pub(crate) const WARM_UP: u32 = 2 * UNROLL;
-
 /// Threads of a warp on every CUDA device.
 pub(crate) const WARP_THREADS: u32 = 32;
 

@@ -46,11 +46,11 @@ struct BenchLaunch {
 }
 
 impl Bench {
-    /// Sets up a bench on a device with this many multiprocessors.
-    pub(crate) fn new(device: Device, multiprocessors: u32) -> Result<Self, CudaError> {
+    /// Sets up a bench for a pass, counted from 0, on a device with this many multiprocessors.
+    pub(crate) fn new(device: Device, multiprocessors: u32, pass: u32) -> Result<Self, CudaError> {
         let warps = 2 * multiprocessors * MAX_BLOCK_THREADS / WARP_THREADS;
         let words = BATCH * (WORDS_OF_RATE + WORDS_OF_WARP * warps as usize);
-        let device = DeviceContext::new(device, words, MEMORY)?;
+        let device = DeviceContext::new(device, pass, words, MEMORY)?;
         Ok(Self { idle: None, mapped: None, runner: Runner::new(vec![device]) })
     }
 
@@ -120,6 +120,19 @@ impl Bench {
             self.idle = Some(Idle::of(&loaded.module, device)?);
         }
         Ok(loaded.kernels)
+    }
+
+    /// Loads a program with a third loop, once, and returns the kernel with it, in clusters of so many blocks.
+    pub(crate) fn load_third_loop(
+        &mut self,
+        program: &Program,
+        cubin: &[u8],
+        cluster: u32,
+    ) -> Result<Function, CudaError> {
+        let loaded = self.runner.devices_mut()[0].load(program, cubin);
+        let third = loaded.and_then(|loaded| loaded.module.function(c"third"));
+        let third = third.and_then(|third| if cluster == 0 { Ok(third) } else { third.in_clusters(cluster) });
+        self.runner.judged(third)
     }
 
     /// Provides `bytes` of variables, all zero.

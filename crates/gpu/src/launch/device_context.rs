@@ -29,6 +29,11 @@ impl LoadedModule {
     }
 }
 
+/// Memory that a context of each later pass leaves unused before its own, in addition to that of the pass before. The driver
+/// gives out memory in blocks of 2 MiB, and often the same ones to the next context. So the buffers of each pass lie at other
+/// addresses.
+const PADDING_BYTES: usize = 3 * (2 << 20);
+
 /// One device. Its results begin with what kernels found ([`HEAD_WORDS`]), then follows a slot for each launch.
 #[derive(Debug)]
 pub(crate) struct DeviceContext {
@@ -43,15 +48,18 @@ pub(crate) struct DeviceContext {
     memory: DeviceBuffer,
     /// What several devices write for each other, where they cannot access each other's memory.
     shared: Option<HostBuffer<u64>>,
+    /// Unused; see [`PADDING_BYTES`].
+    _padding: Option<DeviceBuffer>,
     stream: Stream,
     // The last field: it is dropped after all that lives in it.
     context: Context,
 }
 
 impl DeviceContext {
-    /// Opens a device, with room for so many words in all slots together and so much memory.
-    pub(crate) fn new(device: Device, slot_words: usize, memory_bytes: usize) -> Result<Self, CudaError> {
+    /// Opens a device for a pass, counted from 0, with room for so many words in all slots together and so much memory.
+    pub(crate) fn new(device: Device, pass: u32, slot_words: usize, memory_bytes: usize) -> Result<Self, CudaError> {
         let context = Context::new(device)?;
+        let padding = (pass > 0).then(|| DeviceBuffer::new(&context, pass as usize * PADDING_BYTES)).transpose()?;
         let abort = HostBuffer::new(&context, 1)?;
         let words = HEAD_WORDS + slot_words;
         let opened = Self {
@@ -63,6 +71,7 @@ impl DeviceContext {
             results: DeviceBuffer::new(&context, words * WORD)?,
             memory: DeviceBuffer::new(&context, memory_bytes)?,
             shared: None,
+            _padding: padding,
             stream: Stream::new(&context)?,
             context,
         };

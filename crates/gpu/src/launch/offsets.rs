@@ -216,6 +216,18 @@ mod tests {
     }
 
     #[test]
+    fn the_pairs_of_later_measurement_blocks_have_other_offsets() {
+        for (bytes, per_sample) in [(4, 1), (4, 4), (4, 8), (34_000, 1)] {
+            let offsets = MemoryOffsets::new(bytes, POOL_BYTES, per_sample);
+            // The pairs of the quick preset in three blocks. Their numbers go on.
+            let mut all: Vec<usize> = (0..400).map(|pair| offsets.offset(pair)).collect();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), 400, "{bytes} bytes, {per_sample} per sample");
+        }
+    }
+
+    #[test]
     fn a_small_device_gets_fewer_offsets() {
         let mut offsets = MemoryOffsets::new(100 << 20, POOL_BYTES, 1);
         let mut bytes = vec![offsets.bytes()];

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Disturbance, Ruler, Sample, Shot, Side, Ticks};
 
-use super::arguments::{Rate, UNROLL, WARM_UP, Warp};
+use super::arguments::{Rate, UNROLL, WARP_THREADS, Warp};
 use super::timing::Timing;
 
 /// A pair is excluded if the clock frequencies of its two samples differ by more than this part.
@@ -18,30 +18,55 @@ pub(crate) enum WarmUp {
 }
 
 impl WarmUp {
-    /// Operations of each thread before the clock is read.
-    pub(crate) const fn operations(self) -> u64 {
+    /// Operations of each thread before the clock is read, if the loop contains so many operations once.
+    pub(crate) const fn operations(self, side: Side, unroll: u32) -> u64 {
         match self {
-            Self::Short => WARM_UP as u64,
+            Self::Short => warm_up_operations(side, unroll),
             Self::None => 0,
         }
     }
 }
 
-/// What the threads of one launch saw. `None` if there were none.
-pub(crate) fn sample_of(timing: &Timing, ruler: &Ruler) -> Option<Sample> {
-    let length = ns_per_cycle(timing.rate).unwrap_or(1e9 / ruler.frequency.value());
-    timing.at_each_offset().map(|warps| sample_at(warps, length)).reduce(joined)?
+/// Operations of the warm-up: `WARM_UP` in `harness.cuh`, or one iteration if it has more.
+const fn warm_up_operations(side: Side, unroll: u32) -> u64 {
+    let (wanted, iteration) = (2 * unroll as u64, unroll as u64 * (1 + side.copies()));
+    if wanted < iteration { iteration } else { wanted / iteration * iteration }
 }
 
-/// What they saw at one memory offset, where a cycle has this length in nanoseconds. The threads of a warp run together: the
-/// median of the warps is the median of the threads.
-fn sample_at(warps: &[Warp], length: f64) -> Option<Sample> {
-    let mut ends: Vec<Ticks> = warps.iter().map(|warp| Ticks(warp.slowest)).collect();
+/// What the threads of one launch of blocks of `threads` saw. `None` if there were none.
+pub(crate) fn sample_of(timing: &Timing, threads: u32, ruler: &Ruler) -> Option<Sample> {
+    let length = ns_per_cycle(timing.rate).unwrap_or(1e9 / ruler.frequency.value());
+    timing.at_each_offset().map(|warps| sample_at(warps, threads, length)).reduce(joined)?
+}
+
+/// What they saw at one memory offset, where a cycle has this length in nanoseconds. The threads of a warp run together: its
+/// slowest stands for all of them.
+fn sample_at(warps: &[Warp], threads: u32, length: f64) -> Option<Sample> {
+    let mut ends: Vec<Ticks> = by_threads(warps, threads).map(|warp| Ticks(warp.slowest)).collect();
     let fastest = Ticks(warps.iter().map(|warp| warp.fastest).min()?);
     Some(Sample { fastest, cycles_per_tick: Some(1.0), ..Sample::of_actors(&mut ends, length)? })
 }
 
-/// Two loops, one after the other, as one sample: the slowest, the fastest and the median are each added up.
+/// The warps of blocks of `threads`, each as often as its threads demand: where the last warp of a block is a part of one, it
+/// counts for less in the median and in the mean rate.
+pub(crate) fn by_threads(warps: &[Warp], threads: u32) -> impl Iterator<Item = &Warp> {
+    let (per_block, rest) = (threads.div_ceil(WARP_THREADS).max(1) as usize, threads % WARP_THREADS);
+    let (whole, part) = match rest {
+        0 => (1, 1),
+        _ if per_block == 1 => (1, 1),
+        rest => {
+            let common = 1 << rest.trailing_zeros();
+            (WARP_THREADS / common, rest / common)
+        }
+    };
+    warps.iter().enumerate().flat_map(move |(index, warp)| {
+        let is_last = index % per_block == per_block - 1;
+        std::iter::repeat_n(warp, if is_last { part } else { whole } as usize)
+    })
+}
+
+/// Two loops, one after the other, as one sample: the slowest, the fastest, the median and the time of the mean rate are each
+/// added up.
 pub(crate) fn joined(one: Option<Sample>, other: Option<Sample>) -> Option<Sample> {
     let (one, other) = (one?, other?);
     let sum = |of: fn(&Sample) -> Ticks| Ticks(of(&one).0 + of(&other).0);
@@ -58,7 +83,7 @@ pub(crate) fn joined(one: Option<Sample>, other: Option<Sample>) -> Option<Sampl
 
 /// Operations of each thread in one launch, the harness's warm-up included.
 pub(crate) const fn with_warm_up(side: Side, iterations: u64) -> u64 {
-    operations(side, iterations) + WarmUp::Short.operations()
+    operations(side, iterations) + WarmUp::Short.operations(side, UNROLL)
 }
 
 /// Operations of each thread in the timed loop.
@@ -120,6 +145,12 @@ mod tests {
         assert_eq!(operations(Side::Test, 10), 640);
         assert_eq!(with_warm_up(Side::Test, 10), 640 + 64);
         assert_eq!(with_warm_up(Side::Baseline, 10), 320 + 64, "as many to warm up");
+        assert_eq!(with_warm_up(Side::Double, 10), 960 + 96, "a whole iteration");
+        assert_eq!(
+            [Side::Baseline, Side::Test, Side::Double].map(|side| WarmUp::Short.operations(side, 4)),
+            [8, 8, 12]
+        );
+        assert_eq!(WarmUp::None.operations(Side::Double, 4), 0);
     }
 
     #[test]
@@ -139,13 +170,32 @@ mod tests {
         let of = |warps: [(u64, u64); 4], offsets| {
             let warps = warps.map(|(slowest, fastest)| Warp { slowest, fastest }).to_vec();
             let timing = Timing { rate: Rate { nanoseconds: 0, cycles: 0 }, warps, offsets };
-            let sample = sample_of(&timing, &ruler).unwrap();
+            let sample = sample_of(&timing, 64, &ruler).unwrap();
             (sample.fastest.0, sample.median.0, sample.slowest.0, sample.ns_per_tick)
         };
         let warps = [(10, 9), (50, 40), (30, 20), (21, 20)];
-        assert_eq!(of(warps, 1), (9, 30, 50, 0.5));
-        assert_eq!(of(warps, 2), (9 + 20, 50 + 30, 50 + 30, 0.5));
+        assert_eq!(of(warps, 1), (9, (21 + 30) / 2, 50, 0.5));
+        assert_eq!(of(warps, 2), (9 + 20, (10 + 50) / 2 + (21 + 30) / 2, 50 + 30, 0.5));
         let none = Timing { rate: Rate { nanoseconds: 0, cycles: 0 }, warps: Vec::new(), offsets: 1 };
-        assert_eq!(sample_of(&none, &ruler), None);
+        assert_eq!(sample_of(&none, 64, &ruler), None);
+    }
+
+    #[test]
+    fn rates_are_averaged_over_threads() {
+        let ruler =
+            Ruler { name: "test", frequency: syncscope_core::Hertz(2e9), resolution: Ticks(1), read_cost: Ticks(1) };
+        let of = |threads, warps: &[u64], offsets| {
+            let warps = warps.iter().map(|slowest| Warp { slowest: *slowest, fastest: *slowest }).collect();
+            sample_of(&Timing { rate: Rate { nanoseconds: 0, cycles: 0 }, warps, offsets }, threads, &ruler).unwrap()
+        };
+        let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-12;
+        assert!(close(of(64, &[10, 30], 1).mean_rate, 2.0 / (1.0 / 10.0 + 1.0 / 30.0)));
+        // 32 threads take 10 and 16 threads take 30, in each of two blocks.
+        let parts = of(48, &[10, 30, 10, 30], 1);
+        assert!(close(parts.mean_rate, 96.0 / (64.0 / 10.0 + 32.0 / 30.0)));
+        assert_eq!((parts.median, parts.slowest), (Ticks(10), Ticks(30)));
+        assert!(close(of(33, &[10, 30], 1).mean_rate, 33.0 / (32.0 / 10.0 + 1.0 / 30.0)));
+        assert!(close(of(7, &[10, 30], 1).mean_rate, 15.0), "blocks with a part of a warp each are alike");
+        assert!(close(of(64, &[10, 30, 40, 40], 2).mean_rate, 15.0 + 40.0), "one offset after the other");
     }
 }

@@ -1,5 +1,6 @@
 //! The devices, opened once: sets programs up, launches on all of them and waits for all.
 
+use std::ffi::CStr;
 use std::time::Duration;
 
 use super::device_handle::DeviceHandle;
@@ -11,7 +12,7 @@ use crate::cuda::driver::Device;
 use crate::cuda::error::CudaError;
 use crate::launch::arguments::{DevicePointer, GridBarrierArguments};
 use crate::launch::block_order::Idle;
-use crate::launch::device_context::DeviceContext;
+use crate::launch::device_context::{DeviceContext, LoadedModule};
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::outage::{Health, Outage};
 use crate::launch::request::{Kernels, Shape, words_of};
@@ -25,11 +26,13 @@ const BATCH: usize = 16;
 #[derive(Debug)]
 pub(crate) struct DeviceGroup {
     runner: Runner<DeviceContext>,
+    pass: u32,
 }
 
 impl DeviceGroup {
-    pub(crate) fn new() -> Self {
-        Self { runner: Runner::new(Vec::new()) }
+    /// A group for a pass, counted from 0, of no devices yet.
+    pub(crate) fn new(pass: u32) -> Self {
+        Self { runner: Runner::new(Vec::new()), pass }
     }
 
     /// Whether it can run the next launch.
@@ -45,7 +48,7 @@ impl DeviceGroup {
     /// Opens those of `devices` that are not open yet. Every call must name the same devices in the same order.
     pub(crate) fn open(&mut self, devices: &[Device]) -> Result<(), CudaError> {
         for device in devices.iter().skip(self.runner.devices().len()) {
-            let member = DeviceContext::new(*device, 0, 0)?;
+            let member = DeviceContext::new(*device, self.pass, 0, 0)?;
             for other in self.runner.devices() {
                 if device.can_reach(other.device())? && other.device().can_reach(*device)? {
                     member.context().reach(other.context())?;
@@ -101,13 +104,49 @@ impl DeviceGroup {
         let layout = Layout::of(shape, offsets);
         let members = self.prepare(program, cubin, count, layout.bytes, words_of(shape, offsets.per_sample() as usize));
         let members = self.runner.judged(members)?;
-        let flags = self.shared(count, layout);
-        let flags = self.runner.judged(flags)?;
+        let shared = self.shared(count, layout);
+        let shared = self.runner.judged(shared)?;
         self.runner.settle(count)?;
-        let loaded = LoadedProgram { members, shape, layout, offsets_per_sample: offsets.per_sample(), call, limit };
-        let written = self.write_tables(&loaded, &flags);
+        let offsets_per_sample = offsets.per_sample();
+        let loaded = LoadedProgram { members, shape, layout, offsets_per_sample, shared, call, limit };
+        let written = self.write_tables(&loaded);
         self.runner.judged(written)?;
         Ok(loaded)
+    }
+
+    /// The third loop of a program that is set up: in the same memory, as the kernel `test` of a program of its own.
+    pub(crate) fn load_third_loop(
+        &mut self,
+        program: &LoadedProgram,
+        third: &Program,
+        cubin: &[u8],
+    ) -> Result<LoadedProgram, Outage> {
+        let members = self.members(third, cubin, program.members.len(), Some(c"third"));
+        let loaded = LoadedProgram { members: self.runner.judged(members)?, ..program.clone() };
+        let written = self.write_tables(&loaded);
+        self.runner.judged(written)?;
+        Ok(loaded)
+    }
+
+    /// Loads a program on the first devices. A kernel named in `test` takes the place of the test.
+    fn members(
+        &mut self,
+        program: &Program,
+        cubin: &[u8],
+        count: usize,
+        test: Option<&CStr>,
+    ) -> Result<Vec<Member>, CudaError> {
+        let member = |device: &mut DeviceContext| {
+            let number = device.device();
+            let LoadedModule { module, kernels } = device.load(program, cubin)?;
+            let test = test.map_or(Ok(kernels.test), |name| module.function(name))?;
+            Ok(Member {
+                kernels: Kernels { test, ..*kernels },
+                idle: Idle::of(module, number)?,
+                device_table: module.variable(c"device_table")?,
+            })
+        };
+        self.runner.devices_mut()[..count].iter_mut().map(member).collect()
     }
 
     /// Loads a program on the first devices, with so much memory, all zero, empty counts, and room for the results of a
@@ -120,15 +159,9 @@ impl DeviceGroup {
         bytes: usize,
         words: usize,
     ) -> Result<Vec<Member>, CudaError> {
-        let mut members = Vec::with_capacity(count);
+        let members = self.members(program, cubin, count, None)?;
         for device in &mut self.runner.devices_mut()[..count] {
-            let number = device.device();
-            let loaded = device.load(program, cubin)?;
-            members.push(Member {
-                kernels: loaded.kernels,
-                idle: Idle::of(&loaded.module, number)?,
-                device_table: loaded.module.variable(c"device_table")?,
-            });
+            device.make_current()?;
             device.reserve_memory(bytes)?;
             device.reserve_slots(BATCH * words)?;
             device.clear_memory(bytes)?;
@@ -151,8 +184,8 @@ impl DeviceGroup {
     }
 
     /// Writes what each device knows of itself and of the others. The devices have nothing to do.
-    fn write_tables(&self, program: &LoadedProgram, shared: &[DevicePointer]) -> Result<(), CudaError> {
-        let layout = program.layout;
+    fn write_tables(&self, program: &LoadedProgram) -> Result<(), CudaError> {
+        let LoadedProgram { layout, shared, .. } = program;
         let mut table = DeviceTable {
             limit_ns: u64::try_from(program.limit.as_nanos()).unwrap_or(u64::MAX),
             counts: 0,

@@ -47,6 +47,8 @@ pub(crate) struct LoadedProgram {
     pub(super) layout: Layout,
     /// Memory offsets that one launch uses.
     pub(super) offsets_per_sample: u32,
+    /// Where the flags of each device begin, for all devices.
+    pub(super) shared: Vec<DevicePointer>,
     pub(super) call: LaunchCall,
     pub(super) limit: Duration,
 }

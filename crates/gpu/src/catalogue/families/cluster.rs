@@ -81,6 +81,8 @@ static ARRIVE_WAIT: Entry = Entry {
     },
     definitions: |_| vec!["KIND=ARRIVE_WAIT".into()],
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
+    // There is one piece of work between its halves.
+    has_third_loop: false,
     ..CLUSTER
 };
 
