@@ -90,6 +90,8 @@ words! {
         Varying = "varying",
         /// The compiler cannot see that the threads of a warp use one address, and does not aggregate their operations.
         NotAggregated = "not_aggregated",
+        /// The operand is the constant 1.
+        Constant = "constant",
         /// The accesses around the primitive are volatile.
         Volatile = "volatile",
         /// An argument that is a constant by default is in a register.

@@ -13,14 +13,26 @@ pub(crate) struct ExpectedInstructions {
     pub(crate) times: usize,
     /// Whether the baseline has only the context and not the operation.
     pub(crate) only_in_test: bool,
+    /// Whether a compiler may make two paths with the operation in each: one for whole warps and one for parts of them.
+    pub(crate) may_be_on_two_paths: bool,
+    /// What a compiler adds when it aggregates the operations of a warp. The evidence names it where it is found.
+    pub(crate) aggregation: &'static [&'static str],
 }
 
 impl ExpectedInstructions {
     pub(super) const fn of(instructions: &'static [&'static str]) -> Self {
-        Self { instructions, substitutes: &[], out_of_line: None, times: 1, only_in_test: false }
+        Self {
+            instructions,
+            substitutes: &[],
+            out_of_line: None,
+            times: 1,
+            only_in_test: false,
+            may_be_on_two_paths: false,
+            aggregation: &[],
+        }
     }
 
-    pub(super) const fn times(self, times: usize) -> Self {
+    pub(crate) const fn times(self, times: usize) -> Self {
         Self { times, ..self }
     }
 
@@ -30,6 +42,10 @@ impl ExpectedInstructions {
 
     pub(super) const fn or_out_of_line(self, instruction: &'static str) -> Self {
         Self { out_of_line: Some(instruction), ..self }
+    }
+
+    pub(super) const fn or_aggregated(self, aggregation: &'static [&'static str]) -> Self {
+        Self { aggregation, may_be_on_two_paths: true, ..self }
     }
 
     pub(super) const fn only_in_test(self) -> Self {
