@@ -16,7 +16,7 @@ const SHARED_BYTES: usize = 32 * 1024;
 
 /// What compilers add when they aggregate the operations of a warp on one address: a scan where the result is used, a sum
 /// or the like where it is not, a count of the threads where the operand is one constant.
-const AGGREGATION: &[&str] = &["SHFL.UP", "SHFL.BFLY", "REDUX", "CREDUX", "POPC", "UPOPC"];
+pub(super) const AGGREGATION: &[&str] = &["SHFL.UP", "SHFL.BFLY", "REDUX", "CREDUX", "POPC", "UPOPC"];
 
 /// The addition of one to a variable in shared memory counts the threads in the memory itself; on Turing before it.
 const COUNTED: &[&str] = &["ATOMS.POPC.INC", "ATOMS.ADD"];
