@@ -62,7 +62,7 @@ fn expectation(expected: &ExpectedInstructions, unroll: u32) -> Expectation {
 }
 
 /// The evidence with a summary that says whether the compiler aggregated the operations of a warp, and with which
-/// instructions: in the loop, or only before it.
+/// instructions: 32/64 for each operation, 1/1 once for all operations of an iteration, or only before the loop.
 fn named_aggregation(evidence: Evidence, cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
     let Evidence::Present { summary, listing } = evidence else { return evidence };
     let summary = match aggregation(cubin, expected.aggregation) {
