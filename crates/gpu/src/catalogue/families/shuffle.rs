@@ -59,7 +59,7 @@ static DOWN: Entry = Entry {
     },
     definitions: |case| definitions(case, "DOWN"),
     expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case)),
-    cases: with_an_opaque_form,
+    cases: |id, preset, limits| with_an_opaque_form(id, preset, *limits),
     ..SHUFFLE
 };
 
@@ -72,7 +72,7 @@ static XOR: Entry = Entry {
     },
     definitions: |case| definitions(case, "XOR"),
     expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case)),
-    cases: with_an_opaque_form,
+    cases: |id, preset, limits| with_an_opaque_form(id, preset, *limits),
     ..SHUFFLE
 };
 
@@ -82,8 +82,8 @@ fn definitions(case: &Case, kind: &str) -> Vec<String> {
 }
 
 /// The cases of a shuffle with a constant that may be in a register: the width or the distance.
-fn with_an_opaque_form(id: &str, preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
-    let as_written = (SHUFFLE.cases)(id, preset, limits);
+fn with_an_opaque_form(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    let as_written = (SHUFFLE.cases)(id, preset, &limits);
     if preset == Preset::Quick {
         return as_written;
     }
