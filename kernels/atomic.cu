@@ -3,6 +3,8 @@
 //
 // VALUE is the type of the variable, KIND the operation, and ATOMIC the CUDA function that does it, which also fixes
 // the scope. IN_SHARED_MEMORY is 0 or 1. With RESULT_USED, each operation needs the result of the one before.
+// ONE_ADDRESS is 1 if the source shows that all threads use one variable: then the compiler aggregates the values of a
+// warp where it can. OPERAND selects the values.
 #include "harness.cuh"
 
 using Arguments = VariableArguments;
@@ -10,6 +12,12 @@ using Arguments = VariableArguments;
 using Value = VALUE;
 
 enum Kind { ADD, SUB, MIN, MAX, AND, OR, XOR, EXCHANGE, CAS_PASS, CAS_FAIL };
+
+enum Operand {
+    OF_THREAD,  // a number for each thread, the same each time
+    VARYING,    // a number for each thread, another one each time as far as the compiler knows
+    CONSTANT    // 1
+};
 
 constexpr bool SUMS = KIND == ADD || KIND == SUB;
 constexpr bool COMPARES = KIND == CAS_PASS || KIND == CAS_FAIL;
@@ -61,25 +69,34 @@ struct Operation {
     Value result;
     u32 zero;
 
-    // Each thread has a different value, and the distance between the targets is known only at run time. So the
-    // compiler cannot combine the values of a warp, and cannot distinguish one shared variable from private ones. Only
-    // the hardware aggregates.
+    // As in the paper, the value of a thread is its number, and zero is exchanged for zero, or compared with one. A
+    // distance between the targets that is known only at run time is that of an array with a stride; if it is zero, the
+    // compiler does not see that there is one variable, and only the hardware aggregates.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : target(first_variable(arguments) + (u64)arguments.stride * (IN_SHARED_MEMORY ? threadIdx.x : grid_thread())),
-          compare(0),
-          value((Value)(arguments.value_scale * grid_thread() + arguments.value_bias)),
+        : target(first_variable(arguments) + distance(arguments)),
+          compare((Value)(KIND == CAS_FAIL ? 1 : 0)),
+          value((Value)(scale(arguments) * grid_thread() + bias(arguments))),
           same(0),
           result(0),
           zero((u32)arguments.opaque_zero) {
-        if constexpr (COMPARES) {
-            // As in the paper: zero is exchanged for zero, or zero is never the expected value.
-            value = (Value)zero;
-            compare = (Value)(KIND == CAS_PASS ? zero : 1 + zero);
-        }
+        if constexpr (COMPARES) value = 0;
         same = value + (Value)zero;
         if constexpr (IN_SHARED_MEMORY) {
             for (u32 word = threadIdx.x; word < SHARED_BYTES / 8; word += blockDim.x) shared_memory[word] = 0;
         }
+    }
+
+    // From the first variable to that of the thread.
+    __device__ __forceinline__ static u64 distance(const Arguments &arguments) {
+        return ONE_ADDRESS ? 0 : (u64)arguments.stride * (IN_SHARED_MEMORY ? threadIdx.x : grid_thread());
+    }
+
+    // The value of a thread: scale * (its number in the grid) + bias.
+    __device__ __forceinline__ static u32 scale(const Arguments &arguments) {
+        return OPERAND == CONSTANT ? 0 : arguments.value_scale;
+    }
+    __device__ __forceinline__ static u32 bias(const Arguments &arguments) {
+        return OPERAND == CONSTANT ? 1 : arguments.value_bias;
     }
 
     __device__ __forceinline__ static Value *first_variable(const Arguments &arguments) {
@@ -90,7 +107,12 @@ struct Operation {
     __device__ __forceinline__ void run() {
         if constexpr (!RESULT_USED) {
             apply(target, compare, value);
-            if constexpr (KIND == AND || KIND == OR) swap_values();
+            if constexpr (OPERAND == VARYING) {
+                // The step is zero, which the compiler does not know. So the sum can be checked.
+                value += (Value)zero;
+            } else if constexpr (KIND == AND || KIND == OR) {
+                swap_values();
+            }
         } else if constexpr (KIND == CAS_PASS) {
             compare = apply(target, compare, value);
         } else if constexpr (SUMS) {
@@ -136,7 +158,7 @@ struct Operation {
         const u64 sharing = arguments.stride != 0 ? 1 : IN_SHARED_MEMORY ? blockDim.x : (u64)gridDim.x * blockDim.x;
         const u64 thread = grid_thread();
         const u64 numbers = sharing * thread + sharing * (sharing - 1) / 2;
-        const u64 one_each = arguments.value_scale * numbers + arguments.value_bias * sharing;
+        const u64 one_each = scale(arguments) * numbers + bias(arguments) * sharing;
         const u64 sum = arguments.total_operations * one_each;
         const Value expected = (Value)(KIND == SUB ? 0 - sum : sum);
         const u64 index = IN_SHARED_MEMORY ? thread : arguments.stride * thread;

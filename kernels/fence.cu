@@ -1,30 +1,41 @@
 // Memory fences (gpu.fence) between the updates of two arrays, as in Burtchell and Burtscher, IISWC 2024: each thread
 // updates its element of the first array, passes the fence, and updates its element of the second array. The baseline
-// has only the two updates.
+// has only the two updates. For the fence of a block, a fence follows each update in both loops, as in the paper; the
+// test has one more before the first update.
 //
-// VALUE is the type of the elements, FENCE the CUDA function.
+// VALUE is the type of the elements, FENCE the CUDA function. ELEMENT is VALUE, or volatile VALUE.
 #include "harness.cuh"
 
 using Arguments = VariableArguments;
 
 using Value = VALUE;
+using Element = ELEMENT;
 
 struct Operation {
-    volatile Value *first, *second;
+    Element *first, *second;
     Value one;
 
-    // The second array follows the first one.
+    // The second array follows the first one. The compiler does not know the distance, so it cannot combine updates of
+    // one array across those of the other.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : first(static_cast<Value *>(arguments.memory) + (u64)arguments.stride * grid_thread()),
           second(first + (u64)arguments.stride * gridDim.x * blockDim.x),
           one((Value)arguments.opaque_one) {}
 
-    // Volatile: otherwise the compiler would keep only the last of many updates without fences between them.
-    __device__ __forceinline__ void before() { *first = *first + one; }
+    __device__ __forceinline__ void before() {
+        if constexpr (!FENCED_CONTEXT) *first = *first + one;
+    }
 
     __device__ __forceinline__ void run() { FENCE(); }
 
-    __device__ __forceinline__ void after() { *second = *second + one; }
+    __device__ __forceinline__ void after() {
+        if constexpr (FENCED_CONTEXT) {
+            *first = *first + one;
+            run();
+        }
+        *second = *second + one;
+        if constexpr (FENCED_CONTEXT) run();
+    }
 
     __device__ __forceinline__ void finish(const Arguments &) {}
 

@@ -1,6 +1,7 @@
-// Comparison of values within a warp (gpu.match), each depending on the one before.
+// Comparison of values within a warp (gpu.match).
 //
-// VALUE is an integer of the compared size; the type of the bits does not matter. KIND selects the comparison.
+// VALUE is an integer of the compared size; the type of the bits does not matter. KIND selects the comparison. DEPENDENCE
+// selects what connects one comparison with the next.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;
@@ -9,20 +10,42 @@ using Value = VALUE;
 
 enum Kind { ANY, ALL };
 
+enum Dependence {
+    NONE,      // the results are added up
+    BY_VALUE,  // the result is the next value
+    BY_MASK    // the result is the next mask, as in the paper; for ANY
+};
+
+constexpr u32 EVERY_LANE = 0xffffffffu;
+
 struct Operation {
     Value value;
+    u32 mask;
+    u32 turn;
+    u32 sum;
 
     // As in the paper, two lanes of a full warp have the same value.
-    __device__ __forceinline__ explicit Operation(const Arguments &) : value(threadIdx.x % 16) {}
+    __device__ __forceinline__ explicit Operation(const Arguments &)
+        : value(threadIdx.x % 16), mask(0xffffffffu >> (32 - warp_lanes())), turn(0), sum(0) {}
 
     // A mask of the lanes with the same value (ANY), or of all lanes if they agree and none if not (ALL).
-    __device__ __forceinline__ static u32 match(Value value) {
+    __device__ __forceinline__ static u32 match(u32 mask, Value value) {
         int agree;
-        return KIND == ANY ? __match_any_sync(0xffffffffu, value) : __match_all_sync(0xffffffffu, value, &agree);
+        return KIND == ANY ? __match_any_sync(mask, value) : __match_all_sync(mask, value, &agree);
     }
 
-    // Lanes with the same value have the same result, so comparing results gives the same answer as comparing values.
-    __device__ __forceinline__ void run() { value = match(value); }
+    // BY_VALUE: lanes with the same value have the same result, so comparing results gives the same answer as comparing
+    // values. NONE: every turn adds the same number to all values.
+    __device__ __forceinline__ void run() {
+        if constexpr (DEPENDENCE == NONE) {
+            sum += match(EVERY_LANE, value + turn);
+            turn++;
+        } else if constexpr (DEPENDENCE == BY_MASK) {
+            mask = match(mask, value);
+        } else {
+            value = match(EVERY_LANE, value);
+        }
+    }
 
     // The result if every `period`th lane has the same value.
     __device__ static u32 result_of(u32 period) {
@@ -34,19 +57,26 @@ struct Operation {
     }
 
     __device__ __forceinline__ void finish(const Arguments &arguments) {
-        static_cast<Value *>(arguments.memory)[grid_thread()] = value;
+        const Value left = DEPENDENCE == NONE ? sum : DEPENDENCE == BY_MASK ? mask : value;
+        static_cast<Value *>(arguments.memory)[grid_thread()] = left;
     }
 
-    // Checks what the last launch left. (If the lanes did not agree, all had the result 0 from the second comparison on
-    // and agreed.) Then compares values that are equal in every lane, in every second lane, and so on.
+    // What a launch leaves. BY_VALUE: if the lanes did not agree, all had the result 0 from the second comparison on and
+    // agreed.
+    __device__ static Value settled(const Arguments &arguments) {
+        if constexpr (DEPENDENCE == NONE) return (u32)arguments.last_operations * result_of(16);
+        return result_of(KIND == ANY ? 16 : 1);
+    }
+
+    // Checks what the last launch left. Then compares values that are equal in every lane, in every second lane, and so
+    // on.
     __device__ static void check(const Arguments &arguments) {
         const Value left = static_cast<const Value *>(arguments.memory)[grid_thread()];
-        const Value settled = result_of(KIND == ANY ? 16 : 1);
-        if (left != settled) report_mismatch(arguments, settled, left);
+        if (left != settled(arguments)) report_mismatch(arguments, settled(arguments), left);
         // The upper half must be compared too.
         constexpr Value SPREAD = ~(Value)0 / 63;
         for (u32 period = 1; period <= 32; period *= 2) {
-            const u32 found = match(threadIdx.x % period * SPREAD);
+            const u32 found = match(EVERY_LANE, threadIdx.x % period * SPREAD);
             if (found != result_of(period)) report_mismatch(arguments, result_of(period), found);
         }
     }

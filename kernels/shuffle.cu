@@ -1,7 +1,8 @@
 // Shuffles: exchange of registers within a warp (gpu.shuffle), each depending on the one before.
 //
 // VALUE is the exchanged type; 64 bits take two instructions. KIND selects from which lane each lane reads. Warps are
-// full or have a power of two of lanes.
+// full or have a power of two of lanes. With OPAQUE, the width of DOWN and the distance of XOR are in registers, and no lane
+// reads from one that does not exist.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;
@@ -15,7 +16,7 @@ struct Operation {
     u32 lanes;
     u32 source;  // IDX: the lane; XOR: the distance
 
-    // The paper reads from lane (lane + 1) % 32. In a block of fewer than 32 threads that lane may not exist, and the
+    // IDX: the paper reads from lane (lane + 1) % 32. In a block of fewer than 32 threads that lane may not exist, and the
     // value is undefined. Reading only from existing lanes costs the same and can be checked.
     __device__ __forceinline__ explicit Operation(const Arguments &)
         : value((Value)grid_thread()),
@@ -28,8 +29,18 @@ struct Operation {
         constexpr u32 ALL = 0xffffffffu;
         if constexpr (KIND == IDX) value = __shfl_sync(ALL, value, source);
         if constexpr (KIND == UP) value = __shfl_up_sync(ALL, value, 1);
-        if constexpr (KIND == DOWN) value = __shfl_down_sync(ALL, value, 1, lanes);
-        if constexpr (KIND == XOR) value = __shfl_xor_sync(ALL, value, source);
+        if constexpr (KIND == DOWN) {
+            value = OPAQUE ? __shfl_down_sync(ALL, value, 1, lanes) : __shfl_down_sync(ALL, value, 1);
+        }
+        if constexpr (KIND == XOR) value = __shfl_xor_sync(ALL, value, OPAQUE ? source : 1);
+    }
+
+    // Whether the value of a lane is defined after so many exchanges: it must not come from a lane that does not exist.
+    __device__ static bool is_defined(u64 lane, u64 lanes, u64 exchanges) {
+        if (OPAQUE || lanes == 32) return true;
+        if constexpr (KIND == DOWN) return lane + exchanges < lanes;
+        if constexpr (KIND == XOR) return lanes > 1;
+        return true;
     }
 
     // The lane whose original value is in `lane` after so many exchanges. A lane whose source is outside keeps its own
@@ -47,6 +58,7 @@ struct Operation {
 
     __device__ static void verify(const Arguments &arguments, u64 exchanges, Value found) {
         const u32 lane = threadIdx.x & 31;
+        if (!is_defined(lane, warp_lanes(), exchanges)) return;
         const Value expected = (Value)(grid_thread() - lane + origin(lane, warp_lanes(), exchanges));
         if (found != expected) report_mismatch(arguments, expected, found);
     }

@@ -1,6 +1,7 @@
-// Votes of a warp (gpu.vote), each depending on the one before.
+// Votes of a warp (gpu.vote).
 //
-// KIND selects the vote.
+// KIND selects the vote. With DEPENDENT, each vote is about the result of the one before. Otherwise the votes are
+// independent, and their results are added up.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;
@@ -9,35 +10,30 @@ enum Kind { ALL, ANY, BALLOT };
 
 struct Operation {
     u32 value;
+    u32 turn;
+    u32 sum;
 
-    // The vote of each lane is known only at run time. All lanes vote yes, and the result is yes again.
-    __device__ __forceinline__ explicit Operation(const Arguments &arguments) : value(arguments.opaque_one) {}
+    // Dependent votes: all lanes vote yes, which only the run shows, and the result is yes again. Independent votes: in
+    // turn t, lane t votes no and the others vote yes.
+    __device__ __forceinline__ explicit Operation(const Arguments &arguments)
+        : value(DEPENDENT ? arguments.opaque_one : threadIdx.x & 31), turn(0), sum(0) {}
 
-    // Written in assembly, so that the compiler never removes it. The mask may contain lanes that do not exist; they do
-    // not vote.
-    __device__ __forceinline__ static u32 vote(u32 opinion) {
-        u32 result;
-        if constexpr (KIND == ALL) {
-            asm volatile(
-                "{.reg .pred opinion, result; setp.ne.u32 opinion, %1, 0; vote.sync.all.pred result, opinion, -1;"
-                " selp.u32 %0, 1, 0, result;}"
-                : "=r"(result)
-                : "r"(opinion));
-        } else if constexpr (KIND == ANY) {
-            asm volatile(
-                "{.reg .pred opinion, result; setp.ne.u32 opinion, %1, 0; vote.sync.any.pred result, opinion, -1;"
-                " selp.u32 %0, 1, 0, result;}"
-                : "=r"(result)
-                : "r"(opinion));
-        } else {
-            asm volatile("{.reg .pred opinion; setp.ne.u32 opinion, %1, 0; vote.sync.ballot.b32 %0, opinion, -1;}"
-                         : "=r"(result)
-                         : "r"(opinion));
-        }
-        return result;
+    // The mask may contain lanes that do not exist; they do not vote.
+    __device__ __forceinline__ static u32 vote(bool opinion) {
+        constexpr u32 EVERY_LANE = 0xffffffffu;
+        if constexpr (KIND == ALL) return __all_sync(EVERY_LANE, opinion);
+        if constexpr (KIND == ANY) return __any_sync(EVERY_LANE, opinion);
+        return __ballot_sync(EVERY_LANE, opinion);
     }
 
-    __device__ __forceinline__ void run() { value = vote(value); }
+    __device__ __forceinline__ void run() {
+        if constexpr (DEPENDENT) {
+            value = vote(value);
+        } else {
+            sum += vote(value != turn);
+            turn++;
+        }
+    }
 
     // The result of a vote in which the lanes of this mask say yes.
     __device__ static u32 result_of(u32 yes) {
@@ -47,14 +43,23 @@ struct Operation {
         return yes & there;
     }
 
+    // The sum of so many independent votes, more than a warp has lanes.
+    __device__ static u32 sum_of(u32 votes) {
+        const u32 lanes = warp_lanes();
+        u32 sum = (votes - lanes) * result_of(~0u);
+        for (u32 turn = 0; turn < lanes; turn++) sum += result_of(~(1u << turn));
+        return sum;
+    }
+
     __device__ __forceinline__ void finish(const Arguments &arguments) {
-        static_cast<u32 *>(arguments.memory)[grid_thread()] = value;
+        static_cast<u32 *>(arguments.memory)[grid_thread()] = DEPENDENT ? value : sum;
     }
 
     // Checks what the last launch left, and votes in which the lanes do not agree.
     __device__ static void check(const Arguments &arguments) {
         const u32 left = static_cast<const u32 *>(arguments.memory)[grid_thread()], lane = threadIdx.x & 31;
-        if (left != result_of(~0u)) report_mismatch(arguments, result_of(~0u), left);
+        const u32 expected = DEPENDENT ? result_of(~0u) : sum_of((u32)arguments.last_operations);
+        if (left != expected) report_mismatch(arguments, expected, left);
         const u32 patterns[] = {0, 1, 0x80000000u, 0x55555555u, 0xfffffffeu, ~0u};
         for (u32 yes : patterns) {
             const u32 found = vote(yes >> lane & 1);

@@ -1,7 +1,8 @@
 // Barriers of the threads of a warp (gpu.warp).
 //
 // KIND selects how the warp reaches the barrier and which of its threads wait for each other. GROUP is the size of a
-// tile or of a coalesced group.
+// tile or of a coalesced group. With ALONE, the compiler does not know that the group stays the same, so that it checks
+// before each barrier which lanes are together.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;
@@ -16,10 +17,11 @@ enum Kind {
 
 struct Operation {
     u32 mask;
+    u32 zero;   // known only at run time
     u32 group;  // GROUP, but known only at run time: the compiler would remove a branch that all lanes take
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : mask(0xffffffffu), group(GROUP * arguments.opaque_one) {
+        : mask(0xffffffffu), zero(arguments.opaque_one - 1), group(GROUP * arguments.opaque_one) {
         if constexpr (KIND == PARTIAL) mask = 0xffffu;
         if constexpr (KIND == TILE) mask = (0xffffffffu >> (32 - GROUP)) << (threadIdx.x % 32 & ~(GROUP - 1));
     }
@@ -37,6 +39,7 @@ struct Operation {
         if constexpr (KIND == CONVERGED) {
             __syncwarp();
         } else {
+            if constexpr (ALONE) mask += zero;
             asm volatile("bar.warp.sync %0;" ::"r"(mask) : "memory");
         }
     }

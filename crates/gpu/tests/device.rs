@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use syncscope_core::machine::Environment;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Cancel, Case, Check, Dtype, Engine, Laboratory, Layout, Measurement, Mode, Preset, Refusal, Row, Scope, Shot, Side,
-    Space, Verdict,
+    Cancel, Case, Check, Dtype, Engine, Form, Laboratory, Layout, Measurement, Mode, Preset, Refusal, Row, Scope, Shot,
+    Side, Space, Verdict,
 };
 use syncscope_core::{Group, Settings};
 use syncscope_gpu::compile::Program;
@@ -38,8 +38,9 @@ fn planned(laboratory: &GpuLaboratory, wanted: impl Fn(&Case) -> bool) -> Case {
     laboratory.plan(Preset::Standard).into_iter().find(|case| wanted(case)).unwrap()
 }
 
+/// Whether a case in its default form is of this primitive and on this grid.
 fn on_grid(case: &Case, id: &str, blocks: u32, threads: u32) -> bool {
-    case.primitive == id && case.blocks == Some(blocks) && case.threads == Some(threads)
+    case.form.is_none() && case.primitive == id && case.blocks == Some(blocks) && case.threads == Some(threads)
 }
 
 #[test]
@@ -172,6 +173,29 @@ fn waiting_for_an_atomics_result_takes_longer_than_not_waiting() {
     let in_shared = of(Mode::Latency, Space::Shared);
     assert!(used > 100.0 && used > 2.0 * unused, "the way to the cache and back: {used}, {unused}");
     assert!(in_shared < used, "shared memory is nearer: {in_shared}, {used}");
+}
+
+/// One addition for a warp costs less than one for each lane.
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn additions_that_the_compiler_aggregates_cost_less() {
+    let mut laboratory = open();
+    let mut of = |form| {
+        let wanted = |case: &Case| {
+            let is_kind = case.dtype == Some(Dtype::I32) && case.layout == Some(Layout::Shared) && case.form == form;
+            let is_plain = case.scope == Some(Scope::Device) && case.mode == Some(Mode::Throughput);
+            let as_written = Case { form: None, ..case.clone() };
+            on_grid(&as_written, "gpu.atomic.add", 1, 1024) && is_kind && is_plain
+        };
+        let case = planned(&laboratory, wanted);
+        let measurement = measure(&mut laboratory, &case);
+        assert_eq!(measurement.check, Check::Ok, "{case}");
+        cycles(&measurement)
+    };
+    let (as_written, varying) = (of(None), of(Some(Form::Varying)));
+    let one_by_one = of(Some(Form::NotAggregated));
+    assert!(as_written < 0.5 * one_by_one, "{as_written}, {varying}, {one_by_one}");
+    assert!(varying < one_by_one, "{as_written}, {varying}, {one_by_one}");
 }
 
 #[test]

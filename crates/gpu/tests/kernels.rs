@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::process::Command;
 
-use syncscope_core::{Case, Dtype, Evidence, Mode, Preset, Space};
+use syncscope_core::{Case, Dtype, Evidence, Layout, Mode, Preset, Space};
 use syncscope_gpu::cache::Cache;
 use syncscope_gpu::compile::{Compiler, Program};
 use syncscope_gpu::discovery::Surroundings;
@@ -81,7 +81,7 @@ fn timed_region<'a>(instructions: &[&'a str]) -> Vec<&'a str> {
 
 /// Known substitutes of expected instructions: start of the id, architectures, start of the summary.
 const SUBSTITUTES: [(&str, &[&str], &str); 5] = [
-    ("gpu.warp.", &["sm_80", "sm_86", "sm_89"], "MATCH.ANY "),
+    ("gpu.warp.", &ARCHITECTURES, "MATCH.ANY "),
     ("gpu.vote.all", &["sm_75"], "VOTE.ANY "),
     ("gpu.match.all", &["sm_75"], "MATCH.ANY"),
     ("gpu.atomic.", &ARCHITECTURES, "ATOMS.CAST.SPIN "),
@@ -120,10 +120,16 @@ fn wrong_evidence(arch: &str, programs: &[(Case, Program)]) -> Vec<String> {
     there.into_iter().filter_map(wrong).collect()
 }
 
-/// All programs for one architecture, and for the others one of each primitive on each memory and in each mode.
+fn is_one(layout: Layout) -> bool {
+    layout == Layout::Shared
+}
+
+/// All programs for one architecture, and for the others one of each primitive on each memory, in each mode and form.
 fn some_programs(arch: &str) -> Vec<(Case, Program)> {
     let mut seen = HashSet::new();
-    let mut is_new = |case: &Case| seen.insert((case.primitive.clone(), case.space, case.mode));
+    let mut is_new = |case: &Case| {
+        seen.insert((case.primitive.clone(), case.space, case.mode, case.layout.is_some_and(is_one), case.form))
+    };
     programs().into_iter().filter(|(case, _)| arch == "sm_90" || is_new(case)).collect()
 }
 
@@ -165,8 +171,9 @@ fn only_instruction(case: &Case) -> Option<(&'static str, usize)> {
     let words = case.dtype.map_or(4, Dtype::size_bytes) / 4;
     match case.primitive.as_str() {
         "gpu.block.syncthreads" => Some(("BAR.SYNC", 1)),
+        // One variable has an aggregation of its values beside it.
         "gpu.atomic.add" if case.space == Some(Space::Global) && case.mode == Some(Mode::Throughput) => {
-            Some(("RED", 1))
+            matches!(case.layout, Some(Layout::Private { .. })).then_some(("RED", 1))
         }
         "gpu.shuffle.idx" => Some(("SHFL.IDX", words)),
         _ => None,

@@ -86,7 +86,7 @@ fn catalogue(arch: u32) -> Vec<Program> {
     let mut planned = cases(Preset::Quick, &limits);
     planned.retain(|case| unavailable(&case.primitive, (arch / 10, arch % 10)).is_none());
     // The types of shuffles differ in their number of instructions.
-    planned.retain(|case| seen.insert((case.primitive.clone(), case.dtype)));
+    planned.retain(|case| seen.insert((case.primitive.clone(), case.dtype, case.mode, case.form)));
     let program_of = |case: &Case| {
         let program = program_of(case).unwrap();
         let options = program.definitions.iter().map(|definition| format!("-D{definition}")).collect();
@@ -254,7 +254,11 @@ fn the_instructions_of_known_operations_are_found_in_their_number() {
     let unroll = UNROLL as usize;
     let expectations: [(&str, &[&str], Expectation); 4] = [
         ("block.cu", &["-DKIND=PLAIN"], Expectation::new(["BAR.SYNC"], unroll)),
-        ("atomic.cu", &["-DATOMIC=atomicAdd", "-DRESULT_USED=0"], Expectation::new(["RED.ADD", "REDG.ADD"], unroll)),
+        (
+            "atomic.cu",
+            &["-DATOMIC=atomicAdd", "-DRESULT_USED=0", "-DONE_ADDRESS=0"],
+            Expectation::new(["RED.ADD", "REDG.ADD"], unroll),
+        ),
         ("shuffle.cu", &["-DVALUE=int", "-DKIND=IDX"], Expectation::new(["SHFL.IDX"], unroll)),
         ("shuffle.cu", &["-DVALUE=double", "-DKIND=IDX"], Expectation::new(["SHFL.IDX"], unroll).times(2)),
     ];

@@ -106,6 +106,7 @@ pub(crate) const fn form(form: Form) -> &'static str {
     match form {
         Form::Varying => "value changes each time",
         Form::NotAggregated => "not aggregated by the compiler",
+        Form::Constant => "operand is the constant 1",
         Form::Volatile => "among volatile accesses",
         Form::Opaque => "argument in a register",
         Form::Alone => "with the set-up of a single use",

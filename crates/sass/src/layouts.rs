@@ -157,8 +157,8 @@ pub(crate) const LAYOUTS: &[Layout] = layouts! {
     [0x38c 0x98c] Hopper..BlackwellRtx: ATOMIC, SWAP_TYPE;
     [0x38d 0x58d] Turing..Ampere: CAS_OR_CAST, SPIN, SHARED_TYPE_OLD;
     [0x38d 0x58d] Hopper..BlackwellRtx: CAS_OR_CAST, SPIN, SWAP_TYPE;
-    [0xf8c] Turing..BlackwellRtx:
-        Field::new(87, 4, SHARED_COUNTS).when(|raw| raw.field(87, 4) >= 9);
+    [0xf8c] Turing..Ampere: Field::new(87, 4, SHARED_COUNTS_OLD).when(|raw| raw.field(87, 4) >= 9);
+    [0xf8c] Hopper..BlackwellRtx: Field::new(87, 4, SHARED_COUNTS).when(|raw| raw.field(87, 4) >= 10);
     // Distributed shared memory.
     [0xdbe] Hopper..BlackwellRtx: ATOMIC_SHARED_REMOTE, Field::new(73, 3, &["", "S32", "64"]);
     [0xdbd] Hopper..BlackwellRtx:
@@ -266,4 +266,5 @@ const CACHE_OPERATIONS: &[&str] =
     &["PF1", "PF2", "WB", "IV", "IVALL", "RS", "IVALLP", "WBALL", "WBALLP", "PML2", "DML2", "RML2"];
 
 /// Counting in shared memory without a register operand, by the field that selects the operation.
-const SHARED_COUNTS: &[&str] = &["", "", "", "", "", "", "", "", "", "ARRIVE.64", "POPC.INC.32"];
+const SHARED_COUNTS_OLD: &[&str] = &["", "", "", "", "", "", "", "", "", "ARRIVE.64", "POPC.INC.32"];
+const SHARED_COUNTS: &[&str] = &["", "", "", "", "", "", "", "", "", "", "ARRIVE.64", "POPC.INC.32"];

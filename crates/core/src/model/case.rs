@@ -86,10 +86,12 @@ words! {
     /// How the primitive stands in the source that is measured. The default, no form at all, is the line that a programmer
     /// writes, with the constants they would write, compiled as their compiler does.
     pub enum Form ("form") {
-        /// The operand changes each time, so that the compiler cannot move its aggregation out of the loop.
+        /// The operand changes each time, so that the compiler cannot aggregate once for many operations.
         Varying = "varying",
         /// The compiler cannot see that the threads of a warp use one address, and does not aggregate their operations.
         NotAggregated = "not_aggregated",
+        /// The operand is the constant 1.
+        Constant = "constant",
         /// The accesses around the primitive are volatile.
         Volatile = "volatile",
         /// An argument that is a constant by default is in a register.

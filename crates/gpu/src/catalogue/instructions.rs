@@ -15,6 +15,10 @@ pub(crate) struct ExpectedInstructions {
     pub(crate) only_in_test: bool,
     /// Why nothing but a NOP is left of the operation on a device of this compute capability; `None` where something is.
     pub(crate) elided_by_nature: fn((u32, u32)) -> Option<&'static str>,
+    /// Whether a compiler may make two paths with the operation in each: one for whole warps and one for parts of them.
+    pub(crate) may_be_on_two_paths: bool,
+    /// What a compiler adds when it aggregates the operations of a warp. The evidence names it where it is found.
+    pub(crate) aggregation: &'static [&'static str],
 }
 
 impl ExpectedInstructions {
@@ -26,10 +30,12 @@ impl ExpectedInstructions {
             times: 1,
             only_in_test: false,
             elided_by_nature: |_| None,
+            may_be_on_two_paths: false,
+            aggregation: &[],
         }
     }
 
-    pub(super) const fn times(self, times: usize) -> Self {
+    pub(crate) const fn times(self, times: usize) -> Self {
         Self { times, ..self }
     }
 
@@ -39,6 +45,10 @@ impl ExpectedInstructions {
 
     pub(super) const fn or_out_of_line(self, instruction: &'static str) -> Self {
         Self { out_of_line: Some(instruction), ..self }
+    }
+
+    pub(super) const fn or_aggregated(self, aggregation: &'static [&'static str]) -> Self {
+        Self { aggregation, may_be_on_two_paths: true, ..self }
     }
 
     pub(super) const fn only_in_test(self) -> Self {

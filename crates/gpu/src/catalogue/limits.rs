@@ -92,6 +92,11 @@ impl DeviceLimits {
         Sweep::of(id).blocks(&blocks).threads(&threads)
     }
 
+    /// The sweep over few grids for forms of a primitive beside the default one.
+    pub(crate) fn few(self, id: &str) -> Sweep {
+        self.full(id, Preset::Quick)
+    }
+
     fn at_most(self, threads: &[u32]) -> Vec<u32> {
         threads.iter().copied().filter(|threads| *threads <= self.max_threads).collect()
     }

@@ -179,6 +179,11 @@ mod tests {
     }
 
     #[test]
+    fn the_grid_has_what_the_programs_write() {
+        assert!(peer_cases(132).iter().all(|case| case.form.is_none()));
+    }
+
+    #[test]
     fn programs_are_known_by_their_names() {
         let names: HashSet<_> = PEER_PROGRAMS.iter().map(|program| program.name).collect();
         assert_eq!(names.len(), 23);

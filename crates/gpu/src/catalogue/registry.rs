@@ -71,6 +71,7 @@ mod tests {
     use crate::catalogue::entry::Method;
     use crate::catalogue::programs::program_of;
     use std::collections::HashSet;
+    use syncscope_core::Form;
 
     const H200: DeviceLimits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
 
@@ -120,9 +121,28 @@ mod tests {
     }
 
     #[test]
+    fn a_form_stands_beside_the_default_on_the_same_grid() {
+        for preset in Preset::ALL {
+            let planned: HashSet<Case> = cases(*preset, &H200).into_iter().collect();
+            let alone = planned.iter().find(|case| !planned.contains(&Case { form: None, ..(*case).clone() }));
+            assert_eq!(alone, None, "{preset}");
+        }
+        let quick: HashSet<_> = cases(Preset::Quick, &H200).into_iter().filter_map(|case| case.form).collect();
+        assert_eq!(quick, HashSet::from([Form::Varying, Form::NotAggregated]));
+    }
+
+    #[test]
+    fn forms_of_a_primitive_are_different_programs() {
+        for case in cases(Preset::Paper, &H200).iter().filter(|case| case.form.is_some()) {
+            let as_written = Case { form: None, ..case.clone() };
+            assert_ne!(program_of(case), program_of(&as_written), "{case}");
+        }
+    }
+
+    #[test]
     fn cases_share_programs() {
         let programs: HashSet<_> = cases(Preset::Paper, &H200).iter().filter_map(program_of).collect();
-        assert!(programs.len() < 320, "{}", programs.len());
+        assert!(programs.len() < 480, "{}", programs.len());
     }
 
     #[test]

@@ -31,7 +31,15 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
     if let Method::Launch(_) = entry.method {
         return whole_kernels(cubin, &expected);
     }
-    let evidence = judge::evidence(cubin, TIMED, &expectation(&expected, entry.unroll));
+    let mut evidence = judge::evidence(cubin, TIMED, &expectation(&expected, entry.unroll));
+    if let (Evidence::Elided { .. }, true) = (&evidence, expected.may_be_on_two_paths) {
+        let on_two_paths = expectation(&expected.times(2 * expected.times), entry.unroll);
+        let found = judge::evidence(cubin, TIMED, &on_two_paths);
+        if let Evidence::Present { .. } = found {
+            evidence = found;
+        }
+    }
+    let evidence = named_aggregation(evidence, cubin, &expected);
     match (evidence, expected.out_of_line) {
         (Evidence::Elided { summary, listing }, Some(instruction)) => {
             match out_of_line(cubin, instruction, expected.times, entry.unroll) {
@@ -51,6 +59,31 @@ fn expectation(expected: &ExpectedInstructions, unroll: u32) -> Expectation {
         (expectation.baseline_repeats, expectation.test_repeats) = (0, 1);
     }
     expectation
+}
+
+/// The evidence with a summary that says whether the compiler aggregated the operations of a warp, and with which
+/// instructions: 32/64 for each operation, 1/1 once for all operations of an iteration, or only before the loop.
+fn named_aggregation(evidence: Evidence, cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
+    let Evidence::Present { summary, listing } = evidence else { return evidence };
+    let summary = match aggregation(cubin, expected.aggregation) {
+        Some(how) => format!("{summary}, aggregated by the compiler: {how}"),
+        None => summary,
+    };
+    Evidence::Present { summary, listing }
+}
+
+fn aggregation(cubin: &[u8], patterns: &[&str]) -> Option<String> {
+    let cubin = Cubin::parse(cubin).ok()?;
+    let [baseline, test] = TIMED.map(|name| timed_region(cubin.kernel(name)?).ok());
+    let (baseline, test) = (baseline?, test?);
+    patterns.iter().find_map(|pattern| {
+        let found = test.instructions().iter().find(|instruction| instruction.matches(pattern))?;
+        let counts = match (baseline.count(pattern), test.count(pattern)) {
+            (_, 0) => "before the loop".to_owned(),
+            (in_baseline, in_test) => format!("{in_baseline}/{in_test}"),
+        };
+        Some(format!("{} {counts}", found.mnemonic))
+    })
 }
 
 /// A summary, if the slow paths of both kernels have the instruction once for each operation.

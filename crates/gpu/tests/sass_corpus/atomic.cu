@@ -146,3 +146,13 @@ extern "C" __global__ void wide_cas(u64* p) {
     p[5] = a + b;
 }
 #endif
+
+// One variable in shared memory that all threads increment.
+extern "C" __global__ void shared_count(int* out) {
+    __shared__ int count;
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    atomicAdd(&count, 1);
+    __syncthreads();
+    out[threadIdx.x] = count;
+}

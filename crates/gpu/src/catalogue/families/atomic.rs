@@ -1,7 +1,7 @@
 //! Atomic operations on global and shared memory.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Preset, Primitive, Scope, Space};
+use syncscope_core::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Preset, Primitive, Scope, Space};
 
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
@@ -13,6 +13,13 @@ const KERNEL: Kernel = kernel!("atomic.cu", Variable);
 
 /// Shared memory of the kernel for its variables. `SHARED_BYTES` in `atomic.cu`.
 const SHARED_BYTES: usize = 32 * 1024;
+
+/// What compilers add when they aggregate the operations of a warp on one address: a scan where the result is used, a sum
+/// or the like where it is not, a count of the threads where the operand is one constant.
+pub(super) const AGGREGATION: &[&str] = &["SHFL.UP", "SHFL.BFLY", "REDUX", "CREDUX", "POPC", "UPOPC"];
+
+/// The addition of one to a variable in shared memory counts the threads in the memory itself; on Turing before it.
+const COUNTED: &[&str] = &["ATOMS.POPC.INC", "ATOMS.ADD"];
 
 const INTEGERS: &[Dtype] = &[Dtype::I32, Dtype::U32, Dtype::U64];
 
@@ -31,23 +38,36 @@ const LOOP: &[&str] = &["ATOMS.CAST", "ATOMS.CAS"];
 macro_rules! atomic {
     (
         $id:literal, $summary:literal, $operation:literal, $source:literal, $kind:literal, $function:literal,
-        $types:expr, $proof:ident, $breadth:ident, [$($reduction:literal),+], [$($global:literal),+], [$shared:literal]
+        $types:expr, $proof:ident, $breadth:ident, $combines:ident, [$($reduction:literal),+], [$($global:literal),+], [$shared:literal]
     ) => {
         Entry {
             primitive: Primitive { id: $id, summary: $summary, operation: $operation, source: $source },
             definitions: |case| definitions(case, $kind, $function),
-            expected: |case| match (case.space, case.mode) {
-                (Some(Space::Shared), _) => ExpectedInstructions::of(&[$shared]).or_substitutes(LOOP),
-                (_, Some(Mode::Latency)) => ExpectedInstructions::of(&[$($global),+]),
-                _ => ExpectedInstructions::of(&[$($reduction),+]),
-            },
+            expected: |case| expected(case, &[$($reduction),+], &[$($global),+], &[$shared]),
             sampling,
             // A thread that needs each result for the next operation fills no queue.
             saturates: |case| if case.mode == Some(Mode::Latency) { Saturates::Nothing } else { Saturates::Multiprocessors },
-            cases: |id, preset, limits| cases(id, preset, *limits, $types, Breadth::$breadth),
+            cases: |id, preset, limits| cases(id, preset, *limits, $types, (Breadth::$breadth, Combines::$combines)),
             ..Entry::of(KERNEL, Proof::$proof)
         }
     };
+}
+
+fn expected(
+    case: &Case,
+    reduction: &'static [&'static str],
+    global: &'static [&'static str],
+    shared: &'static [&'static str],
+) -> ExpectedInstructions {
+    let expected = match (case.space, case.mode) {
+        (Some(Space::Shared), _) if case.form == Some(Form::Constant) => {
+            ExpectedInstructions::of(COUNTED).or_substitutes(LOOP)
+        }
+        (Some(Space::Shared), _) => ExpectedInstructions::of(shared).or_substitutes(LOOP),
+        (_, Some(Mode::Latency)) => ExpectedInstructions::of(global),
+        _ => ExpectedInstructions::of(reduction),
+    };
+    if has_one_address(case) { expected.or_aggregated(AGGREGATION) } else { expected }
 }
 
 /// How many parameters a standard plan covers.
@@ -57,6 +77,17 @@ enum Breadth {
     Wide,
     /// Enough to see whether the operation differs from the others.
     Narrow,
+}
+
+/// What a compiler may combine before one thread of a warp does the operation for all.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Combines {
+    /// Sums of the values, also partial ones.
+    Sums,
+    /// The values alone.
+    Values,
+    /// Nothing.
+    Nothing,
 }
 
 static ADD: Entry = atomic!(
@@ -69,6 +100,7 @@ static ADD: Entry = atomic!(
     &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64],
     Sum,
     Wide,
+    Sums,
     ["RED.ADD", "REDG.ADD"],
     ["ATOMG.ADD", "ATOM.ADD"],
     ["ATOMS.ADD"]
@@ -84,6 +116,7 @@ static SUB: Entry = atomic!(
     &[Dtype::I32, Dtype::U32],
     Sum,
     Narrow,
+    Sums,
     ["RED.ADD", "REDG.ADD"],
     ["ATOMG.ADD", "ATOM.ADD"],
     ["ATOMS.ADD"]
@@ -98,6 +131,7 @@ static MIN: Entry = atomic!(
     INTEGERS,
     Trial,
     Narrow,
+    Values,
     ["RED.MIN", "REDG.MIN"],
     ["ATOMG.MIN", "ATOM.MIN"],
     ["ATOMS.MIN"]
@@ -112,6 +146,7 @@ static MAX: Entry = atomic!(
     INTEGERS,
     Trial,
     Narrow,
+    Values,
     ["RED.MAX", "REDG.MAX"],
     ["ATOMG.MAX", "ATOM.MAX"],
     ["ATOMS.MAX"]
@@ -126,6 +161,7 @@ static AND: Entry = atomic!(
     INTEGERS,
     Trial,
     Narrow,
+    Values,
     ["RED.AND", "REDG.AND"],
     ["ATOMG.AND", "ATOM.AND"],
     ["ATOMS.AND"]
@@ -140,6 +176,7 @@ static OR: Entry = atomic!(
     INTEGERS,
     Trial,
     Narrow,
+    Values,
     ["RED.OR", "REDG.OR"],
     ["ATOMG.OR", "ATOM.OR"],
     ["ATOMS.OR"]
@@ -154,6 +191,7 @@ static XOR: Entry = atomic!(
     INTEGERS,
     Trial,
     Narrow,
+    Values,
     ["RED.XOR", "REDG.XOR"],
     ["ATOMG.XOR", "ATOM.XOR"],
     ["ATOMS.XOR"]
@@ -170,6 +208,7 @@ static EXCHANGE: Entry = atomic!(
     &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32],
     Trial,
     Wide,
+    Nothing,
     ["ATOMG.EXCH", "ATOM.EXCH"],
     ["ATOMG.EXCH", "ATOM.EXCH"],
     ["ATOMS.EXCH"]
@@ -184,6 +223,7 @@ static CAS_PASS: Entry = atomic!(
     INTEGERS,
     Trial,
     Wide,
+    Nothing,
     ["ATOMG.CAS", "ATOM.CAS"],
     ["ATOMG.CAS", "ATOM.CAS"],
     ["ATOMS.CAS"]
@@ -198,10 +238,16 @@ static CAS_FAIL: Entry = atomic!(
     INTEGERS,
     Trial,
     Wide,
+    Nothing,
     ["ATOMG.CAS", "ATOM.CAS"],
     ["ATOMG.CAS", "ATOM.CAS"],
     ["ATOMS.CAS"]
 );
+
+/// Whether the source shows that all threads use one variable.
+fn has_one_address(case: &Case) -> bool {
+    case.layout == Some(Layout::Shared) && case.form != Some(Form::NotAggregated)
+}
 
 fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
     let suffix = match (case.space, case.scope) {
@@ -209,12 +255,19 @@ fn definitions(case: &Case, kind: &str, function: &str) -> Vec<String> {
         (Some(Space::Global), Some(Scope::System)) => "_system",
         _ => "",
     };
+    let operand = match case.form {
+        Some(Form::Varying) => "VARYING",
+        Some(Form::Constant) => "CONSTANT",
+        _ => "OF_THREAD",
+    };
     vec![
         value_of(case),
         format!("KIND={kind}"),
         format!("ATOMIC={function}{suffix}"),
         format!("IN_SHARED_MEMORY={}", u32::from(case.space == Some(Space::Shared))),
         format!("RESULT_USED={}", u32::from(case.mode == Some(Mode::Latency))),
+        format!("ONE_ADDRESS={}", u32::from(has_one_address(case))),
+        format!("OPERAND={operand}"),
     ]
 }
 
@@ -237,7 +290,13 @@ fn private(strides: &[u32]) -> Vec<Layout> {
 
 /// The papers' tests on the papers' grids; on fewer grids what the papers do not test: results that are used, other scopes,
 /// shared memory.
-fn cases(id: &str, preset: Preset, limits: DeviceLimits, types: &[Dtype], breadth: Breadth) -> Vec<Case> {
+fn cases(
+    id: &str,
+    preset: Preset,
+    limits: DeviceLimits,
+    types: &[Dtype],
+    (breadth, combines): (Breadth, Combines),
+) -> Vec<Case> {
     let quick = preset == Preset::Quick;
     let other_preset = if quick { Preset::Quick } else { Preset::Standard };
     let (types, wide) = (if quick { &types[..1] } else { types }, breadth == Breadth::Wide);
@@ -271,7 +330,11 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, types: &[Dtype], breadt
         cases.extend(in_device(on_many.dtypes(types).layouts(&private(strides)), Mode::Throughput));
     }
     cases.extend(in_device(used, Mode::Latency));
+    let forms = |mode| forms(id, preset, limits, combines, mode);
     if quick {
+        if wide {
+            cases.extend(in_device(forms(Mode::Throughput), Mode::Throughput));
+        }
         return cases;
     }
     for scope in [Scope::Block, Scope::System] {
@@ -285,8 +348,25 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, types: &[Dtype], breadt
         let layouts = [&shared[..], &private(if wide { &[1, 32] } else { &[1] })].concat();
         let sweep = limits.coarse(id, other_preset).dtypes(types).layouts(&layouts);
         cases.extend(on(sweep, Scope::Block, Space::Shared, mode).except(is_too_large).cases());
+        cases.extend(on(forms(mode), Scope::Block, Space::Shared, mode).cases());
+        cases.extend(in_device(forms(mode), mode));
     }
     cases
+}
+
+/// The forms of an operation on one variable. Compilers aggregate integers of 32 bits: what combines values if the result
+/// is not used, only sums if it is.
+fn forms(id: &str, preset: Preset, limits: DeviceLimits, combines: Combines, mode: Mode) -> Sweep {
+    let forms: &[Form] = match (mode, combines) {
+        (_, Combines::Nothing) | (Mode::Latency, Combines::Values) => &[],
+        (Mode::Latency, Combines::Sums) => &[Form::NotAggregated],
+        (Mode::Throughput, Combines::Sums) if preset != Preset::Quick => {
+            &[Form::Varying, Form::Constant, Form::NotAggregated]
+        }
+        (Mode::Throughput, _) => &[Form::Varying, Form::NotAggregated],
+    };
+    let forms: Vec<Option<Form>> = forms.iter().copied().map(Some).collect();
+    limits.few(id).dtypes(&[Dtype::I32]).layouts(&[Layout::Shared]).forms(&forms)
 }
 
 /// Whether the variables do not fit into the kernel's shared memory.

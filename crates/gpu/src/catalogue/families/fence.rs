@@ -1,6 +1,6 @@
 //! Memory fences.
 
-use syncscope_core::{Case, Dtype, Layout, Preset, Primitive, Scope};
+use syncscope_core::{Case, Dtype, Form, Layout, Preset, Primitive, Scope};
 
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
@@ -12,7 +12,8 @@ const KERNEL: Kernel = kernel!("fence.cu", Variable);
 
 /// In theory: a fence waits until the earlier writes of the thread are visible to all threads of its scope. For a block
 /// that is in the multiprocessor; for the device it is in the second-level cache, and the first-level cache is invalidated;
-/// for the system it is wherever the last write goes.
+/// for the system it is wherever the last write goes. With the first-level cache go the elements that ordinary updates read
+/// from it; volatile updates read from the second-level cache anyway.
 const FENCE: Entry = Entry { saturates: |_| Saturates::Nothing, arrays: 2, ..Entry::of(KERNEL, Proof::Trial) };
 
 static BLOCK: Entry = Entry {
@@ -56,7 +57,16 @@ static SYSTEM: Entry = Entry {
 };
 
 fn definitions(case: &Case, function: &str, block_only: u32) -> Vec<String> {
-    vec![value_of(case), format!("FENCE={function}"), format!("REACHES_BLOCK_ONLY={block_only}")]
+    let is_volatile = case.form == Some(Form::Volatile);
+    // The paper surrounds the fence of a block with others; the volatile form has no fences in its context.
+    let fenced_context = u32::from(block_only == 1 && !is_volatile);
+    vec![
+        value_of(case),
+        format!("ELEMENT={}VALUE", if is_volatile { "volatile " } else { "" }),
+        format!("FENCE={function}"),
+        format!("REACHES_BLOCK_ONLY={block_only}"),
+        format!("FENCED_CONTEXT={fenced_context}"),
+    ]
 }
 
 fn cases(id: &str, preset: Preset, limits: DeviceLimits, scope: Scope) -> Vec<Case> {
@@ -66,7 +76,12 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, scope: Scope) -> Vec<Ca
         Preset::Paper => (&[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64], &STRIDES),
     };
     let layouts: Vec<Layout> = strides.iter().map(|stride| Layout::Private { stride: *stride }).collect();
-    limits.coarse(id, preset).dtypes(types).layouts(&layouts).scopes(&[scope]).cases()
+    let as_written = limits.coarse(id, preset).dtypes(types).layouts(&layouts).scopes(&[scope]).cases();
+    if preset == Preset::Quick {
+        return as_written;
+    }
+    let some = limits.few(id).dtypes(&types[..1]).layouts(&[Layout::Private { stride: 1 }]);
+    [as_written, some.scopes(&[scope]).forms(&[Some(Form::Volatile)]).cases()].concat()
 }
 
 pub(crate) static ENTRIES: [&Entry; 3] = [&BLOCK, &DEVICE, &SYSTEM];

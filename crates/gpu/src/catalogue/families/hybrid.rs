@@ -2,8 +2,9 @@
 
 use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, MemoryOrder, Mode, Preset, Primitive, Scope};
+use syncscope_core::{Case, Dtype, Form, MemoryOrder, Mode, Preset, Primitive, Scope};
 
+use super::atomic::AGGREGATION;
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{CpuThreads, Entry, Method, Proof};
 use crate::catalogue::instructions::ExpectedInstructions;
@@ -74,6 +75,8 @@ static ADD: Entry = Entry {
             "ATOMIC=atomicAdd_system".into(),
             "IN_SHARED_MEMORY=0".into(),
             format!("RESULT_USED={}", u32::from(case.mode == Some(Mode::Latency))),
+            format!("ONE_ADDRESS={}", u32::from(case.form != Some(Form::NotAggregated))),
+            "OPERAND=OF_THREAD".into(),
         ]
     },
     method: Method::Addition,
@@ -82,10 +85,11 @@ static ADD: Entry = Entry {
         Some(Sides::Gpu) | None => CpuThreads::None,
     },
     expected: |case| {
-        ExpectedInstructions::of(match case.mode {
+        let expected = ExpectedInstructions::of(match case.mode {
             Some(Mode::Latency) => &["ATOMG.ADD", "ATOM.ADD"],
             _ => &["RED.ADD", "REDG.ADD"],
-        })
+        });
+        if case.form == Some(Form::NotAggregated) { expected } else { expected.or_aggregated(AGGREGATION) }
     },
     cases: |id, preset, limits| additions(id, preset, *limits),
     ..Entry::of(kernel!("atomic.cu", Variable), Proof::Sum)
@@ -106,6 +110,9 @@ fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
         cases.extend(on(1, 1, &types[..1], Mode::Throughput));
         cases.extend(on(1, 1, &types[..1], Mode::Latency));
         cases.extend(on(1, 32, types, Mode::Latency));
+        let one_by_one = sweep().dtypes(&types[..1]).blocks(&[1]).threads(&[32]);
+        let modes = [Mode::Throughput, Mode::Latency];
+        cases.extend(one_by_one.modes(&modes).groups(&with_gpu).forms(&[Some(Form::NotAggregated)]).cases());
     }
     if preset == Preset::Paper {
         // Over PCI Express each of these threads waits a microsecond for each other thread.

@@ -1,6 +1,6 @@
 //! Votes of a warp and comparison of values within it.
 
-use syncscope_core::{Case, Dtype, Mode, Preset, Primitive};
+use syncscope_core::{Case, Dtype, Form, Mode, Preset, Primitive};
 
 use crate::catalogue::definitions::kernel;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
@@ -10,9 +10,14 @@ const VOTE_KERNEL: Kernel = kernel!("vote.cu", Register);
 const MATCH_KERNEL: Kernel = kernel!("match.cu", Register);
 
 /// In theory: the predicates of the lanes are combined in one step. A vote has the latency of one or two arithmetic
-/// instructions and takes one issue slot.
+/// instructions and takes one issue slot. Where votes do not depend on each other, each also has a comparison before it and
+/// an addition after it, because a vote about nothing new, or with a result that nobody uses, does not stay in the code.
 const VOTE: Entry = Entry {
-    cases: |id, preset, limits| limits.full(id, preset).modes(&[Mode::Latency]).cases(),
+    cases: |id, preset, limits| {
+        let dependent = limits.full(id, preset).modes(&[Mode::Latency]).cases();
+        let independent = limits.coarse(id, at_most_standard(preset)).modes(&[Mode::Throughput]).cases();
+        [dependent, independent].concat()
+    },
     ..Entry::of(VOTE_KERNEL, Proof::LastLaunch)
 };
 
@@ -20,10 +25,10 @@ static ALL: Entry = Entry {
     primitive: Primitive {
         id: "gpu.vote.all",
         summary: "Whether a condition holds for all lanes of a warp",
-        operation: "one vote about the result of the one before",
+        operation: "one vote; latency: about the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.all",
     },
-    definitions: |_| vec!["KIND=ALL".into()],
+    definitions: |case| vote_definitions(case, "ALL"),
     // Turing compares the active lanes with the lanes that agree.
     expected: |_| ExpectedInstructions::of(&["VOTE.ALL"]).or_substitutes(&["VOTE.ANY"]),
     ..VOTE
@@ -33,10 +38,10 @@ static ANY: Entry = Entry {
     primitive: Primitive {
         id: "gpu.vote.any",
         summary: "Whether a condition holds for any lane of a warp",
-        operation: "one vote about the result of the one before",
+        operation: "one vote; latency: about the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.any",
     },
-    definitions: |_| vec!["KIND=ANY".into()],
+    definitions: |case| vote_definitions(case, "ANY"),
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]),
     ..VOTE
 };
@@ -46,10 +51,10 @@ static BALLOT: Entry = Entry {
     primitive: Primitive {
         id: "gpu.vote.ballot",
         summary: "For which lanes of a warp a condition holds",
-        operation: "one vote about the result of the one before",
+        operation: "one vote; latency: about the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
     },
-    definitions: |_| vec!["KIND=BALLOT".into()],
+    definitions: |case| vote_definitions(case, "BALLOT"),
     // The same instruction as for `any`, with a register as the result.
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]),
     ..VOTE
@@ -61,7 +66,9 @@ const MATCH: Entry = Entry {
     cases: |id, preset, limits| {
         let types = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
         let types = if preset == Preset::Quick { &types[..1] } else { &types };
-        limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
+        let dependent = limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases();
+        let independent = limits.coarse(id, at_most_standard(preset)).dtypes(&types[..1]).modes(&[Mode::Throughput]);
+        [dependent, independent.cases()].concat()
     },
     ..Entry::of(MATCH_KERNEL, Proof::LastLaunch)
 };
@@ -70,11 +77,20 @@ static MATCH_ANY: Entry = Entry {
     primitive: Primitive {
         id: "gpu.match.any",
         summary: "Which lanes of a warp hold the same value",
-        operation: "one comparison that needs the result of the one before",
+        operation: "one comparison; latency: it needs the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.any.sync",
     },
-    definitions: |case| vec!["KIND=ANY".into(), bits_of(case)],
+    definitions: |case| match_definitions(case, "ANY"),
     expected: |_| ExpectedInstructions::of(&["MATCH.ANY"]),
+    // As the paper's program: each comparison is among the lanes that the one before found.
+    cases: |id, preset, limits| {
+        let as_written = (MATCH.cases)(id, preset, limits);
+        if preset == Preset::Quick {
+            return as_written;
+        }
+        let some = limits.few(id).dtypes(&[Dtype::I32]).modes(&[Mode::Latency]);
+        [as_written, some.forms(&[Some(Form::Opaque)]).cases()].concat()
+    },
     ..MATCH
 };
 
@@ -82,14 +98,33 @@ static MATCH_ALL: Entry = Entry {
     primitive: Primitive {
         id: "gpu.match.all",
         summary: "Whether all lanes of a warp hold the same value",
-        operation: "one comparison that needs the result of the one before",
+        operation: "one comparison; latency: it needs the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.all.sync",
     },
-    definitions: |case| vec!["KIND=ALL".into(), bits_of(case)],
+    definitions: |case| match_definitions(case, "ALL"),
     // Turing finds the groups, and then whether there is only one.
     expected: |_| ExpectedInstructions::of(&["MATCH.ALL"]).or_substitutes(&["MATCH.ANY"]),
     ..MATCH
 };
+
+/// Plans of what the papers do not test.
+fn at_most_standard(preset: Preset) -> Preset {
+    if preset == Preset::Quick { Preset::Quick } else { Preset::Standard }
+}
+
+fn vote_definitions(case: &Case, kind: &str) -> Vec<String> {
+    let dependent = u32::from(case.mode == Some(Mode::Latency));
+    vec![format!("KIND={kind}"), format!("DEPENDENT={dependent}")]
+}
+
+fn match_definitions(case: &Case, kind: &str) -> Vec<String> {
+    let dependence = match (case.mode, case.form) {
+        (Some(Mode::Throughput), _) => "NONE",
+        (_, Some(Form::Opaque)) => "BY_MASK",
+        _ => "BY_VALUE",
+    };
+    vec![format!("KIND={kind}"), format!("DEPENDENCE={dependence}"), bits_of(case)]
+}
 
 /// Values are compared as bits.
 fn bits_of(case: &Case) -> String {

@@ -1,8 +1,7 @@
 //! Barriers of the threads of a warp.
 
-use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Preset, Primitive};
+use syncscope_core::{Case, Form, Group, Preset, Primitive};
 
 use crate::catalogue::definitions::{group_size, kernel};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
@@ -22,6 +21,11 @@ fn where_tested_once(capability: (u32, u32)) -> Option<&'static str> {
     (capability.0 != 8).then_some(CONVERGED)
 }
 
+/// A barrier that stands alone has its comparison on every device.
+fn why_elided(case: &Case) -> fn((u32, u32)) -> Option<&'static str> {
+    if case.form == Some(Form::Alone) { |_| None } else { where_tested_once }
+}
+
 /// In theory: nothing if the warp is converged. If it is not, each part reaches the barrier in its turn, and takes its own
 /// issue slots.
 static SYNCWARP: Entry = Entry {
@@ -37,7 +41,7 @@ static SYNCWARP: Entry = Entry {
             Some(Group::Partial) => ("PARTIAL", 1),
             _ => ("CONVERGED", 0),
         };
-        definitions(kind, 32, paths)
+        definitions(case, kind, 32, paths)
     },
     expected: |case| match case.group {
         // Two loops. The barrier is called or out of line, because the paths are never converged.
@@ -62,16 +66,22 @@ static TILE: Entry = Entry {
         operation: "one barrier passed by the threads of each tile",
         source: "CUDA C++ Programming Guide, Cooperative Groups, thread_block_tile::sync; PTX ISA, bar.warp.sync",
     },
-    definitions: |case| definitions("TILE", group_size(case), 0),
+    definitions: |case| definitions(case, "TILE", group_size(case), 0),
     expected: |case| {
         let is_constant = case.group == Some(Group::Tile(32));
-        let why = if is_constant { |_| Some(CONVERGED) } else { where_tested_once };
+        let why = if is_constant { |_| Some(CONVERGED) } else { why_elided(case) };
         ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(why)
     },
     cases: |id, preset, limits| {
         let sizes: &[u32] = if preset == Preset::Quick { &[4] } else { &[1, 2, 4, 8, 16, 32] };
         let groups: Vec<Group> = sizes.iter().copied().map(Group::Tile).collect();
-        limits.coarse(id, preset).groups(&groups).except(|case| case.threads < Some(32)).cases()
+        let in_loops = limits.coarse(id, preset).groups(&groups).except(|case| case.threads < Some(32)).cases();
+        if preset == Preset::Quick {
+            return in_loops;
+        }
+        let some = limits.few(id).groups(&[Group::Tile(4), Group::Tile(32)]);
+        let alone = some.forms(&[Some(Form::Alone)]).cases();
+        [in_loops, alone].concat()
     },
     ..Entry::of(KERNEL, Proof::Trial)
 };
@@ -85,8 +95,10 @@ static COALESCED: Entry = Entry {
         operation: "one barrier passed by the threads that took the branch",
         source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang et al., IPDPS 2020",
     },
-    definitions: |case| definitions("COALESCED", group_size(case), 1),
-    expected: |_| ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(where_tested_once),
+    definitions: |case| definitions(case, "COALESCED", group_size(case), 1),
+    expected: |case| {
+        ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(why_elided(case))
+    },
     cases: |id, preset, _| {
         let sizes: Vec<u32> = match preset {
             Preset::Quick => vec![16],
@@ -94,13 +106,20 @@ static COALESCED: Entry = Entry {
         };
         let groups: Vec<Group> = sizes.into_iter().map(Group::Coalesced).collect();
         let blocks: &[u32] = if preset == Preset::Paper { &[1, 2] } else { &[1] };
-        Sweep::of(id).blocks(blocks).threads(&[32, 1024]).groups(&groups).cases()
+        let sweep = |blocks: &[u32], groups: &[Group]| Sweep::of(id).blocks(blocks).threads(&[32, 1024]).groups(groups);
+        let in_loops = sweep(blocks, &groups).cases();
+        if preset == Preset::Quick {
+            return in_loops;
+        }
+        let alone = sweep(&[1], &[Group::Coalesced(4), Group::Coalesced(16)]).forms(&[Some(Form::Alone)]).cases();
+        [in_loops, alone].concat()
     },
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
-fn definitions(kind: &str, group: u32, paths: u32) -> Vec<String> {
-    vec![format!("KIND={kind}"), format!("GROUP={group}"), format!("PATHS={paths}")]
+fn definitions(case: &Case, kind: &str, group: u32, paths: u32) -> Vec<String> {
+    let alone = u32::from(case.form == Some(Form::Alone));
+    vec![format!("KIND={kind}"), format!("GROUP={group}"), format!("PATHS={paths}"), format!("ALONE={alone}")]
 }
 
 pub(crate) static ENTRIES: [&Entry; 3] = [&SYNCWARP, &TILE, &COALESCED];
