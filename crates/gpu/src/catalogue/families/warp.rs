@@ -96,9 +96,7 @@ static COALESCED: Entry = Entry {
         source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang et al., IPDPS 2020",
     },
     definitions: |case| definitions(case, "COALESCED", group_size(case), 1),
-    expected: |case| {
-        ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(why_elided(case))
-    },
+    expected: |case| ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(why_elided(case)),
     cases: |id, preset, _| {
         let sizes: Vec<u32> = match preset {
             Preset::Quick => vec![16],
