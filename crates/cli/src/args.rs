@@ -52,6 +52,10 @@ pub(crate) struct RunArguments {
     /// Resume an interrupted run, with its preset, globs and seed
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "preset", "only", "skip", "seed"])]
     pub(crate) resume: Option<PathBuf>,
+    /// Measure the plan this many times, each time in a new process, and join the runs: their intervals then hold what runs
+    /// on this machine differ by
+    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeat: Option<u32>,
     /// Stop after this time, such as 90s or 10m; --resume continues the run
     #[arg(long, value_name = "TIME", value_parser = budget)]
     pub(crate) budget: Option<Duration>,

@@ -107,6 +107,7 @@ fn run() -> Run {
         environment: Environment::default(),
         measured_topology: None,
         tool: None,
+        repeat: None,
         sessions: Vec::new(),
     }
 }

@@ -23,6 +23,7 @@ pub(crate) fn run() -> Run {
         environment: Environment::default(),
         measured_topology: None,
         tool: None,
+        repeat: None,
         sessions: Vec::new(),
     }
 }

@@ -6,6 +6,7 @@
 
 mod import;
 mod list;
+mod repeat;
 mod report;
 mod run;
 mod system;

@@ -14,6 +14,7 @@ use syncscope_core::{Cancel, Preset, Run};
 use syncscope_report::{RunData, page, table};
 
 use crate::args::RunArguments;
+use crate::commands::repeat;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::progress::Progress;
@@ -23,6 +24,9 @@ use crate::terminal;
 
 /// Measures this machine.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
+    if let Some(count) = repeats(arguments)? {
+        return repeat::run(arguments, count);
+    }
     let started = Instant::now();
     if std::env::var_os(PROFILE).is_some() {
         profile::enable();
@@ -56,6 +60,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     });
     show_profile(started.elapsed());
     outcome
+}
+
+/// How many runs are asked for: by the command line, or by the run that is resumed. `None` for one.
+fn repeats(arguments: &RunArguments) -> Result<Option<u32>, Failure> {
+    let of_resumed = match &arguments.resume {
+        Some(path) => RunDirectory::open(path)?.read_run()?.repeat,
+        None => None,
+    };
+    Ok(of_resumed.or(arguments.repeat).filter(|count| *count > 1 && !arguments.dry_run))
 }
 
 /// The environment variable that requests a table of the time per phase; see CONTRIBUTING.md.
@@ -123,7 +136,7 @@ impl Request {
 }
 
 /// `syncscope-runs/2026-01-31T12-00-00Z-quick`: sorts by time and is valid on every file system.
-fn default_directory(preset: Preset) -> PathBuf {
+pub(super) fn default_directory(preset: Preset) -> PathBuf {
     let time = timestamp(SystemTime::now()).replace(':', "-");
     PathBuf::from("syncscope-runs").join(format!("{time}-{preset}"))
 }
@@ -165,12 +178,13 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
         environment: laboratories.environment(),
         measured_topology: None,
         tool: Some(provenance::tool()),
+        repeat: None,
         sessions: Vec::new(),
     }
 }
 
 /// Writes the page, shows the table and the command that resumes an incomplete run.
-fn report(finished: &Finished) -> Result<Outcome, Failure> {
+pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     let Finished { directory, status, contradictions } = finished;
     for text in contradictions {
         terminal::warning(text);
@@ -197,7 +211,7 @@ fn report(finished: &Finished) -> Result<Outcome, Failure> {
 }
 
 /// The flag that Ctrl-C and SIGTERM set.
-fn cancel_on_signal() -> Cancel {
+pub(super) fn cancel_on_signal() -> Cancel {
     let cancel = Cancel::new();
     let flag = cancel.clone();
     if let Err(error) = ctrlc::set_handler(move || flag.cancel()) {

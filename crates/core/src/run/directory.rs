@@ -356,6 +356,7 @@ mod tests {
             environment: Environment::default(),
             measured_topology: None,
             tool: None,
+            repeat: None,
             sessions: Vec::new(),
         }
     }

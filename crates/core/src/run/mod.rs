@@ -8,6 +8,7 @@ pub mod journal;
 pub mod machine;
 pub mod provenance;
 pub mod record;
+pub mod repeats;
 pub mod row;
 pub mod samples;
 pub mod stored_run;
@@ -75,6 +76,9 @@ pub struct Run {
     /// The build of syncscope that began it; `None` in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<Tool>,
+    /// How many runs it joins, each in a folder of its own; `None` for a single run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
     /// The processes that measured it, in order; empty in older files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionRecord>,

@@ -200,6 +200,7 @@ mod tests {
             environment: Environment::default(),
             measured_topology: None,
             tool: None,
+            repeat: None,
             sessions: Vec::new(),
         };
         directory.write_run(&run).unwrap();

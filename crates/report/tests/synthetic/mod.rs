@@ -102,6 +102,7 @@ pub(crate) fn run(cpu: &str, gpu: Option<&str>) -> Run {
         },
         measured_topology: None,
         tool: None,
+        repeat: None,
         sessions: Vec::new(),
     }
 }

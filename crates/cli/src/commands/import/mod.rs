@@ -168,6 +168,7 @@ impl Results {
             environment: Environment::default(),
             measured_topology: None,
             tool: None,
+            repeat: None,
             sessions: Vec::new(),
         }
     }
