@@ -178,12 +178,12 @@ struct CheckedBarrier : Barrier {
     }
 };
 
-#define SYNCSCOPE_GRID_BARRIERS(Barrier)                                    \
-    SYNCSCOPE_KERNEL baseline(const Arguments arguments) {                  \
-        measure<Repeated<1>, Together, CheckedBarrier<Barrier>>(arguments); \
-    }                                                                       \
-    SYNCSCOPE_KERNEL test(const Arguments arguments) {                      \
-        measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments); \
-    }                                                                       \
+#define SYNCSCOPE_GRID_BARRIERS(Barrier)                                                             \
+    SYNCSCOPE_KERNEL baseline(const Arguments arguments) {                                           \
+        measure<Repeated<1>, Together, CheckedBarrier<Barrier>>(arguments);                          \
+    }                                                                                                \
+    SYNCSCOPE_KERNEL test(const Arguments arguments) {                                               \
+        measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments);                          \
+    }                                                                                                \
     SYNCSCOPE_KERNEL check(const Arguments arguments) { CheckedBarrier<Barrier>::check(arguments); } \
     SYNCSCOPE_THIRD(SYNCSCOPE_KERNEL, Repeated, Together, CheckedBarrier<Barrier>)

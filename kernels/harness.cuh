@@ -206,8 +206,8 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
 #pragma unroll 1
         for (u32 run = arguments.skip_warm_up; run < 2; run++) {
             // The warm-up has the same number of operations in both kernels (in the third loop half as many more). What
-            // is still queued from it when the second run begins, and how unequally the blocks finished it, drops out of
-            // the difference.
+            // is still queued from it when the second run begins, and how unequally the blocks finished it, drops out
+            // of the difference.
             const u32 iterations = run == 0 ? Body::WARM_UP_ITERATIONS : arguments.iterations;
             if (reads_rate && offset == 0) before = next_step_of_global_timer();
 

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use syncscope_core::machine::Environment;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Cancel, Case, Check, Dtype, Engine, Form, Laboratory, Layout, Measurement, Mode, Preset, Refusal, Row, Scope, Shot,
-    Side, Space, Verdict,
+    BlockCount, Cancel, Case, Check, Dtype, Engine, Form, Laboratory, Layout, Measurement, Mode, Preset, Refusal, Row,
+    Scope, Shot, Side, Space, Verdict,
 };
 use syncscope_core::{Group, Settings};
 use syncscope_gpu::compile::Program;
@@ -131,6 +131,98 @@ fn every_primitive_does_its_work_on_every_kind_of_grid() {
         .map(|line| line.primitive.id)
         .collect();
     assert!(missing.is_empty(), "not tried: {missing:?}");
+}
+
+/// One case of each primitive with a third loop, of few blocks. A sum that does not count the third loop is wrong.
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn the_third_loop_of_every_primitive_runs_and_is_checked() {
+    let mut laboratory = open();
+    let mut seen = HashSet::new();
+    let mut wrong = Vec::new();
+    for case in laboratory.plan(Preset::Standard) {
+        if case.actors() > 16_384 * 8 || !seen.insert((case.primitive.clone(), case.mode, case.space, case.layout)) {
+            continue;
+        }
+        let mut experiment = match laboratory.experiment(&case) {
+            Ok(experiment) if experiment.has_double() => experiment,
+            Ok(_) | Err(Refusal::Skipped(_)) => continue,
+            Err(refusal) => panic!("{case}: {refusal}"),
+        };
+        let iterations = experiment.min_iterations().max(2);
+        let shot = |side, pair| Shot { side, iterations, pair };
+        let shots = [shot(Side::Test, 1), shot(Side::Double, 1), shot(Side::Baseline, 1), shot(Side::Double, 2)];
+        let samples = experiment.samples(&shots).unwrap_or_else(|error| panic!("{case}: {error}"));
+        assert_eq!(samples.len(), shots.len());
+        let check = experiment.check();
+        if check != Check::Ok {
+            wrong.push(format!("{case}: {check:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(seen.len() > 40, "{}", seen.len());
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn a_second_barrier_of_a_block_costs_what_the_first_one_does() {
+    let mut laboratory = open();
+    let engine = engine().test_additivity(true);
+    for (id, threads) in [("gpu.block.syncthreads", 256), ("gpu.shuffle.idx", 32), ("gpu.grid.cooperative", 32)] {
+        let case = planned(&laboratory, |case| case.primitive == id && case.threads == Some(threads));
+        let mut experiment = laboratory.experiment(&case).unwrap();
+        let measurement = engine.measure(experiment.as_mut(), 1).unwrap();
+        let [first, second] = ["first_copy_ns", "second_copy_ns"].map(|name| detail(&measurement, name));
+        println!("{case}: {} ns, copies {first} and {second} ns, {}", ns(&measurement), measurement.verdict);
+        assert_eq!(measurement.verdict, Verdict::Resolved, "{case}: {first} and {second}");
+        assert!((second / first - 1.0).abs() < 0.05, "{case}: {first} and {second}");
+    }
+}
+
+/// One block in each of three passes. Their contexts are new, and the figures are of the same thing.
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn a_case_goes_on_in_the_contexts_of_later_passes() {
+    let mut laboratory = open();
+    let blocks = BlockCount { min: 3, max: 3 };
+    let engine = engine().with_blocks(blocks);
+    let wanted = [
+        ("gpu.block.syncthreads", 1),
+        ("gpu.atomic.add", 2),
+        ("gpu.lock.ticket", 1),
+        ("gpu.grid.counter", 1),
+        ("gpu.launch.stream", 1),
+    ];
+    let cases = wanted.map(|(id, at_least)| {
+        planned(&laboratory, |case| case.primitive == id && case.blocks.is_some_and(|blocks| blocks >= at_least))
+    });
+    let mut found: Vec<Option<Measurement>> = vec![None; cases.len()];
+    for pass in 0..blocks.max {
+        let started = Instant::now();
+        laboratory.begin_pass(pass);
+        let destroyed = started.elapsed();
+        for (case, found) in cases.iter().zip(&mut found) {
+            let started = Instant::now();
+            let mut experiment = laboratory.experiment(case).unwrap_or_else(|error| panic!("{case}: {error}"));
+            println!("pass {pass}, {case}: {destroyed:?} to give up, {:?} to set up", started.elapsed());
+            *found = Some(engine.measure_block(experiment.as_mut(), found.take(), 1).unwrap());
+        }
+    }
+    for (case, measurement) in cases.iter().zip(found) {
+        let measurement = measurement.unwrap();
+        assert_eq!((measurement.blocks, &measurement.check), (blocks.max, &Check::Ok), "{case}");
+        assert!(!measurement.verdict.is_failure(), "{case}: {}", measurement.verdict);
+        let of_block = |block| {
+            let mut all: Vec<f64> = Vec::new();
+            all.extend(measurement.observations.iter().filter(|pair| pair.block == block).map(|pair| pair.ns));
+            all.sort_by(f64::total_cmp);
+            all[all.len() / 2]
+        };
+        let medians = [1, 2, 3].map(of_block);
+        println!("{case}: {medians:?} ns in the three blocks");
+        let (low, high) = medians.iter().fold((f64::MAX, f64::MIN), |(low, high), ns| (low.min(*ns), high.max(*ns)));
+        assert!(high < 1.5 * low, "{case}: {medians:?}");
+    }
 }
 
 /// Two pairs are enough to see whether something works.

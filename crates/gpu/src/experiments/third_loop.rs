@@ -10,10 +10,13 @@ use crate::cuda::compile::Program;
 use crate::cuda::error::NvrtcError;
 use crate::launch::outage::Outage;
 
+/// Makes machine code of a program.
+type Compile<'a> = Box<dyn FnMut(&Program) -> Result<Arc<[u8]>, NvrtcError> + 'a>;
+
 /// The third loop of a case. `L` is what it is once it is loaded.
 pub(crate) struct ThirdLoop<'a, L> {
     program: Program,
-    compile: Box<dyn FnMut(&Program) -> Result<Arc<[u8]>, NvrtcError> + 'a>,
+    compile: Compile<'a>,
     loaded: Option<L>,
 }
 

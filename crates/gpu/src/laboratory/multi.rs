@@ -54,10 +54,11 @@ impl GpuLaboratory {
         let shape = self.parameters(case)?.shape;
         let bytes = offset_bytes(shape);
         let offsets = MemoryOffsets::new(bytes, MOST_OFFSETS * bytes.next_multiple_of(512), OFFSETS_PER_SAMPLE);
-        let (device_group, compiler, (loaded, remark)) = self.set_up_on_devices(case, program, &offsets, limit)?;
+        let OnDevices { device_group, compiler, program, remark } =
+            self.set_up_on_devices(case, program, &offsets, limit)?;
         let third = third_loop_of(case).map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
         let run_effect = run_effect(case);
-        let setup = Setup { program: loaded, offsets, unroll, evidence, ruler, run_effect, remark, timed_by };
+        let setup = Setup { program, offsets, unroll, evidence, ruler, run_effect, remark, timed_by };
         let mut experiment = GridBarrierExperiment::new(device_group, setup, third);
         if limit == LIMIT {
             experiment.warm_up().map_err(failed)?;
@@ -67,9 +68,9 @@ impl GpuLaboratory {
 
     /// A barrier of several devices in the host.
     pub(crate) fn host_barrier(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let (device_group, _, (loaded, remark)) =
+        let OnDevices { device_group, program, remark, .. } =
             self.set_up_on_devices(case, program, &MemoryOffsets::new(1, 1, 1), LIMIT)?;
-        Ok(Box::new(HostBarrierExperiment::new(device_group, loaded, remark, run_effect(case))))
+        Ok(Box::new(HostBarrierExperiment::new(device_group, program, remark, run_effect(case))))
     }
 
     /// A barrier of a grid, timed by the host's clock instead of the clock of the multiprocessors.
@@ -93,14 +94,14 @@ impl GpuLaboratory {
         self.grid_barrier_within(case, &program, TimedBy::Device, limit)
     }
 
-    /// Sets a program up on the devices of a case. The remark is for the row; the compiler is for the third loop.
+    /// Sets a program up on the devices of a case.
     fn set_up_on_devices(
         &mut self,
         case: &Case,
         program: &Program,
         offsets: &MemoryOffsets,
         limit: Duration,
-    ) -> Result<(&mut DeviceGroup, &mut Compiler, (LoadedProgram, Option<String>)), Refusal> {
+    ) -> Result<OnDevices<'_>, Refusal> {
         let shape = self.parameters(case)?.shape;
         let count = case.devices.unwrap_or(1) as usize;
         let devices = self.first_devices(count)?;
@@ -117,8 +118,8 @@ impl GpuLaboratory {
         }
         let set_up = device_group.set_up(program, &cubin, (count, shape, launching), offsets, limit);
         let remark = (!connected).then(|| "no peer access: the devices exchange data in host memory".to_owned());
-        let loaded = set_up.map_err(failed)?;
-        Ok((device_group, compiler, (loaded, remark)))
+        let program = set_up.map_err(failed)?;
+        Ok(OnDevices { device_group, compiler, program, remark })
     }
 
     /// The first `count` devices; they must run the same kernels.
@@ -134,6 +135,16 @@ impl GpuLaboratory {
         }
         machines.iter().map(|machine| self.driver.device(machine.index).map_err(failed)).collect()
     }
+}
+
+/// A program that is set up on the devices of a case.
+struct OnDevices<'a> {
+    device_group: &'a mut DeviceGroup,
+    /// For the third loop.
+    compiler: &'a mut Compiler,
+    program: LoadedProgram,
+    /// For the row.
+    remark: Option<String>,
 }
 
 /// The group, a new one if a kernel broke the last, with these devices.

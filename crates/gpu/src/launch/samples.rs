@@ -174,8 +174,8 @@ mod tests {
             (sample.fastest.0, sample.median.0, sample.slowest.0, sample.ns_per_tick)
         };
         let warps = [(10, 9), (50, 40), (30, 20), (21, 20)];
-        assert_eq!(of(warps, 1), (9, (21 + 30) / 2, 50, 0.5));
-        assert_eq!(of(warps, 2), (9 + 20, (10 + 50) / 2 + (21 + 30) / 2, 50 + 30, 0.5));
+        assert_eq!(of(warps, 1), (9, 21_u64.midpoint(30), 50, 0.5));
+        assert_eq!(of(warps, 2), (9 + 20, 30 + 21_u64.midpoint(30), 50 + 30, 0.5));
         let none = Timing { rate: Rate { nanoseconds: 0, cycles: 0 }, warps: Vec::new(), offsets: 1 };
         assert_eq!(sample_of(&none, 64, &ruler), None);
     }
