@@ -1,7 +1,7 @@
 // Comparison of values within a warp (gpu.match).
 //
-// VALUE is an integer of the compared size; the type of the bits does not matter. KIND selects the comparison. DEPENDENCE
-// selects what connects one comparison with the next.
+// VALUE is an integer of the compared size; the type of the bits does not matter. KIND selects the comparison.
+// DEPENDENCE selects what connects one comparison with the next.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;
@@ -61,8 +61,8 @@ struct Operation {
         static_cast<Value *>(arguments.memory)[grid_thread()] = left;
     }
 
-    // What a launch leaves. BY_VALUE: if the lanes did not agree, all had the result 0 from the second comparison on and
-    // agreed.
+    // What a launch leaves. BY_VALUE: if the lanes did not agree, all had the result 0 from the second comparison on
+    // and agreed.
     __device__ static Value settled(const Arguments &arguments) {
         if constexpr (DEPENDENCE == NONE) return (u32)arguments.last_operations * result_of(16);
         return result_of(KIND == ANY ? 16 : 1);

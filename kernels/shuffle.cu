@@ -1,8 +1,8 @@
 // Shuffles: exchange of registers within a warp (gpu.shuffle), each depending on the one before.
 //
 // VALUE is the exchanged type; 64 bits take two instructions. KIND selects from which lane each lane reads. Warps are
-// full or have a power of two of lanes. With OPAQUE, the width of DOWN and the distance of XOR are in registers, and no lane
-// reads from one that does not exist.
+// full or have a power of two of lanes. With OPAQUE, the width of DOWN and the distance of XOR are in registers, and no
+// lane reads from one that does not exist.
 #include "harness.cuh"
 
 using Arguments = RegisterArguments;
@@ -16,8 +16,8 @@ struct Operation {
     u32 lanes;
     u32 source;  // IDX: the lane; XOR: the distance
 
-    // IDX: the paper reads from lane (lane + 1) % 32. In a block of fewer than 32 threads that lane may not exist, and the
-    // value is undefined. Reading only from existing lanes costs the same and can be checked.
+    // IDX: the paper reads from lane (lane + 1) % 32. In a block of fewer than 32 threads that lane may not exist, and
+    // the value is undefined. Reading only from existing lanes costs the same and can be checked.
     __device__ __forceinline__ explicit Operation(const Arguments &)
         : value((Value)grid_thread()),
           lanes(warp_lanes()),

@@ -6,8 +6,9 @@
 
 use crate::engine::cancel::Cancel;
 use crate::engine::experiment::{Experiment, ExperimentError};
+use crate::model::case::Actor;
 use crate::model::detail::Detail;
-use crate::model::sample::{Shot, Side};
+use crate::model::sample::{Sample, Shot, Side};
 use crate::model::verdict::Verdict;
 use crate::stats::{self, Interval, Level, Ranked};
 
@@ -37,6 +38,7 @@ impl Additivity {
         cancel: &Cancel,
     ) -> Result<Option<Self>, ExperimentError> {
         const SIDES: [Side; 3] = [Side::Baseline, Side::Test, Side::Double];
+        let actor = experiment.actor();
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut first, mut second) = (Vec::new(), Vec::new());
         // The first turn pays for the cold caches of the third loop.
@@ -54,7 +56,7 @@ impl Additivity {
                 let sample = |side| sides.iter().position(|other| *other == side).and_then(|index| samples.get(index));
                 let operations = |side| experiment.operations(side, iterations) as f64;
                 let (after, before_sample) = (sample(side)?, sample(before)?);
-                Some((after.slowest_ns() - before_sample.slowest_ns()) / (operations(side) - operations(before)))
+                Some((ns_of(after, actor) - ns_of(before_sample, actor)) / (operations(side) - operations(before)))
             };
             first.extend(per_copy(Side::Test, Side::Baseline));
             second.extend(per_copy(Side::Double, Side::Test));
@@ -87,6 +89,15 @@ impl Additivity {
     pub(crate) fn details(&self) -> [Detail; 2] {
         [Detail::of_case("first_copy_ns", self.first_ns), Detail::of_case("second_copy_ns", self.second_ns)]
     }
+}
+
+/// How long the actor took that counts.
+fn ns_of(sample: &Sample, actor: Actor) -> f64 {
+    let ticks = match actor {
+        Actor::Slowest => sample.slowest,
+        Actor::Median => sample.median,
+    };
+    ticks.0 as f64 * sample.ns_per_tick
 }
 
 #[cfg(test)]

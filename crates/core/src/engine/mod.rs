@@ -202,31 +202,25 @@ impl Engine {
         if blocks == 1 || !is_unfinished || matches!(found.check, Check::Failed(_)) {
             found.settle();
         }
-        if found.verdict == Verdict::Resolved && !is_unfinished {
-            (found.verdict, found.details) = self.additivity(experiment, iterations, seed, found.details);
+        if found.verdict == Verdict::Resolved && !is_unfinished && self.tests_additivity && experiment.has_double() {
+            self.add_additivity(experiment, seed, &mut found);
         }
         found
     }
 
-    /// The verdict on a resolved cost, and its details, after the third loop.
-    fn additivity(
-        &self,
-        experiment: &mut dyn Experiment,
-        iterations: u64,
-        seed: u64,
-        mut details: Vec<Detail>,
-    ) -> (Verdict, Vec<Detail>) {
-        if !self.tests_additivity || !experiment.has_double() {
-            return (Verdict::Resolved, details);
-        }
-        let test = || Additivity::of(experiment, iterations, seed, &self.cancel);
+    /// Runs the third loop of a resolved case. The figure stands without it: a third loop that fails is remarked.
+    fn add_additivity(&self, experiment: &mut dyn Experiment, seed: u64, found: &mut Measurement) {
+        let test = || Additivity::of(experiment, found.iterations, seed, &self.cancel);
         match profile::time(Phase::Details, test) {
-            Ok(Some(found)) => {
-                details.extend(found.details());
-                (found.verdict(), details)
+            Ok(Some(additivity)) => {
+                found.details.extend(additivity.details());
+                found.verdict = additivity.verdict();
             }
-            Ok(None) => (Verdict::Resolved, details),
-            Err(error) => (judge::of_error(error), details),
+            Ok(None) => {}
+            Err(error) => {
+                let failure = format!("the loop with a second copy failed: {error}");
+                found.remark = Some(found.remark.take().map_or(failure.clone(), |remark| format!("{remark}; {failure}")));
+            }
         }
     }
 }

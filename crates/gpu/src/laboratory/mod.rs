@@ -28,6 +28,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use self::contexts::give_up;
+use syncscope_core::session::preset::GPU_CONTEXTS;
 use syncscope_core::machine::GpuMachine;
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Listing, Preset, Refusal, Ruler};
 
@@ -96,8 +97,9 @@ impl Laboratory for GpuLaboratory {
     /// Passes after the first have contexts of their own, with other allocations: what a case costs there is one of several
     /// figures, and the interval covers them. Machine code and evidence stay. Contexts open again with the next case.
     fn begin_pass(&mut self, pass: u32) {
-        self.pass = pass;
-        if pass > 0 {
+        // Later passes are those of few and noisy cases: other contexts would cost more than they show.
+        self.pass = pass.min(GPU_CONTEXTS - 1);
+        if (1..GPU_CONTEXTS).contains(&pass) {
             give_up((&mut self.bench, Bench::checked_health), (&mut self.device_group, DeviceGroup::checked_health));
         }
     }

@@ -28,13 +28,15 @@ const INTEGERS: &[Dtype] = &[Dtype::I32, Dtype::U32, Dtype::U64];
 const LOOP: &[&str] = &["ATOMS.CAST", "ATOMS.CAS"];
 
 /// In theory: the second-level cache executes atomics on global memory. If the result is not used, no thread waits, and the
-/// cost is the throughput. For a shared variable that is the throughput of one cache slice; the lanes of a warp are added
-/// up before, for integers. For private elements it depends on the number of 32-byte sectors that a warp accesses. If the
-/// result is used, the cost is the round trip to that cache. Atomics on shared memory are executed in the multiprocessor,
-/// lane by lane if the lanes use one variable or one bank.
+/// cost is the throughput. For a shared variable that is the throughput of one cache slice. Integers of a warp are added up
+/// before: if the compiler sees one address, it leaves one lane that operates for all; if not, the hardware adds up the
+/// lanes. For private elements it depends on the number of 32-byte sectors that a warp accesses. If the result is used, the
+/// cost is the round trip to that cache, and where the compiler adds up, a scan of the warp. Atomics on shared memory are
+/// executed in the multiprocessor, lane by lane if the lanes use one variable or one bank.
 ///
 /// The parameters of the macro are what differs: id, summary, operation, source, kind in the kernel, CUDA function, types,
-/// proof, and the names of the instruction: on global memory without and with a use of the result, and on shared memory.
+/// proof, how many parameters a standard plan covers, what compilers combine, and the names of the instruction: on global
+/// memory without and with a use of the result, and on shared memory.
 macro_rules! atomic {
     (
         $id:literal, $summary:literal, $operation:literal, $source:literal, $kind:literal, $function:literal,
