@@ -226,7 +226,7 @@ impl OneThreadProcess {
             lines.for_each(|line| drop(sender.send(line)));
         });
         let mut process = Self { cpu: [cpu], child, input, answers, failed: false };
-        process.fail_on_error(|process| process.expect_ready())?;
+        process.fail_on_error(Self::expect_ready)?;
         Ok(process)
     }
 
