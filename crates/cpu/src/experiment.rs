@@ -29,8 +29,8 @@ const SAMPLE: Duration = Duration::from_micros(40);
 /// Length of a sample of threads that block: a dozen wake-ups and more, so that a sample is not a single wake-up.
 const BLOCKING_SAMPLE: Duration = Duration::from_micros(500);
 
-/// Limit of a sample, in sample lengths. Stores to one shared line are merged; stores to two lines in turn take several
-/// hundred times as long and would make samples of many scheduler ticks.
+/// Limit of a sample, in sample lengths. A test whose baseline is much faster (plain updates against updates with a fence
+/// in between) would make samples of many scheduler ticks.
 const MAX_SAMPLE_LENGTHS: u32 = 4;
 
 /// Share of the time of a case whose threads block: their samples are ten times as long.

@@ -11,6 +11,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -28,6 +29,9 @@ use crate::timing::smt_interference::contention_ratio;
 
 /// The argument that makes this program the child. No command has it.
 const ARGUMENT: &str = "--one-thread-process";
+
+/// Set for the child. A program that does not serve would otherwise start itself again and again.
+const IS_CHILD: &str = "SYNCSCOPE_ONE_THREAD_PROCESS";
 
 /// What the child answers when it is ready.
 const READY: &str = "ready";
@@ -195,7 +199,7 @@ impl OneThreadProcesses {
     }
 }
 
-/// This program, started again.
+/// This program, started again, in a process group of its own: an interrupt from the terminal is for the parent alone.
 struct OneThreadProcess {
     cpu: [Option<u32>; 1],
     child: Child,
@@ -209,10 +213,15 @@ impl OneThreadProcess {
         let failed = |error: io::Error| {
             TeamError::Process(format!("could not start this program again as a process of one thread: {error}"))
         };
+        if std::env::var_os(IS_CHILD).is_some() {
+            return Err(ended("does not serve"));
+        }
         let dtype = case.dtype.map_or_else(String::new, |dtype| dtype.to_string());
         let cpu_word = cpu.map_or_else(|| "any".to_owned(), |cpu| cpu.to_string());
         let mut child = Command::new(std::env::current_exe().map_err(failed)?)
             .args([ARGUMENT, &case.primitive, &dtype, &cpu_word])
+            .env(IS_CHILD, "1")
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -226,7 +235,7 @@ impl OneThreadProcess {
             lines.for_each(|line| drop(sender.send(line)));
         });
         let mut process = Self { cpu: [cpu], child, input, answers, failed: false };
-        process.fail_on_error(|process| process.expect_ready())?;
+        process.fail_on_error(Self::expect_ready)?;
         Ok(process)
     }
 

@@ -56,6 +56,18 @@ mod tests {
     }
 
     #[test]
+    fn the_quick_plan_has_few_chains_and_forms() {
+        let count = |preset| {
+            let cases = plan(preset, &regular(1, 1, 1, 2, 1));
+            cases.iter().filter(|case| case.mode.is_some() || case.form.is_some()).count()
+        };
+        // On AArch64 each chain has two orderings.
+        let most = if cfg!(target_arch = "x86_64") { 6 } else { 10 };
+        assert!((4..=most).contains(&count(Preset::Quick)), "{}", count(Preset::Quick));
+        assert!(count(Preset::Standard) > count(Preset::Quick));
+    }
+
+    #[test]
     fn a_thousand_cpus_have_a_plan_within_bounds() {
         let machine = regular(2, 4, 4, 16, 2);
         assert_eq!(machine.threads.len(), 1024);

@@ -8,8 +8,8 @@ use std::time::Duration;
 use syncscope_core::machine::Environment;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Cancel, Case, Check, Dtype, Engine, Laboratory, Layout, Measurement, MemoryOrder, Placement, Preset, Refusal, Row,
-    Side, Verdict,
+    Cancel, Case, Check, Dtype, Engine, Form, Laboratory, Layout, Measurement, MemoryOrder, Placement, Preset, Refusal,
+    Row, Side, Verdict,
 };
 use syncscope_core::{Group, Settings};
 use syncscope_cpu::primitives::{Operation, Workload};
@@ -32,16 +32,16 @@ fn every_primitive_passes_its_check() {
     let mut laboratory = CpuLaboratory::open().unwrap();
     let mut by_kind = BTreeMap::new();
     for case in laboratory.plan(Preset::Paper) {
-        by_kind.insert(
-            (case.primitive.clone(), case.dtype, case.layout, case.threads.map(|threads| threads.min(4))),
-            case,
-        );
+        let threads = case.threads.map(|threads| threads.min(4));
+        by_kind.insert((case.primitive.clone(), case.dtype, case.layout, case.mode, case.form, threads), case);
     }
     let listing = laboratory.listing();
     let exists = |case: &&Case| {
         let missing = listing.iter().any(|line| line.primitive.id == case.primitive && line.unavailable.is_some());
         // A case without a placement stands for something that this machine lacks.
-        !missing && case.placement.is_some() && case.threads.unwrap() <= 4
+        // Its process is one of the command, which this program is not.
+        let is_of_command = case.form == Some(Form::OneThreadProcess);
+        !missing && !is_of_command && case.placement.is_some() && case.threads.unwrap() <= 4
     };
     for case in by_kind.values().filter(exists) {
         let measurement = measure(&mut laboratory, case);

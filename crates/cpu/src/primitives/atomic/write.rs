@@ -91,7 +91,8 @@ impl<N: Number, O: StaticOrdering> Operation for Write<N, O> {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
 mod tests {
     use super::*;
     use crate::evidence::timed_loop;
