@@ -82,12 +82,7 @@ fn is_done(folder: &Path) -> bool {
 }
 
 /// The command that measures once, or goes on with what was begun.
-fn command(
-    arguments: &RunArguments,
-    folder: &Path,
-    seed: u64,
-    budget: Option<Duration>,
-) -> Result<Command, Failure> {
+fn command(arguments: &RunArguments, folder: &Path, seed: u64, budget: Option<Duration>) -> Result<Command, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::CouldNot(format!("the program does not find itself: {error}; is it still there?")))?;
     let mut child = Command::new(program);

@@ -219,7 +219,8 @@ impl Engine {
             Ok(None) => {}
             Err(error) => {
                 let failure = format!("the loop with a second copy failed: {error}");
-                found.remark = Some(found.remark.take().map_or(failure.clone(), |remark| format!("{remark}; {failure}")));
+                found.remark =
+                    Some(found.remark.take().map_or(failure.clone(), |remark| format!("{remark}; {failure}")));
             }
         }
     }

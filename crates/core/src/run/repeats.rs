@@ -52,7 +52,8 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
         return Some(first.clone());
     }
     let values = |value: fn(&Row) -> Option<f64>| agreeing.iter().filter_map(|row| value(row)).collect::<Vec<f64>>();
-    let mean = |value: fn(&Row) -> Option<f64>| Some(values(value)).filter(|all| all.len() == runs).map(|all| mean(&all));
+    let mean =
+        |value: fn(&Row) -> Option<f64>| Some(values(value)).filter(|all| all.len() == runs).map(|all| mean(&all));
     let family = families.of_row(first);
     let ns = Points::of(&values(|row| Some(row.ns?.value())), runs);
     let cycles = Points::of(&values(|row| Some(row.cycles?.value())), runs);
@@ -63,7 +64,8 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
             high: ends.iter().map(|interval| interval.high).sum::<f64>() / runs as f64,
         })
     };
-    let total = |count: fn(&Row) -> Option<u64>| rows.iter().filter_map(|row| count(row)).reduce(|one, other| one + other);
+    let total =
+        |count: fn(&Row) -> Option<u64>| rows.iter().filter_map(|row| count(row)).reduce(|one, other| one + other);
     Some(Row {
         ns: ns.as_ref().map(|points| Nanoseconds(points.mean)),
         ns_interval: ns.as_ref().map(|points| points.for_another_run(family)),
@@ -105,7 +107,11 @@ struct Points {
 impl Points {
     /// `None` unless every run has one.
     fn of(points: &[f64], runs: usize) -> Option<Self> {
-        (points.len() == runs && runs > 0).then(|| Self { mean: mean(points), variance: relative_variance(points), runs })
+        (points.len() == runs && runs > 0).then(|| Self {
+            mean: mean(points),
+            variance: relative_variance(points),
+            runs,
+        })
     }
 
     /// The 95 % interval for the cost in another run (prediction), by Student's t.
@@ -218,7 +224,11 @@ mod tests {
         let most = joined(vec![run(&[10.0]).remove(0), noisy(), run(&[10.2]).remove(0)]);
         assert_eq!((&most.verdict, most.ns), (&Verdict::Resolved, Some(Nanoseconds(10.1))));
         assert_eq!(most.remark.as_deref(), Some("Resolved in 2 of 3 runs"));
-        assert_eq!(joined(vec![run(&[10.0]).remove(0), noisy()]).verdict.name(), "Noisy", "of two, the one that claims less");
+        assert_eq!(
+            joined(vec![run(&[10.0]).remove(0), noisy()]).verdict.name(),
+            "Noisy",
+            "of two, the one that claims less"
+        );
     }
 
     #[test]

@@ -28,8 +28,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use self::contexts::give_up;
-use syncscope_core::session::preset::GPU_CONTEXTS;
 use syncscope_core::machine::GpuMachine;
+use syncscope_core::session::preset::GPU_CONTEXTS;
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Listing, Preset, Refusal, Ruler};
 
 use crate::catalogue::limits::DeviceLimits;
