@@ -3,7 +3,7 @@
 //! [`CpuLaboratory`] opens the machine once, plans the cases of its [`catalogue`] and makes their
 //! [`syncscope_core::Experiment`]s. Start with `laboratory.rs`, then read one primitive: `primitives/lock/ticket.rs`.
 //!
-//! | folder | what stands there |
+//! | module | what stands there |
 //! |---|---|
 //! | [`machine`] | topology, placement of threads, memory and its NUMA nodes, the system's files |
 //! | [`timing`] | the clock, core cycles, SMT interference |
@@ -11,6 +11,7 @@
 //! | [`team`] | the pinned threads that run the shots |
 //! | [`evidence`] | the machine code of the timed loops |
 //! | [`primitives`] | the catalogue: a folder for each family, a file for each primitive |
+//! | [`one_thread`] | a child process of one thread, for the cases that need one |
 //! | [`studies`] | cases on chosen CPUs and NUMA nodes; the topology that the core-to-core matrix shows |
 //!
 //! ```text

@@ -72,7 +72,7 @@ pub trait Operation: Send + Sync + 'static {
     fn prepare(&self, slot: usize, thread: usize);
 
     /// How many operations of all threads the slot has counted; `None` where the state does not count. Called while no
-    /// thread executes an operation.
+    /// thread executes an operation; another one may already prepare its part of the next slot.
     fn counted(&self, slot: usize) -> Option<u64> {
         let _ = slot;
         None

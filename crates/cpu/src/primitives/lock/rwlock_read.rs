@@ -38,8 +38,9 @@ fn workload(case: &Case) -> Option<Workload> {
 /// A number one that all threads read.
 struct Readers<N> {
     ones: Vec<OwnLine<RwLock<N>>>,
-    /// Each thread's sum after the last shot.
+    /// Each thread's sum after the last shot of a slot, the threads of one slot after those of the slot before.
     sums: Vec<OwnLine<Mutex<N>>>,
+    threads: usize,
 }
 
 impl<N: PlainNumber> Readers<N> {
@@ -49,11 +50,16 @@ impl<N: PlainNumber> Readers<N> {
         one.add_one();
         let operation = Self {
             ones: (0..SLOTS).map(|_| OwnLine(RwLock::new(one))).collect(),
-            sums: (0..threads).map(|_| OwnLine::default()).collect(),
+            sums: (0..SLOTS * threads as usize).map(|_| OwnLine::default()).collect(),
+            threads: threads as usize,
         };
         // The limit counts for each thread, because every thread has a sum of its own.
         let expected = Expected::once(&["lock xadd"]);
         Some(Workload::contended(operation, threads).with_most_operations(N::LARGEST_COUNT, 1).expecting(expected))
+    }
+
+    fn sums_of(&self, slot: usize) -> &[OwnLine<Mutex<N>>] {
+        &self.sums[slot * self.threads..][..self.threads]
     }
 
     fn set_sum(sum: &Mutex<N>, value: N) {
@@ -78,7 +84,7 @@ impl<N: PlainNumber> Operation for Readers<N> {
     type Local<'a> = Reader<'a, N>;
 
     fn local(&self, slot: usize, thread: usize) -> Reader<'_, N> {
-        Reader { one: &self.ones[slot].0, sum: N::default(), published: &self.sums[thread].0 }
+        Reader { one: &self.ones[slot].0, sum: N::default(), published: &self.sums_of(slot)[thread].0 }
     }
 
     #[inline(always)]
@@ -89,17 +95,17 @@ impl<N: PlainNumber> Operation for Readers<N> {
         reader.sum.add(*one);
     }
 
-    fn counted(&self, _slot: usize) -> Option<u64> {
+    fn counted(&self, slot: usize) -> Option<u64> {
         let of = |sum: &OwnLine<Mutex<N>>| sum.0.lock().unwrap_or_else(PoisonError::into_inner).count();
-        Some(self.sums.iter().map(of).sum())
+        Some(self.sums_of(slot).iter().map(of).sum())
     }
 
-    fn prepare(&self, _slot: usize, thread: usize) {
-        Self::set_sum(&self.sums[thread].0, N::default());
+    fn prepare(&self, slot: usize, thread: usize) {
+        Self::set_sum(&self.sums_of(slot)[thread].0, N::default());
     }
 
-    fn verify(&self, _slot: usize, thread: usize, operations: u64) -> Result<(), String> {
-        let found = self.sums[thread].0.lock().unwrap_or_else(PoisonError::into_inner).count();
+    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
+        let found = self.sums_of(slot)[thread].0.lock().unwrap_or_else(PoisonError::into_inner).count();
         if found == operations { Ok(()) } else { Err(format!("{operations} reads of the number 1 add up to {found}")) }
     }
 }
