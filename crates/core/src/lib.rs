@@ -27,7 +27,7 @@ pub mod stats;
 pub mod units;
 
 pub use engine::cancel::Cancel;
-pub use engine::experiment::{Experiment, ExperimentError, Ruler};
+pub use engine::experiment::{Experiment, ExperimentError, Ruler, RunEffect};
 pub use engine::measurement::Measurement;
 pub use engine::settings::{BlockCount, Settings};
 pub use engine::{Cancelled, Engine, cancel, experiment, profile, stopping};

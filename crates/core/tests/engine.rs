@@ -8,7 +8,7 @@ use syncscope_core::sample::ActorTime;
 use syncscope_core::stopping::{PrecisionRule, Stop};
 use syncscope_core::{
     Actor, Cancel, Case, Check, Detail, Engine, Evidence, Experiment, ExperimentError, Measurement, Population, Row,
-    Ruler, Sample, Shot, Side, Ticks, Verdict,
+    Ruler, RunEffect, Sample, Shot, Side, Ticks, Verdict,
 };
 use syncscope_core::{BlockCount, Cancelled, Settings};
 
@@ -250,12 +250,13 @@ fn the_interval_to_quote_holds_the_difference_between_runs() {
     let quiet = || FakeExperiment::new(5.0, 1);
     let steady = measure(quiet()).estimate.unwrap();
     assert_eq!(steady.ns_interval, steady.ns_within);
-    let experiment = Altered { run_effect: 0.03, ..Altered::of(quiet(), FakeExperiment::sample) };
+    let experiment = Altered { run_effect: RunEffect::of_both(0.03), ..Altered::of(quiet(), FakeExperiment::sample) };
     let estimate = measure(experiment).estimate.unwrap();
     assert_eq!(estimate.ns_within, steady.ns_within);
     let half_width = estimate.ns_interval.unwrap().half_width() / 5.0;
     assert!((half_width - 1.96 * 0.03 * 2.0_f64.sqrt()).abs() < 1e-4, "both runs are off: {half_width}");
-    let drifting = Engine::new(settings(), Cancel::new()).with_drift(0.05).measure(&mut quiet(), 42).unwrap();
+    let drifting =
+        Engine::new(settings(), Cancel::new()).with_drift(RunEffect::of_both(0.05)).measure(&mut quiet(), 42).unwrap();
     let half_width = drifting.estimate.unwrap().ns_interval.unwrap().half_width() / 5.0;
     assert!((half_width - 1.96 * 0.05 * 2.0_f64.sqrt()).abs() < 1e-4, "{half_width}");
 }

@@ -15,8 +15,8 @@ use syncscope_core::fake::{FakeExperiment, Noise};
 use syncscope_core::sample::ActorTime;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Actor, BlockCount, Cancel, Engine, Experiment, ExperimentError, Measurement, Population, Sample, Settings, Shot,
-    Side, Ticks, Verdict,
+    Actor, BlockCount, Cancel, Engine, Experiment, ExperimentError, Measurement, Population, RunEffect, Sample,
+    Settings, Shot, Side, Ticks, Verdict,
 };
 
 const COST_NS: f64 = 5.0;
@@ -136,7 +136,8 @@ fn measure(machine: Machine, population: Population, seed: u64) -> Measurement {
         let is_beside = course.is_high;
         let altered = Altered::of(fake, |fake, shot| sample(machine, is_beside, fake, shot, &mut random));
         let actor = if population == Population::Alone { Actor::Median } else { Actor::Slowest };
-        let run_effect = if matches!(machine, Machine::RunEffect) { TOLD_RUN_EFFECT } else { 0.0 };
+        let run_effect =
+            if matches!(machine, Machine::RunEffect) { RunEffect::of_both(TOLD_RUN_EFFECT) } else { RunEffect::NONE };
         let mut experiment = Altered { actor, population, run_effect, ..altered };
         found = Some(engine.measure_block(&mut experiment, found, seed).unwrap());
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use syncscope_core::sample::ActorTime;
 use syncscope_core::{
-    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Ruler, Sample, Shot, Side,
-    Ticks,
+    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Ruler, RunEffect, Sample,
+    Shot, Side, Ticks,
 };
 
 use crate::primitives::{UNROLL, Workload};
@@ -44,7 +44,7 @@ const OVERSUBSCRIBED_SHARE: f64 = 0.5;
 const PROOF_ITERATIONS: u64 = 200;
 
 /// How the threads of a team share the machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sharing {
     /// What a reader must know: "4 threads on 2 CPUs".
     pub(crate) remark: Option<String>,
@@ -56,6 +56,8 @@ pub(crate) struct Sharing {
     pub(crate) has_siblings: bool,
     /// Whose cost the figure is.
     pub(crate) actor: Actor,
+    /// By how much runs differ.
+    pub(crate) run_effect: RunEffect,
 }
 
 impl Sharing {
@@ -234,6 +236,10 @@ impl Experiment for TeamExperiment<'_> {
             Actor::Median => Population::Alone,
             Actor::Slowest => Population::All,
         }
+    }
+
+    fn run_effect(&self) -> RunEffect {
+        self.sharing.run_effect
     }
 
     fn has_double(&self) -> bool {

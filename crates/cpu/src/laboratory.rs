@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
 use syncscope_core::{
-    Actor, Case, CaseId, Detail, Experiment, Form, Laboratory, Listing, Placement, Preset, Refusal, Row,
+    Actor, Case, CaseId, Detail, Experiment, Form, Laboratory, Listing, Placement, Preset, Refusal, Row, RunEffect,
 };
 use syncscope_host::scheduling::{self, AffinityGuard};
 use syncscope_host::{c_library_version, cpu_list};
@@ -20,6 +20,7 @@ use crate::machine::{cgroup, hwloc, page_homes};
 use crate::one_thread::OneThreadProcesses;
 use crate::plan;
 use crate::primitives::{self, Entry, Workload};
+use crate::run_effect::run_effect;
 use crate::studies::{self, inference};
 use crate::team::pool::TeamPool;
 use crate::timing::clock::Clock;
@@ -213,7 +214,7 @@ impl CpuLaboratory {
         threads: u32,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let placed = self.placed(placement, threads)?;
-        let sharing = self.sharing(placement, &placed, Actor::Slowest);
+        let sharing = self.sharing(placement, &placed, None);
         let team = self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?;
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
@@ -240,7 +241,7 @@ impl CpuLaboratory {
         Ok((workload, remark))
     }
 
-    fn sharing(&self, placement: &Placement, placed: &Placed, actor: Actor) -> Sharing {
+    fn sharing(&self, placement: &Placement, placed: &Placed, case: Option<&Case>) -> Sharing {
         let threads = placed.cpus.len();
         let quota = self.quota.filter(|quota| *quota < threads as f64);
         let cpus = |count: u32| format!("{count} CPU{}", if count == 1 { "" } else { "s" });
@@ -252,7 +253,8 @@ impl CpuLaboratory {
             oversubscribed: !remarks.is_empty(),
             unbound: *placement == Placement::None,
             has_siblings: self.topology.share_a_core(&placed.cpus),
-            actor,
+            actor: case.map_or(Actor::Slowest, Case::actor),
+            run_effect: case.map_or(RunEffect::NONE, run_effect),
             remark: (!remarks.is_empty()).then(|| remarks.join(", ")),
         }
     }
@@ -316,7 +318,7 @@ impl Laboratory for CpuLaboratory {
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
         let (workload, remark) = self.workload_in_place(case, &placement)?;
         let placed = self.placed(&placement, threads)?;
-        let sharing = self.sharing(&placement, &placed, case.actor()).with_remark(remark);
+        let sharing = self.sharing(&placement, &placed, Some(case)).with_remark(remark);
         let team = match case.form {
             Some(Form::OneThreadProcess) => {
                 self.one_thread.process_for(case, placed.cpus.first().copied().flatten())?

@@ -33,6 +33,7 @@ pub mod timing;
 mod axes;
 mod numbers;
 mod plan;
+mod run_effect;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use machine::topology::Topology;

@@ -4,6 +4,8 @@
 //! only if the rest of the loop takes the same time in both. A third loop, with two more copies, tests it: the second copy
 //! must cost what the first one did.
 
+use std::time::{Duration, Instant};
+
 use crate::engine::cancel::Cancel;
 use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::model::case::Actor;
@@ -12,8 +14,14 @@ use crate::model::sample::{Sample, Shot, Side};
 use crate::model::verdict::Verdict;
 use crate::stats::{self, Interval, Level, Ranked};
 
-/// Samples of each of the three loops.
-const TRIPLES: u64 = 24;
+/// Samples of each of the three loops, at most.
+const TRIPLES: u64 = 20;
+
+/// Samples of each that have an interval.
+const FEWEST_TRIPLES: u64 = 8;
+
+/// Long samples are taken for no longer than this, once there are the fewest.
+const LONGEST: Duration = Duration::from_millis(40);
 
 /// The difference between the costs of two copies, relative to the first, that is not worth a word: copies share the queues
 /// and ports of the hardware.
@@ -38,13 +46,16 @@ impl Additivity {
         cancel: &Cancel,
     ) -> Result<Option<Self>, ExperimentError> {
         const SIDES: [Side; 3] = [Side::Baseline, Side::Test, Side::Double];
-        let actor = experiment.actor();
+        let (actor, started) = (experiment.actor(), Instant::now());
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut first, mut second) = (Vec::new(), Vec::new());
         // The first turn pays for the cold caches of the third loop.
         for turn in 0..=TRIPLES {
             if cancel.is_cancelled() {
                 return Ok(None);
+            }
+            if turn > FEWEST_TRIPLES && started.elapsed() > LONGEST {
+                break;
             }
             let mut sides = SIDES;
             random.shuffle(&mut sides);

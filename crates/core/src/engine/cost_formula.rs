@@ -1,6 +1,6 @@
 //! From two samples to a cost: the one formula, and the estimate over all pairs.
 
-use crate::engine::experiment::{Experiment, Ruler};
+use crate::engine::experiment::{Experiment, Ruler, RunEffect};
 use crate::engine::population::{self, Cost};
 use crate::model::case::{Actor, Population};
 use crate::model::estimate::Estimate;
@@ -109,7 +109,12 @@ impl CostFormula {
 
     /// The estimate from the observations that count, with the interval for another run. Each run is off by `run_effect`
     /// (standard deviation, relative to the cost), this one and the other one independently.
-    pub(crate) fn estimate(&self, observations: &[Observation], costs: &Costs, run_effect: f64) -> Option<Estimate> {
+    pub(crate) fn estimate(
+        &self,
+        observations: &[Observation],
+        costs: &Costs,
+        run_effect: RunEffect,
+    ) -> Option<Estimate> {
         let counted: Vec<&Observation> = observations.iter().filter(|o| o.excluded.is_none()).collect();
         let values = |value: fn(&Observation) -> f64| counted.iter().map(|o| value(o)).collect::<Vec<_>>();
         let middle = |value: fn(&Observation) -> f64| stats::median(&values(value)).map(Nanoseconds);
@@ -124,18 +129,20 @@ impl CostFormula {
                     .at_least(cycles, Some(cycles_margin).filter(|m| m.is_finite()).unwrap_or(0.0)),
             )
         });
-        let for_another_run = |interval: Interval, point: f64| {
-            interval.widened(point, Level::P95.z() * std::f64::consts::SQRT_2 * run_effect * point.abs())
+        let for_another_run = |interval: Interval, point: f64, deviation: f64| {
+            interval.widened(point, Level::P95.z() * std::f64::consts::SQRT_2 * deviation * point.abs())
         };
         let ns = values(|o| o.ns);
         let strata = population::strata_of(observations);
         let spread = stats::percentile(&ns, 0.05).zip(stats::percentile(&ns, 0.95));
         Some(Estimate {
             ns: Nanoseconds(point),
-            ns_interval: ns_within.map(|interval| for_another_run(interval, point)),
+            ns_interval: ns_within.map(|interval| for_another_run(interval, point, run_effect.ns)),
             ns_within,
             cycles: cycles.map(Cycles),
-            cycles_interval: cycles_within.zip(cycles).map(|(interval, cycles)| for_another_run(interval, cycles)),
+            cycles_interval: cycles_within
+                .zip(cycles)
+                .map(|(interval, cycles)| for_another_run(interval, cycles, run_effect.cycles)),
             cycles_within,
             ns_spread: spread.map(|(low, high)| Interval { low, high }),
             fastest_ns: middle(|o| o.fastest_ns)?,

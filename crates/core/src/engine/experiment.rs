@@ -42,6 +42,32 @@ pub enum ExperimentError {
     Failed(String),
 }
 
+/// By how much runs on one machine differ: standard deviation of the cost of a run, relative to the cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunEffect {
+    /// Of the cost in nanoseconds.
+    pub ns: f64,
+    /// Of the cost in cycles.
+    pub cycles: f64,
+}
+
+impl RunEffect {
+    /// All runs agree.
+    pub const NONE: Self = Self::of_both(0.0);
+
+    /// The same in both units.
+    #[must_use]
+    pub const fn of_both(deviation: f64) -> Self {
+        Self { ns: deviation, cycles: deviation }
+    }
+
+    /// The larger of two, in each unit.
+    #[must_use]
+    pub const fn at_least(self, other: Self) -> Self {
+        Self { ns: self.ns.max(other.ns), cycles: self.cycles.max(other.cycles) }
+    }
+}
+
 /// A case made ready to run: two loops over the same state.
 ///
 /// An experiment says how many operations each side executes and runs a side when asked. Everything else (how
@@ -108,15 +134,20 @@ pub trait Experiment {
         Population::All
     }
 
-    /// By how much the cost of one run differs from that of another on the same machine: standard deviation, relative to
-    /// the cost.
-    fn run_effect(&self) -> f64 {
-        0.0
+    /// By how much the cost of one run differs from that of another on the same machine.
+    fn run_effect(&self) -> RunEffect {
+        RunEffect::NONE
     }
 
     /// Whether there is a loop with two more copies of the primitive, [`Side::Double`].
     fn has_double(&self) -> bool {
         false
+    }
+
+    /// Whether the context is the primitive itself. Then a second copy stands among the same as the first. Where the context
+    /// is something else, such as the updates around a fence, a second copy right behind the first is another question.
+    fn is_own_context(&self) -> bool {
+        self.operations(Side::Baseline, 1) > 0
     }
 
     /// Whether the primitive did its work in all shots so far.

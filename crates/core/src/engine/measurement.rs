@@ -1,8 +1,9 @@
 //! Everything the engine found out about one case.
 
 use crate::engine::cost_formula::{CostFormula, Costs};
-use crate::engine::experiment::Experiment;
+use crate::engine::experiment::{Experiment, RunEffect};
 use crate::engine::judge::{self, Judged};
+use crate::engine::population::Stage;
 use crate::engine::stopping::Stop;
 use crate::engine::{exclusion, population};
 use crate::model::check::Check;
@@ -20,8 +21,8 @@ pub(crate) struct Basis {
     pub(crate) formula: CostFormula,
     /// Wider intervals (half-width relative to the point) are `Noisy`.
     pub(crate) noisy_above: f64,
-    /// Standard deviation between runs, relative to the cost.
-    pub(crate) run_effect: f64,
+    /// By how much runs differ.
+    pub(crate) run_effect: RunEffect,
     pub(crate) clock_tolerance: Option<f64>,
     /// What the experiment has to say.
     pub(crate) remark: Option<String>,
@@ -108,8 +109,8 @@ impl Measurement {
         self.stop = self.stop.filter(|_| !self.verdict.is_failure());
     }
 
-    /// The medians of the measurement blocks relative to the cost, each with the number of its block.
-    pub(crate) fn course(&self) -> Vec<(u32, f64)> {
+    /// How its measurement blocks went.
+    pub(crate) fn course(&self) -> Vec<Stage> {
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
         population::course(&counted)
     }

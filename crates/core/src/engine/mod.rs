@@ -10,7 +10,7 @@ mod cost_formula;
 mod exclusion;
 mod judge;
 mod measurement_block;
-mod population;
+pub(crate) mod population;
 
 pub mod cancel;
 pub mod experiment;
@@ -23,7 +23,7 @@ use crate::engine::additivity::Additivity;
 use crate::engine::calibration::Calibration;
 use crate::engine::cancel::Cancel;
 use crate::engine::cost_formula::CostFormula;
-use crate::engine::experiment::{Experiment, ExperimentError};
+use crate::engine::experiment::{Experiment, ExperimentError, RunEffect};
 use crate::engine::measurement::{Basis, Measurement};
 use crate::engine::measurement_block::{MeasurementBlock, Taken};
 use crate::engine::profile::Phase;
@@ -47,7 +47,7 @@ pub struct Engine {
     is_final: bool,
     may_be_precise: bool,
     tests_additivity: bool,
-    drift: f64,
+    drift: RunEffect,
     cancel: Cancel,
 }
 
@@ -61,7 +61,7 @@ impl Engine {
             is_final: false,
             may_be_precise: true,
             tests_additivity: false,
-            drift: 0.0,
+            drift: RunEffect::NONE,
             cancel,
         }
     }
@@ -92,10 +92,9 @@ impl Engine {
         Self { tests_additivity, ..self }
     }
 
-    /// The same; the machine changed by this much in the course of the run (standard deviation, relative to the cost), so
-    /// that another run will differ by no less.
+    /// The same; the machine changed by this much in the course of the run, so that another run will differ by no less.
     #[must_use]
-    pub fn with_drift(self, drift: f64) -> Self {
+    pub fn with_drift(self, drift: RunEffect) -> Self {
         Self { drift, ..self }
     }
 
@@ -185,7 +184,7 @@ impl Engine {
         let basis = Basis {
             formula: CostFormula::new(experiment, iterations),
             noisy_above: self.settings.noisy_above,
-            run_effect: experiment.run_effect().max(self.drift),
+            run_effect: experiment.run_effect().at_least(self.drift),
             clock_tolerance: experiment.clock_tolerance(),
             remark: experiment.remark(),
         };
@@ -211,10 +210,12 @@ impl Engine {
     /// Runs the third loop of a resolved case. The figure stands without it: a third loop that fails is remarked.
     fn add_additivity(&self, experiment: &mut dyn Experiment, seed: u64, found: &mut Measurement) {
         let test = || Additivity::of(experiment, found.iterations, seed, &self.cancel);
-        match profile::time(Phase::Details, test) {
+        match profile::time(Phase::Additivity, test) {
             Ok(Some(additivity)) => {
                 found.details.extend(additivity.details());
-                found.verdict = additivity.verdict();
+                if experiment.is_own_context() {
+                    found.verdict = additivity.verdict();
+                }
             }
             Ok(None) => {}
             Err(error) => {

@@ -159,13 +159,24 @@ pub(crate) fn strata_of(observations: &[Observation]) -> Option<StrataEstimate> 
     })
 }
 
-/// The medians of the measurement blocks of a case, relative to their median: how the machine changed in the course of a
-/// run.
-pub(crate) fn course(counted: &[&Observation]) -> Vec<(u32, f64)> {
-    let values: Vec<(u32, f64)> = counted.iter().map(|o| (o.block, o.ns)).collect();
-    let mut blocks: Vec<u32> = values.iter().map(|(block, _)| *block).collect();
+/// One measurement block in the course of a case: its median cost relative to that of all blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Stage {
+    pub(crate) block: u32,
+    pub(crate) ns: f64,
+    /// In cycles; as in nanoseconds where they are not known.
+    pub(crate) cycles: f64,
+}
+
+/// The course of a case: how the machine changed during a run.
+pub(crate) fn course(counted: &[&Observation]) -> Vec<Stage> {
+    let relative = |value: fn(&Observation) -> f64| {
+        let medians = block_medians(&counted.iter().map(|o| (o.block, value(o))).collect::<Vec<_>>());
+        let centre = stats::median(&medians).unwrap_or(1.0);
+        medians.into_iter().map(move |median| median / centre)
+    };
+    let mut blocks: Vec<u32> = counted.iter().map(|o| o.block).collect();
     blocks.dedup();
-    let medians = block_medians(&values);
-    let centre = stats::median(&medians).unwrap_or(1.0);
-    blocks.into_iter().zip(medians.into_iter().map(|median| median / centre)).collect()
+    let stages = blocks.into_iter().zip(relative(|o| o.ns)).zip(relative(|o| o.cycles.unwrap_or(o.ns)));
+    stages.map(|((block, ns), cycles)| Stage { block, ns, cycles }).collect()
 }

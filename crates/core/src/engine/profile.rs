@@ -43,6 +43,8 @@ words! {
         Check = "check",
         /// What else is found out about a case.
         Details = "details",
+        /// Whether a second copy costs what the first one does.
+        Additivity = "additivity",
         /// Writing results.
         Write = "write",
         /// Report and table at the end.

@@ -46,11 +46,11 @@ impl Case {
     }
 
     /// Whose cost the figure is: the slowest thread's where all meet or contend, the median thread's where nothing is
-    /// shared. It is the same for all numbers of threads.
+    /// shared. One thread shares nothing with anyone. Otherwise it is the same for all numbers of threads.
     #[must_use]
     pub fn actor(&self) -> Actor {
         let shares_nothing = self.family().is_some_and(|family| family.shares_nothing(self.layout));
-        if shares_nothing { Actor::Median } else { Actor::Slowest }
+        if shares_nothing || (self.threads == Some(1) && self.actors() == 1) { Actor::Median } else { Actor::Slowest }
     }
 
     /// The same case, as a file names it that gives the mode of every row: a mode that the primitive implies is no
@@ -76,6 +76,8 @@ mod tests {
         assert_eq!(of("cpu.barrier.std", None), Actor::Slowest);
         assert_eq!(of("gpu.shuffle.down", None), Actor::Median);
         assert_eq!(of("gpu.unknown.thing", None), Actor::Slowest);
+        let lock = |threads| Case { threads: Some(threads), ..Case::new("cpu.lock.ticket") }.actor();
+        assert_eq!((lock(1), lock(2)), (Actor::Median, Actor::Slowest), "one thread is alone with its lock");
     }
 
     #[test]

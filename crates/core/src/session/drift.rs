@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::engine::experiment::RunEffect;
+use crate::engine::population::Stage;
 use crate::model::case::Case;
 use crate::session::pending_case::PendingCase;
 use crate::stats::median;
@@ -18,21 +20,25 @@ const FEWEST_PASSES: usize = 8;
 
 /// The drift of each family: standard deviation of the parts of the run, relative to the cost.
 #[derive(Debug, Default)]
-pub(super) struct Drift(BTreeMap<String, f64>);
+pub(super) struct Drift(BTreeMap<String, RunEffect>);
 
 impl Drift {
     /// From what is known of all cases so far, the finished ones too.
     pub(super) fn of<'a>(cases: impl Iterator<Item = &'a PendingCase>) -> Self {
-        let mut courses: BTreeMap<String, Vec<Vec<(u32, f64)>>> = BTreeMap::new();
+        let mut courses: BTreeMap<String, Vec<Vec<Stage>>> = BTreeMap::new();
         for pending in cases {
             courses.entry(family_of(&pending.case)).or_default().push(pending.course());
         }
-        Self(courses.into_iter().filter_map(|(family, courses)| Some((family, drift(&courses)?))).collect())
+        let drifts = courses.into_iter().filter_map(|(family, courses)| {
+            let (ns, cycles) = (drift(&courses, |stage| stage.ns)?, drift(&courses, |stage| stage.cycles)?);
+            Some((family, RunEffect { ns, cycles }))
+        });
+        Self(drifts.collect())
     }
 
-    /// The drift of the family of a case; 0 where nothing is known of it.
-    pub(super) fn of_case(&self, case: &Case) -> f64 {
-        self.0.get(&family_of(case)).copied().unwrap_or(0.0)
+    /// The drift of the family of a case; none where nothing is known of it.
+    pub(super) fn of_case(&self, case: &Case) -> RunEffect {
+        self.0.get(&family_of(case)).copied().unwrap_or(RunEffect::NONE)
     }
 }
 
@@ -41,10 +47,10 @@ fn family_of(case: &Case) -> String {
     format!("{domain}.{family}")
 }
 
-fn drift(courses: &[Vec<(u32, f64)>]) -> Option<f64> {
+fn drift(courses: &[Vec<Stage>], cost: fn(&Stage) -> f64) -> Option<f64> {
     let mut passes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for (block, relative) in courses.iter().flatten() {
-        passes.entry(*block).or_default().push(*relative);
+    for stage in courses.iter().flatten() {
+        passes.entry(stage.block).or_default().push(cost(stage));
     }
     let common: Vec<f64> = passes.values().filter_map(|of_pass| median(of_pass)).collect();
     if common.len() < FEWEST_PASSES {
@@ -60,19 +66,23 @@ fn drift(courses: &[Vec<(u32, f64)>]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn course(of_pass: impl Fn(u32) -> f64) -> Vec<(u32, f64)> {
-        (1..=40).map(|pass| (pass, of_pass(pass))).collect()
+    fn course(of_pass: impl Fn(u32) -> f64) -> Vec<Stage> {
+        (1..=40).map(|block| Stage { block, ns: of_pass(block), cycles: 1.0 }).collect()
+    }
+
+    fn drift_ns(courses: &[Vec<Stage>]) -> Option<f64> {
+        drift(courses, |stage| stage.ns)
     }
 
     #[test]
     fn what_the_cases_have_in_common_is_drift_and_what_they_do_not_is_none() {
         let alternating = |sign: f64| course(move |pass| 1.0 + if pass % 2 == 0 { 0.05 * sign } else { -0.05 * sign });
         let (one, other) = (alternating(1.0), alternating(-1.0));
-        assert!(drift(&[one, other]).unwrap() < 1e-12);
+        assert!(drift_ns(&[one, other]).unwrap() < 1e-12);
         // The second half of the run is 4 % dearer than the first.
         let steps: Vec<_> = (0..5).map(|_| course(|pass| if pass > 20 { 1.04 } else { 1.0 })).collect();
-        let found = drift(&steps).unwrap();
+        let found = drift_ns(&steps).unwrap();
         assert!((0.02..0.026).contains(&found), "{found}");
-        assert_eq!(drift(&[course(|_| 1.0)[..7].to_vec()]), None, "too few passes");
+        assert_eq!(drift_ns(&[course(|_| 1.0)[..7].to_vec()]), None, "too few passes");
     }
 }

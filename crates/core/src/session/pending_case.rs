@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::engine::measurement::Measurement;
+use crate::engine::population::Stage;
 use crate::model::case::Case;
 use crate::model::detail::Detail;
 use crate::model::estimate::Stratum;
@@ -27,7 +28,7 @@ pub(super) struct PendingCase {
     /// Whether its third loop is run.
     pub(super) tests_additivity: bool,
     /// Its course once it is finished.
-    pub(super) finished_course: Vec<(u32, f64)>,
+    pub(super) finished_course: Vec<Stage>,
     pub(super) found: Option<Measurement>,
     pub(super) recorded: Recorded,
     /// How long its blocks took, setting it up included.
@@ -82,7 +83,7 @@ impl PendingCase {
     }
 
     /// The medians of its measurement blocks, relative to their median.
-    pub(super) fn course(&self) -> Vec<(u32, f64)> {
+    pub(super) fn course(&self) -> Vec<Stage> {
         if !self.finished_course.is_empty() {
             return self.finished_course.clone();
         }

@@ -64,7 +64,7 @@ impl Preset {
     /// than a minute, and on 16 CPUs, 4,600 cases, less than six.
     fn on_cpu(self, cases: usize) -> (PrecisionRule, BlockCount) {
         let (precision, blocks) = match self {
-            Self::Quick => (0.01, BlockCount { min: 8, max: 160 }),
+            Self::Quick => (0.01, BlockCount { min: 8, max: 400 }),
             Self::Standard => (0.005, BlockCount { min: 8, max: 200 }),
             Self::Paper => (0.01, BlockCount { min: 6, max: if cases > LARGE_PLAN { 40 } else { 20 } }),
         };

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use syncscope_core::fake::FakeExperiment;
-use syncscope_core::{Actor, Check, Evidence, Experiment, ExperimentError, Population, Ruler, Sample, Shot, Side};
+use syncscope_core::{
+    Actor, Check, Evidence, Experiment, ExperimentError, Population, Ruler, RunEffect, Sample, Shot, Side,
+};
 
 /// A fake whose samples, or whose wishes, are changed.
 pub(crate) struct Altered<S> {
@@ -13,7 +15,7 @@ pub(crate) struct Altered<S> {
     pub(crate) share: f64,
     pub(crate) actor: Actor,
     pub(crate) population: Population,
-    pub(crate) run_effect: f64,
+    pub(crate) run_effect: RunEffect,
 }
 
 impl<S> Altered<S>
@@ -28,7 +30,7 @@ where
             share: 1.0,
             actor: Actor::Slowest,
             population: Population::All,
-            run_effect: 0.0,
+            run_effect: RunEffect::NONE,
         }
     }
 }
@@ -61,7 +63,7 @@ where
     fn population(&self) -> Population {
         self.population
     }
-    fn run_effect(&self) -> f64 {
+    fn run_effect(&self) -> RunEffect {
         self.run_effect
     }
     fn has_double(&self) -> bool {

@@ -1,6 +1,6 @@
 //! A barrier of a grid, or of the grids of several devices: launches on a group of devices become samples.
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side, Ticks};
 
 use crate::experiments::third_loop::{self, ThirdLoop};
 use crate::launch::arguments::{Finding, GridBarrierArguments, LoopArguments, Rate, Warp};
@@ -41,7 +41,7 @@ pub(crate) struct Setup {
     pub(crate) evidence: Evidence,
     pub(crate) ruler: Ruler,
     /// By how much two runs differ.
-    pub(crate) run_effect: f64,
+    pub(crate) run_effect: RunEffect,
     pub(crate) remark: Option<String>,
     pub(crate) timed_by: TimedBy,
 }
@@ -257,7 +257,7 @@ impl Experiment for GridBarrierExperiment<'_> {
         self.third.is_some()
     }
 
-    fn run_effect(&self) -> f64 {
+    fn run_effect(&self) -> RunEffect {
         self.setup.run_effect
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side, Ticks};
 
 use crate::cuda::error::CudaError;
 use crate::evidence::TIMED_BY_THE_HOST;
@@ -72,7 +72,7 @@ pub(crate) struct HostBarrierExperiment<'a> {
     program: LoadedProgram,
     remark: Option<String>,
     /// By how much two runs differ.
-    run_effect: f64,
+    run_effect: RunEffect,
     /// Phases so far.
     phases: u64,
 }
@@ -82,7 +82,7 @@ impl<'a> HostBarrierExperiment<'a> {
         device_group: &'a mut DeviceGroup,
         program: LoadedProgram,
         remark: Option<String>,
-        run_effect: f64,
+        run_effect: RunEffect,
     ) -> Self {
         Self { device_group, program, remark, run_effect, phases: 0 }
     }
@@ -166,7 +166,7 @@ impl Experiment for HostBarrierExperiment<'_> {
         true
     }
 
-    fn run_effect(&self) -> f64 {
+    fn run_effect(&self) -> RunEffect {
         self.run_effect
     }
 

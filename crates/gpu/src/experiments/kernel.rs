@@ -5,7 +5,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use syncscope_core::{
+    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side,
+};
 
 use crate::catalogue::{Proof, SamplingPolicy};
 use crate::cuda::driver::Function;
@@ -44,8 +46,10 @@ pub(crate) struct Setup {
     pub(crate) proof: Proof,
     /// Whose cost the figure is.
     pub(crate) actor: Actor,
+    /// Whether the context is the primitive itself.
+    pub(crate) is_own_context: bool,
     /// By how much two runs differ.
-    pub(crate) run_effect: f64,
+    pub(crate) run_effect: RunEffect,
     pub(crate) ruler: Ruler,
     pub(crate) remark: Option<String>,
     /// Enough to bring the loop into its steady state.
@@ -267,12 +271,16 @@ impl Experiment for KernelExperiment<'_> {
         self.setup.actor
     }
 
-    fn run_effect(&self) -> f64 {
+    fn run_effect(&self) -> RunEffect {
         self.setup.run_effect
     }
 
     fn has_double(&self) -> bool {
         self.third.is_some()
+    }
+
+    fn is_own_context(&self) -> bool {
+        self.setup.is_own_context
     }
 
     fn share_of_time(&self) -> f64 {

@@ -8,7 +8,9 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+use syncscope_core::{
+    Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side, Ticks,
+};
 
 use crate::catalogue::Launching;
 use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
@@ -52,7 +54,7 @@ pub(crate) struct Setup<'a> {
     /// The host's clock.
     pub(crate) ruler: Ruler,
     /// By how much two runs differ.
-    pub(crate) run_effect: f64,
+    pub(crate) run_effect: RunEffect,
     /// The CPU of the launching thread.
     pub(crate) cpu: Option<u32>,
 }
@@ -246,7 +248,7 @@ impl Experiment for LaunchChain<'_> {
         self.setup.cycles == 0
     }
 
-    fn run_effect(&self) -> f64 {
+    fn run_effect(&self) -> RunEffect {
         self.setup.run_effect
     }
 

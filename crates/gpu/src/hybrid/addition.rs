@@ -3,7 +3,9 @@
 //! The device is timed. The CPU threads begin before the kernel and end after it. The cost of their additions is the
 //! difference between the turns of the test and those of the baseline, so the time in which they are alone drops out.
 
-use syncscope_core::{Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use syncscope_core::{
+    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side,
+};
 
 use super::cpu_threads::{Turn, with_cpu_threads};
 use super::setup::{Setup, common, disturbance, no_result};
@@ -109,7 +111,7 @@ impl Experiment for Addition<'_> {
         self.setup.actor
     }
 
-    fn run_effect(&self) -> f64 {
+    fn run_effect(&self) -> RunEffect {
         self.setup.run_effect
     }
 

@@ -3,7 +3,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::{Actor, Check, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
+use syncscope_core::{
+    Actor, Check, Dtype, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side, Ticks,
+};
 
 use super::cpu_threads::{Report, Turn, with_cpu_threads};
 use super::setup::{Setup, disturbance, no_result};
@@ -74,7 +76,7 @@ impl Experiment for CpuAddition<'_> {
         self.setup.actor
     }
 
-    fn run_effect(&self) -> f64 {
+    fn run_effect(&self) -> RunEffect {
         self.setup.run_effect
     }
 

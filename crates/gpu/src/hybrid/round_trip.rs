@@ -5,7 +5,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use syncscope_core::{Actor, Check, Detail, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
+use syncscope_core::{
+    Actor, Check, Detail, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side,
+};
 
 use super::cpu_threads::{Turn, with_cpu_threads};
 use super::setup::{Setup, common, disturbance, no_result};
@@ -179,7 +181,7 @@ impl Experiment for RoundTrip<'_> {
         self.setup.actor
     }
 
-    fn run_effect(&self) -> f64 {
+    fn run_effect(&self) -> RunEffect {
         self.setup.run_effect
     }
 

@@ -1,6 +1,6 @@
 //! What a case with CPU and GPU threads needs to run, and one run of its loop on the device.
 
-use syncscope_core::{Actor, Disturbance, Evidence, ExperimentError, Ruler, Sample, Shot, Side};
+use syncscope_core::{Actor, Disturbance, Evidence, ExperimentError, Ruler, RunEffect, Sample, Shot, Side};
 
 use super::cpu_threads::Report;
 use crate::cuda::driver::HostBuffer;
@@ -22,7 +22,7 @@ pub(crate) struct Setup<'a> {
     /// Whose cost the figure is.
     pub(crate) actor: Actor,
     /// By how much two runs differ.
-    pub(crate) run_effect: f64,
+    pub(crate) run_effect: RunEffect,
     /// The CPUs of the threads that take part.
     pub(crate) cpus: Vec<u32>,
     pub(crate) remark: Option<String>,

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use syncscope_core::RunEffect;
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Actor, Case, Evidence, Experiment, Layout, Refusal};
 
@@ -45,7 +46,8 @@ impl GpuLaboratory {
             third: None,
             carried: Rc::default(),
             actor: Actor::Slowest,
-            run_effect: 0.0,
+            is_own_context: true,
+            run_effect: RunEffect::NONE,
             min_iterations: 1,
             sampling: SamplingPolicy::USUAL,
             limit: Some(limit),
@@ -84,6 +86,8 @@ impl GpuLaboratory {
             third: third_loop_of(case),
             carried: self.carried.entry(case.clone()).or_default().clone(),
             actor: case.actor(),
+            // Fences stand between updates.
+            is_own_context: case.domain_and_family().1 != syncscope_core::Family::Fence.as_str(),
             run_effect: run_effect(case),
             min_iterations,
             sampling: (entry.sampling)(case),
@@ -100,7 +104,7 @@ impl GpuLaboratory {
         request: ExperimentRequest,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let ExperimentRequest { parameters, arguments, proof, actor, run_effect, .. } = request;
-        let ExperimentRequest { third, carried, min_iterations, sampling, limit, .. } = request;
+        let ExperimentRequest { third, carried, is_own_context, min_iterations, sampling, limit, .. } = request;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
@@ -133,6 +137,7 @@ impl GpuLaboratory {
             arguments,
             proof,
             actor,
+            is_own_context,
             run_effect,
             ruler,
             remark,
@@ -204,7 +209,8 @@ struct ExperimentRequest {
     third: Option<Program>,
     carried: Rc<Cell<Carried>>,
     actor: Actor,
-    run_effect: f64,
+    is_own_context: bool,
+    run_effect: RunEffect,
     min_iterations: u64,
     sampling: SamplingPolicy,
     /// How long a batch may take; `None` for the usual limit.

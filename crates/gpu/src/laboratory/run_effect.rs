@@ -4,7 +4,7 @@
 //! relative to the cost, measured between runs on one machine, rounded up. A run with `--repeat` measures its own and uses
 //! that instead.
 
-use syncscope_core::{Case, Domain, Family, Layout, Scope, Space};
+use syncscope_core::{Case, Domain, Family, Layout, RunEffect, Scope, Space};
 
 /// Registers and the barriers of a block: nothing of the memory takes part.
 const REGISTERS: f64 = 0.001;
@@ -24,7 +24,11 @@ const SEVERAL_DEVICES: f64 = 0.01;
 const WITH_HOST: f64 = 0.02;
 
 /// The standard deviation between runs of the cost of `case`, relative to that cost.
-pub(super) fn run_effect(case: &Case) -> f64 {
+pub(super) fn run_effect(case: &Case) -> RunEffect {
+    RunEffect::of_both(deviation(case))
+}
+
+fn deviation(case: &Case) -> f64 {
     let (domain, family) = case.domain_and_family();
     if domain == Domain::Hybrid.as_str() {
         return WITH_HOST;
@@ -62,7 +66,7 @@ mod tests {
     #[test]
     fn every_case_differs_between_runs() {
         for case in cases(Preset::Paper, &DeviceLimits { multiprocessors: 132, max_threads: 1024 }) {
-            assert!((0.001..=0.02).contains(&run_effect(&case)), "{case}");
+            assert!((0.001..=0.02).contains(&deviation(&case)), "{case}");
         }
     }
 
@@ -75,7 +79,7 @@ mod tests {
             ..Case::new("gpu.atomic.add")
         };
         let private = Layout::Private { stride: 1 };
-        let of = |case: Case| run_effect(&case);
+        let of = |case: Case| deviation(&case);
         assert!(of(atomic(Layout::Shared, Space::Global, 2)) > of(atomic(Layout::Shared, Space::Global, 1)));
         assert!(of(atomic(Layout::Shared, Space::Global, 2)) > of(atomic(private, Space::Global, 2)));
         assert!(of(atomic(Layout::Shared, Space::Global, 2)) > of(atomic(Layout::Shared, Space::Shared, 2)));
