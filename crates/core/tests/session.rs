@@ -220,7 +220,7 @@ fn no_case_is_called_precise_before_its_blocks_span_half_of_the_time() {
         // A pass takes 240 ms, and half of the 40 seconds are 84 of them. After that the precise cases make room.
         match case.primitive.as_str() {
             "cpu.atomic.add" => assert!((80..90).contains(&blocks), "{case}: {blocks}"),
-            _ => assert_eq!(blocks, 160, "{case}"),
+            _ => assert!(blocks > 380, "{case}: {blocks}"),
         }
     }
 }
@@ -234,15 +234,15 @@ fn the_cases_of_a_short_plan_get_all_their_blocks() {
     for (case, blocks) in recorder.blocks() {
         let is_measured =
             ["cpu.atomic.add", "cpu.lock.std_mutex", "cpu.barrier.std"].contains(&case.primitive.as_str());
-        assert!(!is_measured || blocks == 160, "{case}: {blocks}");
+        assert!(!is_measured || blocks == 400, "{case}: {blocks}");
     }
 }
 
 #[test]
 fn a_case_that_takes_the_time_of_several_ends_early() {
-    let mut fixture = Fixture::new(Duration::from_millis(100));
+    let mut fixture = Fixture::new(Duration::from_millis(250));
     let session = fixture.start();
-    // Eight blocks of 100 ms are more than four times the 160 ms of a case, and all passes fit into 40 seconds.
+    // Eight blocks of 250 ms are more than four times the 400 ms of a case, and all passes fit into 40 seconds.
     let mut recorder = Recorder::default();
     fixture.measure(session, &Limits::default(), &mut recorder);
     for (case, blocks) in recorder.blocks().into_iter().filter(|(case, _)| case.primitive == "cpu.barrier.std") {
