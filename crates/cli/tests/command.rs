@@ -40,6 +40,33 @@ fn path(folder: &Path, name: &str) -> String {
 }
 
 #[test]
+fn repeated_runs_are_joined_and_their_folders_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run").display().to_string();
+    let run = syncscope(&["run", "--only", "cpu.atomic.add", "--repeat", "3", "--seed", "7", "--out", &out])
+        .output()
+        .unwrap();
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    let joined = RunDirectory::open(Path::new(&out)).unwrap();
+    let rows = joined.read_rows().unwrap();
+    assert_eq!(joined.read_run().unwrap().repeat, Some(3));
+    assert!(rows.len() == 4 && rows.iter().all(|row| row.runs == Some(3)), "{rows:?}");
+    for number in 1..=3 {
+        let single = RunDirectory::open(&joined.path().join(format!("repeat-{number}"))).unwrap();
+        assert_eq!(single.read_run().unwrap().status, Status::Done);
+        assert_eq!(single.read_rows().unwrap().len(), rows.len());
+    }
+    assert!(joined.report().is_file());
+    // A complete run has nothing left; one whose second run is gone measures that one again.
+    std::fs::remove_dir_all(joined.path().join("repeat-2")).unwrap();
+    let resumed = syncscope(&["run", "--resume", &out]).output().unwrap();
+    assert_eq!(resumed.status.code(), Some(0), "{}", String::from_utf8_lossy(&resumed.stderr));
+    assert!(String::from_utf8_lossy(&resumed.stderr).contains("run 2 of 3"));
+    let second = RunDirectory::open(&joined.path().join("repeat-2")).unwrap().read_run().unwrap();
+    assert_eq!((second.only, second.seed), (vec!["cpu.atomic.add".to_owned()], 9), "as the run was begun");
+}
+
+#[test]
 fn a_run_writes_a_complete_directory() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");

@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use altered::Altered;
 use syncscope_core::fake::{FakeExperiment, Noise};
+use syncscope_core::run::repeats;
 use syncscope_core::sample::ActorTime;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Actor, BlockCount, Cancel, Engine, Experiment, ExperimentError, Measurement, Population, RunEffect, Sample,
+    Actor, BlockCount, Cancel, Case, Engine, Experiment, ExperimentError, Measurement, Population, RunEffect, Sample,
     Settings, Shot, Side, Ticks, Verdict,
 };
 
@@ -244,4 +245,26 @@ fn a_neighbour_that_stays() {
             demand(&name(Population::All), machine, Population::All, 0.0, |_| all);
         }
     }
+}
+
+/// The row of a case in one run.
+fn row(machine: Machine, seed: u64) -> Row {
+    Row::measured(Case::new("cpu.barrier.std"), &measure(machine, Population::All, seed))
+}
+
+#[test]
+fn a_state_that_lasts_for_a_good_part_of_a_run_needs_repeated_runs() {
+    const RUNS: u64 = 5;
+    let machine = Machine::States { lasts: 20.0, share: 0.35 };
+    let trials = (runs() / 2).max(20);
+    let covered = (0..trials).filter(|trial| {
+        let first = trial * (RUNS + 1);
+        let repeated: Vec<Vec<Row>> = (first..first + RUNS).map(|seed| vec![row(machine, seed)]).collect();
+        let joined = repeats::join(&repeated).remove(0);
+        let another = row(machine, first + RUNS).ns.unwrap().value();
+        joined.verdict != Verdict::Resolved || joined.ns_interval.unwrap().contains(another)
+    });
+    let coverage = covered.count() as f64 / trials as f64;
+    println!("five runs, a state of 20 blocks                covered or not resolved {:5.1} %", coverage * 100.0);
+    assert!(coverage >= 0.95 - 2.0 * (0.95 * 0.05 / trials as f64).sqrt(), "{coverage}");
 }

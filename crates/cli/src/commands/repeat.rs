@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use syncscope_core::Run;
 use syncscope_core::run::Status;
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::journal::Journal;
 use syncscope_core::run::repeats;
 use syncscope_core::session::Finished;
+use syncscope_core::{Preset, Run};
 
 use crate::args::RunArguments;
 use crate::commands::run::{cancel_on_signal, default_directory, report};
@@ -25,18 +25,39 @@ const POLL: Duration = Duration::from_millis(50);
 /// After Ctrl-C the child writes what it has. It gets this long.
 const GRACE: Duration = Duration::from_secs(20);
 
+/// What each of the runs measures.
+struct Request {
+    folder: PathBuf,
+    preset: Preset,
+    only: Vec<String>,
+    skip: Vec<String>,
+    /// The first run has the next seed, and so on.
+    seed: u64,
+}
+
+impl Request {
+    /// From the command line, or from the folder that is resumed.
+    fn new(arguments: &RunArguments) -> Result<Self, Failure> {
+        if let Some(folder) = &arguments.resume {
+            let Run { preset, only, skip, seed, .. } = RunDirectory::open(folder)?.read_run()?;
+            let unknown = |error| Failure::CouldNot(format!("{}: {error}", folder.display()));
+            let preset = preset.parse().map_err(unknown)?;
+            return Ok(Self { folder: folder.clone(), preset, only, skip, seed: seed.wrapping_sub(1) });
+        }
+        let folder = arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset));
+        // An error shows now, not in a child.
+        RunDirectory::create(&folder)?;
+        let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..u64::from(u32::MAX)));
+        let RunArguments { preset, only, skip, .. } = arguments;
+        Ok(Self { folder, preset: *preset, only: only.clone(), skip: skip.clone(), seed })
+    }
+}
+
 /// Runs the plan `count` times, or the runs that are left of a folder that was begun.
 pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failure> {
     let started = Instant::now();
-    let folder = match &arguments.resume {
-        Some(folder) => folder.clone(),
-        None => {
-            let folder = arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset));
-            // An error shows now, not in a child.
-            RunDirectory::create(&folder)?.path().to_owned()
-        }
-    };
-    let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..u64::from(u32::MAX)));
+    let request = Request::new(arguments)?;
+    let folder = &request.folder;
     let cancel = cancel_on_signal();
     let mut outcome = Outcome::Done;
     let mut status = Status::Done;
@@ -52,7 +73,7 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
         }
         terminal::note(&format!("run {number} of {count}"));
         let share = left.map(|left| left / (count - number + 1));
-        let mut child = command(arguments, &child_folder, seed.wrapping_add(u64::from(number)), share)?;
+        let mut child = command(&request, arguments.device.as_deref(), &child_folder, number, share)?;
         let ended = wait(&mut child, || cancel.is_cancelled())?;
         match ended.and_then(|ended| ended.code()) {
             Some(0) => {}
@@ -67,12 +88,12 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
                 )));
             }
         }
-        join(&folder, count, if number == count { status } else { Status::Running })?;
+        join(folder, count, if number == count { status } else { Status::Running })?;
         if status == Status::Interrupted {
             break;
         }
     }
-    let directory = join(&folder, count, status)?;
+    let directory = join(folder, count, status)?;
     let shown = report(&Finished { directory, status, contradictions: Vec::new() })?;
     Ok(if shown == Outcome::Done { outcome } else { shown })
 }
@@ -82,7 +103,13 @@ fn is_done(folder: &Path) -> bool {
 }
 
 /// The command that measures once, or goes on with what was begun.
-fn command(arguments: &RunArguments, folder: &Path, seed: u64, budget: Option<Duration>) -> Result<Command, Failure> {
+fn command(
+    request: &Request,
+    devices: Option<&[u32]>,
+    folder: &Path,
+    number: u32,
+    budget: Option<Duration>,
+) -> Result<Command, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::CouldNot(format!("the program does not find itself: {error}; is it still there?")))?;
     let mut child = Command::new(program);
@@ -90,14 +117,15 @@ fn command(arguments: &RunArguments, folder: &Path, seed: u64, budget: Option<Du
     if folder.join("run.json").is_file() {
         child.arg("--resume").arg(folder);
     } else {
-        child.args(["--preset", arguments.preset.as_str(), "--seed", &seed.to_string(), "--out"]).arg(folder);
-        for (option, globs) in [("--only", &arguments.only), ("--skip", &arguments.skip)] {
-            globs.iter().for_each(|glob| {
+        let seed = request.seed.wrapping_add(u64::from(number)).to_string();
+        child.args(["--preset", request.preset.as_str(), "--seed", &seed, "--out"]).arg(folder);
+        for (option, globs) in [("--only", &request.only), ("--skip", &request.skip)] {
+            for glob in globs {
                 child.args([option, glob]);
-            });
+            }
         }
     }
-    if let Some(devices) = &arguments.device {
+    if let Some(devices) = devices {
         let list: Vec<String> = devices.iter().map(u32::to_string).collect();
         child.args(["--device", &list.join(",")]);
     }
