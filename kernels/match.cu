@@ -24,8 +24,8 @@ struct Operation {
     u32 turn;
     u32 sum;
 
-    // As in the paper, two lanes of a full warp have the same value. But if the result of ALL is the next mask, all lanes
-    // have the value 0, which only the run shows: a mask without the lane itself is undefined.
+    // As in the paper, two lanes of a full warp have the same value. But if the result of ALL is the next mask, all
+    // lanes have the value 0, which only the run shows: a mask without the lane itself is undefined.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : value(threadIdx.x % 16), mask(EVERY_LANE), turn(0), sum(0) {
         if constexpr (KIND == ALL && DEPENDENCE == BY_MASK) value *= arguments.opaque_one - 1;
