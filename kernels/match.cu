@@ -13,7 +13,7 @@ enum Kind { ANY, ALL };
 enum Dependence {
     NONE,      // the results are added up
     BY_VALUE,  // the result is the next value
-    BY_MASK    // the result is the next mask, as in the paper
+    BY_MASK    // the result is the next mask, as in the paper; a full mask is no operand of MATCH.ALL
 };
 
 constexpr u32 EVERY_LANE = 0xffffffffu;
