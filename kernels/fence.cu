@@ -11,15 +11,22 @@ using Arguments = VariableArguments;
 using Value = VALUE;
 using Element = ELEMENT;
 
+// Elements from the beginning of the first array to that of the second, as `experiments/parameters.rs` reserves them.
+// The second array begins on a page of its own, as if it were allocated on its own: the two elements of a thread share
+// neither a sector nor a line, even if the arrays have one element each.
+__device__ constexpr u64 array_distance(u64 elements) {
+    constexpr u64 PAGE = 4096 / sizeof(Value);
+    return (elements + PAGE - 1) / PAGE * PAGE;
+}
+
 struct Operation {
     Element *first, *second;
     Value one;
 
-    // The second array follows the first one. The compiler does not know the distance, so it cannot combine updates of
-    // one array across those of the other.
+    // The compiler does not know the distance, so it cannot combine updates of one array across those of the other.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : first(static_cast<Value *>(arguments.memory) + (u64)arguments.stride * grid_thread()),
-          second(first + (u64)arguments.stride * gridDim.x * blockDim.x),
+          second(first + array_distance((u64)arguments.stride * gridDim.x * blockDim.x)),
           one((Value)arguments.opaque_one) {}
 
     __device__ __forceinline__ void before() {

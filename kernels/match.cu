@@ -13,7 +13,7 @@ enum Kind { ANY, ALL };
 enum Dependence {
     NONE,      // the results are added up
     BY_VALUE,  // the result is the next value
-    BY_MASK    // the result is the next mask, as in the paper; for ANY
+    BY_MASK    // the result is the next mask, as in the paper; a full mask is no operand of MATCH.ALL
 };
 
 constexpr u32 EVERY_LANE = 0xffffffffu;
@@ -24,9 +24,12 @@ struct Operation {
     u32 turn;
     u32 sum;
 
-    // As in the paper, two lanes of a full warp have the same value.
-    __device__ __forceinline__ explicit Operation(const Arguments &)
-        : value(threadIdx.x % 16), mask(0xffffffffu >> (32 - warp_lanes())), turn(0), sum(0) {}
+    // As in the paper, two lanes of a full warp have the same value. But if the result of ALL is the next mask, all
+    // lanes have the value 0, which only the run shows: a mask without the lane itself is undefined.
+    __device__ __forceinline__ explicit Operation(const Arguments &arguments)
+        : value(threadIdx.x % 16), mask(EVERY_LANE), turn(0), sum(0) {
+        if constexpr (KIND == ALL && DEPENDENCE == BY_MASK) value *= arguments.opaque_one - 1;
+    }
 
     // A mask of the lanes with the same value (ANY), or of all lanes if they agree and none if not (ALL).
     __device__ __forceinline__ static u32 match(u32 mask, Value value) {

@@ -22,7 +22,8 @@ __device__ __forceinline__ void measure(int *one, int *two, int stride, int roun
     int *own = one + stride * thread, *other = two + stride * thread;
     const int next = (thread + 1) % 32;
     int x = thread;
-    unsigned found = 0;
+    const int value = thread % 16;
+    unsigned found = 0, mask = ~0u;
     SHARED_VARIABLE
     __syncthreads();
     const long long start = clock64();
@@ -33,7 +34,7 @@ __device__ __forceinline__ void measure(int *one, int *two, int stride, int roun
     }
     const long long stop = clock64();
     times[thread] = stop - start;
-    *own = x + found;
+    *own = x + found + mask;
 }
 extern "C" __global__ void __launch_bounds__(1024, 2) baseline(int *one, int *two, int stride, int rounds, long long *times) {
     measure<COPIES>(one, two, stride, rounds, times);
@@ -44,9 +45,9 @@ extern "C" __global__ void __launch_bounds__(1024, 2) test(int *one, int *two, i
 "#;
 
 /// Register moves, address arithmetic and the loop itself: what differs with the surroundings of the line.
-const IGNORED: [&str; 23] = [
-    "BRA", "MOV", "UMOV", "IMAD", "UIMAD", "IADD3", "UIADD3", "VIADD", "CS2R", "HFMA2", "ISETP", "UISETP", "LDC",
-    "ULDC", "LDCU", "S2R", "S2UR", "SEL", "LEA", "ULEA", "PLOP3", "BSSY", "BSYNC",
+const IGNORED: [&str; 24] = [
+    "BRA", "MOV", "UMOV", "IMAD", "UIMAD", "IADD3", "UIADD3", "ULOP3", "VIADD", "CS2R", "HFMA2", "ISETP", "UISETP",
+    "LDC", "ULDC", "LDCU", "S2R", "S2UR", "SEL", "LEA", "ULEA", "PLOP3", "BSSY", "BSYNC",
 ];
 
 /// How often each instruction is in the body of the loop, beside those that are ignored.
@@ -109,6 +110,11 @@ fn atomic(primitive: &str, layout: Layout, space: Space) -> Case {
 fn of_warp(primitive: &str, mode: Mode) -> Case {
     let dtype = (!primitive.contains("vote")).then_some(Dtype::I32);
     Case { dtype, mode: Some(mode), ..Case::new(primitive) }
+}
+
+/// The same with another line than the default form.
+fn opaque(primitive: &str) -> Case {
+    Case { form: Some(Form::Opaque), ..of_warp(primitive, Mode::Latency) }
 }
 
 /// Architectures with an instruction that sums up a warp. Turing has shuffles instead.
@@ -237,6 +243,9 @@ fn warp_functions_are_those_of_the_line() {
         ("found += __all_sync(~0u, x != two[0] + round * N + copy);", of_warp("gpu.vote.all", Throughput)),
         ("x = __match_any_sync(~0u, x);", of_warp("gpu.match.any", Latency)),
         ("int all; x = __match_all_sync(~0u, x, &all);", of_warp("gpu.match.all", Latency)),
+        ("x = __shfl_xor_sync(~0u, x, next);", opaque("gpu.shuffle.xor")),
+        ("int all; mask = __match_all_sync(mask, value, &all);", opaque("gpu.match.all")),
+        ("mask = __match_any_sync(mask, value);", opaque("gpu.match.any")),
         ("__syncthreads();", Case::new("gpu.block.syncthreads")),
         ("__syncwarp();", Case { group: Some(Group::Converged), ..Case::new("gpu.warp.syncwarp") }),
     ];

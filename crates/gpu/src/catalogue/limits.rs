@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Preset};
+use syncscope_core::{Case, Dtype, Form, Preset};
 
 /// Strides of private elements: those of Burtchell and Burtscher.
 pub(crate) const STRIDES: [u32; 6] = [1, 2, 4, 16, 32, 128];
@@ -97,6 +97,16 @@ impl DeviceLimits {
         self.full(id, Preset::Quick)
     }
 
+    /// The sweep over grids for a form that a paper's program has: few grids and the first type, in paper plans the
+    /// papers' grids and all types. Quick plans have no forms.
+    pub(crate) fn form_of_paper(self, id: &str, preset: Preset, form: Form, types: &[Dtype]) -> Sweep {
+        match preset {
+            Preset::Quick => Sweep::of(id).forms(&[]),
+            Preset::Standard => self.few(id).dtypes(&types[..1]).forms(&[Some(form)]),
+            Preset::Paper => self.full(id, Preset::Standard).dtypes(types).forms(&[Some(form)]),
+        }
+    }
+
     fn at_most(self, threads: &[u32]) -> Vec<u32> {
         threads.iter().copied().filter(|threads| *threads <= self.max_threads).collect()
     }
@@ -137,6 +147,15 @@ mod tests {
         assert_eq!(blocks(1), [1, 2, 66, 132, 264, 4224]);
         assert_eq!(blocks(256), [1, 2, 66, 132, 264, 1056]);
         assert_eq!(blocks(1024), [1, 2, 66, 132, 264], "two full blocks fill a multiprocessor");
+    }
+
+    #[test]
+    fn forms_of_papers_have_their_grids_in_paper_plans_alone() {
+        let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+        let types = [Dtype::I32, Dtype::F64];
+        let of = |preset| limits.form_of_paper("gpu.match.all", preset, Form::Opaque, &types).cases();
+        assert_eq!([Preset::Quick, Preset::Standard, Preset::Paper].map(|preset| of(preset).len()), [0, 4, 2 * 5 * 11]);
+        assert!(of(Preset::Paper).iter().all(|case| case.form == Some(Form::Opaque)));
     }
 
     #[test]

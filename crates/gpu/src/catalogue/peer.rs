@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use syncscope_core::{Case, Dtype, Group, Layout, MemoryOrder, Mode, Preset, Scope, Space};
+use syncscope_core::{Case, Dtype, Form, Group, Layout, MemoryOrder, Mode, Preset, Scope, Space};
 
 use super::limits::{DeviceLimits, STRIDES};
 
@@ -41,6 +41,9 @@ pub enum PeerOperation {
     Fence(Scope),
     /// Each operation needs the result of the one before.
     Dependent,
+    /// The same, where the default form of the primitive is another line: the program has the distance of a shuffle in a
+    /// register, and the result of a comparison is its next mask.
+    DependentOpaque,
     /// A barrier of a converged warp.
     ConvergedWarp,
     /// Any other operation.
@@ -67,6 +70,7 @@ impl PeerProgram {
             },
             PeerOperation::Fence(scope) => Case { scope: Some(scope), ..case },
             PeerOperation::Dependent => Case { mode: Some(Mode::Latency), ..case },
+            PeerOperation::DependentOpaque => Case { mode: Some(Mode::Latency), form: Some(Form::Opaque), ..case },
             PeerOperation::ConvergedWarp => Case { group: Some(Group::Converged), ..case },
             PeerOperation::Plain => case,
         }
@@ -81,7 +85,7 @@ const ALL_TYPES: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64), Some(D
 /// All of them.
 pub static PEER_PROGRAMS: [PeerProgram; 23] = {
     use PeerLayout::{Array, None, Scalar};
-    use PeerOperation::{Atomic, ConvergedWarp, Dependent, Fence, Plain};
+    use PeerOperation::{Atomic, ConvergedWarp, Dependent, DependentOpaque, Fence, Plain};
     const fn program(
         name: &'static str,
         primitive: &'static str,
@@ -107,11 +111,11 @@ pub static PEER_PROGRAMS: [PeerProgram; 23] = {
         program("cuda_shfl_sync", "gpu.shuffle.idx", ALL_TYPES, None, Dependent),
         program("cuda_shfl_up_sync", "gpu.shuffle.up", ALL_TYPES, None, Dependent),
         program("cuda_shfl_down_sync", "gpu.shuffle.down", ALL_TYPES, None, Dependent),
-        program("cuda_shfl_xor_sync", "gpu.shuffle.xor", ALL_TYPES, None, Dependent),
+        program("cuda_shfl_xor_sync", "gpu.shuffle.xor", ALL_TYPES, None, DependentOpaque),
         program("cuda_syncwarp", "gpu.warp.syncwarp", UNTYPED, None, ConvergedWarp),
         program("cuda_syncthreads", "gpu.block.syncthreads", UNTYPED, None, Plain),
-        program("cuda_match_any_sync", "gpu.match.any", ALL_TYPES, None, Dependent),
-        program("cuda_match_all_sync", "gpu.match.all", ALL_TYPES, None, Dependent),
+        program("cuda_match_any_sync", "gpu.match.any", ALL_TYPES, None, DependentOpaque),
+        program("cuda_match_all_sync", "gpu.match.all", ALL_TYPES, None, DependentOpaque),
         program("cuda_vote_all_sync", "gpu.vote.all", UNTYPED, None, Dependent),
         program("cuda_vote_any_sync", "gpu.vote.any", UNTYPED, None, Dependent),
         program("cuda_vote_ballot_sync", "gpu.vote.ballot", UNTYPED, None, Dependent),
@@ -141,10 +145,12 @@ impl PeerProgram {
 /// Threads of the largest block that the programs are run with.
 const MOST_THREADS: u32 = 1024;
 
-/// The cases of all programs on a device with this many multiprocessors. Two programs that measure the same have one.
+/// The cases of all programs on a device with this many multiprocessors, and beside each other form the default one. Two
+/// programs that measure the same have one case.
 #[must_use]
 pub fn peer_cases(multiprocessors: u32) -> HashSet<Case> {
-    PEER_PROGRAMS.iter().flat_map(|program| program.cases(multiprocessors)).collect()
+    let own = PEER_PROGRAMS.iter().flat_map(|program| program.cases(multiprocessors));
+    own.flat_map(|case| [Case { form: None, ..case.clone() }, case]).collect()
 }
 
 /// The program with this name.
@@ -175,12 +181,24 @@ mod tests {
         let runs: usize = PEER_PROGRAMS.iter().map(|program| program.cases(132).count()).sum();
         assert_eq!(runs, 9570);
         // Compare-and-swap that passes was written twice, with an array (2 types, 6 strides) and without (2 types).
-        assert_eq!(peer_cases(132).len(), 9570 - 14 * 55);
+        let (default, opaque): (Vec<Case>, Vec<Case>) =
+            peer_cases(132).into_iter().partition(|case| case.form.is_none());
+        assert_eq!(default.len(), 9570 - 14 * 55);
+        // Three programs, 4 types.
+        assert_eq!(opaque.len(), 3 * 4 * 55);
     }
 
     #[test]
-    fn the_grid_has_what_the_programs_write() {
-        assert!(peer_cases(132).iter().all(|case| case.form.is_none()));
+    fn three_programs_write_another_line_than_the_default_form() {
+        let opaque: HashSet<String> = peer_cases(132)
+            .into_iter()
+            .filter(|case| case.form == Some(Form::Opaque) && case.mode == Some(Mode::Latency))
+            .map(|case| case.primitive.to_string())
+            .collect();
+        assert_eq!(opaque, ["gpu.shuffle.xor", "gpu.match.any", "gpu.match.all"].map(str::to_owned).into());
+        let case = |name| peer_program(name).map(|program| program.case(Some(Dtype::I32), 1, 2, 64).form);
+        assert_eq!(case("cuda_match_all_sync"), Some(Some(Form::Opaque)));
+        assert_eq!(case("cuda_shfl_up_sync"), Some(None));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(crate) struct Parameters {
     pub(crate) dtype: Option<Dtype>,
     /// Elements between the variables of neighbouring threads; 0: one variable for all.
     pub(crate) stride: u32,
-    /// Arrays of such variables, one after the other.
+    /// Arrays of such variables.
     pub(crate) arrays: usize,
     /// Blocks of a cluster; 0: no clusters.
     pub(crate) cluster: u32,
@@ -22,8 +22,19 @@ pub(crate) struct Parameters {
 impl Parameters {
     /// Bytes of the variables. Each thread may use its own element in addition to the shared variable.
     pub(crate) fn memory_bytes(self) -> usize {
+        self.arrays.saturating_sub(1) * self.array_distance() + self.array_bytes()
+    }
+
+    /// Bytes from the beginning of one array to that of the next, as `array_distance` in `fence.cu`: arrays that are
+    /// allocated one by one share no line either.
+    fn array_distance(self) -> usize {
+        const PAGE: usize = 4096;
+        self.array_bytes().next_multiple_of(PAGE)
+    }
+
+    fn array_bytes(self) -> usize {
         let elements = self.shape.grid_threads() * self.stride.max(1) as usize;
-        self.arrays * elements * self.dtype.map_or(8, Dtype::size_bytes)
+        elements * self.dtype.map_or(8, Dtype::size_bytes)
     }
 
     /// The fewest iterations that bring the loop into its steady state: the queues of the saturated resource are full for
@@ -50,7 +61,13 @@ impl Parameters {
 
 #[cfg(test)]
 mod tests {
+    use syncscope_core::{Case, Layout, Scope};
+
     use super::*;
+    use crate::catalogue::program_of;
+    use crate::cuda::discovery::Surroundings;
+    use crate::cuda::nvrtc::{Nvrtc, Source};
+    use crate::launch::headers::headers;
 
     #[test]
     fn the_more_warps_the_fewer_iterations_fill_the_queues() {
@@ -81,5 +98,36 @@ mod tests {
         assert_eq!(bytes(Some(Dtype::F64), 32), 2 * 264 * 1024 * 32 * 8);
         assert_eq!(bytes(Some(Dtype::I32), 0), 2 * 264 * 1024 * 4);
         assert_eq!(bytes(None, 0), 2 * 264 * 1024 * 8);
+        let one = Shape { blocks: 1, threads: 1 };
+        let of_one = |arrays| Parameters { shape: one, dtype: Some(Dtype::I32), stride: 1, arrays, cluster: 0 };
+        assert_eq!([1, 2].map(|arrays| of_one(arrays).memory_bytes()), [4, 4096 + 4], "the second is on its own page");
+    }
+
+    /// The kernel finds the second array where the host reserves it.
+    #[test]
+    fn host_and_kernel_agree_on_the_distance_of_two_arrays() {
+        let grids = [(1, 1, 1), (1, 32, 32), (2, 1024, 1), (3, 96, 7), (264, 1024, 128)];
+        for dtype in [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64] {
+            let case = Case {
+                dtype: Some(dtype),
+                layout: Some(Layout::Private { stride: 1 }),
+                scope: Some(Scope::Device),
+                ..Case::new("gpu.fence.device")
+            };
+            let program = program_of(&case).unwrap();
+            let mut text = program.text.to_owned();
+            for (blocks, threads, stride) in grids {
+                let shape = Shape { blocks, threads };
+                let bytes = Parameters { shape, dtype: Some(dtype), stride, arrays: 2, cluster: 0 }.array_distance();
+                let elements = shape.grid_threads() * stride as usize;
+                let kernels = format!("array_distance({elements}) * sizeof(Value)");
+                text += &format!("static_assert({kernels} == {bytes}, \"{dtype:?}, {elements} elements\");\n");
+            }
+            let source = Source { file: program.file, text: &text, headers: headers() };
+            let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
+            let definitions = program.definitions.iter().map(|definition| format!("-D{definition}"));
+            let options: Vec<String> = definitions.chain(["--std=c++17".to_owned()]).collect();
+            nvrtc.compile(source, "sm_90", &options).unwrap();
+        }
     }
 }

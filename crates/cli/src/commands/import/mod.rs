@@ -231,6 +231,8 @@ fn write(output: &Path, run: &Run, rows: &[Row]) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use syncscope_core::Form;
+
     use super::*;
 
     #[test]
@@ -256,5 +258,22 @@ mod tests {
         assert!((rows[0].0.ns.unwrap().value() - 3.0).abs() < 1e-9);
         assert!(results.warnings()[1].starts_with("ignored cuda_atomiccas_scalar_pass: "), "{:?}", results.warnings());
         assert_eq!(results.systems.into_iter().collect::<Vec<_>>(), [("/x/system".into(), Some("GPU".to_owned()))]);
+    }
+    #[test]
+    fn programs_with_another_line_than_the_default_form_have_its_form() {
+        for (program, form) in [
+            ("cuda_shfl_xor_sync", Some(Form::Opaque)),
+            ("cuda_match_any_sync", Some(Form::Opaque)),
+            ("cuda_match_all_sync", Some(Form::Opaque)),
+            ("cuda_shfl_down_sync", None),
+            ("cuda_vote_all_sync", None),
+        ] {
+            let text = format!("{program}\nn iter,1000\n\"\"\nn_blocks,1\ntype mode,aggregate,32\nint,max,1e-6\n");
+            let mut results = Results::default();
+            let path = PathBuf::from(format!("/x/system/GPU/{program}/runtimes.csv"));
+            results.add(&path, &ResultFile::parse(&text).unwrap());
+            let forms: Vec<_> = results.rows.keys().map(|case| case.form).collect();
+            assert_eq!(forms, [form], "{program}");
+        }
     }
 }

@@ -5,7 +5,6 @@ use syncscope_core::{Case, Dtype, Form, Mode, Preset, Primitive};
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
 use crate::catalogue::instructions::ExpectedInstructions;
-use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("shuffle.cu", Register);
 
@@ -59,7 +58,15 @@ static DOWN: Entry = Entry {
     },
     definitions: |case| definitions(case, "DOWN"),
     expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case)),
-    cases: |id, preset, limits| with_an_opaque_form(id, preset, *limits),
+    cases: |id, preset, limits| {
+        let as_written = (SHUFFLE.cases)(id, preset, limits);
+        if preset == Preset::Quick {
+            return as_written;
+        }
+        // The width is in a register.
+        let some = limits.few(id).dtypes(&TYPES[..1]).modes(&[Mode::Latency]);
+        [as_written, some.forms(&[Some(Form::Opaque)]).cases()].concat()
+    },
     ..SHUFFLE
 };
 
@@ -72,23 +79,17 @@ static XOR: Entry = Entry {
     },
     definitions: |case| definitions(case, "XOR"),
     expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case)),
-    cases: |id, preset, limits| with_an_opaque_form(id, preset, *limits),
+    // As the paper's program: the distance is in a register.
+    cases: |id, preset, limits| {
+        let in_register = limits.form_of_paper(id, preset, Form::Opaque, &TYPES).modes(&[Mode::Latency]).cases();
+        [(SHUFFLE.cases)(id, preset, limits), in_register].concat()
+    },
     ..SHUFFLE
 };
 
 fn definitions(case: &Case, kind: &str) -> Vec<String> {
     let opaque = u32::from(case.form == Some(Form::Opaque));
     vec![value_of(case), format!("KIND={kind}"), format!("OPAQUE={opaque}")]
-}
-
-/// The cases of a shuffle with a constant that may be in a register: the width or the distance.
-fn with_an_opaque_form(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let as_written = (SHUFFLE.cases)(id, preset, &limits);
-    if preset == Preset::Quick {
-        return as_written;
-    }
-    let some = limits.few(id).dtypes(&TYPES[..1]).modes(&[Mode::Latency]);
-    [as_written, some.forms(&[Some(Form::Opaque)]).cases()].concat()
 }
 
 /// The network moves 32 bits at a time.

@@ -68,7 +68,9 @@ const MATCH: Entry = Entry {
         let types = if preset == Preset::Quick { &types[..1] } else { &types };
         let dependent = limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases();
         let independent = limits.coarse(id, at_most_standard(preset)).dtypes(&types[..1]).modes(&[Mode::Throughput]);
-        [dependent, independent.cases()].concat()
+        // As the paper's programs: each comparison is among the lanes that the one before found.
+        let by_mask = limits.form_of_paper(id, preset, Form::Opaque, types).modes(&[Mode::Latency]).cases();
+        [dependent, independent.cases(), by_mask].concat()
     },
     ..Entry::of(MATCH_KERNEL, Proof::LastLaunch)
 };
@@ -82,15 +84,6 @@ static MATCH_ANY: Entry = Entry {
     },
     definitions: |case| match_definitions(case, "ANY"),
     expected: |_| ExpectedInstructions::of(&["MATCH.ANY"]),
-    // As the paper's program: each comparison is among the lanes that the one before found.
-    cases: |id, preset, limits| {
-        let as_written = (MATCH.cases)(id, preset, limits);
-        if preset == Preset::Quick {
-            return as_written;
-        }
-        let some = limits.few(id).dtypes(&[Dtype::I32]).modes(&[Mode::Latency]);
-        [as_written, some.forms(&[Some(Form::Opaque)]).cases()].concat()
-    },
     ..MATCH
 };
 
