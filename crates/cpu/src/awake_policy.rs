@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Case, Dtype, Experiment, Laboratory, Layout, Placement, Sample, Shot, Side, stats};
+use syncscope_core::{Case, Dtype, Experiment, Laboratory, Layout, MemoryOrder, Placement, Sample, Shot, Side, stats};
 use syncscope_host::cpu_list;
 
 use crate::machine::awake::KeepAwake;
@@ -149,7 +149,12 @@ fn in_words(noise: &[Noise]) -> String {
 fn workloads() -> [Case; 2] {
     let two_threads = |id| Case { threads: Some(2), placement: Some(Placement::Close), ..Case::new(id) };
     [
-        Case { dtype: Some(Dtype::I32), layout: Some(Layout::Shared), ..two_threads("cpu.atomic.add") },
+        Case {
+            dtype: Some(Dtype::I32),
+            layout: Some(Layout::Shared),
+            order: Some(MemoryOrder::Relaxed),
+            ..two_threads("cpu.atomic.add")
+        },
         two_threads("cpu.handoff.cas_pingpong"),
     ]
 }
@@ -260,6 +265,13 @@ mod tests {
     fn the_noise_is_written_in_percent() {
         let text = in_words(&[noise_of(0.02, 0.01), noise_of(0.04, 0.02)]);
         assert_eq!(text, "noise 3.0 % without, 1.5 % with");
+    }
+
+    #[test]
+    fn the_catalogue_has_the_workloads_of_the_trial() {
+        for case in workloads() {
+            assert!(crate::primitives::workload_of(&case).is_ok(), "{case}");
+        }
     }
 
     #[test]
