@@ -9,6 +9,7 @@ use syncscope_core::{
 use syncscope_host::scheduling::{self, AffinityGuard};
 use syncscope_host::{c_library_version, cpu_list};
 
+use crate::awake_policy::AwakePolicy;
 use crate::experiment::{Sharing, TeamExperiment};
 use crate::machine::loaded_library::loaded_library;
 use crate::machine::placement::{self, Placed};
@@ -56,6 +57,8 @@ pub struct CpuLaboratory {
     teams: TeamPool,
     one_thread: OneThreadProcesses,
     interference: InterferenceDetector,
+    /// Whether the CPUs are kept awake; decided before measuring.
+    awake: Option<AwakePolicy>,
 }
 
 /// Above this load average per CPU, other work probably disturbs the figures.
@@ -86,6 +89,7 @@ impl CpuLaboratory {
             teams: TeamPool::default(),
             one_thread: OneThreadProcesses::default(),
             interference: InterferenceDetector::default(),
+            awake: None,
         })
     }
 
@@ -241,7 +245,17 @@ impl CpuLaboratory {
         Ok((workload, remark))
     }
 
+<<<<<<< HEAD
     fn sharing(&self, placement: &Placement, placed: &Placed, case: Option<&Case>) -> Sharing {
+=======
+    /// The remark where threads block: what a wake-up costs depends on whether the CPU had halted.
+    fn kept_awake(&self, workload: &Workload) -> Option<String> {
+        let is_on = self.awake.as_ref().is_some_and(AwakePolicy::is_on);
+        (is_on && workload.blocks).then(|| "CPUs were kept awake".to_owned())
+    }
+
+    fn sharing(&self, placement: &Placement, placed: &Placed, actor: Actor) -> Sharing {
+>>>>>>> w-awake
         let threads = placed.cpus.len();
         let quota = self.quota.filter(|quota| *quota < threads as f64);
         let cpus = |count: u32| format!("{count} CPU{}", if count == 1 { "" } else { "s" });
@@ -310,6 +324,20 @@ impl Laboratory for CpuLaboratory {
         plan::plan(preset, &self.topology)
     }
 
+    fn prepare(&mut self, cases: &[Case], _: &mut dyn FnMut(usize, usize)) {
+        if cases.is_empty() || self.unavailable().is_some() {
+            return;
+        }
+        // Loops of an earlier decision would be part of the trial.
+        self.awake = None;
+        let (cpus, quota) = (self.topology.allowed_cpus(), self.quota);
+        self.awake = Some(AwakePolicy::decide(self, &cpus, quota));
+    }
+
+    fn keep_awake(&self) -> Option<String> {
+        self.awake.as_ref().map(|policy| policy.description().to_owned())
+    }
+
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
         if let Some(reason) = studies::unavailable(case) {
             return Err(Refusal::Skipped(reason));
@@ -318,7 +346,12 @@ impl Laboratory for CpuLaboratory {
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
         let (workload, remark) = self.workload_in_place(case, &placement)?;
         let placed = self.placed(&placement, threads)?;
+<<<<<<< HEAD
         let sharing = self.sharing(&placement, &placed, Some(case)).with_remark(remark);
+=======
+        let sharing = self.sharing(&placement, &placed, case.actor()).with_remark(remark);
+        let sharing = sharing.with_remark(self.kept_awake(&workload));
+>>>>>>> w-awake
         let team = match case.form {
             Some(Form::OneThreadProcess) => {
                 self.one_thread.process_for(case, placed.cpus.first().copied().flatten())?

@@ -12,6 +12,7 @@
 //! | [`evidence`] | the machine code of the timed loops |
 //! | [`primitives`] | the catalogue: a folder for each family, a file for each primitive |
 //! | [`one_thread`] | a child process of one thread, for the cases that need one |
+//! | `awake_policy.rs` | whether CPUs are kept from halting during a run |
 //! | [`studies`] | cases on chosen CPUs and NUMA nodes; the topology that the core-to-core matrix shows |
 //!
 //! ```text
@@ -30,6 +31,7 @@ pub mod sync;
 pub mod team;
 pub mod timing;
 
+mod awake_policy;
 mod axes;
 mod numbers;
 mod plan;

@@ -1,6 +1,6 @@
 //! Calls to the operating system that both hardware crates need. Their `unsafe` code stands here once.
 //!
-//! - [`scheduling`]: the calling thread's CPUs and its context switches. Start here.
+//! - [`scheduling`]: the calling thread's CPUs, its priority and its context switches. Start here.
 //! - [`clock`]: the raw monotonic clock.
 //! - [`futex`]: sleeping on a word of memory, and waking the sleeper.
 //! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.

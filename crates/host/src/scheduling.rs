@@ -1,5 +1,5 @@
-//! How the operating system schedules the calling thread: which CPUs it may use, which one it uses, and how often it
-//! was interrupted.
+//! How the operating system schedules the calling thread: which CPUs it may use, which one it uses, its priority, and
+//! how often it was interrupted.
 
 use std::io;
 use std::mem::{self, size_of_val};
@@ -33,6 +33,20 @@ pub fn bind_to(cpus: &[u32]) -> io::Result<()> {
         *word |= 1 << (cpu % 64);
     }
     set_mask(&mask)
+}
+
+/// Gives the calling thread idle priority (`SCHED_IDLE`, `sched(7)`): it runs where no other thread wants the CPU.
+///
+/// # Errors
+/// What the operating system says, where it refuses or has no such priority.
+pub fn lower_to_idle_priority() -> io::Result<()> {
+    // The C library of musl refuses this call, and its `sched_param` is longer than the kernel's, which is one number.
+    // The priority within `SCHED_IDLE` has to be 0.
+    let priority: libc::c_int = 0;
+    // SAFETY: the pointer is to the kernel's `sched_param` on this thread's stack, which the call only reads; 0 is the
+    // calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const priority) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// The CPU that the calling thread runs on now; `None` where the system does not say.
@@ -169,6 +183,19 @@ mod tests {
             let before = allowed_cpus();
             let _unbound = AffinityGuard::bind_to(16_000);
             assert_eq!(allowed_cpus(), before);
+        });
+    }
+
+    #[test]
+    fn a_thread_of_idle_priority_has_that_policy() {
+        on_a_new_thread(|| {
+            // SAFETY: the call takes a number and returns one; 0 is the calling thread.
+            let policy = || unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
+            let before = policy();
+            match lower_to_idle_priority() {
+                Ok(()) => assert_eq!(policy(), libc::c_long::from(libc::SCHED_IDLE)),
+                Err(_) => assert_eq!(policy(), before, "a refusal changes nothing"),
+            }
         });
     }
 

@@ -155,6 +155,9 @@ pub struct Environment {
     /// How the cycles of the CPUs' cores are counted, and why not otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_cycles: Option<String>,
+    /// Whether idle CPUs were kept from halting, and why; of each process that measured a part of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_awake: Option<String>,
     /// Versions of the libraries that are themselves measured, such as parking_lot.
     pub libraries: BTreeMap<String, String>,
     /// The OpenMP runtimes that were loaded; empty in older files.

@@ -53,6 +53,11 @@ pub trait Laboratory {
         let _ = (cases, progress);
     }
 
+    /// Whether idle CPUs are kept from halting, and why, once [`Self::prepare`] has decided. Stands in `run.json`.
+    fn keep_awake(&self) -> Option<String> {
+        None
+    }
+
     /// A pass over the cases begins, counted from 0. A laboratory may give up what it keeps from one case to the next (a
     /// context, memory), so that the measurement blocks of a case are taken in several of them.
     fn begin_pass(&mut self, pass: u32) {

@@ -146,7 +146,7 @@ impl Session {
         observer: &mut dyn Observer,
     ) -> Result<Status, SessionError> {
         let mut passes = Passes {
-            seed: self.run.seed,
+            run: &mut self.run,
             limits,
             directory: &self.directory,
             journal: &mut self.journal,

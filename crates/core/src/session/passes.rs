@@ -8,10 +8,10 @@ use crate::engine::measurement::Measurement;
 use crate::engine::profile::{self, Phase};
 use crate::model::case::{Case, CaseId};
 use crate::model::verdict::Verdict;
-use crate::run::Status;
 use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::journal::Journal;
 use crate::run::row::Row;
+use crate::run::{Run, Status};
 use crate::session::Limits;
 use crate::session::drift::Drift;
 use crate::session::laboratory::{Laboratory, Refusal};
@@ -92,7 +92,7 @@ fn additivity_sample(cases: &[Case]) -> HashSet<CaseId> {
 
 /// Measures the cases of a plan, pass after pass.
 pub(super) struct Passes<'a> {
-    pub(super) seed: u64,
+    pub(super) run: &'a mut Run,
     pub(super) limits: &'a Limits,
     pub(super) directory: &'a RunDirectory,
     pub(super) journal: &'a mut Journal,
@@ -116,6 +116,7 @@ impl Passes<'_> {
                 laboratory.prepare(cases, &mut |done, all| observer.preparing(done, all));
             });
         }
+        self.record_keep_awake(laboratories)?;
         let mut parts: Vec<Part> =
             plan.parts.iter().enumerate().map(|(number, cases)| Part::new(number, cases, preset)).collect();
         self.observer.planned(&parts.iter().map(Part::work).collect::<Vec<_>>());
@@ -127,13 +128,25 @@ impl Passes<'_> {
         ended
     }
 
+    /// Writes what the laboratories decided when they prepared, so that a run that is killed has it too.
+    fn record_keep_awake(&mut self, laboratories: &[&mut dyn Laboratory]) -> Result<(), RunDirectoryError> {
+        let decided: Vec<String> = laboratories.iter().filter_map(|laboratory| laboratory.keep_awake()).collect();
+        if decided.is_empty() {
+            return Ok(());
+        }
+        let earlier = self.run.environment.keep_awake.take();
+        let all: Vec<String> = earlier.into_iter().chain(decided).collect();
+        self.run.environment.keep_awake = Some(all.join("; then "));
+        self.directory.write_run(self.run)
+    }
+
     /// Pass after pass, until all cases are finished.
     fn all_passes(
         &mut self,
         laboratories: &mut [&mut dyn Laboratory],
         parts: &mut [Part],
     ) -> Result<Status, RunDirectoryError> {
-        let mut random = fastrand::Rng::with_seed(self.seed);
+        let mut random = fastrand::Rng::with_seed(self.run.seed);
         while !parts.iter().all(Part::is_done) {
             for (laboratory, part) in laboratories.iter_mut().zip(&mut *parts).filter(|(_, part)| !part.is_done()) {
                 let started = (self.now)();
@@ -199,7 +212,7 @@ impl Passes<'_> {
             Err(refusal) => return self.record_refusal(pending, refusal),
         };
         // The order of pairs differs from case to case and does not depend on which other cases are measured.
-        let seed = self.seed ^ pending.case.id().number();
+        let seed = self.run.seed ^ pending.case.id().number();
         let earlier = pending.found.clone();
         let Ok(found) = engine.measure_block(experiment.as_mut(), earlier, seed) else { return Ok(Ended::Cancelled) };
         pending.is_finished = !engine.needs_another_block(&found);

@@ -10,11 +10,13 @@
 //! - [`steal`]: time that the hypervisor took.
 //! - [`loaded_library`]: file and version of a library that this process has loaded.
 //! - [`cgroup`]: the CPU quota of the control group.
+//! - [`awake`]: loops at idle priority that keep CPUs from halting.
 
 pub(crate) mod hwloc;
 pub(crate) mod memory;
 pub(crate) mod page_homes;
 
+pub mod awake;
 pub mod cgroup;
 pub mod loaded_library;
 pub mod pair_class;

@@ -1,0 +1,282 @@
+//! Whether the CPUs are kept awake during a run. A short trial decides, because it helps on some machines and harms on
+//! others.
+
+use std::io;
+use std::ops::RangeInclusive;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use syncscope_core::{Case, Dtype, Experiment, Laboratory, Layout, MemoryOrder, Placement, Sample, Shot, Side, stats};
+use syncscope_host::cpu_list;
+
+use crate::machine::awake::KeepAwake;
+
+/// The environment variable that replaces the trial by `on` or `off`; see CONTRIBUTING.md.
+const VARIABLE: &str = "SYNCSCOPE_KEEP_AWAKE";
+
+/// Numbers of CPUs with a trial. On 16 virtual CPUs the loops added noise.
+const CPUS: RangeInclusive<usize> = 2..=8;
+
+/// Blocks of each state, and the fewest that decide.
+const BLOCKS: usize = 40;
+const FEWEST_BLOCKS: usize = 20;
+
+/// No further blocks begin after this time.
+const LIMIT: Duration = Duration::from_millis(1400);
+
+/// Pause before a block, in which CPUs without a loop halt, as they do between the samples of a run.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Pairs of each workload in a block, as many as a measurement block of a run has.
+const PAIRS: u64 = 6;
+
+/// The length of a sample.
+const SAMPLE_NS: f64 = 40_000.0;
+
+/// Most iterations of a sample, should it not get longer.
+const MAX_ITERATIONS: u64 = 1 << 16;
+
+/// The loops have to lower the noise at least to this share.
+const LARGEST_SHARE: f64 = 2.0 / 3.0;
+
+/// Noise below which there is nothing to gain: the width that ends the measuring of a case in the quick preset.
+const LEAST_NOISE: f64 = 0.01;
+
+/// Whether the CPUs are kept awake, and why.
+pub(crate) struct AwakePolicy {
+    /// Keeps them awake while it is there.
+    loops: Option<KeepAwake>,
+    /// The line in `run.json`.
+    description: String,
+}
+
+/// What to do before a run.
+#[derive(Debug, Clone, PartialEq)]
+enum Plan {
+    On,
+    Off(String),
+    Trial,
+}
+
+/// The noise of a workload in both states.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Noise {
+    without: f64,
+    with: f64,
+}
+
+impl AwakePolicy {
+    /// Decides for a run on these CPUs, by a trial of at most one and a half seconds.
+    pub(crate) fn decide(laboratory: &mut dyn Laboratory, cpus: &[u32], quota: Option<f64>) -> Self {
+        let variable = std::env::var(VARIABLE).ok();
+        let plan = plan(cpus.len(), quota, variable.as_deref());
+        if let Plan::Off(reason) = plan {
+            return Self::off(&reason);
+        }
+        let loops = match KeepAwake::start(cpus) {
+            Ok(loops) => loops,
+            Err(error) => return Self::off(&refusal(&error)),
+        };
+        if plan == Plan::On {
+            return Self::on(loops, cpus, &format!("{VARIABLE}=on"));
+        }
+        match trial(laboratory, &loops) {
+            None => Self::off("the trial gave no figures"),
+            Some(noise) if is_worth_it(&noise) => Self::on(loops, cpus, &in_words(&noise)),
+            Some(noise) => Self::off(&in_words(&noise)),
+        }
+    }
+
+    /// Whether the loops run.
+    pub(crate) const fn is_on(&self) -> bool {
+        self.loops.is_some()
+    }
+
+    /// The decision and its reason.
+    pub(crate) fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn on(loops: KeepAwake, cpus: &[u32], reason: &str) -> Self {
+        loops.switch(true);
+        let description = format!("idle-priority PAUSE loops on CPUs {} ({reason})", cpu_list::format(cpus));
+        Self { loops: Some(loops), description }
+    }
+
+    fn off(reason: &str) -> Self {
+        Self { loops: None, description: format!("off ({reason})") }
+    }
+}
+
+fn refusal(error: &io::Error) -> String {
+    format!("no loops at idle priority: {error}")
+}
+
+/// What to do with so many CPUs, a quota of CPU time and a value of [`VARIABLE`].
+fn plan(cpus: usize, quota: Option<f64>, variable: Option<&str>) -> Plan {
+    if variable == Some("off") {
+        return Plan::Off(format!("{VARIABLE}=off"));
+    }
+    if let Some(quota) = quota.filter(|quota| *quota < cpus as f64) {
+        return Plan::Off(format!("no trial: a control group limits this process to the time of {quota} CPUs"));
+    }
+    match cpus {
+        _ if variable == Some("on") => Plan::On,
+        cpus if CPUS.contains(&cpus) => Plan::Trial,
+        cpus if cpus < *CPUS.start() => Plan::Off("no trial: one CPU".to_owned()),
+        cpus => Plan::Off(format!("no trial: {cpus} CPUs, more than {}", CPUS.end())),
+    }
+}
+
+/// Whether the loops lower the noise by a third, in the mean over the workloads.
+fn is_worth_it(noise: &[Noise]) -> bool {
+    let (without, with) = means(noise);
+    without >= LEAST_NOISE && with <= LARGEST_SHARE * without
+}
+
+/// The mean noise without and with loops.
+fn means(noise: &[Noise]) -> (f64, f64) {
+    let mean = |of: fn(&Noise) -> f64| noise.iter().map(of).sum::<f64>() / noise.len().max(1) as f64;
+    (mean(|noise| noise.without), mean(|noise| noise.with))
+}
+
+fn in_words(noise: &[Noise]) -> String {
+    let (without, with) = means(noise);
+    format!("noise {:.1} % without, {:.1} % with", 100.0 * without, 100.0 * with)
+}
+
+/// The workloads of the trial: an addition for which two threads contend, and a hand-off between them.
+fn workloads() -> [Case; 2] {
+    let two_threads = |id| Case { threads: Some(2), placement: Some(Placement::Close), ..Case::new(id) };
+    [
+        Case {
+            dtype: Some(Dtype::I32),
+            layout: Some(Layout::Shared),
+            order: Some(MemoryOrder::Relaxed),
+            ..two_threads("cpu.atomic.add")
+        },
+        two_threads("cpu.handoff.cas_pingpong"),
+    ]
+}
+
+/// Measures every workload in blocks with and without loops, in random order, and leaves the loops switched off. `None`
+/// where that gives too few figures.
+fn trial(laboratory: &mut dyn Laboratory, loops: &KeepAwake) -> Option<Vec<Noise>> {
+    let begun = Instant::now();
+    let mut random = fastrand::Rng::new();
+    let cases = workloads();
+    let iterations: Option<Vec<u64>> =
+        cases.iter().map(|case| fitting_iterations(laboratory.experiment(case).ok()?.as_mut())).collect();
+    let iterations = iterations?;
+    // By workload, then without and with loops.
+    let mut costs = cases.each_ref().map(|_| [Vec::new(), Vec::new()]);
+    for _ in 0..BLOCKS {
+        if begun.elapsed() > LIMIT {
+            break;
+        }
+        let first = random.bool();
+        for on in [first, !first] {
+            loops.switch(on);
+            thread::sleep(PAUSE);
+            for ((case, iterations), costs) in cases.iter().zip(&iterations).zip(&mut costs) {
+                let mut experiment = laboratory.experiment(case).ok()?;
+                costs[usize::from(on)].extend(block(experiment.as_mut(), *iterations, &mut random));
+            }
+        }
+    }
+    loops.switch(false);
+    costs.iter().map(|[without, with]| Some(Noise { without: noise(without)?, with: noise(with)? })).collect()
+}
+
+fn noise(costs: &[f64]) -> Option<f64> {
+    if costs.len() < FEWEST_BLOCKS { None } else { stats::noise(costs) }
+}
+
+/// As many iterations as make a baseline of the length of a sample.
+fn fitting_iterations(experiment: &mut dyn Experiment) -> Option<u64> {
+    let most = experiment.max_iterations().min(MAX_ITERATIONS);
+    let mut iterations = 1;
+    while iterations < most {
+        let shot = |pair| Shot { side: Side::Baseline, iterations, pair };
+        let samples = experiment.samples(&[shot(0), shot(1), shot(2)]).ok()?;
+        if samples.iter().map(Sample::slowest_ns).fold(f64::INFINITY, f64::min) >= SAMPLE_NS {
+            break;
+        }
+        iterations *= 2;
+    }
+    Some(iterations.min(most))
+}
+
+/// The median of the costs that the undisturbed pairs of a block show, in nanoseconds.
+fn block(experiment: &mut dyn Experiment, iterations: u64, random: &mut fastrand::Rng) -> Option<f64> {
+    let shots = (0..PAIRS).flat_map(|pair| {
+        let first = if random.bool() { Side::Test } else { Side::Baseline };
+        [first, first.other()].map(|side| Shot { side, iterations, pair })
+    });
+    let shots: Vec<Shot> = shots.collect();
+    let samples = experiment.samples(&shots).ok()?;
+    let operations = |side| experiment.operations(side, iterations) as f64;
+    let more = operations(Side::Test) - operations(Side::Baseline);
+    let costs = shots.chunks_exact(2).zip(samples.chunks_exact(2)).filter_map(|(shots, samples)| {
+        let difference = samples[1].slowest_ns() - samples[0].slowest_ns();
+        let sign = if shots[1].side == Side::Test { 1.0 } else { -1.0 };
+        samples.iter().all(|sample| sample.disturbance.is_none()).then_some(sign * difference / more)
+    });
+    stats::median(&costs.collect::<Vec<f64>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn noise_of(without: f64, with: f64) -> Noise {
+        Noise { without, with }
+    }
+
+    #[test]
+    fn loops_must_lower_the_mean_noise_by_a_third() {
+        assert!(is_worth_it(&[noise_of(0.12, 0.05)]));
+        assert!(is_worth_it(&[noise_of(0.20, 0.06), noise_of(0.04, 0.06)]), "the mean counts");
+        assert!(!is_worth_it(&[noise_of(0.12, 0.09)]), "a quarter is not enough");
+        assert!(!is_worth_it(&[noise_of(0.05, 0.12)]));
+        assert!(!is_worth_it(&[noise_of(0.006, 0.001)]), "nothing to gain");
+        assert!(!is_worth_it(&[]));
+        assert!(!is_worth_it(&[noise_of(f64::NAN, 0.1)]));
+    }
+
+    #[test]
+    fn the_trial_needs_two_to_eight_cpus_and_their_whole_time() {
+        assert_eq!(plan(2, None, None), Plan::Trial);
+        assert_eq!(plan(8, Some(8.0), None), Plan::Trial);
+        assert_eq!(plan(4, None, Some("perhaps")), Plan::Trial);
+        assert_eq!(plan(1, None, None), Plan::Off("no trial: one CPU".to_owned()));
+        assert_eq!(plan(16, None, None), Plan::Off("no trial: 16 CPUs, more than 8".to_owned()));
+        assert!(matches!(plan(4, Some(3.5), None), Plan::Off(reason) if reason.contains("3.5 CPUs")));
+    }
+
+    #[test]
+    fn the_variable_replaces_the_trial() {
+        assert_eq!(plan(2, None, Some("off")), Plan::Off("SYNCSCOPE_KEEP_AWAKE=off".to_owned()));
+        assert_eq!(plan(16, None, Some("on")), Plan::On);
+        assert!(matches!(plan(2, Some(1.0), Some("on")), Plan::Off(_)), "loops would use up the quota");
+    }
+
+    #[test]
+    fn the_noise_is_written_in_percent() {
+        let text = in_words(&[noise_of(0.02, 0.01), noise_of(0.04, 0.02)]);
+        assert_eq!(text, "noise 3.0 % without, 1.5 % with");
+    }
+
+    #[test]
+    fn the_catalogue_has_the_workloads_of_the_trial() {
+        for case in workloads() {
+            assert!(crate::primitives::workload_of(&case).is_ok(), "{case}");
+        }
+    }
+
+    #[test]
+    fn few_blocks_decide_nothing() {
+        assert_eq!(noise(&[1.0; FEWEST_BLOCKS - 1]), None);
+        assert_eq!(noise(&[1.0; FEWEST_BLOCKS]), Some(0.0));
+    }
+}
