@@ -245,17 +245,13 @@ impl CpuLaboratory {
         Ok((workload, remark))
     }
 
-<<<<<<< HEAD
-    fn sharing(&self, placement: &Placement, placed: &Placed, case: Option<&Case>) -> Sharing {
-=======
     /// The remark where threads block: what a wake-up costs depends on whether the CPU had halted.
     fn kept_awake(&self, workload: &Workload) -> Option<String> {
         let is_on = self.awake.as_ref().is_some_and(AwakePolicy::is_on);
         (is_on && workload.blocks).then(|| "CPUs were kept awake".to_owned())
     }
 
-    fn sharing(&self, placement: &Placement, placed: &Placed, actor: Actor) -> Sharing {
->>>>>>> w-awake
+    fn sharing(&self, placement: &Placement, placed: &Placed, case: Option<&Case>) -> Sharing {
         let threads = placed.cpus.len();
         let quota = self.quota.filter(|quota| *quota < threads as f64);
         let cpus = |count: u32| format!("{count} CPU{}", if count == 1 { "" } else { "s" });
@@ -346,12 +342,8 @@ impl Laboratory for CpuLaboratory {
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
         let (workload, remark) = self.workload_in_place(case, &placement)?;
         let placed = self.placed(&placement, threads)?;
-<<<<<<< HEAD
         let sharing = self.sharing(&placement, &placed, Some(case)).with_remark(remark);
-=======
-        let sharing = self.sharing(&placement, &placed, case.actor()).with_remark(remark);
         let sharing = sharing.with_remark(self.kept_awake(&workload));
->>>>>>> w-awake
         let team = match case.form {
             Some(Form::OneThreadProcess) => {
                 self.one_thread.process_for(case, placed.cpus.first().copied().flatten())?
