@@ -193,7 +193,7 @@ mod tests {
         let opaque: HashSet<String> = peer_cases(132)
             .into_iter()
             .filter(|case| case.form == Some(Form::Opaque) && case.mode == Some(Mode::Latency))
-            .map(|case| case.primitive.to_string())
+            .map(|case| case.primitive)
             .collect();
         assert_eq!(opaque, ["gpu.shuffle.xor", "gpu.match.any", "gpu.match.all"].map(str::to_owned).into());
         let case = |name| peer_program(name).map(|program| program.case(Some(Dtype::I32), 1, 2, 64).form);

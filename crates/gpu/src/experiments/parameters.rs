@@ -61,6 +61,8 @@ impl Parameters {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use syncscope_core::{Case, Layout, Scope};
 
     use super::*;
@@ -121,7 +123,7 @@ mod tests {
                 let bytes = Parameters { shape, dtype: Some(dtype), stride, arrays: 2, cluster: 0 }.array_distance();
                 let elements = shape.grid_threads() * stride as usize;
                 let kernels = format!("array_distance({elements}) * sizeof(Value)");
-                text += &format!("static_assert({kernels} == {bytes}, \"{dtype:?}, {elements} elements\");\n");
+                writeln!(text, "static_assert({kernels} == {bytes}, \"{dtype:?}, {elements} elements\");").unwrap();
             }
             let source = Source { file: program.file, text: &text, headers: headers() };
             let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
