@@ -22,7 +22,7 @@ const BLOCKS: usize = 40;
 const FEWEST_BLOCKS: usize = 20;
 
 /// No further blocks begin after this time.
-const LIMIT: Duration = Duration::from_millis(1400);
+const LIMIT: Duration = Duration::from_millis(1200);
 
 /// Pause before a block, in which CPUs without a loop halt, as they do between the samples of a run.
 const PAUSE: Duration = Duration::from_millis(1);
