@@ -27,6 +27,8 @@ struct Timed {
     fake: FakeLaboratory,
     clock: Rc<Cell<Duration>>,
     block: Duration,
+    /// How often it prepared.
+    decisions: u32,
 }
 
 impl Laboratory for Timed {
@@ -36,6 +38,14 @@ impl Laboratory for Timed {
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
         self.fake.plan(preset)
+    }
+
+    fn prepare(&mut self, _: &[Case], _: &mut dyn FnMut(usize, usize)) {
+        self.decisions += 1;
+    }
+
+    fn keep_awake(&self) -> Option<String> {
+        (self.decisions > 0).then(|| format!("decision {}", self.decisions))
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
@@ -121,7 +131,7 @@ impl Fixture {
     /// A laboratory of fakes whose blocks take this long on the clock of the test.
     fn new(block: Duration) -> Self {
         let (fake, clock) = (FakeLaboratory::default(), Rc::default());
-        Self { folder: tempfile::tempdir().unwrap(), laboratory: Timed { fake, clock, block } }
+        Self { folder: tempfile::tempdir().unwrap(), laboratory: Timed { fake, clock, block, decisions: 0 } }
     }
 
     fn all(&mut self) -> Vec<&mut dyn Laboratory> {
@@ -188,6 +198,20 @@ fn the_same_seed_gives_the_same_plan_and_another_seed_another_order() {
         cases
     };
     assert_eq!(sorted(&one), sorted(&other));
+}
+
+#[test]
+fn what_preparing_decided_is_recorded_for_each_process() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let session = fixture.start();
+    let in_file = |fixture: &Fixture| fixture.directory().read_run().unwrap().environment.keep_awake;
+    assert_eq!(in_file(&fixture), None, "nothing is decided yet");
+    let mut recorder = Recorder { cancel_after: Some(3), ..Recorder::default() };
+    fixture.measure(session, &recorder.limits(), &mut recorder);
+    assert_eq!(in_file(&fixture).as_deref(), Some("decision 1"));
+    let session = fixture.resume().unwrap();
+    fixture.measure(session, &Limits::default(), &mut Recorder::default());
+    assert_eq!(in_file(&fixture).as_deref(), Some("decision 1; then decision 2"));
 }
 
 #[test]

@@ -17,12 +17,18 @@ const VARIABLE: &str = "SYNCSCOPE_KEEP_AWAKE";
 /// Numbers of CPUs with a trial. On 16 virtual CPUs the loops added noise.
 const CPUS: RangeInclusive<usize> = 2..=8;
 
-/// Blocks of each state, and the fewest that decide.
-const BLOCKS: usize = 40;
-const FEWEST_BLOCKS: usize = 20;
+/// Phases of each state.
+const ROUNDS: usize = 3;
 
-/// No further blocks begin after this time.
-const LIMIT: Duration = Duration::from_millis(1400);
+/// How long a phase is. The host moves a CPU long after it has halted: with phases of one block, both states had nearly
+/// the same noise.
+const PHASE: Duration = Duration::from_millis(220);
+
+/// The begin of a phase that does not count: what the other state has left behind.
+const SETTLING: Duration = Duration::from_millis(50);
+
+/// The fewest blocks of a phase that count.
+const FEWEST_BLOCKS: usize = 10;
 
 /// Pause before a block, in which CPUs without a loop halt, as they do between the samples of a run.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -159,33 +165,45 @@ fn workloads() -> [Case; 2] {
     ]
 }
 
-/// Measures every workload in blocks with and without loops, in random order, and leaves the loops switched off. `None`
+/// Measures every workload in phases with and without loops, in random order, and leaves the loops switched off. `None`
 /// where that gives too few figures.
 fn trial(laboratory: &mut dyn Laboratory, loops: &KeepAwake) -> Option<Vec<Noise>> {
-    let begun = Instant::now();
     let mut random = fastrand::Rng::new();
     let cases = workloads();
     let iterations: Option<Vec<u64>> =
         cases.iter().map(|case| fitting_iterations(laboratory.experiment(case).ok()?.as_mut())).collect();
-    let iterations = iterations?;
-    // By workload, then without and with loops.
-    let mut costs = cases.each_ref().map(|_| [Vec::new(), Vec::new()]);
-    for _ in 0..BLOCKS {
-        if begun.elapsed() > LIMIT {
-            break;
-        }
+    let with_iterations: Vec<(&Case, u64)> = cases.iter().zip(iterations?).collect();
+    // The noise of every phase, by workload, then without and with loops.
+    let mut found = cases.each_ref().map(|_| [Vec::new(), Vec::new()]);
+    for _ in 0..ROUNDS {
         let first = random.bool();
         for on in [first, !first] {
             loops.switch(on);
-            thread::sleep(PAUSE);
-            for ((case, iterations), costs) in cases.iter().zip(&iterations).zip(&mut costs) {
-                let mut experiment = laboratory.experiment(case).ok()?;
-                costs[usize::from(on)].extend(block(experiment.as_mut(), *iterations, &mut random));
+            let costs = phase(laboratory, &with_iterations, &mut random)?;
+            for (found, costs) in found.iter_mut().zip(costs) {
+                found[usize::from(on)].extend(noise(&costs));
             }
         }
     }
     loops.switch(false);
-    costs.iter().map(|[without, with]| Some(Noise { without: noise(without)?, with: noise(with)? })).collect()
+    // The host may move a CPU within a phase of either state, so the median phase counts.
+    let noise =
+        |[without, with]: &[Vec<f64>; 2]| Some(Noise { without: stats::median(without)?, with: stats::median(with)? });
+    found.iter().map(noise).collect()
+}
+
+/// The costs of the blocks of one phase, for every case.
+fn phase(laboratory: &mut dyn Laboratory, cases: &[(&Case, u64)], random: &mut fastrand::Rng) -> Option<Vec<Vec<f64>>> {
+    let begun = Instant::now();
+    let mut costs = vec![Vec::new(); cases.len()];
+    while begun.elapsed() < PHASE {
+        thread::sleep(PAUSE);
+        for ((case, iterations), costs) in cases.iter().zip(&mut costs) {
+            let cost = block(laboratory.experiment(case).ok()?.as_mut(), *iterations, random);
+            costs.extend(cost.filter(|_| begun.elapsed() > SETTLING));
+        }
+    }
+    Some(costs)
 }
 
 fn noise(costs: &[f64]) -> Option<f64> {
