@@ -12,11 +12,11 @@ using Value = VALUE;
 using Element = ELEMENT;
 
 // Elements from the beginning of the first array to that of the second, as `experiments/parameters.rs` reserves them.
-// The second array begins on a page of its own, as if it were allocated on its own: the two elements of a thread share
-// neither a sector nor a line, even if the arrays have one element each.
+// It is as if they were allocated one after the other, as in the paper: the driver aligns allocations to 512 bytes. So
+// the two elements of a thread share neither a sector nor a line, even if the arrays have one element each.
 __device__ constexpr u64 array_distance(u64 elements) {
-    constexpr u64 PAGE = 4096 / sizeof(Value);
-    return (elements + PAGE - 1) / PAGE * PAGE;
+    constexpr u64 ALIGNMENT = 512 / sizeof(Value);
+    return (elements + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 struct Operation {

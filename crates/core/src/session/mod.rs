@@ -7,6 +7,7 @@
 //!
 //! The command only opens the laboratories, shows progress through an [`Observer`], and prints.
 
+mod additivity_sample;
 mod drift;
 pub mod laboratory;
 pub mod observer;
@@ -15,6 +16,8 @@ mod passes;
 mod pending_case;
 pub mod plan;
 pub mod preset;
+
+pub use additivity_sample::additivity_sample;
 
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -1,18 +1,19 @@
 //! The loop of a run: pass after pass over the unfinished cases, into the journal.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
 use crate::engine::measurement::Measurement;
 use crate::engine::profile::{self, Phase};
-use crate::model::case::{Case, CaseId};
+use crate::model::case::Case;
 use crate::model::verdict::Verdict;
 use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::journal::Journal;
 use crate::run::row::Row;
 use crate::run::{Run, Status};
 use crate::session::Limits;
+use crate::session::additivity_sample::additivity_sample;
 use crate::session::drift::Drift;
 use crate::session::laboratory::{Laboratory, Refusal};
 use crate::session::observer::{Observer, Work};
@@ -69,25 +70,6 @@ impl Part {
         let ends_by_time = most.clone().max().is_some_and(|most| most > 1);
         Work { blocks: most.sum(), time: ends_by_time.then(|| self.schedule.time()) }
     }
-}
-
-/// One in so many cases of each family, and no fewer than [`LEAST_OF_FAMILY`], shows whether its cost is additive.
-const ADDITIVITY_SHARE: usize = 10;
-
-const LEAST_OF_FAMILY: usize = 2;
-
-/// The cases whose third loop is run: of each family those with the lowest identities, which are as good as random.
-fn additivity_sample(cases: &[Case]) -> HashSet<CaseId> {
-    let mut families: BTreeMap<(&str, &str), Vec<CaseId>> = BTreeMap::new();
-    for case in cases {
-        families.entry(case.domain_and_family()).or_default().push(case.id());
-    }
-    let sample = families.into_values().flat_map(|mut ids| {
-        ids.sort_unstable();
-        let count = ids.len().div_ceil(ADDITIVITY_SHARE).max(LEAST_OF_FAMILY);
-        ids.into_iter().take(count)
-    });
-    sample.collect()
 }
 
 /// Measures the cases of a plan, pass after pass.

@@ -4,6 +4,7 @@ use syncscope_core::Dtype;
 
 use crate::catalogue::Saturates;
 use crate::launch::arguments::WARP_THREADS;
+use crate::launch::offsets::ALIGNMENT;
 use crate::launch::request::Shape;
 
 /// The parameters of a case that its kernels get.
@@ -25,11 +26,10 @@ impl Parameters {
         self.arrays.saturating_sub(1) * self.array_distance() + self.array_bytes()
     }
 
-    /// Bytes from the beginning of one array to that of the next, as `array_distance` in `fence.cu`: arrays that are
-    /// allocated one by one share no line either.
+    /// Bytes from the beginning of one array to that of the next, as `array_distance` in `fence.cu`: as if the driver
+    /// allocated one after the other.
     fn array_distance(self) -> usize {
-        const PAGE: usize = 4096;
-        self.array_bytes().next_multiple_of(PAGE)
+        self.array_bytes().next_multiple_of(ALIGNMENT)
     }
 
     fn array_bytes(self) -> usize {
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(bytes(None, 0), 2 * 264 * 1024 * 8);
         let one = Shape { blocks: 1, threads: 1 };
         let of_one = |arrays| Parameters { shape: one, dtype: Some(Dtype::I32), stride: 1, arrays, cluster: 0 };
-        assert_eq!([1, 2].map(|arrays| of_one(arrays).memory_bytes()), [4, 4096 + 4], "the second is on its own page");
+        assert_eq!([1, 2].map(|arrays| of_one(arrays).memory_bytes()), [4, 512 + 4], "the second shares no line");
     }
 
     /// The kernel finds the second array where the host reserves it.

@@ -29,11 +29,12 @@ use std::rc::Rc;
 
 use self::contexts::give_up;
 use syncscope_core::machine::GpuMachine;
+use syncscope_core::session::additivity_sample;
 use syncscope_core::session::preset::GPU_CONTEXTS;
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Listing, Preset, Refusal, Ruler};
 
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::{Method, cases, entry_of, primitives, program_of};
+use crate::catalogue::{Method, cases, entry_of, primitives, program_of, third_loop_of};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, Driver};
 use crate::cuda::nvml::{Nvml, Watch};
@@ -90,7 +91,11 @@ impl Laboratory for GpuLaboratory {
 
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
         let here = cases.iter().filter(|case| self.unavailable(&case.primitive).is_none());
-        let programs: Vec<Program> = here.filter_map(program_of).collect();
+        let mut programs: Vec<Program> = here.filter_map(program_of).collect();
+        // The third loops of the cases that will run one: compiled here on all CPUs, and later one after the other.
+        let sample = additivity_sample(cases);
+        let third_loops = cases.iter().filter(|case| sample.contains(&case.id())).filter_map(third_loop_of);
+        programs.extend(third_loops);
         self.compiler.prepare(&programs, progress);
     }
 

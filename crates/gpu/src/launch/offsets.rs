@@ -30,7 +30,7 @@ const ENOUGH_SETS: usize = 16;
 const EVEN_BYTES: usize = 1 << 19;
 
 /// The alignment of the driver's allocations; variables at different offsets share no sector and no line.
-const ALIGNMENT: usize = 512;
+pub(crate) const ALIGNMENT: usize = 512;
 
 /// Offsets at equal distances, and what was executed at each set of them.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,9 +21,14 @@ fn where_tested_once(capability: (u32, u32)) -> Option<&'static str> {
     (capability.0 != 8).then_some(CONVERGED)
 }
 
-/// A barrier that stands alone has its comparison on every device.
+/// A barrier that stands alone has its comparison on every device since Ampere.
 fn why_elided(case: &Case) -> fn((u32, u32)) -> Option<&'static str> {
-    if case.form == Some(Form::Alone) { |_| None } else { where_tested_once }
+    // On Turing the compiler compares nothing, whatever the mask.
+    if case.form == Some(Form::Alone) {
+        |capability| (capability < (8, 0)).then_some(CONVERGED)
+    } else {
+        where_tested_once
+    }
 }
 
 /// In theory: nothing if the warp is converged. If it is not, each part reaches the barrier in its turn, and takes its own
