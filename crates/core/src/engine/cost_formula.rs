@@ -4,7 +4,7 @@ use crate::engine::experiment::{Experiment, Ruler, RunEffect};
 use crate::engine::population::{self, Cost};
 use crate::model::case::{Actor, Population};
 use crate::model::estimate::Estimate;
-use crate::model::observation::{Observation, Strata};
+use crate::model::observation::{Common, Observation, Strata};
 use crate::model::sample::{Disturbance, Sample, Shot, Side};
 use crate::stats::{self, Interval, Level};
 use crate::units::{Cycles, Hertz, Nanoseconds};
@@ -73,6 +73,7 @@ impl CostFormula {
             slowest_ns,
             mean_rate_ns: ns(|sample| sample.mean_rate),
             strata,
+            common: Common::NONE,
             clock: clock.map(Hertz),
             excluded: disturbance.or_else(|| of_population.is_none().then_some(Disturbance::SmtInterference)),
         }
@@ -165,8 +166,9 @@ pub(crate) struct Costs {
 impl Costs {
     pub(crate) fn of(observations: &[Observation]) -> Self {
         let counted: Vec<&Observation> = observations.iter().filter(|o| o.excluded.is_none()).collect();
-        let ns = Cost::of(&counted, |o| Some(o.ns));
-        let cycles = Cost::of(&counted, |o| o.cycles).filter(|cycles| 2 * cycles.count() > counted.len());
+        let ns = Cost::of(&counted, |o| Some(o.ns / o.common.ns));
+        let cycles = Cost::of(&counted, |o| Some(o.cycles? / o.common.cycles))
+            .filter(|cycles| 2 * cycles.count() > counted.len());
         Self { ns, cycles }
     }
 

@@ -3,7 +3,7 @@
 use crate::engine::cost_formula::{CostFormula, Costs};
 use crate::engine::experiment::{Experiment, RunEffect};
 use crate::engine::judge::{self, Judged};
-use crate::engine::population::Stage;
+use crate::engine::population::{CommonCourse, Stage};
 use crate::engine::stopping::Stop;
 use crate::engine::{exclusion, population};
 use crate::model::check::Check;
@@ -26,6 +26,8 @@ pub(crate) struct Basis {
     pub(crate) clock_tolerance: Option<f64>,
     /// What the experiment has to say.
     pub(crate) remark: Option<String>,
+    /// What the cases of the family had in common.
+    pub(crate) course: CommonCourse,
 }
 
 /// Everything the engine found out about one case.
@@ -95,6 +97,9 @@ impl Measurement {
         self.clock = exclusion::usual_clock(&self.observations);
         if let (Some(clock), Some(tolerance)) = (self.clock, basis.clock_tolerance) {
             exclusion::exclude_other_clocks(&mut self.observations, clock, tolerance);
+        }
+        for observation in &mut self.observations {
+            observation.common = basis.course.of_block(observation.block);
         }
         let costs = Costs::of(&self.observations);
         let resolution_ns = basis.formula.resolution_ns();

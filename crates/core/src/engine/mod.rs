@@ -26,6 +26,7 @@ use crate::engine::cost_formula::CostFormula;
 use crate::engine::experiment::{Experiment, ExperimentError, RunEffect};
 use crate::engine::measurement::{Basis, Measurement};
 use crate::engine::measurement_block::{MeasurementBlock, Taken};
+use crate::engine::population::CommonCourse;
 use crate::engine::profile::Phase;
 use crate::engine::settings::{BlockCount, Settings};
 use crate::engine::stopping::Stop;
@@ -48,13 +49,14 @@ pub struct Engine {
     may_be_precise: bool,
     tests_additivity: bool,
     drift: RunEffect,
+    course: CommonCourse,
     cancel: Cancel,
 }
 
 impl Engine {
     /// An engine with these settings that takes all pairs of a case in one block, and stops when `cancel` is raised.
     #[must_use]
-    pub const fn new(settings: Settings, cancel: Cancel) -> Self {
+    pub fn new(settings: Settings, cancel: Cancel) -> Self {
         Self {
             settings,
             blocks: BlockCount::ONE,
@@ -62,6 +64,7 @@ impl Engine {
             may_be_precise: true,
             tests_additivity: false,
             drift: RunEffect::NONE,
+            course: CommonCourse::default(),
             cancel,
         }
     }
@@ -90,6 +93,13 @@ impl Engine {
     #[must_use]
     pub fn test_additivity(self, tests_additivity: bool) -> Self {
         Self { tests_additivity, ..self }
+    }
+
+    /// The same; what the cases of a family had in common in each measurement block is taken out of the interval within the
+    /// run: it is the same for all rows that are compared.
+    #[must_use]
+    pub fn with_course(self, course: CommonCourse) -> Self {
+        Self { course, ..self }
     }
 
     /// The same; the machine changed by this much in the course of the run, so that another run will differ by no less.
@@ -187,6 +197,7 @@ impl Engine {
             run_effect: experiment.run_effect().at_least(self.drift),
             clock_tolerance: experiment.clock_tolerance(),
             remark: experiment.remark(),
+            course: self.course.clone(),
         };
         let mut found = Measurement {
             check,

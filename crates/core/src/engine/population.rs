@@ -1,8 +1,10 @@
 //! Which moments a figure stands for: the costs of the pairs that count, by population.
 
+use std::collections::BTreeMap;
+
 use crate::model::case::Population;
 use crate::model::estimate::{StrataEstimate, Stratum};
-use crate::model::observation::{Observation, Strata};
+use crate::model::observation::{Common, Observation, Strata};
 use crate::stats::{self, Clustered, Interval, Level, block_medians, share_interval, student_half_width};
 use crate::units::Nanoseconds;
 
@@ -179,4 +181,36 @@ pub(crate) fn course(counted: &[&Observation]) -> Vec<Stage> {
     blocks.dedup();
     let stages = blocks.into_iter().zip(relative(|o| o.ns)).zip(relative(|o| o.cycles.unwrap_or(o.ns)));
     stages.map(|((block, ns), cycles)| Stage { block, ns, cycles }).collect()
+}
+
+/// What the cases of a family had in common in each measurement block.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CommonCourse(BTreeMap<u32, Common>);
+
+impl CommonCourse {
+    /// The medians over the courses of several cases, block by block. Blocks of few cases have none: a case must not be
+    /// compared with itself.
+    pub(crate) fn of(courses: &[Vec<Stage>]) -> Self {
+        const FEWEST_CASES: usize = 4;
+        let mut blocks: BTreeMap<u32, Vec<Stage>> = BTreeMap::new();
+        for stage in courses.iter().flatten() {
+            blocks.entry(stage.block).or_default().push(*stage);
+        }
+        let common = |stages: Vec<Stage>| {
+            let median = |value: fn(&Stage) -> f64| stats::median(&stages.iter().map(value).collect::<Vec<_>>());
+            let common = Common { ns: median(|stage| stage.ns)?, cycles: median(|stage| stage.cycles)? };
+            let is_cost = |factor: f64| factor.is_finite() && factor > 0.0;
+            (stages.len() >= FEWEST_CASES && is_cost(common.ns) && is_cost(common.cycles)).then_some(common)
+        };
+        Self(blocks.into_iter().filter_map(|(block, stages)| Some((block, common(stages)?))).collect())
+    }
+
+    pub(crate) fn of_block(&self, block: u32) -> Common {
+        self.0.get(&block).copied().unwrap_or(Common::NONE)
+    }
+
+    /// The blocks in their order.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Common> {
+        self.0.values()
+    }
 }

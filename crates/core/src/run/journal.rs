@@ -66,8 +66,19 @@ impl LineFile {
 }
 
 /// The columns of `samples.csv`.
-const SAMPLE_COLUMNS: [&str; 10] =
-    ["case_id", "pair", "first", "baseline_ticks", "test_ticks", "ns", "cycles", "set_aside", "block", "beside"];
+const SAMPLE_COLUMNS: [&str; 11] = [
+    "case_id",
+    "pair",
+    "first",
+    "baseline_ticks",
+    "test_ticks",
+    "ns",
+    "cycles",
+    "set_aside",
+    "block",
+    "beside",
+    "common_ns",
+];
 
 impl Journal {
     /// Opens the journal of a run, new or resumed; a line that was cut off is removed.
@@ -114,6 +125,7 @@ fn sample_record(id: &CaseId, observation: &Observation) -> StringRecord {
         observation.excluded.as_ref().map(ToString::to_string).unwrap_or_default(),
         observation.block.to_string(),
         observation.strata.map(|strata| significant(strata.beside_share)).unwrap_or_default(),
+        significant(observation.common.ns),
     ])
 }
 
@@ -144,6 +156,7 @@ mod tests {
             slowest_ns: 0.5,
             mean_rate_ns: 0.5,
             strata: None,
+            common: crate::model::observation::Common::NONE,
             block: 1,
             clock: None,
             excluded: Some(Disturbance::Migration),

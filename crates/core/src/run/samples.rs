@@ -35,6 +35,8 @@ pub struct StoredPair {
     pub block: Option<u32>,
     /// The share of the actors with SMT interference, 0 to 1; `None` where it was not detected.
     pub beside_share: Option<f64>,
+    /// How expensive everything of the family was in this block, relative to the run; `None` in files of older versions.
+    pub common_ns: Option<f64>,
 }
 
 /// A line of the file; columns of later versions are passed over.
@@ -53,6 +55,8 @@ struct Line {
     block: Option<u32>,
     #[serde(default, rename = "beside")]
     beside_share: Option<f64>,
+    #[serde(default)]
+    common_ns: Option<f64>,
 }
 
 #[derive(Deserialize, PartialEq)]
@@ -89,6 +93,7 @@ impl RunDirectory {
                 excluded: line.excluded,
                 block: line.block,
                 beside_share: line.beside_share,
+                common_ns: line.common_ns,
             });
         }
         Ok(pairs)
@@ -156,6 +161,7 @@ mod tests {
             slowest_ns: 0.5,
             mean_rate_ns: 0.5,
             strata: None,
+            common: crate::model::observation::Common::NONE,
             block: 1,
             clock: None,
             excluded,
@@ -188,6 +194,7 @@ mod tests {
             excluded: Some("migration".to_owned()),
             block: Some(1),
             beside_share: None,
+            common_ns: Some(1.0),
         };
         let second = StoredPair { pair: 1, baseline_first: true, cycles: Some(2.0), excluded: None, ..first.clone() };
         assert_eq!(samples[&row("cpu.barrier.std").case.id()], [first, second.clone()]);

@@ -229,6 +229,7 @@ mod tests {
             slowest_ns: 0.5,
             mean_rate_ns: 0.5,
             strata: None,
+            common: crate::model::observation::Common::NONE,
             block: 1,
             clock: None,
             excluded: None,

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 
 use crate::engine::experiment::RunEffect;
-use crate::engine::population::Stage;
+use crate::engine::population::{CommonCourse, Stage};
 use crate::model::case::Case;
+use crate::model::observation::Common;
 use crate::session::pending_case::PendingCase;
 use crate::stats::median;
 
@@ -18,9 +19,9 @@ const PARTS: usize = 4;
 /// Fewer passes do not show a course.
 const FEWEST_PASSES: usize = 8;
 
-/// The drift of each family: standard deviation of the parts of the run, relative to the cost.
+/// What the cases of each family had in common, and by how much that changed.
 #[derive(Debug, Default)]
-pub(super) struct Drift(BTreeMap<String, RunEffect>);
+pub(super) struct Drift(BTreeMap<String, (CommonCourse, RunEffect)>);
 
 impl Drift {
     /// From what is known of all cases so far, the finished ones too.
@@ -29,37 +30,44 @@ impl Drift {
         for pending in cases {
             courses.entry(family_of(&pending.case)).or_default().push(pending.course());
         }
-        let drifts = courses.into_iter().filter_map(|(family, courses)| {
-            let (ns, cycles) = (drift(&courses, |stage| stage.ns)?, drift(&courses, |stage| stage.cycles)?);
-            Some((family, RunEffect { ns, cycles }))
+        let families = courses.into_iter().map(|(family, courses)| {
+            let course = CommonCourse::of(&courses);
+            let drift = drift(&course);
+            (family, (course, drift))
         });
-        Self(drifts.collect())
+        Self(families.collect())
     }
 
     /// The drift of the family of a case; none where nothing is known of it.
     pub(super) fn of_case(&self, case: &Case) -> RunEffect {
-        self.0.get(&family_of(case)).copied().unwrap_or(RunEffect::NONE)
+        self.0.get(&family_of(case)).map_or(RunEffect::NONE, |(_, drift)| *drift)
+    }
+
+    /// What the cases of the family had in common.
+    pub(super) fn course_of(&self, case: &Case) -> CommonCourse {
+        self.0.get(&family_of(case)).map(|(course, _)| course.clone()).unwrap_or_default()
     }
 }
 
+/// Threads that contend and threads that share nothing do not rise and fall together.
 fn family_of(case: &Case) -> String {
     let (domain, family) = case.domain_and_family();
-    format!("{domain}.{family}")
+    format!("{domain}.{family}.{}", case.actor())
 }
 
-fn drift(courses: &[Vec<Stage>], cost: fn(&Stage) -> f64) -> Option<f64> {
-    let mut passes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for stage in courses.iter().flatten() {
-        passes.entry(stage.block).or_default().push(cost(stage));
-    }
-    let common: Vec<f64> = passes.values().filter_map(|of_pass| median(of_pass)).collect();
-    if common.len() < FEWEST_PASSES {
-        return None;
-    }
-    let parts: Vec<f64> = common.chunks(common.len().div_ceil(PARTS)).filter_map(median).collect();
-    let mean = parts.iter().sum::<f64>() / parts.len() as f64;
-    let variance = parts.iter().map(|part| (part - mean).powi(2)).sum::<f64>() / (parts.len() - 1).max(1) as f64;
-    Some(variance.sqrt()).filter(|drift| drift.is_finite())
+/// The standard deviation of the parts of the run, relative to the cost.
+fn drift(course: &CommonCourse) -> RunEffect {
+    let deviation = |cost: fn(&Common) -> f64| {
+        let common: Vec<f64> = course.blocks().map(cost).collect();
+        if common.len() < FEWEST_PASSES {
+            return 0.0;
+        }
+        let parts: Vec<f64> = common.chunks(common.len().div_ceil(PARTS)).filter_map(median).collect();
+        let mean = parts.iter().sum::<f64>() / parts.len() as f64;
+        let variance = parts.iter().map(|part| (part - mean).powi(2)).sum::<f64>() / (parts.len() - 1).max(1) as f64;
+        variance.sqrt()
+    };
+    RunEffect { ns: deviation(|common| common.ns), cycles: deviation(|common| common.cycles) }
 }
 
 #[cfg(test)]
@@ -70,19 +78,21 @@ mod tests {
         (1..=40).map(|block| Stage { block, ns: of_pass(block), cycles: 1.0 }).collect()
     }
 
-    fn drift_ns(courses: &[Vec<Stage>]) -> Option<f64> {
-        drift(courses, |stage| stage.ns)
+    fn drift_ns(courses: &[Vec<Stage>]) -> f64 {
+        drift(&CommonCourse::of(courses)).ns
     }
 
     #[test]
     fn what_the_cases_have_in_common_is_drift_and_what_they_do_not_is_none() {
         let alternating = |sign: f64| course(move |pass| 1.0 + if pass % 2 == 0 { 0.05 * sign } else { -0.05 * sign });
-        let (one, other) = (alternating(1.0), alternating(-1.0));
-        assert!(drift_ns(&[one, other]).unwrap() < 1e-12);
+        let [one, other] = [alternating(1.0), alternating(-1.0)];
+        assert!(drift_ns(&[one.clone(), other.clone(), one, other]) < 1e-12);
         // The second half of the run is 4 % dearer than the first.
         let steps: Vec<_> = (0..5).map(|_| course(|pass| if pass > 20 { 1.04 } else { 1.0 })).collect();
-        let found = drift_ns(&steps).unwrap();
+        let found = drift_ns(&steps);
         assert!((0.02..0.026).contains(&found), "{found}");
-        assert_eq!(drift_ns(&[course(|_| 1.0)[..7].to_vec()]), None, "too few passes");
+        assert!(drift_ns(&steps[..3]).abs() < 1e-12, "three cases are not a family");
+        let short: Vec<_> = steps.iter().map(|course| course[17..24].to_vec()).collect();
+        assert!(drift_ns(&short).abs() < 1e-12, "too few passes");
     }
 }

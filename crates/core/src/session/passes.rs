@@ -169,7 +169,8 @@ impl Passes<'_> {
                 .final_block(is_final || pending.is_over_budget())
                 .may_be_precise(spans_half || Preset::may_end_early(&pending.case))
                 .test_additivity(pending.tests_additivity)
-                .with_drift(drift.of_case(&pending.case));
+                .with_drift(drift.of_case(&pending.case))
+                .with_course(drift.course_of(&pending.case));
             match self.one_block(laboratory, pending, &engine)? {
                 Ended::Finished => {}
                 ended => return Ok(ended),
