@@ -36,7 +36,8 @@ fn point_and_interval_of_a_row_follow_from_the_samples_that_are_stored() {
     for row in measured {
         let pairs = &samples[&row.case.id()];
         let counted = pairs.iter().filter(|pair| pair.excluded.is_none());
-        let used: Vec<(u32, f64)> = counted.map(|pair| (pair.block.unwrap(), pair.ns / pair.common_ns.unwrap())).collect();
+        let used: Vec<(u32, f64)> =
+            counted.map(|pair| (pair.block.unwrap(), pair.ns / pair.common_ns.unwrap())).collect();
         assert_eq!(Some(used.len() as u64), row.pairs, "{}", row.case);
         assert_eq!(Some((pairs.len() - used.len()) as u64), row.excluded, "{}", row.case);
         let clustered = Clustered::of(&used).unwrap();

@@ -326,8 +326,8 @@ impl Laboratory for CpuLaboratory {
         }
         // Loops of an earlier decision would be part of the trial.
         self.awake = None;
-        let (cpus, quota) = (self.topology.allowed_cpus(), self.quota);
-        self.awake = Some(AwakePolicy::decide(self, &cpus, quota));
+        let (cpus, quota, is_guest) = (self.topology.allowed_cpus(), self.quota, self.system.hypervisor().is_some());
+        self.awake = Some(AwakePolicy::decide(self, &cpus, quota, is_guest));
     }
 
     fn keep_awake(&self) -> Option<String> {
