@@ -102,8 +102,10 @@ fn a_run_writes_a_complete_directory() {
 }
 
 fn assert_every_pair_has_a_sample(directory: &RunDirectory, rows: &[Row]) {
-    let samples: Vec<_> = csv::Reader::from_path(directory.samples()).unwrap().into_records().flatten().collect();
-    let excluded = samples.iter().filter(|sample| sample.iter().next_back().is_some_and(|cause| !cause.is_empty()));
+    let mut reader = csv::Reader::from_path(directory.samples()).unwrap();
+    let cause = reader.headers().unwrap().iter().position(|name| name == "set_aside").unwrap();
+    let samples: Vec<_> = reader.into_records().flatten().collect();
+    let excluded = samples.iter().filter(|sample| sample.get(cause).is_some_and(|cause| !cause.is_empty()));
     let sum = |count: fn(&Row) -> Option<u64>| rows.iter().filter_map(count).sum::<u64>();
     assert_eq!(excluded.count() as u64, sum(|row| row.excluded));
     assert_eq!(samples.len() as u64, sum(|row| Some(row.pairs? + row.excluded?)));

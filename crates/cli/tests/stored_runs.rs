@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_core::stats::{Clustered, Level};
+use syncscope_core::stored_samples::cost_of;
 use syncscope_core::{Row, stored_run};
 
 fn syncscope(words: &[&str]) {
@@ -35,17 +35,14 @@ fn point_and_interval_of_a_row_follow_from_the_samples_that_are_stored() {
     assert!(measured.len() >= 8, "{}", measured.len());
     for row in measured {
         let pairs = &samples[&row.case.id()];
-        let counted = pairs.iter().filter(|pair| pair.excluded.is_none());
-        let used: Vec<(u32, f64)> =
-            counted.map(|pair| (pair.block.unwrap(), pair.ns / pair.common_ns.unwrap())).collect();
-        assert_eq!(Some(used.len() as u64), row.pairs, "{}", row.case);
-        assert_eq!(Some((pairs.len() - used.len()) as u64), row.excluded, "{}", row.case);
-        let clustered = Clustered::of(&used).unwrap();
-        let found = clustered.median().unwrap();
+        let counted = pairs.iter().filter(|pair| pair.excluded.is_none()).count();
+        assert_eq!(Some(counted as u64), row.pairs, "{}", row.case);
+        assert_eq!(Some((pairs.len() - counted) as u64), row.excluded, "{}", row.case);
+        let (found, interval) = cost_of(pairs).unwrap();
         // The clock of the fakes has steps of one tick, and no interval is narrower than a step on either side.
         let step =
             pairs.iter().map(|pair| (pair.ns / pair.test.minus(pair.baseline)).abs()).find(|step| step.is_finite());
-        let interval = clustered.interval(Level::P95).unwrap().at_least(found, step.unwrap());
+        let interval = interval.at_least(found, step.unwrap());
         let expected = row.ns_within.unwrap();
         // Samples and rows have seven significant digits.
         let margin = 1e-5 * expected.half_width().max(expected.high.abs());

@@ -10,8 +10,11 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde::Deserialize;
 
+use crate::engine::population::Cost;
 use crate::model::case::CaseId;
+use crate::model::observation::{Common, Observation, Strata};
 use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines, read_if_there, replace};
+use crate::stats::{Interval, Level};
 use crate::units::Ticks;
 
 /// One pair of samples as a run directory holds it, with seven significant digits.
@@ -64,6 +67,47 @@ struct Line {
 enum First {
     Baseline,
     Test,
+}
+
+/// The cost in nanoseconds that the stored pairs of a case give, and its 95 % interval within the run before it is widened
+/// to one step of the clock. `None` if there are too few pairs, or if the file is of an older version.
+#[must_use]
+pub fn cost_of(pairs: &[StoredPair]) -> Option<(f64, Interval)> {
+    let observations: Option<Vec<Observation>> =
+        pairs.iter().filter(|pair| pair.excluded.is_none()).map(StoredPair::observation).collect();
+    let observations = observations?;
+    let counted: Vec<&Observation> = observations.iter().collect();
+    let cost = Cost::of(&counted, |o| Some(o.ns / o.common.ns))?;
+    Some((cost.point(), cost.interval(Level::P95)?))
+}
+
+impl StoredPair {
+    /// What the engine made of the pair, as far as the cost in nanoseconds goes.
+    fn observation(&self) -> Option<Observation> {
+        // A pair that counts and has a thread alone on its core is of these threads.
+        let strata = |beside_share: f64| {
+            let is_beside = beside_share >= 1.0;
+            let (alone_ns, beside_ns) = if is_beside { (None, Some(self.ns)) } else { (Some(self.ns), None) };
+            Strata { alone_ns, beside_ns, beside_share }
+        };
+        Some(Observation {
+            pair: self.pair,
+            block: self.block?,
+            baseline_first: self.baseline_first,
+            baseline: self.baseline,
+            test: self.test,
+            ns: self.ns,
+            cycles: self.cycles,
+            fastest_ns: self.ns,
+            median_ns: self.ns,
+            slowest_ns: self.ns,
+            mean_rate_ns: self.ns,
+            strata: self.beside_share.map(strata),
+            common: Common { ns: self.common_ns?, cycles: 1.0 },
+            clock: None,
+            excluded: None,
+        })
+    }
 }
 
 impl RunDirectory {
@@ -138,7 +182,6 @@ mod tests {
 
     use super::*;
     use crate::model::case::Case;
-    use crate::model::observation::Observation;
     use crate::model::sample::Disturbance;
     use crate::model::verdict::Verdict;
     use crate::run::journal::Journal;
