@@ -45,6 +45,29 @@ impl Control {
     }
 }
 
+impl Control {
+    /// The bits of the field in an instruction.
+    pub(crate) const MASK: u128 = 0x1f_ffff << 105;
+
+    /// The field as bits of an instruction, all others 0.
+    #[must_use]
+    pub fn bits(self) -> u128 {
+        let put = |value: u8, low: u32| u128::from(value) << low;
+        put(self.stall & 0xf, 105)
+            | put(u8::from(!self.yields), 109)
+            | put(self.write_barrier.unwrap_or(NO_BARRIER) & 7, 110)
+            | put(self.read_barrier.unwrap_or(NO_BARRIER) & 7, 113)
+            | put(self.wait_mask & 0x3f, 116)
+            | put(self.reuse & 0xf, 122)
+    }
+
+    /// Whether it waits for this barrier.
+    #[must_use]
+    pub const fn waits_for(self, barrier: u8) -> bool {
+        self.wait_mask >> barrier & 1 == 1
+    }
+}
+
 impl fmt::Display for Control {
     /// `[B-1----:R-:W0:-:S04]`: barriers waited for, read barrier, write barrier, yield, stall.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

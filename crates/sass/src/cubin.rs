@@ -114,14 +114,14 @@ fn arch_of_flags(flags: u32, os_abi: u8) -> Result<Arch, SassError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// `EXIT`.
     const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
 
     /// The smallest CUBIN: the ELF header, the code of one kernel, the names and three section headers.
-    fn cubin(machine: u16, flags: u32, code: &[u8]) -> Vec<u8> {
+    pub(crate) fn cubin(machine: u16, flags: u32, code: &[u8]) -> Vec<u8> {
         let names = b"\0.shstrtab\0.text.sample\0";
         let code_at = 64_u64;
         let names_at = code_at + code.len() as u64;

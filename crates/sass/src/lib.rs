@@ -1,7 +1,8 @@
 //! A decoder for the machine code (SASS) of NVIDIA GPUs from Turing (`sm_75`) on.
 //!
-//! It decodes mnemonics, the modifiers of instructions that synchronize or access memory, guards, targets of branches and the
-//! control field. It does not decode operands. A test compares all of that with `nvdisasm` for each generation. The crate
+//! It decodes mnemonics, the modifiers of instructions that synchronize or access memory, guards, targets of branches, the
+//! control field, and the registers that common instructions read and write. Tests compare all of that with `nvdisasm` for each
+//! generation. It edits control fields and the order within a basic block, and refuses what breaks a dependency. The crate
 //! needs no GPU, no driver and no CUDA toolkit, and depends on no other crate of the project.
 //!
 //! ```text
@@ -32,19 +33,25 @@
 //! | `instruction`, `control` | one instruction |
 //! | `opcodes`, `layouts`, `modifiers` | the tables of mnemonics and modifiers, and how they are printed |
 //! | `region` | the timed region of a kernel |
+//! | `operands/` | registers that an instruction reads and writes; taking it apart and together |
+//! | `flow/` | paths through a kernel, and which barriers are outstanding on them |
+//! | `edit/` | edits that keep dependencies, and files with edited code |
 //! | `arch`, `bits`, `error` | generations with one encoding, bit fields, errors |
 
 mod arch;
 mod bits;
 mod control;
 mod cubin;
+mod edit;
 mod error;
+mod flow;
 #[cfg(test)]
 mod golden;
 mod instruction;
 mod layouts;
 mod modifiers;
 mod opcodes;
+mod operands;
 mod parameters;
 mod region;
 #[cfg(test)]
@@ -53,7 +60,10 @@ mod samples;
 pub use arch::Arch;
 pub use control::Control;
 pub use cubin::{Cubin, Kernel};
+pub use edit::{Correction, CubinFile, EditError, KernelEdit, correct_clock_reads};
 pub use error::SassError;
+pub use flow::{Unawaited, unawaited_results};
 pub use instruction::{Clock, Instruction, Predicate};
+pub use operands::{Bank, Effects, Kind, Operand, Parts, Register};
 pub use parameters::parameter_bytes;
 pub use region::{Region, timed_region};

@@ -36,20 +36,36 @@ pub fn parameter_bytes(cubin: &[u8]) -> Result<BTreeMap<String, usize>, SassErro
 }
 
 /// The number of bytes in the attributes of one kernel; `None` if they are cut off.
+fn in_attributes(data: &[u8]) -> Option<usize> {
+    let mut bytes = 0;
+    for attribute in attributes(data) {
+        let (number, value) = attribute?;
+        if number == PARAMETER_BYTES {
+            bytes = value.iter().rev().fold(0, |bytes, byte| bytes << 8 | usize::from(*byte));
+        }
+    }
+    Some(bytes)
+}
+
+/// Number and value of each attribute of a kernel; `None`, as the last one, if they are cut off.
 ///
 /// An attribute has a byte for its form, a byte for its number, and two bytes. These are its value, or, in form 4, the
 /// length of the value that follows.
-fn in_attributes(mut attributes: &[u8]) -> Option<usize> {
+pub(crate) fn attributes(mut data: &[u8]) -> impl Iterator<Item = Option<(u8, &[u8])>> {
     const VALUE_FOLLOWS: u8 = 4;
-    let mut bytes = 0;
-    while let Some((&[form, number, low, high], rest)) = attributes.split_first_chunk() {
-        let value = usize::from(u16::from_le_bytes([low, high]));
-        if number == PARAMETER_BYTES {
-            bytes = value;
+    std::iter::from_fn(move || {
+        if data.is_empty() {
+            return None;
         }
-        attributes = rest.get(if form == VALUE_FOLLOWS { value } else { 0 }..)?;
-    }
-    attributes.is_empty().then_some(bytes)
+        let attribute = data.split_at_checked(4).and_then(|(head, rest)| {
+            let length = usize::from(u16::from_le_bytes([head[2], head[3]]));
+            let (value, rest) =
+                if head[0] == VALUE_FOLLOWS { rest.split_at_checked(length)? } else { (&head[2..], rest) };
+            Some((head[1], value, rest))
+        });
+        data = attribute.map_or(&[][..], |(_, _, rest)| rest);
+        Some(attribute.map(|(number, value, _)| (number, value)))
+    })
 }
 
 #[cfg(test)]

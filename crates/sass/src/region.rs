@@ -65,6 +65,12 @@ impl Region {
         &self.inline
     }
 
+    /// The offset behind the last instruction between the clock reads.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.inline.last().map_or(0, |last| last.offset + 1)
+    }
+
     /// The instructions that the timed loop repeats, without those that the compiler moved in front of the loop because
     /// their result never changes.
     #[must_use]

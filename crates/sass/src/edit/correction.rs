@@ -1,0 +1,158 @@
+//! Clock reads that time what stands between them.
+
+use super::error::EditError;
+use super::kernel::KernelEdit;
+use crate::flow::{Graph, Scoreboards, Sets};
+use crate::instruction::{Clock, Instruction};
+use crate::operands::{Effects, Kind};
+
+/// One change that was made. Offsets are those of the compiled code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Correction {
+    /// Arithmetic that stood between the reads, and stands before the first one now.
+    Moved {
+        /// The instruction.
+        instruction: String,
+        /// Its offset.
+        offset: u64,
+    },
+    /// A read that waits for a barrier now.
+    Waits {
+        /// Offset of the read.
+        read: u64,
+        /// The barrier.
+        barrier: u8,
+        /// What sets the barrier.
+        instruction: String,
+        /// Its offset.
+        offset: u64,
+    },
+    /// A stall count that was raised, because moved arithmetic needs its operands.
+    Spaced {
+        /// The instruction.
+        instruction: String,
+        /// Its offset.
+        offset: u64,
+        /// The stall count now.
+        cycles: u8,
+    },
+    /// A stall count that was raised, because a barrier counts from the second cycle on.
+    Stalled {
+        /// The instruction.
+        instruction: String,
+        /// Its offset.
+        offset: u64,
+        /// The stall count now.
+        cycles: u8,
+    },
+}
+
+/// Edits a kernel so that the reading before its timed part waits until everything issued before is there, that arithmetic
+/// that can stand before it does, and that the reading after it waits for every result. (The three changes of
+/// "Cycle-accurate CUDA with an assembler".)
+///
+/// The last 64-bit read of the cycle counter ends the timed part. The one before begins it, or each of those before but the
+/// first, if there are more than two: paths of different warps have one each. Reads beside a read of the global timer do not
+/// count.
+///
+/// # Errors
+/// If an edit is refused that has to be made. Arithmetic that cannot move stays.
+pub fn correct_clock_reads(edit: &mut KernelEdit) -> Result<Vec<Correction>, EditError> {
+    let mut made = Vec::new();
+    let reads = reads(&edit.instructions());
+    let (openings, closing) = match reads.as_slice() {
+        [opening, closing] => (vec![*opening], *closing),
+        [_, openings @ .., closing] => (openings.to_vec(), *closing),
+        _ => return Ok(made),
+    };
+    for opening in openings {
+        let opening = move_arithmetic(edit, opening, closing, &mut made);
+        wait_for_outstanding(edit, opening, &mut made)?;
+    }
+    wait_for_outstanding(edit, closing, &mut made)?;
+    Ok(made)
+}
+
+/// The places of the reads that time something.
+fn reads(instructions: &[Instruction]) -> Vec<usize> {
+    const NEAR: usize = 4;
+    let is_timer = |instruction: &Instruction| instruction.clock == Some(Clock::GlobalTimer);
+    let counts = |index: &usize| {
+        let around = index.saturating_sub(NEAR)..(index + NEAR).min(instructions.len());
+        instructions[*index].clock == Some(Clock::Cycles64) && !instructions[around].iter().any(is_timer)
+    };
+    (0..instructions.len()).filter(counts).collect()
+}
+
+const fn offset(index: usize) -> u64 {
+    index as u64 * crate::instruction::SIZE_BYTES as u64
+}
+
+/// Moves what can be moved from behind the opening read to before it. Returns where the read is then.
+fn move_arithmetic(edit: &mut KernelEdit, opening: usize, closing: usize, made: &mut Vec<Correction>) -> usize {
+    let instructions = edit.instructions();
+    let end = Graph::of(&instructions).block(opening).end.min(closing);
+    let mut read = opening;
+    for (at, instruction) in instructions.iter().enumerate().take(end).skip(opening + 1) {
+        let is_arithmetic =
+            Effects::of(instruction, edit.arch()).is_some_and(|effects| effects.kind == Kind::Arithmetic);
+        // An edit that is refused is not made.
+        if is_arithmetic && let Some(corrections) = move_before(edit, at, read) {
+            made.extend(corrections);
+            read += 1;
+        }
+    }
+    read
+}
+
+/// Moves the instruction at `at` to `read`, and raises stall counts where a latency would not be kept. `None` if that is
+/// refused too.
+fn move_before(edit: &mut KernelEdit, at: usize, read: usize) -> Option<Vec<Correction>> {
+    const LONGEST_STALL: u32 = 15;
+    let mut trial = edit.clone();
+    let mut made = Vec::new();
+    // One stall count for each latency that the move shortens.
+    for _ in 0..4 {
+        match trial.clone().move_instruction(offset(at), offset(read)) {
+            Err(EditError::TooSoon { compiled_at, needed, left, .. }) => {
+                let first = trial.current_offset(compiled_at)?;
+                let instruction = trial.instructions().iter().find(|found| found.offset == first)?.clone();
+                let cycles = (u32::from(instruction.control.stall) + needed - left).min(LONGEST_STALL) as u8;
+                trial.set_stall(first, cycles).ok()?;
+                made.push(Correction::Spaced { instruction: instruction.mnemonic, offset: compiled_at, cycles });
+            }
+            _ => break,
+        }
+    }
+    let instruction = trial.instructions().get(at)?.mnemonic.clone();
+    let compiled = trial.compiled_offset(offset(at))?;
+    trial.move_instruction(offset(at), offset(read)).ok()?;
+    made.push(Correction::Moved { instruction, offset: compiled });
+    *edit = trial;
+    Some(made)
+}
+
+/// Lets a read wait for every result that is outstanding there.
+fn wait_for_outstanding(edit: &mut KernelEdit, read: usize, made: &mut Vec<Correction>) -> Result<(), EditError> {
+    let instructions = edit.instructions();
+    let graph = Graph::of(&instructions);
+    let mut outstanding = Scoreboards::of(&instructions, &graph).before(read).clone();
+    outstanding.wait(instructions[read].control);
+    let compiled = |edit: &KernelEdit, index: usize| edit.compiled_offset(offset(index)).unwrap_or(offset(index));
+    let results: Vec<(u8, usize)> = outstanding
+        .all()
+        .filter(|(_, _, sets)| *sets == Sets::Write)
+        .map(|(barrier, index, _)| (barrier, index))
+        .collect();
+    for (barrier, index) in results {
+        let setter = &instructions[index];
+        let (instruction, at) = (setter.mnemonic.clone(), compiled(edit, index));
+        if index + 1 == read && setter.control.stall < 2 {
+            edit.set_stall(offset(index), 2)?;
+            made.push(Correction::Stalled { instruction: instruction.clone(), offset: at, cycles: 2 });
+        }
+        edit.set_wait(offset(read), barrier)?;
+        made.push(Correction::Waits { read: compiled(edit, read), barrier, instruction, offset: at });
+    }
+    Ok(())
+}

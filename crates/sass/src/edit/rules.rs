@@ -1,0 +1,340 @@
+//! What an edit must not break: the dependencies within a basic block, found in the code as it was compiled.
+//!
+//! The compiler kept every dependency. So an edit is right if it keeps what the compiler did about it: the order, a wait for a
+//! barrier between two instructions, or the cycles between them.
+
+use std::ops::Range;
+
+use super::error::EditError;
+use super::schedule::{Code, Schedule};
+use crate::arch::Arch;
+use crate::control::Control;
+use crate::cubin::Kernel;
+use crate::flow::{Graph, Outstanding, Scoreboards, Sets};
+use crate::instruction::Instruction;
+use crate::operands::{Effects, Kind, Register};
+
+/// No instruction with a fixed latency needs more cycles; longer distances need not be kept. (The stall counts of compiled code
+/// reach 15.)
+const LONGEST_FIXED_LATENCY: u32 = 16;
+
+/// Why one instruction must stay behind another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dependency {
+    /// The second reads what the first writes.
+    ReadAfterWrite(Register),
+    /// The second overwrites what the first reads.
+    WriteAfterRead(Register),
+    /// Both write the same.
+    WriteAfterWrite(Register),
+    /// Both access memory, wait, read a clock, or decide what follows.
+    Order(&'static str),
+}
+
+impl Dependency {
+    fn why(self) -> String {
+        match self {
+            Self::ReadAfterWrite(register) => format!("it reads {register}, which the first writes"),
+            Self::WriteAfterRead(register) => format!("it overwrites {register}, which the first reads"),
+            Self::WriteAfterWrite(register) => format!("both write {register}"),
+            Self::Order(why) => why.to_owned(),
+        }
+    }
+
+    /// Whether this release of a barrier protects the dependency.
+    fn is_protected_by(self, sets: Sets) -> bool {
+        match self {
+            Self::ReadAfterWrite(_) | Self::WriteAfterWrite(_) => sets == Sets::Write,
+            // Where the result is written, the operands have been read.
+            Self::WriteAfterRead(_) => true,
+            Self::Order(_) => false,
+        }
+    }
+}
+
+/// A kernel as it was compiled, and what follows from it.
+#[derive(Debug, Clone)]
+pub(super) struct Rules {
+    kernel: Kernel,
+    arch: Arch,
+    /// Offsets that something outside of the code refers to.
+    referred: Vec<u64>,
+    effects: Vec<Option<Effects>>,
+    /// Where the basic block of each instruction begins.
+    blocks: Vec<usize>,
+}
+
+impl Rules {
+    pub(super) fn new(kernel: Kernel, arch: Arch, referred: Vec<u64>) -> Self {
+        let effects = kernel.instructions().iter().map(|instruction| Effects::of(instruction, arch)).collect();
+        let graph = Graph::of(kernel.instructions());
+        let blocks = (0..kernel.instructions().len()).map(|index| graph.block(index).start).collect();
+        Self { kernel, arch, referred, effects, blocks }
+    }
+
+    pub(super) const fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    pub(super) const fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    fn compiled(&self) -> &[Instruction] {
+        self.kernel.instructions()
+    }
+
+    /// An instruction for messages, with its offset in the compiled code.
+    fn name(&self, index: usize) -> String {
+        let instruction = &self.compiled()[index];
+        format!("{} (compiled at {:#06x})", instruction.mnemonic, instruction.offset)
+    }
+
+    /// Whether an instruction may get another place.
+    pub(super) fn can_move(&self, code: &Code, from: usize, to: usize) -> Result<(), EditError> {
+        let graph = Graph::of(self.compiled());
+        let offset = |index: usize| self.compiled()[index].offset;
+        let block = graph.block(from);
+        let mnemonic = |index: usize| self.compiled()[index].mnemonic.clone();
+        if !block.contains(&to) {
+            let instruction = mnemonic(code[from].0);
+            return Err(EditError::AnotherBlock { instruction, from: offset(from), to: offset(to) });
+        }
+        for (index, _) in &code[from.min(to)..=from.max(to)] {
+            let instruction = &self.compiled()[*index];
+            let is_last = *index + 1 == block.end && !graph.successors(*index).eq(&[*index + 1]);
+            let why = if instruction.target.is_some() {
+                "its branch target is a distance"
+            } else if self.referred.contains(&instruction.offset) {
+                "the file refers to its address"
+            } else if is_last {
+                "it ends the basic block"
+            } else {
+                continue;
+            };
+            return Err(EditError::Pinned { instruction: mnemonic(*index), offset: instruction.offset, why });
+        }
+        Ok(())
+    }
+
+    /// Whether a wait for this barrier waits for something.
+    pub(super) fn can_wait(&self, code: &Code, at: usize, barrier: u8) -> Result<(), EditError> {
+        let graph = Graph::of(self.compiled());
+        let block = graph.block(at);
+        let before = outstanding_before(code, &Scoreboards::of(self.compiled(), &graph), &block, at);
+        let setters: Vec<usize> = before.of(barrier).map(|(index, _)| index).collect();
+        if setters.is_empty() {
+            return Err(EditError::NothingToAwait { barrier, offset: self.compiled()[at].offset });
+        }
+        // Of the instruction right before, the barrier may not be set yet.
+        let previous = at.checked_sub(1).filter(|_| block.start < at).map(|previous| code[previous]);
+        match previous {
+            Some((index, raw)) if setters.contains(&index) && Control::of(raw).stall < 2 => {
+                Err(EditError::SetTooLate { first: self.name(index), barrier })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks the block around `at` after an edit.
+    pub(super) fn check(&self, code: &Code, at: usize) -> Result<(), EditError> {
+        let graph = Graph::of(self.compiled());
+        let block = graph.block(at);
+        let scoreboards = Scoreboards::of(self.compiled(), &graph);
+        let compiled: Vec<(usize, u128)> = block.clone().map(|index| (index, self.compiled()[index].raw)).collect();
+        let before = Schedule::of(&compiled);
+        let after = Schedule::of(&code[block.clone()]);
+        self.check_pairs(&before, &after)?;
+        self.check_entry(&graph, &scoreboards, &before, &after, &block)?;
+        self.check_exit(scoreboards.before(block.start), &before, &after)
+    }
+
+    /// Dependencies between two instructions of the block.
+    fn check_pairs(&self, before: &Schedule, after: &Schedule) -> Result<(), EditError> {
+        let places = before.order.iter().enumerate();
+        let pairs: Vec<(usize, usize, Dependency)> = places
+            .flat_map(|(place, &first)| before.order[place + 1..].iter().map(move |&second| (first, second)))
+            .flat_map(|(first, second)| {
+                self.dependencies(first, second).into_iter().map(move |dependency| (first, second, dependency))
+            })
+            .collect();
+        // The order first: it says more than what follows from it.
+        if let Some(&(first, second, dependency)) =
+            pairs.iter().find(|(first, second, _)| after.place(*first) > after.place(*second))
+        {
+            let (first, second) = (self.name(first), self.name(second));
+            return Err(EditError::Order { first, second, why: dependency.why() });
+        }
+        pairs
+            .iter()
+            .try_for_each(|&(first, second, dependency)| self.check_pair(first, second, dependency, before, after))
+    }
+
+    fn check_pair(
+        &self,
+        first: usize,
+        second: usize,
+        dependency: Dependency,
+        before: &Schedule,
+        after: &Schedule,
+    ) -> Result<(), EditError> {
+        let (names, why) = ((self.name(first), self.name(second)), dependency.why());
+        let barriers = barriers_of(self.compiled()[first].control, dependency);
+        let awaited = |schedule: &Schedule| barriers.iter().any(|&barrier| schedule.waits(first, second, barrier));
+        match barriers.first() {
+            Some(&barrier) if awaited(before) => {
+                if awaited(after) {
+                    return Ok(());
+                }
+                return Err(EditError::NotAwaited { first: names.0, second: names.1, why, barrier });
+            }
+            // Operands of a fixed latency are read when the instruction is issued.
+            None if matches!(dependency, Dependency::WriteAfterRead(_)) => return Ok(()),
+            _ => {}
+        }
+        // A barrier needs some cycles until it blocks: compilers leave six before an access that follows it.
+        let is_barrier = |index: usize| self.effects[index].as_ref().is_none_or(|found| found.kind == Kind::Barrier);
+        if matches!(dependency, Dependency::Order(_)) && !is_barrier(first) {
+            return Ok(());
+        }
+        let needed = before.cycles(first, second).min(LONGEST_FIXED_LATENCY);
+        let left = after.cycles(first, second);
+        if left < needed {
+            let compiled_at = self.compiled()[first].offset;
+            return Err(EditError::TooSoon { first: names.0, second: names.1, why, compiled_at, needed, left });
+        }
+        Ok(())
+    }
+
+    /// Dependencies on instructions before the block.
+    fn check_entry(
+        &self,
+        graph: &Graph,
+        scoreboards: &Scoreboards,
+        before: &Schedule,
+        after: &Schedule,
+        block: &Range<usize>,
+    ) -> Result<(), EditError> {
+        for (barrier, first, sets) in scoreboards.before(block.start).all() {
+            for &second in &before.order {
+                let found = self.dependencies(first, second).into_iter().find(|found| found.is_protected_by(sets));
+                let Some(dependency) = found else { continue };
+                if before.waits_from_start(second, barrier) && !after.waits_from_start(second, barrier) {
+                    let (first, second) = (self.name(first), self.name(second));
+                    return Err(EditError::NotAwaited { first, second, why: dependency.why(), barrier });
+                }
+            }
+        }
+        for (first, cycles) in self.shortly_before(graph, block.start) {
+            for &second in &before.order {
+                let fixed = |dependency: &Dependency| {
+                    !matches!(dependency, Dependency::Order(_) | Dependency::WriteAfterRead(_))
+                        && barriers_of(self.compiled()[first].control, *dependency).is_empty()
+                };
+                let Some(dependency) = self.dependencies(first, second).into_iter().find(fixed) else { continue };
+                let needed = (cycles + before.cycles_from_start(second)).min(LONGEST_FIXED_LATENCY);
+                let left = cycles + after.cycles_from_start(second);
+                if left < needed {
+                    let compiled_at = self.compiled()[first].offset;
+                    let (first, second, why) = (self.name(first), self.name(second), dependency.why());
+                    return Err(EditError::TooSoon { first, second, why, compiled_at, needed, left });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What later blocks may rely on: nothing more is outstanding, and no result comes later.
+    fn check_exit(&self, entry: &Outstanding, before: &Schedule, after: &Schedule) -> Result<(), EditError> {
+        let (left_before, left_after) = (before.outstanding(entry), after.outstanding(entry));
+        let was = |found: &(u8, usize, Sets)| left_before.all().any(|other| other == *found);
+        if let Some((barrier, first, _)) = left_after.all().find(|found| !was(found)) {
+            return Err(EditError::LeftOutstanding { first: self.name(first), barrier });
+        }
+        for &first in &before.order {
+            let writes = self.effects[first].as_ref().is_none_or(|effects| !effects.defs.is_empty());
+            let needed = before.cycles_to_end(first).min(LONGEST_FIXED_LATENCY);
+            let left = after.cycles_to_end(first);
+            if writes && self.compiled()[first].control.write_barrier.is_none() && left < needed {
+                let compiled_at = self.compiled()[first].offset;
+                let (first, second) = (self.name(first), "the end of the basic block".to_owned());
+                let why = "its result".to_owned();
+                return Err(EditError::TooSoon { first, second, why, compiled_at, needed, left });
+            }
+        }
+        Ok(())
+    }
+
+    /// The instructions before a block whose fixed latency may reach into it, with the cycles to its start on the shortest
+    /// path.
+    fn shortly_before(&self, graph: &Graph, start: usize) -> Vec<(usize, u32)> {
+        let mut found: Vec<(usize, u32)> = Vec::new();
+        let mut open: Vec<(usize, u32)> = graph.predecessors(start).map(|index| (index, 0)).collect();
+        while let Some((index, behind)) = open.pop() {
+            let cycles = behind + u32::from(self.compiled()[index].control.stall);
+            if cycles >= LONGEST_FIXED_LATENCY || found.iter().any(|&(other, known)| other == index && known <= cycles)
+            {
+                continue;
+            }
+            found.push((index, cycles));
+            open.extend(graph.predecessors(index).map(|index| (index, cycles)));
+        }
+        found
+    }
+
+    /// Whether no basic block begins or ends between two instructions.
+    fn in_one_block(&self, first: usize, second: usize) -> bool {
+        self.blocks.get(first).zip(self.blocks.get(second)).is_some_and(|(one, other)| one == other)
+    }
+
+    /// Why the second instruction must stay behind the first.
+    fn dependencies(&self, first: usize, second: usize) -> Vec<Dependency> {
+        let (Some(one), Some(other)) = (&self.effects[first], &self.effects[second]) else {
+            return vec![Dependency::Order("the operands of one of them are unknown")];
+        };
+        let between = first.min(second) + 1..second.max(first);
+        // What is overwritten in between follows from two other dependencies.
+        let is_overwritten = |register: Register| {
+            let overwrites = |index: usize| {
+                let effects = self.effects[index].as_ref();
+                self.compiled()[index].predicate.is_none()
+                    && effects.is_some_and(|found| found.defs.contains(&register))
+            };
+            self.in_one_block(first, second) && between.clone().any(overwrites)
+        };
+        let common = |of: &[Register], with: &[Register]| {
+            of.iter().copied().find(|register| with.contains(register) && !is_overwritten(*register))
+        };
+        let registers = [
+            common(&one.defs, &other.uses).map(Dependency::ReadAfterWrite),
+            common(&one.uses, &other.defs).map(Dependency::WriteAfterRead),
+            common(&one.defs, &other.defs).map(Dependency::WriteAfterWrite),
+        ];
+        registers.into_iter().flatten().chain(in_order(one.kind, other.kind).map(Dependency::Order)).collect()
+    }
+}
+
+/// Why two operations of these kinds keep their order.
+const fn in_order(one: Kind, other: Kind) -> Option<&'static str> {
+    match (one, other) {
+        (Kind::Control, _) | (_, Kind::Control) => Some("one of them decides what is executed next"),
+        (Kind::Clock, Kind::Clock) => Some("both read a clock"),
+        (Kind::Memory | Kind::Barrier, Kind::Memory | Kind::Barrier) => Some("both access memory or wait for others"),
+        _ => None,
+    }
+}
+
+/// The barriers of an instruction that protect a dependency on it.
+fn barriers_of(control: Control, dependency: Dependency) -> Vec<u8> {
+    let of = |barrier: Option<u8>, sets: Sets| barrier.filter(|_| dependency.is_protected_by(sets));
+    [of(control.read_barrier, Sets::Read), of(control.write_barrier, Sets::Write)].into_iter().flatten().collect()
+}
+
+/// What is outstanding before the instruction at place `at` of the code.
+fn outstanding_before(code: &Code, scoreboards: &Scoreboards, block: &Range<usize>, at: usize) -> Outstanding {
+    let mut outstanding = scoreboards.before(block.start).clone();
+    for (index, raw) in &code[block.start..at] {
+        outstanding.pass(*index, Control::of(*raw));
+    }
+    outstanding
+}
