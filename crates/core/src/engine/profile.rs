@@ -21,6 +21,8 @@ words! {
         Clock = "open.clock",
         /// Finding who knows about clocks.
         Watch = "open.watch",
+        /// Chains of known operations by two clocks.
+        Crosscheck = "crosscheck",
         /// What is done once for all cases, such as compiling.
         Prepare = "prepare",
         /// Making a case ready.

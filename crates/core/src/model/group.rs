@@ -39,8 +39,10 @@ pub enum Group {
     Parts(u32),
     /// Tiles of so many threads.
     Tile(u32),
-    /// A coalesced group of so many threads.
+    /// A coalesced group of so many threads, which are neighbours.
     Coalesced(u32),
+    /// A coalesced group of so many threads, each four lanes from the next.
+    EveryFourth(u32),
     /// Clusters of so many thread blocks.
     Cluster(u32),
     /// Kernels that do nothing.
@@ -99,6 +101,7 @@ impl Group {
             ("parts", number) => numbered(number).map(Self::Parts),
             ("tile", number) => numbered(number).map(Self::Tile),
             ("coalesced", number) => numbered(number).map(Self::Coalesced),
+            ("every_fourth", number) => numbered(number).map(Self::EveryFourth),
             ("cluster", number) => numbered(number).map(Self::Cluster),
             (number, "us") => numbered(number).map(Self::KernelUs),
             _ => None,
@@ -110,7 +113,11 @@ impl Group {
     #[must_use]
     pub const fn size(&self) -> Option<u32> {
         match self {
-            Self::Parts(size) | Self::Tile(size) | Self::Coalesced(size) | Self::Cluster(size) => Some(*size),
+            Self::Parts(size)
+            | Self::Tile(size)
+            | Self::Coalesced(size)
+            | Self::EveryFourth(size)
+            | Self::Cluster(size) => Some(*size),
             _ => None,
         }
     }
@@ -123,6 +130,7 @@ impl fmt::Display for Group {
             Self::Parts(count) => f.pad(&format!("parts {count}")),
             Self::Tile(size) => f.pad(&format!("tile {size}")),
             Self::Coalesced(size) => f.pad(&format!("coalesced {size}")),
+            Self::EveryFourth(size) => f.pad(&format!("every_fourth {size}")),
             Self::Cluster(size) => f.pad(&format!("cluster {size}")),
             Self::KernelUs(length) => f.pad(&format!("{length} us")),
             Self::Other(word) => f.pad(word),
@@ -151,6 +159,7 @@ mod tests {
             ("parts 2", Group::Parts(2)),
             ("tile 16", Group::Tile(16)),
             ("coalesced 3", Group::Coalesced(3)),
+            ("every_fourth 8", Group::EveryFourth(8)),
             ("cluster 8", Group::Cluster(8)),
             ("5 us", Group::KernelUs(5)),
             ("other package", Group::Other("other package".to_owned())),

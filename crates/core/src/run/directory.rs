@@ -98,14 +98,22 @@ impl RunDirectory {
     /// # Errors
     /// When the folder holds something already or cannot be written to.
     pub fn create(path: &Path) -> Result<Self, RunDirectoryError> {
+        let directory = Self::create_for_experiment(path)?;
+        // Shows now, not after the first case, that the folder cannot be written to.
+        File::create(directory.measurements()).at(path)?;
+        Ok(directory)
+    }
+
+    /// Makes an empty folder for a published experiment, which has no measurements; its parents too.
+    ///
+    /// # Errors
+    /// When the folder holds something already or cannot be made.
+    pub fn create_for_experiment(path: &Path) -> Result<Self, RunDirectoryError> {
         fs::create_dir_all(path).at(path)?;
         if fs::read_dir(path).at(path)?.next().is_some() {
             return Err(RunDirectoryError::NotEmpty(path.to_owned()));
         }
-        let directory = Self(path.to_owned());
-        // Shows now, not after the first case, that the folder cannot be written to.
-        File::create(directory.measurements()).at(path)?;
-        Ok(directory)
+        Ok(Self(path.to_owned()))
     }
 
     /// The folder of a run that exists.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::run::chain_check::ChainCheck;
+
 /// What the hardware is: the same in every run on it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -175,6 +177,9 @@ pub struct Environment {
     /// Whether the GPUs compute confidentially (encrypted transfers), where NVML reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidential_computing: Option<bool>,
+    /// Chains of known operations by two clocks, at the start of the run; empty in older files and in runs without hardware.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crosscheck: Vec<ChainCheck>,
 }
 
 /// A shared library as it was loaded.

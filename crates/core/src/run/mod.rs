@@ -2,6 +2,7 @@
 
 mod detail_table;
 
+pub mod chain_check;
 pub mod columns;
 pub mod directory;
 pub mod journal;
@@ -48,7 +49,7 @@ pub struct Run {
     pub version: String,
     /// The command line.
     pub command: Vec<String>,
-    /// The preset measured.
+    /// The preset measured, or the published experiment.
     pub preset: String,
     /// The globs that chose primitives; empty means all.
     pub only: Vec<String>,

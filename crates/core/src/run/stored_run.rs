@@ -59,6 +59,10 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
     fs::create_dir_all(&folder).at(&folder)?;
     copy(&run.run_json(), &folder.join("run.json"))?;
     let stored = RunDirectory::open(&folder)?;
+    if !run.measurements().is_file() {
+        copy_tables(run, &stored)?;
+        return Ok(stored);
+    }
     copy(&run.measurements(), &stored.measurements())?;
     if run.details().is_file() {
         copy(&run.details(), &stored.details())?;
@@ -90,11 +94,36 @@ pub fn remove_unused_evidence(results: &Path) -> Result<Vec<PathBuf>, RunDirecto
     Ok(unused)
 }
 
+/// Copies the tables of a published experiment. Those of single observations are too large for a repository.
+fn copy_tables(run: &RunDirectory, stored: &RunDirectory) -> Result<(), RunDirectoryError> {
+    for path in sorted_entries(run.path())? {
+        let is_table = path.extension().is_some_and(|extension| extension == "csv");
+        if let (true, Some(name)) = (is_table, stem(&path))
+            && !name.ends_with("_samples")
+        {
+            copy(&path, &stored.path().join(format!("{name}.csv")))?;
+        }
+    }
+    Ok(())
+}
+
 /// The runs in the folder `results`, in the order of their names.
 ///
 /// # Errors
 /// When the folder cannot be read.
 pub fn stored_runs(results: &Path) -> Result<Vec<RunDirectory>, RunDirectoryError> {
+    Ok(stored(results)?.into_iter().filter(|run| run.measurements().is_file()).collect())
+}
+
+/// The published experiments in the folder `results`, in the order of their names.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn stored_experiments(results: &Path) -> Result<Vec<RunDirectory>, RunDirectoryError> {
+    Ok(stored(results)?.into_iter().filter(|run| !run.measurements().is_file()).collect())
+}
+
+fn stored(results: &Path) -> Result<Vec<RunDirectory>, RunDirectoryError> {
     let folders = sorted_entries(results)?;
     Ok(folders.iter().filter_map(|folder| RunDirectory::open(folder).ok()).collect())
 }
@@ -276,6 +305,22 @@ mod tests {
         let stored = store(&run, &folder.path().join("results"), "machine").unwrap();
         assert_eq!(names(stored.path()), ["details.csv", "measurements.csv", "run.json"]);
         assert!(stored.read_samples().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_published_experiment_is_stored_without_single_observations() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = finished(&folder.path().join("run"), Preset::Quick, &[]).read_run().unwrap();
+        let experiment = RunDirectory::create_for_experiment(&folder.path().join("experiment")).unwrap();
+        experiment.write_run(&Run { preset: "crosscheck".into(), ..run }).unwrap();
+        for file in ["crosscheck.csv", "crosscheck_part.csv", "crosscheck_samples.csv", "report.html"] {
+            fs::write(experiment.path().join(file), file).unwrap();
+        }
+        let results = folder.path().join("results");
+        let stored = store(&experiment, &results, "h200-crosscheck").unwrap();
+        assert_eq!(names(stored.path()), ["crosscheck.csv", "crosscheck_part.csv", "run.json"]);
+        assert_eq!(stored_experiments(&results).unwrap(), [stored]);
+        assert_eq!(stored_runs(&results).unwrap(), [], "it is no run of a plan");
     }
 
     #[test]

@@ -24,13 +24,20 @@ impl Plan {
         seed: u64,
         is_selected: impl Fn(&Case) -> bool,
     ) -> Self {
-        let mut random = fastrand::Rng::with_seed(seed);
         let part = |laboratory: &&mut dyn Laboratory| {
-            let mut cases: Vec<Case> = laboratory.plan(preset).into_iter().filter(|case| is_selected(case)).collect();
-            random.shuffle(&mut cases);
-            cases
+            laboratory.plan(preset).into_iter().filter(|case| is_selected(case)).collect()
         };
-        Self { parts: laboratories.iter().map(part).collect() }
+        Self::shuffled(laboratories.iter().map(part).collect(), seed)
+    }
+
+    /// These cases, a list for each laboratory, each in a random order that `seed` decides.
+    #[must_use]
+    pub fn shuffled(mut parts: Vec<Vec<Case>>, seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        for part in &mut parts {
+            random.shuffle(part);
+        }
+        Self { parts }
     }
 
     /// All cases.

@@ -102,9 +102,47 @@ impl Preset {
         PassSchedule::within(Duration::from_secs(seconds), fewest)
     }
 
+    /// About how long the cases of one laboratory take: as long as their passes may, or less where they are few. Setting up
+    /// is not in it.
+    #[must_use]
+    pub fn planned_time(self, cases: &[Case]) -> Duration {
+        let Some(case) = cases.first() else { return Duration::ZERO };
+        let is_cpu = case.domain_and_family().0 == Domain::Cpu.as_str();
+        let Budget { settings, blocks } = self.budget(case, cases.len());
+        // Many blocks on the CPU take longer than their pairs need: threads sleep, or wait for each other.
+        let block = if is_cpu { 2 * CPU_BLOCK } else { settings.rule.max_time / blocks.max };
+        let all = |blocks: u32| block * blocks * u32::try_from(cases.len()).unwrap_or(u32::MAX);
+        let fewest = if is_cpu { MIN_BLOCKS } else { GPU_CONTEXTS };
+        all(blocks.max).min(self.passes(cases).time()).max(all(fewest.min(blocks.max)))
+    }
+
     /// Whether a case may end as precise before its blocks span half of the time. The state of a CPU (its clock, its host)
     /// lasts for seconds, so that the blocks of a few seconds agree without being right.
     pub(super) fn may_end_early(case: &Case) -> bool {
         case.domain_and_family().0 != Domain::Cpu.as_str()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planned_times_are_those_of_runs() {
+        let cases = |id: &str, count| vec![Case::new(id); count];
+        let seconds = |preset: Preset, id, count| preset.planned_time(&cases(id, count)).as_secs();
+        // What runs took on a guest with 2 CPUs, on one with 16 and on an H200.
+        for (preset, id, count, took) in [
+            (Preset::Quick, "cpu.atomic.add", 82, 40),
+            (Preset::Quick, "cpu.atomic.add", 220, 40),
+            (Preset::Paper, "cpu.atomic.add", 1296, 52),
+            (Preset::Paper, "cpu.atomic.add", 4612, 323),
+            (Preset::Paper, "gpu.atomic.add", 9460, 176),
+        ] {
+            let planned = seconds(preset, id, count);
+            assert!(planned.abs_diff(took) * 10 <= took, "{preset:?} {id} {count}: {planned} s, took {took} s");
+        }
+        assert_eq!(Preset::Quick.planned_time(&[]), Duration::ZERO);
+        assert!(seconds(Preset::Standard, "cpu.atomic.add", 3) < 3, "few cases end early");
     }
 }

@@ -1,17 +1,19 @@
 //! Statistics of observations: pure functions of slices. They assume nothing about the shape of the noise.
 //!
 //! [`Ranked`] gives the median of independent observations and its interval, [`Clustered`] those of observations that
-//! were taken in blocks; [`noise`] is the relative median absolute deviation.
+//! were taken in blocks, [`Proportion`] the share of trials; [`noise`] is the relative median absolute deviation.
 
 mod autocorrelation;
 mod clustered;
 mod interval;
+mod proportion;
 mod ranked;
 
 pub(crate) use autocorrelation::share_interval;
 pub use clustered::Clustered;
 pub(crate) use clustered::{block_medians, student_half_width};
 pub use interval::{Interval, Level};
+pub use proportion::{BatchCount, Proportion};
 pub use ranked::Ranked;
 
 /// The middle value; of an even number of values, the mean of the two in the middle.

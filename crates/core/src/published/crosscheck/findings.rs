@@ -1,0 +1,139 @@
+//! What the rows say.
+
+use super::{CrosscheckRow, Executor, Form, Operation};
+
+/// Both methods agree if they differ by no more than this part: what the paper calls its margin of error is 0.2 % to 4.4 %.
+pub const AGREEMENT: f64 = 0.02;
+
+/// A known cost is met within this part.
+pub const TRUTH: f64 = 0.01;
+
+/// A body is beyond the instruction cache if its operations certainly cost more than this times those of short bodies.
+const BEYOND: f64 = 1.05;
+
+/// Bytes of an instruction of every architecture from 7.0 on.
+pub const INSTRUCTION_BYTES: u64 = 16;
+
+/// Where straight code leaves the instruction cache.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct InstructionCache {
+    /// Cycles of an operation in the shortest bodies.
+    pub cached_cycles: f64,
+    /// The longest body that is as fast.
+    pub fits: u64,
+    /// The next longer one that was tried, which is slower.
+    pub exceeds: u64,
+    /// Cycles of an operation in the longest body.
+    pub beyond_cycles: f64,
+}
+
+/// Finds it in the rows of growing bodies, by the clock inside. `None` if no body is slower, or there are too few.
+#[must_use]
+pub fn instruction_cache(rows: &[CrosscheckRow]) -> Option<InstructionCache> {
+    let mut bodies: Vec<&CrosscheckRow> = rows
+        .iter()
+        .filter(|row| {
+            row.form == Form::Body && row.operation == Operation::FloatAddition && row.inside_cycles.is_some()
+        })
+        .collect();
+    bodies.sort_by_key(|row| row.body);
+    let cached_cycles = bodies.first()?.inside_cycles?;
+    // From which body on all are slower: one slow body between fast ones is noise.
+    let is_slower = |row: &&CrosscheckRow| row.inside_cycles_low.or(row.inside_cycles) > Some(BEYOND * cached_cycles);
+    let fast = bodies.len() - bodies.iter().rev().take_while(|row| is_slower(row)).count();
+    let (fits, exceeds) = (bodies.get(fast.checked_sub(1)?)?.body, bodies.get(fast)?.body);
+    Some(InstructionCache { cached_cycles, fits, exceeds, beyond_cycles: bodies.last()?.inside_cycles? })
+}
+
+/// The row of the largest difference of repetitions of an operation in this form and on these threads: the most certain one.
+#[must_use]
+pub fn most_certain(
+    rows: &[CrosscheckRow],
+    executor: Executor,
+    operation: Operation,
+    form: Form,
+    threads: Option<u32>,
+) -> Option<&CrosscheckRow> {
+    rows.iter()
+        .filter(|row| (row.executor, row.operation, row.form, row.threads) == (executor, operation, form, threads))
+        .max_by_key(|row| row.difference())
+}
+
+/// What is wrong with a row, for people: a failed check, two methods that disagree, a known cost that is not met.
+#[must_use]
+pub fn objections(row: &CrosscheckRow) -> Vec<String> {
+    let mut objections = Vec::new();
+    if let Some(wrong) = row.check.as_ref().filter(|check| *check != "ok") {
+        objections.push(wrong.clone());
+    }
+    if let Some(part) = row.disagreement().filter(|_| certainly_disagrees(row)) {
+        objections.push(format!("the clock outside gives {:+.1} %", 100.0 * part));
+    }
+    if let (Some(known), Some(found)) = (row.known_cycles, row.inside_cycles)
+        && (found / known - 1.0).abs() > TRUTH
+    {
+        objections.push(format!("{found:.3} cycles where {known} are known"));
+    }
+    objections
+}
+
+/// Whether the whole interval of the cost from outside is farther from that inside than [`AGREEMENT`]. A short chain is
+/// uncertain by more than that.
+fn certainly_disagrees(row: &CrosscheckRow) -> bool {
+    let (Some(outside), Some(inside)) = (row.inferred_cycles, row.inside_cycles) else { return false };
+    let (low, high) = (row.inferred_cycles_low.unwrap_or(outside), row.inferred_cycles_high.unwrap_or(outside));
+    low > inside * (1.0 + AGREEMENT) || high < inside * (1.0 - AGREEMENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{row, series};
+    use super::*;
+
+    fn body(body: u64, cycles: f64) -> CrosscheckRow {
+        let half = 0.001 * cycles;
+        CrosscheckRow {
+            form: Form::Body,
+            body,
+            inside_cycles: Some(cycles),
+            inside_cycles_low: Some(cycles - half),
+            inside_cycles_high: Some(cycles + half),
+            ..row()
+        }
+    }
+
+    #[test]
+    fn the_instruction_cache_ends_where_all_longer_bodies_are_slower() {
+        // The paper's table 1 as bodies: 4.03 up to 5,632 additions, 5.07 at 8,192, 6.95 beyond.
+        let rows = [body(20_992, 6.95), body(512, 4.03), body(5632, 4.03), body(2568, 4.03), body(8192, 5.07)];
+        let found = instruction_cache(&rows).unwrap();
+        assert_eq!((found.fits, found.exceeds), (5632, 8192));
+        assert!((found.cached_cycles - 4.03).abs() < 1e-12 && (found.beyond_cycles - 6.95).abs() < 1e-12);
+        let outlier = [body(512, 4.0), body(1024, 5.0), body(2048, 4.0), body(4096, 7.0)];
+        assert_eq!(instruction_cache(&outlier).map(|found| found.fits), Some(2048), "one slow body is noise");
+        assert_eq!(instruction_cache(&[body(512, 4.0), body(1024, 4.01)]), None, "no body is slower");
+        assert_eq!(instruction_cache(&[row()]), None, "no row of a growing body");
+    }
+
+    #[test]
+    fn a_row_is_objected_to_for_each_reason() {
+        let good = row();
+        assert_eq!(objections(&good), [] as [String; 0]);
+        let apart = CrosscheckRow { inferred_cycles: Some(4.5), inferred_cycles_low: Some(4.4), ..good.clone() };
+        assert!(objections(&apart)[0].contains("+12.5 %"), "{:?}", objections(&apart));
+        let uncertain = CrosscheckRow { inferred_cycles_low: Some(3.9), ..apart };
+        assert_eq!(objections(&uncertain), [] as [String; 0], "the interval holds the cost inside");
+        let wrong = CrosscheckRow { known_cycles: Some(6.0), ..good.clone() };
+        assert!(objections(&wrong)[0].contains("where 6 are known"), "{:?}", objections(&wrong));
+        let failed = CrosscheckRow { check: Some("3 threads".into()), ..good };
+        assert_eq!(objections(&failed), ["3 threads"]);
+    }
+
+    #[test]
+    fn the_largest_difference_is_the_most_certain() {
+        let rows: Vec<CrosscheckRow> = [512, 51_200, 2056].map(|more| super::super::rows::row_of(&series(more))).into();
+        let find = |threads| most_certain(&rows, Executor::Gpu, Operation::FloatAddition, Form::Looped, threads);
+        assert_eq!(find(Some(32)).map(CrosscheckRow::difference), Some(51_200));
+        assert_eq!(find(Some(64)), None);
+    }
+}
