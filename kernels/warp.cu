@@ -8,11 +8,12 @@
 using Arguments = RegisterArguments;
 
 enum Kind {
-    CONVERGED,  // all threads together, which the compiler can see
-    PARTIAL,    // one half; the other half waits after the loop
-    DIVERGENT,  // two halves with loops of their own, which wait for each other at each barrier
-    TILE,       // all threads together; tiles of GROUP neighbours wait
-    COALESCED   // GROUP threads that took a branch
+    CONVERGED,    // all threads together, which the compiler can see
+    PARTIAL,      // one half; the other half waits after the loop
+    DIVERGENT,    // two halves with loops of their own, which wait for each other at each barrier
+    TILE,         // all threads together; tiles of GROUP neighbours wait
+    COALESCED,    // GROUP neighbours that took a branch
+    EVERY_FOURTH  // GROUP threads that took a branch, each four lanes from the next
 };
 
 struct Operation {
@@ -29,9 +30,10 @@ struct Operation {
     // Which lanes enter the loop; for divergent warps, which lanes enter the first loop.
     __device__ __forceinline__ bool takes_part() {
         const u32 lane = threadIdx.x % 32;
-        const bool inside = lane < (KIND == COALESCED ? group : 16);
+        bool inside = lane < (KIND == COALESCED ? group : 16);
+        if constexpr (KIND == EVERY_FOURTH) inside = lane % 4 == 1 && lane / 4 < group;
         // As in `coalesced_threads()`.
-        if (KIND == COALESCED && inside) mask = __activemask();
+        if ((KIND == COALESCED || KIND == EVERY_FOURTH) && inside) mask = __activemask();
         return inside;
     }
 
@@ -64,7 +66,7 @@ struct Operation {
             } else {
                 barrier.check_on_path<1>(arguments, phases);
             }
-        } else if constexpr (KIND == PARTIAL || KIND == COALESCED) {
+        } else if constexpr (KIND == PARTIAL || KIND == COALESCED || KIND == EVERY_FOURTH) {
             if (barrier.takes_part()) barrier.check_on_path<0>(arguments, phases);
         } else {
             barrier.check_on_path<0>(arguments, phases);

@@ -12,6 +12,7 @@
 //! | `multi/` | several devices that run a kernel together |
 //! | `hybrid/` | CPU and GPU threads on one piece of memory |
 //! | `evidence/` | the instructions found in the timed region, judged |
+//! | `published/` | the experiments of papers |
 //! | `laboratory/` | puts all of it together for a case |
 //!
 //! ```text
@@ -28,6 +29,7 @@ mod hybrid;
 mod laboratory;
 mod launch;
 mod multi;
+pub mod published;
 pub mod verify;
 
 #[doc(hidden)]
@@ -37,6 +39,11 @@ pub use catalogue::{argument_bytes, cases, peer, primitives, program_of, third_l
 pub use cuda::error::{CudaError, GpuError, NvrtcError};
 pub use cuda::{cache, compile, discovery, nvrtc};
 pub use evidence::evidence_of;
-pub use laboratory::GpuLaboratory;
+pub use laboratory::{GpuLaboratory, run_effect};
 pub use launch::arguments::UNROLL;
 pub use launch::headers::headers;
+pub use published::asynchrony_program;
+pub use published::reductions::{
+    ReductionPlan, cub_programs, reduction_programs, several_programs, warp_instructions, warp_program,
+};
+pub use published::timeline::{Measured as MeasuredTimeline, versions as timeline_versions};

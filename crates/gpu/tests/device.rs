@@ -2,6 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
+#[path = "device/asynchrony.rs"]
+mod asynchrony;
+#[path = "device/crosscheck.rs"]
+mod crosscheck;
+#[path = "device/reductions.rs"]
+mod reductions;
+
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
@@ -14,6 +21,9 @@ use syncscope_core::{
 use syncscope_core::{Group, Settings};
 use syncscope_gpu::compile::Program;
 use syncscope_gpu::{Fault, GpuError, GpuLaboratory, NvrtcError, program_of};
+
+#[path = "device/timeline.rs"]
+mod timeline;
 
 fn open() -> GpuLaboratory {
     GpuLaboratory::open(None).unwrap_or_else(|error| panic!("{error}"))
@@ -603,7 +613,7 @@ fn a_grid_barrier_costs_about_a_microsecond() {
     assert!(own < 0.95 * cooperative, "the better own barrier is faster: {own}, {cooperative}");
 }
 
-/// The verification of Zhang et al., IPDPS 2020, section 3.3, for the barriers they time from the host.
+/// The verification of Zhang, Wahib, Matsuoka, section 3.3, for the barriers they time from the host.
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn the_hosts_clock_and_the_devices_agree_on_a_grid_barrier() {

@@ -57,8 +57,9 @@ impl DeviceLimits {
         })
     }
 
-    /// Cost against the active warps of a multiprocessor (Zhang et al., IPDPS 2020, figures 6 and 7): one block of each size
-    /// on one multiprocessor and on all, and 1 to 32 blocks of some sizes on each.
+    /// Cost against the active warps of a multiprocessor (Zhang, Wahib, Matsuoka, *A Study of Synchronization Methods in Modern GPUs*,
+    /// table 5, figures 6 and 7): one block of each size on one multiprocessor and on all, 1 to 32 blocks of some sizes on
+    /// each, and 64 blocks, which run in waves.
     pub(crate) fn active_warps(self, id: &str) -> Vec<Case> {
         let sizes: Vec<u32> = (1..=self.max_threads / 32).map(|warps| 32 * warps).collect();
         let one_block = Sweep::of(id).blocks(&distinct(vec![1, self.multiprocessors])).threads(&sizes);
@@ -68,7 +69,9 @@ impl DeviceLimits {
             let (Some(blocks), Some(threads)) = (case.blocks, case.threads) else { return true };
             blocks > self.multiprocessors * Self::resident(threads)
         });
-        [one_block.cases(), many_blocks.cases()].concat()
+        let waves =
+            Sweep::of(id).blocks(&[64 * self.multiprocessors]).threads(&self.at_most(&[32, 64, 128, 256, 512, 1024]));
+        [one_block.cases(), many_blocks.cases(), waves.cases()].concat()
     }
 
     /// The sweep over grids for primitives that are studied in detail: the papers' grids, except in quick plans.
@@ -161,9 +164,12 @@ mod tests {
     #[test]
     fn active_warps_reach_from_one_to_all() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
-        let warps: HashSet<u32> = limits
-            .active_warps("gpu.block.syncthreads")
+        let cases = limits.active_warps("gpu.block.syncthreads");
+        let in_waves = cases.iter().filter(|case| case.blocks == Some(64 * 132)).count();
+        assert_eq!(in_waves, 6, "one for each of the paper's block sizes");
+        let warps: HashSet<u32> = cases
             .iter()
+            .filter(|case| case.blocks != Some(64 * 132))
             .map(|case| case.blocks.unwrap().div_ceil(132) * case.threads.unwrap() / 32)
             .collect();
         assert!((1..=32).all(|count| warps.contains(&count)) && warps.contains(&64), "{warps:?}");

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -115,12 +116,39 @@ impl Compiler {
         self.done.get(program).cloned().unwrap_or(Err(NvrtcError::NotFound))
     }
 
+    /// The machine code of a program that includes the headers in `folders` as well. `version` changes where their text
+    /// does.
+    ///
+    /// # Errors
+    /// The error of the compiler.
+    pub fn cubin_with(
+        &mut self,
+        program: &Program,
+        folders: &[PathBuf],
+        version: &str,
+    ) -> Result<Arc<[u8]>, NvrtcError> {
+        if let Some(known) = self.done.get(program) {
+            return known.clone();
+        }
+        let Obtained { cubin, warning } = self.obtain_with(program, folders, version);
+        self.warning = self.warning.take().or(warning);
+        self.done.insert(program.clone(), cubin.clone());
+        cubin
+    }
+
     fn obtain(&self, program: &Program) -> Obtained {
-        let options = options(program);
+        self.obtain_with(program, &[], "")
+    }
+
+    fn obtain_with(&self, program: &Program, folders: &[PathBuf], header_version: &str) -> Obtained {
+        let mut options = options(program);
+        options.extend(folders.iter().map(|folder| format!("-I{}", folder.display())));
         let version = self.nvrtc.version();
         let mut parts: Vec<&str> = self.headers.iter().map(|(_, text)| *text).collect();
         parts.extend([program.text, &self.arch, &version]);
         parts.extend(options.iter().map(String::as_str));
+        // The key of programs without further headers stays what it was.
+        parts.extend(Some(header_version).filter(|version| !version.is_empty()));
         let key = Key::of(&parts);
         if let Some(cubin) = self.cache.get(&key) {
             return Obtained { cubin: Ok(cubin.into()), warning: None };

@@ -3,11 +3,13 @@
 //! [`evidence_of`] knows which instructions the entry of a case expects, and where: in the timed region, out of line, or in
 //! the whole kernel. [`judge()`] compares the timed regions of baseline and test. The decoder is the crate `syncscope-sass`.
 
+mod closing;
 mod judge;
 
 use syncscope_core::{Case, Evidence};
 use syncscope_sass::{Cubin, Instruction, Kernel, Region, timed_region};
 
+pub use self::closing::ClosingRead;
 pub use self::judge::{Expectation, judge};
 use crate::catalogue::{ExpectedInstructions, Method, entry_of};
 
@@ -39,7 +41,7 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
             evidence = found;
         }
     }
-    let evidence = named_aggregation(evidence, cubin, &expected);
+    let evidence = with_closing_read(named_aggregation(evidence, cubin, &expected), cubin);
     match (evidence, expected.out_of_line) {
         (Evidence::Elided { summary, listing }, Some(instruction)) => {
             match out_of_line(cubin, instruction, expected.times, entry.unroll) {
@@ -59,6 +61,18 @@ fn expectation(expected: &ExpectedInstructions, unroll: u32) -> Expectation {
         (expectation.baseline_repeats, expectation.test_repeats) = (0, 1);
     }
     expectation
+}
+
+/// The evidence with a line about the clock read at the end of the timed regions.
+fn with_closing_read(mut evidence: Evidence, cubin: &[u8]) -> Evidence {
+    if let Evidence::Present { listing, .. } | Evidence::Substituted { listing, .. } | Evidence::Elided { listing, .. } =
+        &mut evidence
+        && let Some(read) = ClosingRead::of(cubin)
+    {
+        listing.push_str(&read.summary());
+        listing.push('\n');
+    }
+    evidence
 }
 
 /// The evidence with a summary that says whether the compiler aggregated the operations of a warp, and with which

@@ -28,7 +28,7 @@ pub(crate) enum TimedBy {
     /// The clock of the multiprocessors, around the loop in the kernel.
     Device,
     /// The clock of the host, from before the launch until after the end of the kernel. What kernels with many and with
-    /// few barriers have in common drops out (Zhang et al., IPDPS 2020, formula 1).
+    /// few barriers have in common drops out (Zhang, Wahib, Matsuoka, formula 1).
     Host,
 }
 
@@ -171,6 +171,19 @@ impl<'a> GridBarrierExperiment<'a> {
         Ok(Sample { cycles_per_tick: cycles, ..sample })
     }
 
+    /// One launch by both clocks: the host's time from before the launch until after its end, the slowest thread's ticks
+    /// between the readings in the kernel, and the measured frequency.
+    pub(crate) fn by_both_clocks(&mut self, shot: Shot) -> Result<BothClocksOfLaunch, ExperimentError> {
+        let launch = self.launch(shot);
+        let started = host_clock::now_ns();
+        let timings = self.run(&[shot], &[launch])?;
+        let host_ns = host_clock::now_ns().saturating_sub(started);
+        let devices = timings.first().ok_or_else(no_threads)?;
+        let sample = self.sample_of(devices).ok_or_else(no_threads)?;
+        let ns_per_cycle = devices.first().and_then(|timing| ns_per_cycle(timing.rate));
+        Ok(BothClocksOfLaunch { host_ns, device_cycles: sample.slowest, ns_per_cycle })
+    }
+
     fn device_samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let orders = BlockOrder::of(shots);
         let launches: Vec<GroupLaunch> =
@@ -193,6 +206,15 @@ impl<'a> GridBarrierExperiment<'a> {
         self.device_group.run(&self.setup.program, &[launch])?;
         Ok(self.device_group.counts(&self.setup.program))
     }
+}
+
+/// What one launch took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct BothClocksOfLaunch {
+    pub(crate) host_ns: u64,
+    pub(crate) device_cycles: Ticks,
+    /// `None` if the global timer did not step.
+    pub(crate) ns_per_cycle: Option<f64>,
 }
 
 const fn is_third(shot: &Shot) -> bool {

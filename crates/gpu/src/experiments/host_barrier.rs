@@ -153,8 +153,9 @@ impl Experiment for HostBarrierExperiment<'_> {
         1
     }
 
+    /// Half a millisecond: the host disturbs the beginning and the end of a sample by tens of microseconds.
     fn min_iterations(&self) -> u64 {
-        10
+        50
     }
 
     fn max_iterations(&self) -> u64 {

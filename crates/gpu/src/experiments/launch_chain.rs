@@ -2,7 +2,7 @@
 //!
 //! The baseline is a chain of n launches. The test is a chain of 2 n launches, each of which does half the work (see
 //! `launch.cu`). Both end in one wait. The wait, the first launch and the work drop out of the difference, and n additional
-//! launches remain: the method of Zhang, Wahib, Zhang, Matsuoka (IPDPS 2020, formulas 1 and 2). There is no figure in
+//! launches remain: the method of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*, formulas 1 and 2). There is no figure in
 //! cycles, because calls of the driver run on the host.
 
 use std::collections::HashMap;

@@ -28,6 +28,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use self::contexts::give_up;
+pub use self::run_effect::run_effect;
 use syncscope_core::machine::GpuMachine;
 use syncscope_core::session::additivity_sample;
 use syncscope_core::session::preset::GPU_CONTEXTS;
@@ -67,6 +68,30 @@ pub struct GpuLaboratory {
     evidence: HashMap<Case, Evidence>,
     /// What each case carries from one measurement block to the next.
     carried: HashMap<Case, Rc<Cell<Carried>>>,
+}
+
+impl GpuLaboratory {
+    /// The device that is measured where one is enough.
+    pub(crate) const fn first_device(&self) -> Device {
+        self.device
+    }
+
+    /// What matters of the first device for grids.
+    pub(crate) const fn limits(&self) -> DeviceLimits {
+        self.limits
+    }
+
+    /// The case on a grid that fills the first device twice, if it leaves the number of blocks open.
+    #[must_use]
+    pub fn with_full_grid(&self, case: Case) -> Case {
+        let blocks = case.blocks.or(case.threads.map(|_| 2 * self.limits.multiprocessors));
+        Case { blocks, ..case }
+    }
+
+    /// A CPU near the first device, for the thread that launches.
+    pub(crate) fn launching_cpu(&self) -> Option<u32> {
+        self.nearby_cpus.any()
+    }
 }
 
 impl Drop for GpuLaboratory {

@@ -45,6 +45,19 @@ impl GpuLaboratory {
         timed_by: TimedBy,
         limit: Duration,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        let experiment = self.grid_barrier_at_offsets(case, program, timed_by, limit, OFFSETS_PER_SAMPLE)?;
+        Ok(Box::new(experiment))
+    }
+
+    /// A barrier of a grid, each launch at this many memory offsets.
+    pub(crate) fn grid_barrier_at_offsets(
+        &mut self,
+        case: &Case,
+        program: &Program,
+        timed_by: TimedBy,
+        limit: Duration,
+        offsets_per_sample: u32,
+    ) -> Result<GridBarrierExperiment<'_>, Refusal> {
         let entry = entry_of(case).filter(|entry| entry.method == Method::GridBarrier);
         let Some(unroll) = entry.map(|entry| entry.unroll) else {
             return Err(Refusal::Failed(format!("{case} is not a barrier of grids")));
@@ -53,7 +66,7 @@ impl GpuLaboratory {
         let ruler = self.ruler.clone();
         let shape = self.parameters(case)?.shape;
         let bytes = offset_bytes(shape);
-        let offsets = MemoryOffsets::new(bytes, MOST_OFFSETS * bytes.next_multiple_of(512), OFFSETS_PER_SAMPLE);
+        let offsets = MemoryOffsets::new(bytes, MOST_OFFSETS * bytes.next_multiple_of(512), offsets_per_sample);
         let OnDevices { device_group, compiler, program, remark } =
             self.set_up_on_devices(case, program, &offsets, limit)?;
         let third = third_loop_of(case).map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
@@ -63,7 +76,7 @@ impl GpuLaboratory {
         if limit == LIMIT {
             experiment.warm_up().map_err(failed)?;
         }
-        Ok(Box::new(experiment))
+        Ok(experiment)
     }
 
     /// A barrier of several devices in the host.

@@ -24,7 +24,8 @@ const SEVERAL_DEVICES: f64 = 0.01;
 const WITH_HOST: f64 = 0.02;
 
 /// The standard deviation between runs of the cost of `case`, relative to that cost.
-pub(super) fn run_effect(case: &Case) -> RunEffect {
+#[must_use]
+pub fn run_effect(case: &Case) -> RunEffect {
     RunEffect::of_both(deviation(case))
 }
 

@@ -16,15 +16,15 @@ const EXCHANGE_BYTES: usize = 256;
 
 /// `DeviceTable` in `grid_barrier.cuh`.
 #[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DeviceTable {
-    pub(super) limit_ns: u64,
-    pub(super) counts: DevicePointer,
-    pub(super) phases: DevicePointer,
-    pub(super) device: u32,
-    pub(super) devices: u32,
-    pub(super) exchanges: [DevicePointer; MOST_DEVICES],
-    pub(super) block_flags: [DevicePointer; MOST_DEVICES],
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct DeviceTable {
+    pub(crate) limit_ns: u64,
+    pub(crate) counts: DevicePointer,
+    pub(crate) phases: DevicePointer,
+    pub(crate) device: u32,
+    pub(crate) devices: u32,
+    pub(crate) exchanges: [DevicePointer; MOST_DEVICES],
+    pub(crate) block_flags: [DevicePointer; MOST_DEVICES],
 }
 
 const _: () = assert!(size_of::<DeviceTable>() == 288);

@@ -17,7 +17,7 @@ pub(super) const UNROLL: u32 = 4;
 /// Capability). On devices with fewer, the case is skipped with the numbers.
 const RESIDENT_THREADS: u32 = 2048;
 
-/// Blocks on each multiprocessor and threads of a block: the heat map of Zhang et al., IPDPS 2020, figure 8. The preset
+/// Blocks on each multiprocessor and threads of a block: the heat map of Zhang, Wahib, Matsuoka, figure 8. The preset
 /// `standard` has only its edges: one block of each size, each number of small blocks, and full multiprocessors.
 pub(super) fn heat_map(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let each: &[u32] = if preset == Preset::Quick { &[1] } else { &[1, 2, 4, 8, 16, 32] };
@@ -52,7 +52,7 @@ static COOPERATIVE: Entry = Entry {
         id: "gpu.grid.cooperative",
         summary: "Barrier of a grid as in cooperative groups",
         operation: "one barrier passed by all threads of the grid",
-        source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang et al., IPDPS 2020, figure 8",
+        source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang, Wahib, Matsuoka, figure 8",
     },
     definitions: |_| definitions("COOPERATIVE"),
     expected: |_| ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]),

@@ -16,7 +16,7 @@ const MOST_DEVICES: u32 = 8;
 /// The group of cases that one call of the driver launches on all devices, instead of one call for each.
 pub(crate) const ONE_LAUNCH: Group = Group::DriverLaunch;
 
-/// A part of the heat map of one grid for each number of devices (Zhang et al., IPDPS 2020, figures 9 to 11).
+/// A part of the heat map of one grid for each number of devices (Zhang, Wahib, Matsuoka, figures 9 to 11).
 fn heat_maps(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let devices: Vec<u32> = match preset {
         Preset::Quick => vec![1, 2, 4, 8],
@@ -61,7 +61,7 @@ static COUNTER: Entry = Entry {
         id: "gpu.multi.counter",
         summary: "Barrier of the grids of several devices with one counter in the first one's memory",
         operation: "one barrier passed by all threads of the grids of all devices",
-        source: "Zhang et al., IPDPS 2020, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
+        source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     },
     definitions: |_| definitions("COUNTER"),
     expected: |_| ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
@@ -76,7 +76,7 @@ static FLAGS: Entry = Entry {
         id: "gpu.multi.flags",
         summary: "Barrier of the grids of several devices, each with flags in the memory of all",
         operation: "one barrier passed by all threads of the grids of all devices",
-        source: "Zhang et al., IPDPS 2020, figures 9 to 11, multi-limits synchronization; PTX ISA, fence.acq_rel.sys and \
+        source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
                  ld.acquire.sys",
     },
     definitions: |_| definitions("FLAGS"),

@@ -92,22 +92,27 @@ static TILE: Entry = Entry {
 };
 
 /// In theory: the mask of the group is exactly the active threads, whatever its size, so no thread has to wait. (Zhang,
-/// Wahib, Zhang, Matsuoka, IPDPS 2020, measured each size.)
+/// Wahib, Matsuoka, *A Study of Synchronization Methods in Modern GPUs*, table 4, measured each size; their example
+/// is a group of every fourth thread.)
 static COALESCED: Entry = Entry {
     primitive: Primitive {
         id: "gpu.warp.coalesced",
         summary: "Barrier of the threads of a warp that took a branch",
         operation: "one barrier passed by the threads that took the branch",
-        source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang et al., IPDPS 2020",
+        source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang, Wahib, Matsuoka, table 4",
     },
-    definitions: |case| definitions(case, "COALESCED", group_size(case), 1),
+    definitions: |case| {
+        let kind = if matches!(case.group, Some(Group::EveryFourth(_))) { "EVERY_FOURTH" } else { "COALESCED" };
+        definitions(case, kind, group_size(case), 1)
+    },
     expected: |case| ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(why_elided(case)),
     cases: |id, preset, _| {
-        let sizes: Vec<u32> = match preset {
-            Preset::Quick => vec![16],
-            Preset::Standard | Preset::Paper => (1..=32).collect(),
+        let groups: Vec<Group> = match preset {
+            Preset::Quick => vec![Group::Coalesced(16)],
+            Preset::Standard | Preset::Paper => {
+                (1..=32).map(Group::Coalesced).chain((1..=8).map(Group::EveryFourth)).collect()
+            }
         };
-        let groups: Vec<Group> = sizes.into_iter().map(Group::Coalesced).collect();
         let blocks: &[u32] = if preset == Preset::Paper { &[1, 2] } else { &[1] };
         let sweep = |blocks: &[u32], groups: &[Group]| Sweep::of(id).blocks(blocks).threads(&[32, 1024]).groups(groups);
         let in_loops = sweep(blocks, &groups).cases();
