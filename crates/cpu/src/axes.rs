@@ -118,6 +118,10 @@ impl Axes {
         if preset != Preset::Quick {
             threads.push((Placement::Spread, where_spread_differs(topology, &counts)));
         }
+        if preset == Preset::Paper {
+            // The paper on CUDA and OpenMP has runs whose threads the system places.
+            threads.push((Placement::None, powers_of_two(cpus).into_iter().filter(|count| *count > 1).collect()));
+        }
         let (addition, other_atomics, flush) = atomic_axes(preset, topology);
         let lock_dtypes = if preset == Preset::Quick { vec![Dtype::U64] } else { DTYPES.to_vec() };
         let (chain_dtypes, chain_threads) = match preset {

@@ -116,7 +116,8 @@ impl CpuLaboratory {
             cores: self.topology.cores(),
             hardware_threads: self.topology.threads.len() as u32,
             caches: self.topology.cache_summary(),
-            memory_bytes: self.topology.memory_bytes.or_else(|| self.system.memory_bytes()),
+            // A container may hide a part from either of them.
+            memory_bytes: self.topology.memory_bytes.max(self.system.memory_bytes()),
             hypervisor: self.system.hypervisor(),
         }
     }
@@ -193,7 +194,7 @@ impl CpuLaboratory {
             (count < all).then(|| {
                 format!(
                     "this process may use {count} of {all} hardware threads ({}): \
-                         taskset or a cpuset restricts it; start it without them to measure all",
+                         --cpus, taskset or a cpuset restricts it; start it without to measure all",
                     cpu_list::format(&cpus)
                 )
             }),
@@ -221,6 +222,22 @@ impl CpuLaboratory {
         let sharing = self.sharing(placement, &placed, None);
         let team = self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?;
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
+    }
+
+    /// A team of so many threads of this program or of a runtime.
+    pub(crate) fn team(
+        &mut self,
+        placement: &Placement,
+        threads: u32,
+        runtime: Option<&'static crate::team::openmp::Runtime>,
+    ) -> Result<&mut dyn crate::team::Executor, String> {
+        let placed = self.placed(placement, threads).map_err(|refusal| refusal.to_string())?;
+        self.teams.team_on(runtime, &placed.cpus, &self.clock).map_err(|refusal| refusal.to_string())
+    }
+
+    /// The size of the memory.
+    pub(crate) fn memory_bytes(&self) -> Option<u64> {
+        self.topology.memory_bytes.or_else(|| self.system.memory_bytes())
     }
 
     /// The CPUs of a placement.

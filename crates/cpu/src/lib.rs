@@ -13,6 +13,7 @@
 //! | [`primitives`] | the catalogue: a folder for each family, a file for each primitive |
 //! | [`one_thread`] | a child process of one thread, for the cases that need one |
 //! | `awake_policy.rs` | whether CPUs are kept from halting during a run |
+//! | [`published`] | the experiments of papers |
 //! | [`studies`] | cases on chosen CPUs and NUMA nodes; the topology that the core-to-core matrix shows |
 //!
 //! ```text
@@ -26,6 +27,7 @@ pub mod laboratory;
 pub mod machine;
 pub mod one_thread;
 pub mod primitives;
+pub mod published;
 pub mod studies;
 pub mod sync;
 pub mod team;
@@ -40,3 +42,4 @@ mod run_effect;
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use machine::topology::Topology;
 pub use primitives::{catalogue, elided_by_nature, evidence_of};
+pub use run_effect::run_effect;

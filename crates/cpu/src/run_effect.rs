@@ -17,7 +17,8 @@ const BETWEEN_CORES: RunEffect = RunEffect { ns: 0.06, cycles: 0.05 };
 const PAIR_OF_LINES: usize = 128;
 
 /// By how much runs differ in the cost of `case`.
-pub(crate) fn run_effect(case: &Case) -> RunEffect {
+#[must_use]
+pub fn run_effect(case: &Case) -> RunEffect {
     let shares_lines = match case.layout {
         Some(Layout::Private { stride }) => {
             let bytes = stride as usize * case.dtype.map_or(8, syncscope_core::Dtype::size_bytes);

@@ -24,7 +24,7 @@ mod number;
 mod opaque;
 mod operation;
 mod orders;
-mod wait;
+pub(crate) mod wait;
 mod workload;
 
 use std::sync::LazyLock;

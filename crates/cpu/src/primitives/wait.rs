@@ -5,12 +5,12 @@ use std::time::Duration;
 use crate::sync::WaitTimeout;
 
 /// How long a thread waits for another one in the locks, barriers and hand-offs of this crate.
-pub(super) const LIMIT: Duration = Duration::from_secs(2);
+pub(crate) const LIMIT: Duration = Duration::from_secs(2);
 
 /// Leaves the timed loop when a wait timed out, by unwinding: the loop returns no result that it would have to test.
 /// The team reports the timeout.
 #[inline(always)]
-pub(super) fn or_unwind<T>(outcome: Result<T, WaitTimeout>) -> T {
+pub(crate) fn or_unwind<T>(outcome: Result<T, WaitTimeout>) -> T {
     match outcome {
         Ok(value) => value,
         Err(timeout) => unwind(timeout),
