@@ -7,7 +7,7 @@ mod synthetic;
 use syncscope_report::{RunData, page};
 
 fn main() -> Result<(), String> {
-    let usage = "demo_page both|complete|cpu|two|unresolved|empty|large|paper|matrix FILE";
+    let usage = "demo_page both|complete|cpu|two|unresolved|empty|large|paper|matrix|crosscheck FILE";
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, path] = arguments.as_slice() else { return Err(usage.to_owned()) };
     let runs = match kind.as_str() {
@@ -16,11 +16,12 @@ fn main() -> Result<(), String> {
         "cpu" => vec![synthetic::cpu_only()],
         "two" => vec![synthetic::wide::complete(), synthetic::cpu_only()],
         "unresolved" => vec![synthetic::unresolved()],
+        "crosscheck" => vec![synthetic::published::crosscheck()],
         "empty" => vec![RunData { rows: vec![], ..synthetic::both() }],
         "paper" => vec![synthetic::wide::paper()],
         "matrix" => vec![RunData { rows: synthetic::wide::matrix(64), ..synthetic::wide::complete() }],
         "large" => vec![synthetic::large(10_000)],
         _ => return Err(usage.to_owned()),
     };
-    std::fs::write(path, page::render(&runs)).map_err(|error| format!("{path}: {error}"))
+    std::fs::write(path, page::render(&runs, &[])).map_err(|error| format!("{path}: {error}"))
 }

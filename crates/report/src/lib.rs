@@ -1,11 +1,11 @@
-//! Reports of syncscope: the rows of runs as an HTML page and as a table for the terminal.
+//! Reports of syncscope: the rows of runs as an HTML page, as a table for the terminal, and in the formats of [`export`].
 //!
 //! ```no_run
 //! use syncscope_report::{RunData, page, table};
 //!
 //! let run = RunData::load("my-run".as_ref())?;
-//! let terminal = table::summary(&run, 100, true);
-//! let html = page::render(&[run]);
+//! let terminal = table::summary(&run, &[], 100, true);
+//! let html = page::render(&[run], &[]);
 //! # Ok::<(), syncscope_core::run_directory::RunDirectoryError>(())
 //! ```
 
@@ -16,9 +16,11 @@ mod run_data;
 #[cfg(test)]
 mod testing;
 
+pub mod export;
 pub mod page;
 pub mod syncperformance;
 pub mod table;
 
+pub use analysis::compare::{Change, ComparedCase, Comparison, Difference, FamilyChange, compare};
 pub use analysis::named_primitives;
 pub use run_data::RunData;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use syncscope_core::machine::Machine;
-use syncscope_core::{Case, Form, Layout};
+use syncscope_core::{Case, Form, Group, Layout};
 
 use crate::RunData;
 
@@ -33,6 +33,15 @@ pub(crate) fn machine(machine: &Machine) -> String {
     let mut parts = vec![cpu(&machine.cpu.model)];
     parts.extend(gpus(machine));
     parts.join(" + ")
+}
+
+/// The processors and devices that a run measured. Without rows of a GPU, the devices are no part of what its figures are
+/// about.
+pub(crate) fn measured_parts(data: &RunData) -> Vec<String> {
+    let with_devices = data.rows.is_empty() || data.rows.iter().any(|row| row.case.domain_and_family().0 != "cpu");
+    let mut parts = vec![cpu(&data.run.machine.cpu.model)];
+    parts.extend(gpus(&data.run.machine).into_iter().filter(|_| with_devices));
+    parts
 }
 
 /// A distinct label for each run: its machine. Where machines are equal, the folder, the start and the number of the run
@@ -111,6 +120,14 @@ pub(crate) const fn form(form: Form) -> &'static str {
         Form::Opaque => "argument in a register",
         Form::Alone => "with the set-up of a single use",
         Form::OneThreadProcess => "in a process of one thread",
+    }
+}
+
+/// A group as people write it: `5 µs`. The files have no letter mu.
+pub(crate) fn group(group: &Group) -> String {
+    match group {
+        Group::KernelUs(length) => format!("{length} µs"),
+        named => named.to_string(),
     }
 }
 

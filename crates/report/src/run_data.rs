@@ -5,7 +5,9 @@ use std::path::Path;
 
 use syncscope_core::run::seconds_between;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{CaseId, Detail, Row, Run, Verdict};
+use syncscope_core::{CaseId, Detail, Primitive, Published, Row, Run, Verdict};
+
+use crate::naming;
 
 /// One run: its description, rows and details.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +20,8 @@ pub struct RunData {
     pub rows: Vec<Row>,
     /// Further numbers of the cases, such as percentiles.
     pub details: HashMap<CaseId, Vec<Detail>>,
+    /// What published experiments gave.
+    pub published: Published,
 }
 
 impl RunData {
@@ -27,18 +31,41 @@ impl RunData {
     /// If the directory holds no run, or a file of it cannot be read or parsed. The error names the file.
     pub fn load(path: &Path) -> Result<Self, RunDirectoryError> {
         let directory = RunDirectory::open(path)?;
+        let run = directory.read_run()?;
+        // The directory of an experiment has no measurements.
+        let has_rows = run.experiment().is_none() || directory.measurements().is_file();
         Ok(Self {
             name: directory_name(path),
-            run: directory.read_run()?,
-            rows: directory.read_rows()?,
-            details: directory.read_details()?,
+            rows: if has_rows { directory.read_rows()? } else { Vec::new() },
+            details: if has_rows { directory.read_details()? } else { HashMap::new() },
+            published: Published::read(&directory)?,
+            run,
         })
     }
 
-    /// The duration of the run in seconds; `None` if `run.json` holds no end.
+    /// The duration of the run in seconds: of a resumed run, the time in which it measured. `None` if `run.json` holds no
+    /// end.
     #[must_use]
     pub fn seconds(&self) -> Option<f64> {
-        seconds_between(&self.run.started, self.run.ended.as_deref()?)
+        let ended = self.run.ended.as_deref()?;
+        match self.run.sessions.as_slice() {
+            [] => seconds_between(&self.run.started, ended),
+            sessions => Some(sessions.iter().map(|session| session.seconds).sum()),
+        }
+    }
+
+    /// The same run with its rows in the order of the catalogue, and those of one primitive in the order of their
+    /// parameters. The order of measuring is random, and differs from run to run.
+    #[must_use]
+    pub fn in_order(&self, catalogue: &[Primitive]) -> Self {
+        let position = |id: &str| catalogue.iter().position(|primitive| primitive.id == id).unwrap_or(catalogue.len());
+        let mut data = self.clone();
+        data.rows.sort_by_cached_key(|row| {
+            let (domain, family) = row.case.domain_and_family();
+            // The words of older catalogues follow, by name: the name is a part of the case.
+            (naming::family_order(domain, family), position(&row.case.primitive), row.case.clone())
+        });
+        data
     }
 
     /// The number of rows of cases for which the run planned more measurement blocks.
@@ -59,4 +86,47 @@ impl RunData {
 fn directory_name(path: &Path) -> String {
     let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     resolved.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::run::provenance::SessionRecord;
+    use syncscope_core::{Case, Dtype};
+
+    const fn primitive(id: &'static str) -> Primitive {
+        Primitive { id, summary: "", operation: "", source: "" }
+    }
+
+    #[test]
+    fn rows_stand_in_the_order_of_the_catalogue_whatever_the_order_of_measuring() {
+        let row = |id: &str, dtype, threads| {
+            Row::unmeasured(Case { dtype, threads: Some(threads), ..Case::new(id) }, Verdict::Resolved)
+        };
+        let expected = [
+            row("cpu.atomic.write", None, 1),
+            row("cpu.atomic.add", Some(Dtype::I32), 2),
+            row("cpu.atomic.add", Some(Dtype::I32), 16),
+            row("cpu.atomic.add", Some(Dtype::F64), 1),
+            row("cpu.atomic.unknown", None, 1),
+            row("cpu.fence.flush", None, 1),
+            row("gpu.atomic.add", None, 32),
+        ];
+        let catalogue = ["cpu.fence.flush", "cpu.atomic.write", "cpu.atomic.add", "gpu.atomic.add"].map(primitive);
+        for rotation in 0..expected.len() {
+            let mut rows = expected.to_vec();
+            rows.rotate_left(rotation);
+            rows.swap(0, 3);
+            assert_eq!(crate::testing::data(rows).in_order(&catalogue).rows, expected);
+        }
+    }
+
+    #[test]
+    fn the_pause_before_a_resumption_does_not_count() {
+        let mut data = crate::testing::data(vec![]);
+        data.run.ended = Some("2026-11-21T07:07:52Z".into());
+        assert_eq!(data.seconds(), Some(472.0));
+        data.run.sessions = [20.0, 8.0].map(|seconds| SessionRecord { seconds, ..SessionRecord::default() }).to_vec();
+        assert_eq!(data.seconds(), Some(28.0));
+    }
 }

@@ -1,8 +1,12 @@
 //! Helpers for the unit tests of this crate.
 
-use syncscope_core::Run;
+use std::collections::HashMap;
+
 use syncscope_core::machine::{Environment, Machine};
 use syncscope_core::run::{SCHEMA, Status};
+use syncscope_core::{Published, Row, Run};
+
+use crate::RunData;
 
 /// A run on an unknown machine.
 pub(crate) fn run() -> Run {
@@ -26,4 +30,10 @@ pub(crate) fn run() -> Run {
         repeat: None,
         sessions: Vec::new(),
     }
+}
+
+/// These rows as a run on an unknown machine.
+pub(crate) fn data(rows: Vec<Row>) -> RunData {
+    let (details, published) = (HashMap::new(), Published::default());
+    RunData { name: "run".to_owned(), run: run(), rows, details, published }
 }

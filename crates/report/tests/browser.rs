@@ -1,139 +1,21 @@
 //! The page in a browser: no script fails, every chart is drawn, nothing is wider than the window.
 //!
 //! If its address ends in `#selftest`, the page draws all charts and writes counts to attributes of its root element.
-//! `SYNCSCOPE_CHROMIUM` names the browser. `SYNCSCOPE_NO_BROWSER=1` skips these tests.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
 
+mod chromium;
 mod synthetic;
-
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-use std::{env, fs, thread};
 
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Cycles, Detail, Dtype, Form, Group, Layout, Nanoseconds, Population, Row, Space, Verdict};
-use syncscope_report::{RunData, page};
+use syncscope_report::RunData;
+
+use chromium::{Counts, number, open, open_and, plain};
 
 /// The widths of the page.
 const DESKTOP: u32 = 1280;
 const PHONE: u32 = 360;
-
-/// The narrowest window of Chromium. A narrower page is opened in a frame.
-const NARROWEST_WINDOW: u32 = 500;
-
-/// Far more time than a page needs on a busy machine.
-const LIMIT: Duration = Duration::from_secs(90);
-
-fn browser() -> Option<PathBuf> {
-    if env::var_os("SYNCSCOPE_NO_BROWSER").is_some_and(|value| value == "1") {
-        eprintln!("SKIPPED: SYNCSCOPE_NO_BROWSER=1, so the page was not tested in a browser");
-        return None;
-    }
-    if let Some(named) = env::var_os("SYNCSCOPE_CHROMIUM") {
-        return Some(named.into());
-    }
-    let path = env::var_os("PATH").unwrap_or_default();
-    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-    let found =
-        env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|file| file.is_file());
-    assert!(
-        found.is_some(),
-        "no browser found: install chromium, name one with SYNCSCOPE_CHROMIUM, or set SYNCSCOPE_NO_BROWSER=1"
-    );
-    found
-}
-
-/// Kills the browser at the end of the test, also if the test fails.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// The text of the document at `address` after its scripts have run.
-fn dump(browser: &Path, address: &str, width: u32, folder: &Path) -> String {
-    let output = folder.join("dom.html");
-    let mut child = Running(
-        Command::new(browser)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-            .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-            .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-            .arg(format!("--window-size={},1600", width.max(NARROWEST_WINDOW)))
-            .args(["--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom"])
-            .arg(address)
-            .stdout(fs::File::create(&output).unwrap())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
-    let started = Instant::now();
-    while child.0.try_wait().unwrap().is_none() {
-        assert!(started.elapsed() < LIMIT, "the browser did not end within {LIMIT:?}");
-        thread::sleep(Duration::from_millis(50));
-    }
-    fs::read_to_string(output).unwrap()
-}
-
-/// The counts that the page writes: attribute and value.
-type Counts = BTreeMap<String, String>;
-
-fn counts(dom: &str) -> Counts {
-    let start = dom.find("<html").expect("a document");
-    let tag = &dom[start..start + dom[start..].find('>').unwrap()];
-    tag.split("data-")
-        .skip(1)
-        .filter_map(|part| {
-            let (name, rest) = part.split_once("=\"")?;
-            Some((name.to_owned(), rest.split('"').next()?.to_owned()))
-        })
-        .collect()
-}
-
-/// A page that shows `report.html` in a narrow frame, runs `script` on its `page`, and copies its counts and its text.
-fn framed(width: u32, script: &str) -> String {
-    format!(
-        "<!DOCTYPE html><html><body><pre id=\"text\"></pre>
-        <iframe src=\"report.html#selftest\" width=\"{width}\" height=\"780\" style=\"border:0\"></iframe><script>
-        document.querySelector('iframe').onload = (event) => {{
-            const page = event.target.contentDocument;
-            const root = page.documentElement;
-            {script}
-            Object.assign(document.documentElement.dataset, root.dataset);
-            document.getElementById('text').textContent = root.outerHTML;
-        }};</script></body></html>"
-    )
-}
-
-/// Opens the page of these runs at this width. `None` if the browser tests are skipped.
-fn open(runs: &[RunData], width: u32) -> Option<(Counts, String)> {
-    open_and(runs, width, "")
-}
-
-/// Opens the page and runs a script on it; only in a narrow frame.
-fn open_and(runs: &[RunData], width: u32, script: &str) -> Option<(Counts, String)> {
-    let browser = browser()?;
-    let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str| folder.path().join(name);
-    fs::write(file("report.html"), page::render(runs)).unwrap();
-    fs::write(file("frame.html"), framed(width, script)).unwrap();
-    let name = if width < NARROWEST_WINDOW { "frame.html" } else { "report.html" };
-    let address = format!("file://{}#selftest", file(name).display());
-    let dom = dump(&browser, &address, width, folder.path());
-    let counts = counts(&dom);
-    assert_eq!(number(&counts, "width"), i64::from(width));
-    Some((counts, dom))
-}
-
-fn number(counts: &Counts, name: &str) -> i64 {
-    let text = counts.get(name).unwrap_or_else(|| panic!("no data-{name}: {counts:?}"));
-    text.parse().unwrap()
-}
 
 /// Checks what holds for every page.
 fn assert_sound(counts: &Counts, runs: &[RunData]) {
@@ -154,7 +36,7 @@ fn one_machine_on_a_desktop_and_a_phone() {
         assert_sound(&counts, &runs);
         // The ladder, two pairs, five CPU families and seven GPU families.
         assert_eq!(number(&counts, "charts"), 1 + 4 + 5 + 7);
-        assert_eq!(number(&counts, "cards"), 12);
+        assert_eq!(number(&counts, "cards"), 11);
         assert!(number(&counts, "lines") >= 30, "{counts:?}");
         assert!(number(&counts, "bands") >= number(&counts, "lines") - number(&counts, "legends"), "{counts:?}");
         assert!(number(&counts, "hollow") > 0, "unresolved figures have hollow marks");
@@ -243,6 +125,24 @@ fn nothing_resolved_and_nothing_measured() {
     assert!(dom.contains("No case was finished in this run."));
 }
 
+/// A published experiment alone has its pictures, its facts and its link, and no empty table of rows.
+#[test]
+fn a_published_experiment_is_drawn_without_rows() {
+    let runs = [synthetic::published::crosscheck()];
+    for width in [DESKTOP, PHONE] {
+        let Some((counts, dom)) = open(&runs, width) else { return };
+        assert_sound(&counts, &runs);
+        assert_eq!((number(&counts, "charts"), number(&counts, "still")), (0, 3));
+        assert!(dom.contains("Machine and environment") && !dom.contains("class=\"empty\""));
+        assert!(plain(&dom).contains("id=\"all-rows\" hidden"), "{width}");
+    }
+    let both = [synthetic::cpu_only(), synthetic::published::crosscheck()];
+    let Some((counts, dom)) = open(&both, DESKTOP) else { return };
+    assert_sound(&counts, &both);
+    assert!(number(&counts, "charts") > 0 && number(&counts, "still") == 3);
+    assert!(dom.contains("href=\"#crosscheck\""));
+}
+
 #[test]
 fn the_tooltip_shows_measurement_blocks_and_interference() {
     for (blocks, interference) in [("measurement_blocks", "smt_interference"), ("visits", "busy_neighbour")] {
@@ -255,11 +155,6 @@ fn the_tooltip_shows_measurement_blocks_and_interference() {
             assert!(text.contains(expected), "{blocks}, {interference}: no `{expected}`");
         }
     }
-}
-
-/// The text with plain spaces.
-fn plain(dom: &str) -> String {
-    ["&nbsp;", "&amp;nbsp;", "\u{a0}"].iter().fold(dom.to_owned(), |text, space| text.replace(space, " "))
 }
 
 /// One addition by four threads, in a form, with every column.

@@ -48,7 +48,7 @@ fn an_incomplete_last_line_is_ignored() {
     let read = RunData::load(&path).unwrap();
     assert_eq!(read.rows.len(), data.rows.len() - 1);
     assert_eq!(read.seconds(), None);
-    let text = table::summary(&read, 100, false);
+    let text = table::summary(&read, &[], 100, false);
     assert!(text.contains(&format!("not finished: {} of 400 cases", read.rows.len())), "{text}");
 }
 
@@ -58,8 +58,8 @@ fn a_run_without_a_finished_case_is_reported() {
     let path = folder.path().join("run");
     write(&RunData { rows: vec![], ..synthetic::cpu_only() }, &path);
     let read = RunData::load(&path).unwrap();
-    assert!(table::summary(&read, 80, false).contains("No case was finished."));
-    assert!(page::render(&[read]).contains("</html>"));
+    assert!(table::summary(&read, &[], 80, false).contains("No case was finished."));
+    assert!(page::render(&[read], &[]).contains("</html>"));
 }
 
 #[test]

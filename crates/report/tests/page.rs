@@ -7,7 +7,7 @@ mod synthetic;
 use serde_json::Value;
 use syncscope_core::Group;
 use syncscope_core::run::columns::COLUMNS;
-use syncscope_core::{Case, Row, Verdict};
+use syncscope_core::{Case, Detail, Primitive, Row, Verdict};
 use syncscope_report::{RunData, page};
 
 /// The data in the page, as a browser parses it.
@@ -31,8 +31,8 @@ fn cell(data: &Value, run: usize, column: &str, row: usize) -> Value {
 
 #[test]
 fn every_cell_of_every_row_is_in_the_page() {
-    let runs = [synthetic::both(), synthetic::wide::complete()];
-    let data = embedded(&page::render(&runs));
+    let runs = [synthetic::both(), synthetic::wide::complete()].map(|run| run.in_order(&[]));
+    let data = embedded(&page::render(&runs, &[]));
     for (at, run) in runs.iter().enumerate() {
         assert_eq!(data["runs"][at]["count"], run.rows.len());
         for (index, row) in run.rows.iter().enumerate() {
@@ -53,7 +53,7 @@ fn every_cell_of_every_row_is_in_the_page() {
 
 #[test]
 fn costs_are_numbers_and_words_are_text() {
-    let data = embedded(&page::render(&[synthetic::both()]));
+    let data = embedded(&page::render(&[synthetic::both()], &[]));
     for column in ["threads", "ns", "ns_low", "cycles", "noise", "pairs", "clock_hz"] {
         assert!(cell(&data, 0, column, 0).is_number(), "{column}");
     }
@@ -64,8 +64,8 @@ fn costs_are_numbers_and_words_are_text() {
 
 #[test]
 fn ladder_matrix_and_details_name_rows_of_their_run() {
-    let run = synthetic::wide::complete();
-    let data = embedded(&page::render(std::slice::from_ref(&run)));
+    let run = synthetic::wide::complete().in_order(&[]);
+    let data = embedded(&page::render(std::slice::from_ref(&run), &[]));
     let ladder = data["ladder"].as_array().unwrap();
     assert!(ladder.len() >= 30, "{} rungs", ladder.len());
     for level in ["One core", "Two threads", "All threads", "Warp", "Block", "Cluster", "Device", "Several GPUs"] {
@@ -87,7 +87,7 @@ fn ladder_matrix_and_details_name_rows_of_their_run() {
 fn a_page_of_twelve_thousand_rows_is_small() {
     let run = synthetic::wide::paper();
     assert!(run.rows.len() > 12_000);
-    let html = page::render(std::slice::from_ref(&run));
+    let html = page::render(std::slice::from_ref(&run), &[]);
     assert!(html.len() < 4 << 20, "{} bytes for {} rows", html.len(), run.rows.len());
 }
 
@@ -99,8 +99,8 @@ fn hostile_text_stays_text() {
     run.command = vec![HOSTILE.into()];
     let case = Case { group: Some(Group::of_word(HOSTILE)), ..Case::new("cpu.handoff.futex") };
     let rows = vec![Row { evidence: Some(HOSTILE.into()), ..Row::unmeasured(case, Verdict::Failed(HOSTILE.into())) }];
-    let harmless = page::render(&[synthetic::data("harmless", synthetic::run("CPU", Some("GPU")), vec![])]);
-    let html = page::render(&[synthetic::data(HOSTILE, run, rows)]);
+    let harmless = page::render(&[synthetic::data("harmless", synthetic::run("CPU", Some("GPU")), vec![])], &[]);
+    let html = page::render(&[synthetic::data(HOSTILE, run, rows)], &[]);
     assert!(!html.contains("<img"));
     assert_eq!(html.matches("</script>").count(), harmless.matches("</script>").count());
     let data = embedded(&html);
@@ -111,7 +111,7 @@ fn hostile_text_stays_text() {
 
 #[test]
 fn the_page_needs_no_network() {
-    let html = page::render(&[synthetic::both()]);
+    let html = page::render(&[synthetic::both()], &[]);
     for remote in ["src=\"http", "href=\"http", "url(http", "@import", "//cdn"] {
         assert!(!html.contains(remote), "{remote}");
     }
@@ -120,7 +120,7 @@ fn the_page_needs_no_network() {
 #[test]
 fn without_scripts_there_is_a_table() {
     let runs = [synthetic::both()];
-    let html = page::render(&runs);
+    let html = page::render(&runs, &[]);
     let start = html.find("<noscript>").unwrap();
     let fallback = &html[start..html.find("</noscript>").unwrap()];
     assert_eq!(fallback.matches("<tr>").count(), runs[0].rows.len() + 1);
@@ -131,7 +131,7 @@ fn without_scripts_there_is_a_table() {
 #[test]
 fn runs_of_equal_machines_have_distinct_labels() {
     let labels = |runs: &[RunData]| -> Vec<String> {
-        let data = embedded(&page::render(runs));
+        let data = embedded(&page::render(runs, &[]));
         data["runs"].as_array().unwrap().iter().map(|run| run["label"].as_str().unwrap().to_owned()).collect()
     };
     let (both, cpu) = (synthetic::both(), synthetic::cpu_only());
@@ -149,7 +149,8 @@ fn runs_of_equal_machines_have_distinct_labels() {
 fn ladder_and_cards_show_default_forms() {
     let mut run = synthetic::both();
     run.rows.reverse();
-    let data = embedded(&page::render(std::slice::from_ref(&run)));
+    let run = run.in_order(&[]);
+    let data = embedded(&page::render(std::slice::from_ref(&run), &[]));
     assert!(run.rows.iter().any(|row| row.case.form.is_some()));
     let entries = ["ladder", "highlights"].into_iter().flat_map(|name| data[name].as_array().unwrap());
     let rows: Vec<&Row> = entries
@@ -167,9 +168,60 @@ fn ladder_and_cards_show_default_forms() {
 
 #[test]
 fn the_cards_name_rows_of_their_run() {
-    let data = embedded(&page::render(&[synthetic::both(), synthetic::cpu_only()]));
+    let data = embedded(&page::render(&[synthetic::both(), synthetic::cpu_only()], &[]));
     let highlights = data["highlights"].as_array().unwrap();
-    assert_eq!(highlights.len(), 12);
-    let grid = highlights.iter().find(|highlight| highlight["title"] == "Grid barrier").unwrap();
+    assert_eq!(highlights.len(), 11);
+    let grid = highlights.iter().find(|highlight| highlight["title"] == "Grid barrier, best").unwrap();
     assert!(grid["rows"][0].is_u64() && grid["rows"][1].is_null());
+}
+
+#[test]
+fn primitives_keep_their_colour_where_others_are_missing() {
+    const fn primitive(id: &'static str) -> Primitive {
+        Primitive { id, summary: "what it is", operation: "one", source: "a paper" }
+    }
+    let catalogue = ["cpu.lock.std_mutex", "cpu.lock.ticket", "cpu.atomic.add", "cpu.lock.mcs"].map(primitive);
+    let row = |id: &str| Row::unmeasured(Case::new(id), Verdict::Resolved);
+    let data = |ids: &[&str]| {
+        let rows = ids.iter().map(|id| row(id)).collect();
+        embedded(&page::render(&[synthetic::data("run", synthetic::run("CPU", None), rows)], &catalogue))
+    };
+    let all = data(&["cpu.lock.mcs", "cpu.lock.ticket", "cpu.lock.std_mutex", "cpu.lock.older"]);
+    let few = data(&["cpu.lock.mcs"]);
+    let colours = |data: &Value| -> Vec<(String, u64)> {
+        let primitives = data["primitives"].as_array().unwrap().iter();
+        primitives.map(|one| (one["id"].as_str().unwrap().to_owned(), one["colour"].as_u64().unwrap())).collect()
+    };
+    let expected = [("cpu.lock.std_mutex", 0), ("cpu.lock.ticket", 1), ("cpu.lock.mcs", 2), ("cpu.lock.older", 3)];
+    assert_eq!(colours(&all), expected.map(|(id, colour)| (id.to_owned(), colour)));
+    assert_eq!(colours(&few), [("cpu.lock.mcs".to_owned(), 2)]);
+    assert_eq!(few["primitives"][0]["source"], "a paper");
+    assert_eq!(all["primitives"][3]["summary"], "", "a name of another version has no meaning here");
+}
+
+#[test]
+fn a_page_of_cpu_rows_is_not_titled_with_the_gpu() {
+    let title = |primitive: &str| {
+        let rows = vec![Row::unmeasured(Case::new(primitive), Verdict::Resolved)];
+        let html = page::render(&[synthetic::data("run", synthetic::run("CPU", Some("NVIDIA H200")), rows)], &[]);
+        html.split("<title>").nth(1).unwrap().split('<').next().unwrap().to_owned()
+    };
+    assert_eq!(title("cpu.atomic.add"), "syncscope: unnamed CPU");
+    assert_eq!(title("gpu.atomic.add"), "syncscope: unnamed CPU + NVIDIA H200");
+}
+
+#[test]
+fn details_that_no_script_reads_stay_in_their_file() {
+    let mut run = synthetic::wide::complete();
+    let id = run.rows[0].case.id();
+    let shown = ["p50_ns", "jain_index", "measurement_blocks", "smt_interference", "visits", "first_copy_ns"];
+    let hidden = ["sm_clock_1", "throttle_reasons"];
+    run.details = [(id, [&shown[..], &hidden].concat().iter().map(|name| Detail::of_case(name, 1.0)).collect())].into();
+    let html = page::render(std::slice::from_ref(&run), &[]);
+    let data = embedded(&html);
+    let names: Vec<&str> =
+        data["runs"][0]["details"].as_array().unwrap().iter().map(|detail| detail[1].as_str().unwrap()).collect();
+    assert_eq!(names, shown);
+    let script = &html[html.rfind("<script>").unwrap()..];
+    assert!(shown.iter().all(|name| script.contains(name)) && !hidden.iter().any(|name| script.contains(name)));
 }

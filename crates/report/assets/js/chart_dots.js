@@ -13,21 +13,17 @@ function drawDot(root, dot, x, box, at, measure) {
   }
   group.append(mark(position, at, figure, style, 4.4));
   const text = figureText(figure, dot.row, measure);
-  const left = position > box.left + (box.right - box.left) * 0.6;
-  // The text starts at the end of the interval and of the spread.
+  // The text starts at the end of the interval and of the spread, on the side that has room for it.
   const ends = [position, ...[figure.low, figure.high, ...(figure.spread || [])].filter(Number.isFinite).map(x.to)];
-  group.append(
-    svg(
-      "text",
-      {
-        class: "value",
-        x: round(left ? Math.min(...ends, position - 4) - 8 : Math.max(...ends, position + 4) + 8),
-        y: at + 4,
-        "text-anchor": left ? "end" : "start",
-      },
-      text,
-    ),
-  );
+  const [first, last] = [Math.min(...ends, position - 4) - 8, Math.max(...ends, position + 4) + 8];
+  const room = text.length * 6.8;
+  const spot =
+    last + room <= box.right + 8
+      ? { x: last, y: at + 4, anchor: "start" }
+      : first - room >= box.left + 2
+        ? { x: first, y: at + 4, anchor: "end" }
+        : { x: box.right, y: at - 6, anchor: "end" };
+  group.append(svg("text", { class: "value", x: round(spot.x), y: spot.y, "text-anchor": spot.anchor }, text));
   root.append(group);
   dot.spot = { x: position, y: at, row: dot.row, series: dot };
   return group;
@@ -38,7 +34,7 @@ function dotChart(spec) {
   const step = 30;
   const narrow = spec.width < 420;
   const longest = Math.max(...spec.dots.map((dot) => dot.label.length));
-  const gutter = Math.min(Math.round(longest * 6.9 + 14), Math.round(spec.width * (narrow ? 0.42 : 0.38)));
+  const gutter = Math.min(Math.round(longest * 6.9 + 14), Math.round(spec.width * (narrow ? 0.42 : 0.5)));
   const fits = Math.floor((gutter - 14) / 6.6);
   const height = 30 + spec.dots.length * step + 30;
   const box = { left: gutter, right: spec.width - 12, top: 24, bottom: height - 28 };

@@ -4,6 +4,9 @@ const DATA = JSON.parse(byId("data").textContent);
 const RUNS = DATA.runs;
 const SEVERAL = RUNS.length > 1;
 
+/** The primitives of the rows in the order of the catalogue: the number of the colour, and the meaning. */
+const PRIMITIVES = new Map(DATA.primitives.map((primitive) => [primitive.id, primitive]));
+
 /** The words for the forms that are not the default. */
 const FORMS = new Map(DATA.forms);
 
@@ -29,6 +32,8 @@ function rowFrom(columns, run, index) {
   const form = row.form === null ? "" : `, ${FORMS.get(row.form) || row.form}`;
   row.name = name.join(".") + form;
   row.title = row.primitive + form;
+  // The files have no letter mu.
+  if (row.group !== null) row.group = row.group.replace(/^(\d+) us$/, "$1\u00a0µs");
   row.variables = row.layout === "private" ? `private, stride ${row.stride}` : row.layout;
   const resolved = row.verdict === "Resolved" && row.ns > 0;
   row.ops_per_s_thread = resolved ? 1e9 / row.ns : null;

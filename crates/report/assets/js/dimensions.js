@@ -29,8 +29,8 @@ const LINES_FIRST = [
   "name",
   "dtype",
   "variables",
-  "placement",
   "group",
+  "placement",
   "order",
   "scope",
   "space",
@@ -48,13 +48,21 @@ function valuesOf(dim, rows) {
   const values = [...new Set(rows.map(dim.of))];
   const rank = dim.id === "dtype" ? (value) => DTYPES.indexOf(value) : (value) => value;
   const ordered = dim.id === "dtype" || values.some((value) => typeof value === "number");
+  // Rows, and so their primitives, stand in the order of the catalogue.
+  if (dim.id === "name") return values;
   if (ordered) values.sort((a, b) => rank(a) - rank(b));
-  // Rows come in random order. Numbers within words sort as numbers: `tile 2` comes before `tile 16`.
+  // Numbers within words sort as numbers: `tile 2` comes before `tile 16`.
   else values.sort((a, b) => String(a).localeCompare(String(b), "en", { numeric: true }));
   return values.filter((value) => value !== null).concat(values.includes(null) ? [null] : []);
 }
 
 const varying = (rows) => DIMENSIONS.filter((dim) => valuesOf(dim, rows).length > 1);
+
+/** A value that stands alone: `1 block`, `device scope`. */
+function valueWords(dim, value) {
+  if (["warps", "perUnit", "distance", "scope", "space"].includes(dim.id)) return `${value} ${dim.title}`;
+  return AXES.includes(dim.id) ? plural(value, dim.id.slice(0, -1)) : dim.text(value);
+}
 
 /** The parameters that all rows share, as words. */
 function constants(rows) {
@@ -62,8 +70,6 @@ function constants(rows) {
   return DIMENSIONS.filter((dim) => !skipped.includes(dim.id)).flatMap((dim) => {
     const values = valuesOf(dim, rows);
     if (values.length !== 1 || values[0] === null) return [];
-    if (["warps", "perUnit", "distance"].includes(dim.id)) return [`${values[0]} ${dim.title}`];
-    if (AXES.includes(dim.id)) return [plural(values[0], dim.id.slice(0, -1))];
-    return [dim.id === "scope" || dim.id === "space" ? `${values[0]} ${dim.title}` : valueText(dim, values[0])];
+    return [valueWords(dim, values[0])];
   });
 }

@@ -17,7 +17,9 @@ const JAIN = {
 
 /** The panel of Jain's index against threads; null if fewer than two rows have one. */
 function fairnessPanel(domain) {
-  const rows = ROWS.filter((row) => row.domain === domain && detailOf(row, "jain_index") !== null);
+  const rows = ROWS.filter(
+    (row) => row.domain === domain && row.family === "lock" && detailOf(row, "jain_index") !== null,
+  );
   if (rows.length < 2) return null;
   return makePanel({
     title: "Fairness of locks",

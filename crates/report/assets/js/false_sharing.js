@@ -17,6 +17,7 @@ function strideCard() {
     note: "elements of adjacent threads at growing distances",
     rows: derived,
   });
+  panel.root.id = "false-sharing";
   const most = RUNS[rows[0].run].run.machine.cpu.hardware_threads || Infinity;
   const threads = ascending(rows.map((row) => row.threads)).filter((count) => count <= most);
   if (threads.length) panel.picks.set("threads", threads[threads.length - 1]);

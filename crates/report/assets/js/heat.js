@@ -11,9 +11,11 @@ function heatInk(share) {
   return `var(--heat-ink-${band})`;
 }
 
+/** The least ratio of the last colour's cost to the first one's: smaller differences must not look like structure. */
+const LEAST_RANGE = 2;
+
 /** The position of a cost between the lowest and the highest, on a logarithmic scale from 0 to 1. */
 function heatShare([low, high], cost) {
-  if (!(high > low * 1.02)) return 0.35;
   return Math.min(1, Math.max(0, Math.log(cost / low) / Math.log(high / low)));
 }
 
@@ -48,7 +50,9 @@ function shortNumber(value) {
 const costRange = (rows, unit) => {
   const costs = rows.filter((row) => row.verdict === "Resolved" || row.verdict === "Noisy").map(unit.of);
   const known = costs.filter((cost) => cost > 0);
-  return known.length ? [Math.min(...known), Math.max(...known)] : [1, 1];
+  const [low, high] = known.length ? [Math.min(...known), Math.max(...known)] : [1, 1];
+  const margin = Math.sqrt(Math.max(1, (LEAST_RANGE * low) / high));
+  return [low / margin, high * margin];
 };
 
 /** The legend of the colours. */

@@ -27,13 +27,29 @@ function mapsOf(family, rows) {
   for (const row of rows) {
     if (row.threads === null) continue;
     const group = family === "cluster" ? null : row.group;
-    const words = [row.name, row.devices === null ? null : plural(row.devices, "device"), row.dtype, row.space, group];
+    const words = [
+      row.name,
+      row.devices === null ? null : plural(row.devices, "device"),
+      row.dtype,
+      row.space,
+      row.order,
+      group,
+    ];
     const title = words.filter(Boolean).join(" · ");
     const key = `${row.run} ${title}`;
-    if (!maps.has(key)) maps.set(key, { title, run: row.run, name: row.name, devices: row.devices, rows: [] });
+    if (!maps.has(key))
+      maps.set(key, { title, run: row.run, primitive: row.primitive, name: row.name, devices: row.devices, rows: [] });
     maps.get(key).rows.push(row);
   }
   return [...maps.values()];
+}
+
+/** Where the cost of a row lies by the rows of its run; null if that is not known. */
+function boundsOf(row) {
+  const [low, high] = intervalWithinRun(row);
+  if (row.verdict === "Resolved" && row.ns > 0) return low === null || high === null ? [row.ns, row.ns] : [low, high];
+  const bounded = ["Noisy", "Interfered", "BelowResolution"].includes(row.verdict) && high !== null;
+  return bounded ? [low === null ? -Infinity : low, high] : null;
 }
 
 const ascending = (values) => [...new Set(values)].filter((value) => value !== null).sort((a, b) => a - b);
@@ -116,27 +132,35 @@ function mapFigure(map, axis, range, unit, width) {
   return el("div", { class: "map heat" }, el("h4", null, map.title), chart);
 }
 
-/** The fastest primitive at each size; ≈ where the intervals of the two fastest overlap. */
+/** The best variant of each primitive at one size, the one with the least upper bound first. Noisy rows take part. */
+function candidatesAt(maps, fits) {
+  const best = new Map();
+  for (const map of maps) {
+    const row = map.rows.find(fits);
+    const bounds = row ? boundsOf(row) : null;
+    const known = best.get(map.primitive);
+    if (bounds && !(known && known.bounds[1] <= bounds[1])) best.set(map.primitive, { row, bounds });
+  }
+  return [...best.values()].sort((a, b) => a.bounds[1] - b.bounds[1]);
+}
+
+/** The cheapest primitive at each size; ≈ where another one's interval reaches below its upper bound. */
 function winnerCells(maps, axis, columns, lines) {
-  const names = [...new Set(maps.map((map) => map.name))];
   const cells = [];
   lines.forEach((line, y) => {
     columns.forEach((threads, x) => {
-      const candidates = maps
-        .map((map) => map.rows.find((row) => row.threads === threads && axis.of(row) === line))
-        .filter((row) => row && row.verdict === "Resolved" && row.ns > 0)
-        .sort((a, b) => a.ns - b.ns);
+      const candidates = candidatesAt(maps, (row) => row.threads === threads && axis.of(row) === line);
       if (candidates.length < 2) return;
-      const [best, second] = candidates;
-      const [[, high], [low]] = [best, second].map(intervalWithinRun);
-      const tied = high !== null && low !== null && low <= high;
-      const text = tied ? "≈" : `${digits(second.ns / best.ns, 3)}×`;
-      const index = names.indexOf(best.name);
-      const colour = `color-mix(in oklab, var(--s${index % COLOURS}) ${tied ? 22 : 45}%, var(--surface))`;
-      cells.push({ x, y, colour, ink: "var(--ink)", text, row: best });
+      const [best, ...rivals] = candidates;
+      const tied = rivals.some(({ bounds }) => bounds[0] <= best.bounds[1]);
+      const next = Math.min(...rivals.map(({ row }) => row.ns));
+      const doubt = [best, ...rivals].some(({ row }) => row.verdict !== "Resolved") ? "~" : "";
+      const text = tied ? "≈" : `${doubt}${digits(next / best.row.ns, 3)}×`;
+      const colour = tied ? "var(--faint)" : `color-mix(in oklab, ${colourOf(best.row.primitive)} 45%, var(--surface))`;
+      cells.push({ x, y, colour, ink: "var(--ink)", text, row: best.row });
     });
   });
-  return { names, cells };
+  return cells;
 }
 
 /** The map of the fastest primitives in their default forms, from the maps of one run and number of devices. */
@@ -144,22 +168,24 @@ function winnerFigure(maps, axis, width) {
   const rows = maps.flatMap((map) => map.rows);
   const columns = ascending(rows.map((row) => row.threads));
   const lines = ascending(rows.map(axis.of));
-  const { names, cells } = winnerCells(maps, axis, columns, lines);
+  const cells = winnerCells(maps, axis, columns, lines);
   if (cells.length === 0) return null;
   const devices = maps[0].devices;
-  const title = devices === null ? "Which is fastest" : `Which is fastest · ${plural(devices, "device")}`;
+  const title = devices === null ? "Which is cheapest" : `Which is cheapest · ${plural(devices, "device")}`;
   const chart = cellChart({
     width,
-    label: `${title}, and how many times faster than the next`,
+    label: `${title}, and how many times cheaper than the next`,
     columns: columns.map(String),
     lines: lines.map(lineText),
     xTitle: "threads per block",
     yTitle: axis.title,
     cells,
   });
-  const keys = names.map((name, at) =>
-    el("span", { class: "key", style: `--c: var(--s${at % COLOURS})` }, el("i", { class: "swatch" }), name),
+  const names = new Map(maps.map((map) => [map.primitive, map.name]));
+  const keys = [...names].map(([primitive, name]) =>
+    el("span", { class: "key", style: `--c: ${colourOf(primitive)}` }, el("i", { class: "swatch" }), name),
   );
+  if (cells.some(({ text }) => text === "≈")) keys.push(el("span", { class: "key" }, "≈ not distinguished"));
   return el("div", { class: "map" }, el("h4", null, title), chart, el("p", { class: "keys" }, keys));
 }
 
@@ -182,7 +208,8 @@ function drawMaps(plot, family, rows, total) {
           RUNS[run].label,
         ),
       );
-    for (const devices of [...new Set(maps.map((map) => map.devices))]) {
+    const counts = maps.map((map) => map.devices);
+    for (const devices of [...ascending(counts), ...(counts.includes(null) ? [null] : [])]) {
       const together = maps.filter((map) => map.devices === devices);
       figures.push(...together.map((map) => mapFigure(map, axis, range, unit, width)));
       const defaults = together.filter((map) => map.rows.every((row) => row.form === null));

@@ -2,19 +2,24 @@
 
 const SIDES = { cpu: "CPU", gpu: "GPU", hybrid: "Both" };
 const SIDE_COLOURS = { cpu: "var(--s0)", gpu: "var(--s1)", hybrid: "var(--s3)" };
-const TIME = MEASURES.find((measure) => measure.id === "ns");
+/** Of more runs, the numbers stand in the tooltips only. */
+const MOST_NUMBERS = 4;
 
 /** The marks of one rung: one for each run that has a row. */
 function rungMarks(rung) {
-  return rung.rows
-    .map((index, run) => {
-      if (index === null) return null;
-      const row = ROWS_OF[run][index];
-      const colour = SEVERAL ? `var(--s${run % COLOURS})` : SIDE_COLOURS[rung.domain];
-      const shape = SEVERAL ? run % SHAPES.length : { cpu: 0, gpu: 1, hybrid: 2 }[rung.domain] || 0;
-      return { row, run, figure: figureOf(row, TIME), style: { colour, dash: null, shape } };
-    })
-    .filter(Boolean);
+  return answersOf(rung).map((answer) => {
+    const { run } = answer;
+    const colour = SEVERAL ? `var(--s${run % COLOURS})` : SIDE_COLOURS[rung.domain];
+    const shape = SEVERAL ? run % SHAPES.length : { cpu: 0, gpu: 1, hybrid: 2 }[rung.domain] || 0;
+    return { ...answer, figure: answerFigure(answer), style: { colour, dash: null, shape } };
+  });
+}
+
+/** The title of a rung, with the name of the cheapest primitive where all runs agree on it. */
+function rungTitle(rung) {
+  const notes = [...new Set(answersOf(rung).map(({ note }) => note))];
+  if (notes.length !== 1 || notes[0] === null) return rung.title;
+  return notes[0].startsWith("best ") ? `${rung.title} (not resolved)` : `${rung.title}: ${notes[0]}`;
 }
 
 /** The rungs with their heights. The name of a level stands before its first rung (`narrow`: on a line of its own), and
@@ -41,7 +46,17 @@ function ladderLines(step, narrow) {
   return { lines, height: y };
 }
 
-function drawRung(root, line, x, box, wide) {
+/** Each number stands in the column of its run, so that a missing one moves no other. */
+function drawNumbers(root, line, box, at) {
+  const { columns } = box;
+  columns.forEach((right, run) => {
+    const answer = line.marks.find((one) => one.run === run);
+    const text = answer ? answerText(answer, box.intervals) : "–";
+    root.append(svg("text", { class: "value", x: right, y: at + 4, "text-anchor": "end" }, text));
+  });
+}
+
+function drawRung(root, line, x, box) {
   const at = round(box.top + line.y);
   const spots = [];
   const figures = line.marks.map(({ figure }) => figure).filter(({ state }) => state !== "none");
@@ -63,14 +78,7 @@ function drawRung(root, line, x, box, wide) {
     root.append(group);
     spots.push({ x: position, y: at, row, series: line.rung });
   }
-  if (line.marks.length === 1 || wide) {
-    const words = line.marks.map(({ figure, row }) => figureText(figure, row, TIME)).join(" · ");
-    const ends = figures.flatMap(({ y, high, spread }) =>
-      [y, high, spread && spread[1]].filter(Number.isFinite).map(x.to),
-    );
-    const end = ends.length ? Math.max(...ends) : box.left + 10;
-    root.append(svg("text", { class: "value", x: round(end + 10), y: at + 4 }, words));
-  }
+  drawNumbers(root, line, box, at);
   return spots;
 }
 
@@ -94,8 +102,8 @@ function drawLadderLabels(root, lines, box, narrow) {
       const above = narrow ? 17 : 0;
       root.append(svg("text", { class: "level", x: 0, y: round(at + 4 - above) }, line.level));
     }
-    const { title } = line.rung;
-    const fits = Math.floor((box.left - (narrow ? 12 : 118)) / 7.1);
+    const title = rungTitle(line.rung);
+    const fits = Math.floor((box.left - (narrow ? 12 : 118)) / 6.7);
     const text = title.length > fits ? `${title.slice(0, fits - 1)}…` : title;
     root.append(svg("text", { class: "label", x: box.left - 10, y: round(at + 4), "text-anchor": "end" }, text));
   }
@@ -122,11 +130,22 @@ function drawSides(root, lines, box, step) {
   }
 }
 
+/** The right ends of the columns of numbers, from the first run to the last. */
+function numberColumns(width, narrow) {
+  if (RUNS.length > MOST_NUMBERS) return [];
+  const step = SEVERAL ? 78 : narrow ? 74 : 122;
+  // On a narrow chart, the numbers of several runs would leave no room for their marks.
+  if (narrow && SEVERAL) return [];
+  return RUNS.map((_, run) => width - 4 - step * (RUNS.length - 1 - run)).map(round);
+}
+
 function ladderChart(width) {
   const narrow = width < 620;
   const step = narrow ? 23 : 24;
   const { lines, height } = ladderLines(step, narrow);
-  const box = { left: narrow ? 160 : 300, right: width - (narrow ? 76 : 110 + 60 * (RUNS.length - 1)), top: 28 };
+  const columns = numberColumns(width, narrow);
+  const room = columns.length ? width - columns[0] + (SEVERAL ? 78 : narrow ? 74 : 122) : 16;
+  const box = { left: narrow ? 160 : 360, right: width - room, top: 28, columns, intervals: !SEVERAL && !narrow };
   box.bottom = box.top + height;
   const root = frame("ladder", width, box.bottom + 26, "Cost of every level of synchronization, in time");
   const range = extent(lines.flatMap((line) => line.marks.map((one) => one.figure))) || [1, 1000];
@@ -136,7 +155,7 @@ function ladderChart(width) {
   drawLadderAxis(root, x, box);
   drawSides(root, lines, box, step);
   drawLadderLabels(root, lines, box, narrow);
-  const spots = lines.flatMap((line) => drawRung(root, line, x, box, !narrow));
+  const spots = lines.flatMap((line) => drawRung(root, line, x, box));
   addNavigation(root, spots, () => {});
   return root;
 }

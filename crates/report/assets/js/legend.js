@@ -19,6 +19,7 @@ function legendButton(panel, content, series, chart) {
       type: "button",
       "data-label": series.label,
       "aria-pressed": String(!panel.hidden.has(series.label)),
+      title: panel.lines === "name" ? PRIMITIVES.get(series.points[0].row.primitive)?.summary : null,
       click: toggle,
       pointerenter: () => chart.highlight(content.shown.includes(series) ? series : null),
       pointerleave: () => chart.highlight(null),
@@ -102,9 +103,12 @@ const MOST_LISTED = 4;
 /** The reasons of these verdicts differ in their numbers only. */
 const ALIKE = ["BelowResolution", "Overlapped", "NonAdditive"];
 
+const withoutNumbers = (reason) => (reason || "").replace(/\d+([.,]\d+)*/g, "#");
+
 function reasonItem(rows) {
   const [first] = rows;
-  const reason = ALIKE.includes(first.verdict) ? "" : first.reason || "";
+  const several = rows.some((row) => row.reason !== first.reason);
+  const reason = ALIKE.includes(first.verdict) ? "" : `${first.reason || ""}${several ? ", and alike" : ""}`;
   const names = rows
     .slice(0, MOST_LISTED)
     .map((row) => [row.name, ...parameters(row)].join(" "))
@@ -130,7 +134,8 @@ function drawUnresolved(panel, { rows }) {
   }
   const groups = new Map();
   for (const row of unresolved) {
-    const key = ALIKE.includes(row.verdict) ? row.verdict : `${row.verdict} ${row.reason}`;
+    // Reasons that differ in their numbers only are one cause.
+    const key = ALIKE.includes(row.verdict) ? row.verdict : `${row.verdict} ${withoutNumbers(row.reason)}`;
     groups.set(key, [...(groups.get(key) || []), row]);
   }
   const summary = `${unresolved.length} of ${plural(rows.length, "case")} not resolved`;

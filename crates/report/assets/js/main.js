@@ -1,17 +1,40 @@
 // Draws the page from top to bottom.
 
 function drawNavigation() {
+  const published = [...document.querySelectorAll("section.published")];
   const targets = [
+    ["answers", "Answers"],
     ["ladder", "Ladder"],
     ["side-by-side", "Side by side"],
     ["domain-cpu", "CPU"],
     ["domain-gpu", "GPU"],
+    ...published.map(({ id }) => [id, id[0].toUpperCase() + id.slice(1)]),
     ["rows", "Rows"],
+    ["primitives", "Primitives"],
     ["method", "How to read"],
   ];
-  byId("nav").append(
-    ...targets.filter(([id]) => byId(id) && !byId(id).hidden).map(([id, text]) => el("a", { href: `#${id}` }, text)),
-  );
+  const isShown = (id) => byId(id) && !byId(id).closest("[hidden]");
+  byId("nav").append(...targets.filter(([id]) => isShown(id)).map(([id, text]) => el("a", { href: `#${id}` }, text)));
+}
+
+/** Goes to a part of the page. What stands above it is drawn first: it would move the target when it appears. */
+function goTo(id) {
+  const target = id && byId(id);
+  if (!target) return false;
+  GROUPS.filter(
+    (group) => group.root.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING && !group.root.hidden,
+  ).forEach((group) => group.refresh());
+  target.scrollIntoView();
+  return true;
+}
+
+function followLink(event) {
+  const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;
+  if (!link || event.defaultPrevented) return;
+  const id = link.getAttribute("href").slice(1);
+  if (!goTo(id)) return;
+  event.preventDefault();
+  history.pushState(null, "", `#${id}`);
 }
 
 function drawVerdicts() {
@@ -37,7 +60,8 @@ function selfTest() {
   const { dataset } = document.documentElement;
   drawEverything();
   const count = (selector) => String(document.querySelectorAll(selector).length);
-  dataset.charts = count("svg.chart");
+  dataset.charts = count("svg.chart:not(.still)");
+  dataset.still = count("svg.still");
   dataset.lines = count(".chart .line");
   dataset.legends = count(".legend .line");
   dataset.bands = count(".band");
@@ -62,22 +86,28 @@ function selfTest() {
   dataset.rows = String(ROWS.length);
   dataset.tableRows = count("#rows tbody tr");
   dataset.cards = count(".card");
-  dataset.answering = String([...document.querySelectorAll("svg.chart")].filter(hasKeyboardTooltip).length);
+  dataset.answering = String([...document.querySelectorAll("svg.chart:not(.still)")].filter(hasKeyboardTooltip).length);
   dataset.width = String(innerWidth);
   dataset.overflow = String(document.scrollingElement.scrollWidth - innerWidth);
   dataset.milliseconds = String(Math.round(performance.now()));
 }
 
 byId("page").hidden = false;
+// The page of published experiments alone has no rows to explain.
+byId("all-rows").hidden = RUNS.length > 0 && RUNS.every((run) => run.experiment);
 drawOverview();
 drawSections();
 drawRows();
+drawGlossary();
 drawVerdicts();
 drawTheme();
 drawNavigation();
+removeDeadLinks();
 const versions = [...new Set(RUNS.map((run) => run.run.version))].join(", ");
 byId("foot").append(el("p", null, `syncscope ${versions}. This page contains all of its data and needs no network.`));
 addEventListener("beforeprint", drawEverything);
+addEventListener("click", followLink);
+goTo(location.hash.slice(1));
 document.documentElement.dataset.opened = String(Math.round(performance.now()));
 if (/selftest/.test(location.hash)) selfTest();
 document.documentElement.dataset.ready = "yes";

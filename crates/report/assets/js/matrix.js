@@ -74,6 +74,22 @@ function reportedTopology({ machine }) {
   ].filter(([, text]) => text);
 }
 
+/** A sample of pairs shows only what it met. */
+function agreement({ pairs, possible }) {
+  const text =
+    pairs.length === possible
+      ? "The measured topology does not contradict the reported one."
+      : `The ${formatCount(pairs.length)} measured pairs do not contradict the reported topology. The other ${formatCount(possible - pairs.length)} were not measured.`;
+  return el("p", { class: "fixed" }, text);
+}
+
+/** In words, where the costs of all pairs are one level. */
+function alikeText({ alike, pairs, possible }) {
+  if (!alike) return null;
+  const which = pairs.length === possible ? "All pairs" : `All ${formatCount(pairs.length)} measured pairs`;
+  return `${which} cost about the same: ${alike.map((ns) => formatTime(ns)).join(" to ")}. The differences are noise.`;
+}
+
 function topologyComparison(run) {
   const { run: details } = RUNS[run];
   const measured = details.measured_topology;
@@ -98,9 +114,7 @@ function topologyComparison(run) {
     groups.length
       ? list(groups)
       : el("p", { class: "fixed" }, "no groups: all pairs cost the same, or too few were measured"),
-    measured && measured.contradictions.length === 0 && groups.length
-      ? el("p", { class: "fixed" }, "The measured topology does not contradict the reported one.")
-      : null,
+    measured && measured.contradictions.length === 0 && groups.length ? agreement(RUNS[run].matrix) : null,
   );
 }
 
@@ -123,8 +137,11 @@ function matrixCard(run) {
     "Core to core",
     note.join(" · "),
     contradictions(run),
+    matrix.alike ? el("p", { class: "lead" }, alikeText(matrix)) : null,
     el("div", { class: "chart-and-comparison" }, el("div", null, plot, ramp), topologyComparison(run)),
   );
+  // Of several runs, the first matrix is the target of links.
+  if (RUNS.findIndex((one) => one.matrix) === run) card.id = "core-to-core";
   return makeView(card, plot, (width) => {
     const chart = matrixChart(run, Math.min(width, 46 * matrix.cpus.length + 30, 900));
     plot.replaceChildren(chart.root);

@@ -61,7 +61,9 @@ const MEASURES = [
   },
 ];
 
-const VIEW = { measure: MEASURES[0], log: true };
+const TIME = MEASURES.find((measure) => measure.id === "ns");
+
+const VIEW = { measure: TIME, log: true };
 
 /**
  * The figure of a row in a chart. `resolved` and `open` (an unreliable estimate) have a point, an interval and, if known,
@@ -114,6 +116,8 @@ function extent(figures) {
 /** The text beside a mark. */
 function figureText(figure, row, measure) {
   if (figure.state === "none" || figure.state === "nonadditive") return verdictText(row.verdict);
+  // As on the cards: an estimate of a wide interval is no figure, one of a narrower interval a rough one.
+  if (figure.state === "open") return isRough(row) ? `~${measure.text(figure.y, 3)}` : "not resolved";
   if (figure.state === "bound") return (figure.above ? "> " : "< ") + measure.text(figure.y, 2);
   return measure.text(figure.y, 3);
 }

@@ -12,7 +12,9 @@ function statusPill(run) {
   const finished = run.count;
   const provisional = run.provisional > 0 ? `, ${formatCount(run.provisional)} provisional` : "";
   const part =
-    tone === "good" ? null : `: ${formatCount(finished)} of ${formatCount(run.run.planned)} cases${provisional}`;
+    tone === "good" || run.experiment
+      ? null
+      : `: ${formatCount(finished)} of ${formatCount(run.run.planned)} cases${provisional}`;
   return el("span", { class: `badge ${tone}` }, text, part);
 }
 
@@ -27,8 +29,8 @@ function runLine(run) {
     [
       dateText(details.started),
       run.duration,
-      `${details.preset} preset`,
-      plural(run.count, "case"),
+      run.experiment || `${details.preset} preset`,
+      run.experiment ? null : plural(run.count, "case"),
       `syncscope ${details.version}`,
     ]
       .filter(Boolean)
@@ -39,6 +41,7 @@ function runLine(run) {
 /** A bar with the share of each verdict. A press on a verdict shows its rows. */
 function verdictBar(run) {
   const total = run.count;
+  if (run.experiment) return null;
   if (total === 0) return el("p", { class: "empty" }, "No case was finished in this run.");
   const part = ([name, count]) => el("span", { class: `part ${verdictTone(name)}`, style: `flex-grow: ${count}` });
   const button = ([name, count]) =>
@@ -67,11 +70,13 @@ function warnings(run) {
   const contradictions = topology && !run.matrix ? topology.contradictions : [];
   const texts = run.run.warnings.concat(contradictions);
   if (texts.length === 0) return null;
-  return el(
+  const summary = `${plural(texts.length, "note")} on this run`;
+  const list = el(
     "ul",
-    { class: "warnings", "aria-label": "Warnings" },
+    { "aria-label": "Warnings" },
     texts.map((text) => el("li", null, text)),
   );
+  return el("details", { class: "warnings" }, el("summary", null, summary), list);
 }
 
 function runName(run, at) {
@@ -87,7 +92,7 @@ function runName(run, at) {
 function pageTitle() {
   if (SEVERAL) return el("h1", null, el("small", null, "What synchronization costs"), `${RUNS.length} runs compared`);
   if (RUNS.length === 0) return el("h1", null, "No runs");
-  const parts = [RUNS[0].cpu, ...RUNS[0].gpus];
+  const { parts } = RUNS[0];
   return el(
     "h1",
     null,
@@ -97,7 +102,7 @@ function pageTitle() {
 }
 
 /** The figure of one run on a card. */
-function cardFigure(row, at) {
+function cardFigure(answer, at) {
   const name = SEVERAL
     ? el(
         "p",
@@ -106,41 +111,30 @@ function cardFigure(row, at) {
         RUNS[at].label,
       )
     : null;
-  if (!row) return el("div", null, name, el("p", { class: "card-none" }, "not in this run"));
-  const detail = el("p", { class: "card-case" }, [row.name, ...parameters(row)].slice(0, 4).join(" · "));
-  const relative = halfWidth(row.ns, row.ns_low, row.ns_high);
-  // A noisy estimate with a narrow interval within the run is shown as a rough figure.
-  const within = halfWidth(row.ns, ...intervalWithinRun(row));
-  const rough = row.verdict === "Noisy" && row.ns > 0 && within !== null && within < DATA.rough_half_width;
-  if (row.verdict === "Resolved" || rough) {
-    const [number, unit] = timeParts(row.ns);
-    const second = [
-      relative === null ? null : `±${formatPercent(relative)}`,
-      row.cycles === null ? null : formatCycles(row.cycles),
-      rough ? verdictText(row.verdict) : null,
-    ];
-    return el(
-      "div",
-      null,
-      name,
-      el("p", { class: rough ? "card-figure rough" : "card-figure" }, number, el("span", null, `${NBSP}${unit}`)),
-      el("p", { class: "card-interval" }, second.filter(Boolean).join(" · ")),
-      detail,
-    );
-  }
-  const named = row.verdict === "Overlapped" || row.verdict === "NonAdditive";
-  const words =
-    row.verdict === "BelowResolution" && row.ns_high > 0
-      ? `< ${formatTime(row.ns_high, 2)}`
-      : named
-        ? verdictText(row.verdict)
-        : "not resolved";
+  if (!answer) return el("div", null, name, el("p", { class: "card-none" }, "not in this run"));
+  const { row } = answer;
+  const primitive = answer.note ? [answer.note] : [row.name];
+  const detail = el("p", { class: "card-case" }, [...primitive, ...parameters(row)].join(" · "));
+  const { parts, words, interval, rough, about } = answerWords(answer);
+  const figure = parts
+    ? el(
+        "p",
+        { class: rough ? "card-figure rough" : "card-figure" },
+        rough ? "~" : null,
+        parts[0],
+        el("span", null, `${NBSP}${parts[1]}`),
+      )
+    : el("p", { class: "card-none" }, words);
+  const cycles = parts && !about && row.cycles !== null ? formatCycles(row.cycles) : null;
+  const second = [interval, cycles, about].filter(Boolean).join(" · ");
+  const total = totalText(row);
   return el(
     "div",
     null,
     name,
-    el("p", { class: "card-none" }, words),
-    named ? null : el("p", { class: "card-interval" }, verdictText(row.verdict)),
+    figure,
+    second ? el("p", { class: "card-interval" }, second) : null,
+    total ? el("p", { class: "card-interval" }, total) : null,
     detail,
   );
 }
@@ -155,7 +149,12 @@ function cards() {
         "article",
         { class: "card" },
         el("h3", null, highlight.title),
-        highlight.rows.map((index, at) => cardFigure(index === null ? null : ROWS_OF[at][index], at)),
+        RUNS.map((_, at) =>
+          cardFigure(
+            answersOf(highlight).find(({ run }) => run === at),
+            at,
+          ),
+        ),
       ),
     ),
   );
@@ -166,6 +165,8 @@ function drawOverview() {
     el("div", { class: "run" }, runName(run, at), runLine(run), verdictBar(run), warnings(run), runFacts(run)),
   );
   byId("overview").append(pageTitle(), el("div", { class: SEVERAL ? "runs several" : "runs" }, runs));
+  const answers = answersSection();
+  if (answers) byId("overview").append(answers);
   const strip = cards();
   if (strip) byId("overview").append(strip);
   const quotes = ROWS.some((row) => row.within_low !== null);

@@ -4,8 +4,8 @@ const SHAPES = [
   (x, y, r) => `M${x - r},${y}a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0`,
   (x, y, r) => `M${x - r * 0.9},${y - r * 0.9}h${r * 1.8}v${r * 1.8}h${-r * 1.8}z`,
   (x, y, r) => `M${x},${y - r * 1.25}L${x + r * 1.25},${y}L${x},${y + r * 1.25}L${x - r * 1.25},${y}z`,
-  (x, y, r) => `M${x},${y - r * 1.15}L${x + r * 1.2},${y + r * 0.9}L${x - r * 1.2},${y + r * 0.9}z`,
-  (x, y, r) => `M${x},${y + r * 1.15}L${x + r * 1.2},${y - r * 0.9}L${x - r * 1.2},${y - r * 0.9}z`,
+  (x, y, r) => `M${x - r * 1.35},${y - r * 0.65}h${r * 2.7}v${r * 1.3}h${-r * 2.7}z`,
+  (x, y, r) => `M${x - r * 0.65},${y - r * 1.35}h${r * 1.3}v${r * 2.7}h${-r * 1.3}z`,
 ];
 const DASHES = [null, "7 4", "2 3", "9 3 2 3"];
 const COLOURS = 8;
@@ -14,7 +14,11 @@ const round = (value) => Math.round(value * 10) / 10;
 const cross = (x, y, r) => `M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}`;
 const plus = (x, y, r) => `M${x - r},${y}h${2 * r}M${x},${y - r}v${2 * r}`;
 const chevron = (x, y, r) => `M${x - r},${y - r / 2}l${r},${r}l${r},${-r}`;
-const triangle = (x, y, r, up) => SHAPES[up ? 3 : 4](x, y, r);
+/** A bound. No line has this shape: a hollow mark of a line is an unreliable estimate. */
+const triangle = (x, y, r, up) => {
+  const way = up ? 1 : -1;
+  return `M${x},${y - way * r * 1.15}L${x + r * 1.2},${y + way * r * 0.9}L${x - r * 1.2},${y + way * r * 0.9}z`;
+};
 
 /** The mark of a figure: filled, hollow, a triangle for a bound, a plus for a cost that is not additive, a chevron for one
     that is overlapped, or a cross. */
@@ -36,6 +40,19 @@ function styleOf(at, count, ordered, run) {
       ? `color-mix(in oklab, var(--ramp-high) ${share}%, var(--ramp-low))`
       : `var(--s${at % COLOURS})`;
   return { colour, dash, shape: at % SHAPES.length };
+}
+
+/** The colour of a primitive is the same in all charts of the page, and on the pages of other runs. */
+const colourOf = (primitive) => `var(--s${(PRIMITIVES.get(primitive)?.colour || 0) % COLOURS})`;
+
+/** The style of the n-th variant of a primitive: variants share its colour. */
+function primitiveStyle(primitive, variant, run) {
+  const number = PRIMITIVES.get(primitive)?.colour || 0;
+  return {
+    colour: colourOf(primitive),
+    dash: DASHES[(run + variant + Math.floor(number / COLOURS)) % DASHES.length],
+    shape: (number + variant) % SHAPES.length,
+  };
 }
 
 /**

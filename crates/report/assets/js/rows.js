@@ -2,7 +2,8 @@
 
 const PAGE_ROWS = 100;
 const MORE_ROWS = 500;
-const TABLE = { sort: null, descending: false, words: "", verdict: "", limit: PAGE_ROWS };
+/** only: the rows of one sentence, with its text; null for all rows. */
+const TABLE = { sort: null, descending: false, words: "", verdict: "", only: null, limit: PAGE_ROWS };
 
 const textColumn = (id, title) => ({ id, title, key: (row) => row[id], cell: (row) => row[id] });
 const numberColumn = (id, title, format, key) => ({
@@ -19,11 +20,33 @@ const otherParameters = (row) =>
     .join(" · ") || null;
 const whoseCost = (row) =>
   row.ns === null ? null : [actors(row) > 1 ? row.actor : null, row.population].filter(Boolean).join(" · ") || null;
-const figureOnly = (read) => (row) => (row.verdict === "Resolved" ? read(row) : null);
+const figureOnly = (read) => (row) => (row.verdict === "Resolved" || isRough(row) ? read(row) : null);
+
+/** `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`. */
+function costText(row, value) {
+  if (value === null) return null;
+  if (row.verdict === "BelowResolution") return value > 0 ? `< ${formatTime(value, 2)}` : null;
+  return (row.verdict === "Resolved" ? "" : "~") + formatTime(value);
+}
+
+/** The name of a primitive, which may break after its dots and underscores. A press shows what it is. */
+function primitiveButton(row) {
+  const parts = row.title.split(/(?<=[._])/);
+  const show = (event) => {
+    event.stopPropagation();
+    const box = event.currentTarget.getBoundingClientRect();
+    showTooltip(row, box.left + 24, box.bottom);
+  };
+  return el(
+    "button",
+    { type: "button", class: "primitive", click: show },
+    parts.map((part) => [part, el("wbr")]),
+  );
+}
 
 const COLUMNS = [
   { id: "run", title: "Run", key: (row) => RUNS[row.run].label, cell: (row) => RUNS[row.run].label, wanted: SEVERAL },
-  { ...textColumn("title", "Primitive"), fixed: true },
+  { id: "title", title: "Primitive", fixed: true, key: (row) => row.title, cell: primitiveButton },
   textColumn("dtype", "Type"),
   textColumn("variables", "Variables"),
   numberColumn("threads", "Threads", String),
@@ -34,15 +57,9 @@ const COLUMNS = [
     id: "ns",
     title: "Cost",
     number: true,
-    key: (row) => (row.verdict === "Resolved" ? row.ns : row.verdict === "BelowResolution" ? row.ns_high : null),
-    cell: (row, value) =>
-      value === null
-        ? null
-        : row.verdict === "Resolved"
-          ? formatTime(value)
-          : value > 0
-            ? `< ${formatTime(value, 2)}`
-            : null,
+    key: (row) =>
+      row.verdict === "Resolved" || isRough(row) ? row.ns : row.verdict === "BelowResolution" ? row.ns_high : null,
+    cell: costText,
   },
   numberColumn(
     "interval",
@@ -50,6 +67,12 @@ const COLUMNS = [
     formatPercent,
     figureOnly((row) => halfWidth(row.ns, row.ns_low, row.ns_high)),
   ),
+  {
+    id: "verdict",
+    title: "Verdict",
+    key: (row) => row.verdict,
+    cell: (row) => el("span", { class: `badge ${verdictTone(row.verdict)}` }, verdictText(row.verdict)),
+  },
   numberColumn(
     "within",
     "± in this run",
@@ -62,12 +85,6 @@ const COLUMNS = [
     digits,
     figureOnly((row) => row.cycles),
   ),
-  {
-    id: "verdict",
-    title: "Verdict",
-    key: (row) => row.verdict,
-    cell: (row) => el("span", { class: `badge ${verdictTone(row.verdict)}` }, verdictText(row.verdict)),
-  },
   numberColumn("ops_per_s_thread", "ops/s, each", plainRate),
   numberColumn("ops_per_s_total", "ops/s, all", plainRate),
   ...[
@@ -114,7 +131,7 @@ const COLUMNS = [
   {
     id: "reason",
     title: "Reason and evidence",
-    wide: true,
+    isReason: true,
     key: (row) => row.reason,
     cell: (row) => [row.reason, row.evidence].filter(Boolean).join(" · ") || null,
   },
@@ -123,26 +140,11 @@ const COLUMNS = [
 const wantedColumns = () =>
   COLUMNS.filter((known) => (known.wanted === undefined ? ROWS.some((row) => known.key(row) !== null) : known.wanted));
 
-function haystack(row) {
-  if (!row.haystack)
-    row.haystack = [
-      RUNS[row.run].label,
-      row.title,
-      row.form,
-      ...parameters(row),
-      verdictText(row.verdict),
-      row.reason,
-      row.evidence,
-    ]
-      .join(" ")
-      .toLowerCase();
-  return row.haystack;
-}
-
 function matchingRows() {
-  const words = TABLE.words.toLowerCase().split(/\s+/).filter(Boolean);
-  const rows = ROWS.filter(
-    (row) => (!TABLE.verdict || row.verdict === TABLE.verdict) && words.every((word) => haystack(row).includes(word)),
+  const conditions = conditionsOf(TABLE.words);
+  const candidates = TABLE.only ? TABLE.only.rows : ROWS;
+  const rows = candidates.filter(
+    (row) => (!TABLE.verdict || row.verdict === TABLE.verdict) && conditions.every((holds) => holds(row)),
   );
   if (!TABLE.sort) return rows;
   const { key } = TABLE.sort;
@@ -156,10 +158,12 @@ function matchingRows() {
 }
 
 const tableCount = el("p", { class: "fixed", role: "status" });
+const tableOnly = el("p", { class: "only" });
 const tableBody = el("tbody");
 const tableMore = el("p", { class: "more" });
 let columns = [];
 let verdictSelect = null;
+let wordsInput = null;
 
 function rowElement(row) {
   return el(
@@ -171,7 +175,8 @@ function rowElement(row) {
         known.fixed ? "th" : "td",
         {
           class:
-            [known.number && "number", known.wide && "wide", known.fixed && "stuck"].filter(Boolean).join(" ") || null,
+            [known.number && "number", known.isReason && "reason", known.fixed && "stuck"].filter(Boolean).join(" ") ||
+            null,
           scope: known.fixed ? "row" : null,
         },
         content,
@@ -193,6 +198,7 @@ function fillTable(rows) {
 }
 
 function drawTable() {
+  drawOnly();
   const rows = matchingRows();
   fillTable(rows.slice(0, TABLE.limit));
   const shown = Math.min(rows.length, TABLE.limit);
@@ -222,9 +228,30 @@ function sortBy(known) {
 
 function showVerdict(name) {
   TABLE.verdict = name;
+  TABLE.only = null;
   verdictSelect.value = name;
   drawTable();
-  byId("rows").scrollIntoView();
+  goTo("rows");
+}
+
+/** Shows the rows that a sentence stands on. */
+function showRows(rows, text) {
+  Object.assign(TABLE, { only: { rows, text }, verdict: "", words: "", limit: PAGE_ROWS });
+  verdictSelect.value = "";
+  wordsInput.value = "";
+  drawTable();
+  goTo("rows");
+}
+
+function drawOnly() {
+  const all = () => {
+    TABLE.only = null;
+    drawTable();
+  };
+  const { only } = TABLE;
+  tableOnly.replaceChildren(
+    ...(only ? [only.text, " ", el("button", { type: "button", click: all }, "Show all rows")] : []),
+  );
 }
 
 function drawRows() {
@@ -241,9 +268,9 @@ function drawRows() {
     el("option", { value: "" }, "every verdict"),
     present.map((name) => el("option", { value: name }, verdictText(name))),
   );
-  const filter = el("input", {
+  wordsInput = el("input", {
     type: "search",
-    placeholder: "atomic add i32 16 threads",
+    placeholder: "atomicAdd threads:32 type:i32",
     input: (event) => {
       TABLE.words = event.target.value;
       TABLE.limit = PAGE_ROWS;
@@ -269,10 +296,11 @@ function drawRows() {
     el(
       "div",
       { class: "controls" },
-      el("label", { class: "choice grow" }, el("span", null, "filter"), filter),
+      el("label", { class: "choice grow" }, el("span", null, "filter"), wordsInput),
       el("label", { class: "choice" }, el("span", null, "verdict"), verdictSelect),
       tableCount,
     ),
+    tableOnly,
     el(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": "All rows" },

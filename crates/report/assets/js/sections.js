@@ -64,8 +64,10 @@ function familyCards({ domain, family, title }) {
   const all = rowsOf(domain, family);
   const rows = domain === "cpu" && RUNS.some((run) => run.matrix) ? withoutRepeatedLists(all) : all;
   const single = (panel) => (panel ? makeGroup([panel], "single") : null);
+  const main = makePanel({ title, note: `${domain}.${family}`, rows });
+  main.root.id = `${domain}.${family}`;
   return [
-    single(makePanel({ title, note: `${domain}.${family}`, rows })),
+    single(main),
     domain === "gpu" && family === "block" ? single(activeWarpsPanel()) : null,
     family === "lock" ? single(fairnessPanel(domain)) : null,
     family === "handoff" || family === "flag" ? tailsCard(domain) : null,

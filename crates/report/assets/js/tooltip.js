@@ -66,7 +66,7 @@ function threadsFact(row) {
 
 function headline(row) {
   if (row.verdict === "BelowResolution" && row.ns_high > 0) return `< ${formatTime(row.ns_high, 2)}`;
-  const figure = figureOf(row, MEASURES[2]);
+  const figure = figureOf(row, TIME);
   return figure.state === "none" ? "no figure" : formatTime(row.ns);
 }
 
@@ -96,11 +96,21 @@ function detailFacts(row) {
   return facts;
 }
 
+/** What the primitive is, by the catalogue. */
+function meaningFacts(row) {
+  const meaning = PRIMITIVES.get(row.primitive);
+  if (!meaning || !meaning.summary) return [];
+  return [fact("operation", meaning.operation), fact("source", meaning.source)];
+}
+
 function tooltipContent(row) {
   const relative = halfWidth(row.ns, row.ns_low, row.ns_high);
   const resolved = row.verdict === "Resolved";
   return [
     el("p", { class: "tip-title" }, el("strong", null, row.title), SEVERAL ? ` · ${RUNS[row.run].label}` : ""),
+    PRIMITIVES.get(row.primitive)?.summary
+      ? el("p", { class: "tip-meaning" }, PRIMITIVES.get(row.primitive).summary)
+      : null,
     el("p", { class: "tip-parameters" }, parameters(row).join(" · ")),
     el(
       "p",
@@ -134,13 +144,14 @@ function tooltipContent(row) {
       fact("clock", row.clock_hz === null ? null : `${digits(row.clock_hz / 1e9)}${NBSP}GHz`),
       fact("check", row.check, row.check === "failed" ? "bad" : null),
       fact("evidence", row.evidence),
+      meaningFacts(row),
     ),
   ];
 }
 
 /** Shows the tooltip of a row near a point of the window. */
 function showTooltip(row, x, y) {
-  tooltip.replaceChildren(...tooltipContent(row.original || row));
+  tooltip.replaceChildren(...tooltipContent(row.original || row).filter(Boolean));
   tooltip.hidden = false;
   const box = tooltip.getBoundingClientRect();
   const right = x + 16 + box.width < innerWidth - 8 ? x + 16 : x - 16 - box.width;
@@ -155,6 +166,9 @@ function hideTooltip() {
 }
 
 addEventListener("scroll", hideTooltip, { passive: true });
+addEventListener("click", ({ target }) => {
+  if (!(target instanceof Element && target.closest(".chart"))) hideTooltip();
+});
 addEventListener("keydown", (event) => {
   if (event.key === "Escape") hideTooltip();
 });

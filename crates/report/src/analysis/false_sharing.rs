@@ -1,7 +1,6 @@
 //! False sharing: the stride from which private elements no longer share a cache line, found among the rows of a run.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Dtype, Layout, Placement, Row, Run, Verdict};
@@ -132,19 +131,6 @@ fn times(factor: f64) -> String {
     if factor < 99.5 { format!("{factor:.1}") } else { format!("{factor:.0}") }
 }
 
-/// All findings in one sentence for the terminal; `None` without a finding.
-pub(crate) fn summary(findings: &[StrideFinding]) -> Option<String> {
-    let first = findings.first()?;
-    let mut text = format!("false sharing of adjacent elements ({} threads", first.threads);
-    // Writing to a String cannot fail.
-    if let Some(placement) = &first.placement {
-        let _ = write!(text, ", {placement}");
-    }
-    let sentences: Vec<String> = findings.iter().map(StrideFinding::sentence).collect();
-    let _ = write!(text, "): {}", sentences.join("; "));
-    Some(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,13 +194,6 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor)), (16, Some(5.0)));
         assert_eq!(found[0].sentence(), "f64: from stride 8 (64 bytes) on, 5.0 times faster");
-        assert_eq!(
-            summary(&found).as_deref(),
-            Some(
-                "false sharing of adjacent elements (16 threads, close): f64: from stride 8 (64 bytes) on, \
-                 5.0 times faster"
-            )
-        );
     }
 
     #[test]
@@ -236,7 +215,6 @@ mod tests {
         let wider = rows.clone().map(|row| noisy(row, 0.9));
         assert_eq!(found(&wider), [], "neither a drop nor its absence is certain");
         assert_eq!(found(&[vec![row(Dtype::I32, 4, 4, 5.0)], rows[2..].to_vec()].concat()), [], "too few");
-        assert_eq!(summary(&[]), None);
     }
 
     #[test]

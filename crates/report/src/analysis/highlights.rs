@@ -1,63 +1,68 @@
-//! The cards of the page: a few figures that most readers ask for first, selected from the rows of a run.
+//! The cards of the page: a few figures that most readers ask for first. Each is a rung of the cost ladder, so that cards
+//! and ladder show the same rows.
 
-use syncscope_core::{Case, Row, Run};
-
-use super::row_query::{
-    CPU_BARRIERS, CPU_LOCKS, Choice, GRID_BARRIERS, HANDOFFS, MachineSize, RowQuery, any, is_one_block, one_actor,
-};
+use super::ladder::{LADDER, Rung};
+use super::row_query::Selected;
+use crate::RunData;
 
 /// One card.
 #[derive(Debug)]
 pub(crate) struct Highlight {
     pub(crate) title: &'static str,
-    pub(crate) query: RowQuery,
+    /// Level and title of the rungs that can stand on it. The first one with a row in any run counts.
+    rungs: &'static [(&'static str, &'static str)],
 }
 
 /// The cards, in the order in which the page shows them.
-pub(crate) const HIGHLIGHTS: [Highlight; 12] = {
-    use Choice::{FewestActors, MostActors};
-    const SYNCTHREADS: &[&str] = &["gpu.block.syncthreads"];
-    [
-        highlight("Atomic add, alone", &["cpu.atomic.add"], one_actor, FewestActors),
-        highlight("Atomic add, contended", &["cpu.atomic.add"], several_actors, MostActors),
-        highlight("Barrier of all threads", CPU_BARRIERS, several_actors, MostActors),
-        highlight("Lock, alone", CPU_LOCKS, one_actor, FewestActors),
-        highlight("Lock, contended", CPU_LOCKS, several_actors, MostActors),
-        highlight("Core to core", HANDOFFS, any, FewestActors),
-        highlight("__syncthreads, one warp", SYNCTHREADS, |case, _| is_one_block(case, 32), FewestActors),
-        highlight("__syncthreads, full block", SYNCTHREADS, |case, _| is_one_block(case, 1024), FewestActors),
-        highlight("GPU atomic add, one warp", &["gpu.atomic.add"], |case, _| is_one_block(case, 32), FewestActors),
-        highlight("GPU atomic add, contended", &["gpu.atomic.add"], several_actors, MostActors),
-        highlight("Grid barrier", GRID_BARRIERS, any, FewestActors),
-        highlight("Kernel launch", &["gpu.launch.stream"], any, FewestActors),
-    ]
-};
+pub(crate) const HIGHLIGHTS: [Highlight; 12] = [
+    highlight("Atomic add, alone", &[("One core", "Atomic add, alone")]),
+    highlight("Atomic add, contended", &[("All threads", "Atomic add, contended")]),
+    highlight("Barrier of all threads, best", &[("All threads", "Barrier, best")]),
+    highlight("Lock, contended, best", &[("All threads", "Lock, contended, best")]),
+    highlight(
+        "Core to core",
+        &[
+            ("Two threads", "Hand-off, close"),
+            ("Two threads", "Hand-off, same core"),
+            ("Two threads", "Hand-off, same L2"),
+            ("Two threads", "Hand-off, same L3"),
+            ("Two threads", "Hand-off, same NUMA node"),
+            ("Two threads", "Hand-off, same package"),
+            ("Two threads", "Hand-off, across packages"),
+        ],
+    ),
+    highlight("__syncthreads, one warp", &[("Block", "Barrier, one warp")]),
+    highlight("__syncthreads, full block", &[("Block", "Barrier, 1,024 threads")]),
+    highlight("GPU atomic add, one warp, latency", &[("Device", "Atomic add, one warp, latency")]),
+    highlight("GPU atomic add, contended", &[("Device", "Atomic add, all threads")]),
+    highlight("Grid barrier, best", &[("Device", "Grid barrier, best")]),
+    highlight("One kernel more, in a stream", &[("Device", "One kernel more, in a stream")]),
+    highlight("One kernel more, in a graph", &[("Device", "One kernel more, in a graph")]),
+];
 
-const fn highlight(
-    title: &'static str,
-    primitives: &'static [&'static str],
-    fits: fn(&Case, MachineSize) -> bool,
-    choice: Choice,
-) -> Highlight {
-    Highlight { title, query: RowQuery { primitives, fits, choice } }
-}
-
-fn several_actors(case: &Case, _: MachineSize) -> bool {
-    case.actors() > 1
+const fn highlight(title: &'static str, rungs: &'static [(&'static str, &'static str)]) -> Highlight {
+    Highlight { title, rungs }
 }
 
 impl Highlight {
-    /// The index of the row on this card; a skipped row counts, so that the card shows it.
-    pub(crate) fn find(&self, run: &Run, rows: &[Row]) -> Option<usize> {
-        self.query.select(rows.iter().enumerate(), MachineSize::of(&run.machine))
+    /// The row of each run on this card.
+    pub(crate) fn find(&self, runs: &[RunData]) -> Vec<Option<Selected>> {
+        let of_rung = |rung: &Rung| runs.iter().map(|data| rung.find(data)).collect::<Vec<_>>();
+        let found = self.rungs().map(of_rung).find(|rows| rows.iter().any(Option::is_some));
+        found.unwrap_or_else(|| vec![None; runs.len()])
+    }
+
+    fn rungs(&self) -> impl Iterator<Item = &'static Rung> {
+        let named =
+            |(level, title): &(&str, &str)| LADDER.iter().find(|rung| rung.level == *level && rung.title == *title);
+        self.rungs.iter().filter_map(named)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::{Dtype, Layout, Verdict};
-    use syncscope_core::{Form, Group};
+    use syncscope_core::{Case, Dtype, Form, Group, Layout, Row, Verdict};
 
     fn row(primitive: &str, dtype: Dtype, layout: Layout, threads: u32) -> Row {
         let case = Case { dtype: Some(dtype), layout: Some(layout), threads: Some(threads), ..Case::new(primitive) };
@@ -65,9 +70,17 @@ mod tests {
     }
 
     fn find(title: &str, rows: &[Row], hardware_threads: u32) -> Option<usize> {
-        let mut run = crate::testing::run();
-        run.machine.cpu.hardware_threads = hardware_threads;
-        HIGHLIGHTS.iter().find(|highlight| highlight.title == title).unwrap().find(&run, rows)
+        let mut data = crate::testing::data(rows.to_vec());
+        data.run.machine.cpu.hardware_threads = hardware_threads;
+        let card = HIGHLIGHTS.iter().find(|highlight| highlight.title == title).unwrap();
+        card.find(&[data])[0].as_ref().map(|selected| selected.row)
+    }
+
+    #[test]
+    fn every_card_names_rungs_of_the_ladder() {
+        for highlight in &HIGHLIGHTS {
+            assert_eq!(highlight.rungs().count(), highlight.rungs.len(), "{}", highlight.title);
+        }
     }
 
     #[test]
@@ -88,37 +101,29 @@ mod tests {
             row("cpu.atomic.add", Dtype::I32, Layout::Shared, 16),
         ];
         assert_eq!(find("Atomic add, alone", &rows, 0), Some(2));
-        assert_eq!(find("Lock, alone", &rows, 0), None);
+        assert_eq!(find("Lock, contended, best", &rows, 0), None);
         let contended = |rows, hardware_threads| find("Atomic add, contended", rows, hardware_threads);
         assert_eq!(contended(&rows, 0), Some(4));
         assert_eq!(contended(&rows, 8), Some(3), "16 threads do not fit 8 hardware threads");
-        assert_eq!(contended(&rows[4..], 1), Some(0), "an oversubscribed row is better than none");
+        assert_eq!(contended(&rows[4..], 1), None, "an oversubscribed row is no figure of the machine");
     }
 
     #[test]
-    fn the_empty_kernel_is_preferred_in_any_order_of_rows() {
+    fn a_kernel_that_works_stands_for_one_kernel_more() {
         let launch = |group: &str| {
             let case = Case { group: Some(Group::of_word(group)), ..Case::new("gpu.launch.stream") };
             Row::unmeasured(case, Verdict::Resolved)
         };
-        assert_eq!(find("Kernel launch", &[launch("20 us"), launch("empty"), launch("5 us")], 0), Some(1));
-        // Without one, the shortest.
-        assert_eq!(find("Kernel launch", &[launch("5 us"), launch("20 us")], 0), Some(0));
-        assert_eq!(find("Kernel launch", &[launch("20 us"), launch("5 us")], 0), Some(1));
-    }
-
-    #[test]
-    fn the_first_primitive_of_the_list_is_preferred() {
-        let rows = [
-            row("cpu.lock.pthread_mutex", Dtype::I32, Layout::Shared, 1),
-            row("cpu.lock.parking_lot_mutex", Dtype::I32, Layout::Shared, 1),
-        ];
-        assert_eq!(find("Lock, alone", &rows, 0), Some(1));
+        let card = "One kernel more, in a stream";
+        assert_eq!(find(card, &[launch("20 us"), launch("empty"), launch("5 us")], 0), Some(2));
+        // Without one of 5 microseconds, the shortest.
+        assert_eq!(find(card, &[launch("empty"), launch("20 us"), launch("10 us")], 0), Some(2));
+        assert_eq!(find(card, &[launch("empty")], 0), None, "the rate at which a host can launch is another figure");
     }
 
     #[test]
     fn a_run_of_openmp_alone_has_a_barrier() {
         let rows = [row("cpu.barrier.openmp", Dtype::I32, Layout::Shared, 8)];
-        assert_eq!(find("Barrier of all threads", &rows, 8), Some(0));
+        assert_eq!(find("Barrier of all threads, best", &rows, 8), Some(0));
     }
 }

@@ -3,24 +3,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use syncscope_core::{Placement, Row, Verdict};
+use syncscope_core::{Nanoseconds, Placement, Row, Run, Verdict};
+
+use super::row_query::bounds;
 
 /// The primitive whose rows fill the matrix.
 pub(crate) const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
 
 /// The hand-offs between the CPUs of a machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Matrix {
     /// The CPUs in the order of the matrix; CPUs with fast hand-offs are adjacent.
     pub(crate) cpus: Vec<u32>,
     /// Each measured pair: the indices of its CPUs in `cpus`, and the index of its row.
     pub(crate) pairs: Vec<(usize, usize, usize)>,
-    /// The number of pairs of these CPUs.
+    /// The number of pairs of the CPUs that the run could use.
     pub(crate) possible: usize,
+    /// The smallest and the largest cost in nanoseconds, where all pairs cost the same but for noise.
+    pub(crate) alike: Option<(f64, f64)>,
 }
 
 /// The matrix of a run; `None` where fewer than two pairs were measured.
-pub(crate) fn matrix(rows: &[Row]) -> Option<Matrix> {
+pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
     let mut measured: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     for (index, row) in rows.iter().enumerate() {
         let Some(pair) = pair(row) else { continue };
@@ -36,8 +40,30 @@ pub(crate) fn matrix(rows: &[Row]) -> Option<Matrix> {
     let cpus = order(rows, &measured);
     let indices: BTreeMap<u32, usize> = cpus.iter().enumerate().map(|(index, cpu)| (*cpu, index)).collect();
     let pairs = measured.iter().map(|((a, b), row)| (indices[a], indices[b], *row)).collect();
-    let possible = cpus.len() * (cpus.len() - 1) / 2;
-    Some(Matrix { cpus, pairs, possible })
+    // A sample of pairs need not meet every CPU. Without a list of CPUs, those that were met are all that is known.
+    let usable = list_length(&run.environment.allowed_cpus).unwrap_or(0).max(cpus.len());
+    let possible = usable * (usable - 1) / 2;
+    Some(Matrix { cpus, pairs, possible, alike: alike(measured.values().map(|row| &rows[*row])) })
+}
+
+/// The number of CPUs in a list such as `0-3,8`; `None` for other texts.
+fn list_length(list: &str) -> Option<usize> {
+    let part = |part: &str| match part.split_once('-') {
+        Some((from, to)) => {
+            let ends: (usize, usize) = (from.parse().ok()?, to.parse().ok()?);
+            ends.1.checked_sub(ends.0).map(|distance| distance + 1)
+        }
+        None => part.parse::<usize>().ok().map(|_| 1),
+    };
+    list.trim().split(',').map(part).sum()
+}
+
+/// The smallest and the largest cost of pairs that are one level: their differences are noise.
+fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<(f64, f64)> {
+    let costs: Vec<f64> = rows.filter_map(|row| bounds(row).and(row.ns)).map(Nanoseconds::value).collect();
+    let low = costs.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = costs.iter().copied().fold(0.0, f64::max);
+    (costs.len() > 1 && high <= LEVEL * low).then_some((low, high))
 }
 
 /// The two CPUs of a row of the matrix, the smaller number first; `None` for other rows.
@@ -112,6 +138,10 @@ mod tests {
     use syncscope_core::Group;
     use syncscope_core::{Case, Nanoseconds};
 
+    fn matrix(rows: &[Row]) -> Option<Matrix> {
+        super::matrix(&crate::testing::run(), rows)
+    }
+
     fn row(a: u32, b: u32, ns: f64) -> Row {
         let placement = Some(Placement::List(vec![a, b]));
         let case = Case { threads: Some(2), placement, ..Case::new(PRIMITIVE) };
@@ -152,6 +182,25 @@ mod tests {
         let matrix = matrix(&rows).unwrap();
         assert_eq!(matrix.cpus, [0, 8, 1, 9, 4, 5]);
         assert_eq!((matrix.pairs.len(), matrix.possible), (3, 15));
+    }
+
+    #[test]
+    fn pairs_are_counted_among_all_cpus_that_the_run_could_use() {
+        // 36 of 2,016 pairs of 64 CPUs were called 36 of 1,711, as five CPUs were in no pair of the sample.
+        let mut run = crate::testing::run();
+        run.environment.allowed_cpus = "0-7,16".into();
+        let found = super::matrix(&run, &siblings()).unwrap();
+        assert_eq!((found.cpus.len(), found.possible), (4, 36));
+        for (list, length) in [("0-7,16", Some(9)), ("3", Some(1)), ("", None), ("7-3", None), ("all", None)] {
+            assert_eq!(list_length(list), length, "{list}");
+        }
+    }
+
+    #[test]
+    fn noise_is_no_structure() {
+        let near = [row(0, 1, 72.3), row(0, 2, 75.0), row(1, 2, 77.7)];
+        assert_eq!(matrix(&near).unwrap().alike, Some((72.3, 77.7)));
+        assert_eq!(matrix(&siblings()).unwrap().alike, None);
     }
 
     #[test]

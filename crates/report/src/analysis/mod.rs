@@ -1,10 +1,14 @@
 //! What the reports derive from the rows of a run.
 //!
-//! - [`highlights`] and [`ladder`] hold the questions behind the cards and the cost ladder of the page. Each question is
-//!   a [`row_query`], which selects one row.
+//! - [`ladder`] holds the questions behind the cost ladder of the page. Each question is a [`row_query`], which selects one
+//!   row. [`highlights`] names the rungs that are cards.
+//! - [`answers`] holds the rules behind the sentences at the top of the page and below the table.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
+//! - [`compare`] matches the cases of two runs and says what changed.
 //! - [`false_sharing`] finds the stride from which private elements no longer share a cache line.
 
+pub(crate) mod answers;
+pub(crate) mod compare;
 pub(crate) mod false_sharing;
 pub(crate) mod highlights;
 pub(crate) mod ladder;
@@ -15,9 +19,8 @@ pub(crate) mod row_query;
 /// this crate does not depend.
 #[must_use]
 pub fn named_primitives() -> Vec<&'static str> {
-    let queries = highlights::HIGHLIGHTS.iter().map(|highlight| &highlight.query);
-    let queries = queries.chain(ladder::LADDER.iter().map(|rung| &rung.query));
-    let mut ids: Vec<&str> = queries.flat_map(|query| query.primitives).copied().collect();
+    let mut ids: Vec<&str> = ladder::LADDER.iter().flat_map(|rung| rung.query.primitives).copied().collect();
     ids.extend([matrix::PRIMITIVE, false_sharing::PRIMITIVE]);
+    ids.extend(answers::named_primitives());
     ids
 }

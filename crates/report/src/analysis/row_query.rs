@@ -2,16 +2,30 @@
 //!
 //! A query names primitives and defines which of their cases fit. Where several cases fit, it takes the usual one: an
 //! `i32` shared by all threads. So the selected case does not depend on the costs, except for the choices by cost.
+//! Rows of one run are compared by their intervals within it.
 
 use syncscope_core::Group;
 use syncscope_core::machine::Machine;
-use syncscope_core::{Case, Dtype, Layout, Mode, Nanoseconds, Placement, Row, Scope, Space, Verdict};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Dtype, Layout, Mode, Placement, Row, Scope, Space, Verdict};
+
+use crate::RunData;
+use crate::figure::interval_within_run;
 
 /// Barriers of CPU threads, the most common one first.
 pub(crate) const CPU_BARRIERS: &[&str] =
     &["cpu.barrier.std", "cpu.barrier.sense", "cpu.barrier.dissemination", "cpu.barrier.tree", "cpu.barrier.openmp"];
-/// Mutexes of CPU threads.
-pub(crate) const CPU_LOCKS: &[&str] = &["cpu.lock.std_mutex", "cpu.lock.parking_lot_mutex", "cpu.lock.pthread_mutex"];
+/// Locks that one CPU thread at a time holds, the most common ones first.
+pub(crate) const CPU_LOCKS: &[&str] = &[
+    "cpu.lock.std_mutex",
+    "cpu.lock.parking_lot_mutex",
+    "cpu.lock.pthread_mutex",
+    "cpu.lock.openmp_critical",
+    "cpu.lock.pthread_spin",
+    "cpu.lock.ttas",
+    "cpu.lock.ticket",
+    "cpu.lock.mcs",
+];
 /// Hand-offs between two spinning threads.
 pub(crate) const HANDOFFS: &[&str] = &["cpu.handoff.cas_pingpong", "cpu.handoff.store_pingpong"];
 /// Hand-offs to a thread that sleeps.
@@ -52,13 +66,22 @@ pub(crate) enum Choice {
     FewestActors,
     /// The usual case with the most actors, of the first primitive that has a row.
     MostActors,
-    /// The fastest resolved row of all primitives, among those with the fewest actors.
-    FastestOfFewest,
-    /// The fastest resolved row of all primitives, among those with the most actors.
-    FastestOfMost,
-    /// The resolved row with the median cost: one pair of CPUs represents its class.
+    /// The cheapest row of all primitives, among those with the fewest actors.
+    CheapestOfFewest,
+    /// The cheapest row of all primitives, among those with the most actors.
+    CheapestOfMost,
+    /// The row with the median cost: one pair of CPUs represents its class.
     MedianCost,
+    /// The row with the smallest median of single operations that slept, see [`SLEEP_NS`].
+    CheapestSleep,
 }
+
+/// A hand-off to a thread that sleeps needs two system calls and a switch of threads on the other CPU: more than a
+/// microsecond on every known machine (2 to 6 µs in the stored runs). A shorter one found its thread awake.
+const SLEEP_NS: f64 = 1000.0;
+
+/// The detail that holds the median of single hand-offs.
+pub(crate) const MEDIAN_DETAIL: &str = "p50_ns";
 
 /// A question that one row of a run answers.
 #[derive(Debug)]
@@ -70,25 +93,51 @@ pub(crate) struct RowQuery {
     pub(crate) choice: Choice,
 }
 
+/// The row that answers a question.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Selected {
+    /// Its index among the rows of the run.
+    pub(crate) row: usize,
+    /// What a title must add where the choice was made by cost: the names of the cheapest primitives, or that there is
+    /// none.
+    pub(crate) note: Option<String>,
+    /// The cost, where it is not the row's own: the median of single operations.
+    pub(crate) median_ns: Option<f64>,
+}
+
+impl Selected {
+    fn usual(row: usize) -> Self {
+        Self { row, note: None, median_ns: None }
+    }
+}
+
 /// A row with its index among the rows of its run.
 type IndexedRow<'a> = (usize, &'a Row);
 
 impl RowQuery {
-    /// The index of the selected row; `None` where no row fits. Only the default forms of primitives count.
-    pub(crate) fn select<'a>(&self, rows: impl Iterator<Item = IndexedRow<'a>>, machine: MachineSize) -> Option<usize> {
-        let fitting: Vec<IndexedRow<'a>> = rows
+    /// The selected row of a run; `None` where no row fits. Only the default forms of primitives count. A case that does
+    /// not exist on the machine answers nothing.
+    pub(crate) fn select(&self, data: &RunData) -> Option<Selected> {
+        let machine = MachineSize::of(&data.run.machine);
+        let fitting: Vec<IndexedRow<'_>> = data
+            .rows
+            .iter()
+            .enumerate()
             .filter(|(_, row)| self.primitives.contains(&row.case.primitive.as_str()))
             .filter(|(_, row)| row.case.form.is_none() && (self.fits)(&row.case, machine))
+            .filter(|(_, row)| !matches!(row.verdict, Verdict::Skipped(_)))
             .collect();
         let fewest = Case::actors;
         let most = |case: &Case| u64::MAX - case.actors();
         let usual = |size: fn(&Case) -> u64| self.usual(&fitting, machine, size);
+        let named = |row| Selected { note: Some("best not resolved".to_owned()), ..Selected::usual(row) };
         match self.choice {
-            Choice::FewestActors => usual(fewest),
-            Choice::MostActors => usual(most),
-            Choice::FastestOfFewest => fastest(&fitting, fewest).or_else(|| usual(fewest)),
-            Choice::FastestOfMost => fastest(&fitting, most).or_else(|| usual(most)),
-            Choice::MedianCost => self.median(&fitting).or_else(|| usual(fewest)),
+            Choice::FewestActors => usual(fewest).map(Selected::usual),
+            Choice::MostActors => usual(most).map(Selected::usual),
+            Choice::CheapestOfFewest => cheapest(&fitting, fewest).or_else(|| usual(fewest).map(named)),
+            Choice::CheapestOfMost => cheapest(&fitting, most).or_else(|| usual(most).map(named)),
+            Choice::MedianCost => self.median(&fitting).or_else(|| usual(fewest)).map(Selected::usual),
+            Choice::CheapestSleep => cheapest_sleep(&fitting, data),
         }
     }
 
@@ -102,27 +151,65 @@ impl RowQuery {
         })
     }
 
-    /// The row with the median cost among the resolved ones of the first primitive that has any.
+    /// The row with the median cost among those of the first primitive that has any.
     fn median(&self, fitting: &[IndexedRow<'_>]) -> Option<usize> {
         self.primitives.iter().find_map(|primitive| {
-            let mut own: Vec<_> = resolved(fitting).filter(|(_, row, _)| row.case.primitive == *primitive).collect();
-            own.sort_by(|(_, _, a), (_, _, b)| a.total_cmp(b));
-            own.get(own.len().saturating_sub(1) / 2).map(|(index, ..)| *index)
+            let own = fitting.iter().filter(|(_, row)| row.case.primitive == *primitive);
+            let mut own: Vec<(usize, f64)> =
+                own.filter_map(|(index, row)| Some((*index, bounds(row).and(row.ns)?.value()))).collect();
+            own.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+            own.get(own.len().saturating_sub(1) / 2).map(|(index, _)| *index)
         })
     }
 }
 
-/// The fastest resolved row among those of the smallest `size`.
-fn fastest(fitting: &[IndexedRow<'_>], size: fn(&Case) -> u64) -> Option<usize> {
-    let smallest = resolved(fitting).map(|(_, row, _)| size(&row.case)).min()?;
-    let same_size = resolved(fitting).filter(|(_, row, _)| size(&row.case) == smallest);
-    same_size.min_by(|(_, _, a), (_, _, b)| a.total_cmp(b)).map(|(index, ..)| index)
+/// Where the cost of a row lies by the rows of its run: the interval within the run. `None` without one, and where the
+/// cost is no cost of its own.
+pub(crate) fn bounds(row: &Row) -> Option<Interval> {
+    let ns = row.ns?.value();
+    match row.verdict {
+        Verdict::Resolved => Some(interval_within_run(row).unwrap_or(Interval { low: ns, high: ns })),
+        Verdict::Noisy(_) => interval_within_run(row),
+        _ => None,
+    }
 }
 
-/// The resolved rows with their costs.
-fn resolved<'a>(fitting: &'a [IndexedRow<'a>]) -> impl Iterator<Item = (usize, &'a Row, f64)> {
-    let cost = |row: &Row| row.ns.filter(|_| row.verdict == Verdict::Resolved).map(Nanoseconds::value);
-    fitting.iter().filter_map(move |(index, row)| Some((*index, *row, cost(row)?)))
+/// The cheapest row among those of the smallest `size`, the one whose cost is certainly below the least bound: noisy rows
+/// take part with their intervals, as a wide interval is no reason to call a dearer row the best. The note names it, and
+/// with it each primitive whose interval reaches below the same bound.
+fn cheapest(fitting: &[IndexedRow<'_>], size: fn(&Case) -> u64) -> Option<Selected> {
+    let known = || fitting.iter().filter_map(|(index, row)| Some((*index, *row, bounds(row)?)));
+    let smallest = known().map(|(_, row, _)| size(&row.case)).min()?;
+    let same_size = || known().filter(|(_, row, _)| size(&row.case) == smallest);
+    let best = same_size().min_by(|(_, _, a), (_, _, b)| a.high.total_cmp(&b.high))?;
+    let mut names = vec![short_name(&best.1.case.primitive)];
+    for (_, row, _) in same_size().filter(|(_, _, bounds)| bounds.low <= best.2.high) {
+        let name = short_name(&row.case.primitive);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Some(Selected { row: best.0, note: Some(names.join(" or ")), median_ns: None })
+}
+
+/// The last part of an id.
+pub(crate) fn short_name(primitive: &str) -> &str {
+    primitive.split('.').next_back().unwrap_or(primitive)
+}
+
+/// The hand-off with the smallest median of single ones, among those whose thread slept. The cost of a loop of hand-offs
+/// is another figure: its threads may be awake.
+fn cheapest_sleep(fitting: &[IndexedRow<'_>], data: &RunData) -> Option<Selected> {
+    let median = |row: &Row| {
+        let details = data.details.get(&row.case.id())?;
+        details.iter().find(|detail| detail.name == MEDIAN_DETAIL && detail.actor.is_none()).map(|detail| detail.value)
+    };
+    let slept = fitting.iter().filter_map(|(index, row)| {
+        let ns = median(row).filter(|ns| *ns >= SLEEP_NS)?;
+        let note = Some(short_name(&row.case.primitive).to_owned());
+        Some((ns, Selected { row: *index, note, median_ns: Some(ns) }))
+    });
+    slept.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, selected)| selected)
 }
 
 /// How far the parameters of a case are from the usual ones, in order of importance; 0 is usual.
@@ -137,8 +224,8 @@ fn unusualness(case: &Case) -> [usize; 7] {
         rank(case.space.as_ref(), &[Space::Global]),
         rank(case.scope.as_ref(), &[Scope::Device]),
         rank(case.placement.as_ref(), &[Placement::Close, Placement::Spread, Placement::None]),
-        // The usual launch is that of an empty kernel.
-        rank(case.group.as_ref(), &[Group::EmptyKernel]),
+        // Kernels that last longer than a launch: the host is ahead of the device.
+        rank(case.group.as_ref(), &[Group::KernelUs(5)]),
     ]
 }
 

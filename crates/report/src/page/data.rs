@@ -1,14 +1,18 @@
 //! The data of the page as JSON, in the form that the scripts read (`assets/js/data.js`).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
-use syncscope_core::{Form, Row, Run};
+use syncscope_core::{Form, Primitive, PublishedExperiment, Row, Run};
 
 use super::columns::{self, Cells};
 use super::html::escape_json;
+use crate::analysis::answers::{self, Answer};
 use crate::analysis::false_sharing;
-use crate::analysis::highlights::HIGHLIGHTS;
-use crate::analysis::ladder::LADDER;
+use crate::analysis::highlights::{HIGHLIGHTS, Highlight};
+use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
+use crate::analysis::row_query::Selected;
 use crate::{RunData, figure, naming};
 
 #[derive(Serialize)]
@@ -18,6 +22,8 @@ struct Page<'a> {
     highlights: Vec<PageHighlight>,
     ladder: Vec<PageRung>,
     families: Vec<PageFamily<'a>>,
+    /// The primitives of the rows, in the order of the catalogue, with their meaning.
+    primitives: Vec<PagePrimitive<'a>>,
     /// The forms that are not the default: the word of the column, and the words for people.
     forms: Vec<(String, &'static str)>,
     /// Noisy estimates are shown if the relative half-width of their interval is smaller.
@@ -28,6 +34,8 @@ struct Page<'a> {
 struct PageRun<'a> {
     label: &'a str,
     name: &'a str,
+    /// The processors and devices that it measured.
+    parts: Vec<String>,
     cpu: String,
     gpus: Vec<String>,
     /// How long the run took, as text.
@@ -35,6 +43,9 @@ struct PageRun<'a> {
     /// The description of machine and environment: labels and texts.
     facts: Vec<(&'static str, String)>,
     verdicts: Vec<(&'static str, usize)>,
+    answers: PageAnswers,
+    /// The published experiment, if it is one and no run of a plan.
+    experiment: Option<&'static str>,
     run: &'a Run,
     /// The finding on false sharing of each type, as a sentence.
     false_sharing: Vec<String>,
@@ -49,11 +60,52 @@ struct PageRun<'a> {
     columns: Vec<Cells>,
 }
 
+/// What the rows of a run make certain, in sentences.
+#[derive(Serialize)]
+struct PageAnswers {
+    certain: Vec<PageAnswer>,
+    open: Option<String>,
+    trust: Option<String>,
+}
+
+#[derive(Serialize)]
+struct PageAnswer {
+    text: String,
+    /// The indices of the rows that it stands on.
+    rows: Vec<usize>,
+    /// The id of the part of the page that shows them.
+    figure: &'static str,
+}
+
 #[derive(Serialize)]
 struct PageHighlight {
     title: &'static str,
+    #[serde(flatten)]
+    selection: Selection,
+}
+
+/// The rows of the runs that answer a question.
+#[derive(Serialize)]
+struct Selection {
     /// The index of the selected row of each run.
     rows: Vec<Option<usize>>,
+    /// What the title adds for each run, such as the name of the cheapest primitive.
+    notes: Vec<Option<String>>,
+    /// The cost in each run where it is not the row's own: the median of single operations.
+    medians: Vec<Option<f64>>,
+}
+
+impl Selection {
+    /// `None` without any row.
+    fn of(selected: Vec<Option<Selected>>) -> Option<Self> {
+        let (mut rows, mut notes, mut medians) = (Vec::new(), Vec::new(), Vec::new());
+        for one in selected {
+            rows.push(one.as_ref().map(|selected| selected.row));
+            medians.push(one.as_ref().and_then(|selected| selected.median_ns));
+            notes.push(one.and_then(|selected| selected.note));
+        }
+        rows.iter().any(Option::is_some).then_some(Self { rows, notes, medians })
+    }
 }
 
 #[derive(Serialize)]
@@ -61,8 +113,20 @@ struct PageRung {
     domain: &'static str,
     level: &'static str,
     title: &'static str,
-    /// The index of the selected row of each run.
-    rows: Vec<Option<usize>>,
+    #[serde(flatten)]
+    selection: Selection,
+}
+
+#[derive(Serialize)]
+struct PagePrimitive<'a> {
+    id: &'a str,
+    /// The number of its colour: its position in its family of the catalogue, so that a page with fewer primitives has the
+    /// same colours.
+    colour: usize,
+    /// What it is, what one operation is, and where it comes from; empty where the catalogue does not know it.
+    summary: &'a str,
+    operation: &'a str,
+    source: &'a str,
 }
 
 #[derive(Serialize)]
@@ -73,29 +137,14 @@ struct PageFamily<'a> {
 }
 
 /// The data as JSON, safe inside a `script` element.
-pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
+pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive]) -> String {
     let page = Page {
         columns: columns::names(),
         runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
-        highlights: HIGHLIGHTS
-            .iter()
-            .map(|highlight| PageHighlight {
-                title: highlight.title,
-                rows: runs.iter().map(|data| highlight.find(&data.run, &data.rows)).collect(),
-            })
-            .filter(|highlight| highlight.rows.iter().any(Option::is_some))
-            .collect(),
-        ladder: LADDER
-            .iter()
-            .map(|rung| PageRung {
-                domain: rung.domain(),
-                level: rung.level,
-                title: rung.title,
-                rows: runs.iter().map(|data| rung.find(&data.run, &data.rows)).collect(),
-            })
-            .filter(|rung| rung.rows.iter().any(Option::is_some))
-            .collect(),
+        highlights: highlights(runs),
+        ladder: ladder(runs),
         families: families(runs),
+        primitives: primitives(runs, catalogue),
         forms: Form::ALL.iter().map(|form| (form.to_string(), naming::form(*form))).collect(),
         rough_half_width: figure::ROUGH_HALF_WIDTH,
     };
@@ -103,21 +152,39 @@ pub(super) fn json(runs: &[RunData], labels: &[String]) -> String {
     escape_json(&serde_json::to_string(&page).unwrap_or_default())
 }
 
+fn highlights(runs: &[RunData]) -> Vec<PageHighlight> {
+    let card = |highlight: &Highlight| {
+        Some(PageHighlight { title: highlight.title, selection: Selection::of(highlight.find(runs))? })
+    };
+    HIGHLIGHTS.iter().filter_map(card).collect()
+}
+
+fn ladder(runs: &[RunData]) -> Vec<PageRung> {
+    let line = |rung: &Rung| {
+        let selection = Selection::of(runs.iter().map(|data| rung.find(data)).collect())?;
+        Some(PageRung { domain: rung.domain(), level: rung.level, title: rung.title, selection })
+    };
+    LADDER.iter().filter_map(line).collect()
+}
+
 fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
     PageRun {
         label,
         name: &data.name,
+        parts: naming::measured_parts(data),
         cpu: naming::cpu(&data.run.machine.cpu.model),
         gpus: naming::gpus(&data.run.machine),
         duration: data.seconds().map(figure::duration),
         facts: super::facts::facts(&data.run),
         verdicts: data.verdicts(),
+        answers: page_answers(data),
+        experiment: data.run.experiment().map(PublishedExperiment::as_str),
         run: &data.run,
         false_sharing: false_sharing::findings(&data.run, &data.rows)
             .iter()
             .map(false_sharing::StrideFinding::sentence)
             .collect(),
-        matrix: matrix::matrix(&data.rows),
+        matrix: matrix::matrix(&data.run, &data.rows),
         details: details(data),
         count: data.rows.len(),
         provisional: data.provisional(),
@@ -125,13 +192,62 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
     }
 }
 
+fn page_answers(data: &RunData) -> PageAnswers {
+    let answers = answers::answers(data);
+    let page_answer = |answer: Answer| PageAnswer { text: answer.text, rows: answer.rows, figure: answer.figure };
+    PageAnswers {
+        certain: answers.certain.into_iter().map(page_answer).collect(),
+        open: answers.open,
+        trust: answers::trust(data),
+    }
+}
+
+/// The details that a script reads. Others, such as the clocks of every pass, would double the page of a large run; they are
+/// in `details.csv`.
+const DETAILS: [&str; 12] = [
+    "p50_ns",
+    "p90_ns",
+    "p99_ns",
+    "max_ns",
+    "first_copy_ns",
+    "second_copy_ns",
+    "jain_index",
+    "acquisitions_per_s",
+    "measurement_blocks",
+    "smt_interference",
+    // The names of earlier versions.
+    "visits",
+    "busy_neighbour",
+];
+
 /// The details of all rows, in the order of the rows.
 fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
     let of_row = |(index, row): (usize, &Row)| {
         let own = data.details.get(&row.case.id()).into_iter().flatten();
+        let own = own.filter(|detail| DETAILS.contains(&detail.name.as_str()));
         own.map(|detail| (index, detail.name.as_str(), detail.actor, detail.value)).collect::<Vec<_>>()
     };
     data.rows.iter().enumerate().flat_map(of_row).collect()
+}
+
+/// The primitives of all rows. Those that the catalogue does not know come last.
+fn primitives<'a>(runs: &'a [RunData], catalogue: &'a [Primitive]) -> Vec<PagePrimitive<'a>> {
+    let used: BTreeSet<&str> = runs.iter().flat_map(|data| &data.rows).map(|row| row.case.primitive.as_str()).collect();
+    let known: BTreeSet<&str> = catalogue.iter().map(|primitive| primitive.id).collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut numbered = |id: &'a str, summary, operation, source| {
+        let family = id.rsplit_once('.').map_or("", |(family, _)| family);
+        let count = counts.entry(family).or_default();
+        *count += 1;
+        PagePrimitive { id, colour: *count - 1, summary, operation, source }
+    };
+    let all = catalogue
+        .iter()
+        .map(|one| (one.id, one.summary, one.operation, one.source))
+        .chain(used.difference(&known).map(|id| (*id, "", "", "")));
+    let all: Vec<PagePrimitive<'_>> =
+        all.map(|(id, summary, operation, source)| numbered(id, summary, operation, source)).collect();
+    all.into_iter().filter(|primitive| used.contains(primitive.id)).collect()
 }
 
 /// The families of all rows, in the order of [`naming::family_order`].

@@ -14,10 +14,13 @@ pub(super) fn facts(run: &Run) -> Vec<(&'static str, String)> {
 }
 
 fn cpu(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
-    let counts = format!(
-        "{} ({}), {} packages, {} NUMA nodes, {} cores, {} hardware threads",
-        cpu.model, cpu.architecture, cpu.packages, cpu.numa_nodes, cpu.cores, cpu.hardware_threads
-    );
+    let counts = [
+        plural(cpu.packages, "package"),
+        plural(cpu.numa_nodes, "NUMA node"),
+        plural(cpu.cores, "core"),
+        plural(cpu.hardware_threads, "hardware thread"),
+    ];
+    let counts = format!("{} ({}), {}", cpu.model, cpu.architecture, counts.join(", "));
     let caches = cpu.caches.iter().map(cache).collect::<Vec<_>>().join(", ");
     [
         ("CPU", Some(counts)),
@@ -37,7 +40,8 @@ fn cache(cache: &Cache) -> String {
         _ => "",
     };
     let Cache { level, count, line_bytes, shared_by, .. } = cache;
-    format!("{count} × L{level}{kind} {} ({line_bytes} B lines, {shared_by} threads each)", bytes(cache.size_bytes))
+    let threads = plural(*shared_by, "thread");
+    format!("{count} × L{level}{kind} {} ({line_bytes} B lines, {threads} each)", bytes(cache.size_bytes))
 }
 
 fn gpu(gpu: &GpuMachine) -> String {
@@ -81,6 +85,11 @@ fn environment(environment: &Environment) -> Vec<(&'static str, String)> {
     .collect()
 }
 
+/// `1 package`, `2 packages`.
+fn plural(count: u32, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A size in binary units: `32 KiB`, `1.5 GiB`.
 fn bytes(count: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -98,6 +107,16 @@ fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        let cpu = CpuMachine { packages: 1, numa_nodes: 1, cores: 2, hardware_threads: 2, ..CpuMachine::default() };
+        let cache =
+            Cache { level: 2, kind: "unified".into(), size_bytes: 1 << 20, line_bytes: 64, shared_by: 1, count: 2 };
+        let facts = super::cpu(&CpuMachine { caches: vec![cache], ..cpu });
+        assert!(facts[0].1.ends_with(", 1 package, 1 NUMA node, 2 cores, 2 hardware threads"), "{facts:?}");
+        assert_eq!(facts[1].1, "2 × L2 1 MiB (64 B lines, 1 thread each)");
+    }
 
     #[test]
     fn sizes_are_binary() {

@@ -3,20 +3,23 @@
 //! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
 //! kind of chart is a new script in `SCRIPTS`. The data of the runs is made in `data`, with the cells of the rows from
 //! `columns` and the description of machine and environment from `facts`. `fallback` is the table for browsers
-//! without scripts.
+//! without scripts. `published` draws the sections of published experiments, which need no script.
 
 mod columns;
 mod data;
 mod facts;
 mod fallback;
 mod html;
+mod published;
+
+use syncscope_core::Primitive;
 
 use crate::{RunData, naming};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
 /// The style sheets, in the order in which they override each other.
-const STYLES: [&str; 8] = [
+const STYLES: [&str; 9] = [
     include_str!("../../assets/css/colours.css"),
     include_str!("../../assets/css/base.css"),
     include_str!("../../assets/css/overview.css"),
@@ -24,6 +27,7 @@ const STYLES: [&str; 8] = [
     include_str!("../../assets/css/charts.css"),
     include_str!("../../assets/css/pictures.css"),
     include_str!("../../assets/css/rows.css"),
+    include_str!("../../assets/css/published.css"),
     include_str!("../../assets/css/media.css"),
 ];
 
@@ -31,7 +35,7 @@ const STYLES: [&str; 8] = [
 const GUARD: &str = include_str!("../../assets/js/guard.js");
 
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 27] = [
+const SCRIPTS: [&str; 31] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/data.js"),
@@ -47,6 +51,7 @@ const SCRIPTS: [&str; 27] = [
     include_str!("../../assets/js/legend.js"),
     include_str!("../../assets/js/groups.js"),
     include_str!("../../assets/js/views.js"),
+    include_str!("../../assets/js/selection.js"),
     include_str!("../../assets/js/ladder.js"),
     include_str!("../../assets/js/heat.js"),
     include_str!("../../assets/js/heat_maps.js"),
@@ -54,23 +59,30 @@ const SCRIPTS: [&str; 27] = [
     include_str!("../../assets/js/fairness.js"),
     include_str!("../../assets/js/active_warps.js"),
     include_str!("../../assets/js/false_sharing.js"),
+    include_str!("../../assets/js/answers.js"),
     include_str!("../../assets/js/overview.js"),
     include_str!("../../assets/js/sections.js"),
+    include_str!("../../assets/js/search.js"),
     include_str!("../../assets/js/rows.js"),
+    include_str!("../../assets/js/glossary.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/main.js"),
 ];
 
-/// The page of one run, or of several compared.
+/// The page of one run, or of several compared. The catalogue gives the rows their order and the primitives their meaning;
+/// the command joins the catalogues of the hardware crates, on which this crate does not depend.
 #[must_use]
-pub fn render(runs: &[RunData]) -> String {
+pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
+    let runs: Vec<RunData> = runs.iter().map(|data| data.in_order(catalogue)).collect();
+    let runs = runs.as_slice();
     let labels = naming::labels(runs);
     fill(TEMPLATE, |placeholder| match placeholder {
         "title" => html::escape(&title(runs)),
         "style" => STYLES.concat(),
         "guard" => GUARD.to_owned(),
-        "data" => data::json(runs, &labels),
+        "data" => data::json(runs, &labels, catalogue),
         "fallback" => fallback::tables(runs, &labels),
+        "published" => published::sections(runs, &labels),
         "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
         // A test checks that the template has no other placeholder.
         unknown => format!("<!-- unknown placeholder: {unknown} -->"),
@@ -79,7 +91,7 @@ pub fn render(runs: &[RunData]) -> String {
 
 fn title(runs: &[RunData]) -> String {
     match runs {
-        [data] => format!("syncscope: {}", naming::machine(&data.run.machine)),
+        [data] => format!("syncscope: {}", naming::measured_parts(data).join(" + ")),
         _ => format!("syncscope: {} runs", runs.len()),
     }
 }
@@ -109,7 +121,7 @@ mod tests {
 
     #[test]
     fn every_placeholder_is_known() {
-        assert!(!render(&[]).contains("unknown placeholder"));
+        assert!(!render(&[], &[]).contains("unknown placeholder"));
     }
 
     #[test]

@@ -7,19 +7,21 @@ mod paint;
 mod render;
 mod sections;
 
-use syncscope_core::Verdict;
 use syncscope_core::run::Status;
+use syncscope_core::{Primitive, Verdict};
 
-use crate::analysis::false_sharing;
+use crate::analysis::answers;
 use crate::{RunData, figure, naming};
 use paint::{Painter, Tone};
 
-/// The summary of a run: costs with their intervals, verdicts, failures and warnings.
+/// The summary of a run: costs with their intervals, in the order of the catalogue, what they make certain in sentences,
+/// verdicts, failures and warnings.
 ///
 /// No line is longer than `width` columns if `width` is at least 40. The text has escape codes only if `colour` is true.
 /// It does not end in a line break.
 #[must_use]
-pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
+pub fn summary(data: &RunData, catalogue: &[Primitive], width: usize, colour: bool) -> String {
+    let data = &data.in_order(catalogue);
     let painter = Painter { colour };
     let mut lines = heading(data, width, painter);
     let sections = sections::sections(&data.rows);
@@ -28,9 +30,9 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
         lines.extend(render::lines(&sections, width, painter));
     }
     lines.push(String::new());
-    let sharing = false_sharing::summary(&false_sharing::findings(&data.run, &data.rows));
-    lines.extend(sharing.iter().flat_map(|text| wrap(text, width, "  ")));
+    lines.extend(sentences(data, width, painter));
     lines.extend(wrap(&verdicts(data), width, ""));
+    lines.extend(answers::trust(data).iter().flat_map(|text| wrap(text, width, "  ")));
     lines.extend(failures(data, width, painter));
     let contradictions = data.run.measured_topology.iter().flat_map(|topology| &topology.contradictions);
     for warning in contradictions.chain(&data.run.warnings) {
@@ -39,6 +41,19 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
         );
     }
     lines.join("\n")
+}
+
+/// The answers of the page.
+fn sentences(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
+    let answers = answers::answers(data);
+    let mut lines: Vec<String> =
+        answers.certain.iter().flat_map(|answer| wrap(&format!("- {}", answer.text), width, "  ")).collect();
+    let open: Vec<String> = answers.open.iter().flat_map(|text| wrap(text, width, "  ")).collect();
+    lines.extend(open.iter().map(|line| painter.text(line, Tone::Quiet)));
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines
 }
 
 fn heading(data: &RunData, width: usize, painter: Painter) -> Vec<String> {

@@ -221,7 +221,7 @@ fn words(case: &Case) -> [String; WORDS] {
         case.space.map(|space| format!("{space} mem")).unwrap_or_default(),
         text(case.order),
         text(case.mode),
-        text(case.group.as_ref()),
+        case.group.as_ref().map(naming::group).unwrap_or_default(),
         text(case.form),
     ]
 }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test and the example use a part of this module")]
 
+pub(crate) mod published;
 pub(crate) mod wide;
 
 use std::collections::HashMap;
@@ -12,8 +13,8 @@ use syncscope_core::run::{SCHEMA, Status};
 use syncscope_core::stats::Interval;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{
-    Actor, Case, Cycles, Dtype, Form, Hertz, Layout, Nanoseconds, Placement, Population, Row, Run, Scope, Space,
-    Verdict,
+    Actor, Case, Cycles, Dtype, Form, Hertz, Layout, Nanoseconds, Placement, Population, Published, Row, Run, Scope,
+    Space, Verdict,
 };
 use syncscope_report::RunData;
 
@@ -73,7 +74,7 @@ pub(crate) fn large(count: u32) -> RunData {
 }
 
 pub(crate) fn data(name: &str, run: Run, rows: Vec<Row>) -> RunData {
-    RunData { name: name.to_owned(), run, rows, details: HashMap::new() }
+    RunData { name: name.to_owned(), run, rows, details: HashMap::new(), published: Published::default() }
 }
 
 pub(crate) fn run(cpu: &str, gpu: Option<&str>) -> Run {

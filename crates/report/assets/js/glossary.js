@@ -1,0 +1,31 @@
+// What each primitive of the rows is: by the catalogue of the version that drew the page.
+
+function glossaryEntry({ id, summary, operation, source }) {
+  return [
+    el("dt", { id: `is:${id}` }, id),
+    el(
+      "dd",
+      null,
+      el("p", null, `${summary}.`),
+      el("p", { class: "fixed" }, `One operation: ${operation}. `, source ? `Source: ${source}.` : null),
+    ),
+  ];
+}
+
+function drawGlossary() {
+  const known = DATA.primitives.filter(({ summary }) => summary);
+  if (known.length === 0) return;
+  byId("method").before(
+    el(
+      "section",
+      { id: "primitives", "aria-labelledby": "primitives-title" },
+      el("h2", { id: "primitives-title" }, "What each primitive is"),
+      el(
+        "details",
+        { class: "glossary" },
+        el("summary", null, plural(known.length, "primitive")),
+        el("dl", null, known.map(glossaryEntry)),
+      ),
+    ),
+  );
+}

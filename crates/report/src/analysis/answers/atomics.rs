@@ -1,0 +1,174 @@
+//! Variables that threads share, and variables that share a cache line.
+
+use syncscope_core::{Case, Form, Row, Verdict};
+
+use super::Finding;
+use super::field::{Basis, Known, rung, times};
+use crate::RunData;
+use crate::analysis::false_sharing;
+
+/// The drop of the cost where elements of different threads are no longer on one cache line. The finding is made from
+/// intervals within the run: all strides are measured in the same way.
+pub(super) fn false_sharing(data: &RunData) -> Option<Finding> {
+    let findings = false_sharing::findings(&data.run, &data.rows);
+    let (finding, drop) = findings.iter().find_map(|finding| Some((finding, finding.cost_drop?)))?;
+    let is_shown = |case: &Case| {
+        case.primitive == false_sharing::PRIMITIVE
+            && case.threads == Some(finding.threads)
+            && case.dtype == Some(finding.dtype)
+            && case.placement == finding.placement
+            && case.form.is_none()
+    };
+    let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_shown(&data.rows[*index].case)).collect();
+    let known = rows.iter().filter_map(|index| Known::of(data, *index, Basis::Run));
+    let mut strides: Vec<(u32, Known<'_>)> =
+        known.filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect();
+    strides.sort_by_key(|(stride, _)| *stride);
+    let (_, adjacent) = strides.first()?;
+    let (_, distant) = strides.iter().find(|(stride, _)| *stride == drop.stride)?;
+    let text = format!(
+        "Elements of different threads {} bytes apart: an atomic add is {} cheaper than side by side ({} instead of {}; {} \
+         threads, {}).",
+        drop.bytes,
+        adjacent.times(distant),
+        distant.time(),
+        adjacent.time(),
+        finding.threads,
+        finding.dtype
+    );
+    Some(Finding::certain("false-sharing", text, rows))
+}
+
+/// Additions to one variable by all CPUs, and by all threads of a GPU, as rates of all together: the cost of one addition
+/// grows with the threads that wait. Two instruments measured them, so the intervals for another run are compared.
+pub(super) fn contended_on_both_sides(data: &RunData) -> Option<Finding> {
+    let cpu = Total::on_rung(data, "All threads", "Atomic add, contended")?;
+    let gpu = Total::on_rung(data, "Device", "Atomic add, all threads")?;
+    let (less, more) = if cpu.rate < gpu.rate { (&cpu, &gpu) } else { (&gpu, &cpu) };
+    let (low, high) = (more.low() / less.high(), more.high() / less.low());
+    if low <= 1.0 {
+        let question = "whether CPU or GPU threads add more often to one variable".to_owned();
+        return Some(Finding::Open(format!("{question} ({} and {} a second)", count(cpu.rate), count(gpu.rate))));
+    }
+    let winner = if cpu.rate < gpu.rate { "the GPU" } else { "the CPU" };
+    let separate = not_aggregated(data, &gpu.known.row.case)
+        .map(|rate| format!(" ({} where the compiler does not add up each warp first)", count(rate)))
+        .unwrap_or_default();
+    let text = format!(
+        "One variable takes {} additions a second of {} CPU threads and {} of {} GPU threads{separate}: {} as many on {winner}.",
+        count(cpu.rate),
+        cpu.known.row.case.actors(),
+        count(gpu.rate),
+        grouped(gpu.known.row.case.actors()),
+        times(more.rate / less.rate, low, high),
+    );
+    Some(Finding::certain("side-by-side", text, [cpu.known.index, gpu.known.index]))
+}
+
+/// The rate of all threads together.
+struct Total<'a> {
+    known: Known<'a>,
+    rate: f64,
+}
+
+impl<'a> Total<'a> {
+    fn on_rung(data: &'a RunData, level: &str, title: &str) -> Option<Self> {
+        let known = Known::of(data, rung(data, level, title)?.row, Basis::Machine)?;
+        Some(Self { known, rate: known.row.ops_per_s_total? })
+    }
+
+    /// The rate is as uncertain as the cost of one operation.
+    fn low(&self) -> f64 {
+        self.rate * self.known.ns / self.known.bounds.high
+    }
+
+    fn high(&self) -> f64 {
+        self.rate * self.known.ns / self.known.bounds.low.max(f64::MIN_POSITIVE)
+    }
+}
+
+/// The rate of the same case where the compiler cannot add up the operands of a warp before one atomic operation.
+fn not_aggregated(data: &RunData, case: &Case) -> Option<f64> {
+    let form = Case { form: Some(Form::NotAggregated), ..case.clone() };
+    let is_resolved = |row: &&Row| row.case == form && row.verdict == Verdict::Resolved;
+    data.rows.iter().find(is_resolved)?.ops_per_s_total
+}
+
+/// A large number in words: `43.8 million`, `1.37 billion`.
+fn count(number: f64) -> String {
+    let (divisor, word) = match number {
+        ..1e6 => (1e3, "thousand"),
+        ..1e9 => (1e6, "million"),
+        _ => (1e9, "billion"),
+    };
+    let value = number / divisor;
+    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.decimals$} {word}")
+}
+
+/// An integer with separators of thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{case, on_blocks, row, said};
+    use super::*;
+    use syncscope_core::{Dtype, Layout};
+
+    fn total(row: Row, rate: f64) -> Row {
+        Row { ops_per_s_total: Some(rate), ..row }
+    }
+
+    #[test]
+    fn rates_of_both_sides_are_compared() {
+        let cpu = total(row(case("cpu.atomic.add", 16), 366.0, 0.17), 43.8e6);
+        let gpu = total(row(on_blocks("gpu.atomic.add", 132, 1024), 99_000.0, 0.02), 1.37e9);
+        let sentence = "One variable takes 43.8 million additions a second of 16 CPU threads and 1.37 billion of 135,168 GPU \
+                        threads: 31 times as many on the GPU.";
+        assert_eq!(said(contended_on_both_sides, vec![cpu.clone(), gpu.clone()]), Some(Ok(sentence.into())));
+        let case = Case { form: Some(Form::NotAggregated), ..gpu.case.clone() };
+        let form = Row { case, ..total(gpu.clone(), 0.4e9) };
+        let sentence = said(contended_on_both_sides, vec![cpu.clone(), gpu.clone(), form]).unwrap().unwrap();
+        assert!(sentence.contains("(400 million where the compiler does not"), "{sentence}");
+        assert_eq!(said(contended_on_both_sides, vec![cpu.clone()]), None);
+        assert_eq!(said(contended_on_both_sides, vec![gpu.clone()]), None);
+        let close = total(row(case_of(&gpu), 99_000.0, 0.02), 50e6);
+        assert!(said(contended_on_both_sides, vec![cpu, close]).unwrap().is_err(), "17 % may swap them");
+    }
+
+    fn case_of(row: &Row) -> Case {
+        row.case.clone()
+    }
+
+    #[test]
+    fn the_drop_of_the_cost_is_said() {
+        let add = |stride, ns| {
+            let layout = Some(Layout::Private { stride });
+            row(Case { layout, dtype: Some(Dtype::I32), ..case("cpu.atomic.add", 16) }, ns, 0.2)
+        };
+        let rows = vec![add(1, 367.0), add(8, 43.9), add(16, 16.9), add(32, 16.9)];
+        let sentence = "Elements of different threads 64 bytes apart: an atomic add is 22 times cheaper than side by side (16.9 \
+                        ns instead of 367 ns; 16 threads, i32).";
+        assert_eq!(said(false_sharing, rows.clone()), Some(Ok(sentence.into())));
+        assert_eq!(said(false_sharing, rows[..2].to_vec()), None, "two strides show no plateau");
+        let flat = vec![add(1, 17.0), add(8, 17.1), add(16, 16.9), add(32, 16.9)];
+        assert_eq!(said(false_sharing, flat), None);
+    }
+
+    #[test]
+    fn large_numbers_are_words() {
+        let texts = [999.4e3, 43.76e6, 1.365e9, 47.4e9, 128.4e6].map(count);
+        assert_eq!(texts, ["999 thousand", "43.8 million", "1.36 billion", "47.4 billion", "128 million"]);
+        assert_eq!([135_168, 16, 1_000_000].map(grouped), ["135,168", "16", "1,000,000"]);
+    }
+}

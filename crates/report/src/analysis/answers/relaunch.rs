@@ -1,0 +1,124 @@
+//! Synchronize in a kernel, or end it and launch the next one.
+
+use super::Finding;
+use super::field::{Basis, Known, field, rung};
+use crate::RunData;
+use crate::analysis::row_query::GRID_BARRIERS;
+
+/// One kernel more against a barrier of the grid. The host times launches and the device times barriers, so the intervals
+/// for another run are compared.
+pub(super) fn kernel_or_grid_barrier(data: &RunData) -> Option<Finding> {
+    let like = &data.rows.get(rung(data, "Device", "Grid barrier, best")?.row)?.case;
+    let grid = field(data, GRID_BARRIERS, like, Basis::Machine);
+    let best = grid.best()?;
+    let kernel = |title| Known::on_rung(data, "Device", title, Basis::Machine);
+    let (graph, stream) = (kernel("One kernel more, in a graph"), kernel("One kernel more, in a stream"));
+    let kernels: Vec<(&str, Known<'_>)> = [("in a graph", graph), ("in a stream", stream)]
+        .into_iter()
+        .filter_map(|(way, one)| Some((way, one?)))
+        .collect();
+    let first = kernels.first()?;
+    let wins = |kernel: &Known<'_>| grid.unknown == 0 && grid.known.iter().all(|barrier| kernel.is_below(barrier));
+    let loses = |kernel: &Known<'_>| best.is_below(kernel);
+    let blocks = like.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
+    let barrier = format!("{}, {}", best.name(), best.time());
+    let with_figures = |of: &[(&str, Known<'_>)]| {
+        of.iter().map(|(way, one)| format!("{way} ({})", one.time())).collect::<Vec<_>>().join(" or ")
+    };
+    let (cheap, rest): (Vec<_>, Vec<_>) = kernels.iter().copied().partition(|(_, kernel)| wins(kernel));
+    let (dear, open): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(_, kernel)| loses(kernel));
+    let uncertain =
+        if open.is_empty() { String::new() } else { format!("; {}, it is not certain", with_figures(&open)) };
+    let text = match (cheap.is_empty(), dear.is_empty()) {
+        (true, true) => {
+            return Some(Finding::Open(format!(
+                "whether one kernel more ({} {}) is cheaper than a grid barrier ({barrier})",
+                first.1.time(),
+                first.0
+            )));
+        }
+        (true, false) => format!(
+            "A grid barrier{blocks} ({barrier}) is cheaper than one kernel more {}{uncertain}.",
+            with_figures(&dear)
+        ),
+        (false, dear_is_empty) => {
+            let other = if dear_is_empty { String::new() } else { format!("; {} it is not", with_figures(&dear)) };
+            format!(
+                "One kernel more {} is cheaper than any grid barrier{blocks} (from {}){other}{uncertain}.",
+                with_figures(&cheap),
+                best.time()
+            )
+        }
+    };
+    let rows = kernels.iter().map(|(_, one)| one.index).chain(grid.known.iter().map(|one| one.index));
+    Some(Finding::certain("ladder", text, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{case, on_blocks, row, said};
+    use super::*;
+    use syncscope_core::{Case, Group, Row, Verdict};
+
+    fn grid(name: &str, ns: f64, share: f64) -> Row {
+        row(on_blocks(&format!("gpu.grid.{name}"), 132, 32), ns, share)
+    }
+
+    fn kernel(way: &str, ns: f64) -> Row {
+        let case = Case { group: Some(Group::KernelUs(5)), ..case(&format!("gpu.launch.{way}"), 32) };
+        row(case, ns, 0.02)
+    }
+
+    #[test]
+    fn a_graph_beats_the_grid_barrier_and_a_stream_does_not() {
+        let rows = vec![
+            kernel("stream", 1530.0),
+            kernel("graph", 468.0),
+            grid("counter", 806.0, 0.01),
+            grid("cooperative", 1006.0, 0.01),
+        ];
+        assert_eq!(
+            said(kernel_or_grid_barrier, rows),
+            Some(Ok(
+                "One kernel more in a graph (468 ns) is cheaper than any grid barrier of 132 blocks (from 806 ns); in \
+                     a stream (1.53 µs) it is not."
+                    .into()
+            ))
+        );
+    }
+
+    #[test]
+    fn a_grid_barrier_can_win() {
+        let rows = vec![kernel("stream", 1530.0), kernel("graph", 1468.0), grid("counter", 806.0, 0.01)];
+        let sentence = "A grid barrier of 132 blocks (counter, 806 ns) is cheaper than one kernel more in a graph (1.47 µs) \
+                        or in a stream (1.53 µs).";
+        assert_eq!(said(kernel_or_grid_barrier, rows), Some(Ok(sentence.into())));
+    }
+
+    #[test]
+    fn the_intervals_for_another_run_decide() {
+        // Within the run, both are certain to a hundredth.
+        let rows = vec![kernel("graph", 700.0), grid("counter", 806.0, 0.2)];
+        let found = said(kernel_or_grid_barrier, rows).unwrap();
+        assert!(found.unwrap_err().starts_with("whether one kernel more (700 ns in a graph)"));
+    }
+
+    #[test]
+    fn a_barrier_without_a_figure_leaves_any_open() {
+        let unknown = Row { verdict: Verdict::Interfered("too many".into()), ..grid("lock_free", 1.0, 0.1) };
+        let rows = vec![kernel("graph", 468.0), grid("counter", 806.0, 0.01), unknown];
+        assert!(said(kernel_or_grid_barrier, rows).unwrap().is_err());
+    }
+
+    #[test]
+    fn both_sides_are_needed() {
+        assert_eq!(said(kernel_or_grid_barrier, vec![kernel("graph", 468.0)]), None);
+        assert_eq!(said(kernel_or_grid_barrier, vec![grid("counter", 806.0, 0.01)]), None);
+        // Empty kernels are the host's rate of launching, and no answer.
+        let empty = Row {
+            case: Case { group: Some(Group::EmptyKernel), ..kernel("graph", 1.0).case },
+            ..kernel("graph", 100.0)
+        };
+        assert_eq!(said(kernel_or_grid_barrier, vec![empty, grid("counter", 806.0, 0.01)]), None);
+    }
+}

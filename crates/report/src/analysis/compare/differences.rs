@@ -1,0 +1,233 @@
+//! What differs between the machines of two runs and between their states.
+
+use std::collections::BTreeMap;
+
+use syncscope_core::Run;
+use syncscope_core::machine::{Cache, Clock, GpuMachine, GpuState, Machine};
+
+use crate::naming;
+
+/// One property that two runs do not share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// What it is: `GPU`, `NVIDIA driver`.
+    pub what: String,
+    /// Its value in A.
+    pub a: String,
+    /// Its value in B.
+    pub b: String,
+}
+
+/// The text of a property that a run does not have.
+const NOT_RECORDED: &str = "not recorded";
+
+/// Measured clocks that are closer than this are the same.
+const SAME_CLOCK: f64 = 0.01;
+
+/// The differences, hardware first. A property that one of the files is too old to record is left out.
+pub(super) fn of(a: &Run, b: &Run) -> Vec<Difference> {
+    let (of_a, of_b) = (properties(a), properties(b));
+    let mut differences: Vec<Difference> = Vec::new();
+    for (what, in_a) in &of_a {
+        let Some((_, in_b)) = of_b.iter().find(|(name, _)| name == what) else { continue };
+        if in_a != in_b && in_a != NOT_RECORDED && in_b != NOT_RECORDED {
+            differences.push(Difference { what: what.clone(), a: in_a.clone(), b: in_b.clone() });
+        }
+    }
+    differences.extend(clocks(&a.environment.clocks, &b.environment.clocks));
+    differences.extend(versions(&a.environment.libraries, &b.environment.libraries));
+    differences
+}
+
+type Property = (String, String);
+
+fn properties(run: &Run) -> Vec<Property> {
+    let mut all = hardware(&run.machine);
+    all.extend(software(run));
+    all.extend(settings(run));
+    for state in &run.environment.gpus {
+        all.extend(gpu_state(state));
+    }
+    all
+}
+
+/// A property by its name; [`NOT_RECORDED`] where it is unknown.
+fn property<T: ToString>(what: &str, value: Option<T>) -> Property {
+    (what.to_owned(), value.map_or_else(|| NOT_RECORDED.to_owned(), |value| value.to_string()))
+}
+
+fn hardware(machine: &Machine) -> Vec<Property> {
+    let cpu = &machine.cpu;
+    let caches =
+        |cache: &Cache| format!("L{} {} {} x {} KiB", cache.level, cache.kind, cache.count, cache.size_bytes / 1024);
+    let gpus = naming::gpus(machine);
+    let multiprocessors = |gpu: &GpuMachine| gpu.multiprocessors.to_string();
+    vec![
+        property("CPU", Some(naming::cpu(&cpu.model))),
+        property("architecture", Some(&cpu.architecture)),
+        property(
+            "CPU topology",
+            Some(format!(
+                "{} packages, {} NUMA nodes, {} cores, {} hardware threads",
+                cpu.packages, cpu.numa_nodes, cpu.cores, cpu.hardware_threads
+            )),
+        ),
+        property("caches", Some(cpu.caches.iter().map(caches).collect::<Vec<_>>().join(", "))),
+        property("memory", cpu.memory_bytes.map(|bytes| format!("{} GiB", bytes >> 30))),
+        property("hypervisor", Some(cpu.hypervisor.as_deref().unwrap_or("none"))),
+        property("GPU", Some(if gpus.is_empty() { "none".to_owned() } else { gpus.join(" + ") })),
+        property("multiprocessors", list(machine.gpus.iter().map(multiprocessors))),
+        property("GPU L2 cache", list(machine.gpus.iter().map(|gpu| format!("{} MiB", gpu.l2_bytes >> 20)))),
+        property("GPU memory", list(machine.gpus.iter().map(|gpu| format!("{} GiB", gpu.memory_bytes >> 30)))),
+        property("ECC", list(machine.gpus.iter().filter_map(|gpu| gpu.ecc).map(on_off))),
+    ]
+}
+
+/// `None` for an empty list.
+fn list(values: impl Iterator<Item = impl ToString>) -> Option<String> {
+    let values: Vec<String> = values.map(|value| value.to_string()).collect();
+    (!values.is_empty()).then(|| values.join(", "))
+}
+
+fn on_off(value: bool) -> &'static str {
+    if value { "on" } else { "off" }
+}
+
+fn software(run: &Run) -> Vec<Property> {
+    let environment = &run.environment;
+    let build = run.tool.as_ref().map(|tool| {
+        let commit = tool.commit.as_deref().map_or("unknown commit", |commit| commit.get(..12).unwrap_or(commit));
+        let modified = if tool.modified == Some(true) { ", modified" } else { "" };
+        let binary = tool.binary.as_deref().map(|binary| format!(", binary {binary}")).unwrap_or_default();
+        format!("{commit}{modified}{binary}")
+    });
+    let openmp = environment.openmp.iter().map(|library| {
+        format!("{} {}", library.name, library.version.as_deref().or(library.hash.as_deref()).unwrap_or("?"))
+    });
+    vec![
+        property("syncscope", Some(&run.version)),
+        property("build", build),
+        property("preset", Some(&run.preset)),
+        property("repeated runs", Some(run.repeat.unwrap_or(1))),
+        property("operating system", Some(&environment.os)),
+        property("NVIDIA driver", environment.nvidia_driver.as_ref()),
+        property("CUDA of the driver", environment.cuda_driver.as_ref()),
+        property("NVRTC", environment.nvrtc.as_ref()),
+        property("OpenMP", list(openmp)),
+        property("MPS", environment.mps.map(on_off)),
+        property("confidential computing", environment.confidential_computing.map(on_off)),
+    ]
+}
+
+fn settings(run: &Run) -> Vec<Property> {
+    let environment = &run.environment;
+    let settings = environment.settings.as_ref();
+    let setting = |what: &str, read: fn(&syncscope_core::machine::SystemSettings) -> Option<String>| {
+        property(what, settings.map(|settings| read(settings).unwrap_or_default()))
+    };
+    vec![
+        property("allowed CPUs", Some(&environment.allowed_cpus)),
+        property("CPU quota", Some(environment.cpu_quota.map_or("none".to_owned(), |quota| format!("{quota} CPUs")))),
+        property("governor", environment.governor.as_ref()),
+        property("boost", environment.boost.map(on_off)),
+        property("idle CPUs kept awake", environment.keep_awake.as_ref()),
+        setting("microcode", |settings| settings.microcode.clone()),
+        setting("kernel parameters", |settings| settings.kernel_parameters.clone()),
+        setting("mitigations", |settings| {
+            list(settings.mitigations.iter().map(|(name, state)| format!("{name}: {state}")))
+        }),
+        setting("transparent huge pages", |settings| settings.transparent_huge_pages.clone()),
+        setting("NUMA balancing", |settings| settings.numa_balancing.map(|value| value.to_string())),
+        setting("KSM", |settings| settings.ksm.map(|value| on_off(value).to_owned())),
+        setting("address randomization", |settings| settings.aslr.map(|value| value.to_string())),
+        setting("SMT", |settings| settings.smt.clone()),
+        setting("isolated CPUs", |settings| settings.isolated_cpus.clone()),
+        setting("CPUs without a tick", |settings| settings.nohz_full_cpus.clone()),
+        setting("clock source", |settings| settings.clocksource.clone()),
+    ]
+}
+
+fn gpu_state(state: &GpuState) -> Vec<Property> {
+    let of = |what: &str| format!("GPU {}: {what}", state.index);
+    let megahertz = |hertz: Option<f64>| hertz.map(|hertz| format!("{:.0} MHz", hertz / 1e6));
+    vec![
+        property(&of("device"), state.uuid.as_ref()),
+        property(&of("firmware"), state.vbios.as_ref()),
+        property(&of("power limit"), state.power_limit_watts.map(|watts| format!("{watts} W"))),
+        property(&of("persistence"), state.persistence.map(on_off)),
+        property(&of("compute mode"), state.compute_mode.as_ref()),
+        property(&of("MIG"), state.mig.map(on_off)),
+        property(&of("memory clock"), megahertz(state.memory_clock_hz)),
+        property(&of("lowest clock"), megahertz(state.sm_clock_lowest_hz)),
+        property(&of("highest clock"), megahertz(state.sm_clock_highest_hz)),
+        property(&of("application clock"), megahertz(state.sm_clock_application_hz)),
+    ]
+}
+
+/// Clocks of the same name whose measured frequencies differ.
+fn clocks(a: &[Clock], b: &[Clock]) -> Vec<Difference> {
+    let pairs = a.iter().filter_map(|clock| Some((clock, b.iter().find(|other| other.name == clock.name)?)));
+    let differ = |(a, b): &(&Clock, &Clock)| (a.frequency_hz / b.frequency_hz - 1.0).abs() > SAME_CLOCK;
+    let text = |clock: &Clock| format!("{:.0} MHz", clock.frequency_hz / 1e6);
+    pairs.filter(differ).map(|(a, b)| Difference { what: a.name.clone(), a: text(a), b: text(b) }).collect()
+}
+
+/// Libraries that both runs name, in other versions.
+fn versions(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Difference> {
+    let pairs = a.iter().filter_map(|(name, version)| Some((name, version, b.get(name)?)));
+    let differ = pairs.filter(|(_, a, b)| a != b);
+    differ.map(|(name, a, b)| Difference { what: name.clone(), a: a.clone(), b: b.clone() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use syncscope_core::machine::SystemSettings;
+
+    fn names(a: &Run, b: &Run) -> Vec<String> {
+        of(a, b).into_iter().map(|difference| difference.what).collect()
+    }
+
+    #[test]
+    fn what_differs_is_named_hardware_first() {
+        let a = testing::run();
+        assert!(of(&a, &a).is_empty());
+        let mut b = a.clone();
+        b.machine.gpus.push(GpuMachine { name: "NVIDIA H200".into(), ..GpuMachine::default() });
+        b.environment.os = "another kernel".into();
+        b.environment.nvidia_driver = Some("580".into());
+        b.preset = "quick".into();
+        assert_eq!(
+            names(&a, &b),
+            ["GPU", "preset", "operating system"],
+            "a driver beside none is no difference of drivers"
+        );
+        let gpu = &of(&a, &b)[0];
+        assert_eq!((gpu.a.as_str(), gpu.b.as_str()), ("none", "NVIDIA H200"));
+    }
+
+    #[test]
+    fn what_an_older_file_does_not_record_is_no_difference() {
+        let a = testing::run();
+        let mut b = a.clone();
+        b.environment.settings = Some(SystemSettings { aslr: Some(2), ..SystemSettings::default() });
+        assert!(of(&a, &b).is_empty());
+        let mut c = b.clone();
+        c.environment.settings = Some(SystemSettings { aslr: Some(0), ..SystemSettings::default() });
+        assert_eq!(names(&b, &c), ["address randomization"]);
+    }
+
+    #[test]
+    fn clocks_differ_from_a_hundredth_on_and_libraries_by_version() {
+        let clock = |hertz| Clock { name: "tsc".into(), frequency_hz: hertz, resolution_ns: 1.0, read_cost_ns: 20.0 };
+        let run = |hertz, version: &str| {
+            let mut run = testing::run();
+            run.environment.clocks = vec![clock(hertz)];
+            run.environment.libraries.insert("glibc".into(), version.into());
+            run
+        };
+        assert!(of(&run(2.1e9, "2.39"), &run(2.101e9, "2.39")).is_empty());
+        assert_eq!(names(&run(2.1e9, "2.39"), &run(2.9e9, "2.41")), ["tsc", "glibc"]);
+    }
+}

@@ -1,0 +1,219 @@
+//! The ratio of two costs from two runs, and how sure it is.
+//!
+//! # What is uncertain
+//!
+//! A row has two intervals. The one within the run, of half-width w, says how well that run knows its own cost. The one to
+//! quote, of half-width q, covers another run on the machine. It holds w once and what runs differ by twice, for this run
+//! and for the other (`CostFormula::estimate` in core): q² = w² + 2 s², where s = 1.96 × the standard deviation of a run.
+//!
+//! A comparison has both runs at hand. Each brings its own w and its own s, and the four are independent:
+//!
+//! ```text
+//! w_a² + s_a² + w_b² + s_b²  =  (w_a² + q_a²) / 2  +  (w_b² + q_b²) / 2
+//! ```
+//!
+//! The two intervals to quote together would count what runs differ by twice, the two within the runs not at all.
+//!
+//! A row that joins N runs has q = t s √(1 + 1/N), with s the standard deviation of a run and t for N + 3 degrees of freedom
+//! (`run/repeats.rs` in core). The mean of its runs is uncertain by s / √N = q / (t √(N + 1)).
+//!
+//! # The interval of the ratio
+//!
+//! It holds the ratios r that the data do not contradict: those for which b - r a is not certainly above or below zero
+//! (Fieller, *Some problems in interval estimation*, Journal of the Royal Statistical Society B 16, 1954). It needs no
+//! logarithm of a cost, so that it also stands for a cost that may be zero; then it has no upper end.
+
+use syncscope_core::Row;
+use syncscope_core::stats::Interval;
+
+use super::student;
+
+/// The normal quantile that core multiplies what runs differ by with.
+const Z95: f64 = 1.960;
+
+/// No ratio of two costs of one case is larger.
+const LARGEST_RATIO: f64 = 1e9;
+
+/// A cost, and how uncertain it is to either side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct UncertainCost {
+    pub(super) ns: f64,
+    below: Uncertainty,
+    above: Uncertainty,
+}
+
+/// Variances in ns².
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Uncertainty {
+    /// Of the measurement; estimated, with so many degrees of freedom.
+    measured: f64,
+    degrees: f64,
+    /// Of the run: how far it is from other runs. Taken as known.
+    run: f64,
+}
+
+impl UncertainCost {
+    /// `blocks` is the number of measurement blocks behind the row. `run_effect` is by how much runs differ (standard
+    /// deviation, relative to the cost). It is used for rows of older versions, which do not say it.
+    pub(super) fn of(row: &Row, blocks: f64, run_effect: f64) -> Option<Self> {
+        let ns = row.ns?.value();
+        let quoted = row.ns_interval?;
+        let degrees = runs_of_row(row).map_or((blocks - 1.0).max(1.0), |runs| runs + 3.0);
+        let quantile = student::quantile_95(degrees);
+        let side = |end: fn(&Interval) -> f64| {
+            let distance = |interval: &Interval| (end(interval) - ns).abs();
+            let quoted_half = distance(&quoted);
+            if let Some(runs) = runs_of_row(row) {
+                let error = quoted_half / quantile / (runs + 1.0).sqrt();
+                return Uncertainty { measured: error.powi(2), degrees, run: 0.0 };
+            }
+            let measured = |half: f64| (half / quantile).powi(2);
+            match &row.ns_within {
+                Some(within) => {
+                    let within_half = distance(within);
+                    let run = (quoted_half.powi(2) - within_half.powi(2)).max(0.0) / 2.0 / Z95.powi(2);
+                    Uncertainty { measured: measured(within_half), degrees, run }
+                }
+                None => Uncertainty { measured: measured(quoted_half), degrees, run: (run_effect * ns).powi(2) },
+            }
+        };
+        let cost = Self { ns, below: side(|interval| interval.low), above: side(|interval| interval.high) };
+        let ends = [quoted.low, quoted.high, cost.below.measured, cost.above.measured];
+        (ns.is_finite() && ends.into_iter().all(f64::is_finite)).then_some(cost)
+    }
+
+    /// The standard deviation of the run, relative to the cost.
+    pub(super) fn run_deviation(&self) -> f64 {
+        self.below.run.max(self.above.run).sqrt() / self.ns.abs()
+    }
+}
+
+/// The runs that a row joins; `None` for the row of a single run.
+fn runs_of_row(row: &Row) -> Option<f64> {
+    row.runs.filter(|runs| *runs > 1).map(|runs| runs as f64)
+}
+
+/// The p-value of "`x` is at most `ratio` times `y`": small where `x` is certainly above.
+pub(super) fn p_at_most(x: &UncertainCost, ratio: f64, y: &UncertainCost) -> f64 {
+    let (of_x, of_y, square) = (x.below, y.above, ratio * ratio);
+    let measured = [(of_x.measured, of_x.degrees), (square * of_y.measured, of_y.degrees)];
+    let variance = measured.iter().map(|(variance, _)| variance).sum::<f64>() + of_x.run + square * of_y.run;
+    let difference = x.ns - ratio * y.ns;
+    if variance <= 0.0 {
+        return if difference > 0.0 { 0.0 } else { 1.0 };
+    }
+    // Welch and Satterthwaite; what is known has no share in the denominator.
+    let denominator: f64 = measured.iter().map(|(variance, degrees)| variance.powi(2) / degrees).sum();
+    let degrees = if denominator > 0.0 { variance.powi(2) / denominator } else { f64::INFINITY };
+    student::upper_tail(difference / variance.sqrt(), degrees)
+}
+
+/// The lower end of the 95 % interval of `x` / `y`: the largest ratio that `x` is certainly above. `None` where `x` is not
+/// certainly above zero.
+pub(super) fn lower_end(x: &UncertainCost, y: &UncertainCost) -> Option<f64> {
+    let is_above = |ratio: f64| p_at_most(x, ratio, y) <= 0.025;
+    if !is_above(0.0) || is_above(LARGEST_RATIO) {
+        return None;
+    }
+    // The test statistic crosses its limit once: it falls with the ratio, or rises from a value above the limit first.
+    let (mut low, mut high) = (1.0 / LARGEST_RATIO, LARGEST_RATIO);
+    for _ in 0..32 {
+        let middle = (low * high).sqrt();
+        if is_above(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Some(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::{Case, Nanoseconds, Verdict};
+
+    const MANY: f64 = 1e6;
+
+    fn row(ns: f64, within: f64, run: f64) -> Row {
+        let quoted = (within.powi(2) + 2.0 * (Z95 * run * ns).powi(2)).sqrt();
+        Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_interval: Some(Interval { low: ns - quoted, high: ns + quoted }),
+            ns_within: Some(Interval { low: ns - within, high: ns + within }),
+            ..Row::unmeasured(Case::new("cpu.atomic.add"), Verdict::Resolved)
+        }
+    }
+
+    fn cost(ns: f64, within: f64, run: f64) -> UncertainCost {
+        UncertainCost::of(&row(ns, within, run), MANY, 0.0).unwrap()
+    }
+
+    #[test]
+    fn each_run_counts_once() {
+        // Without noise inside the runs: two runs of the same cost differ by 1.96 √2 s in one of twenty comparisons.
+        let run = 0.02;
+        let factor = 1.0 + Z95 * 2.0_f64.sqrt() * run;
+        let p = |ratio: f64| p_at_most(&cost(ratio, 0.0, run), 1.0, &cost(1.0, 0.0, run));
+        assert!(p(factor * 0.998) > 0.025 && p(factor * 1.005) < 0.025, "{} {}", p(factor * 0.998), p(factor * 1.005));
+        assert!((cost(5.0, 0.1, run).run_deviation() - run).abs() < 1e-9);
+        // The same from a file of an older version, which has the interval within the run only.
+        let older = Row { ns_interval: row(5.0, 0.1, run).ns_within, ns_within: None, ..row(5.0, 0.1, run) };
+        let (of_older, newer) = (UncertainCost::of(&older, MANY, run).unwrap(), cost(5.0, 0.1, run));
+        assert!((of_older.below.run / newer.below.run - 1.0).abs() < 1e-9);
+        assert!((of_older.above.measured / newer.above.measured - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn few_blocks_have_heavy_tails() {
+        let p = |blocks: f64| {
+            let [a, b] =
+                [row(10.0, 0.1, 0.0), row(10.3, 0.1, 0.0)].map(|row| UncertainCost::of(&row, blocks, 0.0).unwrap());
+            p_at_most(&b, 1.0, &a)
+        };
+        assert!(p(3.0) > 10.0 * p(100.0), "{} {}", p(3.0), p(100.0));
+    }
+
+    #[test]
+    fn the_mean_of_several_runs_is_known_better_than_one_run() {
+        // Half-width to quote for another run: t(8) s √(1 + 1/5).
+        let s = 0.3;
+        let half = 2.306 * s * 1.2_f64.sqrt();
+        let row = Row {
+            ns_interval: Some(Interval { low: 10.0 - half, high: 10.0 + half }),
+            runs: Some(5),
+            ..row(10.0, 0.1, 0.0)
+        };
+        let cost = UncertainCost::of(&row, MANY, 0.0).unwrap();
+        assert!((cost.below.measured.sqrt() - s / 5.0_f64.sqrt()).abs() < 1e-3, "{cost:?}");
+        assert_eq!((cost.below.run, cost.below.degrees), (0.0, 8.0));
+    }
+
+    #[test]
+    fn the_interval_is_that_of_fieller() {
+        let (a, b) = (cost(10.0, 1.0, 0.0), cost(12.0, 0.6, 0.0));
+        let (low, high) = (lower_end(&b, &a).unwrap(), 1.0 / lower_end(&a, &b).unwrap());
+        // The roots of (12 - r 10)² = 0.6² + r² 1.0².
+        let (square, linear, constant): (f64, f64, f64) = (100.0 - 1.0, -240.0, 144.0 - 0.36);
+        let root = |sign: f64| (-linear + sign * (linear * linear - 4.0 * square * constant).sqrt()) / (2.0 * square);
+        assert!((low / root(-1.0) - 1.0).abs() < 1e-3 && (high / root(1.0) - 1.0).abs() < 1e-3, "{low} {high}");
+        assert!(low < 1.2 && high > 1.2 && high - 1.2 > 1.2 - low, "the upper side is wider");
+    }
+
+    #[test]
+    fn a_cost_that_may_be_zero_bounds_the_ratio_on_one_side() {
+        let (nothing, something) = (cost(0.02, 0.05, 0.0), cost(3.0, 0.1, 0.0));
+        let low = lower_end(&something, &nothing).unwrap();
+        assert!((35.0..45.0).contains(&low), "3.0 / 0.07, less its own uncertainty: {low}");
+        assert_eq!(lower_end(&nothing, &something), None);
+        let below_zero = cost(-0.02, 0.05, 0.0);
+        assert!(lower_end(&something, &below_zero).unwrap() > low);
+    }
+
+    #[test]
+    fn without_an_interval_nothing_is_known() {
+        assert_eq!(UncertainCost::of(&Row { ns_interval: None, ..row(1.0, 0.1, 0.0) }, MANY, 0.0), None);
+        assert_eq!(UncertainCost::of(&Row { ns: None, ..row(1.0, 0.1, 0.0) }, MANY, 0.0), None);
+        assert_eq!(UncertainCost::of(&row(f64::NAN, 0.1, 0.0), MANY, 0.0), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! What to know about a comparison as a whole.
+
+use syncscope_core::Population;
+use syncscope_core::stats::median;
+
+use super::{Change, ComparedCase, by_family, percent};
+use crate::{RunData, figure};
+
+/// What the two runs are.
+pub(super) fn of_runs(a: &RunData, b: &RunData) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if a.run.started == b.run.started && a.run.seed == b.run.seed && a.rows == b.rows {
+        remarks.push("A and B are copies of one run: all figures are equal".to_owned());
+    }
+    let is_older = |data: &RunData| {
+        data.rows.iter().any(|row| row.ns_interval.is_some()) && data.rows.iter().all(|row| row.ns_within.is_none())
+    };
+    let older = match (is_older(a), is_older(b)) {
+        (true, true) => Some("A and B are"),
+        (true, false) => Some("A is"),
+        (false, true) => Some("B is"),
+        (false, false) => None,
+    };
+    remarks.extend(older.map(|which| {
+        format!(
+            "{which} of an older version: the only interval is the one within the run; what runs differ by is added as this \
+             version knows it for the family"
+        )
+    }));
+    let populations = |data: &RunData| data.rows.iter().any(|row| row.population == Some(Population::Alone));
+    if populations(a) != populations(b) && older.is_none() {
+        remarks.push("SMT interference was examined in one of the runs only".to_owned());
+    }
+    remarks
+}
+
+/// How many cases more runs would decide.
+pub(super) fn repeats(count: usize, threshold: f64) -> Option<String> {
+    (count > 0).then(|| {
+        format!(
+            "{count} undecided cases differ by more than {} between runs of one machine: compare runs made with \
+             `run --repeat 5`, or choose a larger --threshold",
+            percent(threshold)
+        )
+    })
+}
+
+/// Fewer cases do not show what they have in common.
+const FEWEST_IN_COMMON: usize = 5;
+
+/// The families of which all cases changed by about the same factor. That is more often the state of the machine, such as a
+/// clock outside the cores, than the primitives.
+pub(super) fn common_changes(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<String> {
+    let remark = |(family, cases): (String, Vec<&ComparedCase<'_>>)| {
+        let logarithms: Vec<f64> = cases.iter().filter_map(|case| Some(case.ratio?.ln())).collect();
+        let middle = median(&logarithms)?;
+        let distances: Vec<f64> = logarithms.iter().map(|one| (one - middle).abs()).collect();
+        let is_common = middle.abs() > threshold.ln_1p() && median(&distances)? < middle.abs() / 3.0;
+        let is_certain = cases.iter().any(|case| matches!(case.change, Change::Slower | Change::Faster));
+        (is_common && is_certain && logarithms.len() >= FEWEST_IN_COMMON).then(|| {
+            format!(
+                "the {} cases of {family} changed by a factor of about {} together: the state of the machine (its clocks, \
+                 other guests) does that more often than the primitives; repeat both runs",
+                logarithms.len(),
+                figure::ratio(middle.exp())
+            )
+        })
+    };
+    by_family(cases).into_iter().filter_map(remark).collect()
+}

@@ -1,0 +1,370 @@
+//! A comparison as text.
+
+use serde_json::{Value, json};
+use syncscope_core::run::columns::{COLUMNS, Column};
+use syncscope_core::stats::Interval;
+use syncscope_core::units::significant;
+use syncscope_core::{Nanoseconds, Row, Verdict};
+
+use super::grid::{self, Grid, number, text};
+use crate::analysis::compare::{Change, ComparedCase, Comparison, percent};
+use crate::{RunData, figure, naming};
+
+/// The most changes that the terminal shows; the other formats have all of them.
+const MOST_CHANGES: usize = 30;
+
+/// For the terminal: differences first, then families and certain changes, and the summary at the end.
+#[must_use]
+pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
+    let mut parts = vec![runs(comparison).for_terminal(width)];
+    parts.push(match differences(comparison) {
+        Some(differences) => format!("Differences\n{}", differences.for_terminal(width)),
+        None => "No difference of machine and environment is recorded.".to_owned(),
+    });
+    parts.push(format!("Families\n{}", families(comparison).for_terminal(width)));
+    let changed = comparison.count(Change::Slower) + comparison.count(Change::Faster);
+    if changed > 0 {
+        let more = changed.saturating_sub(MOST_CHANGES);
+        let more = if more > 0 { format!("\n  and {more} more; --format csv has all") } else { String::new() };
+        let table = changes(comparison, MOST_CHANGES).for_terminal(width);
+        parts.push(format!("Certain changes, the largest first\n{table}{more}"));
+    }
+    parts.extend(comparison.remarks.iter().map(|remark| grid::plain(&format!("note: {remark}"))));
+    parts.push(summary(comparison));
+    parts.join("\n\n")
+}
+
+/// As Markdown, with all certain changes.
+#[must_use]
+pub fn as_markdown(comparison: &Comparison<'_>) -> String {
+    let mut parts = vec![format!("**{}**", summary(comparison)), runs(comparison).as_markdown()];
+    parts.extend(differences(comparison).map(|grid| format!("### Differences\n\n{}", grid.as_markdown())));
+    parts.push(format!("### Families\n\n{}", families(comparison).as_markdown()));
+    if comparison.cases.iter().any(|case| matches!(case.change, Change::Slower | Change::Faster)) {
+        parts.push(format!("### Certain changes\n\n{}", changes(comparison, usize::MAX).as_markdown()));
+    }
+    parts.extend(comparison.remarks.iter().map(|remark| format!("Note: {}", grid::markdown(remark))));
+    parts.join("\n\n")
+}
+
+/// `416 in common: 31 slower, 9 faster, 350 same within 5 %, 26 undecided; 3 only in A`.
+#[must_use]
+pub fn summary(comparison: &Comparison<'_>) -> String {
+    let count = |change| comparison.count(change);
+    let mut text = format!(
+        "{} in common: {} slower, {} faster, {} same within {}, {} undecided",
+        comparison.cases.len(),
+        count(Change::Slower),
+        count(Change::Faster),
+        count(Change::Same),
+        percent(comparison.threshold),
+        count(Change::Undecided)
+    );
+    let others = [
+        (count(Change::NotComparable), ", ", " not comparable"),
+        (comparison.only_a, "; ", " only in A"),
+        (comparison.only_b, "; ", " only in B"),
+    ];
+    for (count, separator, words) in others.into_iter().filter(|(count, _, _)| *count > 0) {
+        text.extend([separator, &count.to_string(), words]);
+    }
+    text
+}
+
+fn runs(comparison: &Comparison<'_>) -> Grid {
+    let mut grid =
+        Grid::new(&[text(""), text("run"), text("machine"), text("preset"), number("cases"), text("started")]);
+    for (name, data) in [("A", comparison.a), ("B", comparison.b)] {
+        grid.add([
+            name.to_owned(),
+            data.name.clone(),
+            naming::machine(&data.run.machine),
+            data.run.preset.clone(),
+            data.rows.len().to_string(),
+            data.run.started.clone(),
+        ]);
+    }
+    grid
+}
+
+/// `None` where nothing differs.
+fn differences(comparison: &Comparison<'_>) -> Option<Grid> {
+    let mut grid = Grid::new(&[text("what"), text("A"), text("B")]);
+    for difference in &comparison.differences {
+        grid.add([difference.what.clone(), difference.a.clone(), difference.b.clone()]);
+    }
+    (!comparison.differences.is_empty()).then_some(grid)
+}
+
+fn families(comparison: &Comparison<'_>) -> Grid {
+    let mut grid = Grid::new(&[
+        text("family"),
+        number("cases"),
+        number("median B/A"),
+        number("slower"),
+        number("faster"),
+        number("same"),
+        number("undecided"),
+        number("not comparable"),
+    ]);
+    for family in &comparison.families {
+        let [slower, faster, same, undecided, not_comparable] = family.changes.map(|count| count.to_string());
+        let median = family.median_ratio.map_or("–".to_owned(), figure::ratio);
+        let cases = family.cases.to_string();
+        grid.add([family.family.clone(), cases, median, slower, faster, same, undecided, not_comparable]);
+    }
+    grid
+}
+
+/// The certain changes.
+fn changes(comparison: &Comparison<'_>, most: usize) -> Grid {
+    let mut grid =
+        Grid::new(&[text("B is"), number("B/A"), text("95 % interval"), number("A"), number("B"), text("case")]);
+    let certain = comparison.cases.iter().filter(|case| matches!(case.change, Change::Slower | Change::Faster));
+    for case in certain.take(most) {
+        let remark = if case.remark.is_empty() { String::new() } else { format!(" ({})", case.remark) };
+        grid.add([
+            case.change.as_str().to_owned(),
+            case.ratio.map_or("–".to_owned(), figure::ratio),
+            interval(case),
+            cost(case.a),
+            cost(case.b),
+            format!("{}{remark}", case.a.case),
+        ]);
+    }
+    grid
+}
+
+/// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is not resolved, `< 0.05 ns`.
+fn cost(row: &Row) -> String {
+    match (&row.verdict, row.ns) {
+        (Verdict::Noisy(_) | Verdict::NonAdditive(_), Some(ns)) => format!("~{}", figure::time(ns.value())),
+        _ => figure::Cost::of(row).figure,
+    }
+}
+
+/// `1.88 to 1.92`.
+fn interval(case: &ComparedCase<'_>) -> String {
+    match (case.low, case.high) {
+        (Some(low), Some(high)) => format!("{} to {}", figure::ratio(low), figure::ratio(high)),
+        (Some(low), None) => format!("above {}", figure::ratio(low)),
+        (None, Some(high)) => format!("below {}", figure::ratio(high)),
+        (None, None) => "–".to_owned(),
+    }
+}
+
+/// The columns that name a case, as in `measurements.csv`.
+fn parameters() -> impl Iterator<Item = &'static Column> {
+    let last = COLUMNS.iter().position(|column| column.name == "ns").unwrap_or_default();
+    COLUMNS[..last].iter().chain(COLUMNS.iter().filter(|column| column.name == "form"))
+}
+
+/// The columns of a comparison behind those that name the case; whether each holds numbers, and what.
+type Cells = fn(&ComparedCase<'_>) -> Option<f64>;
+const NUMBERS: [(&str, Cells); 10] = [
+    ("a_ns", |case| ns(case.a)),
+    ("a_ns_low", |case| Some(quoted(case.a)?.low)),
+    ("a_ns_high", |case| Some(quoted(case.a)?.high)),
+    ("b_ns", |case| ns(case.b)),
+    ("b_ns_low", |case| Some(quoted(case.b)?.low)),
+    ("b_ns_high", |case| Some(quoted(case.b)?.high)),
+    ("ratio", |case| case.ratio),
+    ("ratio_low", |case| case.low),
+    ("ratio_high", |case| case.high),
+    ("p_value", |case| case.p_value),
+];
+
+fn ns(row: &Row) -> Option<f64> {
+    row.ns.map(Nanoseconds::value)
+}
+
+fn quoted(row: &Row) -> Option<Interval> {
+    row.ns_interval
+}
+
+type Words = fn(&ComparedCase<'_>) -> String;
+const WORDS: [(&str, Words); 4] = [
+    ("change", |case| case.change.as_str().to_owned()),
+    ("a_verdict", |case| case.a.verdict.name().to_owned()),
+    ("b_verdict", |case| case.b.verdict.name().to_owned()),
+    ("remark", |case| case.remark.clone()),
+];
+
+/// As CSV: one line for each case of both runs, with the columns that name it as in `measurements.csv`.
+#[must_use]
+pub fn as_csv(comparison: &Comparison<'_>) -> String {
+    let mut headings: Vec<(&str, bool)> = parameters().map(|column| (column.name, column.is_number)).collect();
+    headings.extend(NUMBERS.iter().map(|(name, _)| (*name, true)));
+    headings.extend(WORDS.iter().map(|(name, _)| (*name, false)));
+    let line = |case: &ComparedCase<'_>| {
+        let mut cells: Vec<String> = parameters().map(|column| column.write(case.a)).collect();
+        cells.extend(NUMBERS.iter().map(|(_, of)| of(case).map(significant).unwrap_or_default()));
+        cells.extend(WORDS.iter().map(|(_, of)| of(case)));
+        cells
+    };
+    grid::csv(&headings, comparison.cases.iter().map(line))
+}
+
+/// As JSON: one object.
+#[must_use]
+pub fn as_json(comparison: &Comparison<'_>) -> String {
+    let run = |data: &RunData| {
+        json!({
+            "name": data.name,
+            "machine": naming::machine(&data.run.machine),
+            "version": data.run.version,
+            "preset": data.run.preset,
+            "started": data.run.started,
+            "rows": data.rows.len(),
+        })
+    };
+    let counts: serde_json::Map<String, Value> =
+        Change::ALL.iter().map(|change| (change.as_str().to_owned(), comparison.count(*change).into())).collect();
+    let difference = |one: &crate::Difference| json!({ "what": one.what, "a": one.a, "b": one.b });
+    let family = |one: &crate::FamilyChange| {
+        let mut object = json!({ "family": one.family, "cases": one.cases, "median_ratio": one.median_ratio });
+        for (change, count) in Change::ALL.iter().zip(one.changes) {
+            object[change.as_str()] = count.into();
+        }
+        object
+    };
+    let value = json!({
+        "a": run(comparison.a),
+        "b": run(comparison.b),
+        "threshold": comparison.threshold,
+        "same_machine": comparison.same_machine,
+        "differences": comparison.differences.iter().map(difference).collect::<Vec<_>>(),
+        "in_common": comparison.cases.len(),
+        "only_a": comparison.only_a,
+        "only_b": comparison.only_b,
+        "changes": counts,
+        "families": comparison.families.iter().map(family).collect::<Vec<_>>(),
+        "remarks": comparison.remarks,
+        "cases": comparison.cases.iter().map(json_case).collect::<Vec<_>>(),
+    });
+    format!("{value:#}")
+}
+
+fn json_case(case: &ComparedCase<'_>) -> Value {
+    let mut object = serde_json::Map::new();
+    object.insert("case".to_owned(), case.a.case.to_string().into());
+    for column in parameters() {
+        let cell = column.write(case.a);
+        object.insert(column.name.to_owned(), json_cell(column, cell));
+    }
+    object.extend(NUMBERS.iter().map(|(name, of)| ((*name).to_owned(), of(case).into())));
+    object.extend(WORDS.iter().map(|(name, of)| ((*name).to_owned(), of(case).into())));
+    Value::Object(object)
+}
+
+/// A cell of `measurements.csv` as JSON: a number, a text or null.
+pub(super) fn json_cell(column: &Column, cell: String) -> Value {
+    match (cell.as_str(), column.is_number) {
+        ("", _) => Value::Null,
+        (text, true) => serde_json::from_str(text).unwrap_or(Value::String(cell)),
+        (_, false) => Value::String(cell),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{compare, testing};
+    use syncscope_core::machine::GpuMachine;
+    use syncscope_core::{Case, Dtype};
+
+    /// Two shuffles, a cluster barrier that became slower by half, a lock that failed in B; B has another GPU.
+    fn runs() -> [RunData; 2] {
+        let row = |id: &str, threads, ns: f64| Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_interval: Some(Interval { low: ns * 0.99, high: ns * 1.01 }),
+            ns_within: Some(Interval { low: ns * 0.99, high: ns * 1.01 }),
+            pairs: Some(4000),
+            ..Row::unmeasured(Case { threads: Some(threads), ..Case::new(id) }, Verdict::Resolved)
+        };
+        let run = |name: &str, gpu: &str, rows| {
+            let mut data = RunData { name: name.to_owned(), ..testing::data(rows) };
+            data.run.machine.cpu.model = "EPYC".to_owned();
+            data.run.machine.gpus = vec![GpuMachine { name: gpu.to_owned(), ..GpuMachine::default() }];
+            data
+        };
+        let typed = |mut row: Row| {
+            row.case.dtype = Some(Dtype::I32);
+            row
+        };
+        let common = || vec![row("gpu.shuffle.idx", 32, 10.0), typed(row("gpu.shuffle.xor", 32, 12.0))];
+        let lock = row("gpu.lock.ticket", 32, 700.0);
+        let failed = Row { verdict: Verdict::Failed("check failed".into()), ..lock.clone() };
+        let a = [common(), vec![row("gpu.cluster.sync", 1024, 200.0), lock]].concat();
+        let b = [common(), vec![row("gpu.cluster.sync", 1024, 300.0), failed, row("gpu.vote.all", 32, 5.0)]].concat();
+        [run("before", "X1", a), run("after", "X2", b)]
+    }
+
+    #[test]
+    fn the_terminal_shows_differences_first_and_the_summary_last() {
+        let [a, b] = runs();
+        let text = for_terminal(&compare(&a, &b, 0.05, &|_| 0.0), 90);
+        let expected = [
+            "     run     machine    preset    cases  started",
+            "  A  before  EPYC + X1  standard      4  2026-11-21T07:00:00Z",
+            "  B  after   EPYC + X2  standard      5  2026-11-21T07:00:00Z",
+            "",
+            "Differences",
+            "  what  A   B",
+            "  GPU   X1  X2",
+            "",
+            "Families",
+            "  family       cases  median B/A  slower  faster  same  undecided  not comparable",
+            "  gpu.lock         1           –       0       0     0          0               1",
+            "  gpu.shuffle      2        1.00       0       0     2          0               0",
+            "  gpu.cluster      1        1.50       1       0     0          0               0",
+            "",
+            "Certain changes, the largest first",
+            "  B is     B/A  95 % interval       A       B  case",
+            "  slower  1.50  1.48 to 1.52   200 ns  300 ns  gpu.cluster.sync 1024 threads",
+            "",
+            "4 in common: 1 slower, 0 faster, 2 same within 5 %, 0 undecided, 1 not comparable; 1 only in B",
+        ];
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn markdown_and_csv_have_the_same_in_their_own_form() {
+        let [mut a, b] = runs();
+        a.name = "<before>|".to_owned();
+        let comparison = compare(&a, &b, 0.05, &|_| 0.0);
+        let markdown = as_markdown(&comparison);
+        assert!(markdown.starts_with("**4 in common: 1 slower,"), "{markdown}");
+        for line in [
+            "| A | &lt;before&gt;\\| | EPYC + X1 | standard | 4 | 2026-11-21T07:00:00Z |",
+            "| GPU | X1 | X2 |",
+            "| slower | 1.50 | 1.48 to 1.52 | 200 ns | 300 ns | gpu.cluster.sync 1024 threads |",
+        ] {
+            assert!(markdown.lines().any(|found| found == line), "{line}: {markdown}");
+        }
+        let csv = as_csv(&comparison);
+        let lines: Vec<&str> = csv.lines().collect();
+        assert!(lines[0].starts_with("case_id,domain,family,primitive,dtype,"), "{}", lines[0]);
+        assert!(lines[0].ends_with(",form,a_ns,a_ns_low,a_ns_high,b_ns,b_ns_low,b_ns_high,ratio,ratio_low,ratio_high,p_value,change,a_verdict,b_verdict,remark"));
+        assert!(
+            lines[1].contains(",gpu.cluster.sync,") && lines[1].contains(",slower,Resolved,Resolved,"),
+            "{}",
+            lines[1]
+        );
+        let lock = lines.iter().find(|line| line.contains("gpu.lock.ticket")).unwrap();
+        assert!(lock.ends_with(",,,,,not_comparable,Resolved,Failed,\"resolved in A, failed in B\""), "{lock}");
+    }
+
+    #[test]
+    fn json_has_null_where_nothing_is_known() {
+        let [a, b] = runs();
+        let value: Value = serde_json::from_str(&as_json(&compare(&a, &b, 0.05, &|_| 0.0))).unwrap();
+        assert_eq!(
+            (&value["in_common"], &value["only_b"], &value["changes"]["slower"]),
+            (&4.into(), &1.into(), &1.into())
+        );
+        let lock = value["cases"].as_array().unwrap().iter().find(|case| case["family"] == "lock").unwrap();
+        assert_eq!((&lock["ratio"], &lock["dtype"], &lock["threads"]), (&Value::Null, &Value::Null, &32.into()));
+        assert_eq!(value["same_machine"], false);
+    }
+}

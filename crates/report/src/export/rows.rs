@@ -1,0 +1,128 @@
+//! The rows of a run as text.
+
+use serde_json::{Value, json};
+use syncscope_core::run::columns::COLUMNS;
+use syncscope_core::{Nanoseconds, Row, Verdict};
+
+use super::comparison::json_cell;
+use super::grid::{self, Grid, number, text};
+use crate::figure::Cost;
+use crate::{RunData, naming};
+
+/// All rows for the terminal, one line each.
+#[must_use]
+pub fn for_terminal(data: &RunData, width: usize) -> String {
+    format!("{}\n\n{}", grid::plain(&heading(data)), grid_of(&data.rows).for_terminal(width))
+}
+
+/// All rows as Markdown.
+#[must_use]
+pub fn as_markdown(data: &RunData) -> String {
+    format!("{}\n\n{}", grid::markdown(&heading(data)), grid_of(&data.rows).as_markdown())
+}
+
+/// All rows with the columns of `measurements.csv`.
+#[must_use]
+pub fn as_csv(data: &RunData) -> String {
+    let headings: Vec<(&str, bool)> = COLUMNS.iter().map(|column| (column.name, column.is_number)).collect();
+    grid::csv(&headings, data.rows.iter().map(|row| COLUMNS.iter().map(|column| column.write(row)).collect()))
+}
+
+/// The run and its rows as one object; the keys of a row are the columns of `measurements.csv`.
+#[must_use]
+pub fn as_json(data: &RunData) -> String {
+    let row = |row: &Row| -> Value {
+        COLUMNS.iter().map(|column| (column.name.to_owned(), json_cell(column, column.write(row)))).collect()
+    };
+    let rows: Vec<Value> = data.rows.iter().map(row).collect();
+    format!("{:#}", json!({ "name": data.name, "run": data.run, "rows": rows }))
+}
+
+/// The rows by their cost, the most expensive first; those without a figure at the end.
+pub fn sort_by_cost(rows: &mut [Row]) {
+    let cost = |row: &Row| {
+        let has_cost = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_));
+        row.ns.map(Nanoseconds::value).filter(|_| has_cost).unwrap_or(f64::NEG_INFINITY)
+    };
+    rows.sort_by(|one, other| cost(other).total_cmp(&cost(one)));
+}
+
+fn heading(data: &RunData) -> String {
+    let (machine, run) = (naming::machine(&data.run.machine), &data.run);
+    format!("{machine}, {} preset, {}, {} rows", run.preset, run.started, data.rows.len())
+}
+
+fn grid_of(rows: &[Row]) -> Grid {
+    let mut grid = Grid::new(&[number("cost"), number("interval"), number("cycles"), text("verdict"), text("case")]);
+    for row in rows {
+        let cost = Cost::of(row);
+        grid.add([
+            cost.figure,
+            cost.interval.unwrap_or_default(),
+            cost.cycles.unwrap_or_default(),
+            naming::verdict(row.verdict.name()).to_owned(),
+            row.case.to_string(),
+        ]);
+    }
+    grid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use syncscope_core::stats::Interval;
+    use syncscope_core::{Case, Group};
+
+    fn data() -> RunData {
+        let row = |primitive: &str, ns: f64, verdict| Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_interval: Some(Interval { low: ns * 0.99, high: ns * 1.01 }),
+            ..Row::unmeasured(Case { threads: Some(2), ..Case::new(primitive) }, verdict)
+        };
+        let hostile =
+            Case { group: Some(Group::of_word("=cmd|'/c calc'!A1")), ..Case::new("<script>alert(1)</script>") };
+        let rows = vec![
+            row("cpu.atomic.add", 9.5, Verdict::Resolved),
+            row("cpu.barrier.std", 900.0, Verdict::Failed("check failed".into())),
+            row("cpu.lock.ttas", 95.0, Verdict::Resolved),
+            Row::unmeasured(hostile, Verdict::Skipped("\u{1b}[31mred".into())),
+        ];
+        testing::data(rows)
+    }
+
+    #[test]
+    fn the_most_expensive_comes_first_and_what_has_no_cost_last() {
+        let mut rows = data().rows;
+        sort_by_cost(&mut rows);
+        let ids: Vec<&str> = rows.iter().map(|row| row.case.primitive.as_str()).collect();
+        assert_eq!(ids[..3], ["cpu.lock.ttas", "cpu.atomic.add", "cpu.barrier.std"]);
+    }
+
+    #[test]
+    fn csv_is_what_a_run_directory_holds() {
+        let text = as_csv(&data());
+        let mut lines = text.lines();
+        let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+        assert_eq!(names, COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>());
+        assert!(lines.next().unwrap().contains(",cpu.atomic.add,"));
+        assert_eq!(lines.count(), 3);
+    }
+
+    #[test]
+    fn json_has_numbers_and_null() {
+        let value: Value = serde_json::from_str(&as_json(&data())).unwrap();
+        let rows = value["rows"].as_array().unwrap();
+        assert_eq!((rows.len(), &rows[0]["ns"], &rows[0]["dtype"]), (4, &json!(9.5), &Value::Null));
+        assert_eq!((&rows[1]["verdict"], &rows[1]["threads"]), (&json!("Failed"), &json!(2)));
+        assert_eq!(value["run"]["preset"], "standard");
+    }
+
+    #[test]
+    fn hostile_names_are_harmless() {
+        assert!(as_csv(&data()).contains("'=cmd|"), "{}", as_csv(&data()));
+        let markdown = as_markdown(&data());
+        assert!(!markdown.contains("<script>") && markdown.contains("&lt;script&gt;"), "{markdown}");
+        assert!(!for_terminal(&data(), 100).contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,121 @@
+//! Parts of a section: a card, a table, a claim with what became of it.
+
+use std::fmt::Write;
+
+use super::super::html::escape;
+
+/// A card with a heading, a note beside it, and its content, which is markup.
+pub(super) fn card(title: &str, note: &str, content: &str) -> String {
+    format!(
+        "<article class=\"panel published-card\"><header><h3>{}</h3><span class=\"note\">{}</span></header>\n{content}\
+         </article>\n",
+        escape(title),
+        escape(note)
+    )
+}
+
+/// Cards side by side where there is room.
+pub(super) fn grid(cards: &[String]) -> String {
+    format!("<div class=\"grid\">{}</div>\n", cards.concat())
+}
+
+/// A paragraph of plain text.
+pub(super) fn paragraph(text: &str) -> String {
+    format!("<p>{}</p>\n", escape(text))
+}
+
+/// Content that is shown when its summary is pressed.
+pub(super) fn folded(summary: &str, content: &str) -> String {
+    format!("<details><summary>{}</summary>{content}</details>\n", escape(summary))
+}
+
+/// A table of text. The first column names the row; cells that begin with a digit, a sign or `<` are aligned as numbers.
+pub(super) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let mut html = String::from("<div class=\"scroll\"><table><thead><tr>");
+    for (column, heading) in headings.iter().enumerate() {
+        let mut cells = rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
+        let class = if cells.next().is_some_and(|cell| is_number(cell)) { " class=\"number\"" } else { "" };
+        // Writing to a String cannot fail.
+        let _ = write!(html, "<th scope=\"col\"{class}>{}</th>", escape(heading));
+    }
+    html.push_str("</tr></thead><tbody>");
+    for row in rows {
+        html.push_str("<tr>");
+        for (column, cell) in row.iter().enumerate() {
+            let class = if is_number(cell) { " class=\"number\"" } else { "" };
+            let _ = match column {
+                0 => write!(html, "<th scope=\"row\"{class}>{}</th>", escape(cell)),
+                _ => write!(html, "<td{class}>{}</td>", escape(cell)),
+            };
+        }
+        html.push_str("</tr>");
+    }
+    html.push_str("</tbody></table></div>\n");
+    html
+}
+
+fn is_number(cell: &str) -> bool {
+    cell.trim_start_matches(['-', '+', '−', '<', '±', ' ']).starts_with(|character: char| character.is_ascii_digit())
+}
+
+/// What became of a statement of the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It is true of this machine.
+    Holds,
+    /// It is not.
+    Fails,
+    /// The data does not say.
+    Open,
+}
+
+/// Statements of the source, each with its outcome and the figures that decide it.
+pub(super) fn claims(claims: &[(Outcome, String, String)]) -> String {
+    let mut html = String::from("<dl class=\"claims\">");
+    for (outcome, statement, figures) in claims {
+        let (tone, word) = match outcome {
+            Outcome::Holds => ("good", "holds"),
+            Outcome::Fails => ("bad", "does not hold"),
+            Outcome::Open => ("void", "not decided"),
+        };
+        let _ = write!(
+            html,
+            "<dt><span class=\"badge {tone}\">{word}</span> {}</dt><dd>{}</dd>",
+            escape(statement),
+            escape(figures)
+        );
+    }
+    html.push_str("</dl>\n");
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_text_and_numbers_are_aligned() {
+        let html = table(&["case", "<cost>"], &[vec!["a<b".into(), "−1.5 ns".into()], vec!["7".into(), "x1".into()]]);
+        assert!(html.contains("<th scope=\"row\">a&lt;b</th><td class=\"number\">−1.5 ns</td>"), "{html}");
+        assert!(html.contains("number\">&lt;cost&gt;") && html.contains("<td>x1</td>"), "{html}");
+        assert_eq!(html.matches("<tr>").count(), html.matches("</tr>").count());
+    }
+
+    #[test]
+    fn statements_say_what_became_of_them() {
+        let claim = |outcome| (outcome, "a & b".to_owned(), "1 < 2".to_owned());
+        let html = claims(&[claim(Outcome::Holds), claim(Outcome::Fails), claim(Outcome::Open)]);
+        for part in ["good\">holds", "bad\">does not hold", "void\">not decided", "a &amp; b", "1 &lt; 2"] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+    }
+
+    #[test]
+    fn headings_of_cards_are_text() {
+        let html = card("<t>", "\"n\"", "<p>content</p>");
+        assert!(html.contains("&lt;t&gt;") && html.contains("&quot;n&quot;") && html.contains("<p>content</p>"));
+        assert!(grid(&[html.clone(), html]).matches("<article").count() == 2);
+        assert_eq!(paragraph("a > b"), "<p>a &gt; b</p>\n");
+        assert_eq!(folded("a > b", "<p>c</p>"), "<details><summary>a &gt; b</summary><p>c</p></details>\n");
+    }
+}

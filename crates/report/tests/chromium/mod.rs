@@ -1,0 +1,156 @@
+//! Opens a page in headless Chromium and reads what its scripts made of it.
+//!
+//! `SYNCSCOPE_CHROMIUM` names the browser. `SYNCSCOPE_NO_BROWSER=1` skips these tests.
+
+#![allow(dead_code, reason = "each test uses a part of this module")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+use syncscope_core::Primitive;
+use syncscope_report::{RunData, page};
+
+/// A catalogue that knows some of the primitives.
+const CATALOGUE: [Primitive; 1] = [Primitive {
+    id: "cpu.atomic.add",
+    summary: "Atomic addition",
+    operation: "one addition by each thread",
+    source: "C11, atomic_fetch_add",
+}];
+
+/// The narrowest window of Chromium. A narrower page is opened in a frame.
+const NARROWEST_WINDOW: u32 = 500;
+
+/// The room beside a frame.
+const FRAME_MARGIN: u32 = 40;
+
+/// Far more time than a page needs on a busy machine.
+const LIMIT: Duration = Duration::from_secs(90);
+
+fn browser() -> Option<PathBuf> {
+    if env::var_os("SYNCSCOPE_NO_BROWSER").is_some_and(|value| value == "1") {
+        eprintln!("SKIPPED: SYNCSCOPE_NO_BROWSER=1, so the page was not tested in a browser");
+        return None;
+    }
+    if let Some(named) = env::var_os("SYNCSCOPE_CHROMIUM") {
+        return Some(named.into());
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    let found =
+        env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|file| file.is_file());
+    assert!(
+        found.is_some(),
+        "no browser found: install chromium, name one with SYNCSCOPE_CHROMIUM, or set SYNCSCOPE_NO_BROWSER=1"
+    );
+    found
+}
+
+/// Kills the browser at the end of the test, also if the test fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The text of the document at `address` after its scripts have run.
+fn dump(browser: &Path, address: &str, width: u32, folder: &Path) -> String {
+    let output = folder.join("dom.html");
+    let mut child = Running(
+        Command::new(browser)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+            .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+            .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+            .arg(format!("--window-size={},1600", width.max(NARROWEST_WINDOW)))
+            .args(["--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom"])
+            .arg(address)
+            .stdout(fs::File::create(&output).unwrap())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let started = Instant::now();
+    while child.0.try_wait().unwrap().is_none() {
+        assert!(started.elapsed() < LIMIT, "the browser did not end within {LIMIT:?}");
+        thread::sleep(Duration::from_millis(50));
+    }
+    fs::read_to_string(output).unwrap()
+}
+
+/// The counts that the page writes: attribute and value.
+pub(crate) type Counts = BTreeMap<String, String>;
+
+fn counts(dom: &str) -> Counts {
+    let start = dom.find("<html").expect("a document");
+    let tag = &dom[start..start + dom[start..].find('>').unwrap()];
+    tag.split("data-")
+        .skip(1)
+        .filter_map(|part| {
+            let (name, rest) = part.split_once("=\"")?;
+            Some((name.to_owned(), rest.split('"').next()?.to_owned()))
+        })
+        .collect()
+}
+
+/// A page that shows `report.html` in a narrow frame, runs `script` on its `page`, and copies its counts and its text.
+fn framed(width: u32, script: &str, hash: &str) -> String {
+    format!(
+        "<!DOCTYPE html><html><body><pre id=\"text\"></pre>
+        <iframe src=\"report.html{hash}\" width=\"{width}\" height=\"780\" style=\"border:0\"></iframe><script>
+        document.querySelector('iframe').onload = (event) => {{
+            const page = event.target.contentDocument;
+            const root = page.documentElement;
+            {script}
+            Object.assign(document.documentElement.dataset, root.dataset);
+            document.getElementById('text').textContent = root.outerHTML;
+        }};</script></body></html>"
+    )
+}
+
+/// Opens the page of these runs at this width. `None` if the browser tests are skipped.
+pub(crate) fn open(runs: &[RunData], width: u32) -> Option<(Counts, String)> {
+    open_and(runs, width, "")
+}
+
+/// Opens the page and runs a script on it, with the elements `page` and `root`.
+pub(crate) fn open_and(runs: &[RunData], width: u32, script: &str) -> Option<(Counts, String)> {
+    let (counts, dom) = open_at(runs, width, script, "#selftest")?;
+    assert_eq!(number(&counts, "width"), i64::from(width));
+    Some((counts, dom))
+}
+
+/// Opens the page as a reader does, without drawing every chart, and runs a script on it.
+pub(crate) fn open_undrawn(runs: &[RunData], width: u32, script: &str) -> Option<(Counts, String)> {
+    open_at(runs, width, script, "")
+}
+
+fn open_at(runs: &[RunData], width: u32, script: &str, hash: &str) -> Option<(Counts, String)> {
+    let browser = browser()?;
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    fs::write(file("report.html"), page::render(runs, &CATALOGUE)).unwrap();
+    fs::write(file("frame.html"), framed(width, script, hash)).unwrap();
+    let is_framed = width < NARROWEST_WINDOW || !script.is_empty();
+    let name = if is_framed { "frame.html" } else { "report.html" };
+    let address = format!("file://{}{hash}", file(name).display());
+    let window = if is_framed { width + FRAME_MARGIN } else { width };
+    let dom = dump(&browser, &address, window, folder.path());
+    let counts = counts(&dom);
+    Some((counts, dom))
+}
+
+pub(crate) fn number(counts: &Counts, name: &str) -> i64 {
+    let text = counts.get(name).unwrap_or_else(|| panic!("no data-{name}: {counts:?}"));
+    text.parse().unwrap()
+}
+
+/// The text with plain spaces.
+pub(crate) fn plain(dom: &str) -> String {
+    ["&nbsp;", "&amp;nbsp;", "\u{a0}"].iter().fold(dom.to_owned(), |text, space| text.replace(space, " "))
+}
