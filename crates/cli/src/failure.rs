@@ -12,6 +12,8 @@ pub(crate) enum Outcome {
     Done,
     /// The work is complete, but some cases failed or timed out.
     SomeCasesFailed,
+    /// The work is complete, and some cases are certainly slower than before.
+    SomeCasesSlower,
     /// A signal ended the work early.
     Interrupted,
 }
@@ -21,7 +23,7 @@ impl Outcome {
         ExitCode::from(match self {
             Self::Done => 0,
             Self::Interrupted => 1,
-            Self::SomeCasesFailed => 3,
+            Self::SomeCasesFailed | Self::SomeCasesSlower => 3,
         })
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use syncscope_core::fake::{FakeLaboratory, Fault};
 use syncscope_core::machine::{Environment, Machine};
+use syncscope_core::published::crosscheck::chain_check;
+use syncscope_core::run::chain_check::ChainCheck;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Laboratory, Listing};
 use syncscope_cpu::CpuLaboratory;
@@ -19,6 +21,8 @@ pub(crate) struct Laboratories {
     /// The GPUs, or why they cannot be measured.
     pub(crate) gpu: Result<GpuLaboratory, syncscope_gpu::GpuError>,
     fake: Option<FakeLaboratory>,
+    /// What the check of the clocks found, if it was made.
+    chain_checks: Vec<ChainCheck>,
 }
 
 /// The environment variable that replaces the hardware by a fake; see CONTRIBUTING.md.
@@ -28,8 +32,10 @@ impl Laboratories {
     /// Opens all laboratories. A machine without a GPU is an error only if `devices` names GPUs.
     pub(crate) fn open(devices: Option<&[u32]>) -> Result<Self, Failure> {
         if let Some(script) = std::env::var_os(FAKE) {
-            let fake = Some(fake(&script.to_string_lossy()));
-            return Ok(Self { cpu: None, gpu: Err(syncscope_gpu::GpuError::NotAsked), fake });
+            let script = script.to_string_lossy();
+            let chain_checks = fake_check(&script).into_iter().collect();
+            let gpu = Err(syncscope_gpu::GpuError::NotAsked);
+            return Ok(Self { cpu: None, gpu, fake: Some(fake(&script)), chain_checks });
         }
         // The CPU comes first: it reads the affinity of the main thread before anything can change it.
         let cpu = CpuLaboratory::open().map_err(|error| Failure::CouldNot(error.to_string()))?;
@@ -39,7 +45,7 @@ impl Laboratories {
             Err(error) if devices.is_some() => return Err(Failure::CouldNot(error.to_string())),
             _ => {}
         }
-        Ok(Self { cpu: Some(cpu), gpu, fake: None })
+        Ok(Self { cpu: Some(cpu), gpu, fake: None, chain_checks: Vec::new() })
     }
 
     /// All laboratories, in the order in which they measure.
@@ -66,6 +72,21 @@ impl Laboratories {
         self.gpu.as_ref().map(GpuLaboratory::peer_cases).unwrap_or_default()
     }
 
+    /// Times chains of known operations by two clocks, in some milliseconds and the time that a context of a GPU takes to
+    /// open. What it finds is a part of the environment from now on, and a warning where the machine failed. Fakes have no
+    /// clocks to check.
+    pub(crate) fn check_chains(&mut self, seed: u64) {
+        if self.fake.is_some() {
+            return;
+        }
+        let cpu = self.cpu.as_ref().and_then(|cpu| cpu.check_chain(seed)).map(|series| chain_check(&series));
+        let gpu = self.gpu.as_mut().ok().and_then(|gpu| match gpu.check_chain(seed) {
+            Ok(series) => series.as_ref().map(chain_check),
+            Err(error) => Some(ChainCheck::without_figures("gpu", "float_addition", error.to_string())),
+        });
+        self.chain_checks = cpu.into_iter().chain(gpu).collect();
+    }
+
     /// The identity of the hardware.
     pub(crate) fn machine(&self) -> Machine {
         Machine {
@@ -84,6 +105,7 @@ impl Laboratories {
         if let Ok(gpu) = &self.gpu {
             gpu.describe(&mut environment);
         }
+        environment.crosscheck.clone_from(&self.chain_checks);
         environment
     }
 
@@ -91,7 +113,13 @@ impl Laboratories {
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.cpu.as_ref().map(CpuLaboratory::warnings).unwrap_or_default();
         warnings.extend(self.gpu.as_ref().map(GpuLaboratory::warnings).unwrap_or_default());
+        warnings.extend(self.failed_checks());
         warnings
+    }
+
+    /// What the check of the clocks warns of.
+    pub(crate) fn failed_checks(&self) -> Vec<String> {
+        self.chain_checks.iter().filter_map(ChainCheck::warning).collect()
     }
 
     /// Notes for the reader of the plan's results.
@@ -104,6 +132,12 @@ impl Laboratories {
         let error = self.gpu.as_ref().err().filter(|_| self.fake.is_none())?;
         Some(format!("the GPU is not measured: {error}"))
     }
+}
+
+/// The check of a fake clock, if the script has one: `clock=nominal` is a host that converts with a nominal frequency.
+fn fake_check(script: &str) -> Option<ChainCheck> {
+    let is_nominal = script.split(',').any(|word| word == "clock=nominal");
+    is_nominal.then(|| ChainCheck::of(("gpu", "float_addition"), (Some(4.51), Some(4.0)), Some(4.0), Some("ok")))
 }
 
 /// The fake for a text such as `dwell=5ms,fault=fails`: the time of a sample, and the fault of the fake lock.

@@ -1,11 +1,15 @@
 //! The `syncscope` command. It parses the arguments, runs one command and sets the exit code. Only this crate prints.
 
 mod args;
+mod axes;
+mod catalogue;
 mod commands;
+mod experiment_run;
 mod failure;
 mod laboratories;
 mod progress;
 mod provenance;
+mod runs;
 mod selection;
 mod terminal;
 
@@ -24,7 +28,15 @@ fn main() -> ExitCode {
         Command::System(system) => commands::system(&system),
         Command::Verify(verify) => commands::verify(&verify),
         Command::Report(report) => commands::report(report),
+        Command::Compare(compare) => commands::compare(&compare),
+        Command::Show(show) => commands::show(&show),
         Command::Import(import) => commands::import(&import),
+        Command::Completions(completions) => commands::completions(&completions),
+        Command::Man(man) => commands::man(&man),
+        Command::Asynchrony(asynchrony) => commands::asynchrony(&asynchrony),
+        Command::Crosscheck(crosscheck) => commands::crosscheck(&crosscheck),
+        Command::Timeline(timeline) => commands::timeline(&timeline),
+        Command::Reductions(reductions) => commands::reductions(&reductions),
     });
     match outcome {
         Ok(outcome) => outcome.exit_code(),

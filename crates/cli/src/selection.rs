@@ -2,21 +2,24 @@
 
 use glob::Pattern;
 use syncscope_core::session::plan::Plan;
-use syncscope_core::{Case, Listing, Preset};
+use syncscope_core::{Case, Laboratory, Listing, Preset};
+use syncscope_report::RunData;
 
+use crate::axes::AxisFilter;
 use crate::failure::Failure;
 use crate::laboratories::Laboratories;
 
 /// The word among the globs of `--only` that selects the cases of SyncPerformance's CUDA programs.
 const SYNCPERFORMANCE: &str = "@syncperformance";
 
-/// The globs of the command line.
+/// The globs of the command line, and the values of the axes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selection {
     only: Vec<Pattern>,
     skip: Vec<Pattern>,
     /// Whether only the cases of SyncPerformance are selected.
     syncperformance: bool,
+    axes: AxisFilter,
 }
 
 impl Selection {
@@ -34,7 +37,13 @@ impl Selection {
             only: parse(only)?,
             skip: parse(skip)?,
             syncperformance: only.iter().any(|glob| glob == SYNCPERFORMANCE),
+            axes: AxisFilter::default(),
         })
+    }
+
+    /// The same for certain values of the axes only.
+    pub(crate) fn with_axes(self, axes: AxisFilter) -> Self {
+        Self { axes, ..self }
     }
 
     /// Whether the globs select a case.
@@ -52,22 +61,80 @@ impl Selection {
         }
     }
 
+    /// Fails if a glob matches no row of any of the runs.
+    pub(crate) fn check_runs(&self, runs: &[&RunData]) -> Result<(), Failure> {
+        let mut rows = runs.iter().flat_map(|data| &data.rows).peekable();
+        if rows.peek().is_none() {
+            return Ok(());
+        }
+        let rows: Vec<_> = rows.collect();
+        let matches_nothing = |glob: &&Pattern| !rows.iter().any(|row| glob.matches(&row.case.primitive));
+        match self.only.iter().find(matches_nothing) {
+            Some(glob) => Err(Failure::Usage(format!("`{glob}` matches no row; `syncscope show DIR` lists the rows"))),
+            None => Ok(()),
+        }
+    }
+
     /// The cases of a preset that the globs select, in a random order that `seed` determines.
     pub(crate) fn plan(&self, laboratories: &mut Laboratories, preset: Preset, seed: u64) -> Result<Plan, Failure> {
         let listing = laboratories.listing();
         self.check(&listing)?;
         let also_in = self.syncperformance.then(|| laboratories.syncperformance_cases());
         let selects = |case: &Case| self.selects(case) && also_in.as_ref().is_none_or(|cases| cases.contains(case));
-        let plan = Plan::new(&laboratories.all(), preset, seed, selects);
-        if !plan.is_empty() {
-            return Ok(plan);
+        let planned = |laboratories: &mut Laboratories, preset| -> Vec<Vec<Case>> {
+            let part = |laboratory: &&mut dyn Laboratory| laboratory.plan(preset).into_iter().filter(selects).collect();
+            laboratories.all().iter().map(part).collect()
+        };
+        let candidates = planned(laboratories, preset);
+        if candidates.iter().all(Vec::is_empty) {
+            return Err(self.nothing_selected(&listing));
         }
+        let larger = Preset::ALL.iter().copied().filter(|other| *other > preset);
+        let parts = self.with_missing_values(&candidates, larger.map(|preset| planned(laboratories, preset)));
+        if parts.iter().all(Vec::is_empty) {
+            let paper = planned(laboratories, Preset::Paper);
+            return Err(Failure::Usage(self.axes.nothing_left(&candidates.iter().chain(&paper).flatten())));
+        }
+        Ok(Plan::shuffled(parts, seed))
+    }
+
+    /// The candidates with the values asked for. Where none of them has a value, the first larger preset whose cases have it
+    /// gives them.
+    fn with_missing_values(
+        &self,
+        candidates: &[Vec<Case>],
+        larger: impl Iterator<Item = Vec<Vec<Case>>>,
+    ) -> Vec<Vec<Case>> {
+        let selected = |parts: &[Vec<Case>]| -> Vec<Vec<Case>> {
+            parts.iter().map(|part| part.iter().filter(|case| self.axes.selects(case)).cloned().collect()).collect()
+        };
+        let mut parts = selected(candidates);
+        let mut missing = self.axes.missing(&parts.iter().flatten());
+        for preset in larger {
+            if missing.is_empty() {
+                break;
+            }
+            for (part, additional) in parts.iter_mut().zip(selected(&preset)) {
+                part.extend(additional.into_iter().filter(|case| missing.iter().any(|value| value.is_in(case))));
+            }
+            missing = self.axes.missing(&parts.iter().flatten());
+        }
+        parts
+    }
+
+    /// The values of the axes that no case of the plan has.
+    pub(crate) fn missing_values(&self, plan: &Plan) -> Vec<String> {
+        self.axes.missing(&plan.parts.iter().flatten()).iter().map(ToString::to_string).collect()
+    }
+
+    /// Why the globs select nothing that can be measured here.
+    fn nothing_selected(&self, listing: &[Listing]) -> Failure {
         let mut chosen = listing.iter().filter(|listing| self.selects(&Case::new(listing.primitive.id)));
-        Err(match chosen.find_map(|listing| listing.unavailable.as_ref()) {
+        match chosen.find_map(|listing| listing.unavailable.as_ref()) {
             Some(reason) => {
                 Failure::CouldNot(format!("this machine can measure none of the selected primitives: {reason}"))
             }
             None => Failure::Usage("the globs select no primitive; `syncscope list` shows the ids".to_owned()),
-        })
+        }
     }
 }

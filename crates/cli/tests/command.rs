@@ -3,29 +3,18 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
+mod common;
+
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
+use common::{command, output, stderr};
 use syncscope_core::Row;
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
-
-fn syncscope(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));
-    command.args(words).env("SYNCSCOPE_FAKE", "").stdin(Stdio::null());
-    command
-}
-
-fn output(words: &[&str]) -> Output {
-    syncscope(words).output().unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 /// The error message; there must be exactly one.
 fn error_line(output: &Output) -> String {
@@ -43,9 +32,8 @@ fn path(folder: &Path, name: &str) -> String {
 fn repeated_runs_are_joined_and_their_folders_stay() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run").display().to_string();
-    let run = syncscope(&["run", "--only", "cpu.atomic.add", "--repeat", "3", "--seed", "7", "--out", &out])
-        .output()
-        .unwrap();
+    let run =
+        command(&["run", "--only", "cpu.atomic.add", "--repeat", "3", "--seed", "7", "--out", &out]).output().unwrap();
     assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
     let joined = RunDirectory::open(Path::new(&out)).unwrap();
     let rows = joined.read_rows().unwrap();
@@ -59,7 +47,7 @@ fn repeated_runs_are_joined_and_their_folders_stay() {
     assert!(joined.report().is_file());
     // A complete run has nothing left; one whose second run is gone measures that one again.
     std::fs::remove_dir_all(joined.path().join("repeat-2")).unwrap();
-    let resumed = syncscope(&["run", "--resume", &out]).output().unwrap();
+    let resumed = command(&["run", "--resume", &out]).output().unwrap();
     assert_eq!(resumed.status.code(), Some(0), "{}", String::from_utf8_lossy(&resumed.stderr));
     assert!(String::from_utf8_lossy(&resumed.stderr).contains("run 2 of 3"));
     let second = RunDirectory::open(&joined.path().join("repeat-2")).unwrap().read_run().unwrap();
@@ -112,6 +100,35 @@ fn assert_every_pair_has_a_sample(directory: &RunDirectory, rows: &[Row]) {
 }
 
 #[test]
+fn a_machine_that_fails_the_crosscheck_is_warned_of_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let run =
+        command(&["run", "--only", "cpu.atomic.add", "--out", &out]).env("SYNCSCOPE_FAKE", "clock=nominal").output();
+    let run = run.unwrap();
+    assert_eq!(run.status.code(), Some(0), "doubtful figures are figures: {}", stderr(&run));
+    let text = stderr(&run);
+    let warnings: Vec<&str> = text.lines().filter(|line| line.contains("clocks failed their check")).collect();
+    assert!(
+        matches!(&warnings[..], [line] if line.starts_with("warning: the GPU's") && line.contains("+12.7 %")),
+        "{text}"
+    );
+    let stored = RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap();
+    assert_eq!(
+        stored.warnings.iter().filter(|text| text.contains("clocks failed")).count(),
+        1,
+        "{:?}",
+        stored.warnings
+    );
+    assert!(matches!(&stored.environment.crosscheck[..], [check] if check.failure.is_some()));
+    output(&["run", "--only", "cpu.atomic.add", "--out", &path(folder.path(), "sound")]);
+    let sound = RunDirectory::open(Path::new(&path(folder.path(), "sound"))).unwrap().read_run().unwrap();
+    assert!(
+        sound.environment.crosscheck.is_empty() && sound.warnings.iter().all(|text| !text.contains("clocks failed"))
+    );
+}
+
+#[test]
 fn the_same_seed_gives_the_same_order() {
     let folder = tempfile::tempdir().unwrap();
     let order = |name: &str, seed: &str| {
@@ -129,7 +146,7 @@ fn failed_cases_give_exit_code_3_and_do_not_end_the_run() {
     let folder = tempfile::tempdir().unwrap();
     for (fault, verdict) in [("fails", "Failed"), ("times_out", "TimedOut"), ("miscounts", "Failed")] {
         let out = path(folder.path(), fault);
-        let run = syncscope(&["run", "--out", &out]).env("SYNCSCOPE_FAKE", format!("fault={fault}")).output().unwrap();
+        let run = command(&["run", "--out", &out]).env("SYNCSCOPE_FAKE", format!("fault={fault}")).output().unwrap();
         assert_eq!(run.status.code(), Some(3), "{}", stderr(&run));
         let rows = RunDirectory::open(Path::new(&out)).unwrap().read_rows().unwrap();
         assert_eq!(rows.len(), 12);
@@ -157,7 +174,6 @@ fn wrong_usage_gives_one_line_with_a_remedy_and_exit_code_2() {
         (&["report", &used], "no run"),
         (&["report"], "DIR"),
         (&["measure"], "unrecognized subcommand"),
-        (&[], "--help"),
     ];
     for (words, remedy) in wrong {
         let output = output(words);
@@ -190,7 +206,7 @@ fn a_dry_run_shows_the_plan_and_writes_nothing() {
 fn a_lost_laboratory_leaves_its_cases_for_a_resumed_run() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
-    let run = syncscope(&["run", "--out", &out, "--seed", "1"]).env("SYNCSCOPE_FAKE", "fault=loses").output().unwrap();
+    let run = command(&["run", "--out", &out, "--seed", "1"]).env("SYNCSCOPE_FAKE", "fault=loses").output().unwrap();
     assert_eq!(run.status.code(), Some(1));
     let messages = stderr(&run);
     assert!(messages.contains("warning: the fake broke its laboratory") && messages.contains("--resume"), "{messages}");
@@ -202,7 +218,7 @@ fn a_lost_laboratory_leaves_its_cases_for_a_resumed_run() {
 
 /// Starts a slow run and waits until its journal holds the first rows.
 fn slow_run(out: &str) -> std::process::Child {
-    let child = syncscope(&["run", "--out", out, "--seed", "3"])
+    let child = command(&["run", "--out", out, "--seed", "3"])
         .env("SYNCSCOPE_FAKE", "dwell=10ms")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -228,7 +244,7 @@ fn signal(child: &std::process::Child, signal: i32) {
 /// On the hardware of this machine, because the machine code of the loops is what is verified.
 #[test]
 fn fences_that_are_no_instruction_are_no_failure() {
-    let output = syncscope(&["verify", "--only", "cpu.fence.*"]).env_remove("SYNCSCOPE_FAKE").output().unwrap();
+    let output = command(&["verify", "--only", "cpu.fence.*"]).env_remove("SYNCSCOPE_FAKE").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if cfg!(target_arch = "x86_64") {
@@ -286,8 +302,7 @@ fn a_killed_run_can_be_reported_and_resumed() {
 fn a_spent_budget_ends_the_run_early() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
-    let run =
-        syncscope(&["run", "--out", &out, "--budget", "1s"]).env("SYNCSCOPE_FAKE", "dwell=20ms").output().unwrap();
+    let run = command(&["run", "--out", &out, "--budget", "1s"]).env("SYNCSCOPE_FAKE", "dwell=20ms").output().unwrap();
     assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
     assert!(stderr(&run).contains("--resume"), "{}", stderr(&run));
     let directory = RunDirectory::open(Path::new(&out)).unwrap();
@@ -315,7 +330,7 @@ fn results_go_to_stdout_and_messages_to_stderr() {
 
 #[test]
 fn a_closed_pipe_is_not_an_error() {
-    let mut child = syncscope(&["list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command(&["list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -338,7 +353,7 @@ fn several_runs_share_one_page() {
 
 #[test]
 fn the_real_machine_is_described() {
-    let plain = |words: &[&str]| syncscope(words).env_remove("SYNCSCOPE_FAKE").output().unwrap();
+    let plain = |words: &[&str]| command(words).env_remove("SYNCSCOPE_FAKE").output().unwrap();
     let system = plain(&["system", "--format", "json"]);
     assert_eq!(system.status.code(), Some(0), "{}", stderr(&system));
     let value: serde_json::Value = serde_json::from_slice(&system.stdout).unwrap();
@@ -358,7 +373,7 @@ fn the_real_machine_is_described() {
 #[test]
 fn a_process_of_one_thread_answers_with_readings() {
     use std::io::Write as _;
-    let mut child = syncscope(&["--one-thread-process", "cpu.lock.pthread_mutex", "u64", "any"])
+    let mut child = command(&["--one-thread-process", "cpu.lock.pthread_mutex", "u64", "any"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -38,7 +38,7 @@ fn is_id(text: &str) -> bool {
 #[test]
 fn the_scripts_of_the_page_name_primitives_of_the_catalogues() {
     // The page of no run holds the scripts, but no rows.
-    let page = page::render(&[]);
+    let page = page::render(&[], &[]);
     let named: BTreeSet<&str> = page.split('"').filter(|text| is_id(text)).collect();
     assert!(named.contains("cpu.atomic.add") && named.contains("gpu.atomic.add"), "{named:?}");
     let unknown: Vec<_> = named.difference(&catalogues()).copied().collect();

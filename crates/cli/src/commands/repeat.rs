@@ -13,9 +13,11 @@ use syncscope_core::run::journal::Journal;
 use syncscope_core::run::repeats;
 use syncscope_core::session::Finished;
 use syncscope_core::{Preset, Run};
+use syncscope_host::cpu_list;
 
-use crate::args::RunArguments;
-use crate::commands::run::{cancel_on_signal, default_directory, report};
+use crate::args::{CpuList, RunArguments};
+use crate::axes::AxisFilter;
+use crate::commands::run::{BegunWith, begun_with, cancel_on_signal, default_directory, report};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -33,23 +35,39 @@ struct Request {
     skip: Vec<String>,
     /// The first run has the next seed, and so on.
     seed: u64,
+    axes: AxisFilter,
+    cpus: Option<CpuList>,
+    /// The command that began the runs.
+    command: Vec<String>,
 }
 
 impl Request {
     /// From the command line, or from the folder that is resumed.
     fn new(arguments: &RunArguments) -> Result<Self, Failure> {
         if let Some(folder) = &arguments.resume {
-            let Run { preset, only, skip, seed, .. } = RunDirectory::open(folder)?.read_run()?;
+            let run = RunDirectory::open(folder)?.read_run()?;
+            let BegunWith { axes, cpus } = begun_with(&run, folder)?;
+            let axes = AxisFilter::new(&axes);
+            let Run { preset, only, skip, seed, command, .. } = run;
             let unknown = |error| Failure::CouldNot(format!("{}: {error}", folder.display()));
             let preset = preset.parse().map_err(unknown)?;
-            return Ok(Self { folder: folder.clone(), preset, only, skip, seed: seed.wrapping_sub(1) });
+            let seed = seed.wrapping_sub(1);
+            return Ok(Self { folder: folder.clone(), preset, only, skip, seed, axes, cpus, command });
         }
         let folder = arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset));
         // An error shows now, not in a child.
         RunDirectory::create(&folder)?;
         let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..u64::from(u32::MAX)));
-        let RunArguments { preset, only, skip, .. } = arguments;
-        Ok(Self { folder, preset: *preset, only: only.clone(), skip: skip.clone(), seed })
+        Ok(Self {
+            folder,
+            preset: arguments.preset,
+            only: arguments.only.clone(),
+            skip: arguments.skip.clone(),
+            seed,
+            axes: AxisFilter::new(&arguments.axes),
+            cpus: arguments.cpus.clone(),
+            command: std::env::args().collect(),
+        })
     }
 }
 
@@ -88,12 +106,12 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
                 )));
             }
         }
-        join(folder, count, if number == count { status } else { Status::Running })?;
+        join(&request, count, if number == count { status } else { Status::Running })?;
         if status == Status::Interrupted {
             break;
         }
     }
-    let directory = join(folder, count, status)?;
+    let directory = join(&request, count, status)?;
     let shown = report(&Finished { directory, status, contradictions: Vec::new() })?;
     Ok(if shown == Outcome::Done { outcome } else { shown })
 }
@@ -123,6 +141,10 @@ fn command(
             for glob in globs {
                 child.args([option, glob]);
             }
+        }
+        child.args(request.axes.options());
+        if let Some(CpuList(cpus)) = &request.cpus {
+            child.args(["--cpus", &cpu_list::format(cpus)]);
         }
     }
     if let Some(devices) = devices {
@@ -154,7 +176,8 @@ fn wait(command: &mut Command, is_cancelled: impl Fn() -> bool) -> Result<Option
 }
 
 /// Writes the joined run from the runs that are there.
-fn join(folder: &Path, count: u32, status: Status) -> Result<RunDirectory, Failure> {
+fn join(request: &Request, count: u32, status: Status) -> Result<RunDirectory, Failure> {
+    let folder = &request.folder;
     let mut runs: Vec<(RunDirectory, Run)> = Vec::new();
     for number in 1..=count {
         if let Ok(directory) = RunDirectory::open(&folder.join(format!("repeat-{number}"))) {
@@ -168,7 +191,7 @@ fn join(folder: &Path, count: u32, status: Status) -> Result<RunDirectory, Failu
     let rows = runs.iter().map(|(directory, _)| directory.read_rows()).collect::<Result<Vec<_>, _>>()?;
     let mut joined = Run {
         repeat: Some(count),
-        command: std::env::args().collect(),
+        command: request.command.clone(),
         status,
         ended: runs.last().and_then(|(_, run)| run.ended.clone()),
         sessions: runs.iter().flat_map(|(_, run)| run.sessions.clone()).collect(),

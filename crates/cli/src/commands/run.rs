@@ -1,7 +1,7 @@
 //! `syncscope run`: measures this machine, then writes the page and shows the table.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use syncscope_core::profile::{self, Phase};
@@ -11,14 +11,18 @@ use syncscope_core::run::{SCHEMA, Status, timestamp};
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Limits, Session};
 use syncscope_core::{Cancel, Preset, Run};
-use syncscope_report::{RunData, page, table};
+use syncscope_host::{cpu_list, scheduling};
+use syncscope_report::{page, table};
 
-use crate::args::RunArguments;
+use crate::args::{Arguments, AxisArguments, Command, CpuList, RunArguments};
+use crate::axes::AxisFilter;
+use crate::catalogue::catalogue;
 use crate::commands::repeat;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::progress::Progress;
 use crate::provenance::{self, SessionStart};
+use crate::runs;
 use crate::selection::Selection;
 use crate::terminal;
 
@@ -33,15 +37,23 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     }
     // Checked first, because opening the laboratories takes time.
     let request = Request::new(arguments)?;
+    if let Some(CpuList(cpus)) = &request.cpus {
+        restrict_to(cpus)?;
+    }
     let mut progress = Progress::new("inspecting this machine");
     let opened = profile::time(Phase::Open, || Laboratories::open(arguments.device.as_deref()));
     let mut laboratories = opened.inspect_err(|_| progress.finish())?;
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
+    for value in request.selection.missing_values(&plan) {
+        progress.suspend(|| terminal::warning(&format!("no case of any preset has {value}")));
+    }
     if arguments.dry_run {
         progress.finish();
-        return show_plan(&plan).map(|()| Outcome::Done);
+        let runs = arguments.repeat.unwrap_or(1);
+        return show_plan(&plan, request.preset, runs).map(|()| Outcome::Done);
     }
+    profile::time(Phase::Crosscheck, || laboratories.check_chains(request.seed));
     let mut session = begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish())?;
     progress.suspend(|| {
         session.run().warnings.iter().for_each(|text| terminal::warning(text));
@@ -91,6 +103,7 @@ struct Request {
     only: Vec<String>,
     skip: Vec<String>,
     seed: u64,
+    cpus: Option<CpuList>,
     target: Target,
 }
 
@@ -105,10 +118,12 @@ impl Request {
         let Some(path) = &arguments.resume else {
             return Ok(Self {
                 preset: arguments.preset,
-                selection: Selection::new(&arguments.only, &arguments.skip)?,
+                selection: Selection::new(&arguments.only, &arguments.skip)?
+                    .with_axes(AxisFilter::new(&arguments.axes)),
                 only: arguments.only.clone(),
                 skip: arguments.skip.clone(),
                 seed: arguments.seed.unwrap_or_else(|| fastrand::u64(..)),
+                cpus: arguments.cpus.clone(),
                 target: Target::New(arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset))),
             });
         };
@@ -120,19 +135,63 @@ impl Request {
                 path.display()
             )));
         }
+        if let Some(experiment) = run.experiment() {
+            return Err(Failure::Usage(format!(
+                "{} holds a published experiment, which is not resumed; measure it again with `syncscope {experiment}`",
+                path.display()
+            )));
+        }
         let preset = run
             .preset
             .parse()
             .map_err(|error| Failure::CouldNot(format!("{}: {error}", directory.run_json().display())))?;
+        let begun = begun_with(&run, path)?;
         Ok(Self {
             preset,
-            selection: Selection::new(&run.only, &run.skip)?,
+            selection: Selection::new(&run.only, &run.skip)?.with_axes(AxisFilter::new(&begun.axes)),
             only: run.only.clone(),
             skip: run.skip.clone(),
             seed: run.seed,
+            cpus: begun.cpus,
             target: Target::Resumed(directory, Box::new(run)),
         })
     }
+}
+
+/// What a run that is resumed was restricted to, from its command in `run.json`.
+pub(super) struct BegunWith {
+    pub(super) axes: AxisArguments,
+    pub(super) cpus: Option<CpuList>,
+}
+
+/// # Errors
+/// If the command has options that this version does not understand: the rest of the run would not fit its beginning.
+pub(super) fn begun_with(run: &Run, path: &Path) -> Result<BegunWith, Failure> {
+    match Arguments::of_command(&run.command) {
+        Ok(Command::Run(begun)) => Ok(BegunWith { axes: begun.axes, cpus: begun.cpus }),
+        Err(error) if run.command.iter().any(|word| RESTRICTIONS.iter().any(|option| word.starts_with(option))) => {
+            let path = path.display();
+            Err(Failure::CouldNot(format!(
+                "{path}: the command in run.json cannot be understood: {error}; start a new run"
+            )))
+        }
+        // Commands of other versions, which had no such options.
+        _ => Ok(BegunWith { axes: AxisArguments::default(), cpus: None }),
+    }
+}
+
+/// The options that restrict a run and stand nowhere but in its command.
+const RESTRICTIONS: [&str; 6] = ["--threads", "--cpus", "--placement", "--dtype", "--stride", "--blocks"];
+
+/// Leaves this process only these CPUs. Called before anything reads which ones there are, and before there are other
+/// threads.
+fn restrict_to(cpus: &[u32]) -> Result<(), Failure> {
+    let allowed = scheduling::allowed_cpus();
+    if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        let allowed = cpu_list::format(&allowed);
+        return Err(Failure::Usage(format!("--cpus names CPU {cpu}; this process may use {allowed}")));
+    }
+    scheduling::bind_to(cpus).map_err(|error| Failure::CouldNot(format!("--cpus {}: {error}", cpu_list::format(cpus))))
 }
 
 /// `syncscope-runs/2026-01-31T12-00-00Z-quick`: sorts by time and is valid on every file system.
@@ -152,7 +211,8 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
             let machine = laboratories.machine();
             let mut begun = earlier.as_ref().clone();
             let another_build = provenance::another_build(begun.tool.as_ref(), &provenance::tool());
-            begun.warnings.extend(another_build.filter(|warning| !earlier.warnings.contains(warning)));
+            let here = another_build.into_iter().chain(laboratories.failed_checks());
+            begun.warnings.extend(here.filter(|warning| !earlier.warnings.contains(warning)));
             Session::resume(directory.clone(), begun, &machine, preset, plan, &laboratories.all())?
         }
     })
@@ -189,11 +249,12 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     for text in contradictions {
         terminal::warning(text);
     }
-    let data = RunData::load(directory.path())?;
+    let data = runs::load(directory.path())?;
+    let catalogue = catalogue();
     let report = directory.report();
-    std::fs::write(&report, page::render(std::slice::from_ref(&data)))
+    std::fs::write(&report, page::render(std::slice::from_ref(&data), &catalogue))
         .map_err(|error| Failure::CouldNot(format!("{}: {error}", report.display())))?;
-    terminal::show(&table::summary(&data, terminal::width(), terminal::colour()))?;
+    terminal::show(&table::summary(&data, &catalogue, terminal::width(), terminal::colour()))?;
     terminal::note(&format!("the report is {}", report.display()));
     let provisional = data.provisional();
     let remaining = if provisional > 0 { format!("{provisional} provisional rows; ") } else { String::new() };
@@ -220,7 +281,7 @@ pub(super) fn cancel_on_signal() -> Cancel {
     cancel
 }
 
-fn show_plan(plan: &Plan) -> Result<(), Failure> {
+fn show_plan(plan: &Plan, preset: Preset, runs: u32) -> Result<(), Failure> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for case in plan.cases() {
         *counts.entry(case.primitive.as_str()).or_default() += 1;
@@ -228,5 +289,12 @@ fn show_plan(plan: &Plan) -> Result<(), Failure> {
     for (primitive, count) in counts {
         terminal::show(&format!("{count:6}  {primitive}"))?;
     }
-    terminal::show(&format!("{:6}  cases in total", plan.len()))
+    terminal::show(&format!("{:6}  cases in total", plan.len()))?;
+    let time: Duration = plan.parts.iter().map(|cases| preset.planned_time(cases)).sum();
+    let seconds = Duration::from_secs((time * runs).as_secs().max(1));
+    let several = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
+    terminal::show(&format!(
+        "planned time: about {}{several}, and a few seconds to start",
+        humantime::format_duration(seconds)
+    ))
 }

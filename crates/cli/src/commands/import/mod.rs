@@ -60,11 +60,11 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
     }
     let run = results.run(&arguments.results);
     let rows = results.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
-    write(&arguments.output, &run, &rows)?;
+    write(&arguments.out, &run, &rows)?;
     for warning in &run.warnings {
         terminal::warning(warning);
     }
-    terminal::note(&format!("wrote {} rows to {}", rows.len(), arguments.output.display()));
+    terminal::note(&format!("wrote {} rows to {}", rows.len(), arguments.out.display()));
     Ok(Outcome::Done)
 }
 

@@ -1,13 +1,20 @@
-//! The arguments of the command line.
+//! The arguments of the command line: `run` in one file, the published experiments in another, `compare` and `show` in a
+//! third; here the commands and the arguments of the others.
+
+mod published;
+mod rows;
+mod run;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use syncscope_core::Preset;
 
+pub(crate) use self::published::{
+    AsynchronyArguments, CrosscheckArguments, ReductionsArguments, ReductionsOn, TimelineArguments,
+};
+pub(crate) use self::rows::{CompareArguments, FailOn, ShowArguments, ShowOrder, TextFormat};
+pub(crate) use self::run::{AxisArguments, CpuList, RunArguments};
 use crate::failure::Failure;
 
 /// Measure the cost of synchronization primitives on CPUs and GPUs
@@ -21,7 +28,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure this machine and write a report
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// List the primitives, and which of them this machine can measure
     List(ListArguments),
     /// Show the CPU topology, the GPUs, the clocks and the limits of this machine
@@ -30,44 +37,24 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
     /// Write an HTML page for one run, or one that compares several
     Report(ReportArguments),
+    /// Compare two runs, case by case: what is slower, faster or the same, and what cannot be decided
+    Compare(CompareArguments),
+    /// Show the rows of a finished run
+    Show(ShowArguments),
     /// Convert the results of another tool into a run
     Import(ImportArguments),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RunArguments {
-    /// Number of cases and time to measure
-    #[arg(long, value_parser = preset_parser(), default_value = "quick")]
-    pub(crate) preset: Preset,
-    /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable); '@syncperformance' selects the cases
-    /// of SyncPerformance's CUDA programs
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) only: Vec<String>,
-    /// Do not measure primitives whose id matches (repeatable)
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) skip: Vec<String>,
-    /// Directory for the results; must be new or empty [default: syncscope-runs/TIME-PRESET]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Resume an interrupted run, with its preset, globs and seed
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "preset", "only", "skip", "seed"])]
-    pub(crate) resume: Option<PathBuf>,
-    /// Measure the plan this many times, each time in a new process, and join the runs: their intervals then hold what runs
-    /// on this machine differ by
-    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(crate) repeat: Option<u32>,
-    /// Stop after this time, such as 90s or 10m; --resume continues the run
-    #[arg(long, value_name = "TIME", value_parser = budget)]
-    pub(crate) budget: Option<Duration>,
-    /// GPUs to measure, by CUDA device number, such as 0,1 [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) device: Option<Vec<u32>>,
-    /// Seed of all random orders [default: random, recorded in run.json]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Show the plan without measuring
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    /// Published experiment: one cost by two clocks, inside the GPU and inferred from the host's time (Zhang et al.)
+    Crosscheck(CrosscheckArguments),
+    /// Published experiment: which components of a vector a GPU updates one after the other (Anzt, Chow, Dongarra)
+    Asynchrony(AsynchronyArguments),
+    /// Published experiment: start and stop of every warp, with corrected clock reads beside those of the compiler
+    Timeline(TimelineArguments),
+    /// Published experiment: reductions with each kind of synchronization, and whether primitive costs predict them
+    Reductions(ReductionsArguments),
+    /// Print a script that completes the arguments in a shell
+    Completions(CompletionsArguments),
+    /// Print the manual page
+    Man(ManArguments),
 }
 
 #[derive(Debug, Args)]
@@ -116,8 +103,8 @@ pub(crate) struct ReportArguments {
     #[arg(required = true, value_name = "DIR")]
     pub(crate) runs: Vec<PathBuf>,
     /// HTML file to write [default: report.html in the directory of a single run]
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[arg(short, long, alias = "output", value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -138,31 +125,37 @@ pub(crate) struct SyncperformanceArguments {
     #[arg(value_name = "DIR")]
     pub(crate) results: PathBuf,
     /// Directory for the run; must be new or empty
-    #[arg(short, long, value_name = "RUN")]
-    pub(crate) output: PathBuf,
+    #[arg(short, long, alias = "output", value_name = "RUN")]
+    pub(crate) out: PathBuf,
 }
 
-fn preset_parser() -> impl TypedValueParser<Value = Preset> {
-    clap::builder::PossibleValuesParser::new(Preset::ALL.iter().map(|preset| preset.as_str()))
-        .try_map(|word| word.parse::<Preset>())
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// Shell that reads the script
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
 }
 
-fn budget(text: &str) -> Result<Duration, String> {
-    match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("the budget is zero; try 10m".to_owned()),
-        Ok(duration) => Ok(duration),
-        Err(error) => Err(format!("{error}; try 90s or 10m")),
-    }
+#[derive(Debug, Args)]
+pub(crate) struct ManArguments {
+    /// Directory for the manual pages of all commands, one file each [default: the page of syncscope, to stdout]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 impl Arguments {
-    /// Parses the command line. Prints help and version, and then exits.
+    /// The subcommand of a command line that stands in a `run.json`.
+    pub(crate) fn of_command(words: &[String]) -> Result<Command, String> {
+        Self::try_parse_from(words).map(|arguments| arguments.command).map_err(|error| one_line(&error))
+    }
+
+    /// Parses the command line. Prints help and version, and then exits; help also where no command is given.
     pub(crate) fn read() -> Result<Self, Failure> {
         Self::try_parse().or_else(|error| match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
-            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                Err(Failure::Usage("no command given (see `syncscope --help`)".to_owned()))
-            }
+            // Help that was asked for goes to stdout with exit code 0. Without a command it goes to stderr with exit code 2.
+            ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
             _ => Err(Failure::Usage(one_line(&error))),
         })
     }

@@ -1,0 +1,79 @@
+//! The arguments of the published experiments.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use syncscope_core::published::asynchrony::{PAPER_EXECUTIONS, Plan};
+
+/// What every published experiment is told.
+#[derive(Debug, Args)]
+pub(crate) struct ExperimentArguments {
+    /// GPU to measure, by CUDA device number [default: the first]
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<u32>,
+    /// Directory for the results; must be new or empty [default: syncscope-runs/TIME-NAME]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+impl ExperimentArguments {
+    /// The device as a list, for those who open devices.
+    pub(crate) fn devices(&self) -> Option<Vec<u32>> {
+        self.device.map(|device| vec![device])
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TimelineArguments {
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArguments,
+    /// Show only the corrected version of each snippet (both are measured and written)
+    #[arg(long)]
+    pub(crate) corrected: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CrosscheckArguments {
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AsynchronyArguments {
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArguments,
+    /// Executions of each kernel with each block size
+    #[arg(long, value_name = "N", default_value_t = PAPER_EXECUTIONS, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) executions: u64,
+    /// Components of the vector: a multiple of 1024
+    #[arg(long, value_name = "N", default_value_t = Plan::COMPONENTS)]
+    pub(crate) components: u32,
+    /// Block orders to draw
+    #[arg(long, value_name = "N", default_value_t = Plan::DRAWS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) draws: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReductionsArguments {
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArguments,
+    /// Take the costs of primitives from this run instead of measuring those that are needed
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run: Option<PathBuf>,
+    /// Numbers of elements, such as 1024,1000000 [default: 2^10 to 2^28 in steps of 4]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1 << 28))]
+    pub(crate) sizes: Vec<u64>,
+    /// Which reductions
+    #[arg(long, value_enum, default_value_t = ReductionsOn::All)]
+    pub(crate) on: ReductionsOn,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReductionsOn {
+    /// Those of GPU and CPU
+    All,
+    /// Those of the GPU
+    Gpu,
+    /// Those of the CPU, which need no GPU
+    Cpu,
+}

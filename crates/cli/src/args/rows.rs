@@ -1,0 +1,80 @@
+//! The arguments of the commands that read finished runs as text: `compare` and `show`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// Directory of the first run
+    #[arg(value_name = "A")]
+    pub(crate) a: PathBuf,
+    /// Directory of the second run
+    #[arg(value_name = "B")]
+    pub(crate) b: PathBuf,
+    /// Change of the cost that counts: a case is slower if B/A is certainly above 1.05, faster if A/B is, the same if
+    /// neither can be
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "5%")]
+    pub(crate) threshold: f64,
+    /// End with exit code 3 if a case is certainly slower
+    #[arg(long, value_enum, value_name = "CHANGE")]
+    pub(crate) fail_on: Option<FailOn>,
+    /// Compare only primitives whose id matches, such as 'gpu.cluster.*' (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) only: Vec<String>,
+    /// Output format; csv and json have every case of both runs
+    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
+    pub(crate) format: TextFormat,
+}
+
+/// The changes that a comparison can fail on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// A case is certainly slower by more than the threshold
+    Slower,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// Directory of the run
+    #[arg(value_name = "DIR")]
+    pub(crate) run: PathBuf,
+    /// Output format; csv and json have the columns of measurements.csv
+    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
+    pub(crate) format: TextFormat,
+    /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) only: Vec<String>,
+    /// Order of the rows
+    #[arg(long, value_enum, default_value_t = ShowOrder::Catalogue)]
+    pub(crate) sort: ShowOrder,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowOrder {
+    /// As `list` shows the primitives, the same for every run
+    Catalogue,
+    /// The most expensive first
+    Cost,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextFormat {
+    /// Human-readable table
+    Table,
+    /// Markdown tables
+    Markdown,
+    /// Comma-separated values
+    Csv,
+    /// Machine-readable JSON
+    Json,
+}
+
+/// `5%` as 0.05.
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    match number {
+        Some(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("a percentage from 0% to 1000% is needed, such as 5%".to_owned()),
+    }
+}

@@ -1,0 +1,116 @@
+//! The arguments of `run`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::{PossibleValue, TypedValueParser};
+use syncscope_core::{Dtype, Placement, Preset};
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Number of cases and time to measure; --dry-run shows both for this machine
+    #[arg(long, value_parser = preset_parser(), default_value = "quick")]
+    pub(crate) preset: Preset,
+    /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable); '@syncperformance' selects the cases
+    /// of SyncPerformance's CUDA programs
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) only: Vec<String>,
+    /// Do not measure primitives whose id matches (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) skip: Vec<String>,
+    /// Directory for the results; must be new or empty [default: syncscope-runs/TIME-PRESET]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Resume an interrupted run, with its preset, globs and seed
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "preset", "only", "skip", "seed", "threads", "cpus",
+        "placement", "dtype", "stride", "blocks"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// Measure the plan this many times, each time in a new process, and join the runs: their intervals then hold what runs
+    /// on this machine differ by
+    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeat: Option<u32>,
+    /// Stop after this time, such as 90s or 10m; --resume continues the run
+    #[arg(long, value_name = "TIME", value_parser = budget)]
+    pub(crate) budget: Option<Duration>,
+    /// GPUs to measure, by CUDA device number, such as 0,1 [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) device: Option<Vec<u32>>,
+    /// Seed of all random orders [default: random, recorded in run.json]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Show the plan and the time it takes, without measuring
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Use only these CPUs, such as 0-7 or 0,2,4 [default: all that this process may use]
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub(crate) cpus: Option<CpuList>,
+    #[command(flatten)]
+    pub(crate) axes: AxisArguments,
+}
+
+/// The CPUs of a list such as `0-7`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CpuList(pub(crate) Vec<u32>);
+
+/// What part of each axis is measured. Values that the preset leaves out are taken from a larger preset.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+#[command(next_help_heading = "Axes (cases without such a parameter are left out)")]
+pub(crate) struct AxisArguments {
+    /// Measure only these numbers of threads, such as 1,2,4; on a GPU threads of a block
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) threads: Vec<u32>,
+    /// Measure only these placements of CPU threads: close, spread or both
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = placement_parser())]
+    pub(crate) placement: Vec<Placement>,
+    /// Measure only these types, such as i32,f64
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = dtype_parser())]
+    pub(crate) dtype: Vec<Dtype>,
+    /// Measure only private elements at these distances, such as 1,16
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) stride: Vec<u32>,
+    /// Measure only grids of these numbers of thread blocks, such as 1,132
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) blocks: Vec<u32>,
+}
+
+fn preset_parser() -> impl TypedValueParser<Value = Preset> {
+    let value = |preset: &Preset| PossibleValue::new(preset.as_str()).help(extent(*preset));
+    clap::builder::PossibleValuesParser::new(Preset::ALL.iter().map(value)).try_map(|word| word.parse::<Preset>())
+}
+
+/// How long a preset takes and how many cases it has. A test of the command compares the smaller machine with its plan.
+const fn extent(preset: Preset) -> &'static str {
+    match preset {
+        Preset::Quick => "A first look: about 40 s and 80 cases on 2 CPUs, 1 min and 440 cases on 16 CPUs and a GPU",
+        Preset::Standard => {
+            "Every parameter that matters: 2 min and 290 cases on 2 CPUs, 9 min and 8,900 cases on 16 CPUs and a GPU"
+        }
+        Preset::Paper => {
+            "The grids of the papers: 1 min and 1,300 cases on 2 CPUs, 11 min and 23,000 cases on 16 CPUs and a GPU"
+        }
+    }
+}
+
+fn placement_parser() -> impl TypedValueParser<Value = Placement> {
+    clap::builder::PossibleValuesParser::new(["close", "spread"]).try_map(|word| word.parse::<Placement>())
+}
+
+fn dtype_parser() -> impl TypedValueParser<Value = Dtype> {
+    clap::builder::PossibleValuesParser::new(Dtype::ALL.iter().map(|dtype| dtype.as_str()))
+        .try_map(|word| word.parse::<Dtype>())
+}
+
+fn cpus(text: &str) -> Result<CpuList, String> {
+    syncscope_host::cpu_list::parse(text)
+        .map(CpuList)
+        .ok_or_else(|| "a list of CPUs is needed, such as 0-7 or 0,2,4".to_owned())
+}
+
+fn budget(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("the budget is zero; try 10m".to_owned()),
+        Ok(duration) => Ok(duration),
+        Err(error) => Err(format!("{error}; try 90s or 10m")),
+    }
+}

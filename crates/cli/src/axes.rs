@@ -1,0 +1,164 @@
+//! Which values of the axes a run measures: `--threads 1,2,4`, `--placement close`, `--dtype i32`, `--stride 1,16`,
+//! `--blocks 132`.
+//!
+//! An option keeps the cases with one of its values. Cases without such a parameter are left out: who asks for `f64` does
+//! not mean barriers.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+
+use syncscope_core::{Case, Layout};
+
+use crate::args::AxisArguments;
+
+/// An axis that can be restricted.
+struct Axis {
+    option: &'static str,
+    /// The value of a case, as it is written on the command line.
+    value: fn(&Case) -> Option<String>,
+    asked: fn(&AxisArguments) -> Vec<String>,
+}
+
+const AXES: [Axis; 5] = [
+    Axis { option: "--threads", value: |case| text(case.threads), asked: |asked| texts(&asked.threads) },
+    Axis { option: "--placement", value: |case| text(case.placement.as_ref()), asked: |asked| texts(&asked.placement) },
+    Axis { option: "--dtype", value: |case| text(case.dtype), asked: |asked| texts(&asked.dtype) },
+    Axis {
+        option: "--stride",
+        value: |case| text(case.layout.and_then(Layout::stride)),
+        asked: |asked| texts(&asked.stride),
+    },
+    Axis { option: "--blocks", value: |case| text(case.blocks), asked: |asked| texts(&asked.blocks) },
+];
+
+fn text<T: Display>(value: Option<T>) -> Option<String> {
+    value.map(|value| value.to_string())
+}
+
+fn texts<T: Display>(values: &[T]) -> Vec<String> {
+    values.iter().map(ToString::to_string).collect()
+}
+
+/// The values asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct AxisFilter {
+    /// For each of [`AXES`]; empty: all values.
+    asked: [Vec<String>; AXES.len()],
+}
+
+impl AxisFilter {
+    pub(crate) fn new(arguments: &AxisArguments) -> Self {
+        Self { asked: AXES.map(|axis| (axis.asked)(arguments)) }
+    }
+
+    /// Whether a case has one of the values on each axis that was asked for.
+    pub(crate) fn selects(&self, case: &Case) -> bool {
+        AXES.iter()
+            .zip(&self.asked)
+            .all(|(axis, asked)| asked.is_empty() || (axis.value)(case).is_some_and(|value| asked.contains(&value)))
+    }
+
+    /// The values asked for that none of the cases has: `--threads 3`.
+    pub(crate) fn missing<'a>(&self, cases: &(impl Iterator<Item = &'a Case> + Clone)) -> Vec<Missing> {
+        let mut missing = Vec::new();
+        for (at, asked) in self.asked.iter().enumerate() {
+            let has = |value: &String| cases.clone().any(|case| (AXES[at].value)(case).as_ref() == Some(value));
+            missing.extend(asked.iter().filter(|value| !has(value)).map(|value| Missing { at, value: value.clone() }));
+        }
+        missing
+    }
+
+    /// The options on the command line of a process that measures the same.
+    pub(crate) fn options(&self) -> Vec<String> {
+        let asked = AXES.iter().zip(&self.asked).filter(|(_, asked)| !asked.is_empty());
+        asked.flat_map(|(axis, asked)| [axis.option.to_owned(), asked.join(",")]).collect()
+    }
+
+    /// Why nothing is left: what was asked for, and what the cases have on those axes.
+    pub(crate) fn nothing_left<'a>(&self, cases: &(impl Iterator<Item = &'a Case> + Clone)) -> String {
+        let asked = self.options().chunks(2).map(|option| option.join(" ")).collect::<Vec<_>>().join(" ");
+        let axes = AXES.iter().zip(&self.asked).filter(|(_, asked)| !asked.is_empty());
+        let there = axes.map(|(axis, _)| {
+            let values: BTreeSet<(usize, String)> =
+                cases.clone().filter_map(axis.value).map(|value| (value.len(), value)).collect();
+            let values: Vec<String> = values.into_iter().map(|(_, value)| value).collect();
+            let known = if values.is_empty() { "no value".to_owned() } else { shortened(&values) };
+            format!("{} has {known}", axis.option)
+        });
+        let together = if self.asked.iter().filter(|asked| !asked.is_empty()).count() > 1 { " together" } else { "" };
+        format!("no case has {asked}{together}; of the selected primitives {}", there.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// At most so many values are listed.
+const MOST_VALUES: usize = 20;
+
+fn shortened(values: &[String]) -> String {
+    let more = if values.len() > MOST_VALUES { ", ..." } else { "" };
+    format!("{}{more}", values[..values.len().min(MOST_VALUES)].join(", "))
+}
+
+/// A value that no case has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Missing {
+    at: usize,
+    value: String,
+}
+
+impl Missing {
+    /// Whether a case has it.
+    pub(crate) fn is_in(&self, case: &Case) -> bool {
+        (AXES[self.at].value)(case).as_ref() == Some(&self.value)
+    }
+}
+
+impl Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", AXES[self.at].option, self.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::{Dtype, Placement};
+
+    fn case(threads: u32, dtype: Option<Dtype>) -> Case {
+        Case { threads: Some(threads), dtype, ..Case::new("cpu.atomic.add") }
+    }
+
+    fn filter(arguments: &AxisArguments) -> AxisFilter {
+        AxisFilter::new(arguments)
+    }
+
+    #[test]
+    fn every_axis_that_was_asked_for_must_fit() {
+        let none = filter(&AxisArguments::default());
+        assert!(none.selects(&case(1, None)) && none.options().is_empty());
+        let both = filter(&AxisArguments { threads: vec![1, 4], dtype: vec![Dtype::I32], ..AxisArguments::default() });
+        assert!(both.selects(&case(4, Some(Dtype::I32))));
+        assert!(!both.selects(&case(2, Some(Dtype::I32))) && !both.selects(&case(4, Some(Dtype::F64))));
+        assert!(!both.selects(&case(4, None)), "a case without a type");
+        assert_eq!(both.options(), ["--threads", "1,4", "--dtype", "i32"]);
+        let placed = filter(&AxisArguments { placement: vec![Placement::Spread], ..AxisArguments::default() });
+        assert!(!placed.selects(&case(1, None)));
+        assert!(placed.selects(&Case { placement: Some(Placement::Spread), ..case(1, None) }));
+        let stride = filter(&AxisArguments { stride: vec![16], ..AxisArguments::default() });
+        let of = |layout| stride.selects(&Case { layout: Some(layout), ..case(1, None) });
+        assert!(of(Layout::Private { stride: 16 }) && !of(Layout::Shared) && !of(Layout::Private { stride: 1 }));
+        assert!(!filter(&AxisArguments { blocks: vec![132], ..AxisArguments::default() }).selects(&case(1, None)));
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_what_is_there() {
+        let cases = [case(1, Some(Dtype::I32)), case(16, None), case(2, Some(Dtype::F64))];
+        let asked = filter(&AxisArguments { threads: vec![1, 3], dtype: vec![Dtype::U64], ..AxisArguments::default() });
+        let missing = asked.missing(&cases.iter());
+        assert_eq!(missing.iter().map(ToString::to_string).collect::<Vec<_>>(), ["--threads 3", "--dtype u64"]);
+        assert!(missing[0].is_in(&case(3, None)) && !missing[0].is_in(&case(1, None)));
+        assert_eq!(
+            asked.nothing_left(&cases.iter()),
+            "no case has --threads 1,3 --dtype u64 together; of the selected primitives --threads has 1, 2, 16, --dtype has f64, i32"
+        );
+    }
+}

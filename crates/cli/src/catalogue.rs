@@ -1,0 +1,8 @@
+//! The primitives of all hardware crates.
+
+use syncscope_core::Primitive;
+
+/// The primitives, those of the CPU first, in the order in which lists and reports show them.
+pub(crate) fn catalogue() -> Vec<Primitive> {
+    [syncscope_cpu::catalogue(), syncscope_gpu::primitives()].concat()
+}

@@ -1,0 +1,58 @@
+//! `syncscope compare A B`: two runs, case by case.
+
+use std::path::Path;
+
+use syncscope_core::run_directory::RunDirectory;
+use syncscope_report::{Change, RunData, compare as compare_runs, export};
+
+use crate::args::{CompareArguments, FailOn, TextFormat};
+use crate::failure::{Failure, Outcome};
+use crate::runs;
+use crate::selection::Selection;
+use crate::terminal;
+
+/// Compares two runs.
+pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> {
+    let selection = Selection::new(&arguments.only, &[])?;
+    refuse_one_directory(&arguments.a, &arguments.b)?;
+    let [mut a, mut b] = [runs::load_rows(&arguments.a)?, runs::load_rows(&arguments.b)?];
+    selection.check_runs(&[&a, &b])?;
+    for data in [&mut a, &mut b] {
+        data.rows.retain(|row| selection.selects(&row.case));
+    }
+    let comparison = compare_runs(&a, &b, arguments.threshold, &|case| runs::run_effect(case).ns);
+    if comparison.cases.is_empty() {
+        return Err(Failure::CouldNot(format!(
+            "the runs have no case in common ({} in A, {} in B); compare runs of the same primitives and sizes",
+            rows(&a),
+            rows(&b)
+        )));
+    }
+    terminal::show(&match arguments.format {
+        TextFormat::Table => export::comparison::for_terminal(&comparison, terminal::width()),
+        TextFormat::Markdown => export::comparison::as_markdown(&comparison),
+        TextFormat::Csv => export::comparison::as_csv(&comparison),
+        TextFormat::Json => export::comparison::as_json(&comparison),
+    })?;
+    let slower = comparison.count(Change::Slower);
+    if arguments.fail_on == Some(FailOn::Slower) && slower > 0 {
+        terminal::note(&format!("{slower} cases are certainly slower in B"));
+        return Ok(Outcome::SomeCasesSlower);
+    }
+    Ok(Outcome::Done)
+}
+
+fn rows(data: &RunData) -> String {
+    format!("{} rows", data.rows.len())
+}
+
+/// A run compared with itself says nothing; it is probably a typing error.
+fn refuse_one_directory(a: &Path, b: &Path) -> Result<(), Failure> {
+    let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    // A directory without a run has its own message.
+    RunDirectory::open(a)?;
+    if resolved(a) == resolved(b) {
+        return Err(Failure::Usage(format!("A and B are the same directory, {}; name two runs", a.display())));
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! `syncscope completions SHELL` and `syncscope man`: what a package installs beside the command, made from its arguments.
+
+use std::path::Path;
+
+use clap::CommandFactory;
+
+use crate::args::{Arguments, CompletionsArguments, ManArguments};
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+const NAME: &str = "syncscope";
+
+/// Prints the script that completes the arguments in a shell.
+pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<Outcome, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Arguments::command(), NAME, &mut script);
+    terminal::show(&String::from_utf8_lossy(&script).trim_end())?;
+    Ok(Outcome::Done)
+}
+
+/// Prints the manual page of the command, or writes it and those of its subcommands into a folder.
+pub(crate) fn man(arguments: &ManArguments) -> Result<Outcome, Failure> {
+    if let Some(folder) = &arguments.out {
+        write_pages(folder)?;
+    } else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(Arguments::command())
+            .render(&mut page)
+            .map_err(|error| Failure::CouldNot(format!("the manual page: {error}")))?;
+        terminal::show(&String::from_utf8_lossy(&page).trim_end())?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn write_pages(folder: &Path) -> Result<(), Failure> {
+    let could_not = |error: std::io::Error| {
+        Failure::CouldNot(format!("{}: {error}; name another folder with --out", folder.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(could_not)?;
+    clap_mangen::generate_to(Arguments::command(), folder).map_err(could_not)?;
+    terminal::note(&format!("wrote the manual pages to {}", folder.display()));
+    Ok(())
+}

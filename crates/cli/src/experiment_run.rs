@@ -1,0 +1,124 @@
+//! The directory of a published experiment: `run.json` as `run` writes it, the experiment's tables, and the page.
+//!
+//! A command begins an [`ExperimentRun`], measures, writes its tables into [`ExperimentRun::directory`], and finishes it.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use syncscope_core::run::provenance::StolenTime;
+use syncscope_core::run::{SCHEMA, Status, timestamp};
+use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{PublishedExperiment, Run};
+use syncscope_gpu::GpuLaboratory;
+use syncscope_report::{RunData, page};
+
+use crate::catalogue::catalogue;
+use crate::failure::{Failure, Outcome};
+use crate::laboratories::Laboratories;
+use crate::provenance::{self, SessionStart};
+use crate::terminal;
+
+/// A published experiment that is being measured.
+pub(crate) struct ExperimentRun {
+    directory: RunDirectory,
+    run: Run,
+    start: SessionStart,
+}
+
+impl ExperimentRun {
+    /// Makes the directory, `out` or one named after time and experiment, and writes `run.json` there. Shows what may
+    /// disturb the measurement.
+    pub(crate) fn begin(
+        experiment: PublishedExperiment,
+        out: Option<&Path>,
+        seed: u64,
+        laboratories: &Laboratories,
+    ) -> Result<Self, Failure> {
+        let directory = RunDirectory::create_for_experiment(&out.map_or_else(|| default(experiment), Path::to_owned))?;
+        let run = Run {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: std::env::args().collect(),
+            preset: experiment.to_string(),
+            only: Vec::new(),
+            skip: Vec::new(),
+            seed,
+            status: Status::Running,
+            started: timestamp(SystemTime::now()),
+            ended: None,
+            planned: 0,
+            warnings: laboratories.warnings(),
+            machine: laboratories.machine(),
+            environment: laboratories.environment(),
+            measured_topology: None,
+            tool: Some(provenance::tool()),
+            repeat: None,
+            sessions: Vec::new(),
+        };
+        directory.write_run(&run)?;
+        run.warnings.iter().for_each(|text| terminal::warning(text));
+        Ok(Self { directory, run, start: SessionStart::now(laboratories) })
+    }
+
+    /// Where the tables of the experiment go.
+    pub(crate) const fn directory(&self) -> &RunDirectory {
+        &self.directory
+    }
+
+    /// Shows a warning and keeps it in `run.json`.
+    pub(crate) fn warn(&mut self, text: String) {
+        terminal::warning(&text);
+        self.run.warnings.push(text);
+    }
+
+    /// Writes how it ended, and the page.
+    pub(crate) fn finish(mut self, status: Status, laboratories: &Laboratories) -> Result<Outcome, Failure> {
+        let record = self.start.ended(laboratories);
+        let stolen = record.stolen.as_ref().and_then(StolenTime::warning);
+        if let Some(text) = &stolen {
+            terminal::warning(text);
+        }
+        self.run.warnings.extend(stolen);
+        self.run.sessions.push(record);
+        (self.run.status, self.run.ended) = (status, Some(timestamp(SystemTime::now())));
+        self.directory.write_run(&self.run)?;
+        let data = RunData::load(self.directory.path())?;
+        let report = self.directory.report();
+        std::fs::write(&report, page::render(std::slice::from_ref(&data), &catalogue()))
+            .map_err(|error| Failure::CouldNot(format!("{}: {error}", report.display())))?;
+        terminal::note(&format!("the report is {}", report.display()));
+        Ok(match status {
+            Status::Interrupted | Status::Running => Outcome::Interrupted,
+            Status::Done | Status::BudgetSpent => Outcome::Done,
+        })
+    }
+}
+
+/// `syncscope-runs/2026-01-31T12-00-00Z-crosscheck`.
+fn default(experiment: PublishedExperiment) -> PathBuf {
+    let time = timestamp(SystemTime::now()).replace(':', "-");
+    PathBuf::from("syncscope-runs").join(format!("{time}-{experiment}"))
+}
+
+/// The GPUs, or what the experiment needs to run.
+pub(crate) fn needed_gpu(
+    experiment: PublishedExperiment,
+    laboratories: &mut Laboratories,
+) -> Result<&mut GpuLaboratory, Failure> {
+    laboratories.gpu.as_mut().map_err(|error| {
+        Failure::CouldNot(format!(
+            "`syncscope {experiment}` measures a CUDA device of compute capability 7.5 or later: {error}"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_sort_by_time_and_name_the_experiment() {
+        let path = default(PublishedExperiment::Timeline).display().to_string();
+        assert!(path.starts_with("syncscope-runs/2") && path.ends_with("Z-timeline") && !path.contains(':'), "{path}");
+    }
+}

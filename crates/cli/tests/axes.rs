@@ -1,0 +1,139 @@
+//! The options of `syncscope run` that restrict its axes, on fakes (`SYNCSCOPE_FAKE`).
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Output;
+
+use common::{command, output, stderr};
+use syncscope_core::Row;
+use syncscope_core::run_directory::RunDirectory;
+
+fn stdout(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn rows(run: &str) -> Vec<Row> {
+    RunDirectory::open(Path::new(run)).unwrap().read_rows().unwrap()
+}
+
+fn threads(rows: &[Row]) -> BTreeSet<u32> {
+    rows.iter().filter_map(|row| row.case.threads).collect()
+}
+
+#[test]
+fn only_cases_with_the_values_are_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run").to_str().unwrap().to_owned();
+    stdout(&output(&["run", "--out", &out, "--threads", "2", "--dtype", "f64"]));
+    let cases: Vec<String> = rows(&out).iter().map(|row| row.case.to_string()).collect();
+    assert_eq!(cases, ["cpu.atomic.add f64 2 threads"], "cases without a type are left out");
+}
+
+#[test]
+fn values_that_the_preset_leaves_out_come_from_a_larger_one() {
+    let dry = |words: &[&str]| output(&[&["run", "--dry-run"], words].concat());
+    let total = |text: &str| text.lines().find(|line| line.contains("in total")).unwrap().trim().to_owned();
+    // The quick plan of the fakes has 1 and 2 threads, the standard one 4 and 8 too; 6 cases each.
+    assert_eq!(total(&stdout(&dry(&[]))), "12  cases in total");
+    assert_eq!(total(&stdout(&dry(&["--threads", "1"]))), "6  cases in total");
+    assert_eq!(total(&stdout(&dry(&["--threads", "1,8"]))), "12  cases in total");
+    assert_eq!(total(&stdout(&dry(&["--threads", "8", "--only", "cpu.lock.*"]))), "1  cases in total");
+    let one_is_missing = dry(&["--threads", "1,3"]);
+    assert_eq!(total(&stdout(&one_is_missing)), "6  cases in total");
+    assert!(stderr(&one_is_missing).contains("warning: no case of any preset has --threads 3"), "{one_is_missing:?}");
+}
+
+#[test]
+fn what_leaves_nothing_to_measure_is_an_error_that_names_what_there_is() {
+    for (words, remedy) in [
+        (&["--threads", "3"][..], "no case has --threads 3; of the selected primitives --threads has 1, 2, 4, 8"),
+        (&["--dtype", "u64", "--threads", "1"], "--dtype has f64, i32"),
+        (&["--blocks", "132"], "--blocks has no value"),
+        (&["--only", "cpu.lock.*", "--stride", "16"], "--stride has no value"),
+        (&["--threads", "0"], "0 is not in 1.."),
+        (&["--placement", "scatter"], "close, spread"),
+        (&["--dtype", "i8"], "i32, u32, u64, f32, f64"),
+        (&["--cpus", "16000"], "this process may use"),
+        (&["--cpus", "0-"], "such as 0-7"),
+    ] {
+        let output = output(&[&["run"], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", stderr(&output));
+        let text = stderr(&output);
+        let error = text.lines().find(|line| line.starts_with("error: ")).unwrap();
+        assert!(error.contains(remedy), "{words:?}: {error}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let conflict = output(&["run", "--resume", folder.path().to_str().unwrap(), "--threads", "1"]);
+    assert!(stderr(&conflict).contains("cannot be used with"), "{}", stderr(&conflict));
+}
+
+#[test]
+fn a_resumed_run_keeps_its_restrictions() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run").to_str().unwrap().to_owned();
+    let begun = command(&["run", "--out", &out, "--threads", "2,4", "--budget", "1s"])
+        .env("SYNCSCOPE_FAKE", "dwell=20ms")
+        .output()
+        .unwrap();
+    stdout(&begun);
+    assert!(stderr(&begun).contains("--resume"), "one second is too short: {}", stderr(&begun));
+    stdout(&output(&["run", "--resume", &out]));
+    let rows = rows(&out);
+    assert_eq!((rows.len(), threads(&rows)), (12, BTreeSet::from([2, 4])));
+    let run = RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap();
+    assert_eq!(run.planned, 12);
+    assert!(run.command.windows(2).any(|words| words == ["--threads", "2,4"]), "{:?}", run.command);
+}
+
+#[test]
+fn repeated_runs_keep_their_restrictions_when_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run").to_str().unwrap().to_owned();
+    stdout(&output(&[
+        "run",
+        "--out",
+        &out,
+        "--threads",
+        "8",
+        "--only",
+        "cpu.atomic.*",
+        "--repeat",
+        "2",
+        "--cpus",
+        "0",
+    ]));
+    let command = || RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap().command;
+    let begun = command();
+    std::fs::remove_dir_all(Path::new(&out).join("repeat-2")).unwrap();
+    stdout(&output(&["run", "--resume", &out]));
+    assert_eq!(command(), begun, "the command that began the runs stays");
+    let second = RunDirectory::open(&Path::new(&out).join("repeat-2")).unwrap();
+    assert_eq!(threads(&second.read_rows().unwrap()), BTreeSet::from([8]));
+    let command = second.read_run().unwrap().command;
+    assert!(command.windows(2).any(|words| words == ["--cpus", "0"]), "{command:?}");
+}
+
+/// On the hardware of this machine, whose CPUs are restricted before they are read.
+#[test]
+fn a_run_on_one_cpu_plans_for_one() {
+    let plan = |words: &[&str]| {
+        let words = [&["run", "--dry-run", "--only", "cpu.*"], words].concat();
+        stdout(&command(&words).env_remove("SYNCSCOPE_FAKE").output().unwrap())
+    };
+    let total = |text: &str| -> u32 {
+        let line = text.lines().find(|line| line.contains("in total")).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
+    };
+    let allowed = syncscope_host::scheduling::allowed_cpus();
+    let one = plan(&["--cpus", &allowed[0].to_string()]);
+    assert!(one.lines().last().unwrap().starts_with("planned time: about "), "{one}");
+    if allowed.len() > 1 {
+        assert!(total(&one) < total(&plan(&[])), "{one}");
+    }
+}

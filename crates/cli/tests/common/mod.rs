@@ -1,0 +1,21 @@
+//! Runs the command on fake hardware (`SYNCSCOPE_FAKE`), for the tests that see it from the outside.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::process::{Command, Output, Stdio};
+
+/// The command with these words, not started.
+pub(crate) fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));
+    command.args(words).env("SYNCSCOPE_FAKE", "").stdin(Stdio::null());
+    command
+}
+
+/// Its output.
+pub(crate) fn output(words: &[&str]) -> Output {
+    command(words).output().unwrap()
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

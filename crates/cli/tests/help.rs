@@ -1,0 +1,104 @@
+//! What the command says of itself: help, completions, manual pages.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+
+use std::process::{Command, Output, Stdio};
+
+use syncscope_core::Preset;
+use syncscope_gpu::DeviceLimits;
+
+fn output(words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));
+    command.args(words).env("SYNCSCOPE_FAKE", "").env_remove("COLUMNS").stdin(Stdio::null()).output().unwrap()
+}
+
+fn stdout(words: &[&str]) -> String {
+    let output = output(words);
+    assert_eq!(output.status.code(), Some(0), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+const COMMANDS: [&str; 14] = [
+    "run",
+    "list",
+    "system",
+    "verify",
+    "report",
+    "compare",
+    "show",
+    "import",
+    "crosscheck",
+    "asynchrony",
+    "timeline",
+    "reductions",
+    "completions",
+    "man",
+];
+
+#[test]
+fn without_a_command_there_is_help_and_exit_code_2() {
+    let bare = output(&[]);
+    let text = String::from_utf8(bare.stderr).unwrap();
+    assert_eq!(bare.status.code(), Some(2), "{text}");
+    assert!(bare.stdout.is_empty() && text.contains("Usage: syncscope <COMMAND>"), "{text}");
+    assert_eq!(text, String::from_utf8(output(&["--help"]).stdout).unwrap(), "the same that --help prints");
+}
+
+#[test]
+fn completions_name_every_command_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = stdout(&["completions", shell]);
+        for command in COMMANDS {
+            assert!(script.contains(command), "{shell}: {command}");
+        }
+        assert!(script.contains("threshold"), "{shell}: options of subcommands");
+    }
+    assert_eq!(output(&["completions", "dos"]).status.code(), Some(2));
+}
+
+#[test]
+fn every_command_has_its_manual_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = stdout(&["man"]);
+    assert!(page.contains(".TH syncscope 1") && page.contains(".SH SYNOPSIS"), "{page}");
+    assert_eq!(output(&["man", "-o", folder.path().to_str().unwrap()]).status.code(), Some(0));
+    for command in COMMANDS {
+        let text = std::fs::read_to_string(folder.path().join(format!("syncscope-{command}.1"))).unwrap();
+        assert!(text.contains(".SH SYNOPSIS"), "{command}");
+    }
+    let nowhere = output(&["man", "--out", "/proc/pages"]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&nowhere.stderr).contains("--out"));
+}
+
+#[test]
+fn every_output_is_named_by_the_same_option() {
+    for words in [&["run"][..], &["report"], &["import", "syncperformance"], &["man"], &["crosscheck"], &["reductions"]]
+    {
+        let help = stdout(&[words, &["--help"]].concat());
+        assert!(help.contains("-o, --out <"), "{words:?}: {help}");
+        assert!(!help.contains("--output"), "{words:?}: {help}");
+    }
+}
+
+#[test]
+fn the_help_of_run_tells_how_long_presets_take() {
+    let help = stdout(&["run", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    for start in ["- quick: A first look: about", "- standard: Every parameter that matters:", "- paper: The grids"] {
+        assert!(help.contains(start), "{start}: {help}");
+    }
+    for option in ["--threads", "--cpus", "--placement", "--dtype", "--stride", "--blocks"] {
+        assert!(help.contains(option), "{option}");
+    }
+}
+
+/// The numbers of GPU cases that the help is made of: about 220, 6,700 and 18,000 on a device with 132 multiprocessors.
+#[test]
+fn the_help_of_run_has_the_cases_of_the_catalogue() {
+    let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+    for (preset, about) in [(Preset::Quick, 220), (Preset::Standard, 6700), (Preset::Paper, 18_300)] {
+        let cases = syncscope_gpu::cases(preset, &limits);
+        let cases = cases.iter().filter(|case| case.devices.is_none_or(|devices| devices == 1)).count();
+        assert!(cases.abs_diff(about) * 10 <= about, "{preset}: {cases}");
+    }
+}
