@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_core::{Row, stored_run};
+use syncscope_core::{Published, Row, stored_run};
 
 fn results() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results")
@@ -37,6 +37,16 @@ fn every_stored_run_is_read() {
         for (listing, path) in run.evidence_files().unwrap() {
             assert!(fs::read_to_string(&path).unwrap().lines().count() > 1, "{name}: {listing}");
         }
+    }
+}
+
+#[test]
+fn every_stored_experiment_is_read() {
+    for experiment in stored_run::stored_experiments(&results()).unwrap() {
+        let name = experiment.path().display();
+        let run = experiment.read_run().unwrap();
+        assert!(run.status == Status::Done && run.experiment().is_some(), "{name}: {}", run.preset);
+        assert_ne!(Published::read(&experiment).unwrap(), Published::default(), "{name} holds no table");
     }
 }
 
