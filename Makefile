@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test lint format deny miri loom truths test-gpu sanitize-gpu bundle nvrtc build pages store
+.PHONY: run test lint format deny miri loom truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -40,6 +40,10 @@ loom:                 ## every interleaving of small models of the locks and bar
 
 truths:               ## figures that are known in advance; wants an idle machine
 	cargo test --release -p syncscope-cpu --test truths -- --ignored --nocapture --test-threads 1
+
+truths-gpu:           ## the same on a CUDA device: a float addition takes 4 cycles by two clocks
+	scripts/setup build gpu
+	cargo test --release -p syncscope-gpu --test device -- --ignored --nocapture --test-threads 1 crosscheck
 
 test-gpu:             ## what needs a CUDA device
 	scripts/setup build gpu
