@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Report(report) => commands::report(report),
         Command::Compare(compare) => commands::compare(&compare),
         Command::Show(show) => commands::show(&show),
+        Command::Findings(findings) => commands::findings(&findings),
         Command::Import(import) => commands::import(&import),
         Command::Completions(completions) => commands::completions(&completions),
         Command::Man(man) => commands::man(&man),

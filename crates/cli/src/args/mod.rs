@@ -1,5 +1,5 @@
-//! The arguments of the command line: `run` in one file, the published experiments in another, `compare` and `show` in a
-//! third; here the commands and the arguments of the others.
+//! The arguments of the command line: `run` in one file, the published experiments in another, `compare`, `show` and
+//! `findings` in a third; here the commands and the arguments of the others.
 
 mod published;
 mod rows;
@@ -13,7 +13,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use self::published::{
     AsynchronyArguments, CrosscheckArguments, ReductionsArguments, ReductionsOn, TimelineArguments,
 };
-pub(crate) use self::rows::{CompareArguments, FailOn, ShowArguments, ShowOrder, TextFormat};
+pub(crate) use self::rows::{
+    CompareArguments, FailOn, FindingsArguments, FindingsFormat, PaperName, ShowArguments, ShowOrder, TextFormat,
+};
 pub(crate) use self::run::{AxisArguments, CpuList, RunArguments};
 use crate::failure::Failure;
 
@@ -41,6 +43,8 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     /// Show the rows of a finished run
     Show(ShowArguments),
+    /// Test the claims of papers on finished runs: what holds, what does not, what stays open
+    Findings(FindingsArguments),
     /// Convert the results of another tool into a run
     Import(ImportArguments),
     /// Published experiment: one cost by two clocks, inside the GPU and inferred from the host's time (Zhang et al.)

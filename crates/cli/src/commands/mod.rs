@@ -7,6 +7,7 @@
 mod asynchrony;
 mod compare;
 mod crosscheck;
+mod findings;
 mod import;
 mod list;
 mod reductions;
@@ -22,6 +23,7 @@ mod verify;
 pub(crate) use asynchrony::asynchrony;
 pub(crate) use compare::compare;
 pub(crate) use crosscheck::crosscheck;
+pub(crate) use findings::findings;
 pub(crate) use import::import;
 pub(crate) use list::list;
 pub(crate) use reductions::reductions;

@@ -10,7 +10,7 @@ mod atomics;
 mod barriers;
 mod cpus;
 mod devices;
-mod field;
+pub(super) mod field;
 mod locks;
 mod relaunch;
 mod trust;
