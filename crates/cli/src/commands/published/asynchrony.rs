@@ -11,8 +11,8 @@ use syncscope_core::published::asynchrony::position::PositionClass;
 use syncscope_core::published::asynchrony::{Asynchrony, Plan};
 use syncscope_core::run::Status;
 
+use super::experiment_run::{ExperimentRun, needed_gpu};
 use crate::args::AsynchronyArguments;
-use crate::experiment_run::{ExperimentRun, needed_gpu};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::progress::Progress;
