@@ -22,5 +22,6 @@ pub mod syncperformance;
 pub mod table;
 
 pub use analysis::compare::{Change, ComparedCase, Comparison, Difference, FamilyChange, compare};
+pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::named_primitives;
 pub use run_data::RunData;

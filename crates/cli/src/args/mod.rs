@@ -13,7 +13,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use self::published::{
     AsynchronyArguments, CrosscheckArguments, ReductionsArguments, ReductionsOn, TimelineArguments,
 };
-pub(crate) use self::rows::{CompareArguments, FailOn, ShowArguments, ShowOrder, TextFormat};
+pub(crate) use self::rows::{
+    CompareArguments, FailOn, FailOnOutlier, FleetArguments, ShowArguments, ShowOrder, TextFormat,
+};
 pub(crate) use self::run::{AxisArguments, CpuList, RunArguments};
 use crate::failure::Failure;
 
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Compare two runs, case by case: what is slower, faster or the same, and what cannot be decided
     Compare(CompareArguments),
+    /// Compare the runs of many nodes: what is typical, and which nodes differ
+    Fleet(FleetArguments),
     /// Show the rows of a finished run
     Show(ShowArguments),
     /// Convert the results of another tool into a run

@@ -6,6 +6,7 @@
 //! is the shortest.
 
 mod compare;
+mod fleet;
 mod import;
 mod list;
 mod published;
@@ -18,6 +19,7 @@ mod system;
 mod verify;
 
 pub(crate) use compare::compare;
+pub(crate) use fleet::fleet;
 pub(crate) use import::import;
 pub(crate) use list::list;
 pub(crate) use published::{asynchrony, crosscheck, reductions, timeline};

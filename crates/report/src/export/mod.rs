@@ -8,5 +8,6 @@
 //! no text cell of a CSV file begins with a character that starts a formula.
 
 pub mod comparison;
+pub mod fleet;
 mod grid;
 pub mod rows;
