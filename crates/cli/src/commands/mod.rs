@@ -5,6 +5,7 @@
 //! [`Failure`](crate::failure::Failure), from which `main` derives the exit code. Start with `run`, which measures; `list`
 //! is the shortest.
 
+mod advise;
 mod compare;
 mod import;
 mod list;
@@ -17,6 +18,7 @@ mod show;
 mod system;
 mod verify;
 
+pub(crate) use advise::advise;
 pub(crate) use compare::compare;
 pub(crate) use import::import;
 pub(crate) use list::list;
