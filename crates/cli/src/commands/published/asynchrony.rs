@@ -35,7 +35,7 @@ pub(crate) fn asynchrony(arguments: &AsynchronyArguments) -> Result<Outcome, Fai
     measured.write(run.directory())?;
     if measured.positions.iter().all(|row| row.inconsistencies == 0) {
         run.warn(
-            "no inconsistency was found with any kernel and block size; most claims cannot be told here".to_owned(),
+            "no inconsistency was found with any kernel and block size; most claims cannot be decided here".to_owned(),
         );
     }
     terminal::show(&classes(&measured.classes))?;
