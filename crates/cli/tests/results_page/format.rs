@@ -182,9 +182,14 @@ mod tests {
     fn several_lines_need_an_aggregate() {
         let lines = [line("100", "Resolved"), line("300", "Resolved"), line("200", "Noisy")];
         assert!(of_lines(&lines, "ns.1").unwrap_err().contains("3 rows"));
-        for (format, text) in
-            [("min ns.0", "100"), ("max ns.0", "300"), ("range ns.0", "100 to 300"), ("median ns.0", "200"), ("p95 ns.0", "300"), ("count", "3")]
-        {
+        for (format, text) in [
+            ("min ns.0", "100"),
+            ("max ns.0", "300"),
+            ("range ns.0", "100 to 300"),
+            ("median ns.0", "200"),
+            ("p95 ns.0", "300"),
+            ("count", "3"),
+        ] {
             assert_eq!(of_lines(&lines, format), Ok(text.into()));
         }
         assert_eq!(of_lines(&lines[..1], "range ns.0"), Ok("100".into()));
@@ -192,7 +197,8 @@ mod tests {
 
     #[test]
     fn pairs_give_ratios_and_percentages() {
-        let pairs = [(line("150", "Resolved"), line("100", "Resolved")), (line("90", "Resolved"), line("100", "Resolved"))];
+        let pairs =
+            [(line("150", "Resolved"), line("100", "Resolved")), (line("90", "Resolved"), line("100", "Resolved"))];
         assert_eq!(of_pairs(&pairs[..1], "ratio.1"), Ok("1.5".into()));
         assert_eq!(of_pairs(&pairs, "range percent.0"), Ok("-10 to 50".into()));
         assert_eq!(of_pairs(&pairs, "max difference.0"), Ok("50".into()));

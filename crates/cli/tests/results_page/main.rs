@@ -70,7 +70,10 @@ fn every_numeral_outside_queries_is_on_the_list() {
     let text = template();
     let (_, body) = text.split_once("-->\n").unwrap();
     let unknown = numerals::unknown(body);
-    assert!(unknown.is_empty(), "a figure of a run is a query; parameters and the papers' figures are on the list: {unknown:#?}");
+    assert!(
+        unknown.is_empty(),
+        "a figure of a run is a query; parameters and the papers' figures are on the list: {unknown:#?}"
+    );
     let unused = numerals::unused(body);
     assert!(unused.is_empty(), "on the list and not in the template: {unused:?}");
 }

@@ -12,7 +12,8 @@ const ALLOWED: [(&str, &[&str]); 5] = [
 /// What stands in the template and not on the list.
 pub(crate) fn unknown(template: &str) -> Vec<String> {
     let allowed: Vec<&str> = ALLOWED.iter().flat_map(|(_, words)| words.iter().copied()).collect();
-    let mut unknown: Vec<String> = numerals(template).into_iter().filter(|found| !allowed.contains(&found.as_str())).collect();
+    let mut unknown: Vec<String> =
+        numerals(template).into_iter().filter(|found| !allowed.contains(&found.as_str())).collect();
     unknown.dedup();
     unknown
 }
@@ -20,7 +21,11 @@ pub(crate) fn unknown(template: &str) -> Vec<String> {
 /// What stands on the list and not in the template.
 pub(crate) fn unused(template: &str) -> Vec<&'static str> {
     let found = numerals(template);
-    ALLOWED.iter().flat_map(|(_, words)| words.iter().copied()).filter(|word| !found.iter().any(|one| one == word)).collect()
+    ALLOWED
+        .iter()
+        .flat_map(|(_, words)| words.iter().copied())
+        .filter(|word| !found.iter().any(|one| one == word))
+        .collect()
 }
 
 /// `16 threads`, `2024`: every numeral, and the word after it unless a sentence, a clause or a cell ends before it.
@@ -29,13 +34,15 @@ fn numerals(template: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut words = text.split_whitespace().peekable();
     while let Some(word) = words.next() {
-        let word = word.trim_matches(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '%' | '^' | '.' | ','));
+        let word =
+            word.trim_matches(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '%' | '^' | '.' | ','));
         if !word.chars().any(|letter| letter.is_ascii_digit()) {
             continue;
         }
         let ends = word.ends_with([',', '.', ';', ':', ')']);
         let word = word.trim_end_matches([',', '.', ';', ':', ')']);
-        let next = words.peek().filter(|_| !ends).map(|next| next.trim_matches(|letter: char| !letter.is_alphanumeric()));
+        let next =
+            words.peek().filter(|_| !ends).map(|next| next.trim_matches(|letter: char| !letter.is_alphanumeric()));
         match next.filter(|next| !next.is_empty() && next.chars().all(char::is_alphabetic)) {
             Some(next) => found.push(format!("{word} {next}")),
             None => found.push(word.to_owned()),

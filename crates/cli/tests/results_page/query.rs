@@ -18,8 +18,20 @@ use super::tables::{Line, Runs};
 
 /// Columns that identify a case; pairs agree in all of them that no query names.
 const PARAMETERS: [&str; 14] = [
-    "primitive", "dtype", "layout", "stride", "threads", "blocks", "devices", "placement", "scope", "space", "order", "mode",
-    "group", "form",
+    "primitive",
+    "dtype",
+    "layout",
+    "stride",
+    "threads",
+    "blocks",
+    "devices",
+    "placement",
+    "scope",
+    "space",
+    "order",
+    "mode",
+    "group",
+    "form",
 ];
 
 /// What a query selects.

@@ -47,7 +47,9 @@ impl Runs {
             let mut line: Line = COLUMNS.iter().map(|column| (column.name.to_owned(), column.write(row))).collect();
             let details = data.details.get(&row.case.id()).into_iter().flatten();
             line.extend(
-                details.filter(|detail| detail.actor.is_none()).map(|detail| (detail.name.clone(), detail.value.to_string())),
+                details
+                    .filter(|detail| detail.actor.is_none())
+                    .map(|detail| (detail.name.clone(), detail.value.to_string())),
             );
             let threads = row.case.threads.unwrap_or(1);
             line.insert("fits".into(), (threads <= data.run.machine.cpu.hardware_threads).to_string());
