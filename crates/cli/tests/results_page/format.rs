@@ -3,7 +3,8 @@
 //! `COLUMN.DECIMALS` of one line, such as `cycles.0`; `AGGREGATE COLUMN.DECIMALS` of several, where the aggregate is `min`, `max`,
 //! `range` ("a to b"), `median`, `p95` or `count`. `us`, `ms` and `s` are `ns` in these units, `COLUMN@us` is a column of nanoseconds,
 //! `COLUMN@percent` one of shares. `half.D` is the half-width of the interval to quote in percent. A column of text needs no decimals.
-//! Of pairs: `ratio.D` and `percent.D` (by how much the first is more than the second), of `ns` or of `ratio(COLUMN).D`; `difference.D` is
+//! Of pairs: `ratio.D` and `percent.D` (by how much the first is more than the second), of `ns` or of `ratio(COLUMN).D`; `less.D` by how many percent of the
+//! first the second is less; `difference.D`
 //! the distance in percent of the second, without its sign. A figure of a row that is not resolved is written as `~1.2`.
 
 use super::tables::Line;
@@ -25,7 +26,7 @@ pub(crate) fn of_lines(lines: &[Line], format: &str) -> Result<String, String> {
     }
     let (aggregate, column) = split(format);
     if aggregate == Some("count") {
-        return Ok(lines.len().to_string());
+        return Ok(number(lines.len() as f64, 0));
     }
     if let (None, [line]) = (aggregate, lines) {
         if let Some(text) = line.get(column).filter(|text| text.parse::<f64>().is_err()) {
@@ -43,7 +44,7 @@ pub(crate) fn of_pairs(pairs: &[Pair], format: &str) -> Result<String, String> {
     }
     let (aggregate, format) = split(format);
     if aggregate == Some("count") {
-        return Ok(pairs.len().to_string());
+        return Ok(number(pairs.len() as f64, 0));
     }
     let (kind, decimals) = with_decimals(format)?;
     let (kind, column) = match kind.strip_suffix(')').and_then(|kind| kind.split_once('(')) {
@@ -56,6 +57,7 @@ pub(crate) fn of_pairs(pairs: &[Pair], format: &str) -> Result<String, String> {
         let value = match kind {
             "ratio" => ratio,
             "percent" => 100.0 * (ratio - 1.0),
+            "less" => 100.0 * (1.0 - 1.0 / ratio),
             "difference" => 100.0 * (ratio - 1.0).abs(),
             unknown => return Err(format!("`{unknown}` is no format of a pair")),
         };
@@ -108,7 +110,9 @@ fn figure(line: &Line, column: &str) -> Result<Figure, String> {
             None => cell(column)?,
         },
     };
-    let resolved = line.get("verdict").is_none_or(|verdict| verdict == "Resolved");
+    // A detail, such as a fairness index, has no verdict of its own.
+    let is_cost = ["ns", "us", "ms", "s", "half", "cycles"].contains(&column) || column.starts_with("ns@");
+    let resolved = !is_cost || line.get("verdict").is_none_or(|verdict| verdict == "Resolved");
     Ok(Figure { value, resolved })
 }
 

@@ -6,11 +6,12 @@
 //! {{RUN FILE.csv name=value .. : FORMAT}}              a line of another table
 //! ```
 //!
-//! A value is a text, several as `1|4|8`, `-` for an empty cell, or `*` for one that is not. `+` stands for a space. A column
+//! A value is a text, several as `1|4|8`, `-` for an empty cell, `*` for one that is not, or `?` for any. The file `run` has the
+//! duration of the run. `+` stands for a space. A column
 //! that is not named may hold anything, except that `form` is the default one. The last part of a primitive's id may be `*`. A
 //! second row that begins with `~` is the first one with other values. [`super::format`] has the formats.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::format::{self, Pair};
@@ -72,7 +73,7 @@ impl Selection {
     }
 
     fn is_file(&self) -> bool {
-        self.of.ends_with(".csv")
+        self.of.ends_with(".csv") || self.of == "run"
     }
 
     fn names(&self) -> BTreeSet<&str> {
@@ -103,6 +104,7 @@ impl Selection {
             }
         }
         self.conditions.iter().all(|(name, value)| match value.as_str() {
+            "?" => true,
             "-" => cell(name).is_empty(),
             "*" => !cell(name).is_empty(),
             values => values.split('|').any(|value| value == cell(name)),
@@ -136,6 +138,9 @@ fn pairs(one: &Selection, lines: Vec<Line>, other: &Selection, others: &[Line]) 
         let open = PARAMETERS.iter().filter(|name| !named.contains(**name));
         open.map(|name| line.get(*name).cloned().unwrap_or_default()).collect()
     };
-    let partner = |line: Line| others.iter().find(|other| key(other) == key(&line)).map(|other| (line, other.clone()));
-    lines.into_iter().filter_map(partner).collect()
+    let mut by_key: HashMap<Vec<String>, &Line> = HashMap::new();
+    for other in others {
+        by_key.entry(key(other)).or_insert(other);
+    }
+    lines.into_iter().filter_map(|line| by_key.get(&key(&line)).map(|other| (line.clone(), (*other).clone()))).collect()
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use syncscope_core::Row;
 use syncscope_core::run::columns::COLUMNS;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_report::RunData;
@@ -35,6 +36,7 @@ impl Runs {
         }
         let lines = Rc::new(match file {
             None => self.rows(run)?,
+            Some("run") => vec![self.of_run(run)?],
             Some(file) => self.lines(run, file)?,
         });
         self.tables.borrow_mut().insert(key, Rc::clone(&lines));
@@ -43,7 +45,7 @@ impl Runs {
 
     fn rows(&self, run: &str) -> Result<Vec<Line>, String> {
         let data = self.data(run)?;
-        let line = |row| -> Line {
+        let line = |row: &Row| -> Line {
             let mut line: Line = COLUMNS.iter().map(|column| (column.name.to_owned(), column.write(row))).collect();
             let details = data.details.get(&row.case.id()).into_iter().flatten();
             line.extend(
@@ -53,9 +55,15 @@ impl Runs {
             );
             let threads = row.case.threads.unwrap_or(1);
             line.insert("fits".into(), (threads <= data.run.machine.cpu.hardware_threads).to_string());
+            line.extend(on_multiprocessors(&data, row));
             line
         };
         Ok(data.rows.iter().map(line).collect())
+    }
+
+    fn of_run(&self, run: &str) -> Result<Line, String> {
+        let seconds = self.data(run)?.seconds().ok_or_else(|| format!("{run} does not say when it ended"))?;
+        Ok([("seconds".to_owned(), seconds.to_string())].into())
     }
 
     fn lines(&self, run: &str, file: &str) -> Result<Vec<Line>, String> {
@@ -64,4 +72,17 @@ impl Runs {
         let mut reader = csv::Reader::from_path(&path).map_err(|error| format!("{run}/{file}: {error}"))?;
         reader.deserialize().collect::<Result<_, _>>().map_err(|error| format!("{run}/{file}: {error}"))
     }
+}
+
+/// Of a block barrier: whether all its blocks run at the same time, and how many barriers a multiprocessor passes in a
+/// microsecond (Zhang et al., table 5).
+fn on_multiprocessors(data: &RunData, row: &Row) -> Line {
+    let gpu = data.run.machine.gpus.first().filter(|gpu| gpu.multiprocessors > 0);
+    let sizes = (gpu, row.case.blocks, row.case.threads, row.ns);
+    let (Some(gpu), Some(blocks), Some(threads), Some(ns)) = sizes else { return Line::new() };
+    let each = blocks.div_ceil(gpu.multiprocessors);
+    let resident = each <= gpu.max_blocks_per_multiprocessor
+        && each * threads.next_multiple_of(32) <= gpu.max_threads_per_multiprocessor;
+    let rate = 1e3 * f64::from(blocks) / f64::from(gpu.multiprocessors) / ns.value();
+    [("resident".to_owned(), resident.to_string()), ("block_syncs_per_us".to_owned(), rate.to_string())].into()
 }

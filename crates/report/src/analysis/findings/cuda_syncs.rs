@@ -12,6 +12,8 @@ use super::{Claim, ClaimVerdict, Outcome, Paper};
 use crate::RunData;
 
 const WARP: u32 = 32;
+/// The throughput "drops": costs of shuffles repeat to a thousandth, and a step is at least this factor.
+const DROP: f64 = 1.1;
 
 const CLAIM: Claim = Claim { id: "", paper: Paper::Burtchell, place: "", text: "", needs: "", predicate: |_| None };
 
@@ -180,11 +182,11 @@ fn same_case<'a>(rows: &[Known<'a>], case: &Case) -> Option<Known<'a>> {
     rows.iter().find(|row| same(&row.row.case)).copied()
 }
 
-/// The size at which the cost of a block first exceeds that of one warp by [`ALIKE`].
+/// The size at which the cost of a block first exceeds that of one warp by [`DROP`].
 fn first_drop<'a>(rows: &[Known<'a>]) -> Option<Result<Known<'a>, ()>> {
     let base = rows.iter().find(|row| row.row.case.threads == Some(WARP))?;
     for row in rows.iter().filter(|row| row.row.case.threads > Some(WARP)) {
-        match Test::AtMost(ALIKE).of(row, base) {
+        match Test::AtMost(DROP).of(row, base) {
             Certain::Yes => {}
             Certain::No => return Some(Ok(*row)),
             Certain::Unknown => return Some(Err(())),

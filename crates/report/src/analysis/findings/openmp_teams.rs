@@ -119,10 +119,11 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// The cost of the largest team against that of a team of so many threads.
+/// The cost of the largest team against that of a team of so many threads, or of the next larger one below twice as many.
 pub(super) fn ends(name: &str, teams: &[Known<'_>], few: u32, test: Test) -> Option<Outcome> {
-    let first = teams.iter().find(|row| row.row.case.threads == Some(few))?;
-    let last = teams.last().filter(|last| last.row.case.threads > Some(few))?;
+    let is_few = |row: &&Known<'_>| (Some(few)..=Some(2 * few)).contains(&row.row.case.threads);
+    let first = teams.iter().find(is_few)?;
+    let last = teams.last().filter(|last| last.row.case.threads > first.row.case.threads)?;
     Some(two(test, (name, last), ("", first)))
 }
 

@@ -50,7 +50,7 @@ pub(super) const EXAMPLES: &[Example] = &[
         "burtchell.cuda.shuffle_wide",
         "gpu.shuffle.idx latency i32 b10 t32 =26; t256 =26; t512 =26; t1024 =60; u64 t32 =26; t256 =26; t512 =60; t1024 =99",
         "gpu.shuffle.idx latency i32 b10 t32 =26; t256 =26; t512 =26; t1024 =60; u64 t32 =26; t256 =26; t512 =26; t1024 =99",
-        "gpu.shuffle.idx latency i32 b10 t32 =26; t256 =26; t512 =32.5; t1024 =60; u64 t32 =26; t256 =26; t512 =60; t1024 =99",
+        "gpu.shuffle.idx latency i32 b10 t32 =26; t256 =26; t512 =28.6; t1024 =60; u64 t32 =26; t256 =26; t512 =60; t1024 =99",
     ),
     example(
         "burtchell.cuda.votes_alike",
