@@ -185,7 +185,7 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
     };
     let evidence = least.row.evidence.as_deref().map(|text| format!(" ({text})")).unwrap_or_default();
     let group = least.row.case.group.as_ref().map(crate::naming::group).unwrap_or_default();
-    let sentence = format!("{group}: {}{evidence}; measured with {} coalesced groups", sized(&least), known.len());
+    let sentence = format!("{group}: {}{evidence}, the cheapest of {} coalesced groups", sized(&least), known.len());
     Some(Outcome {
         verdict,
         sentence,
