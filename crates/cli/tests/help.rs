@@ -18,7 +18,7 @@ fn stdout(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "run",
     "list",
     "system",
@@ -26,6 +26,7 @@ const COMMANDS: [&str; 14] = [
     "report",
     "compare",
     "show",
+    "advise",
     "import",
     "crosscheck",
     "asynchrony",

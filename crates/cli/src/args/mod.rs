@@ -15,7 +15,7 @@ pub(crate) use self::advise::{AdviseArguments, AdviseFormat};
 pub(crate) use self::published::{
     AsynchronyArguments, CrosscheckArguments, ReductionsArguments, ReductionsOn, TimelineArguments,
 };
-pub(crate) use self::rows::{CompareArguments, FailOn, ShowArguments, ShowOrder, TextFormat};
+pub(crate) use self::rows::{CompareArguments, FailOn, ShowArguments, ShowFormat, ShowOrder, TextFormat};
 pub(crate) use self::run::{AxisArguments, CpuList, RunArguments};
 use crate::failure::Failure;
 

@@ -4,6 +4,7 @@
 //! - [`advice`]: which primitive to take for a need
 //! - [`comparison`]: two runs side by side
 //! - [`rows`]: the rows of a run
+//! - [`trackers`]: resolved rows for tools that follow figures over time
 //!
 //! Names come from files of others. No format lets them do harm: control characters are replaced, Markdown is escaped, and
 //! no text cell of a CSV file begins with a character that starts a formula.
@@ -12,3 +13,4 @@ pub mod advice;
 pub mod comparison;
 mod grid;
 pub mod rows;
+pub mod trackers;
