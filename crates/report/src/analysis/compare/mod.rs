@@ -10,9 +10,15 @@
 //! least as much. Rejecting the first makes a case slower or faster, rejecting the second makes it the same. Each set of
 //! tests is corrected for the number of its cases.
 
+<<<<<<< HEAD
 pub(in crate::analysis) mod differences;
 pub(in crate::analysis) mod discoveries;
 mod ratio;
+=======
+mod differences;
+mod discoveries;
+pub(super) mod ratio;
+>>>>>>> w-advise
 mod remarks;
 pub(in crate::analysis) mod student;
 
@@ -348,7 +354,7 @@ fn remark(a: &Row, b: &Row) -> String {
 }
 
 /// The measurement blocks of a row. Where the run does not say: as many as its pairs make.
-fn measurement_blocks(row: &Row, details: Option<&Vec<Detail>>) -> f64 {
+pub(super) fn measurement_blocks(row: &Row, details: Option<&Vec<Detail>>) -> f64 {
     let is_count = |detail: &&Detail| matches!(detail.name.as_str(), Detail::MEASUREMENT_BLOCKS | "visits");
     let said = details.and_then(|details| details.iter().find(is_count)).map(|detail| detail.value);
     let pairs_of_a_block = if row.case.domain_and_family().0 == Domain::Cpu.as_str() { 6 } else { 4 };
