@@ -15,7 +15,9 @@ pub(crate) use self::advise::{AdviseArguments, AdviseFormat};
 pub(crate) use self::published::{
     AsynchronyArguments, CrosscheckArguments, ReductionsArguments, ReductionsOn, TimelineArguments,
 };
-pub(crate) use self::rows::{CompareArguments, FailOn, ShowArguments, ShowFormat, ShowOrder, TextFormat};
+pub(crate) use self::rows::{
+    CompareArguments, FailOn, FailOnOutlier, FleetArguments, ShowArguments, ShowFormat, ShowOrder, TextFormat,
+};
 pub(crate) use self::run::{AxisArguments, CpuList, RunArguments};
 use crate::failure::Failure;
 
@@ -41,6 +43,8 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Compare two runs, case by case: what is slower, faster or the same, and what cannot be decided
     Compare(CompareArguments),
+    /// Compare the runs of many nodes: what is typical, and which nodes differ
+    Fleet(FleetArguments),
     /// Show the rows of a finished run
     Show(ShowArguments),
     /// Say which primitive to take for a need, as far as the rows of a finished run decide

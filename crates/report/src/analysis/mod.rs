@@ -12,6 +12,7 @@ pub(crate) mod advice;
 pub(crate) mod answers;
 pub(crate) mod compare;
 pub(crate) mod false_sharing;
+pub(crate) mod fleet;
 pub(crate) mod highlights;
 pub(crate) mod ladder;
 pub(crate) mod matrix;

@@ -11,6 +11,7 @@
 
 pub mod advice;
 pub mod comparison;
+pub mod fleet;
 mod grid;
 pub mod rows;
 pub mod trackers;

@@ -10,11 +10,17 @@
 //! least as much. Rejecting the first makes a case slower or faster, rejecting the second makes it the same. Each set of
 //! tests is corrected for the number of its cases.
 
+<<<<<<< HEAD
+pub(in crate::analysis) mod differences;
+pub(in crate::analysis) mod discoveries;
+mod ratio;
+=======
 mod differences;
 mod discoveries;
 pub(super) mod ratio;
+>>>>>>> w-advise
 mod remarks;
-mod student;
+pub(in crate::analysis) mod student;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -212,7 +218,7 @@ fn same_machine(a: &Machine, b: &Machine) -> bool {
 }
 
 /// The instructions that evidence names: `REDG` and `REDUX.SUM` in `REDG 32/64, aggregated by the compiler: REDUX.SUM 1/1`.
-fn instructions(evidence: &str) -> BTreeSet<Vec<&str>> {
+pub(in crate::analysis) fn instructions(evidence: &str) -> BTreeSet<Vec<&str>> {
     // What follows the name is a count: `lock add 16/32`, `NOP 32/64 for WARPSYNC`.
     let is_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
     let named = evidence.split(", ").map(|part| part.rsplit(": ").next().unwrap_or(part));
