@@ -3,6 +3,7 @@
 //! - `grid`: a table of cells in each of these formats
 //! - [`advice`]: which primitive to take for a need
 //! - [`comparison`]: two runs side by side
+//! - [`fleet`]: which nodes differ
 //! - [`rows`]: the rows of a run
 //! - [`trackers`]: resolved rows for tools that follow figures over time
 //!

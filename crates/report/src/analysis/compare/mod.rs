@@ -10,15 +10,9 @@
 //! least as much. Rejecting the first makes a case slower or faster, rejecting the second makes it the same. Each set of
 //! tests is corrected for the number of its cases.
 
-<<<<<<< HEAD
 pub(in crate::analysis) mod differences;
 pub(in crate::analysis) mod discoveries;
-mod ratio;
-=======
-mod differences;
-mod discoveries;
-pub(super) mod ratio;
->>>>>>> w-advise
+pub(in crate::analysis) mod ratio;
 mod remarks;
 pub(in crate::analysis) mod student;
 
