@@ -18,13 +18,15 @@ fn stdout(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "run",
     "list",
     "system",
     "verify",
     "report",
+    "gallery",
     "compare",
+    "fleet",
     "show",
     "advise",
     "import",
