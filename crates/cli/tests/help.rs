@@ -18,14 +18,17 @@ fn stdout(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 18] = [
     "run",
     "list",
     "system",
     "verify",
     "report",
+    "gallery",
     "compare",
+    "fleet",
     "show",
+    "advise",
     "findings",
     "import",
     "crosscheck",

@@ -4,6 +4,7 @@ mod advise;
 mod compare;
 mod findings;
 mod fleet;
+mod gallery;
 mod report;
 mod show;
 
@@ -11,5 +12,6 @@ pub(crate) use advise::advise;
 pub(crate) use compare::compare;
 pub(crate) use findings::findings;
 pub(crate) use fleet::fleet;
+pub(crate) use gallery::gallery;
 pub(crate) use report::report;
 pub(crate) use show::show;
