@@ -4,15 +4,15 @@
 //! kind of chart is a new script in `SCRIPTS`. The data of the runs is made in `data`, with the cells of the rows from
 //! `columns` and the description of machine and environment from `facts`. `fallback` is the table for browsers
 //! without scripts. `published` draws the sections of published experiments, which need no script, and `findings` the
-//! section of published claims.
+//! section of published claims. [`fleet`] is a page of its own.
 
 mod columns;
 mod data;
 mod facts;
 mod fallback;
 mod findings;
+pub mod fleet;
 pub(crate) mod html;
-
 mod published;
 
 use syncscope_core::Primitive;
