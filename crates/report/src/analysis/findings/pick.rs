@@ -99,7 +99,7 @@ pub(super) fn cpus(data: &RunData) -> (u32, u32) {
 pub(super) fn teams<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
     let placements = [Placement::None, Placement::Spread, Placement::Close];
     let placed = placements.iter().map(|placement| teams_in(data, primitive, placement, &fits));
-    placed.into_iter().find(|rows| rows.len() > 1).unwrap_or_default()
+    placed.into_iter().find(|rows| !rows.is_empty()).unwrap_or_default()
 }
 
 pub(super) fn teams_in<'a>(
