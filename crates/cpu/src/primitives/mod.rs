@@ -1,6 +1,6 @@
 //! The primitives: one small file each, in a folder for each family, all of them listed in [`catalogue`].
 //!
-//! - `lock/ticket.rs`: a primitive. Start here. The family's `mod.rs` holds what its primitives share.
+//! - `lock/own/ticket.rs`: a primitive. Start here. The family's `mod.rs` holds what its primitives share.
 //! - `entry.rs`: an entry of the catalogue. `axes.rs` of the crate holds the values that entries vary.
 //! - [`Operation`]: from one operation to the two timed loops. [`Workload`]: a case made ready for a team.
 //! - `lines.rs`: variables at known distances. `number.rs`, `orders.rs`: types and memory orderings known to the

@@ -35,7 +35,7 @@ use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::Workload;
 use crate::studies::{CpuPairs, Participation};
-use crate::sync::OwnLine;
+use crate::sync::CachePadded;
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] =
@@ -59,7 +59,7 @@ const ON_CPU_PAIRS: Participation = Participation { study: &CpuPairs, templates:
 
 /// The loops of a hand-off, and what their machine code must hold.
 fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
-    let tokens = Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| OwnLine(H::new())));
+    let tokens = Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| CachePadded::new(H::new())));
     let (timed, extent) = (Arc::clone(&tokens), tokens.extent());
     let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(RoundTrips::new(Arc::clone(&timed), clock)));
     let workload =
@@ -69,11 +69,11 @@ fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
 
 /// The tokens of all slots; those of one slot stand side by side.
 struct Passing<H> {
-    tokens: Arc<Pages<OwnLine<H>>>,
+    tokens: Arc<Pages<CachePadded<H>>>,
 }
 
 impl<H: Handoff> Passing<H> {
-    fn of_slot(&self, slot: usize) -> &[OwnLine<H>] {
+    fn of_slot(&self, slot: usize) -> &[CachePadded<H>] {
         &self.tokens[slot * H::TOKENS..][..H::TOKENS]
     }
 }
@@ -84,7 +84,7 @@ struct PassingThread<'a, H> {
     thread: usize,
     turn: u32,
     /// All tokens of the slot, and the index of the next one.
-    tokens: &'a [OwnLine<H>],
+    tokens: &'a [CachePadded<H>],
     next: usize,
     /// The turn that each token is at when this thread comes to it.
     first_turn: u32,
@@ -96,7 +96,7 @@ impl<H: Handoff> Operation for Passing<H> {
     fn local(&self, slot: usize, thread: usize) -> PassingThread<'_, H> {
         let tokens = self.of_slot(slot);
         let turn = thread as u32;
-        PassingThread { token: &tokens[0].0, thread, turn, tokens, next: 1, first_turn: turn }
+        PassingThread { token: &tokens[0], thread, turn, tokens, next: 1, first_turn: turn }
     }
 
     /// One round trip of both threads together: each passes the token once.
@@ -116,13 +116,13 @@ impl<H: Handoff> Operation for Passing<H> {
             local.next = 0;
             local.first_turn = local.turn;
         }
-        local.token = &local.tokens[local.next].0;
+        local.token = &local.tokens[local.next];
         local.turn = local.first_turn;
         local.next += 1;
     }
 
     fn prepare(&self, slot: usize, thread: usize) {
-        self.of_slot(slot).iter().for_each(|token| token.0.join(thread));
+        self.of_slot(slot).iter().for_each(|token| token.join(thread));
     }
 
     /// A thread that was overtaken would have left another count. Only thread 0 checks, which also prepares the tokens
@@ -160,7 +160,8 @@ mod tests {
 
     /// Runs `iterations` of the test loop and returns how often each token was passed.
     fn passed<H: Handoff>(iterations: u64) -> Vec<u32> {
-        let passing = Passing::<H> { tokens: Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| OwnLine(H::new()))) };
+        let passing =
+            Passing::<H> { tokens: Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| CachePadded::new(H::new()))) };
         let slot = SLOTS - 1;
         let run = |thread| {
             let mut local = passing.local(slot, thread);
@@ -176,7 +177,7 @@ mod tests {
         });
         assert_eq!(passing.verify(slot, 0, 3 * iterations), Ok(()));
         assert!(passing.verify(slot, 0, 3 * iterations + 1).is_err());
-        passing.of_slot(slot).iter().map(|token| token.0.turns()).collect()
+        passing.of_slot(slot).iter().map(|token| token.turns()).collect()
     }
 
     #[test]

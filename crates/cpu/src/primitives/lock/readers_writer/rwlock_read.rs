@@ -9,12 +9,12 @@ use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, PlainNumber};
 use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::workload::Workload;
-use crate::sync::OwnLine;
+use crate::sync::CachePadded;
 
 /// In theory: readers do not exclude each other, but each of them adds itself to a count on the lock's line and
 /// subtracts itself again. These two atomic operations transfer the line, so that many readers scale no better than an
 /// atomic counter.
-pub(super) static ENTRY: Entry = Entry::of(
+pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.rwlock_read",
         summary: "The standard library's reader-writer lock, taken for reading by all threads",
@@ -37,9 +37,9 @@ fn workload(case: &Case) -> Option<Workload> {
 
 /// A number one that all threads read.
 struct Readers<N> {
-    ones: Vec<OwnLine<RwLock<N>>>,
+    ones: Vec<CachePadded<RwLock<N>>>,
     /// Each thread's sum after the last shot of a slot, the threads of one slot after those of the slot before.
-    sums: Vec<OwnLine<Mutex<N>>>,
+    sums: Vec<CachePadded<Mutex<N>>>,
     threads: usize,
 }
 
@@ -49,8 +49,8 @@ impl<N: PlainNumber> Readers<N> {
         let mut one = N::default();
         one.add_one();
         let operation = Self {
-            ones: (0..SLOTS).map(|_| OwnLine(RwLock::new(one))).collect(),
-            sums: (0..SLOTS * threads as usize).map(|_| OwnLine::default()).collect(),
+            ones: (0..SLOTS).map(|_| CachePadded::new(RwLock::new(one))).collect(),
+            sums: (0..SLOTS * threads as usize).map(|_| CachePadded::default()).collect(),
             threads: threads as usize,
         };
         // The limit counts for each thread, because every thread has a sum of its own.
@@ -58,7 +58,7 @@ impl<N: PlainNumber> Readers<N> {
         Some(Workload::contended(operation, threads).with_most_operations(N::LARGEST_COUNT, 1).expecting(expected))
     }
 
-    fn sums_of(&self, slot: usize) -> &[OwnLine<Mutex<N>>] {
+    fn sums_of(&self, slot: usize) -> &[CachePadded<Mutex<N>>] {
         &self.sums[slot * self.threads..][..self.threads]
     }
 
@@ -84,7 +84,7 @@ impl<N: PlainNumber> Operation for Readers<N> {
     type Local<'a> = Reader<'a, N>;
 
     fn local(&self, slot: usize, thread: usize) -> Reader<'_, N> {
-        Reader { one: &self.ones[slot].0, sum: N::default(), published: &self.sums_of(slot)[thread].0 }
+        Reader { one: &self.ones[slot], sum: N::default(), published: &self.sums_of(slot)[thread] }
     }
 
     #[inline(always)]
@@ -96,16 +96,16 @@ impl<N: PlainNumber> Operation for Readers<N> {
     }
 
     fn counted(&self, slot: usize) -> Option<u64> {
-        let of = |sum: &OwnLine<Mutex<N>>| sum.0.lock().unwrap_or_else(PoisonError::into_inner).count();
+        let of = |sum: &CachePadded<Mutex<N>>| sum.lock().unwrap_or_else(PoisonError::into_inner).count();
         Some(self.sums_of(slot).iter().map(of).sum())
     }
 
     fn prepare(&self, slot: usize, thread: usize) {
-        Self::set_sum(&self.sums_of(slot)[thread].0, N::default());
+        Self::set_sum(&self.sums_of(slot)[thread], N::default());
     }
 
     fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
-        let found = self.sums_of(slot)[thread].0.lock().unwrap_or_else(PoisonError::into_inner).count();
+        let found = self.sums_of(slot)[thread].lock().unwrap_or_else(PoisonError::into_inner).count();
         if found == operations { Ok(()) } else { Err(format!("{operations} reads of the number 1 add up to {found}")) }
     }
 }

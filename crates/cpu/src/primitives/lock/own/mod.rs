@@ -1,0 +1,5 @@
+//! Locks with algorithms of their own; each algorithm stands in `sync/locks`. Start with `ticket.rs`.
+
+pub(super) mod mcs;
+pub(super) mod ticket;
+pub(super) mod ttas;
