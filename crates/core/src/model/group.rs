@@ -25,6 +25,12 @@ pub enum Group {
     SiblingBusy,
     /// The contended line is in memory of this NUMA node, by the system's number; without one, of any.
     LineOnNode(Option<u32>),
+    /// All threads on one CPU.
+    OneCpu,
+    /// Waiters spin for so many microseconds before they sleep.
+    SpinUs(u32),
+    /// A channel with room for so many messages.
+    Capacity(u32),
     /// GCC's OpenMP runtime.
     Libgomp,
     /// LLVM's OpenMP runtime.
@@ -66,7 +72,7 @@ pub enum Group {
 }
 
 /// The words without a number.
-const WORDS: [(&str, Group); 21] = [
+const WORDS: [(&str, Group); 22] = [
     ("same_core", Group::SameCore),
     ("same_l2", Group::SameL2),
     ("same_l3", Group::SameL3),
@@ -76,6 +82,7 @@ const WORDS: [(&str, Group); 21] = [
     ("sibling_idle", Group::SiblingIdle),
     ("sibling_busy", Group::SiblingBusy),
     ("line_on_node", Group::LineOnNode(None)),
+    ("one_cpu", Group::OneCpu),
     ("libgomp", Group::Libgomp),
     ("libomp", Group::Libomp),
     ("converged", Group::Converged),
@@ -103,6 +110,8 @@ impl Group {
             ("coalesced", number) => numbered(number).map(Self::Coalesced),
             ("every_fourth", number) => numbered(number).map(Self::EveryFourth),
             ("cluster", number) => numbered(number).map(Self::Cluster),
+            ("capacity", number) => numbered(number).map(Self::Capacity),
+            ("spin", time) => numbered(time.strip_suffix(" us")?).map(Self::SpinUs),
             (number, "us") => numbered(number).map(Self::KernelUs),
             _ => None,
         });
@@ -132,6 +141,8 @@ impl fmt::Display for Group {
             Self::Coalesced(size) => f.pad(&format!("coalesced {size}")),
             Self::EveryFourth(size) => f.pad(&format!("every_fourth {size}")),
             Self::Cluster(size) => f.pad(&format!("cluster {size}")),
+            Self::Capacity(messages) => f.pad(&format!("capacity {messages}")),
+            Self::SpinUs(length) => f.pad(&format!("spin {length} us")),
             Self::KernelUs(length) => f.pad(&format!("{length} us")),
             Self::Other(word) => f.pad(word),
             named => f.pad(WORDS.iter().find(|(_, group)| group == named).map_or("", |(word, _)| word)),
@@ -162,6 +173,8 @@ mod tests {
             ("every_fourth 8", Group::EveryFourth(8)),
             ("cluster 8", Group::Cluster(8)),
             ("5 us", Group::KernelUs(5)),
+            ("spin 10 us", Group::SpinUs(10)),
+            ("capacity 64", Group::Capacity(64)),
             ("other package", Group::Other("other package".to_owned())),
         ];
         for (word, group) in WORDS.iter().chain(&numbered) {
@@ -171,7 +184,18 @@ mod tests {
 
     #[test]
     fn a_word_that_would_be_written_otherwise_is_kept_as_it_is() {
-        for word in ["tile 04", "tile", "tile -1", "tile 4 ", " us", "+5 us", "Near", "cluster 99999999999"] {
+        for word in [
+            "tile 04",
+            "tile",
+            "tile -1",
+            "tile 4 ",
+            " us",
+            "+5 us",
+            "Near",
+            "cluster 99999999999",
+            "spin 10",
+            "spin 010 us",
+        ] {
             assert_eq!(Group::of_word(word), Group::Other(word.to_owned()));
             assert_eq!(Group::of_word(word).to_string(), word);
         }

@@ -16,6 +16,8 @@ pub(crate) struct Entry {
     pub(crate) workload: fn(&Case) -> Option<Workload>,
     /// The studies that it takes part in.
     pub(crate) studies: &'static [Participation],
+    /// Whether the quick preset plans it.
+    pub(crate) in_quick: bool,
     /// What it needs of the system.
     requirement: fn() -> Result<(), String>,
     /// The architectures on which it is no instruction, each with why.
@@ -29,12 +31,17 @@ impl Entry {
         cases: fn(&Primitive, &Axes) -> Vec<Case>,
         workload: fn(&Case) -> Option<Workload>,
     ) -> Self {
-        Self { primitive, cases, workload, studies: &[], requirement: || Ok(()), elided_by_nature: &[] }
+        Self { primitive, cases, workload, studies: &[], in_quick: true, requirement: || Ok(()), elided_by_nature: &[] }
     }
 
     /// The same for a primitive that takes part in studies of the machine.
     pub(super) const fn in_studies(self, studies: &'static [Participation]) -> Self {
         Self { studies, ..self }
+    }
+
+    /// The same for a primitive that few programs choose: the quick preset does not plan it.
+    pub(super) const fn beyond_quick(self) -> Self {
+        Self { in_quick: false, ..self }
     }
 
     /// The same for a primitive that not every system has. The error says what is missing and how to get it.

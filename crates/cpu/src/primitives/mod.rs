@@ -5,7 +5,8 @@
 //! - [`Operation`]: from one operation to the two timed loops. [`Workload`]: a case made ready for a team.
 //! - `lines.rs`: variables at known distances. `number.rs`, `orders.rs`: types and memory orderings known to the
 //!   compiler. `opaque.rs`: what the optimizer must not remove. `wait.rs`: waits that time out inside a loop.
-//! - `follow_up.rs`: a run after the samples. `fairness.rs`: the one of contended operations.
+//! - `follow_up.rs`: a run after the samples. `fairness.rs`: the one of contended operations. `percentiles.rs`: of single
+//!   hand-offs and wake-ups.
 //!
 //! To add a primitive, write a file with a `pub(super) static ENTRY: Entry` and name it in the `ENTRIES` of its family.
 
@@ -24,7 +25,9 @@ mod number;
 mod opaque;
 mod operation;
 mod orders;
+mod percentiles;
 pub(crate) mod wait;
+mod wake;
 mod workload;
 
 use std::sync::LazyLock;
@@ -36,7 +39,8 @@ pub use self::operation::{Operation, UNROLL};
 pub use self::workload::Workload;
 
 /// The families, in the order of the catalogue.
-static FAMILIES: [&[&Entry]; 5] = [atomic::ENTRIES, fence::ENTRIES, barrier::ENTRIES, lock::ENTRIES, handoff::ENTRIES];
+static FAMILIES: [&[&Entry]; 6] =
+    [atomic::ENTRIES, fence::ENTRIES, barrier::ENTRIES, lock::ENTRIES, handoff::ENTRIES, wake::ENTRIES];
 
 /// The descriptions of all primitives, whether they can be measured here or not.
 #[must_use]
