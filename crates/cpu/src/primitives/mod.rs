@@ -34,7 +34,7 @@ use std::sync::LazyLock;
 
 use syncscope_core::{Case, Evidence, Primitive, Refusal};
 
-pub(crate) use self::entry::Entry;
+pub(crate) use self::entry::{Entry, InQuick};
 pub use self::operation::{Operation, UNROLL};
 pub use self::workload::Workload;
 

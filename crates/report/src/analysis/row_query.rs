@@ -13,8 +13,15 @@ use crate::RunData;
 use crate::figure::interval_within_run;
 
 /// Barriers of CPU threads, the most common one first.
-pub(crate) const CPU_BARRIERS: &[&str] =
-    &["cpu.barrier.std", "cpu.barrier.sense", "cpu.barrier.dissemination", "cpu.barrier.tree", "cpu.barrier.openmp"];
+pub(crate) const CPU_BARRIERS: &[&str] = &[
+    "cpu.barrier.std",
+    "cpu.barrier.sense",
+    "cpu.barrier.dissemination",
+    "cpu.barrier.tree",
+    "cpu.barrier.openmp",
+    "cpu.barrier.futex",
+    "cpu.barrier.crossbeam_wait_group",
+];
 /// Locks that one CPU thread at a time holds, the most common ones first.
 pub(crate) const CPU_LOCKS: &[&str] = &[
     "cpu.lock.std_mutex",
@@ -25,6 +32,9 @@ pub(crate) const CPU_LOCKS: &[&str] = &[
     "cpu.lock.ttas",
     "cpu.lock.ticket",
     "cpu.lock.mcs",
+    "cpu.lock.clh",
+    "cpu.lock.cohort",
+    "cpu.lock.parking_lot_fair",
 ];
 /// Hand-offs between two spinning threads.
 pub(crate) const HANDOFFS: &[&str] = &["cpu.handoff.cas_pingpong", "cpu.handoff.store_pingpong"];

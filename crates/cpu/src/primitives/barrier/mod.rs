@@ -1,13 +1,15 @@
 //! Barriers: all threads of the team wait for each other.
 //!
-//! Start with `sense.rs`; its algorithm is `sync/sense.rs`. This file holds the loops and the proof that no thread
-//! leaves a barrier early. The barriers of Rust and OpenMP have wrappers in their own files.
+//! Start with `sense.rs`; its algorithm is `sync/barriers/sense.rs`. This file holds the loops and the proof that no thread
+//! leaves a barrier early. The barriers of Rust, crossbeam and OpenMP have wrappers in their own files.
 
 mod dissemination;
+mod futex;
 mod openmp;
 mod sense;
 mod std_barrier;
 mod tree;
+mod wait_group;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,8 +26,15 @@ use crate::sync::{Barrier, CachePadded};
 use crate::team::Body;
 
 /// The family, in the order of the catalogue.
-pub(super) static ENTRIES: &[&Entry] =
-    &[&std_barrier::ENTRY, &sense::ENTRY, &dissemination::ENTRY, &tree::ENTRY, &openmp::ENTRY];
+pub(super) static ENTRIES: &[&Entry] = &[
+    &std_barrier::ENTRY,
+    &sense::ENTRY,
+    &dissemination::ENTRY,
+    &tree::ENTRY,
+    &futex::ENTRY,
+    &wait_group::ENTRY,
+    &openmp::ENTRY,
+];
 
 /// What `ns` is the cost of, for every barrier.
 const OPERATION: &str = "one barrier passed by all threads";

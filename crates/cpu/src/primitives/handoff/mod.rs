@@ -14,9 +14,12 @@
 mod cas;
 mod channel;
 mod condvar;
+mod crossbeam;
 mod futex;
+mod kernel;
 mod park;
 mod round_trips;
+mod std_mpsc;
 mod store;
 mod token;
 
@@ -38,8 +41,20 @@ use crate::studies::{CpuPairs, Participation};
 use crate::sync::CachePadded;
 
 /// The family, in the order of the catalogue.
-pub(super) static ENTRIES: &[&Entry] =
-    &[&store::ENTRY, &cas::ENTRY, &channel::ENTRY, &condvar::ENTRY, &park::ENTRY, &futex::ENTRY];
+pub(super) static ENTRIES: &[&Entry] = &[
+    &store::ENTRY,
+    &cas::ENTRY,
+    &channel::ENTRY,
+    &crossbeam::bounded::ENTRY,
+    &crossbeam::rendezvous::ENTRY,
+    &crossbeam::parker::ENTRY,
+    &std_mpsc::ENTRY,
+    &condvar::ENTRY,
+    &park::ENTRY,
+    &futex::ENTRY,
+    &kernel::eventfd::ENTRY,
+    &kernel::pipe::ENTRY,
+];
 
 /// What `ns` is the cost of, for every hand-off.
 const OPERATION: &str = "one hand-off from one thread to the other: half a round trip";
@@ -142,8 +157,11 @@ mod tests {
     use crate::primitives::handoff::cas::CasToken;
     use crate::primitives::handoff::channel::Channels;
     use crate::primitives::handoff::condvar::Signalled;
+    use crate::primitives::handoff::crossbeam::{parker::Parkers, rendezvous::Rendezvous};
     use crate::primitives::handoff::futex::FutexToken;
+    use crate::primitives::handoff::kernel::{eventfd::Events, pipe::Pipes};
     use crate::primitives::handoff::park::Parked;
+    use crate::primitives::handoff::std_mpsc::Inboxes;
     use crate::primitives::handoff::store::StoreToken;
     use crate::primitives::wait::LIMIT;
     use crate::sync::WaitTimeout;
@@ -191,7 +209,17 @@ mod tests {
             assert!(found[..half].iter().all(|turns| *turns == 3 * 2 * 3), "{found:?}");
             assert!(found[half..].iter().all(|turns| *turns == 2 * 2 * 3), "{found:?}");
         }
-        assert_eq!(passed::<FutexToken>(5), [5 * 2 * 3]);
+        for found in [
+            passed::<FutexToken>(5),
+            passed::<Channels<64>>(5),
+            passed::<Rendezvous>(5),
+            passed::<Parkers>(5),
+            passed::<Inboxes>(5),
+            passed::<Events>(5),
+            passed::<Pipes>(5),
+        ] {
+            assert_eq!(found, [5 * 2 * 3]);
+        }
     }
 
     #[test]
@@ -203,6 +231,11 @@ mod tests {
             scope.spawn(gives_up_on_a_missing_partner::<Signalled>);
             scope.spawn(gives_up_on_a_missing_partner::<Parked>);
             scope.spawn(gives_up_on_a_missing_partner::<FutexToken>);
+            scope.spawn(gives_up_on_a_missing_partner::<Channels<64>>);
+            scope.spawn(gives_up_on_a_missing_partner::<Parkers>);
+            scope.spawn(gives_up_on_a_missing_partner::<Inboxes>);
+            scope.spawn(gives_up_on_a_missing_partner::<Events>);
+            scope.spawn(gives_up_on_a_missing_partner::<Pipes>);
         });
     }
 }
