@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use syncscope_host::scheduling;
+
 use super::sleeper::Sleeper;
 use super::way::Way;
 use crate::primitives::wait::LIMIT;
@@ -19,6 +21,8 @@ pub(super) struct Meeting<W> {
     clock: Clock,
     /// The thread that is woken. The team of an experiment stays the same.
     sleeper: OnceLock<Option<Sleeper>>,
+    /// The CPUs of both threads, each counted from 1; 0 where it is not known.
+    cpus: [AtomicU32; 2],
     /// The wake-up that the waiter is about to sleep for.
     announced: CachePadded<AtomicU32>,
     /// The last wake-up that the waiter has seen.
@@ -53,6 +57,7 @@ impl<W: Way> Meeting<W> {
             way: W::new(),
             clock: Clock::uncalibrated(),
             sleeper: OnceLock::new(),
+            cpus: Default::default(),
             announced: CachePadded::default(),
             seen: CachePadded::default(),
             woken_at: CachePadded::default(),
@@ -63,6 +68,8 @@ impl<W: Way> Meeting<W> {
 
     /// Called by both threads before they meet.
     pub(super) fn join(&self, thread: usize) {
+        let cpu = scheduling::current_cpu().map_or(0, |cpu| cpu.wrapping_add(1));
+        self.cpus[thread].store(cpu, Ordering::Relaxed);
         if thread == 1 {
             self.sleeper.get_or_init(|| Sleeper::here().ok());
             self.way.join();
@@ -80,6 +87,18 @@ impl<W: Way> Meeting<W> {
         self.seen.load(Ordering::Acquire).wrapping_add(1)
     }
 
+    /// Whether one of the threads has to leave its CPU before the other one runs.
+    fn on_one_cpu(&self) -> bool {
+        let [waker, waiter] = [0, 1].map(|thread: usize| self.cpus[thread].load(Ordering::Relaxed));
+        waker == waiter && waker > 0
+    }
+
+    /// Waits for the other thread. To yield where both have a CPU of their own would be a context switch for nothing: to
+    /// another program, or to a loop of idle priority that keeps the CPU awake.
+    fn wait_until(&self, done: impl FnMut() -> bool) -> Result<(), WaitTimeout> {
+        if self.on_one_cpu() { self.wait_limit.yield_until(done) } else { self.wait_limit.wait(done) }
+    }
+
     /// Sleeps until the waker calls.
     pub(super) fn sleep(&self) -> Result<(), WaitTimeout> {
         let number = self.number();
@@ -95,12 +114,13 @@ impl<W: Way> Meeting<W> {
     /// Wakes the waiter once it sleeps, then gives it the CPU, should both be on one.
     pub(super) fn wake(&self) -> Result<WakeUp, WaitTimeout> {
         let number = self.number();
-        self.wait_limit.wait(|| self.announced.load(Ordering::Acquire) == number)?;
-        let asleep = self.sleeper.get().is_some_and(|known| known.as_ref().is_some_and(Sleeper::falls_asleep));
+        self.wait_until(|| self.announced.load(Ordering::Acquire) == number)?;
+        let sleeper = self.sleeper.get().and_then(Option::as_ref);
+        let asleep = sleeper.is_some_and(|sleeper| sleeper.falls_asleep(self.on_one_cpu()));
         let called_at = self.clock.start();
         self.way.wake(number);
         let returned_at = self.clock.stop();
-        self.wait_limit.yield_until(|| self.seen.load(Ordering::Acquire) == number)?;
+        self.wait_until(|| self.seen.load(Ordering::Acquire) == number)?;
         let woken_at = self.woken_at.load(Ordering::Relaxed);
         self.found.wake_ups.fetch_add(1, Ordering::Relaxed);
         self.found.asleep.fetch_add(asleep.into(), Ordering::Relaxed);
