@@ -72,6 +72,9 @@ fn template(primitive: &Primitive, _: Preset) -> Vec<Case> {
 /// Every hand-off is measured on each class of CPU pairs.
 const ON_CPU_PAIRS: Participation = Participation { study: &CpuPairs, templates: template, reports_missing: true };
 
+/// The same without a row for each class that this machine lacks.
+const ON_PAIRS_THAT_EXIST: Participation = Participation { reports_missing: false, ..ON_CPU_PAIRS };
+
 /// The loops of a hand-off, and what their machine code must hold.
 fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
     let tokens = Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| CachePadded::new(H::new())));

@@ -27,7 +27,7 @@ pub(super) static ENTRY: Entry = Entry::of(
             .map(Workload::long_blocking)
     },
 )
-.in_studies(&[handoff::ON_CPU_PAIRS])
+.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
 /// The inboxes of both threads. The token is in that of the thread whose turn it is. Only its thread receives from an

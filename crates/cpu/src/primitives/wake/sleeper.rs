@@ -16,7 +16,7 @@ const ASLEEP: u8 = b'S';
 const LOOKS: u32 = 2;
 
 /// How long the waker looks. Where other programs use the CPUs, a thread may wait for a time slice before it can sleep.
-const PATIENCE: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// A thread whose state can be read.
 #[derive(Debug)]

@@ -30,7 +30,7 @@ pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
             .map(Workload::long_blocking)
     },
 )
-.in_studies(&[handoff::ON_CPU_PAIRS])
+.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
 /// The number of turns, and the parker of each thread. Only its thread uses it; the mutex says so to the compiler and is

@@ -27,7 +27,7 @@ pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
             .map(Workload::long_blocking)
     },
 )
-.in_studies(&[handoff::ON_CPU_PAIRS])
+.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
 /// A channel to each thread. No channel can hold the token between two passes, so that a pass of thread 0 is the whole

@@ -30,7 +30,7 @@ pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
             .map(Workload::long_blocking)
     },
 )
-.in_studies(&[handoff::ON_CPU_PAIRS]);
+.in_studies(&[handoff::ON_PAIRS_THAT_EXIST]);
 
 /// The number of turns, and the counter that each thread waits for. The counters are opened where they are needed: most
 /// tokens are never passed.

@@ -29,7 +29,7 @@ pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
             .map(Workload::long_blocking)
     },
 )
-.in_studies(&[handoff::ON_CPU_PAIRS])
+.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
 /// A pipe to each thread, opened where it is needed: most tokens are never passed. The token is in that of the thread

@@ -49,3 +49,18 @@ fn group_of_this_thread(_thread: usize) -> usize {
     let cpu = scheduling::current_cpu();
     groups().zip(cpu).map_or(0, |(groups, cpu)| groups.of_cpu(cpu))
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use syncscope_core::{Dtype, Layout};
+
+    /// No test machine needs to have groups of CPUs: the machine code is the same.
+    #[test]
+    fn both_loops_hold_the_additions_of_the_group() {
+        let (dtype, layout) = (Some(Dtype::U64), Some(Layout::Shared));
+        let case = Case { dtype, layout, threads: Some(2), ..Case::new(ENTRY.primitive.id) };
+        let evidence = (ENTRY.workload)(&case).unwrap().evidence();
+        assert_eq!(evidence.summary(), Some("lock xadd 16/32"), "{evidence:?}");
+    }
+}
