@@ -1,4 +1,4 @@
-//! The arguments of the commands that read finished runs as text: `compare` and `show`.
+//! The arguments of the commands that read finished runs as text: `compare`, `fleet`, `show` and `findings`.
 
 use std::path::PathBuf;
 
@@ -35,13 +35,42 @@ pub(crate) enum FailOn {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct FleetArguments {
+    /// Directories of runs, one for each node, or directories that contain such directories
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Write an HTML page of all nodes, too
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Difference from the median node that counts
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "5%")]
+    pub(crate) threshold: f64,
+    /// End with exit code 3 if a node certainly differs
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) fail_on: Option<FailOnOutlier>,
+    /// Compare only primitives whose id matches, such as 'gpu.*' (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) only: Vec<String>,
+    /// Output format; csv and json have every family of every node
+    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
+    pub(crate) format: TextFormat,
+}
+
+/// What the comparison of a fleet can fail on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOnOutlier {
+    /// A node certainly differs from the median node by more than the threshold
+    Outlier,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
     /// Directory of the run
     #[arg(value_name = "DIR")]
     pub(crate) run: PathBuf,
-    /// Output format; csv and json have the columns of measurements.csv
-    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
-    pub(crate) format: TextFormat,
+    /// Output format; csv and json have the columns of measurements.csv, the last three the resolved rows
+    #[arg(long, value_enum, default_value_t = ShowFormat::Table)]
+    pub(crate) format: ShowFormat,
     /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Vec<String>,
@@ -66,6 +95,59 @@ pub(crate) enum TextFormat {
     Markdown,
     /// Comma-separated values
     Csv,
+    /// Machine-readable JSON
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowFormat {
+    /// Human-readable table
+    Table,
+    /// Markdown tables
+    Markdown,
+    /// Comma-separated values
+    Csv,
+    /// Machine-readable JSON
+    Json,
+    /// Bencher Metric Format, for `bencher run --adapter json`
+    Bmf,
+    /// JSON for github-action-benchmark with the tool customSmallerIsBetter
+    Github,
+    /// Lines of `name: value unit` for a performance function of ReFrame
+    Reframe,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FindingsArguments {
+    /// Directories of the runs; each claim is tested on each of them
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Test only the claims of this paper (repeatable)
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) paper: Vec<PaperName>,
+    /// Output format; json has the claims that a run cannot decide, too
+    #[arg(long, value_enum, default_value_t = FindingsFormat::Table)]
+    pub(crate) format: FindingsFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PaperName {
+    /// Burtchell and Burtscher, primitives of CUDA and OpenMP
+    Burtchell,
+    /// Zhang, Wahib, Zhang and Matsuoka, synchronization methods of GPUs
+    Zhang,
+    /// Anzt, Chow and Dongarra, block-asynchronous execution
+    Anzt,
+    /// Cycle-accurate CUDA with an assembler
+    Assembler,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingsFormat {
+    /// Human-readable table
+    Table,
+    /// Markdown tables
+    Markdown,
     /// Machine-readable JSON
     Json,
 }

@@ -1,15 +1,20 @@
 //! What the reports derive from the rows of a run.
 //!
+//! - [`advice`] says which primitive to take for a stated need.
 //! - [`ladder`] holds the questions behind the cost ladder of the page. Each question is a [`row_query`], which selects one
 //!   row. [`highlights`] names the rungs that are cards.
 //! - [`answers`] holds the rules behind the sentences at the top of the page and below the table.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
 //! - [`compare`] matches the cases of two runs and says what changed.
+//! - [`findings`] holds published claims as predicates that rows decide.
 //! - [`false_sharing`] finds the stride from which private elements no longer share a cache line.
 
+pub(crate) mod advice;
 pub(crate) mod answers;
 pub(crate) mod compare;
 pub(crate) mod false_sharing;
+pub(crate) mod findings;
+pub(crate) mod fleet;
 pub(crate) mod highlights;
 pub(crate) mod ladder;
 pub(crate) mod matrix;
@@ -21,6 +26,8 @@ pub(crate) mod row_query;
 pub fn named_primitives() -> Vec<&'static str> {
     let mut ids: Vec<&str> = ladder::LADDER.iter().flat_map(|rung| rung.query.primitives).copied().collect();
     ids.extend([matrix::PRIMITIVE, false_sharing::PRIMITIVE]);
+    ids.extend(advice::named_primitives());
     ids.extend(answers::named_primitives());
+    ids.extend(findings::named_primitives());
     ids
 }
