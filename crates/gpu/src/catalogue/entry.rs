@@ -101,7 +101,7 @@ pub(crate) struct Entry {
     /// How many CPU threads take part in a case.
     pub(crate) cpu_threads: fn(&Case) -> CpuThreads,
     /// Whether devices add to the memory of another device.
-    pub(crate) adds_across_devices: bool,
+    pub(crate) adds_across_devices: fn(&Case) -> bool,
     /// Whether two more copies of the primitive can stand in the loop of its kernels.
     pub(super) has_third_loop: bool,
     /// The lowest compute capability that has the primitive.
@@ -126,7 +126,7 @@ impl Entry {
             sampling: |_| SamplingPolicy::USUAL,
             expected: |_| ExpectedInstructions::of(&[]),
             cpu_threads: |_| CpuThreads::None,
-            adds_across_devices: false,
+            adds_across_devices: |_| false,
             has_third_loop: true,
             needs: (7, 5),
             arrays: 1,
