@@ -112,7 +112,25 @@ static DSMEM_ATOMIC: Entry = Entry {
     ..Entry { kernel: kernel!("cluster_memory.cu", Variable), ..CLUSTER }
 };
 
-pub(crate) static ENTRIES: [&Entry; 3] = [&SYNC, &ARRIVE_WAIT, &DSMEM_ATOMIC];
+/// In theory: a barrier of the block, a fence before the arrivals as in `gpu.cluster.sync`, the way to the other
+/// multiprocessors, and the wait in the own shared memory.
+static MBARRIER_REMOTE: Entry = Entry {
+    primitive: Primitive {
+        id: "gpu.cluster.mbarrier_remote",
+        summary: "Barrier of a cluster made of barrier objects: each block arrives at that of every block and waits at its own",
+        operation: "one barrier passed by all threads of the cluster",
+        source: "PTX ISA, mapa and mbarrier.arrive.release.cluster.shared::cluster, mbarrier.try_wait.acquire.cluster",
+    },
+    expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE"]),
+    cases: |id, preset, limits| {
+        let mut cases = barriers(id, preset, *limits, 0);
+        cases.retain(|case| case.order.is_none() && (preset != Preset::Quick || case.threads == Some(32)));
+        cases
+    },
+    ..Entry { kernel: kernel!("mbarrier_remote.cu", Register), ..CLUSTER }
+};
+
+pub(crate) static ENTRIES: [&Entry; 4] = [&SYNC, &ARRIVE_WAIT, &DSMEM_ATOMIC, &MBARRIER_REMOTE];
 
 #[cfg(test)]
 mod tests {

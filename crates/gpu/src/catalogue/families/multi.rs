@@ -46,7 +46,11 @@ fn with_one_launch(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> 
 /// The heat maps, and relaxed barriers of one block for each multiprocessor; in quick plans with `quick` threads.
 fn with_relaxed(id: &str, preset: Preset, limits: DeviceLimits, quick: &[u32]) -> Vec<Case> {
     let ordered = with_one_launch(id, preset, limits);
-    let threads: &[u32] = if preset == Preset::Quick { quick } else { &[32, 1024] };
+    let threads: &[u32] = match preset {
+        Preset::Quick => quick,
+        Preset::Standard => &[32],
+        Preset::Paper => &[32, 1024],
+    };
     let mut twins = one_block_each(&ordered, threads, limits);
     twins.retain(|case| case.group.is_none());
     [ordered, relaxed(&twins)].concat()
@@ -58,7 +62,8 @@ fn with_variants(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     if preset == Preset::Quick {
         return cases;
     }
-    let mut smallest = one_block_each(&cases, &[32, 1024], limits);
+    let threads: &[u32] = if preset == Preset::Standard { &[32] } else { &[32, 1024] };
+    let mut smallest = one_block_each(&cases, threads, limits);
     smallest.retain(|case| case.group.is_none() && case.order.is_none());
     let of_group = |group: &Group| -> Vec<Case> {
         smallest.iter().map(|case| Case { group: Some(group.clone()), ..case.clone() }).collect()
@@ -165,7 +170,7 @@ mod tests {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
         let adds = |case: &Case| (FLAGS.adds_across_devices)(case);
         let (adding, others): (Vec<Case>, Vec<Case>) =
-            with_variants("gpu.multi.flags", Preset::Standard, limits).into_iter().partition(adds);
+            with_variants("gpu.multi.flags", Preset::Paper, limits).into_iter().partition(adds);
         assert_eq!(adding.len(), 8 * 2 * 2, "eight numbers of devices, two sizes, two orders");
         assert!(others.iter().all(|case| case.group != Some(Group::Direct)));
     }
