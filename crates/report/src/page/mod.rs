@@ -3,13 +3,16 @@
 //! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
 //! kind of chart is a new script in `SCRIPTS`. The data of the runs is made in `data`, with the cells of the rows from
 //! `columns` and the description of machine and environment from `facts`. `fallback` is the table for browsers
-//! without scripts. `published` draws the sections of published experiments, which need no script.
+//! without scripts. `published` draws the sections of published experiments, which need no script, and `findings` the
+//! section of published claims.
 
 mod columns;
 mod data;
 mod facts;
 mod fallback;
-mod html;
+mod findings;
+pub(crate) mod html;
+
 mod published;
 
 use syncscope_core::Primitive;
@@ -19,7 +22,7 @@ use crate::{RunData, naming};
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
 /// The style sheets, in the order in which they override each other.
-const STYLES: [&str; 9] = [
+pub(crate) const STYLES: [&str; 9] = [
     include_str!("../../assets/css/colours.css"),
     include_str!("../../assets/css/base.css"),
     include_str!("../../assets/css/overview.css"),
@@ -35,7 +38,7 @@ const STYLES: [&str; 9] = [
 const GUARD: &str = include_str!("../../assets/js/guard.js");
 
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 31] = [
+const SCRIPTS: [&str; 32] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/data.js"),
@@ -64,6 +67,7 @@ const SCRIPTS: [&str; 31] = [
     include_str!("../../assets/js/sections.js"),
     include_str!("../../assets/js/search.js"),
     include_str!("../../assets/js/rows.js"),
+    include_str!("../../assets/js/findings.js"),
     include_str!("../../assets/js/glossary.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/main.js"),
@@ -83,6 +87,7 @@ pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
         "data" => data::json(runs, &labels, catalogue),
         "fallback" => fallback::tables(runs, &labels),
         "published" => published::sections(runs, &labels),
+        "findings" => findings::section(runs, &labels),
         "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
         // A test checks that the template has no other placeholder.
         unknown => format!("<!-- unknown placeholder: {unknown} -->"),
@@ -97,7 +102,7 @@ fn title(runs: &[RunData]) -> String {
 }
 
 /// Replaces every `{{placeholder}}` of the template in one pass, so that inserted text is never a placeholder itself.
-fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
+pub(crate) fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
     let mut page = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {
