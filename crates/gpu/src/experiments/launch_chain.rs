@@ -93,6 +93,8 @@ impl<'a> LaunchChain<'a> {
         let (event, stream, other) = (Event::new(context)?, Stream::new(context)?, Stream::new(context)?);
         let word = DeviceBuffer::new(context, size_of::<u32>())?;
         stream.clear(&word, word.bytes())?;
+        // The other stream must not find an old value.
+        stream.synchronize()?;
         let written = Cell::new(0);
         Ok(Self { graphs: HashMap::new(), event, phases, finding, found, stream, other, word, written, setup })
     }

@@ -85,9 +85,12 @@ static NAMED: Entry = Entry {
         vec![format!("KIND={kind}"), format!("GROUPS={}", group_size(case))]
     },
     // Each role has an arrival.
-    expected: |case| match is_handover(case) {
-        true => ExpectedInstructions::of(&["BAR.ARV"]).times(2),
-        false => ExpectedInstructions::of(&["BAR.SYNC"]),
+    expected: |case| {
+        if is_handover(case) {
+            ExpectedInstructions::of(&["BAR.ARV"]).times(2)
+        } else {
+            ExpectedInstructions::of(&["BAR.SYNC"])
+        }
     },
     cases: |id, preset, limits| {
         let parts: &[u32] = if preset == Preset::Quick { &[2] } else { &[1, 2, 4, 8] };
