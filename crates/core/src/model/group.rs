@@ -57,6 +57,16 @@ pub enum Group {
     KernelUs(u32),
     /// One cooperative launch of the driver on several devices.
     DriverLaunch,
+    /// A barrier whose polls are relaxed and end with a fence that only acquires.
+    AcquireFence,
+    /// The same with a pause before the first poll.
+    PausedAcquire,
+    /// A barrier with a counter in each half of the second-level cache.
+    TwoCounters,
+    /// A barrier at which every block arrives at every device.
+    Direct,
+    /// Threads that only arrive, and threads that wait for them.
+    ProducerConsumer,
     /// A CPU near the device.
     Near,
     /// A CPU far from the device.
@@ -72,7 +82,7 @@ pub enum Group {
 }
 
 /// The words without a number.
-const WORDS: [(&str, Group); 22] = [
+const WORDS: [(&str, Group); 27] = [
     ("same_core", Group::SameCore),
     ("same_l2", Group::SameL2),
     ("same_l3", Group::SameL3),
@@ -90,6 +100,11 @@ const WORDS: [(&str, Group); 22] = [
     ("divergent", Group::Divergent),
     ("empty", Group::EmptyKernel),
     ("driver_launch", Group::DriverLaunch),
+    ("acquire_fence", Group::AcquireFence),
+    ("paused_acquire", Group::PausedAcquire),
+    ("two_counters", Group::TwoCounters),
+    ("direct", Group::Direct),
+    ("producer_consumer", Group::ProducerConsumer),
     ("near", Group::Near),
     ("far", Group::Far),
     ("both", Group::Both),
