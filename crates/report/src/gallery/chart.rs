@@ -89,9 +89,11 @@ fn tick_label(ns: f64) -> String {
 fn picture(machines: &[&Machine<'_>], lines: &[Line]) -> Option<String> {
     let axis = Axis::around(lines)?;
     // A lane for each machine that has a dot in this picture.
-    let has_dot = |index: &usize| lines.iter().any(|line| line.figures.get(*index).is_some_and(is_drawn));
-    let lanes: Vec<usize> = (0..machines.len()).filter(has_dot).collect();
-    let band = LANE * lanes.len().saturating_sub(1) as f64 + 10.0;
+    let has_dot = |index: &usize| {
+        lines.iter().any(|line| line.figures.get(*index).and_then(Option::as_ref).is_some_and(is_drawn))
+    };
+    let drawn: Vec<usize> = (0..machines.len()).filter(has_dot).collect();
+    let band = LANE * drawn.len().saturating_sub(1) as f64 + 10.0;
     let strip = TITLE + band + GAP;
     let bottom = strip * lines.len() as f64;
     let height = bottom + AXIS;
@@ -115,7 +117,7 @@ fn picture(machines: &[&Machine<'_>], lines: &[Line]) -> Option<String> {
     for (at, line) in lines.iter().enumerate() {
         let top = strip * at as f64;
         let _ = write!(svg, "<text class=\"label\" x=\"2\" y=\"{:.1}\">{}</text>", top + 15.0, escape(line.title));
-        for (lane, index) in lanes.iter().enumerate() {
+        for (lane, index) in drawn.iter().enumerate() {
             if let Some(Some(figure)) = line.figures.get(*index) {
                 svg.push_str(&mark(&axis, machines[*index], figure, top + TITLE + 5.0 + LANE * lane as f64));
             }
@@ -129,8 +131,8 @@ fn picture(machines: &[&Machine<'_>], lines: &[Line]) -> Option<String> {
 }
 
 /// Whether a figure has a place on a logarithmic axis.
-fn is_drawn(figure: &Option<Figure>) -> bool {
-    figure.as_ref().and_then(|figure| figure.ns).is_some_and(|ns| ns > 0.0)
+fn is_drawn(figure: &Figure) -> bool {
+    figure.ns.is_some_and(|ns| ns > 0.0)
 }
 
 /// The dot of a machine with its interval; what it says under the pointer.
