@@ -17,6 +17,8 @@ const TITLE: f64 = 22.0;
 const LANE: f64 = 5.0;
 /// Space below a strip.
 const GAP: f64 = 12.0;
+/// The strips of a card; a level with more has several cards with one axis.
+const MOST_STRIPS: usize = 6;
 /// The axis with its labels.
 const AXIS: f64 = 24.0;
 
@@ -24,13 +26,16 @@ const AXIS: f64 = 24.0;
 pub(super) fn charts(machines: &[&Machine<'_>], lines: &[Line]) -> String {
     let mut html = String::new();
     for of_level in lines.chunk_by(|a, b| a.level == b.level) {
-        let Some(first) = of_level.first() else { continue };
-        if let Some(picture) = picture(machines, of_level) {
+        let Some(axis) = Axis::around(of_level) else { continue };
+        for (part, lines) in of_level.chunks(MOST_STRIPS).enumerate() {
+            let level = lines.first().map_or("", |line| line.level);
+            let title = if part == 0 { level.to_owned() } else { format!("{level}, continued") };
             // Writing to a String cannot fail.
             let _ = write!(
                 html,
-                "<figure class=\"panel level-card\"><figcaption><h3>{}</h3></figcaption>{picture}</figure>",
-                escape(first.level)
+                "<figure class=\"panel level-card\"><figcaption><h3>{}</h3></figcaption>{}</figure>",
+                escape(&title),
+                picture(machines, lines, &axis, &title)
             );
         }
     }
@@ -86,8 +91,7 @@ fn tick_label(ns: f64) -> String {
     format!("{digits} {unit}")
 }
 
-fn picture(machines: &[&Machine<'_>], lines: &[Line]) -> Option<String> {
-    let axis = Axis::around(lines)?;
+fn picture(machines: &[&Machine<'_>], lines: &[Line], axis: &Axis, title: &str) -> String {
     // A lane for each machine that has a dot in this picture.
     let has_dot = |index: &usize| {
         lines.iter().any(|line| line.figures.get(*index).and_then(Option::as_ref).is_some_and(is_drawn))
@@ -119,15 +123,14 @@ fn picture(machines: &[&Machine<'_>], lines: &[Line]) -> Option<String> {
         let _ = write!(svg, "<text class=\"label\" x=\"2\" y=\"{:.1}\">{}</text>", top + 15.0, escape(line.title));
         for (lane, index) in drawn.iter().enumerate() {
             if let Some(Some(figure)) = line.figures.get(*index) {
-                svg.push_str(&mark(&axis, machines[*index], figure, top + TITLE + 5.0 + LANE * lane as f64));
+                svg.push_str(&mark(axis, machines[*index], figure, top + TITLE + 5.0 + LANE * lane as f64));
             }
         }
     }
-    let level = lines.first().map_or("", |line| line.level);
-    let label = escape(&format!("{level}: the costs of the table above as dots, one for each machine"));
-    Some(format!(
+    let label = escape(&format!("{title}: the costs of the table above as dots, one for each machine"));
+    format!(
         "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-label=\"{label}\">{svg}</svg>"
-    ))
+    )
 }
 
 /// Whether a figure has a place on a logarithmic axis.
