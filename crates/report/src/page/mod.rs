@@ -3,12 +3,15 @@
 //! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
 //! kind of chart is a new script in `SCRIPTS`. The data of the runs is made in `data`, with the cells of the rows from
 //! `columns` and the description of machine and environment from `facts`. `fallback` is the table for browsers
-//! without scripts. `published` draws the sections of published experiments, which need no script.
+//! without scripts. `published` draws the sections of published experiments, which need no script, and `findings` the
+//! section of published claims. [`fleet`] is a page of its own.
 
 mod columns;
 mod data;
 mod facts;
 mod fallback;
+mod findings;
+pub mod fleet;
 pub(crate) mod html;
 mod published;
 
@@ -35,7 +38,7 @@ pub(crate) const STYLES: [&str; 9] = [
 const GUARD: &str = include_str!("../../assets/js/guard.js");
 
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 31] = [
+const SCRIPTS: [&str; 32] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/data.js"),
@@ -64,6 +67,7 @@ const SCRIPTS: [&str; 31] = [
     include_str!("../../assets/js/sections.js"),
     include_str!("../../assets/js/search.js"),
     include_str!("../../assets/js/rows.js"),
+    include_str!("../../assets/js/findings.js"),
     include_str!("../../assets/js/glossary.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/main.js"),
@@ -83,6 +87,7 @@ pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
         "data" => data::json(runs, &labels, catalogue),
         "fallback" => fallback::tables(runs, &labels),
         "published" => published::sections(runs, &labels),
+        "findings" => findings::section(runs, &labels),
         "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
         // A test checks that the template has no other placeholder.
         unknown => format!("<!-- unknown placeholder: {unknown} -->"),

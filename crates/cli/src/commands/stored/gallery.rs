@@ -39,7 +39,7 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
 }
 
 /// The address of a run's page where it stands beside the gallery as `NAME/report.html`.
-fn page_of(out: &Path, run: &Path, name: &str) -> Option<String> {
+pub(super) fn page_of(out: &Path, run: &Path, name: &str) -> Option<String> {
     let folder =
         out.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), Path::to_owned);
     let beside = folder.join(name).join("report.html");
