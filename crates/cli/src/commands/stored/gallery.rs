@@ -1,5 +1,6 @@
 //! `syncscope gallery`: the index page over many runs.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
@@ -55,7 +56,8 @@ fn encoded(name: &str) -> String {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             address.push(char::from(byte));
         } else {
-            address.push_str(&format!("%{byte:02X}"));
+            // Writing to a String cannot fail.
+            let _ = write!(address, "%{byte:02X}");
         }
     }
     address
