@@ -16,21 +16,21 @@ pub(crate) type Line = BTreeMap<String, String>;
 /// The stored runs, each read once.
 pub(crate) struct Runs {
     folder: PathBuf,
-    runs: RefCell<HashMap<String, Rc<RunData>>>,
+    loaded: RefCell<HashMap<String, Rc<RunData>>>,
     tables: RefCell<HashMap<String, Rc<Vec<Line>>>>,
 }
 
 impl Runs {
     pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder, runs: RefCell::default(), tables: RefCell::default() }
+        Self { folder, loaded: RefCell::default(), tables: RefCell::default() }
     }
 
     pub(crate) fn data(&self, run: &str) -> Result<Rc<RunData>, String> {
-        if let Some(known) = self.runs.borrow().get(run) {
+        if let Some(known) = self.loaded.borrow().get(run) {
             return Ok(Rc::clone(known));
         }
         let data = Rc::new(RunData::load(&self.folder.join(run)).map_err(|error| error.to_string())?);
-        self.runs.borrow_mut().insert(run.to_owned(), Rc::clone(&data));
+        self.loaded.borrow_mut().insert(run.to_owned(), Rc::clone(&data));
         Ok(data)
     }
 
