@@ -212,7 +212,7 @@ function drawMaps(plot, family, rows, total) {
     for (const devices of [...ascending(counts), ...(counts.includes(null) ? [null] : [])]) {
       const together = maps.filter((map) => map.devices === devices);
       figures.push(...together.map((map) => mapFigure(map, axis, range, unit, width)));
-      const defaults = together.filter((map) => map.rows.every((row) => row.form === null));
+      const defaults = together.filter((map) => map.rows.every((row) => row.form === null && row.order === null));
       if (new Set(defaults.map((map) => map.name)).size > 1 && family !== "cluster") {
         figures.push(winnerFigure(defaults, axis, width));
       }

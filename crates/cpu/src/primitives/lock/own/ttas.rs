@@ -10,7 +10,7 @@ use crate::sync::TtasLock;
 
 /// In theory: one atomic exchange to take the lock, a plain store to give it back. Contended: each release invalidates
 /// every waiter's copy of the line. All of them fetch it and try, so the number of transfers grows with the waiters.
-pub(super) static ENTRY: Entry = Entry::of(
+pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.ttas",
         summary: "Test-and-test-and-set lock: waiters spin on their copy of the flag, after a while they yield",

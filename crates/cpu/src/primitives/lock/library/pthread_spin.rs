@@ -8,7 +8,7 @@ use crate::sync::PthreadSpin;
 
 /// In theory: two calls, one atomic read-modify-write to take the lock and a plain store to give it back: the fastest
 /// lock here without contention. Contended: bursts of exclusive requests for one line, and no order among waiters.
-pub(super) static ENTRY: Entry = Entry::of(
+pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.pthread_spin",
         summary: "pthread_spinlock_t: waiters spin and never yield",

@@ -14,7 +14,7 @@ use crate::sync::PthreadMutex;
 /// glibc takes and gives back a lock with ordinary instructions while the process has had one thread alone
 /// (`SINGLE_THREAD_P`). All other cases are of a process that has had several, as programs with locks have. The form
 /// `one_thread_process` is the same lock in a process of its own with one thread.
-pub(super) static ENTRY: Entry = Entry::of(
+pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.pthread_mutex",
         summary: "pthread_mutex_t of the default kind: a futex, waiters block at once",

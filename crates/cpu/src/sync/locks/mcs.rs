@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::shim::{AtomicBool, AtomicU32, Ordering};
-use super::{OwnLine, RawLock, WaitLimit, WaitTimeout};
+use super::{CachePadded, RawLock, WaitLimit, WaitTimeout};
 
 /// A queue of waiting threads, each of which spins on a line of its own (Mellor-Crummey and Scott, 1991, algorithm 5).
 ///
@@ -13,8 +13,8 @@ use super::{OwnLine, RawLock, WaitLimit, WaitTimeout};
 pub struct McsLock {
     /// The last node of the queue; [`NONE`] when the lock is free. It is on a line of its own: the pointer to the nodes
     /// would otherwise be on the line that the other threads exchange. In the paper a thread has its node at hand.
-    tail: OwnLine<AtomicU32>,
-    nodes: Box<[OwnLine<Node>]>,
+    tail: CachePadded<AtomicU32>,
+    nodes: Box<[CachePadded<Node>]>,
     wait_limit: WaitLimit,
 }
 
@@ -32,14 +32,14 @@ impl McsLock {
     /// A free lock for `threads` threads, for which none waits longer than `limit`.
     #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
-        let node = |_| OwnLine(Node { waiting: AtomicBool::new(false), next: AtomicU32::new(NONE) });
+        let node = |_| CachePadded::new(Node { waiting: AtomicBool::new(false), next: AtomicU32::new(NONE) });
         let nodes = (0..threads).map(node).collect();
-        Self { tail: OwnLine(AtomicU32::new(NONE)), nodes, wait_limit: WaitLimit::new(limit) }
+        Self { tail: CachePadded::new(AtomicU32::new(NONE)), nodes, wait_limit: WaitLimit::new(limit) }
     }
 
     #[inline(always)]
     fn node(&self, number: u32) -> &Node {
-        &self.nodes[number as usize - 1].0
+        &self.nodes[number as usize - 1]
     }
 }
 
@@ -61,7 +61,7 @@ unsafe impl RawLock for McsLock {
         // Relaxed: no thread knows of this node before the exchange, which releases it.
         node.next.store(NONE, Ordering::Relaxed);
         // Acquire: what the last holder did, if it left the queue empty. Release: the node, for the one behind.
-        let before = self.tail.0.swap(*number, Ordering::AcqRel);
+        let before = self.tail.swap(*number, Ordering::AcqRel);
         if before == NONE {
             return Ok(());
         }
@@ -77,7 +77,7 @@ unsafe impl RawLock for McsLock {
         // Acquire: the flag of the node behind was set before its number appeared here.
         let mut next = node.next.load(Ordering::Acquire);
         if next == NONE {
-            if self.tail.0.compare_exchange(*number, NONE, Ordering::Release, Ordering::Relaxed).is_ok() {
+            if self.tail.compare_exchange(*number, NONE, Ordering::Release, Ordering::Relaxed).is_ok() {
                 return Ok(());
             }
             // A thread has exchanged the tail and has not yet stored its number here.

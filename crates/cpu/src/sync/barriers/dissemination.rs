@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::shim::{AtomicU32, Ordering};
-use super::{Barrier, OwnLine, WaitLimit, WaitTimeout};
+use super::{Barrier, CachePadded, WaitLimit, WaitTimeout};
 
 /// Every thread signals one other thread in each of log2(n) rounds, at twice the distance each time. Then every thread
 /// has heard of every other (Hensgen, Finkel and Manber, 1988; Mellor-Crummey and Scott, 1991, algorithm 9).
@@ -23,9 +23,9 @@ const MAX_ROUNDS: usize = 32;
 #[derive(Debug, Default)]
 struct Thread {
     /// Episodes that this thread has begun; no other thread reads it.
-    episode: OwnLine<AtomicU32>,
+    episode: CachePadded<AtomicU32>,
     /// The last episode in which this thread was signalled, by round.
-    signalled: OwnLine<[AtomicU32; MAX_ROUNDS]>,
+    signalled: CachePadded<[AtomicU32; MAX_ROUNDS]>,
 }
 
 /// Whether `flag` has reached `episode`; episodes may wrap around.
@@ -64,13 +64,13 @@ impl Barrier for DisseminationBarrier {
     #[inline(always)]
     fn wait(&self, thread: &mut usize) -> Result<(), WaitTimeout> {
         let own = &self.threads[*thread];
-        let episode = next_episode(&own.episode.0);
+        let episode = next_episode(&own.episode);
         for round in 0..self.rounds {
             // The distance is less than the number of threads: one subtraction instead of a division.
             let partner = *thread + (1 << round);
             let partner = if partner < self.threads.len() { partner } else { partner - self.threads.len() };
-            self.threads[partner].signalled.0[round].store(episode, Ordering::Release);
-            self.wait_limit.wait(|| has_reached(&own.signalled.0[round], episode))?;
+            self.threads[partner].signalled[round].store(episode, Ordering::Release);
+            self.wait_limit.wait(|| has_reached(&own.signalled[round], episode))?;
         }
         Ok(())
     }

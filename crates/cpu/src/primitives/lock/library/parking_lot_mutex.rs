@@ -12,7 +12,7 @@ use crate::primitives::lock::{self, Lock, LockKind, PlainNumber};
 /// has waited longest, which may have to be woken (`Mutex`, Fairness). Only long samples show that cost: over 3 ms an
 /// acquisition took 1.4 to 1.6 times as long as in the first 40 to 350 us, on 4 to 16 threads of a Sapphire Rapids. The
 /// standard library's locks block, too, but have no such rule, and their long and short samples agreed.
-pub(super) static ENTRY: Entry = Entry::of(
+pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.parking_lot_mutex",
         summary: "The mutex of parking_lot: one byte, waiters in a global table",

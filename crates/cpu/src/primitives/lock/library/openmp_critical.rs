@@ -11,7 +11,7 @@ use crate::team::openmp::{self, Critical, Runtime};
 
 /// In theory: two calls and, in libgomp, a futex lock in the library's own memory, away from what it protects: at least
 /// two lines are transferred for every holder. All unnamed critical sections of a program share this lock.
-pub(super) static ENTRY: Entry = Entry::of(
+pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.openmp_critical",
         summary: "#pragma omp critical: GOMP_critical_start and GOMP_critical_end by the threads of a parallel region",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::shim::{AtomicBool, AtomicU32, Ordering};
-use super::{Barrier, OwnLine, WaitLimit, WaitTimeout};
+use super::{Barrier, CachePadded, WaitLimit, WaitTimeout};
 
 /// The barrier (Hensgen, Finkel and Manber, 1988; Mellor-Crummey and Scott, 1991, algorithm 7).
 ///
@@ -11,8 +11,8 @@ use super::{Barrier, OwnLine, WaitLimit, WaitTimeout};
 #[derive(Debug)]
 pub struct SenseBarrier {
     threads: u32,
-    missing: OwnLine<AtomicU32>,
-    sense: OwnLine<AtomicBool>,
+    missing: CachePadded<AtomicU32>,
+    sense: CachePadded<AtomicBool>,
     wait_limit: WaitLimit,
 }
 
@@ -26,8 +26,8 @@ impl SenseBarrier {
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self {
             threads,
-            missing: OwnLine(AtomicU32::new(threads)),
-            sense: OwnLine(AtomicBool::new(false)),
+            missing: CachePadded::new(AtomicU32::new(threads)),
+            sense: CachePadded::new(AtomicBool::new(false)),
             wait_limit: WaitLimit::new(limit),
         }
     }
@@ -42,7 +42,7 @@ impl Barrier for SenseBarrier {
     type Local = LocalSense;
 
     fn join(&self, _thread: usize) -> LocalSense {
-        LocalSense(self.sense.0.load(Ordering::Acquire))
+        LocalSense(self.sense.load(Ordering::Acquire))
     }
 
     #[inline(always)]
@@ -50,14 +50,14 @@ impl Barrier for SenseBarrier {
         local.0 = !local.0;
         // Release: the last thread to arrive sees what this thread did before the barrier. Acquire: the last thread
         // passes all of it on with its store to the sense.
-        if self.missing.0.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             // Relaxed: no thread touches the count before it has seen the new sense, and the store below orders this
             // one.
-            self.missing.0.store(self.threads, Ordering::Relaxed);
-            self.sense.0.store(local.0, Ordering::Release);
+            self.missing.store(self.threads, Ordering::Relaxed);
+            self.sense.store(local.0, Ordering::Release);
             return Ok(());
         }
         let sense = local.0;
-        self.wait_limit.wait(|| self.sense.0.load(Ordering::Acquire) == sense)
+        self.wait_limit.wait(|| self.sense.load(Ordering::Acquire) == sense)
     }
 }

@@ -10,7 +10,7 @@ use crate::primitives::lock::{self, Lock, LockKind, PlainNumber};
 
 /// In theory: a compare-and-swap to take it, as the mutex, and an atomic subtraction to give it back. Contended: some
 /// spins, then a futex call for each waiter.
-pub(super) static ENTRY: Entry = Entry::of(
+pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.rwlock_write",
         summary: "The standard library's reader-writer lock, taken for writing: a futex",

@@ -11,7 +11,7 @@ use crate::primitives::lock::{self, Lock, LockKind, PlainNumber};
 /// In theory: a compare-and-swap to take it, an exchange to give it back, both on the lock's line, and two checks
 /// whether the thread is panicking (poisoning). Contended: some 100 spins, then a futex call for each waiter. It does not
 /// use the C library's mutex and has no cheaper way in a process of one thread.
-pub(super) static ENTRY: Entry = Entry::of(
+pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.std_mutex",
         summary: "The standard library's mutex: a futex with poisoning",

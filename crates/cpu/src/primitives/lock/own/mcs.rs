@@ -11,7 +11,7 @@ use crate::sync::McsLock;
 /// In theory: an atomic exchange to take the lock and a compare-and-swap to give it back. Contended: a constant number
 /// of line transfers for each holder, because each waiter spins on a line of its own. Threads get the lock in the order
 /// of arrival, and with more threads than CPUs it is as slow as a ticket lock.
-pub(super) static ENTRY: Entry = Entry::of(
+pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.mcs",
         summary: "MCS queue lock: waiters spin on lines of their own, after a while they yield",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::dissemination::{has_reached, next_episode};
 use super::shim::{AtomicU32, Ordering};
-use super::{Barrier, OwnLine, WaitLimit, WaitTimeout};
+use super::{Barrier, CachePadded, WaitLimit, WaitTimeout};
 
 /// The threads are the nodes of two trees (Mellor-Crummey and Scott, 1991, algorithm 11). Up the first tree, with four
 /// children each, they report that all threads below have arrived. Down the second tree, with two children each, they
@@ -23,11 +23,11 @@ const WAKE_CHILDREN: usize = 2;
 #[derive(Debug, Default)]
 struct Thread {
     /// Episodes that this thread has begun; no other thread reads it.
-    episode: OwnLine<AtomicU32>,
+    episode: CachePadded<AtomicU32>,
     /// The last episode to which each child, and all threads below it, have arrived.
-    arrived: OwnLine<[AtomicU32; ARRIVAL_CHILDREN]>,
+    arrived: CachePadded<[AtomicU32; ARRIVAL_CHILDREN]>,
     /// The last episode that this thread may leave.
-    woken: OwnLine<AtomicU32>,
+    woken: CachePadded<AtomicU32>,
 }
 
 /// The children of node `thread` in a tree of `threads` nodes, numbered level by level.
@@ -57,20 +57,20 @@ impl Barrier for TreeBarrier {
     fn wait(&self, thread: &mut usize) -> Result<(), WaitTimeout> {
         let thread = *thread;
         let own = &self.threads[thread];
-        let episode = next_episode(&own.episode.0);
+        let episode = next_episode(&own.episode);
         let below = children::<ARRIVAL_CHILDREN>(thread, self.threads.len());
-        for flag in &own.arrived.0[..below.len()] {
+        for flag in &own.arrived[..below.len()] {
             self.wait_limit.wait(|| has_reached(flag, episode))?;
         }
         if thread != 0 {
             let (parent, child) = ((thread - 1) / ARRIVAL_CHILDREN, (thread - 1) % ARRIVAL_CHILDREN);
             // Release: what this thread did, and what it acquired of the threads below.
-            self.threads[parent].arrived.0[child].store(episode, Ordering::Release);
-            self.wait_limit.wait(|| has_reached(&own.woken.0, episode))?;
+            self.threads[parent].arrived[child].store(episode, Ordering::Release);
+            self.wait_limit.wait(|| has_reached(&own.woken, episode))?;
         }
         for child in children::<WAKE_CHILDREN>(thread, self.threads.len()) {
             // Release: all that the root acquired, passed down.
-            self.threads[child].woken.0.store(episode, Ordering::Release);
+            self.threads[child].woken.store(episode, Ordering::Release);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::sync::TicketLock;
 /// In theory: one atomic addition to take the lock, a plain store to give it back. Contended: each release causes a
 /// line transfer for every waiter, but only one of them goes on, in the order of arrival. With more threads than CPUs
 /// it is slow: while the next thread in the queue does not run, no thread gets the lock.
-pub(super) static ENTRY: Entry = Entry::of(
+pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.lock.ticket",
         summary: "Ticket lock: first come, first served, waiters spin, after a while they yield",
