@@ -31,7 +31,13 @@ pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
 /// A line for each answer and nothing else, for the terminal.
 #[must_use]
 pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
-    format!("{}\n\n{}", grid::plain(&heading(data)), grid_of(answers).for_terminal(width))
+    let warned = taken(answers).any(|(_, choice)| !choice.warnings.is_empty());
+    let warning = if warned { "; (!) has a warning, which --need shows" } else { "" };
+    format!(
+        "{}\n\n{}\n\n  costs with the 95 % interval for another run, ratios with theirs{warning}",
+        grid::plain(&heading(data)),
+        grid_of(answers).for_terminal(width)
+    )
 }
 
 /// As one object: `name` of the run and `advice`, a list.
@@ -142,4 +148,61 @@ fn json_choice(choice: &Choice) -> Value {
 
 fn json_cost(cost: &CostFigure) -> Value {
     json!({ "ns": cost.ns, "ns_low": cost.interval.low, "ns_high": cost.interval.high, "noisy": cost.is_rough })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::advice::Need;
+    use syncscope_core::Domain;
+    use syncscope_core::stats::Interval;
+
+    fn taken_with(name: &str, warnings: &[&str]) -> Advice {
+        let cost = |ns: f64| CostFigure { ns, interval: Interval { low: ns - 1.0, high: ns + 1.0 }, is_rough: false };
+        let next = RunnerUp {
+            name: "second".into(),
+            id: "cpu.lock.second".into(),
+            cost: cost(30.0),
+            ratio: 3.0,
+            ratio_low: Some(2.5),
+            ratio_high: None,
+        };
+        let choice = Choice {
+            name: name.into(),
+            id: "cpu.lock.first".into(),
+            operation: "one turn".into(),
+            source: "a paper".into(),
+            case: name.into(),
+            cost: cost(10.0),
+            next,
+            warnings: warnings.iter().map(|text| (*text).to_owned()).collect(),
+            notes: Vec::new(),
+        };
+        let decision = Decision::Take(Box::new(choice));
+        Advice { need: Need::Protect, on: Domain::Cpu, situation: "16 threads".into(), decision }
+    }
+
+    #[test]
+    fn an_open_end_of_a_ratio_is_no_number() {
+        let data = crate::testing::data(vec![]);
+        let answers = [taken_with("first", &["unfair"])];
+        let text = overview(&data, &answers, 160);
+        assert!(text.contains("first (!)") && text.contains("10.0 ns (9.00 ns to 11.0 ns)"), "{text}");
+        assert!(text.contains("3.00 times less (2.50 to ?) than second") && text.contains("--need shows"), "{text}");
+        assert!(!overview(&data, &[taken_with("first", &[])], 160).contains("(!)"));
+        let value: Value = serde_json::from_str(&as_json(&data, &answers)).unwrap();
+        let next = &value["advice"][0]["choice"]["next"];
+        assert_eq!((&next["ratio_low"], &next["ratio_high"]), (&json!(2.5), &Value::Null));
+    }
+
+    #[test]
+    fn hostile_names_are_harmless() {
+        let data = crate::testing::data(vec![]);
+        let answers = [taken_with("<b>|\u{1b}[31mx", &[])];
+        for text in [for_terminal(&data, &answers, 100), overview(&data, &answers, 100)] {
+            assert!(!text.contains('\u{1b}'), "{text:?}");
+        }
+        let markdown = as_markdown(&data, &answers);
+        assert!(!markdown.contains("<b>") && markdown.contains("&lt;b&gt;\\|"), "{markdown}");
+    }
 }

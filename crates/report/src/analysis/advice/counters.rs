@@ -5,7 +5,7 @@ use syncscope_core::{Case, Domain, Dtype, Layout, Mode, Placement, Space};
 use super::contest::{Candidate, decide, model_case, other_sizes, takes_part};
 use super::{Advice, Decision, Inquiry, Need};
 use crate::analysis::answers::field::Basis;
-use crate::analysis::row_query::HANDOFFS;
+use crate::analysis::row_query::{HANDOFFS, unusualness};
 use crate::{figure, naming};
 
 /// Counters and what increments them, by side.
@@ -47,31 +47,29 @@ fn on_side(inquiry: Inquiry<'_>, on: Domain, id: &str) -> Option<Advice> {
     Some(Advice { need: Need::CountEvents, on, situation, decision })
 }
 
-/// The counters at the size and of the type of `like`.
+/// The counters at the size and of the type of `like`, which is the shared one: one row of each kind.
 fn of_size(inquiry: Inquiry<'_>, on: Domain, id: &str, like: &Case) -> Vec<Candidate> {
-    let rows = inquiry.data.rows.iter().enumerate().filter(|(_, row)| {
-        let case = &row.case;
-        takes_part(row, &[id]) && size(case) == size(like) && case.dtype == like.dtype && is_counter(case)
-    });
-    let mut candidates = Vec::new();
-    // The smallest distance that keeps counters apart.
-    let mut apart: Option<(u32, usize)> = None;
-    for (index, row) in rows {
-        let name = match (row.case.layout.and_then(Layout::stride), row.case.space) {
-            (None, Some(Space::Shared)) => BY_BLOCK,
-            (None, _) => SHARED,
-            (Some(stride), _) => {
-                if is_own_counter(inquiry, on, &row.case) && apart.is_none_or(|(least, _)| stride < least) {
-                    apart = Some((stride, index));
-                }
-                continue;
-            }
-        };
-        candidates.extend(Candidate::of_row(inquiry, index, name.to_owned(), Basis::Run));
-    }
-    let own = apart.and_then(|(_, index)| Candidate::of_row(inquiry, index, own_name(on).to_owned(), Basis::Run));
-    candidates.extend(own);
-    candidates
+    let of_kind = |name: &str, is_meant: &dyn Fn(&Case) -> bool| {
+        let rows = inquiry.data.rows.iter().enumerate().filter(|(_, row)| {
+            let case = &row.case;
+            takes_part(row, &[id]) && size(case) == size(like) && case.dtype == like.dtype && is_meant(case)
+        });
+        // The least distance that keeps counters apart, then the usual parameters.
+        let stride = |case: &Case| case.layout.and_then(Layout::stride);
+        let first = rows.min_by_key(|(_, row)| (stride(&row.case), unusualness(&row.case), row.case.clone()))?;
+        Candidate::of_row(inquiry, first.0, name.to_owned(), Basis::Run)
+    };
+    let same_order = |case: &Case| case.order == like.order && case.scope == like.scope;
+    let by_block = |case: &Case| {
+        let is_shared = case.layout.is_none_or(|layout| layout == Layout::Shared);
+        is_counter(case) && is_shared && case.space == Some(Space::Shared) && case.order == like.order
+    };
+    let kinds = [
+        of_kind(SHARED, &|case| case == like),
+        of_kind(own_name(on), &|case| is_own_counter(inquiry, on, case) && same_order(case)),
+        of_kind(BY_BLOCK, &by_block),
+    ];
+    kinds.into_iter().flatten().collect()
 }
 
 const SHARED: &str = "one shared counter";

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Domain, Placement};
 
-use super::contest::{Candidate, candidates, decide, takes_part};
+use super::contest::{Candidate, candidates, decide, model_case, other_sizes, takes_part};
 use super::{Advice, Choice, Decision, Inquiry, Need};
 use crate::analysis::answers::barriers::enumeration;
 use crate::analysis::answers::field::Basis;
@@ -19,9 +19,20 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Advice> {
     if !inquiry.wants(Domain::Cpu) {
         return Vec::new();
     }
+    // Pairs of CPUs that a study lists are another question.
     let near = |case: &Case| !matches!(case.placement, Some(Placement::List(_)));
-    let spinning = candidates(inquiry, HANDOFFS, near, Basis::Run);
-    let sleeping = candidates(inquiry, SLEEPING, near, Basis::Run);
+    let both = [HANDOFFS, SLEEPING].concat();
+    let like = match model_case(inquiry, &both, near) {
+        None => return Vec::new(),
+        Some(Ok(like)) => like,
+        Some(Err(present)) => {
+            let missing = other_sizes(inquiry.question.threads, &present);
+            return vec![advice("", Decision::Missing(missing))];
+        }
+    };
+    let alike = |case: &Case| case.placement == like.placement && case.threads == like.threads;
+    let spinning = candidates(inquiry, HANDOFFS, alike, Basis::Run);
+    let sleeping = candidates(inquiry, SLEEPING, alike, Basis::Run);
     let mut answers = Vec::new();
     if let Some(mut decision) = decide(inquiry, &spinning) {
         if let Decision::Take(choice) = &mut decision {
@@ -32,7 +43,7 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Advice> {
     }
     if let Some(mut decision) = decide(inquiry, &sleeping) {
         if let Decision::Take(choice) = &mut decision {
-            choice.notes.extend(single_handoffs(inquiry, &choice.id, near));
+            choice.notes.extend(single_handoffs(inquiry, &choice.id, alike));
         }
         answers.push(advice("2 threads, the other may sleep", decision));
     }

@@ -7,7 +7,7 @@ use syncscope_core::{Case, Domain, Group};
 use super::contest::{Candidate, candidates, decide, other_sizes, takes_part};
 use super::{Advice, Decision, Inquiry, Need, barriers};
 use crate::analysis::answers::field::Basis;
-use crate::analysis::row_query::{GRID_BARRIERS, short_name};
+use crate::analysis::row_query::{GRID_BARRIERS, short_name, unusualness};
 use crate::naming;
 
 /// Kernels that follow each other, and how their candidates are called.
@@ -52,7 +52,13 @@ fn of_length(inquiry: Inquiry<'_>, length: &Group, threads: u32) -> Option<Advic
     let multiprocessors = inquiry.data.run.machine.gpus.first().map_or(0, |gpu| gpu.multiprocessors);
     let resident =
         |case: &Case| (multiprocessors == 0 || case.blocks == Some(multiprocessors)) && case.threads == Some(threads);
-    let mut rivals = candidates(inquiry, GRID_BARRIERS, resident, Basis::Machine);
+    // One row of each barrier, the usual one: some runs have it in several memory orders.
+    let usual = |id: &&str| {
+        let rows = inquiry.data.rows.iter().filter(|row| takes_part(row, &[id]) && resident(&row.case));
+        rows.map(|row| &row.case).min_by_key(|case| (unusualness(case), (*case).clone()))
+    };
+    let barriers: Vec<&Case> = GRID_BARRIERS.iter().filter_map(usual).collect();
+    let mut rivals = candidates(inquiry, GRID_BARRIERS, |case| barriers.contains(&case), Basis::Machine);
     let size = rivals.first().and_then(|one| Some(naming::size(&inquiry.data.rows.get(one.row?)?.case)))?;
     for rival in &mut rivals {
         rival.name = format!("a grid barrier ({})", short_name(&rival.id));

@@ -3,7 +3,7 @@
 use syncscope_core::machine::{CpuMachine, GpuMachine};
 use syncscope_core::published::Published;
 use syncscope_core::published::reductions::{Operation, ReductionRow, Reductions, variant};
-use syncscope_core::{Detail, Dtype, Group, Layout, Nanoseconds, Placement, Row, Space, Verdict};
+use syncscope_core::{Detail, Dtype, Group, Layout, MemoryOrder, Nanoseconds, Placement, Row, Scope, Space, Verdict};
 
 use super::*;
 use syncscope_core::Case;
@@ -216,6 +216,13 @@ fn a_gpu_counts_where_its_threads_are() {
         (choice(&answers).name.as_str(), choice(&answers).next.name.as_str()),
         ("one shared counter", "per-thread counters")
     );
+    // Additions of another scope are no rivals of their own.
+    let system = add(shared, Space::Global, 49.9);
+    let case = Case { scope: Some(Scope::System), ..system.case.clone() };
+    assert_eq!(
+        choice(&asked(&run([rows.clone(), vec![Row { case, ..system }]].concat()), Need::CountEvents, None)).next.name,
+        "per-thread counters"
+    );
     rows.push(add(shared, Space::Shared, 20.0));
     assert!(choice(&asked(&run(rows), Need::CountEvents, None)).name.starts_with("a counter for each block"));
 }
@@ -252,7 +259,12 @@ fn spinning_and_sleeping_are_two_answers() {
     let pair = |name: &str, ns| row(close(&format!("cpu.handoff.{name}"), 2), ns);
     let rows =
         vec![pair("cas_pingpong", 76.0), pair("store_pingpong", 98.0), pair("park", 140.0), pair("futex", 3000.0)];
-    let mut data = run(rows);
+    // The same hand-offs between distant CPUs, and between listed ones, are other questions.
+    let elsewhere = |placement| {
+        let row = pair("cas_pingpong", 76.5);
+        Row { case: Case { placement: Some(placement), ..row.case.clone() }, ..row }
+    };
+    let mut data = run([rows, vec![elsewhere(Placement::Spread), elsewhere(Placement::List(vec![0, 5]))]].concat());
     data.details.insert(data.rows[2].case.id(), vec![Detail::of_case("p50_ns", 5000.0)]);
     let answers = asked(&data, Need::HandOver, None);
     let [spins, sleeps] = answers.as_slice() else { panic!("{answers:?}") };
@@ -288,6 +300,11 @@ fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
         ("a grid barrier (counter)", "empty kernels, grid of 132×32")
     );
     assert!(barrier.warnings[0].contains("cooperative launch"));
+    // A barrier in another memory order is the same barrier.
+    let other = on_grid("gpu.grid.counter", 132, 32, 801.0);
+    let ordered = Row { case: Case { order: Some(MemoryOrder::Relaxed), ..other.case.clone() }, ..other };
+    let answers = asked(&run([rows.clone(), vec![ordered]].concat()), Need::EndGpuPhase, None);
+    assert!(answers.iter().all(|advice| matches!(advice.decision, Decision::Take(_))), "{answers:?}");
     // Two instruments: the intervals for another run decide, and they overlap.
     let near = [&rows[..2], &[kernel("graph", Group::KernelUs(5), 700.0)]].concat();
     assert!(undecided(&asked(&run(near), Need::EndGpuPhase, None)).contains("overlap"));
