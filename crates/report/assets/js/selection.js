@@ -43,7 +43,7 @@ function answerText(answer, withInterval) {
 /** The figure of an answer in a chart of time. A median of single operations has no interval. */
 function answerFigure({ row, median }) {
   if (median === null) return figureOf(row, TIME);
-  return { state: "resolved", y: median, low: median, high: median, spread: null };
+  return { state: "resolved", y: median };
 }
 
 /** The total rate, where many threads take part in one operation each: a lock or a variable that they share. */
