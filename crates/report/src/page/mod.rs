@@ -45,7 +45,7 @@ const CHART_LIBRARY: &str = concat!(
 );
 
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 32] = [
+const SCRIPTS: [&str; 34] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/data.js"),
@@ -74,7 +74,9 @@ const SCRIPTS: [&str; 32] = [
     include_str!("../../assets/js/answers.js"),
     include_str!("../../assets/js/overview.js"),
     include_str!("../../assets/js/sections.js"),
-    include_str!("../../assets/js/table/rows.js"),
+    include_str!("../../assets/js/table/columns.js"),
+    include_str!("../../assets/js/table/save.js"),
+    include_str!("../../assets/js/table/table.js"),
     include_str!("../../assets/js/glossary.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/main.js"),

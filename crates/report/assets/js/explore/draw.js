@@ -67,7 +67,7 @@ function specsOf(content, state) {
   const y = { label: measure.axis, unit: measure.unit, log, domain: measure.domain };
   const axis = x && dimension(x);
   const titleOf = (value) => (facet ? (value === null ? "none" : valueWords(facet, value)) : "");
-  const heading = `${queryTitle(state)}: ${measure.axis}`;
+  const heading = sideTitle(state);
   const shown = facets.slice(0, MOST_FACETS);
   const left = facets.length - shown.length;
   const label = (value) => [queryTitle(state), titleOf(value)].filter(Boolean).join(", ");
@@ -114,6 +114,14 @@ function specsOf(content, state) {
 function queryTitle(state) {
   const question = QUESTIONS.find(({ q, y, x }) => q === state.q && (!y || y === state.y) && (!x || x === state.x));
   return question ? question.label : state.q || "All rows";
+}
+
+/** The same with the side of the machine. */
+function sideTitle(state) {
+  const title = queryTitle(state);
+  const question = QUESTIONS.find(({ label, q }) => label === title && q === state.q);
+  const side = question && { CPU: " on the CPU", GPU: " on the GPU", Both: " across CPU and GPU" }[question.group];
+  return question && question.id.includes(".") ? title + side : title;
 }
 
 /** The most cases listed for one reason. */
