@@ -1,11 +1,13 @@
 //! `run.json`: who measured what, where, when and how it ended.
 
 mod detail_table;
+mod packed_table;
 
 pub mod chain_check;
 pub mod columns;
 pub mod directory;
 pub mod journal;
+pub mod lock;
 pub mod machine;
 pub mod provenance;
 pub mod record;

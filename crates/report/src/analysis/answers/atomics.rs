@@ -107,7 +107,7 @@ fn count(number: f64) -> String {
 }
 
 /// An integer with separators of thousands.
-fn grouped(number: u64) -> String {
+pub(in crate::analysis) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -61,7 +61,7 @@ pub(super) fn fence_scopes(data: &RunData) -> Option<Finding> {
 }
 
 /// `a, b and c`.
-pub(super) fn enumeration(words: &[String]) -> String {
+pub(in crate::analysis) fn enumeration(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [one] => one.clone(),

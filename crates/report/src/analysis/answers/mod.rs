@@ -6,11 +6,11 @@
 //! different instruments or sides, such as a kernel launch timed by the host and a barrier timed by the device, uses those
 //! to quote ([`Basis::Machine`]): the sentence must hold in another run, too.
 
-mod atomics;
-mod barriers;
+pub(super) mod atomics;
+pub(super) mod barriers;
 mod cpus;
 mod devices;
-mod field;
+pub(super) mod field;
 mod locks;
 mod relaunch;
 mod trust;
