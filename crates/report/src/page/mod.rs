@@ -45,7 +45,7 @@ const CHART_LIBRARY: &str = concat!(
 );
 
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 34] = [
+const SCRIPTS: [&str; 35] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/data.js"),
@@ -65,6 +65,7 @@ const SCRIPTS: [&str; 34] = [
     include_str!("../../assets/js/explore/questions.js"),
     include_str!("../../assets/js/explore/content.js"),
     include_str!("../../assets/js/explore/state.js"),
+    include_str!("../../assets/js/explore/keys.js"),
     include_str!("../../assets/js/explore/draw.js"),
     include_str!("../../assets/js/explore/controls.js"),
     include_str!("../../assets/js/parts/ladder.js"),
