@@ -1,4 +1,4 @@
-//! The data of the page as JSON, in the form that the scripts read (`assets/js/data.js`).
+//! The data of the page as JSON, in the form that the scripts read (`assets/js/model/data.js`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
