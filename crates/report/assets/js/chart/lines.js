@@ -237,16 +237,17 @@ function lineAxes(spec, domains, box) {
   ];
 }
 
-/** Vertical lines with a label, such as the number of cores. */
+/** Vertical lines with a label, such as the number of cores; each label on a line of its own. */
 function ruleMarks(rules, position, top, bottom, right) {
-  return (rules || []).map(({ x, label }) => () => {
+  return (rules || []).map(({ x, label }, index) => () => {
     const at = round(position(x));
-    const left = at + label.length * 6 > right;
+    const isLeft = at + label.length * 6 > right;
+    const place = { x: isLeft ? at - 5 : at + 5, y: top + 9 + 14 * index, "text-anchor": isLeft ? "end" : "start" };
     return svg(
       "g",
       { class: "rules" },
       svg("line", { class: "rule", x1: at, x2: at, y1: top, y2: bottom }),
-      words({ x: left ? at - 5 : at + 5, y: top + 9, "text-anchor": left ? "end" : "start" }, label),
+      words(place, label),
     );
   });
 }
