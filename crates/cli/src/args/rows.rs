@@ -1,4 +1,4 @@
-//! The arguments of the commands that read finished runs as text: `compare`, `fleet` and `show`.
+//! The arguments of the commands that read finished runs as text: `compare`, `fleet`, `show` and `findings`.
 
 use std::path::PathBuf;
 
@@ -65,9 +65,9 @@ pub(crate) struct ShowArguments {
     /// Directory of the run
     #[arg(value_name = "DIR")]
     pub(crate) run: PathBuf,
-    /// Output format; csv and json have the columns of measurements.csv
-    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
-    pub(crate) format: TextFormat,
+    /// Output format; csv and json have the columns of measurements.csv, the last three the resolved rows
+    #[arg(long, value_enum, default_value_t = ShowFormat::Table)]
+    pub(crate) format: ShowFormat,
     /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Vec<String>,
@@ -92,6 +92,59 @@ pub(crate) enum TextFormat {
     Markdown,
     /// Comma-separated values
     Csv,
+    /// Machine-readable JSON
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowFormat {
+    /// Human-readable table
+    Table,
+    /// Markdown tables
+    Markdown,
+    /// Comma-separated values
+    Csv,
+    /// Machine-readable JSON
+    Json,
+    /// Bencher Metric Format, for `bencher run --adapter json`
+    Bmf,
+    /// JSON for github-action-benchmark with the tool customSmallerIsBetter
+    Github,
+    /// Lines of `name: value unit` for a performance function of ReFrame
+    Reframe,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FindingsArguments {
+    /// Directories of the runs; each claim is tested on each of them
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Test only the claims of this paper (repeatable)
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) paper: Vec<PaperName>,
+    /// Output format; json has the claims that a run cannot decide, too
+    #[arg(long, value_enum, default_value_t = FindingsFormat::Table)]
+    pub(crate) format: FindingsFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PaperName {
+    /// Burtchell and Burtscher, primitives of CUDA and OpenMP
+    Burtchell,
+    /// Zhang, Wahib, Zhang and Matsuoka, synchronization methods of GPUs
+    Zhang,
+    /// Anzt, Chow and Dongarra, block-asynchronous execution
+    Anzt,
+    /// Cycle-accurate CUDA with an assembler
+    Assembler,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingsFormat {
+    /// Human-readable table
+    Table,
+    /// Markdown tables
+    Markdown,
     /// Machine-readable JSON
     Json,
 }

@@ -6,12 +6,14 @@
 //! - [`answers`] holds the rules behind the sentences at the top of the page and below the table.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
 //! - [`compare`] matches the cases of two runs and says what changed.
+//! - [`findings`] holds published claims as predicates that rows decide.
 //! - [`false_sharing`] finds the stride from which private elements no longer share a cache line.
 
 pub(crate) mod advice;
 pub(crate) mod answers;
 pub(crate) mod compare;
 pub(crate) mod false_sharing;
+pub(crate) mod findings;
 pub(crate) mod fleet;
 pub(crate) mod highlights;
 pub(crate) mod ladder;
@@ -26,5 +28,6 @@ pub fn named_primitives() -> Vec<&'static str> {
     ids.extend([matrix::PRIMITIVE, false_sharing::PRIMITIVE]);
     ids.extend(advice::named_primitives());
     ids.extend(answers::named_primitives());
+    ids.extend(findings::named_primitives());
     ids
 }

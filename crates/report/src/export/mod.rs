@@ -1,15 +1,20 @@
-//! Rows and comparisons as text: for the terminal, as Markdown, as CSV and as JSON.
+//! Rows, comparisons and findings as text: for the terminal, as Markdown, as CSV and as JSON.
 //!
 //! - `grid`: a table of cells in each of these formats
 //! - [`advice`]: which primitive to take for a need
 //! - [`comparison`]: two runs side by side
+//! - [`fleet`]: which nodes differ
+//! - [`findings`]: published claims, and what becomes of them on runs
 //! - [`rows`]: the rows of a run
+//! - [`trackers`]: resolved rows for tools that follow figures over time
 //!
 //! Names come from files of others. No format lets them do harm: control characters are replaced, Markdown is escaped, and
 //! no text cell of a CSV file begins with a character that starts a formula.
 
 pub mod advice;
 pub mod comparison;
+pub mod findings;
 pub mod fleet;
 mod grid;
 pub mod rows;
+pub mod trackers;

@@ -4,13 +4,15 @@
 //! section is a new script in `SCRIPTS`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
 //! library. The data of the runs is made in `data`, with the cells of the rows from `columns` and the description of
 //! machine and environment from `facts`. `fallback` is the table for browsers without scripts. `published` draws the
-//! sections of published experiments, which need no script.
+//! sections of published experiments, which need no script, and `findings` the section of published claims.
 
 mod columns;
 mod data;
 mod facts;
 mod fallback;
-mod html;
+mod findings;
+pub(crate) mod html;
+
 mod published;
 
 use syncscope_core::Primitive;
@@ -20,7 +22,7 @@ use crate::{RunData, naming};
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
 /// The style sheets, in the order in which they override each other.
-const STYLES: [&str; 9] = [
+pub(crate) const STYLES: [&str; 9] = [
     include_str!("../../assets/css/colours.css"),
     include_str!("../../assets/css/base.css"),
     include_str!("../../assets/css/overview.css"),
@@ -45,7 +47,7 @@ const CHART_LIBRARY: &str = concat!(
 );
 
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 35] = [
+const SCRIPTS: [&str; 36] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/model/format.js"),
     include_str!("../../assets/js/model/data.js"),
@@ -78,6 +80,7 @@ const SCRIPTS: [&str; 35] = [
     include_str!("../../assets/js/table/columns.js"),
     include_str!("../../assets/js/table/save.js"),
     include_str!("../../assets/js/table/table.js"),
+    include_str!("../../assets/js/findings.js"),
     include_str!("../../assets/js/glossary.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/main.js"),
@@ -98,6 +101,7 @@ pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
         "fallback" => fallback::tables(runs, &labels),
         "published" => published::sections(runs, &labels),
         "charts" => CHART_LIBRARY.to_owned(),
+        "findings" => findings::section(runs, &labels),
         "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
         // A test checks that the template has no other placeholder.
         unknown => format!("<!-- unknown placeholder: {unknown} -->"),
@@ -112,7 +116,7 @@ fn title(runs: &[RunData]) -> String {
 }
 
 /// Replaces every `{{placeholder}}` of the template in one pass, so that inserted text is never a placeholder itself.
-fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
+pub(crate) fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
     let mut page = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {
