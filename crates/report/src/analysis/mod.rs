@@ -3,12 +3,14 @@
 //! - [`ladder`] holds the questions behind the cost ladder of the page. Each question is a [`row_query`], which selects one
 //!   row. [`highlights`] names the rungs that are cards.
 //! - [`answers`] holds the rules behind the sentences at the top of the page and below the table.
+//! - [`decisions`] holds the charts of the decisions that people take, each with a sentence.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
 //! - [`compare`] matches the cases of two runs and says what changed.
 //! - [`false_sharing`] finds the stride from which private elements no longer share a cache line.
 
 pub(crate) mod answers;
 pub(crate) mod compare;
+pub(crate) mod decisions;
 pub(crate) mod false_sharing;
 pub(crate) mod highlights;
 pub(crate) mod ladder;

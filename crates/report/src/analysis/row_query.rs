@@ -213,7 +213,7 @@ fn cheapest_sleep(fitting: &[IndexedRow<'_>], data: &RunData) -> Option<Selected
 }
 
 /// How far the parameters of a case are from the usual ones, in order of importance; 0 is usual.
-fn unusualness(case: &Case) -> [usize; 7] {
+pub(crate) fn unusualness(case: &Case) -> [usize; 7] {
     fn rank<T: PartialEq>(value: Option<&T>, usual: &[T]) -> usize {
         value.map_or(0, |value| usual.iter().position(|known| known == value).unwrap_or(usual.len()))
     }

@@ -8,6 +8,7 @@ use syncscope_core::{Form, Primitive, PublishedExperiment, Row, Run};
 use super::columns::{self, Cells};
 use super::html::escape_json;
 use crate::analysis::answers::{self, Answer};
+use crate::analysis::decisions::{self, Decision};
 use crate::analysis::false_sharing;
 use crate::analysis::highlights::{HIGHLIGHTS, Highlight};
 use crate::analysis::ladder::{LADDER, Rung};
@@ -44,6 +45,7 @@ struct PageRun<'a> {
     facts: Vec<(&'static str, String)>,
     verdicts: Vec<(&'static str, usize)>,
     answers: PageAnswers,
+    decisions: Vec<Decision>,
     /// The published experiment, if it is one and no run of a plan.
     experiment: Option<&'static str>,
     run: &'a Run,
@@ -178,6 +180,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         facts: super::facts::facts(&data.run),
         verdicts: data.verdicts(),
         answers: page_answers(data),
+        decisions: decisions::decisions(data),
         experiment: data.run.experiment().map(PublishedExperiment::as_str),
         run: &data.run,
         false_sharing: false_sharing::findings(&data.run, &data.rows)

@@ -36,7 +36,7 @@ pub(super) fn cheapest_cpu_barrier(data: &RunData) -> Option<Finding> {
 }
 
 /// What a wider scope of a GPU fence costs. One instrument measures all, so rows are compared within the run.
-pub(super) fn fence_scopes(data: &RunData) -> Option<Finding> {
+pub(in crate::analysis) fn fence_scopes(data: &RunData) -> Option<Finding> {
     let scopes = [
         ("the block", "Block", "Fence"),
         ("the device", "Device", "Fence"),
@@ -61,7 +61,7 @@ pub(super) fn fence_scopes(data: &RunData) -> Option<Finding> {
 }
 
 /// `a, b and c`.
-pub(super) fn enumeration(words: &[String]) -> String {
+pub(in crate::analysis) fn enumeration(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [one] => one.clone(),

@@ -9,7 +9,7 @@ use crate::analysis::matrix;
 use crate::{RunData, figure};
 
 /// The classes of pairs of CPUs, the nearest first: the rung of the ladder and what two CPUs of the class are.
-const CLASSES: [(&str, &str); 6] = [
+pub(in crate::analysis) const CLASSES: [(&str, &str); 6] = [
     ("Hand-off, same core", "between the hardware threads of a core"),
     ("Hand-off, same L2", "within an L2 cache"),
     ("Hand-off, same L3", "within an L3 cache"),
@@ -22,7 +22,7 @@ const CLASSES: [(&str, &str); 6] = [
 /// must be at least this factor above the interval, for another run, of the spinning one.
 const CERTAIN_FACTOR: f64 = 2.0;
 
-pub(super) fn waking(data: &RunData) -> Option<Finding> {
+pub(in crate::analysis) fn waking(data: &RunData) -> Option<Finding> {
     let asleep = rung(data, "Two threads", "Wake a sleeping thread")?;
     let median = asleep.median_ns?;
     let mut rungs = std::iter::once("Hand-off, close").chain(CLASSES.map(|(title, _)| title));
@@ -42,7 +42,7 @@ pub(super) fn waking(data: &RunData) -> Option<Finding> {
 
 /// What the place of two threads does to a hand-off. All pairs are measured in the same way, so rows are compared within the
 /// run.
-pub(super) fn placement(data: &RunData) -> Option<Finding> {
+pub(in crate::analysis) fn placement(data: &RunData) -> Option<Finding> {
     let known: Vec<(&str, Known<'_>)> = CLASSES
         .into_iter()
         .filter_map(|(title, words)| Some((words, Known::on_rung(data, "Two threads", title, Basis::Run)?)))
@@ -75,10 +75,10 @@ pub(super) fn placement(data: &RunData) -> Option<Finding> {
 }
 
 /// The primitive that is measured beside an idle and a busy hardware thread.
-pub(super) const SMT_PRIMITIVE: &str = "cpu.atomic.add";
+pub(in crate::analysis) const SMT_PRIMITIVE: &str = "cpu.atomic.add";
 
 /// What a hardware thread loses while its sibling works, and what the core gains. Rows are compared within the run.
-pub(super) fn hyperthreads(data: &RunData) -> Option<Finding> {
+pub(in crate::analysis) fn hyperthreads(data: &RunData) -> Option<Finding> {
     let with_group = |group: &Group, like: Option<&Case>| {
         let fits = |case: &Case| {
             let place = |case: &Case| (case.dtype, case.layout, case.order);

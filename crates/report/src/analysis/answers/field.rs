@@ -10,7 +10,7 @@ use crate::figure;
 
 /// By which interval rows are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Basis {
+pub(in crate::analysis) enum Basis {
     /// The one within the run: for rows that are measured in the same way.
     Run,
     /// The one for another run, the one to quote: for a statement about the machine.
@@ -19,16 +19,16 @@ pub(super) enum Basis {
 
 /// A row whose cost is known to lie in an interval.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known<'a> {
-    pub(super) index: usize,
-    pub(super) row: &'a Row,
-    pub(super) ns: f64,
-    pub(super) bounds: Interval,
+pub(in crate::analysis) struct Known<'a> {
+    pub(in crate::analysis) index: usize,
+    pub(in crate::analysis) row: &'a Row,
+    pub(in crate::analysis) ns: f64,
+    pub(in crate::analysis) bounds: Interval,
 }
 
 impl<'a> Known<'a> {
     /// `None` where the row has no cost, or no interval to compare it by.
-    pub(super) fn of(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
+    pub(in crate::analysis) fn of(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
         let row = data.rows.get(index)?;
         let within = bounds(row)?;
         let bounds = match basis {
@@ -39,33 +39,33 @@ impl<'a> Known<'a> {
     }
 
     /// The row on a rung of the cost ladder.
-    pub(super) fn on_rung(data: &'a RunData, level: &str, title: &str, basis: Basis) -> Option<Self> {
+    pub(in crate::analysis) fn on_rung(data: &'a RunData, level: &str, title: &str, basis: Basis) -> Option<Self> {
         Self::of(data, rung(data, level, title)?.row, basis)
     }
 
     /// Whether it certainly costs less than the other one.
-    pub(super) fn is_below(&self, other: &Self) -> bool {
+    pub(in crate::analysis) fn is_below(&self, other: &Self) -> bool {
         self.bounds.high < other.bounds.low
     }
 
     /// `1.20 µs`, and `~1.20 µs` where the row is noisy.
-    pub(super) fn time(&self) -> String {
+    pub(in crate::analysis) fn time(&self) -> String {
         let doubt = if self.row.verdict == Verdict::Resolved { "" } else { "~" };
         format!("{doubt}{}", figure::time(self.ns))
     }
 
-    pub(super) fn name(&self) -> &'a str {
+    pub(in crate::analysis) fn name(&self) -> &'a str {
         short_name(&self.row.case.primitive)
     }
 
     /// How many times as much as `other` this one costs, see [`times`].
-    pub(super) fn times(&self, other: &Self) -> String {
+    pub(in crate::analysis) fn times(&self, other: &Self) -> String {
         times(self.ns / other.ns, self.bounds.low / other.bounds.high, self.bounds.high / other.bounds.low)
     }
 }
 
 /// The row on a rung of the cost ladder.
-pub(super) fn rung(data: &RunData, level: &str, title: &str) -> Option<Selected> {
+pub(in crate::analysis) fn rung(data: &RunData, level: &str, title: &str) -> Option<Selected> {
     LADDER.iter().find(|rung| rung.level == level && rung.title == title)?.find(data)
 }
 
@@ -73,7 +73,7 @@ pub(super) fn rung(data: &RunData, level: &str, title: &str) -> Option<Selected>
 const NARROW: f64 = 1.5;
 
 /// `2.2 times`, or `at least 1.6 times` where the ratio itself is uncertain.
-pub(super) fn times(ratio: f64, low: f64, high: f64) -> String {
+pub(in crate::analysis) fn times(ratio: f64, low: f64, high: f64) -> String {
     let text = |value: f64| if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") };
     if high <= NARROW * low {
         return format!("{} times", text(ratio));
@@ -85,15 +85,15 @@ pub(super) fn times(ratio: f64, low: f64, high: f64) -> String {
 
 /// The rows of some primitives at one size.
 #[derive(Debug)]
-pub(super) struct Field<'a> {
-    pub(super) known: Vec<Known<'a>>,
+pub(in crate::analysis) struct Field<'a> {
+    pub(in crate::analysis) known: Vec<Known<'a>>,
     /// Rows of unknown cost: one of them may be the cheapest.
-    pub(super) unknown: usize,
+    pub(in crate::analysis) unknown: usize,
 }
 
 /// The rows of these primitives in cases that differ from `like` in the primitive and its group only, in default forms.
 /// Cases that do not exist, and primitives that the compiler removes, take no part.
-pub(super) fn field<'a>(data: &'a RunData, primitives: &[&str], like: &Case, basis: Basis) -> Field<'a> {
+pub(in crate::analysis) fn field<'a>(data: &'a RunData, primitives: &[&str], like: &Case, basis: Basis) -> Field<'a> {
     let same =
         |case: &Case| Case { primitive: like.primitive.clone(), group: like.group.clone(), ..case.clone() } == *like;
     let takes_part = |row: &Row| {
@@ -108,13 +108,13 @@ pub(super) fn field<'a>(data: &'a RunData, primitives: &[&str], like: &Case, bas
 
 impl<'a> Field<'a> {
     /// The row with the least upper bound.
-    pub(super) fn best(&self) -> Option<Known<'a>> {
+    pub(in crate::analysis) fn best(&self) -> Option<Known<'a>> {
         self.known.iter().copied().min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high))
     }
 
     /// The cheapest row with its rivals of other primitives, the cheapest first, if it is certainly the cheapest; otherwise
     /// the reason why that is not certain. `None` without a rival.
-    pub(super) fn winner(&self) -> Option<Result<(Known<'a>, Vec<Known<'a>>), String>> {
+    pub(in crate::analysis) fn winner(&self) -> Option<Result<(Known<'a>, Vec<Known<'a>>), String>> {
         let best = self.best()?;
         let mut rivals: Vec<Known<'a>> =
             self.known.iter().copied().filter(|other| other.name() != best.name()).collect();

@@ -6,13 +6,13 @@
 //! different instruments or sides, such as a kernel launch timed by the host and a barrier timed by the device, uses those
 //! to quote ([`Basis::Machine`]): the sentence must hold in another run, too.
 
-mod atomics;
-mod barriers;
-mod cpus;
+pub(super) mod atomics;
+pub(super) mod barriers;
+pub(super) mod cpus;
 mod devices;
-mod field;
+pub(super) mod field;
 mod locks;
-mod relaunch;
+pub(super) mod relaunch;
 mod trust;
 
 pub(crate) use trust::trust;
@@ -33,7 +33,7 @@ pub(crate) struct Answer {
 
 /// What a rule finds in a run that has the rows it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Finding {
+pub(super) enum Finding {
     Certain(Answer),
     /// The question that these rows leave open, with the reason.
     Open(String),
