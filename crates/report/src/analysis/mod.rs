@@ -4,6 +4,7 @@
 //!   row. [`highlights`] names the rungs that are cards.
 //! - [`answers`] holds the rules behind the sentences at the top of the page and below the table.
 //! - [`decisions`] holds the charts of the decisions that people take, each with a sentence.
+//! - [`machine_figures`] are the costs beside the drawing of the machine.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
 //! - [`compare`] matches the cases of two runs and says what changed.
 //! - [`false_sharing`] finds the stride from which private elements no longer share a cache line.
@@ -14,6 +15,7 @@ pub(crate) mod decisions;
 pub(crate) mod false_sharing;
 pub(crate) mod highlights;
 pub(crate) mod ladder;
+pub(crate) mod machine_figures;
 pub(crate) mod matrix;
 pub(crate) mod row_query;
 

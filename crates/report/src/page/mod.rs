@@ -3,10 +3,11 @@
 //! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
 //! kind of chart is a new script in `SCRIPTS`. The data of the runs is made in `data`, with the cells of the rows from
 //! `columns` and the description of machine and environment from `facts`. `fallback` is the table for browsers
-//! without scripts. `published` draws the sections of published experiments, which need no script.
+//! without scripts. `drawing` is the picture of the machine. `published` draws the sections of published experiments, which need no script.
 
 mod columns;
 mod data;
+mod drawing;
 mod facts;
 mod fallback;
 mod html;
@@ -19,10 +20,11 @@ use crate::{RunData, naming};
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
 /// The style sheets, in the order in which they override each other.
-const STYLES: [&str; 9] = [
+const STYLES: [&str; 10] = [
     include_str!("../../assets/css/colours.css"),
     include_str!("../../assets/css/base.css"),
     include_str!("../../assets/css/overview.css"),
+    include_str!("../../assets/css/machine.css"),
     include_str!("../../assets/css/panels.css"),
     include_str!("../../assets/css/charts.css"),
     include_str!("../../assets/css/pictures.css"),
@@ -82,6 +84,7 @@ pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
         "guard" => GUARD.to_owned(),
         "data" => data::json(runs, &labels, catalogue),
         "fallback" => fallback::tables(runs, &labels),
+        "machine" => drawing::drawings(runs, &labels),
         "published" => published::sections(runs, &labels),
         "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
         // A test checks that the template has no other placeholder.
