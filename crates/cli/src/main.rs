@@ -4,7 +4,6 @@ mod args;
 mod axes;
 mod catalogue;
 mod commands;
-mod experiment_run;
 mod failure;
 mod laboratories;
 mod progress;

@@ -290,10 +290,10 @@ fn a_clock_that_most_pairs_have_gives_cycles() {
     assert_eq!(measurement.observations.iter().filter(|o| o.cycles.is_none()).count(), 4);
 }
 
-/// Counts how often it is asked for what is costly to tell.
-struct Told(FakeExperiment, u32);
+/// Counts how often it is asked for what is costly to find out.
+struct Asked(FakeExperiment, u32);
 
-impl Experiment for Told {
+impl Experiment for Asked {
     fn ruler(&self) -> Ruler {
         self.0.ruler()
     }
@@ -321,7 +321,7 @@ impl Experiment for Told {
 #[test]
 fn details_are_asked_for_once_and_what_goes_amiss_then_is_a_failed_check() {
     let engine = Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 3 });
-    let mut experiment = Told(FakeExperiment::new(5.0, 1), 0);
+    let mut experiment = Asked(FakeExperiment::new(5.0, 1), 0);
     let measurement = engine.measure(&mut experiment, 1).unwrap();
     assert_eq!((measurement.details.len(), measurement.verdict), (1, Verdict::Resolved));
     let failed = engine.measure(&mut experiment, 1).unwrap();

@@ -25,7 +25,7 @@ const COST_NS: f64 = 5.0;
 /// As in the quick preset of a machine with 16 CPUs, where a block is taken in each of 40 s / 120.
 const BLOCKS: BlockCount = BlockCount { min: 120, max: 120 };
 
-/// The deviation between runs that the engine is told, relative to the cost.
+/// The deviation between runs that the engine is given, relative to the cost.
 const TOLD_RUN_EFFECT: f64 = 0.02;
 
 /// What differs from run to run and in the course of a run.
@@ -33,7 +33,7 @@ const TOLD_RUN_EFFECT: f64 = 0.02;
 enum Machine {
     /// Nothing but independent noise.
     Steady,
-    /// Each run is off by a factor of its own, with the deviation that the engine is told.
+    /// Each run is off by a factor of its own, with the deviation that the engine is given.
     RunEffect,
     /// Blocks differ by 5 %.
     Blocks,

@@ -51,8 +51,8 @@ pub fn serve_if_asked() -> Option<ExitCode> {
         let words: Vec<String> = arguments.collect();
         let mut output = io::stdout().lock();
         let served = serve(&words, &mut io::stdin().lock(), &mut output);
-        let told = served.or_else(|reason| writeln!(output, "{ERROR}{reason}").map_err(|_| reason));
-        if told.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        let reported = served.or_else(|reason| writeln!(output, "{ERROR}{reason}").map_err(|_| reason));
+        if reported.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use syncscope_core::published::asynchrony::{PAPER_EXECUTIONS, Plan};
 
-/// What every published experiment is told.
+/// What every published experiment is given.
 #[derive(Debug, Args)]
 pub(crate) struct ExperimentArguments {
     /// GPU to measure, by CUDA device number [default: the first]

@@ -35,7 +35,7 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
 /// What the evidence of a program means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finding {
-    /// The instruction is there, or another that does its work, or nobody can tell.
+    /// The instruction is there, or another that does its work, or it cannot be decided.
     AsExpected,
     /// Nothing is left of the operation, as the catalogue declares.
     ElidedByNature,

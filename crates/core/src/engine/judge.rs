@@ -21,7 +21,7 @@ pub(crate) struct Judged<'a> {
     pub(crate) resolution_ns: f64,
 }
 
-/// The verdict on a case: whether this run tells the cost. Intervals with a half-width above `noisy_above`, relative to the
+/// The verdict on a case: whether this run determines the cost. Intervals with a half-width above `noisy_above`, relative to the
 /// point, are `Noisy`.
 pub(crate) fn verdict(check: &Check, judged: &Judged<'_>, noisy_above: f64) -> Verdict {
     if let Check::Failed(reason) = check {

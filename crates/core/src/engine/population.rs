@@ -94,14 +94,14 @@ impl Cost {
         let (point, gap) = (self.point(), beside.median - alone.median);
         let share = share_interval(&self.shares, level);
         let (fewer, more) = ((beside.weight - share.low).max(0.0), (share.high - beside.weight).max(0.0));
-        let (cheaper, dearer) = if gap >= 0.0 { (fewer, more) } else { (more, fewer) };
+        let (cheaper, more_expensive) = if gap >= 0.0 { (fewer, more) } else { (more, fewer) };
         let side = |of_share: f64, distance: fn(&Part, Interval) -> f64| {
             let of_parts =
                 self.parts.iter().map(|part| part.weight * distance(part, part.costs.interval_or_range(level)));
             of_parts.fold((of_share * gap).abs(), f64::hypot)
         };
         let below = side(cheaper, |part, interval| part.median - interval.low);
-        let above = side(dearer, |part, interval| interval.high - part.median);
+        let above = side(more_expensive, |part, interval| interval.high - part.median);
         Some(Interval { low: point - below, high: point + above })
     }
 

@@ -20,7 +20,7 @@ static CATALOGUE: [Primitive; 5] = [
     fake("cpu.atomic.read", "A cost of zero"),
     fake("cpu.barrier.std", "A cost that drowns in noise"),
     fake("cpu.fence.flush", "A primitive that does not exist here"),
-    fake("cpu.lock.std_mutex", "A primitive that fails when it is told to"),
+    fake("cpu.lock.std_mutex", "A primitive that fails on request"),
 ];
 
 /// Makes fakes.

@@ -120,7 +120,7 @@ pub struct GpuLink {
     pub from: u32,
     /// The driver's number of the device whose memory it is.
     pub to: u32,
-    /// `NVLink`, `PCIe`; `None` where that is not told.
+    /// `NVLink`, `PCIe`; `None` where the driver does not say.
     pub kind: Option<String>,
     /// Whether kernels can use the other's memory.
     pub access: bool,

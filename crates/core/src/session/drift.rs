@@ -87,7 +87,7 @@ mod tests {
         let alternating = |sign: f64| course(move |pass| 1.0 + if pass % 2 == 0 { 0.05 * sign } else { -0.05 * sign });
         let [one, other] = [alternating(1.0), alternating(-1.0)];
         assert!(drift_ns(&[one.clone(), other.clone(), one, other]) < 1e-12);
-        // The second half of the run is 4 % dearer than the first.
+        // The second half of the run is 4 % more expensive than the first.
         let steps: Vec<_> = (0..5).map(|_| course(|pass| if pass > 20 { 1.04 } else { 1.0 })).collect();
         let found = drift_ns(&steps);
         assert!((0.02..0.026).contains(&found), "{found}");

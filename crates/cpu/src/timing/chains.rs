@@ -5,123 +5,91 @@
 /// Operations of one iteration.
 pub(crate) const STEP: u64 = 8;
 
-/// Whether chains are written for this architecture. Elsewhere they give 0 at once.
+/// Operations of one iteration of [`long_steps_of_additions`].
+pub(crate) const LONG_STEP: u64 = 128;
+
+/// Whether chains are written for this architecture. Elsewhere they do nothing.
 pub(crate) const ARE_WRITTEN: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
-/// Adds 1 to 0 so many times, rounded down to a multiple of [`STEP`].
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-pub(crate) fn additions(repeats: u64) -> u64 {
-    let mut sum = 0_u64;
-    if repeats >= STEP {
-        // SAFETY: adds registers of its own; touches no memory and no stack.
-        unsafe {
-            std::arch::asm!(
-                ".p2align 5",
-                "2:",
-                ".rept 8",
-                "add {sum}, {one}",
-                ".endr",
-                "sub {iterations}, 1",
-                "jnz 2b",
-                iterations = inout(reg) repeats / STEP => _,
-                sum = inout(reg) sum,
-                one = in(reg) 1_u64,
-                options(nomem, nostack),
-            );
+/// Defines a chain: `unroll` operations in each of so many iterations. On other architectures it gives its first value.
+macro_rules! chain {
+    ($(#[$doc:meta])* $name:ident: $value:ty = $first:literal, operand = $operand:literal, unroll = $unroll:literal,
+     x86_64 = $x86_64:literal, aarch64 = $aarch64:literal) => {
+        $(#[$doc])*
+        #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), expect(unused_variables))]
+        #[inline(never)]
+        pub(crate) fn $name(iterations: u64) -> $value {
+            #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), expect(unused_mut))]
+            let mut value: $value = $first;
+            #[cfg(target_arch = "x86_64")]
+            if iterations > 0 {
+                // SAFETY: changes registers of its own; touches no memory and no stack.
+                unsafe {
+                    std::arch::asm!(
+                        ".p2align 5",
+                        "2:",
+                        concat!(".rept ", $unroll),
+                        $x86_64,
+                        ".endr",
+                        "sub {iterations}, 1",
+                        "jnz 2b",
+                        iterations = inout(reg) iterations => _,
+                        value = inout(reg) value,
+                        operand = in(reg) { let operand: $value = $operand; operand },
+                        options(nomem, nostack),
+                    );
+                }
+            }
+            #[cfg(target_arch = "aarch64")]
+            if iterations > 0 {
+                // SAFETY: changes registers of its own; touches no memory and no stack.
+                unsafe {
+                    std::arch::asm!(
+                        ".p2align 5",
+                        "2:",
+                        concat!(".rept ", $unroll),
+                        $aarch64,
+                        ".endr",
+                        "subs {iterations}, {iterations}, #1",
+                        "b.ne 2b",
+                        iterations = inout(reg) iterations => _,
+                        value = inout(reg) value,
+                        operand = in(reg) { let operand: $value = $operand; operand },
+                        options(nomem, nostack),
+                    );
+                }
+            }
+            value
         }
-    }
-    sum
+    };
+}
+
+chain! {
+    /// Adds 1 to 0, [`STEP`] times in each iteration.
+    steps_of_additions: u64 = 0, operand = 1, unroll = 8,
+    x86_64 = "add {value}, {operand}", aarch64 = "add {value}, {value}, {operand}"
+}
+
+chain! {
+    /// Multiplies 1 by 3 modulo 2^32, [`STEP`] times in each iteration.
+    steps_of_multiplications: u32 = 1, operand = 3, unroll = 8,
+    x86_64 = "imul {value:e}, {operand:e}", aarch64 = "mul {value:w}, {value:w}, {operand:w}"
+}
+
+chain! {
+    /// Adds 1 to 0, [`LONG_STEP`] times in each iteration: the ends of the loop are rare.
+    long_steps_of_additions: u64 = 0, operand = 1, unroll = 128,
+    x86_64 = "add {value}, {operand}", aarch64 = "add {value}, {value}, {operand}"
+}
+
+/// Adds 1 to 0 so many times, rounded down to a multiple of [`STEP`].
+pub(crate) fn additions(repeats: u64) -> u64 {
+    steps_of_additions(repeats / STEP)
 }
 
 /// Multiplies 1 by 3 so many times, modulo 2^32, rounded down to a multiple of [`STEP`].
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
 pub(crate) fn multiplications(repeats: u64) -> u64 {
-    let mut product = 1_u32;
-    if repeats >= STEP {
-        // SAFETY: multiplies registers of its own; touches no memory and no stack.
-        unsafe {
-            std::arch::asm!(
-                ".p2align 5",
-                "2:",
-                ".rept 8",
-                "imul {product:e}, {three:e}",
-                ".endr",
-                "sub {iterations}, 1",
-                "jnz 2b",
-                iterations = inout(reg) repeats / STEP => _,
-                product = inout(reg) product,
-                three = in(reg) 3_u32,
-                options(nomem, nostack),
-            );
-        }
-    }
-    u64::from(product)
-}
-
-/// Adds 1 to 0 so many times, rounded down to a multiple of [`STEP`].
-#[cfg(target_arch = "aarch64")]
-#[inline(never)]
-pub(crate) fn additions(repeats: u64) -> u64 {
-    let mut sum = 0_u64;
-    if repeats >= STEP {
-        // SAFETY: adds registers of its own; touches no memory and no stack.
-        unsafe {
-            std::arch::asm!(
-                ".p2align 5",
-                "2:",
-                ".rept 8",
-                "add {sum}, {sum}, {one}",
-                ".endr",
-                "subs {iterations}, {iterations}, #1",
-                "b.ne 2b",
-                iterations = inout(reg) repeats / STEP => _,
-                sum = inout(reg) sum,
-                one = in(reg) 1_u64,
-                options(nomem, nostack),
-            );
-        }
-    }
-    sum
-}
-
-/// Multiplies 1 by 3 so many times, modulo 2^32, rounded down to a multiple of [`STEP`].
-#[cfg(target_arch = "aarch64")]
-#[inline(never)]
-pub(crate) fn multiplications(repeats: u64) -> u64 {
-    let mut product = 1_u32;
-    if repeats >= STEP {
-        // SAFETY: multiplies registers of its own; touches no memory and no stack.
-        unsafe {
-            std::arch::asm!(
-                ".p2align 5",
-                "2:",
-                ".rept 8",
-                "mul {product:w}, {product:w}, {three:w}",
-                ".endr",
-                "subs {iterations}, {iterations}, #1",
-                "b.ne 2b",
-                iterations = inout(reg) repeats / STEP => _,
-                product = inout(reg) product,
-                three = in(reg) 3_u32,
-                options(nomem, nostack),
-            );
-        }
-    }
-    u64::from(product)
-}
-
-/// No chain is written for this architecture.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) fn additions(_repeats: u64) -> u64 {
-    0
-}
-
-/// No chain is written for this architecture.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) fn multiplications(_repeats: u64) -> u64 {
-    0
+    u64::from(steps_of_multiplications(repeats / STEP))
 }
 
 #[cfg(test)]
@@ -136,5 +104,6 @@ mod tests {
             assert_eq!(multiplications(repeats), u64::from(product));
         }
         assert_eq!((additions(7), additions(15)), (0, 8), "in whole steps");
+        assert_eq!([0, 1, 72].map(long_steps_of_additions), [0, LONG_STEP, 72 * LONG_STEP]);
     }
 }

@@ -11,12 +11,11 @@
 
 use std::io;
 
+use crate::timing::chains::{self, LONG_STEP};
 use crate::timing::clock::Clock;
 use crate::timing::perf::UserCycles;
 
-/// Additions in one iteration. The loop's own instructions run in parallel with the chain. The end of the loop may be
-/// mispredicted; it occurs in both chains.
-const PER_ITERATION: u64 = 128;
+/// Iterations of the two chains. The end of the loop may be mispredicted; it occurs in both.
 const SHORT: u64 = 8;
 const LONG: u64 = 72;
 
@@ -28,66 +27,14 @@ pub(crate) fn per_tick(clock: &Clock) -> Option<f64> {
     let short = time_chain(clock, SHORT)?;
     let long = time_chain(clock, LONG)?;
     let ticks = long.checked_sub(short).filter(|ticks| *ticks > 0)?;
-    Some(((LONG - SHORT) * PER_ITERATION) as f64 / ticks as f64)
+    Some(((LONG - SHORT) * LONG_STEP) as f64 / ticks as f64)
 }
 
 fn time_chain(clock: &Clock, iterations: u64) -> Option<u64> {
     let start = clock.start();
-    let done = chain(iterations);
+    let sum = chains::long_steps_of_additions(iterations);
     let stop = clock.stop();
-    done.then(|| stop.saturating_sub(start))
-}
-
-/// Runs `iterations` times [`PER_ITERATION`] dependent additions; `false` where none is written for this architecture.
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-fn chain(iterations: u64) -> bool {
-    // SAFETY: adds registers of its own; touches no memory and no stack.
-    unsafe {
-        std::arch::asm!(
-            ".p2align 5",
-            "2:",
-            ".rept 128",
-            "add {sum}, {step}",
-            ".endr",
-            "sub {iterations}, 1",
-            "jnz 2b",
-            iterations = inout(reg) iterations => _,
-            sum = inout(reg) 0_u64 => _,
-            step = in(reg) 1_u64,
-            options(nomem, nostack),
-        );
-    }
-    true
-}
-
-/// Runs `iterations` times [`PER_ITERATION`] dependent additions; `false` where none is written for this architecture.
-#[cfg(target_arch = "aarch64")]
-#[inline(never)]
-fn chain(iterations: u64) -> bool {
-    // SAFETY: adds registers of its own; touches no memory and no stack.
-    unsafe {
-        std::arch::asm!(
-            ".p2align 5",
-            "2:",
-            ".rept 128",
-            "add {sum}, {sum}, {step}",
-            ".endr",
-            "subs {iterations}, {iterations}, #1",
-            "b.ne 2b",
-            iterations = inout(reg) iterations => _,
-            sum = inout(reg) 0_u64 => _,
-            step = in(reg) 1_u64,
-            options(nomem, nostack),
-        );
-    }
-    true
-}
-
-/// Runs `iterations` times [`PER_ITERATION`] dependent additions; `false` where none is written for this architecture.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn chain(_iterations: u64) -> bool {
-    false
+    (sum == iterations * LONG_STEP).then(|| stop.saturating_sub(start))
 }
 
 /// A counter of the core cycles that a thread spends in user mode.
@@ -118,8 +65,8 @@ impl Meter<UserCycles> {
         let silent = || io::Error::other("the counter does not count");
         let meter = Self::of(UserCycles::open()?).ok_or_else(silent)?;
         let before = meter.counter.count().ok_or_else(silent)?;
-        let counted = |after: u64| after.saturating_sub(before) >= SHORT * PER_ITERATION;
-        let moves = !chain(SHORT) || meter.counter.count().is_some_and(counted);
+        let counted = |after: u64| after.saturating_sub(before) >= SHORT * LONG_STEP;
+        let moves = chains::long_steps_of_additions(SHORT) == 0 || meter.counter.count().is_some_and(counted);
         if moves { Ok(meter) } else { Err(silent()) }
     }
 }

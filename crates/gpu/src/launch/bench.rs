@@ -153,21 +153,21 @@ impl Bench {
     pub(crate) fn run(&mut self, shape: Shape, launches: &[Launch]) -> Result<Vec<Timing>, Outage> {
         self.runner.begin(1)?;
         let words = launches.iter().map(|launch| launch.words(shape)).max().unwrap_or(1);
-        let room = self.device().slot_words() / words;
+        let room = self.device().result_words() / words;
         if room == 0 {
             return Err(Outage::TooLarge(shape.warps()));
         }
         let mut timings = Vec::with_capacity(launches.len());
         for batch in launches.chunks(room.min(BATCH)) {
             profile::time(Phase::Queue, || {
-                for (slot, launch) in batch.iter().enumerate() {
-                    self.queue(shape, launch, slot * words)?;
+                for (at, launch) in batch.iter().enumerate() {
+                    self.queue(shape, launch, at * words)?;
                 }
                 self.runner.fetch(1, HEAD_WORDS + batch.len() * words)
             })?;
             profile::time(Phase::Wait, || self.runner.wait(1))?;
-            let timing = |(slot, launch): (usize, &Launch)| {
-                self.device().timing(slot * words, launch.words(shape), launch.arguments.common().used_offsets())
+            let timing = |(at, launch): (usize, &Launch)| {
+                self.device().timing(at * words, launch.words(shape), launch.arguments.common().used_offsets())
             };
             timings.extend(batch.iter().enumerate().map(timing));
         }

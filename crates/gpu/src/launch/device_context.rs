@@ -34,7 +34,7 @@ impl LoadedModule {
 /// addresses.
 const PADDING_BYTES: usize = 3 * (2 << 20);
 
-/// One device. Its results begin with what kernels found ([`HEAD_WORDS`]), then follows a slot for each launch.
+/// One device. Its results begin with what kernels found ([`HEAD_WORDS`]), then follow those of each launch.
 #[derive(Debug)]
 pub(crate) struct DeviceContext {
     device: Device,
@@ -56,12 +56,12 @@ pub(crate) struct DeviceContext {
 }
 
 impl DeviceContext {
-    /// Opens a device for a pass, counted from 0, with room for so many words in all slots together and so much memory.
-    pub(crate) fn new(device: Device, pass: u32, slot_words: usize, memory_bytes: usize) -> Result<Self, CudaError> {
+    /// Opens a device for a pass, counted from 0, with room for so many words for the results of all launches and so much memory.
+    pub(crate) fn new(device: Device, pass: u32, result_words: usize, memory_bytes: usize) -> Result<Self, CudaError> {
         let context = Context::new(device)?;
         let padding = (pass > 0).then(|| DeviceBuffer::new(&context, pass as usize * PADDING_BYTES)).transpose()?;
         let abort = HostBuffer::new(&context, 1)?;
-        let words = HEAD_WORDS + slot_words;
+        let words = HEAD_WORDS + result_words;
         let opened = Self {
             device,
             modules: HashMap::new(),
@@ -102,8 +102,8 @@ impl DeviceContext {
         self.results.pointer()
     }
 
-    /// Words that fit into all slots together.
-    pub(crate) const fn slot_words(&self) -> usize {
+    /// Words that fit, for the results of all launches.
+    pub(crate) const fn result_words(&self) -> usize {
         self.results.bytes() / WORD - HEAD_WORDS
     }
 
@@ -126,9 +126,9 @@ impl DeviceContext {
         Ok(())
     }
 
-    /// Provides room for so many words in all slots together.
-    pub(crate) fn reserve_slots(&mut self, words: usize) -> Result<(), CudaError> {
-        if words > self.slot_words() {
+    /// Provides room for so many words for the results of all launches.
+    pub(crate) fn reserve_results(&mut self, words: usize) -> Result<(), CudaError> {
+        if words > self.result_words() {
             self.results = DeviceBuffer::new(&self.context, (HEAD_WORDS + words) * WORD)?;
             self.host = HostBuffer::new(&self.context, HEAD_WORDS + words)?;
         }
@@ -151,7 +151,7 @@ impl DeviceContext {
         self.stream.clear(&self.results, HEAD_WORDS * WORD)
     }
 
-    /// The arguments of a launch whose variables begin at `memory` and whose results begin at `word` of the slots.
+    /// The arguments of a launch whose variables begin at `memory` and whose results begin at `word` after the head.
     pub(crate) fn addressed(&self, arguments: LoopArguments, memory: DevicePointer, word: usize) -> LoopArguments {
         let rate = self.results.pointer() + ((HEAD_WORDS + word) * WORD) as u64;
         LoopArguments { memory, rate, warps: rate + size_of::<Rate>() as u64, abort: self.abort_pointer, ..arguments }
@@ -162,7 +162,7 @@ impl DeviceContext {
         &self.host.values()[..HEAD_WORDS]
     }
 
-    /// What the launch left whose `words` begin at `word` of the slots, as of the last copy that was waited for.
+    /// What the launch left whose `words` begin at `word` after the head, as of the last copy that was waited for.
     pub(crate) fn timing(&self, word: usize, words: usize, offsets: usize) -> Timing {
         Timing::of(&self.host.values()[HEAD_WORDS + word..][..words], offsets)
     }

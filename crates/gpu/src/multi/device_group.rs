@@ -163,7 +163,7 @@ impl DeviceGroup {
         for device in &mut self.runner.devices_mut()[..count] {
             device.make_current()?;
             device.reserve_memory(bytes)?;
-            device.reserve_slots(BATCH * words)?;
+            device.reserve_results(BATCH * words)?;
             device.clear_memory(bytes)?;
             device.clear_head()?;
         }
@@ -222,8 +222,8 @@ impl DeviceGroup {
         let mut timings = Vec::with_capacity(launches.len());
         self.runner.begin(count)?;
         for batch in launches.chunks(BATCH) {
-            for (slot, launch) in batch.iter().enumerate() {
-                let launches = self.on_each_device(program, launch, slot * words);
+            for (at, launch) in batch.iter().enumerate() {
+                let launches = self.on_each_device(program, launch, at * words);
                 match program.call {
                     LaunchCall::PerDevice => self.runner.launch(&launches)?,
                     LaunchCall::Together => self.runner.launch_together(&launches)?,
@@ -234,9 +234,9 @@ impl DeviceGroup {
             if self.counts(program).timeouts > 0 {
                 return Err(Outage::TimedOut(program.limit));
             }
-            for slot in 0..batch.len() {
+            for at in 0..batch.len() {
                 let offsets = program.offsets_per_sample as usize;
-                let timing = |device: &DeviceContext| device.timing(slot * words, words, offsets);
+                let timing = |device: &DeviceContext| device.timing(at * words, words, offsets);
                 timings.push(self.runner.devices()[..count].iter().map(timing).collect());
             }
         }

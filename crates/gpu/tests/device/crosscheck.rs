@@ -29,7 +29,7 @@ fn both_clocks_agree_on_barriers() {
     let rows = Crosscheck::of(&found.series).rows;
     let wrong = |row: &&CrosscheckRow| row.check.as_deref() != Some("ok");
     assert!(!rows.iter().any(|row| wrong(&row)), "{:?}", rows.iter().find(wrong));
-    let addition = most_certain(&rows, Executor::Gpu, Operation::FloatAddition, Form::Looped, None).unwrap();
+    let addition = most_certain(&rows, Executor::Gpu, Operation::FloatAddition, Form::Looped, Some(32)).unwrap();
     for cycles in [addition.inferred_cycles, addition.inside_cycles] {
         assert!((cycles.unwrap() / 4.0 - 1.0).abs() < 0.01, "{addition:?}");
     }

@@ -3,8 +3,10 @@
 function drawNavigation() {
   const published = [...document.querySelectorAll("section.published")];
   const targets = [
+    ["machine", "Machine"],
     ["answers", "Answers"],
     ["ladder", "Ladder"],
+    ["decisions", "Decisions"],
     ["side-by-side", "Side by side"],
     ["domain-cpu", "CPU"],
     ["domain-gpu", "GPU"],
@@ -97,6 +99,7 @@ byId("page").hidden = false;
 byId("all-rows").hidden = RUNS.length > 0 && RUNS.every((run) => run.experiment);
 drawOverview();
 drawSections();
+drawDecisions();
 drawRows();
 drawGlossary();
 drawVerdicts();

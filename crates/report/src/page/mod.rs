@@ -1,9 +1,10 @@
 //! The HTML page: one file that holds its data, style sheets and scripts and needs no network.
 //!
 //! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
-//! kind of chart is a new script in `SCRIPTS`. The data of the runs is made in `data`, with the cells of the rows from
-//! `columns` and the description of machine and environment from `facts`. `fallback` is the table for browsers
-//! without scripts. `drawing` is the picture of the machine. `published` draws the sections of published experiments, which need no script.
+//! section is a new script in `SCRIPTS`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
+//! library. The data of the runs is made in `data`, with the cells of the rows from `columns` and the description of
+//! machine and environment from `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers
+//! without scripts. `published` draws the sections of published experiments, which need no script.
 
 mod columns;
 mod data;
@@ -20,14 +21,16 @@ use crate::{RunData, naming};
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
 /// The style sheets, in the order in which they override each other.
-const STYLES: [&str; 10] = [
+const STYLES: [&str; 12] = [
     include_str!("../../assets/css/colours.css"),
     include_str!("../../assets/css/base.css"),
     include_str!("../../assets/css/overview.css"),
     include_str!("../../assets/css/machine.css"),
+    include_str!("../../assets/css/decisions.css"),
     include_str!("../../assets/css/panels.css"),
     include_str!("../../assets/css/charts.css"),
     include_str!("../../assets/css/pictures.css"),
+    include_str!("../../assets/css/figures.css"),
     include_str!("../../assets/css/rows.css"),
     include_str!("../../assets/css/published.css"),
     include_str!("../../assets/css/media.css"),
@@ -36,8 +39,29 @@ const STYLES: [&str; 10] = [
 /// Runs before the other scripts, so that it records their errors.
 const GUARD: &str = include_str!("../../assets/js/guard.js");
 
+/// Observable Plot with the parts of d3 that it needs: `scripts/bundle-charts` makes it, its licences stand with it.
+/// The licences ask to be in every copy, so they are in the page.
+const CHART_LIBRARY: &str = concat!(
+    "/*\n",
+    include_str!("../../assets/vendor/LICENSES.txt"),
+    "*/\n",
+    include_str!("../../assets/vendor/plot-0.6.17.min.js")
+);
+
+/// The charts, in a scope of their own until all charts of the page are drawn by them.
+const CHART_SCRIPTS: [&str; 8] = [
+    include_str!("../../assets/js/chart/values.js"),
+    include_str!("../../assets/js/chart/marks.js"),
+    include_str!("../../assets/js/chart/lines.js"),
+    include_str!("../../assets/js/chart/dots.js"),
+    include_str!("../../assets/js/chart/cells.js"),
+    include_str!("../../assets/js/chart/navigation.js"),
+    include_str!("../../assets/js/chart/export.js"),
+    include_str!("../../assets/js/chart/chart.js"),
+];
+
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 31] = [
+const SCRIPTS: [&str; 32] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/data.js"),
@@ -62,6 +86,7 @@ const SCRIPTS: [&str; 31] = [
     include_str!("../../assets/js/active_warps.js"),
     include_str!("../../assets/js/false_sharing.js"),
     include_str!("../../assets/js/answers.js"),
+    include_str!("../../assets/js/decisions.js"),
     include_str!("../../assets/js/overview.js"),
     include_str!("../../assets/js/sections.js"),
     include_str!("../../assets/js/search.js"),
@@ -86,10 +111,21 @@ pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
         "fallback" => fallback::tables(runs, &labels),
         "machine" => drawing::drawings(runs, &labels),
         "published" => published::sections(runs, &labels),
-        "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
+        "charts" => CHART_LIBRARY.to_owned(),
+        "script" => format!("(function () {{\n\"use strict\";\n{}}}());", scripts()),
         // A test checks that the template has no other placeholder.
         unknown => format!("<!-- unknown placeholder: {unknown} -->"),
     })
+}
+
+/// All scripts but the library. What draws the page comes last, after all that it calls.
+fn scripts() -> String {
+    let (main, others) = SCRIPTS.split_last().map_or(("", &SCRIPTS[..]), |(main, others)| (*main, others));
+    let charts = CHART_SCRIPTS.concat();
+    format!(
+        "{}const {{ drawChart, clearCharts }} = (function () {{\n{charts}return {{ drawChart, clearCharts }};\n}}());\n{main}",
+        others.concat()
+    )
 }
 
 fn title(runs: &[RunData]) -> String {
@@ -129,11 +165,14 @@ mod tests {
 
     #[test]
     fn assets_load_nothing_and_create_no_markup_from_text() {
-        for text in SCRIPTS.into_iter().chain(STYLES).chain([GUARD, TEMPLATE]) {
+        for text in SCRIPTS.into_iter().chain(CHART_SCRIPTS).chain(STYLES).chain([GUARD, TEMPLATE]) {
             assert!(!text.contains("@import") && !text.contains("fetch(") && !text.contains("src=\"http"));
         }
-        for script in SCRIPTS.into_iter().chain([GUARD]) {
+        for script in SCRIPTS.into_iter().chain(CHART_SCRIPTS).chain([GUARD]) {
             assert!(!script.contains("</script") && !script.contains("innerHTML"));
+        }
+        for text in ["</script", "<!--", "eval(", "new Function", "@import", "fetch(", "XMLHttpRequest"] {
+            assert!(!CHART_LIBRARY.contains(text), "{text} in the chart library");
         }
     }
 }

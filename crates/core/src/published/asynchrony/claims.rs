@@ -255,7 +255,7 @@ fn together(claim: Claim, variant: Option<Variant>, rows: &[ClaimRow]) -> Option
     let words = [
         (ClaimVerdict::Holds, "holds for blocks of"),
         (ClaimVerdict::DoesNotHold, "does not hold for blocks of"),
-        (ClaimVerdict::CannotBeTold, "cannot be told for blocks of"),
+        (ClaimVerdict::CannotBeTold, "cannot be decided for blocks of"),
     ];
     let mut parts: Vec<String> = words
         .iter()

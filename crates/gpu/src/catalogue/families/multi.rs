@@ -16,15 +16,15 @@ const MOST_DEVICES: u32 = 8;
 /// The group of cases that one call of the driver launches on all devices, instead of one call for each.
 pub(crate) const ONE_LAUNCH: Group = Group::DriverLaunch;
 
-/// A part of the heat map of one grid for each number of devices (Zhang, Wahib, Matsuoka, figures 9 to 11).
+/// The heat map of one grid for each number of devices (Zhang, Wahib, Matsuoka, figures 9 to 11), whole in the preset
+/// `paper`.
 fn heat_maps(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let devices: Vec<u32> = match preset {
         Preset::Quick => vec![1, 2, 4, 8],
         Preset::Standard | Preset::Paper => (1..=MOST_DEVICES).collect(),
     };
-    let threads: &[u32] = if preset == Preset::Paper { &[32, 256, 1024] } else { &[32, 1024] };
     let mut shapes = heat_map(id, preset, limits);
-    shapes.retain(|case| case.threads.is_some_and(|count| threads.contains(&count)));
+    shapes.retain(|case| preset == Preset::Paper || matches!(case.threads, Some(32 | 1024)));
     let on = |count: &u32| {
         let with = |case: &Case| Case { devices: Some(*count), ..case.clone() };
         shapes.iter().map(with).collect::<Vec<_>>()
@@ -112,6 +112,6 @@ mod tests {
             let of = |devices| cases.iter().filter(move |case| case.devices == Some(devices)).count();
             assert!(of(1) > 0 && of(1) == of(2) && of(2) == of(8), "{preset}");
         }
-        assert_eq!(heat_maps("gpu.multi.flags", Preset::Paper, limits).len(), 8 * 12);
+        assert_eq!(heat_maps("gpu.multi.flags", Preset::Paper, limits).len(), 8 * 26);
     }
 }

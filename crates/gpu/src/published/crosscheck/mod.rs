@@ -45,7 +45,7 @@ pub struct GpuCrosscheck {
 
 impl GpuLaboratory {
     /// Measures all chains and the barrier of a grid on the first device, in about half a minute with the compilation of the
-    /// longest chains. `progress` is told what comes next.
+    /// longest chains. `progress` receives what comes next.
     ///
     /// # Errors
     /// When a kernel cannot be compiled, launched, or does not end.

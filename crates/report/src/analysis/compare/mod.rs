@@ -16,7 +16,7 @@ mod ratio;
 mod remarks;
 mod student;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Machine};
 use syncscope_core::stats::median;
@@ -81,6 +81,15 @@ pub struct ComparedCase<'a> {
 }
 
 impl ComparedCase<'_> {
+    /// Whether the evidence of both rows is known and names different instructions. Their numbers do not count.
+    #[must_use]
+    pub fn has_other_instructions(&self) -> bool {
+        match (&self.a.evidence, &self.b.evidence) {
+            (Some(a), Some(b)) => instructions(a) != instructions(b),
+            _ => false,
+        }
+    }
+
     /// The factor by which the cost certainly changes: the end of the interval next to 1, as a factor above 1.
     #[must_use]
     pub fn certain_factor(&self) -> f64 {
@@ -115,7 +124,8 @@ pub struct Comparison<'a> {
     pub b: &'a RunData,
     /// The relative change that counts, such as 0.05.
     pub threshold: f64,
-    /// The cases of both runs: certain changes first, the largest at the top; then the others in the order of A.
+    /// The cases of both runs: certain changes first, the largest at the top; then the others in the order of A. Cases
+    /// that execute other instructions in B stand behind those that execute the same, in this order, too.
     pub cases: Vec<ComparedCase<'a>>,
     /// The number of cases that only A has.
     pub only_a: usize,
@@ -165,7 +175,11 @@ pub fn compare<'a>(
         remarks.extend(remarks::common_changes(&cases, threshold));
     }
     let families = families(&cases);
-    cases.sort_by(|one, other| other.certain_factor().total_cmp(&one.certain_factor()));
+    // What executes other instructions has changed by itself, whatever the machine does.
+    cases.sort_by(|one, other| {
+        let factors = other.certain_factor().total_cmp(&one.certain_factor());
+        one.has_other_instructions().cmp(&other.has_other_instructions()).then(factors)
+    });
     Comparison {
         a,
         b,
@@ -195,6 +209,14 @@ fn same_machine(a: &Machine, b: &Machine) -> bool {
         Machine { cpu, ..machine.clone() }
     };
     without_memory(a) == without_memory(b)
+}
+
+/// The instructions that evidence names: `REDG` and `REDUX.SUM` in `REDG 32/64, aggregated by the compiler: REDUX.SUM 1/1`.
+fn instructions(evidence: &str) -> BTreeSet<Vec<&str>> {
+    // What follows the name is a count: `lock add 16/32`, `NOP 32/64 for WARPSYNC`.
+    let is_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
+    let named = evidence.split(", ").map(|part| part.rsplit(": ").next().unwrap_or(part));
+    named.map(|part| part.split_whitespace().take_while(is_name).collect()).collect()
 }
 
 /// A case before its verdict, which depends on all cases.

@@ -242,6 +242,20 @@ fn other_instructions_are_named() {
 }
 
 #[test]
+fn cases_with_other_instructions_stand_behind_those_with_the_same() {
+    let with =
+        |threads, ns, evidence: &str| Row { evidence: Some(evidence.into()), ..row(threads, ns, Verdict::Resolved) };
+    let red = "REDG.E.ADD.STRONG.GPU 32/64";
+    let a = data("a", vec![with(1, 40.0, red), with(2, 40.0, red), with(3, 40.0, "NOP 32/64 for WARPSYNC")]);
+    let aggregated = "REDG.E.ADD.STRONG.GPU 8/16, aggregated by the compiler: REDUX.SUM 1/1";
+    let b = data("b", vec![with(1, 2.0, aggregated), with(2, 80.0, red), with(3, 160.0, "NOP 8/16 for WARPSYNC")]);
+    let comparison = compare(&a, &b, 0.05, &NO_EFFECT);
+    let threads: Vec<_> = comparison.cases.iter().map(|case| case.a.case.threads.unwrap()).collect();
+    assert_eq!(threads, [3, 2, 1]);
+    assert!(comparison.cases.iter().all(|case| case.has_other_instructions() == (case.a.case.threads == Some(1))));
+}
+
+#[test]
 fn a_family_that_changed_as_one_is_named() {
     let run = |name: &str, factor: f64| {
         data(name, (1..8).map(|threads| row(threads, 40.0 * f64::from(threads) * factor, Verdict::Resolved)).collect())

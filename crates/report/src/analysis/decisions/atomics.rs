@@ -3,8 +3,8 @@
 use syncscope_core::{Case, Form, Layout, Mode, Placement, Row, Space};
 
 use super::Decision;
-use super::spec::{Axis, Point, Quantity, Spec};
-use super::sweep::{cpu_rules, exists, largest_team, note, series, team, unreliable};
+use super::spec::{Axis, Point, Spec, Unit};
+use super::sweep::{cpu_rules, exists, largest_team, note, plain_series, team, unreliable};
 use crate::analysis::answers::atomics::{count, grouped, not_aggregated};
 use crate::analysis::answers::field::{Basis, Known, times};
 use crate::{RunData, naming};
@@ -17,10 +17,10 @@ const SEPARATE_BYTES: u64 = 64;
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let (cpu, gpu) = (cpu_rows(data), gpu_rows(data));
-    let axes = |x| (Axis::log(x, Quantity::Threads), Axis::log("additions per second, all threads", Quantity::Rate));
+    let axes = |x| (Axis::log(x, Unit::Count), Axis::log("additions per second, all threads", Unit::Rate));
     let chart = |rows: &[usize], x, total: fn(&Case) -> u64, title: &str| {
         let (x, y) = axes(x);
-        Some(Spec::lines(x, y, series(data, rows, |case| label(case), total, Point::total_rate))?.titled(title))
+        Some(Spec::lines(x, y, plain_series(data, rows, label, total, Point::total_rate))?.titled(title))
     };
     let on_cpu = chart(&cpu, "threads", team, "CPU").map(|chart| chart.ruled(cpu_rules(data)));
     let on_gpu = chart(&gpu, "threads on the device", Case::actors, "GPU");

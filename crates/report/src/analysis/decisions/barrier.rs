@@ -4,8 +4,8 @@ use syncscope_core::{Case, Group, Mode, Row};
 
 use super::Decision;
 use super::cheapest;
-use super::spec::{Axis, Point, Quantity, Series, Spec};
-use super::sweep::{cpu_rules, exists, name, note, series, sweep, team, threads, unreliable};
+use super::spec::{Axis, Point, Series, Spec, Unit};
+use super::sweep::{cpu_rules, exists, name, note, plain_series, series, sweep, team, threads, unreliable};
 use crate::RunData;
 use crate::analysis::answers::barriers::enumeration;
 use crate::analysis::answers::field::{Basis, Known, rung};
@@ -22,11 +22,11 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let cpu = sweep(data, CPU_BARRIERS, threads);
     let gpu = gpu_rows(data);
     let chart = |series: Vec<Series>, title: &str| {
-        let x = Axis::log("threads that wait", Quantity::Threads);
-        Some(Spec::lines(x, Axis::log("time per barrier", Quantity::Time), series)?.titled(title))
+        let x = Axis::log("threads that wait", Unit::Count);
+        Some(Spec::lines(x, Axis::log("time per barrier", Unit::Time), series)?.titled(title))
     };
     let on_cpu = chart(series(data, &cpu, name, team, Point::cost), "CPU").map(|chart| chart.ruled(cpu_rules(data)));
-    let on_gpu = chart(series(data, &gpu, reach, Case::actors, Point::cost), "GPU");
+    let on_gpu = chart(plain_series(data, &gpu, reach, Case::actors, Point::cost), "GPU");
     let charts: Vec<Spec> = [on_cpu, on_gpu].into_iter().flatten().collect();
     if charts.is_empty() {
         return None;
@@ -112,7 +112,7 @@ fn gpu_sentence(data: &RunData) -> Option<String> {
     let figure = |(level, title, words): (&str, &str, &str)| {
         let selected = rung(data, level, title)?;
         let known = Known::of(data, selected.row, Basis::Machine)?;
-        let name = selected.note.map(|note| format!(" with {note}")).unwrap_or_default();
+        let name = selected.note.map(|note| format!(" ({note})")).unwrap_or_default();
         Some(format!("{} for {words}{name}", known.time()))
     };
     let figures: Vec<String> = steps.into_iter().filter_map(figure).collect();

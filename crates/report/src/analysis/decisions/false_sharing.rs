@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use syncscope_core::{Case, Layout, Mode, Placement, Row};
 
-use super::spec::{Axis, Point, Quantity, Rule, Spec};
-use super::sweep::{exists, note, series, unreliable};
+use super::spec::{Axis, Point, Rule, Spec, Unit};
+use super::sweep::{exists, note, plain_series, unreliable};
 use super::{Decision, said};
 use crate::RunData;
 use crate::analysis::answers::atomics;
@@ -20,9 +20,9 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let drop = findings.iter().find_map(|finding| finding.cost_drop);
     let rules = drop.map(|drop| Rule { x: drop.bytes as f64, label: format!("{} bytes", drop.bytes) });
     let chart = Spec::lines(
-        Axis::log("distance of the threads' elements", Quantity::Bytes),
-        Axis::log("time per addition", Quantity::Time),
-        series(data, &rows, label, bytes, Point::cost),
+        Axis::log("bytes from element to element", Unit::Count),
+        Axis::log("time per addition", Unit::Time),
+        plain_series(data, &rows, label, bytes, Point::cost),
     )?;
     let sentence = match atomics::false_sharing(data) {
         Some(finding) => said(finding),

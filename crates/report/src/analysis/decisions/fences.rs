@@ -2,13 +2,14 @@
 
 use syncscope_core::{Case, MemoryOrder, Mode, Row, Scope, Verdict};
 
-use super::spec::{Axis, Kind, Point, Position, Quantity, Series, Spec};
+use super::spec::{Cell, Line, Point, Spec};
 use super::sweep::note;
 use super::{Decision, said};
 use crate::RunData;
 use crate::analysis::answers::barriers::{enumeration, fence_scopes};
 use crate::analysis::answers::field::{Basis, Known};
 use crate::analysis::row_query::{is_one_block, short_name, unusualness};
+use crate::figure::Cost;
 
 /// The orders, the weakest first, with the primitive that asks for it on the CPU.
 const ORDERS: [(MemoryOrder, &str); 4] = [
@@ -31,8 +32,8 @@ const CPU_COLUMN: &str = "CPU";
 const MOST_LETTERS: usize = 24;
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
-    let series: Vec<Series> = ORDERS.iter().filter_map(|(order, id)| cells(data, *order, id)).collect();
-    if series.is_empty() {
+    let lines: Vec<Line> = ORDERS.iter().map(|(order, id)| line(data, *order, id)).collect();
+    if lines.iter().flat_map(|line| &line.cells).all(Option::is_none) {
         return None;
     }
     let sentence: Vec<String> = [cpu_sentence(data), fence_scopes(data).map(said)].into_iter().flatten().collect();
@@ -41,16 +42,12 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     } else {
         sentence.join(" ")
     };
-    let chart = Spec {
-        kind: Kind::Cells,
-        title: None,
-        x: Axis::linear("reach", Quantity::Names),
-        y: Axis::log("time per fence", Quantity::Time),
-        series,
-        rules: Vec::new(),
-    };
-    let has_gpu =
-        chart.series.iter().flat_map(|series| &series.points).any(|point| point.x != Position::Name(CPU_COLUMN));
+    let has_gpu = lines.iter().any(|line| line.cells[1..].iter().any(Option::is_some));
+    let columns = std::iter::once(CPU_COLUMN).chain(REACHES.iter().map(|(column, ..)| *column));
+    let columns: Vec<&str> = columns.take(if has_gpu { 1 + REACHES.len() } else { 1 }).collect();
+    let lines =
+        lines.into_iter().map(|line| Line { cells: line.cells.into_iter().take(columns.len()).collect(), ..line });
+    let chart = Spec::Table { title: None, lines: lines.collect(), columns };
     let gpu = has_gpu
         .then(|| "__threadfence() and its kin are sequentially consistent fences; one warp executes them.".to_owned());
     let what = "One CPU thread. A fence that waits for more stores costs more.".to_owned();
@@ -63,32 +60,29 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     })
 }
 
-/// The cells of one order; `None` where no row has it.
-fn cells(data: &RunData, order: MemoryOrder, cpu: &str) -> Option<Series> {
+/// The cells of one order, on the CPU and by reach on the GPU.
+fn line(data: &RunData, order: MemoryOrder, cpu: &str) -> Line {
     let on_cpu = usual(data, |case| case.primitive == cpu && case.actors() == 1);
-    let gpu = REACHES.iter().map(|(column, id, scope)| {
-        let row = usual(data, |case| {
+    let gpu = REACHES.iter().map(|(_, id, scope)| {
+        usual(data, |case| {
             let same_scope = case.scope.is_none_or(|known| known == *scope);
-            case.primitive == *id
-                && same_scope
-                && is_one_block(case, 32)
-                && case.order.unwrap_or(MemoryOrder::SeqCst) == order
-        });
-        (*column, row)
+            let same_order = case.order.unwrap_or(MemoryOrder::SeqCst) == order;
+            case.primitive == *id && same_scope && same_order && is_one_block(case, 32)
+        })
     });
-    let points: Vec<Point> = std::iter::once((CPU_COLUMN, on_cpu))
-        .chain(gpu)
-        .filter_map(|(column, index)| Some(cell(&data.rows[index?], index?, column)))
-        .collect();
-    (!points.is_empty()).then(|| Series { label: order.to_string(), primitive: None, points })
+    let cells = std::iter::once(on_cpu).chain(gpu).map(|index| Some(cell(&data.rows[index?], index?))).collect();
+    Line { label: order.to_string(), cells }
 }
 
-fn cell(row: &Row, index: usize, column: &'static str) -> Point {
-    let text = match row.verdict {
-        Verdict::Elided(_) => "no instruction".to_owned(),
-        _ => instruction(row).unwrap_or_default(),
-    };
-    Point { text: Some(text).filter(|text| !text.is_empty()), ..Point::cost(row, index, Position::Name(column)) }
+fn cell(row: &Row, index: usize) -> Cell {
+    let cost = Cost::of(row);
+    let is_free = matches!(row.verdict, Verdict::Elided(_));
+    Cell {
+        value: Point::cost(row, index, 0.0).y,
+        text: if is_free { "no instruction".to_owned() } else { cost.figure },
+        detail: if is_free { None } else { instruction(row) },
+        row: index,
+    }
 }
 
 /// The main instruction of the evidence, without its counts: `MEMBAR.SC.GPU` of `MEMBAR.SC.GPU 0/32`.

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Placement, Row};
 
-use super::spec::{Axis, Point, Position, Quantity, Series, Spec, State};
+use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::sweep::{exists, note};
 use super::{Decision, said};
 use crate::RunData;
@@ -30,10 +30,10 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         let points = percentiles(data, *index);
         without += usize::from(points.is_empty());
         let row = &data.rows[*index];
-        let points = if points.is_empty() { vec![Point::cost(row, *index, Position::At(0.0))] } else { points };
+        let points = if points.is_empty() { vec![Point::cost(row, *index, 0.0)] } else { points };
         Series { label: label(&row.case), primitive: Some(row.case.primitive.clone()), points }
     });
-    let chart = Spec::dots(Axis::log("time of one hand-off (p50, p90, p99)", Quantity::Time), series.collect())?;
+    let chart = Spec::dots(Axis::log("time of one hand-off (p50, p90, p99)", Unit::Time), series.collect())?;
     let sentence = waking(data).map_or_else(
         || "What it costs to wake a sleeping thread cannot be decided: no hand-off of this run certainly found its thread asleep.".to_owned(),
         said,
@@ -73,18 +73,8 @@ fn percentiles(data: &RunData, index: usize) -> Vec<Point> {
     let details = data.details.get(&data.rows[index].case.id()).map(Vec::as_slice).unwrap_or_default();
     let value = |name: &str| details.iter().find(|one| one.name == name && one.actor.is_none()).map(|one| one.value);
     let point = |(name, text): (&str, &str)| {
-        let y = value(name).filter(|ns| ns.is_finite() && *ns > 0.0)?;
-        Some(Point {
-            x: Position::At(0.0),
-            y: Some(y),
-            low: None,
-            high: None,
-            p05: None,
-            p95: None,
-            state: State::Resolved,
-            row: index,
-            text: Some(text.to_owned()),
-        })
+        let ns = value(name).filter(|ns| ns.is_finite() && *ns > 0.0)?;
+        Some(Point::bare(ns, index, text.to_owned()))
     };
     PERCENTILES.into_iter().filter_map(point).collect()
 }

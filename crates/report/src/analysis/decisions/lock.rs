@@ -2,7 +2,7 @@
 
 use super::Decision;
 use super::cheapest;
-use super::spec::{Axis, Point, Position, Quantity, Series, Spec, State};
+use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::sweep::{cpu_rules, largest_team, name, note, series, sweep, team, threads, unreliable};
 use crate::RunData;
 use crate::analysis::row_query::CPU_LOCKS;
@@ -13,8 +13,8 @@ const FAIRNESS: &str = "jain_index";
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let rows = sweep(data, CPU_LOCKS, threads);
     let cost = Spec::lines(
-        Axis::log("threads", Quantity::Threads),
-        Axis::log("time per acquisition", Quantity::Time),
+        Axis::log("threads", Unit::Count),
+        Axis::log("time per acquisition", Unit::Time),
         series(data, &rows, name, team, Point::cost),
     )?;
     let most = largest_team(data, &rows);
@@ -41,21 +41,11 @@ fn fairness(data: &RunData, rows: &[usize], threads: u32) -> Option<Spec> {
         let row = &data.rows[*index];
         let details = data.details.get(&row.case.id()).filter(|_| row.case.threads == Some(threads))?;
         let index_of_jain = details.iter().find(|detail| detail.name == FAIRNESS && detail.actor.is_none())?.value;
-        let point = Point {
-            x: Position::At(0.0),
-            y: Some(index_of_jain).filter(|value| value.is_finite()),
-            low: None,
-            high: None,
-            p05: None,
-            p95: None,
-            state: State::Resolved,
-            row: *index,
-            text: Some(format!("{index_of_jain:.2}")),
-        };
+        let point = Point::bare(index_of_jain, *index, format!("{index_of_jain:.2}"));
         Some(Series { label: name(&row.case), primitive: Some(row.case.primitive.clone()), points: vec![point] })
     };
     let mut all: Vec<Series> = if threads > 1 { rows.iter().filter_map(of_row).collect() } else { Vec::new() };
     all.sort_by(|a, b| b.points[0].y.unwrap_or(0.0).total_cmp(&a.points[0].y.unwrap_or(0.0)));
-    let axis = Axis::linear("fairness (Jain's index; 1: all threads alike)", Quantity::Share);
+    let axis = Axis::share("Jain's index: 1 if all threads get the lock alike");
     Some(Spec::dots(axis, all)?.titled(format!("Fairness at {threads} threads")))
 }

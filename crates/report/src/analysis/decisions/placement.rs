@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use syncscope_core::{Case, Group, Placement};
 
-use super::spec::{Axis, Point, Position, Quantity, Series, Spec};
+use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::sweep::{exists, note};
 use super::{Decision, said};
 use crate::RunData;
@@ -13,7 +13,7 @@ use crate::analysis::answers::field::rung;
 use crate::analysis::row_query::{HANDOFFS, short_name, unusualness};
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
-    let time = |label| Axis::log(label, Quantity::Time);
+    let time = |label| Axis::log(label, Unit::Time);
     let charts: Vec<Spec> = [
         Spec::dots(time("time of a hand-off"), classes(data))
             .map(|chart| chart.titled("Hand-off by place of the pair")),
@@ -66,7 +66,7 @@ fn classes(data: &RunData) -> Vec<Series> {
         let index = rung(data, "Two threads", title)?.row;
         let row = &data.rows[index];
         let (low, high) = ends(data, row.case.group.as_ref());
-        let point = Point { p05: low, p95: high, ..Point::cost(row, index, Position::At(0.0)) };
+        let point = Point { p05: low, p95: high, ..Point::cost(row, index, 0.0) };
         Some(Series { label: label.to_owned(), primitive: None, points: vec![point] })
     };
     let known: Vec<Series> = cpus::CLASSES.iter().filter_map(|(title, label)| of(title, label)).collect();
@@ -103,7 +103,7 @@ fn by_group(data: &RunData, label: impl Fn(&Group) -> Option<String>) -> Vec<Ser
         }
     }
     let series = |(label, (index, _)): (String, (usize, &Case))| {
-        let points = vec![Point::cost(&data.rows[index], index, Position::At(0.0))];
+        let points = vec![Point::cost(&data.rows[index], index, 0.0)];
         Series { label, primitive: None, points }
     };
     found.into_iter().map(series).collect()
@@ -156,11 +156,7 @@ fn bindings(data: &RunData) -> Vec<Series> {
             let place = if placement == "none" { "unbound".to_owned() } else { placement };
             let threads = row.case.threads.unwrap_or(1);
             let label = format!("{}, {place}, {threads} threads", short_name(id));
-            series.push(Series {
-                label,
-                primitive: Some(id.to_owned()),
-                points: vec![Point::cost(row, index, Position::At(0.0))],
-            });
+            series.push(Series { label, primitive: Some(id.to_owned()), points: vec![Point::cost(row, index, 0.0)] });
         }
     }
     series

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Group};
 
-use super::spec::{Axis, Point, Position, Quantity, Series, Spec};
+use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::sweep::{exists, note, unreliable};
 use super::{Decision, said};
 use crate::RunData;
@@ -88,10 +88,10 @@ fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
     rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
-        let points = vec![Point::cost(row, index, Position::At(0.0))];
+        let points = vec![Point::cost(row, index, 0.0)];
         Series { label: name(&row.case), primitive: Some(row.case.primitive.clone()), points }
     });
-    Spec::dots(Axis::log("time", Quantity::Time), series.collect())
+    Spec::dots(Axis::log("time", Unit::Time), series.collect())
 }
 
 /// The costs over the length of the kernels. The barriers of the grid do not depend on it: each is a level line.
@@ -100,8 +100,8 @@ fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]
     for index in grid {
         let row = &data.rows[*index];
         let ends = [lengths.first(), lengths.last()].into_iter().flatten();
-        let points = ends.map(|x| Point::cost(row, *index, Position::At(f64::from(*x)))).collect();
+        let points = ends.map(|x| Point::cost(row, *index, f64::from(*x))).collect();
         series.push(Series { label: name(&row.case), primitive: Some(row.case.primitive.clone()), points });
     }
-    Spec::lines(Axis::log("length of the kernels", Quantity::Microseconds), Axis::log("time", Quantity::Time), series)
+    Spec::lines(Axis::log("length of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
 }

@@ -6,53 +6,41 @@ use syncscope_core::{Row, Verdict};
 
 use crate::figure::interval_within_run;
 
-/// The kind of a chart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
-    /// Lines over a numeric axis.
-    Lines,
-    /// One row for each series, its points along the axis of costs.
-    Dots,
-    /// A table of rows and columns with a text in each cell.
-    Cells,
-}
-
 /// What the numbers of an axis are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Quantity {
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Unit {
     /// Nanoseconds.
     Time,
     /// Operations per second.
     Rate,
-    /// A number of threads.
-    Threads,
-    /// Bytes.
-    Bytes,
-    /// Microseconds, as a length of kernels.
-    Microseconds,
-    /// A number without a unit between 0 and 1.
+    /// Threads, bytes or microseconds, as the label says.
+    Count,
+    /// A number between 0 and 1.
     Share,
-    /// Words.
-    Names,
 }
 
 /// An axis of a chart.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Axis {
     pub(crate) label: &'static str,
-    pub(crate) quantity: Quantity,
+    pub(crate) unit: Unit,
     pub(crate) log: bool,
+    /// The only places of ticks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) values: Vec<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) domain: Option<(f64, f64)>,
 }
 
 impl Axis {
-    pub(super) const fn log(label: &'static str, quantity: Quantity) -> Self {
-        Self { label, quantity, log: true }
+    pub(super) const fn log(label: &'static str, unit: Unit) -> Self {
+        Self { label, unit, log: true, values: Vec::new(), domain: None }
     }
 
-    pub(super) const fn linear(label: &'static str, quantity: Quantity) -> Self {
-        Self { label, quantity, log: false }
+    /// A linear axis from 0 to 1.
+    pub(super) const fn share(label: &'static str) -> Self {
+        Self { label, unit: Unit::Share, log: false, values: Vec::new(), domain: Some((0.0, 1.0)) }
     }
 }
 
@@ -67,36 +55,35 @@ pub(crate) enum State {
     Bound,
     /// A cost that depends on the operations around it.
     NonAdditive,
+    /// A primitive that hides behind what surrounds it.
+    Overlapped,
     /// No figure.
-    None,
+    Missing,
 }
 
-/// One measured point.
+/// One measured point. In rows of dots the figure is `x`, and there is no `y`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Point {
-    /// The position on the horizontal axis, or the name of a column.
-    pub(crate) x: Position,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) x: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) y: Option<f64>,
     /// The interval within the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) low: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) high: Option<f64>,
     /// What a program may meet.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) p05: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) p95: Option<f64>,
     pub(crate) state: State,
     /// The index of its row among the rows of the run.
     pub(crate) row: usize,
-    /// The text in the cell of a table, or beside a dot.
+    /// The text beside a dot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
-}
-
-/// A position on an axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Position {
-    At(f64),
-    Name(&'static str),
 }
 
 /// Six digits are more than a figure has.
@@ -105,44 +92,42 @@ fn short(value: f64) -> Option<f64> {
 }
 
 impl Point {
+    /// A figure without an interval.
+    pub(super) fn bare(value: f64, index: usize, text: String) -> Self {
+        Self { y: short(value), state: State::Resolved, text: Some(text), ..Self::missing(index, None) }
+    }
+
+    const fn missing(index: usize, x: Option<f64>) -> Self {
+        Self { x, y: None, low: None, high: None, p05: None, p95: None, state: State::Missing, row: index, text: None }
+    }
+
     /// The cost of a row. A point whose row has no cost has no height.
-    pub(crate) fn cost(row: &Row, index: usize, x: Position) -> Self {
-        let none = Self {
-            x,
-            y: None,
-            low: None,
-            high: None,
-            p05: None,
-            p95: None,
-            state: State::None,
-            row: index,
-            text: None,
-        };
+    pub(crate) fn cost(row: &Row, index: usize, x: f64) -> Self {
+        let missing = Self::missing(index, short(x));
         let bound = row.ns_interval.map(|interval| interval.high).filter(|high| *high > 0.0);
-        let Some(ns) = row.ns.map(syncscope_core::Nanoseconds::value) else { return none };
+        let Some(ns) = row.ns.map(syncscope_core::Nanoseconds::value) else { return missing };
         let state = match row.verdict {
             Verdict::Resolved if ns > 0.0 => State::Resolved,
             Verdict::Noisy(_) | Verdict::Interfered(_) if ns > 0.0 => State::Open,
             Verdict::NonAdditive(_) if ns > 0.0 => State::NonAdditive,
+            Verdict::Overlapped(_) => return Self { state: State::Overlapped, ..missing },
             Verdict::BelowResolution(_) if bound.is_some() => {
-                return Self { y: bound.and_then(short), state: State::Bound, ..none };
+                return Self { y: bound.and_then(short), state: State::Bound, ..missing };
             }
-            _ => return none,
+            _ => return missing,
         };
         let ends = |interval: Option<Interval>| {
             let positive = |end: f64| short(end.max(0.0));
             interval.map_or((None, None), |interval| (positive(interval.low), positive(interval.high)))
         };
         let ((low, high), (p05, p95)) = (ends(interval_within_run(row)), ends(row.ns_spread));
-        Self { y: short(ns), low, high, p05, p95, state, ..none }
+        Self { y: short(ns), low, high, p05, p95, state, ..missing }
     }
 
     /// The rate of all threads of a row together. It is as uncertain as the cost of one operation.
-    pub(super) fn total_rate(row: &Row, index: usize, x: Position) -> Self {
+    pub(super) fn total_rate(row: &Row, index: usize, x: f64) -> Self {
         let point = Self::cost(row, index, x);
-        let (Some(rate), Some(ns)) = (row.ops_per_s_total, point.y) else {
-            return Self { y: None, low: None, high: None, p05: None, p95: None, state: State::None, ..point };
-        };
+        let (Some(rate), Some(ns)) = (row.ops_per_s_total, point.y) else { return Self::missing(index, short(x)) };
         let inverse = |cost: Option<f64>| cost.filter(|cost| *cost > 0.0).and_then(|cost| short(rate * ns / cost));
         let (low, high) = (inverse(point.high), inverse(point.low));
         let (p05, p95) = (inverse(point.p95), inverse(point.p05));
@@ -154,7 +139,8 @@ impl Point {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Series {
     pub(crate) label: String,
-    /// The primitive whose colour the series has; `None` where several stand in it.
+    /// The primitive whose colour it has; without one, each series of a chart has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) primitive: Option<String>,
     pub(crate) points: Vec<Point>,
 }
@@ -166,41 +152,73 @@ pub(crate) struct Rule {
     pub(crate) label: String,
 }
 
+/// A cell of a table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Cell {
+    /// The cost, which the colour follows.
+    pub(crate) value: Option<f64>,
+    pub(crate) text: String,
+    /// The instruction.
+    pub(crate) detail: Option<String>,
+    pub(crate) row: usize,
+}
+
+/// A line of a table: a cell for each column.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Line {
+    pub(crate) label: String,
+    pub(crate) cells: Vec<Option<Cell>>,
+}
+
 /// One chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Spec {
-    pub(crate) kind: Kind,
-    /// What it shows, where a decision has several charts.
-    pub(crate) title: Option<String>,
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
-    pub(crate) series: Vec<Series>,
-    pub(crate) rules: Vec<Rule>,
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub(crate) enum Spec {
+    /// Lines over a number.
+    Lines { title: Option<String>, x: Axis, y: Axis, series: Vec<Series>, rules: Vec<Rule> },
+    /// A row for each name, its points along the axis.
+    Dots { title: Option<String>, x: Axis, rows: Vec<Series> },
+    /// A table with a cost in each cell.
+    Table { title: Option<String>, columns: Vec<&'static str>, lines: Vec<Line> },
+}
+
+/// Whether any point has a figure.
+fn have_figures(series: &[Series]) -> bool {
+    series.iter().flat_map(|series| &series.points).any(|point| point.y.is_some())
 }
 
 impl Spec {
-    /// Lines of costs or rates over a number; `None` without a point that has a figure.
+    /// Lines of costs or rates over a number, with a tick at each; `None` without a point that has a figure.
     pub(super) fn lines(x: Axis, y: Axis, series: Vec<Series>) -> Option<Self> {
-        Self { kind: Kind::Lines, title: None, x, y, series, rules: Vec::new() }.with_figures()
+        let mut values: Vec<f64> =
+            series.iter().flat_map(|series| &series.points).filter_map(|point| point.x).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let x = Axis { values, ..x };
+        have_figures(&series).then_some(Self::Lines { title: None, x, y, series, rules: Vec::new() })
     }
 
-    /// Rows of costs, one for each series; `None` without a point that has a figure.
-    pub(super) fn dots(x: Axis, series: Vec<Series>) -> Option<Self> {
-        let y = Axis::linear("", Quantity::Names);
-        Self { kind: Kind::Dots, title: None, x, y, series, rules: Vec::new() }.with_figures()
+    /// Rows of figures, one for each series; `None` without a point that has a figure.
+    pub(super) fn dots(x: Axis, mut rows: Vec<Series>) -> Option<Self> {
+        let any = have_figures(&rows);
+        for point in rows.iter_mut().flat_map(|row| &mut row.points) {
+            point.x = point.y.take();
+        }
+        any.then_some(Self::Dots { title: None, x, rows })
     }
 
-    fn with_figures(mut self) -> Option<Self> {
-        self.series.retain(|series| series.points.iter().any(|point| point.y.is_some()));
-        (!self.series.is_empty()).then_some(self)
+    pub(super) fn titled(mut self, text: impl Into<String>) -> Self {
+        let (Self::Lines { title, .. } | Self::Dots { title, .. } | Self::Table { title, .. }) = &mut self;
+        *title = Some(text.into());
+        self
     }
 
-    pub(super) fn titled(self, title: impl Into<String>) -> Self {
-        Self { title: Some(title.into()), ..self }
-    }
-
-    pub(super) fn ruled(self, rules: Vec<Rule>) -> Self {
-        Self { rules, ..self }
+    /// With these vertical lines, if it has lines.
+    pub(super) fn ruled(mut self, lines: Vec<Rule>) -> Self {
+        if let Self::Lines { rules, .. } = &mut self {
+            *rules = lines;
+        }
+        self
     }
 }
 
@@ -220,7 +238,7 @@ mod tests {
 
     #[test]
     fn only_a_cost_has_a_height() {
-        let point = |verdict| Point::cost(&row(verdict), 0, Position::At(1.0));
+        let point = |verdict| Point::cost(&row(verdict), 0, 1.0);
         let resolved = point(Verdict::Resolved);
         assert_eq!((resolved.y, resolved.low, resolved.high), (Some(10.0), Some(8.0), Some(12.5)));
         assert_eq!(point(Verdict::Noisy("wide".into())).state, State::Open);
@@ -236,9 +254,9 @@ mod tests {
     #[test]
     fn the_interval_of_a_rate_is_that_of_its_cost_turned_round() {
         let row = Row { ops_per_s_total: Some(4e8), ..row(Verdict::Resolved) };
-        let point = Point::total_rate(&row, 0, Position::At(4.0));
+        let point = Point::total_rate(&row, 0, 4.0);
         assert_eq!((point.y, point.low, point.high), (Some(4e8), Some(3.2e8), Some(5e8)));
-        let unknown = Point::total_rate(&Row { ops_per_s_total: None, ..row }, 0, Position::At(4.0));
-        assert_eq!((unknown.y, unknown.state), (None, State::None));
+        let unknown = Point::total_rate(&Row { ops_per_s_total: None, ..row }, 0, 4.0);
+        assert_eq!((unknown.y, unknown.state), (None, State::Missing));
     }
 }

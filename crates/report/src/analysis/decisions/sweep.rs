@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use syncscope_core::{Case, Group, Placement, Row, Verdict};
 
-use super::spec::{Point, Position, Rule, Series};
+use super::spec::{Point, Rule, Series};
 use crate::RunData;
 use crate::analysis::row_query::{short_name, unusualness};
 
@@ -47,20 +47,33 @@ pub(super) fn name(case: &Case) -> String {
     }
 }
 
-/// The rows as one series for each name, in the order of the run; the points of each in the order of `x`.
+/// The rows as one series for each name, in the order of the run; the points of each in the order of `x`. Names that are
+/// no primitives have colours of their own.
+pub(super) fn plain_series(
+    data: &RunData,
+    rows: &[usize],
+    name: impl Fn(&Case) -> String,
+    x: fn(&Case) -> u64,
+    point: fn(&Row, usize, f64) -> Point,
+) -> Vec<Series> {
+    let all = series(data, rows, name, x, point);
+    all.into_iter().map(|series| Series { primitive: None, ..series }).collect()
+}
+
+/// The same with the colours of their primitives.
 pub(super) fn series(
     data: &RunData,
     rows: &[usize],
     name: impl Fn(&Case) -> String,
     x: fn(&Case) -> u64,
-    point: fn(&Row, usize, Position) -> Point,
+    point: fn(&Row, usize, f64) -> Point,
 ) -> Vec<Series> {
     let mut all: Vec<(Series, Vec<(u64, Point)>)> = Vec::new();
     for index in rows {
         let row = &data.rows[*index];
         let label = name(&row.case);
         let at = x(&row.case);
-        let point = (at, point(row, *index, Position::At(at as f64)));
+        let point = (at, point(row, *index, at as f64));
         match all.iter_mut().find(|(series, _)| series.label == label) {
             Some((_, points)) => points.push(point),
             None => {

@@ -11,8 +11,8 @@ use syncscope_core::published::asynchrony::position::PositionClass;
 use syncscope_core::published::asynchrony::{Asynchrony, Plan};
 use syncscope_core::run::Status;
 
+use super::experiment_run::{ExperimentRun, needed_gpu};
 use crate::args::AsynchronyArguments;
-use crate::experiment_run::{ExperimentRun, needed_gpu};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::progress::Progress;
@@ -35,7 +35,7 @@ pub(crate) fn asynchrony(arguments: &AsynchronyArguments) -> Result<Outcome, Fai
     measured.write(run.directory())?;
     if measured.positions.iter().all(|row| row.inconsistencies == 0) {
         run.warn(
-            "no inconsistency was found with any kernel and block size; most claims cannot be told here".to_owned(),
+            "no inconsistency was found with any kernel and block size; most claims cannot be decided here".to_owned(),
         );
     }
     terminal::show(&classes(&measured.classes))?;

@@ -7,8 +7,8 @@ use syncscope_core::published::timeline::summary::{last_arrival, timed_cycles};
 use syncscope_core::published::timeline::{Snippet, Span, Timeline, Version};
 use syncscope_core::run::Status;
 
+use super::experiment_run::{ExperimentRun, needed_gpu};
 use crate::args::TimelineArguments;
-use crate::experiment_run::{ExperimentRun, needed_gpu};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::progress::Progress;

@@ -6,8 +6,8 @@ use syncscope_core::published::crosscheck::findings::{INSTRUCTION_BYTES, instruc
 use syncscope_core::published::crosscheck::{Crosscheck, CrosscheckRow};
 use syncscope_core::run::Status;
 
+use super::experiment_run::{ExperimentRun, needed_gpu};
 use crate::args::CrosscheckArguments;
-use crate::experiment_run::{ExperimentRun, needed_gpu};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::terminal;

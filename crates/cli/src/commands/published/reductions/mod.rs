@@ -15,8 +15,8 @@ use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Case, Laboratory, PublishedExperiment, Row};
 use syncscope_gpu::ReductionPlan;
 
+use super::experiment_run::{ExperimentRun, needed_gpu};
 use crate::args::{ReductionsArguments, ReductionsOn};
-use crate::experiment_run::{ExperimentRun, needed_gpu};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::progress::Progress;
