@@ -54,7 +54,7 @@ fn has_line(dom: &str, name: &str) -> bool {
 }
 
 #[test]
-fn the_ladder_names_the_best_and_marks_rough_figures_as_the_cards_do() {
+fn the_ladder_names_the_best_and_marks_rough_figures() {
     let barrier = |name: &str| case(&format!("cpu.barrier.{name}"), 2);
     let rows = vec![
         noisy(row(barrier("std"), 30_000.0, 37_600.0, 45_000.0)),
@@ -67,7 +67,7 @@ fn the_ladder_names_the_best_and_marks_rough_figures_as_the_cards_do() {
     assert!(dom.contains(">Barrier, best: dissemination<"), "the cheapest is named");
     assert!(dom.contains(">~48.0 ns ±17 %<"), "a rough figure has its mark and its interval");
     assert!(!dom.contains(">37.6 µs") && !dom.contains(">16.8 µs"), "a dear row, or a wide one, as a figure");
-    assert!(dom.matches(">not resolved<").count() >= 2, "on the card and on the ladder");
+    assert!(dom.contains(">not resolved<"), "a wide interval on the ladder");
 }
 
 #[test]

@@ -6,7 +6,8 @@ const MOST_CHARTED_RUNS = 3;
 /** The chart with the rows of its points named by run and index. */
 function located(spec, run) {
   const named = (points) => points.map((point) => ({ ...point, row: [run, point.row] }));
-  const all = (series) => series.map((one) => ({ ...one, points: named(one.points) }));
+  const colour = (one) => (one.colour === undefined ? {} : { colour: `var(--s${one.colour % COLOURS})` });
+  const all = (series) => series.map((one) => ({ ...one, ...colour(one), points: named(one.points) }));
   return spec.kind === "lines" ? { ...spec, series: all(spec.series) } : { ...spec, rows: all(spec.rows) };
 }
 
@@ -62,7 +63,7 @@ function costTable(spec, run) {
 }
 
 function drawDecisionChart(host, spec, run) {
-  if (spec.kind === "table") host.append(el("div", { class: "scroll" }, costTable(spec, run)));
+  if (spec.kind === "table") host.append(costTable(spec, run));
   else drawChart(host, located(spec, run));
 }
 
@@ -97,8 +98,12 @@ function decisionsOfSeveral({ id, question, own }) {
   return el("div", { id, class: "decision-group" }, el("h3", null, question), el("div", { class: "decisions" }, cards));
 }
 
-/** A chart of lines needs the width for the names at their ends; cards of several charts have the whole row. */
-const isWideDecision = (decision) => decision.charts.length > 1;
+/** Cards of several charts have the whole row, and the last of an odd number of others. */
+function wideDecisions(decisions) {
+  const narrow = decisions.filter((decision) => decision.charts.length < 2);
+  const last = narrow.length % 2 ? narrow[narrow.length - 1] : null;
+  return decisions.filter((decision) => decision.charts.length > 1 || decision === last);
+}
 
 /** The section stands after the cost ladder. */
 function drawDecisions() {
@@ -109,7 +114,9 @@ function drawDecisions() {
     : el(
         "div",
         { class: "decisions" },
-        RUNS[0].decisions.map((decision) => decisionCard(decision, 0, isWideDecision(decision))),
+        RUNS[0].decisions.map((decision) =>
+          decisionCard(decision, 0, wideDecisions(RUNS[0].decisions).includes(decision)),
+        ),
       );
   const section = el(
     "section",

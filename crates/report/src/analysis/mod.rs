@@ -1,7 +1,7 @@
 //! What the reports derive from the rows of a run.
 //!
 //! - [`ladder`] holds the questions behind the cost ladder of the page. Each question is a [`row_query`], which selects one
-//!   row. [`highlights`] names the rungs that are cards.
+//!   row.
 //! - [`answers`] holds the rules behind the sentences at the top of the page and below the table.
 //! - [`decisions`] holds the charts of the decisions that people take, each with a sentence.
 //! - [`machine_figures`] are the costs beside the drawing of the machine.
@@ -13,7 +13,6 @@ pub(crate) mod answers;
 pub(crate) mod compare;
 pub(crate) mod decisions;
 pub(crate) mod false_sharing;
-pub(crate) mod highlights;
 pub(crate) mod ladder;
 pub(crate) mod machine_figures;
 pub(crate) mod matrix;

@@ -36,7 +36,7 @@ pub(in crate::analysis) fn false_sharing(data: &RunData) -> Option<Finding> {
         finding.threads,
         finding.dtype
     );
-    Some(Finding::certain("false-sharing", text, rows))
+    Some(Finding::certain("decide-false-sharing", text, rows))
 }
 
 /// Additions to one variable by all CPUs, and by all threads of a GPU, as rates of all together: the cost of one addition
@@ -62,7 +62,7 @@ pub(super) fn contended_on_both_sides(data: &RunData) -> Option<Finding> {
         grouped(gpu.known.row.case.actors()),
         times(more.rate / less.rate, low, high),
     );
-    Some(Finding::certain("side-by-side", text, [cpu.known.index, gpu.known.index]))
+    Some(Finding::certain("decide-atomics", text, [cpu.known.index, gpu.known.index]))
 }
 
 /// The rate of all threads together.

@@ -36,7 +36,7 @@ pub(in crate::analysis) fn waking(data: &RunData) -> Option<Finding> {
             times(ratio(awake.ns), ratio(awake.bounds.high), ratio(awake.bounds.low)),
             awake.time()
         );
-        Finding::certain("cpu.handoff", text, [asleep.row, awake.index])
+        Finding::certain("decide-handoff", text, [asleep.row, awake.index])
     })
 }
 
@@ -59,7 +59,7 @@ pub(in crate::analysis) fn placement(data: &RunData) -> Option<Finding> {
             enumeration(&figures),
             farthest.times(nearest)
         );
-        return Some(Finding::certain("core-to-core", text, known.iter().map(|(_, one)| one.index)));
+        return Some(Finding::certain("decide-placement", text, known.iter().map(|(_, one)| one.index)));
     }
     let matrix = matrix::matrix(&data.run, &data.rows)?;
     let (low, high) = matrix.alike?;
@@ -71,7 +71,7 @@ pub(in crate::analysis) fn placement(data: &RunData) -> Option<Finding> {
         figure::time(high)
     );
     let text = if pairs == possible { text } else { text.replace("there is", "among them there is") };
-    Some(Finding::certain("core-to-core", text, matrix.pairs.iter().map(|(_, _, row)| *row)))
+    Some(Finding::certain("decide-placement", text, matrix.pairs.iter().map(|(_, _, row)| *row)))
 }
 
 /// The primitive that is measured beside an idle and a busy hardware thread.
@@ -103,7 +103,7 @@ pub(in crate::analysis) fn hyperthreads(data: &RunData) -> Option<Finding> {
         idle.time(),
         2.0 * idle.ns / busy.ns
     );
-    Some(Finding::certain("cpu.atomic", text, [idle.index, busy.index]))
+    Some(Finding::certain("decide-placement", text, [idle.index, busy.index]))
 }
 
 #[cfg(test)]

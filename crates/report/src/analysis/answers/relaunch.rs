@@ -51,7 +51,7 @@ pub(in crate::analysis) fn kernel_or_grid_barrier(data: &RunData) -> Option<Find
         }
     };
     let rows = kernels.iter().map(|(_, one)| one.index).chain(grid.known.iter().map(|one| one.index));
-    Some(Finding::certain("ladder", text, rows))
+    Some(Finding::certain("decide-relaunch", text, rows))
 }
 
 #[cfg(test)]

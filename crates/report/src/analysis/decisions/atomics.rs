@@ -1,6 +1,6 @@
 //! How atomic additions scale: the rate of all threads together, on both sides of the machine.
 
-use syncscope_core::{Case, Form, Layout, Mode, Placement, Row, Space};
+use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Placement, Row, Scope, Space};
 
 use super::Decision;
 use super::spec::{Axis, Point, Spec, Unit};
@@ -41,7 +41,7 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         sentence,
         charts,
         note: note([
-            Some("Relaxed additions; one variable for all threads, or one for each. Other operations are in the charts below.".to_owned()),
+            Some("Relaxed additions to one variable for all threads (shared), or to one for each. Not aggregated: the compiler cannot add up each warp first.".to_owned()),
             unreliable(data, &all),
         ]),
     })
@@ -86,18 +86,20 @@ fn bytes(case: &Case, stride: u32) -> u64 {
     u64::from(stride) * case.dtype.map_or(4, |dtype| dtype.size_bytes() as u64)
 }
 
-/// `i32, one variable`, `f64, 64 bytes apart, value changes each time`.
+/// `i32, shared`, `f64, 64 B apart`, `i32, shared, values vary`.
 fn label(case: &Case) -> String {
     let place = match case.layout {
-        Some(Layout::Private { stride }) => format!("{} bytes apart", bytes(case, stride)),
-        _ => "one variable".to_owned(),
+        Some(Layout::Private { stride }) => format!("{} B apart", bytes(case, stride)),
+        _ => "shared".to_owned(),
     };
+    let form = case.form.map(|form| match form {
+        Form::Varying => "values vary".to_owned(),
+        Form::NotAggregated => "not aggregated".to_owned(),
+        other => naming::form(other).to_owned(),
+    });
     let dtype = case.dtype.map(|dtype| dtype.to_string());
-    let form = case.form.map(|form: Form| naming::form(form).to_owned());
-    let scope =
-        case.scope.filter(|scope| *scope != syncscope_core::Scope::Device).map(|scope| format!("{scope} scope"));
-    let order =
-        case.order.filter(|order| *order != syncscope_core::MemoryOrder::Relaxed).map(|order| order.to_string());
+    let scope = case.scope.filter(|scope| *scope != Scope::Device).map(|scope| format!("{scope} scope"));
+    let order = case.order.filter(|order| *order != MemoryOrder::Relaxed).map(|order| order.to_string());
     [dtype, Some(place), form, scope, order].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

@@ -19,7 +19,8 @@ const BLOCK_BARRIER: &str = "gpu.block.syncthreads";
 const CLUSTER_BARRIER: &str = "gpu.cluster.sync";
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
-    let cpu = sweep(data, CPU_BARRIERS, threads);
+    let mut cpu = sweep(data, CPU_BARRIERS, threads);
+    cpu.retain(|index| team(&data.rows[*index].case) >= u64::from(LEAST_TEAM));
     let gpu = gpu_rows(data);
     let chart = |series: Vec<Series>, title: &str| {
         let x = Axis::log("threads that wait", Unit::Count);

@@ -5,12 +5,9 @@ use syncscope_core::{Case, Placement, Row};
 use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::sweep::{exists, note};
 use super::{Decision, said};
-use crate::RunData;
 use crate::analysis::answers::cpus::waking;
-use crate::analysis::row_query::{HANDOFFS, WAKE_UPS, short_name};
-
-/// The percentiles of single hand-offs: the name of the detail and what a mark says.
-const PERCENTILES: [(&str, &str); 3] = [("p50_ns", "p50"), ("p90_ns", "p90"), ("p99_ns", "p99")];
+use crate::analysis::row_query::{HANDOFFS, MEDIAN_DETAIL, WAKE_UPS, short_name};
+use crate::{RunData, figure};
 
 /// Hand-offs through a queue, whose receiver spins for a while before it sleeps.
 const CHANNEL: &str = "cpu.handoff.channel";
@@ -25,20 +22,21 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         rows.min_by_key(|(_, row)| &row.case).map(|(index, _)| index)
     };
     let rows: Vec<usize> = ids.iter().filter_map(usual).collect();
-    let mut without = 0;
+    let timed = |index: &usize| single(data, *index);
     let series = rows.iter().map(|index| {
-        let points = percentiles(data, *index);
-        without += usize::from(points.is_empty());
         let row = &data.rows[*index];
-        let points = if points.is_empty() { vec![Point::cost(row, *index, 0.0)] } else { points };
-        Series { label: label(&row.case), primitive: Some(row.case.primitive.clone()), points }
+        let point = timed(index).unwrap_or_else(|| Point::dot(row, *index));
+        Series { label: label(&row.case), primitive: None, colour: Some(kind(&row.case)), points: vec![point] }
     });
-    let chart = Spec::dots(Axis::log("time of one hand-off (p50, p90, p99)", Unit::Time), series.collect())?;
+    let chart =
+        Spec::dots(Axis::log("time of one hand-off: median, bar to p90, circle at p99", Unit::Time), series.collect())?;
     let sentence = waking(data).map_or_else(
         || "What it costs to wake a sleeping thread cannot be decided: no hand-off of this run certainly found its thread asleep.".to_owned(),
         said,
     );
-    let means = (without > 0)
+    let means = rows
+        .iter()
+        .any(|index| timed(index).is_none())
         .then(|| "Where single hand-offs were not timed, the mark is the mean of many in a row.".to_owned());
     let spin = "Two CPU threads in close places; a hand-off is one way, the flag of CPU and GPU is there and back.";
     Some(Decision {
@@ -68,13 +66,23 @@ fn label(case: &Case) -> String {
     }
 }
 
+/// The number of its colour: spinning, sleeping, through a queue, of CPU and GPU.
+fn kind(case: &Case) -> usize {
+    match case.primitive.as_str() {
+        FLAG => 3,
+        id if WAKE_UPS.contains(&id) => 1,
+        id if HANDOFFS.contains(&id) => 0,
+        _ => 2,
+    }
+}
+
 /// The percentiles of a row that timed single hand-offs. They have no interval.
-fn percentiles(data: &RunData, index: usize) -> Vec<Point> {
-    let details = data.details.get(&data.rows[index].case.id()).map(Vec::as_slice).unwrap_or_default();
-    let value = |name: &str| details.iter().find(|one| one.name == name && one.actor.is_none()).map(|one| one.value);
-    let point = |(name, text): (&str, &str)| {
-        let ns = value(name).filter(|ns| ns.is_finite() && *ns > 0.0)?;
-        Some(Point::bare(ns, index, text.to_owned()))
-    };
-    PERCENTILES.into_iter().filter_map(point).collect()
+fn single(data: &RunData, index: usize) -> Option<Point> {
+    let details = data.details.get(&data.rows[index].case.id())?;
+    let of = |name: &str| details.iter().find(|one| one.name == name && one.actor.is_none()).map(|one| one.value);
+    let known = |name: &str| of(name).filter(|ns| ns.is_finite() && *ns > 0.0);
+    let median = known(MEDIAN_DETAIL)?;
+    let bar = known("p90_ns").filter(|p90| *p90 > median).map(|p90| (median, p90));
+    let most = known("p99_ns").filter(|p99| *p99 > median);
+    Some(Point { bar, most, ..Point::bare(median, index, figure::time(median)) })
 }

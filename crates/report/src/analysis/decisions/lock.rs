@@ -42,7 +42,12 @@ fn fairness(data: &RunData, rows: &[usize], threads: u32) -> Option<Spec> {
         let details = data.details.get(&row.case.id()).filter(|_| row.case.threads == Some(threads))?;
         let index_of_jain = details.iter().find(|detail| detail.name == FAIRNESS && detail.actor.is_none())?.value;
         let point = Point::bare(index_of_jain, *index, format!("{index_of_jain:.2}"));
-        Some(Series { label: name(&row.case), primitive: Some(row.case.primitive.clone()), points: vec![point] })
+        Some(Series {
+            label: name(&row.case),
+            primitive: Some(row.case.primitive.clone()),
+            colour: None,
+            points: vec![point],
+        })
     };
     let mut all: Vec<Series> = if threads > 1 { rows.iter().filter_map(of_row).collect() } else { Vec::new() };
     all.sort_by(|a, b| b.points[0].y.unwrap_or(0.0).total_cmp(&a.points[0].y.unwrap_or(0.0)));

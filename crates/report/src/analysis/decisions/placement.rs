@@ -10,7 +10,7 @@ use super::{Decision, said};
 use crate::RunData;
 use crate::analysis::answers::cpus;
 use crate::analysis::answers::field::rung;
-use crate::analysis::row_query::{HANDOFFS, short_name, unusualness};
+use crate::analysis::row_query::{bounds, short_name, unusualness};
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let time = |label| Axis::log(label, Unit::Time);
@@ -60,31 +60,36 @@ fn missing(data: &RunData) -> Option<String> {
     Some(format!("The system reports {}.{virtual_machine}", parts.join("; ")))
 }
 
-/// The median pair of each class of CPUs, and the pair of the usual close team.
+/// The pairs of each class, the median one with its figure; without a class, the pair of the usual close team.
 fn classes(data: &RunData) -> Vec<Series> {
     let of = |title: &str, label: &str| {
-        let index = rung(data, "Two threads", title)?.row;
-        let row = &data.rows[index];
-        let (low, high) = ends(data, row.case.group.as_ref());
-        let point = Point { p05: low, p95: high, ..Point::cost(row, index, 0.0) };
-        Some(Series { label: label.to_owned(), primitive: None, points: vec![point] })
+        let median = rung(data, "Two threads", title)?.row;
+        let others = pairs(data, &data.rows[median].case).into_iter().filter(|index| *index != median);
+        let mut points: Vec<Point> = others.map(|index| Point::cost(&data.rows[index], index, 0.0)).collect();
+        for point in &mut points {
+            // Beside the others an interval is a line over their marks.
+            (point.low, point.high, point.p05, point.p95) = (None, None, None, None);
+        }
+        points.push(Point::dot(&data.rows[median], median));
+        Some(Series { label: label.to_owned(), primitive: None, colour: Some(0), points })
     };
     let known: Vec<Series> = cpus::CLASSES.iter().filter_map(|(title, label)| of(title, label)).collect();
     if known.is_empty() { of("Hand-off, close", "a close pair").into_iter().collect() } else { known }
 }
 
-/// The cheapest and the dearest pair of a class.
-fn ends(data: &RunData, group: Option<&Group>) -> (Option<f64>, Option<f64>) {
-    let pairs = data.rows.iter().filter(|row| {
-        row.case.group.as_ref() == group
-            && row.case.primitive == HANDOFFS[0]
-            && crate::analysis::row_query::bounds(row).is_some()
-    });
-    let costs: Vec<f64> = pairs.filter_map(|row| row.ns).map(|ns| ns.value()).collect();
-    if costs.len() < 2 {
-        return (None, None);
-    }
-    (costs.iter().copied().reduce(f64::min), costs.iter().copied().reduce(f64::max))
+/// The most pairs of a class that are drawn. Of more, every n-th in the order of their costs.
+const MOST_PAIRS: usize = 120;
+
+/// The pairs of the same class, by cost.
+fn pairs(data: &RunData, like: &Case) -> Vec<usize> {
+    let same = |case: &Case| Case { placement: like.placement.clone(), ..case.clone() } == *like;
+    let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, |ns| ns.value());
+    let mut rows: Vec<usize> = (0..data.rows.len())
+        .filter(|index| same(&data.rows[*index].case) && bounds(&data.rows[*index]).is_some())
+        .collect();
+    rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let step = rows.len().div_ceil(MOST_PAIRS).max(1);
+    rows.into_iter().step_by(step).collect()
 }
 
 /// One series for each row of the SMT primitive whose group has a label.
@@ -103,8 +108,8 @@ fn by_group(data: &RunData, label: impl Fn(&Group) -> Option<String>) -> Vec<Ser
         }
     }
     let series = |(label, (index, _)): (String, (usize, &Case))| {
-        let points = vec![Point::cost(&data.rows[index], index, 0.0)];
-        Series { label, primitive: None, points }
+        let points = vec![Point::dot(&data.rows[index], index)];
+        Series { label, primitive: None, colour: Some(0), points }
     };
     found.into_iter().map(series).collect()
 }
@@ -156,7 +161,12 @@ fn bindings(data: &RunData) -> Vec<Series> {
             let place = if placement == "none" { "unbound".to_owned() } else { placement };
             let threads = row.case.threads.unwrap_or(1);
             let label = format!("{}, {place}, {threads} threads", short_name(id));
-            series.push(Series { label, primitive: Some(id.to_owned()), points: vec![Point::cost(row, index, 0.0)] });
+            series.push(Series {
+                label,
+                primitive: Some(id.to_owned()),
+                colour: None,
+                points: vec![Point::dot(row, index)],
+            });
         }
     }
     series

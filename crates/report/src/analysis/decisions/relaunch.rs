@@ -3,7 +3,7 @@
 use syncscope_core::{Case, Group};
 
 use super::spec::{Axis, Point, Series, Spec, Unit};
-use super::sweep::{exists, note, unreliable};
+use super::sweep::{exists, note, plain_series, unreliable};
 use super::{Decision, said};
 use crate::RunData;
 use crate::analysis::answers::field::{Basis, field, rung};
@@ -88,20 +88,24 @@ fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
     rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
-        let points = vec![Point::cost(row, index, 0.0)];
-        Series { label: name(&row.case), primitive: Some(row.case.primitive.clone()), points }
+        Series {
+            label: name(&row.case),
+            primitive: None,
+            colour: Some(usize::from(length(&row.case).is_none())),
+            points: vec![Point::dot(row, index)],
+        }
     });
     Spec::dots(Axis::log("time", Unit::Time), series.collect())
 }
 
 /// The costs over the length of the kernels. The barriers of the grid do not depend on it: each is a level line.
 fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]) -> Option<Spec> {
-    let mut series = super::sweep::series(data, launches, name, |case| length(case).map_or(0, u64::from), Point::cost);
+    let mut series = plain_series(data, launches, name, |case| length(case).map_or(0, u64::from), Point::cost);
     for index in grid {
         let row = &data.rows[*index];
         let ends = [lengths.first(), lengths.last()].into_iter().flatten();
         let points = ends.map(|x| Point::cost(row, *index, f64::from(*x))).collect();
-        series.push(Series { label: name(&row.case), primitive: Some(row.case.primitive.clone()), points });
+        series.push(Series { label: name(&row.case), primitive: None, colour: None, points });
     }
     Spec::lines(Axis::log("length of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
 }

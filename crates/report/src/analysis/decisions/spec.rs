@@ -4,7 +4,7 @@ use serde::Serialize;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict};
 
-use crate::figure::interval_within_run;
+use crate::figure::{Cost, interval_within_run};
 
 /// What the numbers of an axis are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -79,6 +79,12 @@ pub(crate) struct Point {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) p95: Option<f64>,
     pub(crate) state: State,
+    /// A thick line of a dot, from its figure to another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bar: Option<(f64, f64)>,
+    /// A maximum of a dot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) most: Option<f64>,
     /// The index of its row among the rows of the run.
     pub(crate) row: usize,
     /// The text beside a dot.
@@ -97,8 +103,26 @@ impl Point {
         Self { y: short(value), state: State::Resolved, text: Some(text), ..Self::missing(index, None) }
     }
 
+    /// A dot with the cost of a row in words beside it.
+    pub(super) fn dot(row: &Row, index: usize) -> Self {
+        let point = Self::cost(row, index, 0.0);
+        Self { text: Some(Cost::of(row).figure), ..point }
+    }
+
     const fn missing(index: usize, x: Option<f64>) -> Self {
-        Self { x, y: None, low: None, high: None, p05: None, p95: None, state: State::Missing, row: index, text: None }
+        Self {
+            bar: None,
+            most: None,
+            x,
+            y: None,
+            low: None,
+            high: None,
+            p05: None,
+            p95: None,
+            state: State::Missing,
+            row: index,
+            text: None,
+        }
     }
 
     /// The cost of a row. A point whose row has no cost has no height.
@@ -142,6 +166,9 @@ pub(crate) struct Series {
     /// The primitive whose colour it has; without one, each series of a chart has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) primitive: Option<String>,
+    /// The number of its colour, where that says what kind of thing it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) colour: Option<usize>,
     pub(crate) points: Vec<Point>,
 }
 

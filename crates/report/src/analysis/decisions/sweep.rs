@@ -37,11 +37,11 @@ pub(super) fn threads(case: &mut Case) {
     case.threads = None;
 }
 
-/// The name of a primitive in a chart: `ticket`, `openmp (libgomp)`.
+/// The name of a primitive in a chart: `ticket`, `openmp libgomp`.
 pub(super) fn name(case: &Case) -> String {
     let name = short_name(&case.primitive);
     match &case.group {
-        Some(group @ (Group::Libgomp | Group::Libomp)) => format!("{name} ({group})"),
+        Some(group @ (Group::Libgomp | Group::Libomp)) => format!("{name} {group}"),
         Some(Group::DriverLaunch) => format!("{name} (one launch)"),
         _ => name.to_owned(),
     }
@@ -78,7 +78,7 @@ pub(super) fn series(
             Some((_, points)) => points.push(point),
             None => {
                 let primitive = Some(row.case.primitive.clone());
-                all.push((Series { label, primitive, points: Vec::new() }, vec![point]));
+                all.push((Series { label, primitive, colour: None, points: Vec::new() }, vec![point]));
             }
         }
     }

@@ -9,9 +9,10 @@ const GAP: u32 = 3;
 /// More parts than this are only counted.
 const MOST: u32 = 1024;
 
-/// `count` squares in rows, each in `parts` strips: a core with its hardware threads. `None` without a part, and where there
+/// `count` squares in rows, each in `parts` strips: a core with its hardware threads; `scale` times
+/// the smallest size. `None` without a part, and where there
 /// are too many to see.
-pub(super) fn cells(count: u32, parts: u32, columns: u32, class: &str) -> Option<String> {
+pub(super) fn cells(count: u32, parts: u32, columns: u32, scale: u32, class: &str) -> Option<String> {
     let (parts, columns) = (parts.clamp(1, 8), columns.clamp(1, count.max(1)));
     if count == 0 || count > MOST {
         return None;
@@ -28,8 +29,9 @@ pub(super) fn cells(count: u32, parts: u32, columns: u32, class: &str) -> Option
         }
     }
     let (width, height) = (columns * (SIDE + GAP) - GAP, count.div_ceil(columns) * (SIDE + GAP) - GAP);
+    let (wide, high) = (width * scale, height * scale);
     Some(format!(
-        "<svg class=\"cells-picture {class}\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+        "<svg class=\"cells-picture {class}\" width=\"{wide}\" height=\"{high}\" viewBox=\"0 0 {width} {height}\" \
          aria-hidden=\"true\"><path d=\"{path}\"/></svg>"
     ))
 }
@@ -54,11 +56,11 @@ mod tests {
 
     #[test]
     fn each_part_is_drawn_once() {
-        assert_eq!(squares(&cells(132, 1, 22, "gpu").unwrap()), 132);
-        assert_eq!(squares(&cells(16, 2, 8, "cpu").unwrap()), 32);
-        assert_eq!(cells(0, 1, 8, "cpu"), None);
-        assert_eq!(cells(100_000, 1, 8, "cpu"), None);
-        assert!(cells(1, 1, 8, "cpu").unwrap().contains("viewBox=\"0 0 10 10\""));
+        assert_eq!(squares(&cells(132, 1, 22, 1, "gpu").unwrap()), 132);
+        assert_eq!(squares(&cells(16, 2, 8, 1, "cpu").unwrap()), 32);
+        assert_eq!(cells(0, 1, 8, 1, "cpu"), None);
+        assert_eq!(cells(100_000, 1, 8, 1, "cpu"), None);
+        assert!(cells(1, 1, 8, 1, "cpu").unwrap().contains("viewBox=\"0 0 10 10\""));
     }
 
     #[test]

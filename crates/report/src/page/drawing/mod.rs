@@ -19,6 +19,7 @@ const MOST_RUNS: usize = 4;
 /// Columns of a picture of cores, and of multiprocessors.
 const CORE_COLUMNS: u32 = 8;
 const MULTIPROCESSOR_COLUMNS: u32 = 22;
+const FEW_CORES: u32 = 32;
 
 /// The drawings of the machines of these runs; empty for published experiments, which describe none, and for many runs.
 pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
@@ -89,9 +90,11 @@ fn cpu_boxes(cpu: &CpuMachine) -> String {
     let groups = last.map_or(1, |cache| divide(cache.count, packages * nodes));
     let threads = cpu.hardware_threads.checked_div(cpu.cores).unwrap_or(1);
     let cores = split(cpu.cores, packages * nodes * groups);
+    // Few cores are drawn larger.
+    let scale = if cpu.cores <= FEW_CORES { 2 } else { 1 };
     let last_words = last.map(|cache| format!("L3 {}", bytes(cache.size_bytes)));
     let group = |count: u32| {
-        let picture = cells(count, threads, CORE_COLUMNS, "cores").unwrap_or_default();
+        let picture = cells(count, threads, CORE_COLUMNS, scale, "cores").unwrap_or_default();
         let words = last_words.as_deref().map(|text| format!("<span>{text}</span>")).unwrap_or_default();
         format!("<div class=\"box cache\">{picture}{words}</div>")
     };
@@ -101,8 +104,7 @@ fn cpu_boxes(cpu: &CpuMachine) -> String {
     };
     let package = |cores: &[u32]| {
         let nodes: String = cores.chunks(groups as usize).map(node).collect();
-        let name = if packages > 1 { "<span>package</span>" } else { "" };
-        format!("<div class=\"box package\">{name}{nodes}</div>")
+        format!("<div class=\"box package\"><span>package</span>{nodes}</div>")
     };
     let boxes: String = cores.chunks((nodes * groups) as usize).map(package).collect();
     format!(
@@ -152,7 +154,7 @@ fn gpu_side(devices: &[GpuMachine], links: &[GpuLink], figures: &[MachineFigure]
 }
 
 fn gpu_box(gpu: &GpuMachine) -> String {
-    let picture = cells(gpu.multiprocessors, 1, MULTIPROCESSOR_COLUMNS, "multiprocessors").unwrap_or_default();
+    let picture = cells(gpu.multiprocessors, 1, MULTIPROCESSOR_COLUMNS, 1, "multiprocessors").unwrap_or_default();
     format!("<div class=\"box gpu\"><span>GPU {}</span>{picture}</div>", gpu.index)
 }
 
