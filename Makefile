@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test lint format deny miri loom truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages store
+.PHONY: run test test-cluster lint format deny miri loom truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -52,6 +52,10 @@ test-gpu:             ## what needs a CUDA device
 sanitize-gpu:         ## every kernel under compute-sanitizer: memory, races, initialization, barriers
 	scripts/setup build gpu
 	scripts/sanitize
+
+test-cluster: build   ## Slurm, Open MPI and MPICH on this machine; wants root and installs Debian's packages
+	! command -v apt-get || apt-get install -y --no-install-recommends openmpi-bin mpich slurmctld slurmd slurm-client munge
+	scripts/test-cluster
 
 bundle:               ## dist/syncscope.tar.gz: the command and the GPU tests, for a machine without Rust
 	scripts/setup build

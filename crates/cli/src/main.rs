@@ -6,6 +6,7 @@ mod catalogue;
 mod commands;
 mod failure;
 mod laboratories;
+mod launcher;
 mod progress;
 mod provenance;
 mod runs;

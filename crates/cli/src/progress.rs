@@ -29,7 +29,8 @@ struct LaboratoryProgress {
 impl Progress {
     /// Shows the first message at once.
     pub(crate) fn new(message: &str) -> Self {
-        let target = if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let is_drawn = stderr().is_terminal() && !terminal::is_silent();
+        let target = if is_drawn { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
@@ -44,7 +45,10 @@ impl Progress {
     pub(crate) fn show(&mut self, message: &str) {
         self.bar.set_message(message.to_owned());
         self.bar.tick();
-        if self.bar.is_hidden() && self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
+        if self.bar.is_hidden()
+            && !terminal::is_silent()
+            && self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY)
+        {
             self.last_line = Some(Instant::now());
             let (done, total) = self.count();
             if total > 0 {

@@ -2,8 +2,23 @@
 
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::sync::OnceLock;
 
 use crate::failure::Failure;
+
+/// The name of this process where it is one of many: errors begin with it, and everything else is left out.
+static SILENT: OnceLock<String> = OnceLock::new();
+
+/// From here on only errors are shown, each with this name.
+pub(crate) fn silence(name: &str) {
+    // The first name stays.
+    let _ = SILENT.set(name.to_owned());
+}
+
+/// Whether only errors are shown.
+pub(crate) fn is_silent() -> bool {
+    SILENT.get().is_some()
+}
 
 /// Whether results are coloured: stdout is a terminal, and `NO_COLOR` (<https://no-color.org>) is not set.
 pub(crate) fn colour() -> bool {
@@ -22,6 +37,9 @@ pub(crate) fn width() -> usize {
 
 /// Writes a result to stdout. A closed pipe (`| head`) is not an error.
 pub(crate) fn show(text: &dyn Display) -> Result<(), Failure> {
+    if is_silent() {
+        return Ok(());
+    }
     match writeln!(stdout().lock(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::CouldNot(format!("stdout: {error}"))),
         _ => Ok(()),
@@ -38,15 +56,22 @@ fn labelled(label: &str, colour_code: u8, text: &dyn Display) {
 
 /// Shows why the command failed.
 pub(crate) fn error(text: &dyn Display) {
-    labelled("error", 31, text);
+    match SILENT.get() {
+        Some(name) => labelled("error", 31, &format!("{name}: {text}")),
+        None => labelled("error", 31, text),
+    }
 }
 
 /// Shows what may have disturbed the measurements.
 pub(crate) fn warning(text: &dyn Display) {
-    labelled("warning", 33, text);
+    if !is_silent() {
+        labelled("warning", 33, text);
+    }
 }
 
 /// Shows what the command has done or what comes next.
 pub(crate) fn note(text: &dyn Display) {
-    labelled("note", 36, text);
+    if !is_silent() {
+        labelled("note", 36, text);
+    }
 }

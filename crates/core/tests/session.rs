@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
+use std::fs;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -349,6 +350,18 @@ fn a_run_is_not_resumed_on_another_machine() {
     let refused = Session::resume(directory.clone(), begun, &here, Preset::Quick, plan, &fixture.all());
     assert!(matches!(refused.err().unwrap(), SessionError::AnotherMachine { .. }));
     assert_eq!(directory.read_rows().unwrap(), rows, "nothing was touched");
+}
+
+#[test]
+fn a_run_that_is_being_measured_is_not_resumed() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let session = fixture.start();
+    let begun = fs::read(fixture.directory().run_json()).unwrap();
+    let refused = fixture.resume().err().unwrap();
+    assert!(refused.to_string().contains("in use by another syncscope"), "{refused}");
+    assert_eq!(fs::read(fixture.directory().run_json()).unwrap(), begun, "nothing was touched");
+    let finished = fixture.measure(session, &Limits::default(), &mut Recorder::default());
+    assert_eq!((finished.status, finished.directory.read_rows().unwrap().len()), (Status::Done, 12));
 }
 
 #[test]

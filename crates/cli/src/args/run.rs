@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, TypedValueParser};
 use syncscope_core::{Dtype, Placement, Preset};
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct RunArguments {
     /// Number of cases and time to measure; --dry-run shows both for this machine
     #[arg(long, value_parser = preset_parser(), default_value = "quick")]
@@ -39,6 +39,9 @@ pub(crate) struct RunArguments {
     /// Seed of all random orders [default: random, recorded in run.json]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Under a launcher such as srun or mpirun: name the directories under --out by rank, not by node
+    #[arg(long)]
+    pub(crate) anonymous: bool,
     /// Show the plan and the time it takes, without measuring
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -19,6 +19,7 @@ use crate::args::{CpuList, RunArguments};
 use crate::axes::AxisFilter;
 use crate::commands::run::{BegunWith, begun_with, cancel_on_signal, default_directory, report};
 use crate::failure::{Failure, Outcome};
+use crate::launcher;
 use crate::terminal;
 
 /// How often the child is looked at.
@@ -132,6 +133,7 @@ fn command(
         .map_err(|error| Failure::CouldNot(format!("the program does not find itself: {error}; is it still there?")))?;
     let mut child = Command::new(program);
     child.arg("run").stdin(Stdio::null()).stdout(Stdio::null());
+    launcher::keep_directory(&mut child);
     if folder.join("run.json").is_file() {
         child.arg("--resume").arg(folder);
     } else {

@@ -20,6 +20,7 @@ use crate::catalogue::catalogue;
 use crate::commands::repeat;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
+use crate::launcher::{self, Part};
 use crate::progress::Progress;
 use crate::provenance::{self, SessionStart};
 use crate::runs;
@@ -28,6 +29,17 @@ use crate::terminal;
 
 /// Measures this machine.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
+    let of_node;
+    let arguments = match launcher::part(arguments.out.as_deref().or(arguments.resume.as_deref()), arguments.anonymous)?
+    {
+        Part::Alone => arguments,
+        Part::Nothing => return Ok(Outcome::Done),
+        Part::Node(directory) if arguments.resume.is_some() && is_complete(&directory) => return Ok(Outcome::Done),
+        Part::Node(directory) => {
+            of_node = in_directory(arguments, directory);
+            &of_node
+        }
+    };
     if let Some(count) = repeats(arguments)? {
         return repeat::run(arguments, count);
     }
@@ -72,6 +84,18 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     });
     show_profile(started.elapsed());
     outcome
+}
+
+/// The same, for the directory of a node.
+fn in_directory(arguments: &RunArguments, directory: PathBuf) -> RunArguments {
+    let (out, resume) = if arguments.resume.is_some() { (None, Some(directory)) } else { (Some(directory), None) };
+    RunArguments { out, resume, ..arguments.clone() }
+}
+
+/// Whether a node has nothing left to measure.
+fn is_complete(directory: &Path) -> bool {
+    let run = RunDirectory::open(directory).and_then(|directory| directory.read_run());
+    run.is_ok_and(|run| run.status == Status::Done)
 }
 
 /// How many runs are asked for: by the command line, or by the run that is resumed. `None` for one.

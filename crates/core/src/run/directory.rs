@@ -26,6 +26,9 @@ pub enum RunDirectoryError {
     /// A run is stored there already.
     #[error("{} exists already; remove it, or store the run under another name", .0.display())]
     AlreadyStored(PathBuf),
+    /// Another process writes into it.
+    #[error("{} is in use by another syncscope; wait until it has ended, or name another folder with --out", .0.display())]
+    Busy(PathBuf),
     /// It holds no run.
     #[error("{} holds no run: there is no run.json in it", .0.display())]
     NoRun(PathBuf),
@@ -100,7 +103,7 @@ impl RunDirectory {
     pub fn create(path: &Path) -> Result<Self, RunDirectoryError> {
         let directory = Self::create_for_experiment(path)?;
         // Shows now, not after the first case, that the folder cannot be written to.
-        File::create(directory.measurements()).at(path)?;
+        File::create_new(directory.measurements()).at(path)?;
         Ok(directory)
     }
 

@@ -6,6 +6,7 @@ pub mod chain_check;
 pub mod columns;
 pub mod directory;
 pub mod journal;
+pub mod lock;
 pub mod machine;
 pub mod provenance;
 pub mod record;

@@ -27,6 +27,7 @@ use crate::engine::cancel::Cancel;
 use crate::model::case::CaseId;
 use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::journal::Journal;
+use crate::run::lock::WriteLock;
 use crate::run::machine::{Machine, MeasuredTopology};
 use crate::run::provenance::{SessionRecord, StolenTime};
 use crate::run::{Run, Status, timestamp};
@@ -65,6 +66,8 @@ pub struct Limits {
 pub struct Session {
     directory: RunDirectory,
     journal: Journal,
+    /// Held until the run has ended.
+    _lock: WriteLock,
     run: Run,
     preset: Preset,
     plan: Plan,
@@ -86,18 +89,30 @@ impl Session {
     /// Begins a new run in an empty folder.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// When a file cannot be written, or another process writes into the folder.
     pub fn start(directory: RunDirectory, run: Run, preset: Preset, plan: Plan) -> Result<Self, SessionError> {
+        let lock = directory.lock()?;
+        Self::locked(directory, lock, run, preset, plan)
+    }
+
+    fn locked(
+        directory: RunDirectory,
+        lock: WriteLock,
+        run: Run,
+        preset: Preset,
+        plan: Plan,
+    ) -> Result<Self, SessionError> {
         directory.write_run(&run)?;
         let journal = Journal::open(&directory)?;
-        Ok(Self { directory, journal, run, preset, plan, now: Box::new(Instant::now) })
+        Ok(Self { directory, journal, _lock: lock, run, preset, plan, now: Box::new(Instant::now) })
     }
 
     /// Continues a run. The cases of `plan` that it has finished are left out; those with provisional rows are measured
     /// again. `begun` is what stands in `run.json`, `here` is this machine.
     ///
     /// # Errors
-    /// When the run was begun on another machine, or a file cannot be read or written.
+    /// When the run was begun on another machine, another process writes into the folder, or a file cannot be read or
+    /// written.
     pub fn resume(
         directory: RunDirectory,
         begun: Run,
@@ -110,6 +125,7 @@ impl Session {
             let (path, model) = (directory.path().to_owned(), begun.machine.cpu.model);
             return Err(SessionError::AnotherMachine { path, model });
         }
+        let lock = directory.lock()?;
         let mut run = Run { status: Status::Running, ended: None, ..begun };
         // What the rows so far say is found again at the end, together with the rows to come.
         let found = findings(&directory, laboratories)?;
@@ -117,7 +133,7 @@ impl Session {
         let rows = directory.read_rows()?;
         let finished: HashSet<CaseId> = rows.iter().filter(|row| !row.provisional).map(|row| row.case.id()).collect();
         directory.forget_all_but(&finished)?;
-        Self::start(directory, run, preset, plan.without(&finished))
+        Self::locked(directory, lock, run, preset, plan.without(&finished))
     }
 
     /// The same with another clock, for tests.

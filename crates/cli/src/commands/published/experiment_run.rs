@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use syncscope_core::run::lock::WriteLock;
 use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::run::{SCHEMA, Status, timestamp};
 use syncscope_core::run_directory::RunDirectory;
@@ -21,6 +22,8 @@ use crate::terminal;
 /// A published experiment that is being measured.
 pub(crate) struct ExperimentRun {
     directory: RunDirectory,
+    /// Held until the experiment has ended.
+    _lock: WriteLock,
     run: Run,
     start: SessionStart,
 }
@@ -55,9 +58,10 @@ impl ExperimentRun {
             repeat: None,
             sessions: Vec::new(),
         };
+        let lock = directory.lock()?;
         directory.write_run(&run)?;
         run.warnings.iter().for_each(|text| terminal::warning(text));
-        Ok(Self { directory, run, start: SessionStart::now(laboratories) })
+        Ok(Self { directory, _lock: lock, run, start: SessionStart::now(laboratories) })
     }
 
     /// Where the tables of the experiment go.

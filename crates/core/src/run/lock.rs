@@ -1,0 +1,44 @@
+//! One process at a time writes into a run directory.
+
+use std::fs::{File, TryLockError};
+
+use crate::run::directory::{At, RunDirectory, RunDirectoryError};
+
+/// The right to write into a run directory. It ends when the value is dropped, and with the process, however that ends.
+#[derive(Debug)]
+pub struct WriteLock {
+    /// `None` where the file system has no locks.
+    _folder: Option<File>,
+}
+
+impl RunDirectory {
+    /// Takes the right to write.
+    ///
+    /// # Errors
+    /// When another process has it.
+    pub fn lock(&self) -> Result<WriteLock, RunDirectoryError> {
+        let folder = File::open(self.path()).at(self.path())?;
+        match folder.try_lock() {
+            Ok(()) => Ok(WriteLock { _folder: Some(folder) }),
+            Err(TryLockError::WouldBlock) => Err(RunDirectoryError::Busy(self.path().to_owned())),
+            // A file system without locks is no reason not to measure.
+            Err(TryLockError::Error(_)) => Ok(WriteLock { _folder: None }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_has_one_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(folder.path()).unwrap();
+        let first = directory.lock().unwrap();
+        let error = directory.lock().unwrap_err().to_string();
+        assert!(error.contains("another syncscope") && error.contains("--out"), "{error}");
+        drop(first);
+        directory.lock().unwrap();
+    }
+}
