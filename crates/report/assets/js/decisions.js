@@ -74,7 +74,12 @@ function decisionCard(decision, run, isWide) {
     "article",
     { class: isWide ? "panel decision wide" : "panel decision", id: SEVERAL ? null : decision.id },
     SEVERAL
-      ? el("p", { class: "card-run", style: `--c: var(--s${run % COLOURS})` }, el("i", { class: "swatch" }), RUNS[run].label)
+      ? el(
+          "p",
+          { class: "card-run", style: `--c: var(--s${run % COLOURS})` },
+          el("i", { class: "swatch" }),
+          RUNS[run].label,
+        )
       : el("h3", null, decision.question),
     el("p", { class: "claim" }, unbroken(decision.sentence)),
     charts,
@@ -122,7 +127,11 @@ function drawDecisions() {
     "section",
     { id: "decisions", "aria-labelledby": "decisions-title" },
     el("h2", { id: "decisions-title" }, "Decisions"),
-    el("p", { class: "lead" }, "What this run says for the choices of a program. A sentence holds where intervals decide it."),
+    el(
+      "p",
+      { class: "lead" },
+      "What this run says for the choices of a program. A sentence holds where intervals decide it.",
+    ),
     cards,
   );
   const ladder = byId("ladder");

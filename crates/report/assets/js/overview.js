@@ -103,7 +103,16 @@ function pageTitle() {
 
 function drawOverview() {
   const runs = RUNS.map((run, at) =>
-    el("div", { class: "run" }, runName(run, at), runLine(run), trustLine(run), verdictBar(run), warnings(run), runFacts(run)),
+    el(
+      "div",
+      { class: "run" },
+      runName(run, at),
+      runLine(run),
+      trustLine(run),
+      verdictBar(run),
+      warnings(run),
+      runFacts(run),
+    ),
   );
   byId("overview").append(pageTitle(), el("div", { class: SEVERAL ? "runs several" : "runs" }, runs));
   const answers = answersSection();

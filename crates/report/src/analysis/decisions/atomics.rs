@@ -22,9 +22,9 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         let (x, y) = axes(x);
         Some(Spec::lines(x, y, plain_series(data, rows, label, total, Point::total_rate))?.titled(title))
     };
-    let on_cpu = chart(&cpu, "threads", team, "CPU").map(|chart| chart.ruled(cpu_rules(data)));
-    let on_gpu = chart(&gpu, "threads on the device", Case::actors, "GPU");
-    let charts: Vec<Spec> = [on_cpu, on_gpu].into_iter().flatten().collect();
+    let cpu_chart = chart(&cpu, "threads", team, "CPU").map(|chart| chart.ruled(cpu_rules(data)));
+    let device_chart = chart(&gpu, "threads on the device", Case::actors, "GPU");
+    let charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
     if charts.is_empty() {
         return None;
     }

@@ -26,9 +26,9 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         let x = Axis::log("threads that wait", Unit::Count);
         Some(Spec::lines(x, Axis::log("time per barrier", Unit::Time), series)?.titled(title))
     };
-    let on_cpu = chart(series(data, &cpu, name, team, Point::cost), "CPU").map(|chart| chart.ruled(cpu_rules(data)));
-    let on_gpu = chart(plain_series(data, &gpu, reach, Case::actors, Point::cost), "GPU");
-    let charts: Vec<Spec> = [on_cpu, on_gpu].into_iter().flatten().collect();
+    let cpu_chart = chart(series(data, &cpu, name, team, Point::cost), "CPU").map(|chart| chart.ruled(cpu_rules(data)));
+    let device_chart = chart(plain_series(data, &gpu, reach, Case::actors, Point::cost), "GPU");
+    let charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
     if charts.is_empty() {
         return None;
     }

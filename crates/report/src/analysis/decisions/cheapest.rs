@@ -85,7 +85,7 @@ pub(super) fn sentence(data: &RunData, rows: &[usize], noun: &str, least: u32) -
                 None => certain.push((name, vec![format!("{} ({time})", at(threads))])),
             },
             Outcome::Several(rivals) => {
-                open.push(format!("{}, {} cannot be distinguished", at(threads), names(&rivals)))
+                open.push(format!("{}, {} cannot be distinguished", at(threads), names(&rivals)));
             }
             Outcome::Unknown(count) => open.push(format!("{}, {count} have no reliable figure", at(threads))),
         }

@@ -56,7 +56,7 @@ fn missing(data: &RunData) -> Option<String> {
     if parts.is_empty() {
         return None;
     }
-    let virtual_machine = cpu.hypervisor.is_some().then_some(" A virtual machine may hide more.").unwrap_or_default();
+    let virtual_machine = if cpu.hypervisor.is_some() { " A virtual machine may hide more." } else { "" };
     Some(format!("The system reports {}.{virtual_machine}", parts.join("; ")))
 }
 
@@ -83,7 +83,7 @@ const MOST_PAIRS: usize = 120;
 /// The pairs of the same class, by cost.
 fn pairs(data: &RunData, like: &Case) -> Vec<usize> {
     let same = |case: &Case| Case { placement: like.placement.clone(), ..case.clone() } == *like;
-    let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, |ns| ns.value());
+    let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
     let mut rows: Vec<usize> = (0..data.rows.len())
         .filter(|index| same(&data.rows[*index].case) && bounds(&data.rows[*index]).is_some())
         .collect();

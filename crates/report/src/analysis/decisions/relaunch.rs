@@ -84,7 +84,7 @@ fn name(case: &Case) -> String {
 
 fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
     let mut rows: Vec<usize> = launches.iter().chain(grid).copied().collect();
-    let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, |ns| ns.value());
+    let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
     rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];

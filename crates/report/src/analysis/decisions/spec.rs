@@ -216,12 +216,12 @@ fn have_figures(series: &[Series]) -> bool {
 
 impl Spec {
     /// Lines of costs or rates over a number, with a tick at each; `None` without a point that has a figure.
-    pub(super) fn lines(x: Axis, y: Axis, series: Vec<Series>) -> Option<Self> {
+    pub(super) fn lines(mut x: Axis, y: Axis, series: Vec<Series>) -> Option<Self> {
         let mut values: Vec<f64> =
             series.iter().flat_map(|series| &series.points).filter_map(|point| point.x).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
-        let x = Axis { values, ..x };
+        x.values = values;
         have_figures(&series).then_some(Self::Lines { title: None, x, y, series, rules: Vec::new() })
     }
 

@@ -74,12 +74,11 @@ pub(super) fn series(
         let label = name(&row.case);
         let at = x(&row.case);
         let point = (at, point(row, *index, at as f64));
-        match all.iter_mut().find(|(series, _)| series.label == label) {
-            Some((_, points)) => points.push(point),
-            None => {
-                let primitive = Some(row.case.primitive.clone());
-                all.push((Series { label, primitive, colour: None, points: Vec::new() }, vec![point]));
-            }
+        if let Some((_, points)) = all.iter_mut().find(|(series, _)| series.label == label) {
+            points.push(point);
+        } else {
+            let primitive = Some(row.case.primitive.clone());
+            all.push((Series { label, primitive, colour: None, points: Vec::new() }, vec![point]));
         }
     }
     let sorted = |(series, mut points): (Series, Vec<(u64, Point)>)| {

@@ -28,7 +28,7 @@ pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
     if drawn.is_empty() || runs.len() > MOST_RUNS {
         return String::new();
     }
-    let figures: String = drawn
+    let figures: Vec<String> = drawn
         .iter()
         .map(|(data, label)| {
             let title = if runs.len() > 1 { format!("<h3>{}</h3>", escape(label)) } else { String::new() };
@@ -38,7 +38,8 @@ pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
     format!(
         "<section id=\"machine\" aria-labelledby=\"machine-title\"><h2 id=\"machine-title\">The machine</h2>\
          <p class=\"lead\">Boxes and grey words: what the system claims. <b class=\"measured\">Figures</b>: what this run \
-         measured.</p>{figures}</section>"
+         measured.</p>{}</section>",
+        figures.concat()
     )
 }
 
@@ -54,22 +55,23 @@ fn drawing(data: &RunData) -> String {
         format!("{}{}", host_link(&figures), gpu_side(devices, &machine.links, &figures))
     };
     let contradictions = data.run.measured_topology.iter().flat_map(|measured| &measured.contradictions);
-    let contradictions: String =
+    let contradictions: Vec<String> =
         contradictions.map(|text| format!("<li class=\"contradiction\">{}</li>", escape(text))).collect();
     format!(
         "<div class=\"machine\"><div class=\"side cpu-side\">{}{}</div>{gpus}</div>",
         cpu_boxes(&machine.cpu),
-        measured(&figures, Part::Cpu, &contradictions),
+        measured(&figures, Part::Cpu, &contradictions.concat()),
     )
 }
 
 /// The measured figures of one part as a list.
 fn measured(figures: &[MachineFigure], part: Part, more: &str) -> String {
-    let items: String = figures
+    let items: Vec<String> = figures
         .iter()
         .filter(|one| one.part == part)
         .map(|one| format!("<li><b>{}</b> {}</li>", escape(&one.figure), escape(&one.words)))
         .collect();
+    let items = items.concat();
     if items.is_empty() && more.is_empty() {
         return String::new();
     }
