@@ -66,11 +66,13 @@ fn classes(data: &RunData) -> Vec<Series> {
         let median = rung(data, "Two threads", title)?.row;
         let others = pairs(data, &data.rows[median].case).into_iter().filter(|index| *index != median);
         let mut points: Vec<Point> = others.map(|index| Point::cost(&data.rows[index], index, 0.0)).collect();
-        for point in &mut points {
-            // Beside the others an interval is a line over their marks.
-            (point.low, point.high, point.p05, point.p95) = (None, None, None, None);
-        }
         points.push(Point::dot(&data.rows[median], median));
+        if points.len() > 1 {
+            // Intervals would hide the marks of the other pairs.
+            for point in &mut points {
+                (point.low, point.high, point.p05, point.p95) = (None, None, None, None);
+            }
+        }
         Some(Series { label: label.to_owned(), primitive: None, colour: Some(0), points })
     };
     let known: Vec<Series> = cpus::CLASSES.iter().filter_map(|(title, label)| of(title, label)).collect();

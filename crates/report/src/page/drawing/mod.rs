@@ -19,7 +19,7 @@ const MOST_RUNS: usize = 4;
 /// Columns of a picture of cores, and of multiprocessors.
 const CORE_COLUMNS: u32 = 8;
 const MULTIPROCESSOR_COLUMNS: u32 = 22;
-const FEW_CORES: u32 = 32;
+const FEW_CORES: u32 = 64;
 
 /// The drawings of the machines of these runs; empty for published experiments, which describe none, and for many runs.
 pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
@@ -38,7 +38,7 @@ pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
     format!(
         "<section id=\"machine\" aria-labelledby=\"machine-title\"><h2 id=\"machine-title\">The machine</h2>\
          <p class=\"lead\">Boxes and grey words: what the system claims. <b class=\"measured\">Figures</b>: what this run \
-         measured.</p>{}</section>",
+         measured. A thousand operations take as many microseconds as one takes nanoseconds.</p>{}</section>",
         figures.concat()
     )
 }
@@ -148,7 +148,7 @@ fn gpu_side(devices: &[GpuMachine], links: &[GpuLink], figures: &[MachineFigure]
         String::new()
     };
     format!(
-        "<div class=\"side gpu-side\"><h3>{}</h3><p class=\"claimed\">{}</p><div class=\"boxes\">{boxes}</div>{between}{}</div>",
+        "<div class=\"side gpu-side\"><h3>{}</h3><p class=\"claimed\">{}</p><div class=\"boxes\">{boxes}</div>{}{between}</div>",
         escape(&names.join(" + ")),
         escape(&gpu_claims(devices)),
         measured(figures, Part::Gpu, "")
