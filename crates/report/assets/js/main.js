@@ -106,7 +106,13 @@ drawTheme();
 drawNavigation();
 removeDeadLinks();
 const versions = [...new Set(RUNS.map((run) => run.run.version))].join(", ");
-byId("foot").append(el("p", null, `syncscope ${versions}. This page contains all of its data and needs no network. What changed from one run to another: syncscope compare.`));
+byId("foot").append(
+  el(
+    "p",
+    null,
+    `syncscope ${versions}. This page contains all of its data and needs no network. What changed from one run to another: syncscope compare.`,
+  ),
+);
 addEventListener("beforeprint", drawEverything);
 addEventListener("click", followLink);
 goTo(location.hash.slice(1));

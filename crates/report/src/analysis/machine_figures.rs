@@ -40,7 +40,7 @@ const DRAWN: [(Part, &str, &str, &str); 18] = [
     (Part::Cpu, "All threads", "Barrier, best", "barrier of all threads"),
     (Part::HostLink, "CPU and GPU", "Flag there and back", "flag there and back"),
     (Part::HostLink, "CPU and GPU", "Kernel launch and wait", "kernel launch and wait"),
-    (Part::Gpu, "Warp", "Barrier, converged", "barrier of a warp"),
+    (Part::Gpu, "Warp", "Barrier, converged", "barrier of a warp on one path"),
     (Part::Gpu, "Block", "Barrier, 1,024 threads", "barrier of a block of 1,024"),
     (Part::Gpu, "Cluster", "Barrier, 8 blocks", "barrier of a cluster of 8"),
     (Part::Gpu, "Device", "Grid barrier, best", "barrier of the grid"),

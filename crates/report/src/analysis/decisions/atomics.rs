@@ -148,27 +148,26 @@ fn total(data: &RunData, rows: &[usize], like: &Case, threads: u32, is_shared: b
     Total::of(data, index, Basis::Run)
 }
 
-/// What more threads of the CPU do to the rate. The rows are measured in the same way: intervals within the run decide. The
-/// team is the largest one with a rate that fits the CPUs.
+/// What more threads of the CPU do to the rate. The rows are measured in the same way: intervals within the run decide. Of
+/// the teams that fit the CPUs, the smallest and the largest one with a rate are compared.
 fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let like = usual(data, rows)?;
     let of = |threads, is_shared| total(data, rows, like, threads, is_shared);
     let fits = largest_team(data, rows)?;
     let mut teams: Vec<u32> = rows.iter().filter_map(|index| data.rows[*index].case.threads).collect();
-    teams.retain(|team| (2..=fits).contains(team));
+    teams.retain(|team| *team <= fits);
     teams.sort_unstable();
-    let (most, all) = teams.into_iter().rev().find_map(|team| Some((team, of(team, true)?)))?;
-    let one = of(1, true)?;
-    let contended = if let Some(times) = one.beyond(&all) {
-        format!(
-            "One CPU thread adds {times} as often to a variable as {most} together ({} against {} a second)",
-            count(one.rate),
-            count(all.rate)
-        )
-    } else if let Some(times) = all.beyond(&one) {
-        format!("{most} CPU threads together add {times} as often to one variable as one thread")
+    let with_rate = |team: u32| Some((team, of(team, true)?));
+    let (fewest, few) = teams.iter().copied().find_map(with_rate)?;
+    let (most, all) = teams.iter().rev().copied().find_map(with_rate).filter(|(most, _)| *most > fewest)?;
+    let team = if fewest == 1 { "One CPU thread adds".to_owned() } else { format!("{fewest} CPU threads add") };
+    let contended = if let Some(times) = few.beyond(&all) {
+        let rates = format!("{} against {} a second", count(few.rate), count(all.rate));
+        format!("{team} {times} as often to a variable as {most} together ({rates})")
+    } else if let Some(times) = all.beyond(&few) {
+        format!("{most} CPU threads together add {times} as often to one variable as {fewest}")
     } else {
-        format!("Whether {most} CPU threads add more often to one variable than one cannot be decided")
+        format!("Whether {most} CPU threads add more often to one variable than {fewest} cannot be decided")
     };
     let apart = of(most, false).and_then(|apart| apart.beyond(&all));
     let apart = apart.map(|times| format!("; to variables on lines of their own, the {most} add {times} as often"));

@@ -39,12 +39,14 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         .any(|index| timed(index).is_none())
         .then(|| "Where single hand-offs were not timed, the mark is the mean of many in a row.".to_owned());
     let spin = "Two CPU threads in close places; a hand-off is one way, the flag of CPU and GPU is there and back.";
+    let advice = "Who spins for as long as a wake-up takes, and sleeps then, waits at most twice as long as the best choice \
+                  would cost (Karlin et al., SOSP 1991).";
     Some(Decision {
         id: "decide-handoff",
         question: "Spin or sleep?",
         sentence,
         charts: vec![chart],
-        note: note([Some(spin.to_owned()), means]),
+        note: note([Some(spin.to_owned()), means, Some(advice.to_owned())]),
     })
 }
 

@@ -151,7 +151,7 @@ fn rates_that_overlap_are_not_ranked() {
     );
     let text = sentence("decide-atomics", rows(161e6));
     assert!(
-        text.starts_with("Whether 16 CPU threads add more often to one variable than one cannot be decided"),
+        text.starts_with("Whether 16 CPU threads add more often to one variable than 1 cannot be decided"),
         "{text}"
     );
 }
