@@ -58,6 +58,6 @@ function answersSection() {
 /** A sentence whose figure is not on the page has its rows only. */
 function removeDeadLinks() {
   for (const link of document.querySelectorAll("[data-figure]")) {
-    if (!byId(link.dataset.figure)) link.remove();
+    if (!byId(link.dataset.figure) && !questionNamed(link.dataset.figure)) link.remove();
   }
 }

@@ -20,6 +20,12 @@ function cellsOf(column, count) {
 /** Names of details in runs of earlier versions, each with its present name. */
 const RENAMED_DETAILS = { visits: "measurement_blocks", busy_neighbour: "smt_interference" };
 
+/** The number in a group such as `cluster 8`. */
+const groupNumber = (row) => {
+  const found = /(\d+)$/.exec(row.group || "");
+  return found ? Number(found[1]) : null;
+};
+
 function rowFrom(columns, run, index) {
   const row = { run, index };
   DATA.columns.forEach((column, at) => {
@@ -38,9 +44,13 @@ function rowFrom(columns, run, index) {
   const resolved = row.verdict === "Resolved" && row.ns > 0;
   row.ops_per_s_thread = resolved ? 1e9 / row.ns : null;
   row.details = null;
-  row.warps = null;
-  row.perUnit = null;
-  row.distance = null;
+  row.distance = row.layout === "private" ? row.stride : null;
+  row.clusterSize = row.family === "cluster" ? groupNumber(row) : null;
+  // A grid that fills all multiprocessors has the same number of warps on each.
+  const units = domain === "gpu" && RUNS[run].run.machine.gpus[0] ? RUNS[run].run.machine.gpus[0].multiprocessors : 0;
+  const fills = units > 0 && row.blocks > 0 && row.blocks % units === 0 && row.threads % 32 === 0;
+  row.perUnit = fills ? row.blocks / units : null;
+  row.warps = fills && row.threads > 0 ? (row.perUnit * row.threads) / 32 : null;
   return row;
 }
 
@@ -70,8 +80,6 @@ const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices ||
 
 const ROWS_OF = RUNS.map(rowsFrom);
 const ROWS = ROWS_OF.flat();
-
-const rowsOf = (domain, family) => ROWS.filter((row) => row.domain === domain && row.family === family);
 
 /** The parameters of a row as words, without the primitive. */
 function parameters(row) {

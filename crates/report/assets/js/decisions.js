@@ -3,9 +3,6 @@
 /** Of more runs, the sentences are shown without charts. */
 const MOST_CHARTED_RUNS = 3;
 
-const DECISION_CHARTS = [];
-addEventListener("beforeprint", () => DECISION_CHARTS.forEach((chart) => chart.refresh()));
-
 /** The chart with the rows of its points named by run and index. */
 function located(spec, run) {
   const named = (points) => points.map((point) => ({ ...point, row: [run, point.row] }));
@@ -67,7 +64,7 @@ function costTable(spec, run) {
 
 function drawDecisionChart(host, spec, run) {
   if (spec.kind === "table") host.append(costTable(spec, run));
-  else DECISION_CHARTS.push(drawChart(host, located(spec, run)));
+  else drawChart(host, located(spec, run));
 }
 
 /** One decision of one run. */

@@ -1,10 +1,12 @@
-// The parameters by which rows differ. A parameter that varies within a panel becomes the axis, the lines or a selector.
+// The parameters by which rows differ. One that varies among the rows of a chart becomes the axis, a part of the lines, the
+// charts side by side, or a choice.
 
 const column = (id, title, text) => ({ id, title, of: (row) => row[id], text: text || String });
 
 const DIMENSIONS = [
   { id: "run", title: "run", of: (row) => row.run, text: (run) => RUNS[run].label },
   column("name", "primitive"),
+  column("domain", "side", (domain) => ({ cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU" })[domain] || domain),
   column("dtype", "type"),
   column("variables", "variables"),
   column("distance", "stride in elements"),
@@ -12,6 +14,7 @@ const DIMENSIONS = [
   column("blocks", "blocks"),
   column("warps", "active warps per SM"),
   column("perUnit", "blocks per SM"),
+  column("clusterSize", "blocks in the cluster"),
   column("devices", "devices"),
   column("placement", "placement"),
   column("scope", "scope"),
@@ -22,23 +25,9 @@ const DIMENSIONS = [
 ];
 const dimension = (id) => DIMENSIONS.find((known) => known.id === id);
 
-const AXES = ["distance", "threads", "warps", "blocks", "devices"];
-const LINES_FIRST = [
-  "perUnit",
-  "run",
-  "name",
-  "dtype",
-  "variables",
-  "group",
-  "placement",
-  "order",
-  "scope",
-  "space",
-  "mode",
-  "blocks",
-  "threads",
-  "devices",
-];
+const AXES = ["threads", "blocks", "distance", "warps", "clusterSize", "devices"];
+/** What an axis says already: these parameters differ only with it. */
+const COVERED = { distance: ["variables"], warps: ["threads", "blocks"], clusterSize: ["group"] };
 const DTYPES = ["i32", "u32", "u64", "f32", "f64"];
 
 const valueText = (dim, value) => (value === null ? "none" : dim.text(value));
@@ -60,16 +49,7 @@ const varying = (rows) => DIMENSIONS.filter((dim) => valuesOf(dim, rows).length 
 
 /** A value that stands alone: `1 block`, `device scope`. */
 function valueWords(dim, value) {
-  if (["warps", "perUnit", "distance", "scope", "space"].includes(dim.id)) return `${value} ${dim.title}`;
-  return AXES.includes(dim.id) ? plural(value, dim.id.slice(0, -1)) : dim.text(value);
-}
-
-/** The parameters that all rows share, as words. */
-function constants(rows) {
-  const skipped = ["run", "name"];
-  return DIMENSIONS.filter((dim) => !skipped.includes(dim.id)).flatMap((dim) => {
-    const values = valuesOf(dim, rows);
-    if (values.length !== 1 || values[0] === null) return [];
-    return [valueWords(dim, values[0])];
-  });
+  if (["warps", "perUnit", "distance", "clusterSize", "scope", "space"].includes(dim.id))
+    return `${value} ${dim.title}`;
+  return ["threads", "blocks", "devices"].includes(dim.id) ? plural(value, dim.id.slice(0, -1)) : dim.text(value);
 }

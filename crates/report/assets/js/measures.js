@@ -1,4 +1,4 @@
-// The measures of the vertical axis, and the figure of a row in each of them.
+// The measures of a chart, and the figure of a row in each of them.
 
 /** Rows of one run are compared by their intervals within it, rows of several runs by those for another run. */
 const costOf = (row) => [row.ns, ...(SEVERAL ? [row.ns_low, row.ns_high] : intervalWithinRun(row))];
@@ -10,124 +10,118 @@ const cycleSpread = (row) =>
     ns === null || row.cycles === null || !(row.ns > 0) ? null : (ns * row.cycles) / row.ns,
   );
 
+/** (sum x)^2 / (n sum x^2) of the acquisitions of n threads: 1 if all threads have the same number, 1/n if one has all
+    (Jain, Chiu and Hawe, DEC-TR-301, 1984). */
+function fairnessOf(row) {
+  const index = detailOf(row, "jain_index");
+  return index === null ? { state: "missing" } : { state: "resolved", y: index };
+}
+
+const COST = { triple: costOf, bound: (row) => row.ns_high, spread: timeSpread };
+
 const MEASURES = [
-  {
-    id: "thread",
-    label: "Per thread",
-    axis: "operations per second of each thread",
-    rate: true,
-    triple: costOf,
-    bound: (row) => row.ns_high,
-    spread: timeSpread,
-    scale: () => 1e9,
-    tick: tickRate,
-    text: formatRate,
-  },
-  {
-    id: "total",
-    label: "Total",
-    axis: "operations per second of all threads",
-    rate: true,
-    triple: costOf,
-    bound: (row) => row.ns_high,
-    spread: timeSpread,
-    // The rates of the threads differ: their sum stands in the row. Only costs that are not resolved have none.
-    scale: (row) => (row.ops_per_s_total === null ? 1e9 * actors(row) : row.ops_per_s_total * row.ns),
-    tick: tickRate,
-    text: formatRate,
-  },
-  {
-    id: "ns",
-    label: "Time",
-    axis: "time per operation",
-    rate: false,
-    triple: costOf,
-    bound: (row) => row.ns_high,
-    spread: timeSpread,
-    tick: tickTime,
-    text: formatTime,
-  },
+  { id: "ns", label: "Time", axis: "time per operation", unit: "time", rate: false, ...COST },
   {
     id: "cycles",
     label: "Cycles",
     axis: "cycles per operation",
+    unit: "cycles",
     rate: false,
     triple: (row) => [row.cycles, row.cycles_low, row.cycles_high],
     bound: (row) => row.cycles_high,
     spread: cycleSpread,
     forAnotherRun: true,
-    tick: tickPlain,
-    text: formatCycles,
+  },
+  {
+    id: "thread",
+    label: "Rate, each thread",
+    axis: "operations per second of each thread",
+    unit: "rate",
+    rate: true,
+    ...COST,
+    scale: () => 1e9,
+  },
+  {
+    id: "total",
+    label: "Rate, all threads",
+    axis: "operations per second of all threads",
+    unit: "rate",
+    rate: true,
+    ...COST,
+    // The rates of the threads differ: their sum stands in the row. Only costs that are not resolved have none.
+    scale: (row) => (row.ops_per_s_total === null ? 1e9 * actors(row) : row.ops_per_s_total * row.ns),
+  },
+  {
+    id: "fairness",
+    label: "Fairness",
+    axis: "Jain’s index: 1 is fair, 1/n if one of n threads gets all",
+    unit: "share",
+    domain: [0, 1.05],
+    figure: fairnessOf,
+    applies: (row) => row.family === "lock" && detailOf(row, "jain_index") !== null,
   },
 ];
 
-const TIME = MEASURES.find((measure) => measure.id === "ns");
-
-const VIEW = { measure: TIME, log: true };
+const TIME = MEASURES[0];
+const measureNamed = (id) => MEASURES.find((measure) => measure.id === id) || TIME;
 
 /**
- * The figure of a row in a chart. `resolved` and `open` (an unreliable estimate) have a point, an interval and, if known,
- * the 5th and the 95th percentile. `nonadditive` has a point, `bound` has a limit, `none` has nothing.
+ * The figure of a row in a chart, as a point without a place. `resolved` and `open` (an unreliable estimate) have an interval
+ * and, if known, the 5th and the 95th percentile; `nonadditive` has a figure, `bound` a limit, the others nothing.
  */
 function figureOf(row, measure) {
   if (measure.figure) return measure.figure(row);
   const [point, ...interval] = measure.triple(row);
   const convert = (cost) => (measure.rate ? measure.scale(row) / cost : cost);
-  if (row.verdict === "Overlapped") return { state: "none", overlapped: true };
-  if (row.verdict === "NonAdditive") return point > 0 ? { state: "nonadditive", y: convert(point) } : { state: "none" };
+  if (row.verdict === "Overlapped") return { state: "overlapped" };
+  if (row.verdict === "NonAdditive")
+    return point > 0 ? { state: "nonadditive", y: convert(point) } : { state: "missing" };
   if (row.verdict === "BelowResolution") {
     const high = measure.bound(row);
-    return high > 0 ? { state: "bound", y: convert(high), above: measure.rate } : { state: "none" };
+    return high > 0 ? { state: "bound", y: convert(high), above: measure.rate } : { state: "missing" };
   }
   const open = row.verdict === "Noisy" || row.verdict === "Interfered";
-  if (!(point > 0) || !(open || row.verdict === "Resolved")) return { state: "none" };
+  if (!(point > 0) || !(open || row.verdict === "Resolved")) return { state: "missing" };
+  // The end of an interval that reaches zero lies beyond the axis.
   const range = (costs) =>
     (measure.rate ? costs.slice().reverse() : costs).map((end) =>
-      end > 0 ? convert(end) : measure.rate ? Infinity : 0,
+      end > 0 ? convert(end) : measure.rate ? Number.MAX_VALUE : 0,
     );
-  const [low, high] = range(interval.includes(null) ? [point, point] : interval);
+  const y = convert(point);
+  const [low, high] = interval.includes(null) ? [y, y] : range(interval);
   const percentiles = measure.spread(row);
-  const spread = percentiles.includes(null) ? null : range(percentiles);
-  return { state: open ? "open" : "resolved", y: convert(point), low, high, spread };
-}
-
-/** A spread reaches beyond the axis if it is wider than this factor. */
-const MOST_SPREAD = 4;
-
-const spreadEnds = ({ y, spread }) =>
-  spread ? [Math.max(spread[0], y / MOST_SPREAD), Math.min(spread[1], y * MOST_SPREAD)] : [];
-
-/** The smallest and the largest figure of several charts. */
-function extent(figures) {
-  let low = Infinity;
-  let high = 0;
-  for (const figure of figures) {
-    if (figure.state === "none") continue;
-    const ends = figure.state === "resolved" ? [figure.low, figure.y, figure.high, ...spreadEnds(figure)] : [figure.y];
-    for (const end of ends) {
-      if (!(end > 0) || !Number.isFinite(end)) continue;
-      low = Math.min(low, end);
-      high = Math.max(high, end);
-    }
-  }
-  return high > 0 ? [low, high] : null;
+  const [p05, p95] = percentiles.includes(null) ? [null, null] : range(percentiles);
+  return { state: open ? "open" : "resolved", y, low, high, p05, p95 };
 }
 
 /** The text beside a mark. */
 function figureText(figure, row, measure) {
-  if (figure.state === "none" || figure.state === "nonadditive") return verdictText(row.verdict);
+  const { text } = UNITS[measure.unit];
+  if (["missing", "overlapped", "nonadditive"].includes(figure.state)) return verdictText(row.verdict);
   // As on the cards: an estimate of a wide interval is no figure, one of a narrower interval a rough one.
-  if (figure.state === "open") return isRough(row) ? `~${measure.text(figure.y, 3)}` : "not resolved";
-  if (figure.state === "bound") return (figure.above ? "> " : "< ") + measure.text(figure.y, 2);
-  return measure.text(figure.y, 3);
+  if (figure.state === "open") return isRough(row) ? `~${text(figure.y, 3)}` : "not resolved";
+  if (figure.state === "bound") return (figure.above ? "> " : "< ") + text(figure.y, 2);
+  return text(figure.y, 3);
 }
 
-/** The range of an axis: the figures with a margin, and wide enough that noise does not look like a trend. */
-function domainOf(range, log) {
-  if (!range) return null;
-  const [low, high] = range;
-  if (!log) return [0, high * 1.06];
-  const least = 4;
-  const pad = Math.max(1.12, Math.sqrt(Math.max(1, least / (high / low))));
-  return [low / pad, high * pad];
+/** A figure as a point of a chart of dots, whose figures lie on the horizontal axis. */
+const asDot = ({ y, ...figure }) => ({ ...figure, x: y });
+
+/** The legend of intervals and spreads, if there are spreads. */
+function spreadKeys(measure) {
+  if (!ROWS.some((row) => row.ns_p05 !== null)) return [];
+  const anotherRun = SEVERAL || measure.forAnotherRun;
+  const key = (text, attributes) =>
+    el(
+      "span",
+      { class: "key" },
+      svg("svg", { width: 22, height: 14, "aria-hidden": "true" }, svg("path", { d: "M1,7H21", ...attributes })),
+      text,
+    );
+  return [
+    key(anotherRun ? "95 % interval for another run" : "95 % interval among rows of this run", {
+      class: "key-interval",
+    }),
+    key("5th to 95th percentile by address, order and moment", { class: "key-spread" }),
+  ];
 }

@@ -47,7 +47,7 @@ const ALIASES = {
   "gpu.grid.lock_free": "grid sync",
 };
 
-/** Parameters by name, as in `threads:16 type:u64`. */
+/** Parameters by name, as in `threads:16 type:u64`, or one of several as in `threads:1,2`. */
 const FIELDS = {
   threads: (row) => row.threads,
   blocks: (row) => row.blocks,
@@ -111,15 +111,15 @@ function conditionsOf(query) {
       const [name, value] = word.split(/:(?!:)(.*)/);
       if (value && name === "evidence") return (row) => hasEvidence(row, value);
       if (!value || !Object.hasOwn(FIELDS, name)) return (row) => isFound(row, word);
+      // `threads:1,2,4` is one of them; a value with a comma of its own is whole.
+      const values = [value, ...value.split(",")];
       return (row) => {
         const found = FIELDS[name](row);
-        return (
-          found !== null &&
-          found !== undefined &&
-          String(found)
-            .toLowerCase()
-            .replace(/\u00a0/g, " ") === value
-        );
+        if (found === null || found === undefined) return false;
+        const text = String(found)
+          .toLowerCase()
+          .replace(/\u00a0/g, " ");
+        return values.includes(text);
       };
     });
 }

@@ -43,5 +43,5 @@ function answerText(answer, withInterval) {
 /** The figure of an answer in a chart of time. A median of single operations has no interval. */
 function answerFigure({ row, median }) {
   if (median === null) return figureOf(row, TIME);
-  return { state: "resolved", y: median, low: median, high: median, spread: null };
+  return { state: "resolved", y: median };
 }

@@ -67,7 +67,7 @@ function threadsFact(row) {
 function headline(row) {
   if (row.verdict === "BelowResolution" && row.ns_high > 0) return `< ${formatTime(row.ns_high, 2)}`;
   const figure = figureOf(row, TIME);
-  return figure.state === "none" ? "no figure" : formatTime(row.ns);
+  return ["missing", "overlapped"].includes(figure.state) ? "no figure" : formatTime(row.ns);
 }
 
 /** The details in the tooltip: label and format. */

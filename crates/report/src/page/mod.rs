@@ -21,7 +21,7 @@ use crate::{RunData, naming};
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
 /// The style sheets, in the order in which they override each other.
-const STYLES: [&str; 12] = [
+const STYLES: [&str; 11] = [
     include_str!("../../assets/css/colours.css"),
     include_str!("../../assets/css/base.css"),
     include_str!("../../assets/css/overview.css"),
@@ -30,7 +30,6 @@ const STYLES: [&str; 12] = [
     include_str!("../../assets/css/panels.css"),
     include_str!("../../assets/css/charts.css"),
     include_str!("../../assets/css/pictures.css"),
-    include_str!("../../assets/css/figures.css"),
     include_str!("../../assets/css/rows.css"),
     include_str!("../../assets/css/published.css"),
     include_str!("../../assets/css/media.css"),
@@ -48,9 +47,17 @@ const CHART_LIBRARY: &str = concat!(
     include_str!("../../assets/vendor/plot-0.6.17.min.js")
 );
 
-/// The charts, in a scope of their own until all charts of the page are drawn by them.
-const CHART_SCRIPTS: [&str; 8] = [
+/// The scripts, joined in one scope.
+const SCRIPTS: [&str; 33] = [
+    include_str!("../../assets/js/dom.js"),
+    include_str!("../../assets/js/format.js"),
+    include_str!("../../assets/js/data.js"),
+    include_str!("../../assets/js/dimensions.js"),
+    include_str!("../../assets/js/search.js"),
     include_str!("../../assets/js/chart/values.js"),
+    include_str!("../../assets/js/measures.js"),
+    include_str!("../../assets/js/selection.js"),
+    include_str!("../../assets/js/tooltip.js"),
     include_str!("../../assets/js/chart/marks.js"),
     include_str!("../../assets/js/chart/lines.js"),
     include_str!("../../assets/js/chart/dots.js"),
@@ -58,39 +65,20 @@ const CHART_SCRIPTS: [&str; 8] = [
     include_str!("../../assets/js/chart/navigation.js"),
     include_str!("../../assets/js/chart/export.js"),
     include_str!("../../assets/js/chart/chart.js"),
-];
-
-/// The scripts, joined in one scope.
-const SCRIPTS: [&str; 32] = [
-    include_str!("../../assets/js/dom.js"),
-    include_str!("../../assets/js/format.js"),
-    include_str!("../../assets/js/data.js"),
-    include_str!("../../assets/js/dimensions.js"),
-    include_str!("../../assets/js/measures.js"),
-    include_str!("../../assets/js/scales.js"),
-    include_str!("../../assets/js/tooltip.js"),
-    include_str!("../../assets/js/plot.js"),
-    include_str!("../../assets/js/chart_lines.js"),
-    include_str!("../../assets/js/chart_dots.js"),
-    include_str!("../../assets/js/panel.js"),
-    include_str!("../../assets/js/selectors.js"),
-    include_str!("../../assets/js/legend.js"),
-    include_str!("../../assets/js/groups.js"),
-    include_str!("../../assets/js/views.js"),
-    include_str!("../../assets/js/selection.js"),
-    include_str!("../../assets/js/ladder.js"),
-    include_str!("../../assets/js/heat.js"),
-    include_str!("../../assets/js/heat_maps.js"),
-    include_str!("../../assets/js/matrix.js"),
-    include_str!("../../assets/js/fairness.js"),
-    include_str!("../../assets/js/active_warps.js"),
-    include_str!("../../assets/js/false_sharing.js"),
+    include_str!("../../assets/js/explore/questions.js"),
+    include_str!("../../assets/js/explore/content.js"),
+    include_str!("../../assets/js/explore/state.js"),
+    include_str!("../../assets/js/explore/draw.js"),
+    include_str!("../../assets/js/explore/controls.js"),
+    include_str!("../../assets/js/parts/ladder.js"),
+    include_str!("../../assets/js/parts/heat_maps.js"),
+    include_str!("../../assets/js/parts/matrix.js"),
+    include_str!("../../assets/js/parts/tails.js"),
     include_str!("../../assets/js/answers.js"),
     include_str!("../../assets/js/decisions.js"),
     include_str!("../../assets/js/overview.js"),
     include_str!("../../assets/js/sections.js"),
-    include_str!("../../assets/js/search.js"),
-    include_str!("../../assets/js/rows.js"),
+    include_str!("../../assets/js/table/rows.js"),
     include_str!("../../assets/js/glossary.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/main.js"),
@@ -112,20 +100,10 @@ pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
         "machine" => drawing::drawings(runs, &labels),
         "published" => published::sections(runs, &labels),
         "charts" => CHART_LIBRARY.to_owned(),
-        "script" => format!("(function () {{\n\"use strict\";\n{}}}());", scripts()),
+        "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
         // A test checks that the template has no other placeholder.
         unknown => format!("<!-- unknown placeholder: {unknown} -->"),
     })
-}
-
-/// All scripts but the library. What draws the page comes last, after all that it calls.
-fn scripts() -> String {
-    let (main, others) = SCRIPTS.split_last().map_or(("", &SCRIPTS[..]), |(main, others)| (*main, others));
-    let charts = CHART_SCRIPTS.concat();
-    format!(
-        "{}const {{ drawChart, clearCharts }} = (function () {{\n{charts}return {{ drawChart, clearCharts }};\n}}());\n{main}",
-        others.concat()
-    )
 }
 
 fn title(runs: &[RunData]) -> String {
@@ -165,10 +143,10 @@ mod tests {
 
     #[test]
     fn assets_load_nothing_and_create_no_markup_from_text() {
-        for text in SCRIPTS.into_iter().chain(CHART_SCRIPTS).chain(STYLES).chain([GUARD, TEMPLATE]) {
+        for text in SCRIPTS.into_iter().chain(STYLES).chain([GUARD, TEMPLATE]) {
             assert!(!text.contains("@import") && !text.contains("fetch(") && !text.contains("src=\"http"));
         }
-        for script in SCRIPTS.into_iter().chain(CHART_SCRIPTS).chain([GUARD]) {
+        for script in SCRIPTS.into_iter().chain([GUARD]) {
             assert!(!script.contains("</script") && !script.contains("innerHTML"));
         }
         for text in ["</script", "<!--", "eval(", "new Function", "@import", "fetch(", "XMLHttpRequest"] {

@@ -113,12 +113,15 @@ const chartVisibility = new IntersectionObserver(
   { rootMargin: "400px" },
 );
 
-const chartSizes = new ResizeObserver((entries) => {
-  for (const entry of entries) {
-    const chart = chartOf(entry.target);
-    if (chart && chart.drawing) chart.refresh();
-  }
-});
+const chartSizes = new ResizeObserver((entries) =>
+  // In the next frame: a chart that is drawn changes its own height.
+  requestAnimationFrame(() => {
+    for (const chart of entries.map((entry) => chartOf(entry.target)).filter(Boolean)) {
+      if (chart.drawing) chart.refresh();
+      else reserve(chart);
+    }
+  }),
+);
 
 /** Removes the charts of a host, for another set of charts in it. */
 function clearCharts(host) {

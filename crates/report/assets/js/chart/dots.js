@@ -2,33 +2,41 @@
 
 const ROW_STEP = 28;
 const HEADING_STEP = 34;
+/** On a narrow chart the label of a row stands above its points. */
+const NARROW = 480;
+const NARROW_STEP = 44;
 
-function dotHeights(spec) {
-  let y = 0;
+/** The heights of rows: of the points, of the labels, and of all together. */
+function dotHeights(spec, width) {
+  const stacked = width < NARROW;
+  let height = 0;
   const places = spec.rows.map((row) => {
-    const step = row.heading ? HEADING_STEP : ROW_STEP;
-    y += step;
-    return y - step / 2 + (row.heading ? 4 : 0);
+    const step = row.heading ? HEADING_STEP : stacked ? NARROW_STEP : ROW_STEP;
+    height += step;
+    if (row.heading) return { points: null, label: height - step / 2 + 8 };
+    return stacked
+      ? { points: height - 12, label: height - 25 }
+      : { points: height - step / 2, label: height - step / 2 + 4 };
   });
-  return { places, height: y };
+  return { places, height };
 }
 
 const DOT_TOP = 32;
-const DOT_BOTTOM = 42;
-const dotHeight = (spec) => DOT_TOP + dotHeights(spec).height + DOT_BOTTOM;
+const DOT_BOTTOM = 34;
+const dotHeight = (spec, width) => DOT_TOP + dotHeights(spec, width).height + DOT_BOTTOM;
 
-/** The label gutter, the axis and the columns of numbers. */
+/** The gutter of labels, the axis and the columns of numbers. */
 function dotBox(spec, width) {
-  const narrow = width < 480;
+  const stacked = width < NARROW;
   const longest = Math.max(6, ...spec.rows.map((row) => (row.label || "").length));
-  const left = Math.min(Math.round(longest * 7 + 16), Math.round(width * (narrow ? 0.42 : 0.45)));
+  const left = stacked ? 4 : Math.min(Math.round(longest * 7 + 16), Math.round(width * 0.45));
   const columns = (spec.columns || []).map((title, at) => {
-    const texts = spec.rows.map((row) => (row.texts && row.texts[at]) || "");
+    const texts = [title, ...spec.rows.map((row) => (row.texts && row.texts[at]) || "")];
     return Math.max(...texts.map((text) => text.length * CHARACTER), 24) + 16;
   });
-  const room = columns.reduce((sum, size) => sum + size, 0);
-  const bottom = DOT_TOP + dotHeights(spec).height;
-  return { left, right: Math.round(width - 14 - room), top: DOT_TOP, bottom, columns, width };
+  const room = stacked ? 0 : columns.reduce((sum, size) => sum + size, 0);
+  const bottom = DOT_TOP + dotHeights(spec, width).height;
+  return { left, right: Math.round(width - 10 - room), top: DOT_TOP, bottom, columns, width, stacked };
 }
 
 /** The text beside a point starts at the end of its interval and spread, on the side that has room for it. */
@@ -44,16 +52,28 @@ function drawValue(point, ends, at, box) {
   return words({ class: "value", x: round(spot.x), y: round(spot.y), "text-anchor": spot.anchor }, point.text);
 }
 
-function dotLabels(spec, places, box) {
-  const fits = Math.floor((box.left - 14) / CHARACTER);
+/** A dotted line from the axis to the last point of a row leads the eye. */
+function rail(row, y, box, position) {
+  const ends = (row.points || [])
+    .filter((point) => hasPlace(point) && isNumber(point.x))
+    .map((point) => position(point.x));
+  return ends.length ? svg("line", { class: "rail", x1: box.left, x2: round(Math.max(...ends)), y1: y, y2: y }) : null;
+}
+
+function dotLabels(spec, places, box, position) {
+  const room = box.stacked ? box.right - Math.max(0, ...box.columns) : box.left - 14;
+  const fits = Math.floor(room / CHARACTER);
   const root = svg("g", { class: "axes" });
   spec.rows.forEach((row, at) => {
-    const y = round(box.top + places[at] + 4);
+    const y = round(box.top + places[at].label);
     if (row.heading) {
       root.append(words({ class: "level", x: 0, y }, row.heading));
       return;
     }
-    const label = words({ class: "label", x: box.left - 10, y, "text-anchor": "end" }, shortened(row.label, fits));
+    const line = rail(row, round(box.top + places[at].points), box, position);
+    if (line) root.append(line);
+    const place = box.stacked ? { x: 0, y } : { x: box.left - 10, y, "text-anchor": "end" };
+    const label = words({ class: "label", ...place }, shortened(row.label, fits));
     label.append(svg("title", null, row.label));
     root.append(label);
   });
@@ -62,14 +82,16 @@ function dotLabels(spec, places, box) {
 
 function columnTexts(spec, places, box) {
   const root = svg("g", { class: "columns-of-numbers" });
-  let right = box.right + 14;
-  box.columns.forEach((size, at) => {
-    right += size;
-    const x = Math.round(right - 4);
-    root.append(words({ class: "axis-title", x, y: 12, "text-anchor": "end" }, spec.columns[at]));
-    spec.rows.forEach((row, line) => {
+  // On a narrow chart the numbers stand beside the label, from the right.
+  let right = box.stacked ? box.width - box.columns.reduce((sum, size) => sum + size, 0) : box.right + 10;
+  const ends = box.columns.map((size) => Math.round((right += size) - 4));
+  ends.forEach((x, at) =>
+    root.append(words({ class: "axis-title", x, y: 12, "text-anchor": "end" }, spec.columns[at])),
+  );
+  spec.rows.forEach((row, line) => {
+    const y = round(box.top + places[line].label);
+    ends.forEach((x, at) => {
       const text = row.texts && row.texts[at];
-      const y = round(box.top + places[line] + 4);
       if (text) root.append(words({ class: "value", x, y, "text-anchor": "end" }, text));
     });
   });
@@ -88,7 +110,7 @@ function dotAxis(spec, domain, box, position) {
         "g",
         { class: "axes" },
         svg("line", { class: "base", x1: box.left, x2: box.left, y1: box.top, y2: box.bottom }),
-        words({ class: "axis-title", x: box.left, y: 12 }, spec.x.label),
+        words({ class: "axis-title", x: box.stacked ? 0 : box.left, y: 12 }, spec.x.label),
       ),
   ];
 }
@@ -131,7 +153,9 @@ function rowMarks(row, at, y) {
       ...bar("low", "high", { strokeWidth: 1.6, strokeOpacity: 0.75, className: `series ${name} whisker` }),
       ...thick,
       ...most,
-      ...(hasPlace(point) ? pointMarks(placed, { x: "x", y: "y", style, size: 4.6, name: `series ${name}` }) : []),
+      ...(hasPlace(point)
+        ? pointMarks(placed, { x: "x", y: "y", style, size: 4.6, ariaLabel: () => row.label, name: `series ${name}` })
+        : []),
     ];
   });
 }
@@ -151,7 +175,7 @@ function placelessMark(point, style, x, y, name) {
 function dotOverlay(spec, places, box, position, spots) {
   const root = svg("g");
   spec.rows.forEach((row, at) => {
-    const y = round(box.top + places[at]);
+    const y = round(box.top + places[at].points);
     for (const point of row.points || []) {
       const style = styleOf({ ...row, ...point }, at);
       const x = hasPlace(point) ? position(point.x) : box.left + 7;
@@ -165,7 +189,7 @@ function dotOverlay(spec, places, box, position, spots) {
 }
 
 function dotChart(spec, width) {
-  const { places, height } = dotHeights(spec);
+  const { places, height } = dotHeights(spec, width);
   const box = dotBox(spec, width);
   const points = spec.rows.flatMap((row) => row.points || []);
   const known = domainFor(spec.x, points, "x");
@@ -186,8 +210,8 @@ function dotChart(spec, width) {
     marks: [
       ...dotAxis(spec, domain, box, position),
       ...ruleMarks(spec.rules, position, box.top, box.bottom, box.right),
-      ...spec.rows.flatMap((row, at) => rowMarks(row, at, places[at])),
-      () => dotLabels(spec, places, box),
+      () => dotLabels(spec, places, box, position),
+      ...spec.rows.flatMap((row, at) => rowMarks(row, at, places[at].points)),
       () => columnTexts(spec, places, box),
       () => dotOverlay(spec, places, box, position, spots),
       known || spec.rows.length === 0 ? [] : () => nothingHere({ ...box, top: 0, bottom: 60 }),

@@ -2,8 +2,8 @@
 
 /** A chart of more lines has a legend below it; each of fewer lines has its name at its end. */
 const MOST_LABELS = 12;
-/** Lines of more points have no marks. */
-const MOST_MARKS = 40;
+/** Resolved points of lines with more points have no marks. */
+const MOST_MARKS = 12;
 /** Charts of more lines show the spread of the line under the pointer only. */
 const MOST_SPREADS = 3;
 /** The width of a character of an axis, and of a label. */
@@ -141,6 +141,8 @@ function lineLegend(series) {
 
 function seriesMarks(series, few, floor) {
   const { style, name, points } = series;
+  // The library takes a text for the name of a field.
+  const ariaLabel = () => series.label;
   const segments = segmentsOf(points);
   const parts = segments.flatMap((own, segment) => own.map((point) => ({ ...point, segment, length: own.length })));
   const drawn = parts.filter(({ length }) => length > 1);
@@ -172,7 +174,9 @@ function seriesMarks(series, few, floor) {
     lines.push(Plot.link(alone.filter(withSpread), { ...ends("p05", "p95"), ...wide }));
   }
   if (drawn.length) {
-    const stroke = { stroke: style.colour, strokeWidth: 2.2, strokeDasharray: style.dash || undefined };
+    // Two points are no trend.
+    const weight = drawn.length > 2 ? { strokeWidth: 2.2 } : { strokeWidth: 1.5, strokeOpacity: 0.6 };
+    const stroke = { stroke: style.colour, ...weight, strokeDasharray: style.dash || undefined };
     lines.push(
       Plot.areaY(drawn, {
         ...area("low", "high"),
@@ -180,7 +184,7 @@ function seriesMarks(series, few, floor) {
         fillOpacity: 0.2,
         className: `series ${name} band`,
       }),
-      Plot.line(drawn, { x: "x", y: "y", z: "segment", ...stroke, className: `series ${name} line` }),
+      Plot.line(drawn, { x: "x", y: "y", z: "segment", ...stroke, ariaLabel, className: `series ${name} line` }),
     );
   }
   if (alone.length) {
@@ -188,7 +192,7 @@ function seriesMarks(series, few, floor) {
     lines.push(Plot.link(alone, { ...ends("low", "high"), ...whisker }));
   }
   const placed = marked.map((point) => (hasPlace(point) ? point : { ...point, y: floor }));
-  return [...lines, ...pointMarks(placed, { x: "x", y: "y", style, size: 3.6, name: `series ${name}` })];
+  return [...lines, ...pointMarks(placed, { x: "x", y: "y", style, size: 3.6, ariaLabel, name: `series ${name}` })];
 }
 
 /** The box of the drawing within the chart. */
@@ -196,7 +200,7 @@ function lineBox(spec, width, domain, labelled, longest) {
   const unit = unitOf(spec.y);
   const widest = Math.max(3, ...ticksOf(spec.y, domain, 6).map((tick) => unit.tick(tick).length));
   const height = lineHeight(spec, width);
-  const room = labelled ? Math.min(longest * LABEL_CHARACTER + 20, width * 0.38) : 14;
+  const room = labelled ? longest * LABEL_CHARACTER + 20 : 14;
   const box = {
     left: Math.round(widest * CHARACTER + 12),
     right: Math.round(width - room),
@@ -259,7 +263,7 @@ function lineChart(spec, width) {
   const domains = { x: xDomain(spec, points), y: known || [1, 10] };
   const groups = mergedLabels(series);
   const longest = Math.min(34, Math.max(0, ...groups.map((group) => groupLabel(group, 34).length)));
-  const labelled = groups.length <= MOST_LABELS && width >= 520 && series.length > 0;
+  const labelled = series.length > 0 && groups.length <= MOST_LABELS && longest * LABEL_CHARACTER + 20 <= width * 0.4;
   const box = lineBox(spec, width, domains.y, labelled, longest);
   const xLog = Boolean(spec.x.log) && domains.x[0] > 0;
   const [from, to] = [box.left + (xLog ? 12 : 0), box.right - 12];

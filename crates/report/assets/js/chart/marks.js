@@ -121,7 +121,7 @@ function paintOf(state, colour) {
 }
 
 /** The marks of points that have a place: one group for each symbol, so that the style stands on the group. */
-function pointMarks(points, { x, y, style, size, name }) {
+function pointMarks(points, { x, y, style, size, name, ariaLabel }) {
   const groups = new Map();
   for (const point of points) {
     const state = point.state || "resolved";
@@ -136,6 +136,7 @@ function pointMarks(points, { x, y, style, size, name }) {
       r: radiusOf(own[0], size),
       symbol: symbolOf(own[0], style.shape),
       ...paintOf(state, style.colour),
+      ariaLabel,
       className: `${name} mark ${state}`,
     }),
   );

@@ -82,7 +82,7 @@ function endsOf(point, at) {
 /** The range of an axis: the figures with a margin, and wide enough that noise does not look like a trend. */
 function domainFor(axis, points, at) {
   if (axis.domain) return axis.domain;
-  const ends = points.flatMap((point) => endsOf(point, at)).filter((end) => end > 0);
+  const ends = points.flatMap((point) => endsOf(point, at)).filter((end) => end > 0 && end < Number.MAX_VALUE);
   if (ends.length === 0) return null;
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
   if (!axis.log) return [0, high * 1.06];
