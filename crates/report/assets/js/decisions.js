@@ -69,7 +69,10 @@ function drawDecisionChart(host, spec, run) {
 
 /** One decision of one run. */
 function decisionCard(decision, run, isWide) {
-  const charts = el("div", { class: "decision-charts" });
+  // Lines need more room than dots.
+  const mixed =
+    decision.charts.length === 2 && decision.charts[0].kind === "lines" && decision.charts[1].kind === "dots";
+  const charts = el("div", { class: mixed ? "decision-charts mixed" : "decision-charts" });
   const card = el(
     "article",
     { class: isWide ? "panel decision wide" : "panel decision", id: SEVERAL ? null : decision.id },

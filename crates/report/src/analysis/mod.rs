@@ -25,5 +25,6 @@ pub fn named_primitives() -> Vec<&'static str> {
     let mut ids: Vec<&str> = ladder::LADDER.iter().flat_map(|rung| rung.query.primitives).copied().collect();
     ids.extend([matrix::PRIMITIVE, false_sharing::PRIMITIVE]);
     ids.extend(answers::named_primitives());
+    ids.extend(decisions::named_primitives());
     ids
 }

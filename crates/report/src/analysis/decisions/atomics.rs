@@ -4,19 +4,23 @@ use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Placement, Row, Scop
 
 use super::Decision;
 use super::spec::{Axis, Point, Spec, Unit};
-use super::sweep::{cpu_rules, exists, largest_team, note, plain_series, team, unreliable};
+use super::sweep::{
+    cpu_rules, exists, largest_team, note, one_line_each, plain_series, sizes, team, threads, unreliable,
+};
 use crate::analysis::answers::atomics::{count, grouped, not_aggregated};
 use crate::analysis::answers::field::{Basis, Known, times};
 use crate::{RunData, naming};
 
 const CPU: &str = "cpu.atomic.add";
 const GPU: &str = "gpu.atomic.add";
+pub(super) const PRIMITIVES: [&str; 2] = [CPU, GPU];
 
 /// Variables this far apart share no cache line of any known CPU.
 const SEPARATE_BYTES: u64 = 64;
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
-    let (cpu, gpu) = (cpu_rows(data), gpu_rows(data));
+    let cpu = one_line_each(data, &cpu_rows(data), label, threads);
+    let gpu = one_line_each(data, &gpu_rows(data), label, sizes);
     let axes = |x| (Axis::log(x, Unit::Count), Axis::log("additions per second, all threads", Unit::Rate));
     let chart = |rows: &[usize], x, total: fn(&Case) -> u64, title: &str| {
         let (x, y) = axes(x);

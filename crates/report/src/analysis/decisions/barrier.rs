@@ -5,7 +5,9 @@ use syncscope_core::{Case, Group, Mode, Row};
 use super::Decision;
 use super::cheapest;
 use super::spec::{Axis, Point, Series, Spec, Unit};
-use super::sweep::{cpu_rules, exists, name, note, plain_series, series, sweep, team, threads, unreliable};
+use super::sweep::{
+    cpu_rules, exists, name, note, one_line_each, plain_series, series, sizes, sweep, team, threads, unreliable,
+};
 use crate::RunData;
 use crate::analysis::answers::barriers::enumeration;
 use crate::analysis::answers::field::{Basis, Known, rung};
@@ -17,11 +19,12 @@ const LEAST_TEAM: u32 = 2;
 /// A barrier of the threads of a block, and one of the blocks of a cluster.
 const BLOCK_BARRIER: &str = "gpu.block.syncthreads";
 const CLUSTER_BARRIER: &str = "gpu.cluster.sync";
+pub(super) const PRIMITIVES: [&str; 2] = [BLOCK_BARRIER, CLUSTER_BARRIER];
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let mut cpu = sweep(data, CPU_BARRIERS, threads);
     cpu.retain(|index| team(&data.rows[*index].case) >= u64::from(LEAST_TEAM));
-    let gpu = gpu_rows(data);
+    let gpu = one_line_each(data, &gpu_rows(data), reach, sizes);
     let chart = |series: Vec<Series>, title: &str| {
         let x = Axis::log("threads that wait", Unit::Count);
         Some(Spec::lines(x, Axis::log("time per barrier", Unit::Time), series)?.titled(title))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use syncscope_core::{Case, Layout, Mode, Placement, Row};
 
 use super::spec::{Axis, Point, Rule, Spec, Unit};
-use super::sweep::{exists, note, plain_series, unreliable};
+use super::sweep::{exists, note, one_line_each, plain_series, unreliable};
 use super::{Decision, said};
 use crate::RunData;
 use crate::analysis::answers::atomics;
@@ -16,7 +16,7 @@ const MOST_TEAMS: usize = 2;
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let findings = false_sharing::findings(&data.run, &data.rows);
-    let rows = shown(data);
+    let rows = one_line_each(data, &shown(data), label, |case| case.layout = None);
     let drop = findings.iter().find_map(|finding| finding.cost_drop);
     let rules = drop.map(|drop| Rule { x: drop.bytes as f64, label: format!("{} bytes", drop.bytes) });
     let chart = Spec::lines(

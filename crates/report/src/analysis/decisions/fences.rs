@@ -28,6 +28,11 @@ const REACHES: [(&str, &str, Scope); 3] = [
 
 const CPU_COLUMN: &str = "CPU";
 
+/// The ids of all fences.
+pub(super) fn primitives() -> impl Iterator<Item = &'static str> {
+    ORDERS.iter().map(|(_, id)| *id).chain(REACHES.iter().map(|(_, id, _)| *id))
+}
+
 /// The most letters of an instruction in a cell.
 const MOST_LETTERS: usize = 24;
 

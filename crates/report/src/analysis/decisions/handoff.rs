@@ -13,6 +13,7 @@ use crate::{RunData, figure};
 const CHANNEL: &str = "cpu.handoff.channel";
 /// A flag that CPU and GPU set in turn.
 const FLAG: &str = "hybrid.flag.round_trip";
+pub(super) const PRIMITIVES: [&str; 2] = [CHANNEL, FLAG];
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let ids: Vec<&str> =

@@ -55,6 +55,13 @@ pub(crate) fn decisions(data: &RunData) -> Vec<Decision> {
     DECISIONS.iter().filter_map(|decision| decision(data)).collect()
 }
 
+/// The ids that decisions name; the others are those of the cost ladder.
+pub(crate) fn named_primitives() -> impl Iterator<Item = &'static str> {
+    let groups: [&[&str]; 5] =
+        [&atomics::PRIMITIVES, &barrier::PRIMITIVES, &relaunch::LAUNCHES, &handoff::PRIMITIVES, &placement::BOUND];
+    groups.into_iter().flatten().copied().chain(fences::primitives()).collect::<Vec<_>>().into_iter()
+}
+
 /// The sentence of a rule.
 fn said(finding: Finding) -> String {
     match finding {

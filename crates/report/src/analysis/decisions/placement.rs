@@ -133,7 +133,7 @@ fn nodes(data: &RunData) -> Vec<Series> {
 }
 
 /// Operations that are compared by the placement of their team.
-const BOUND: [&str; 3] = ["cpu.atomic.add", "cpu.barrier.dissemination", "cpu.lock.pthread_mutex"];
+pub(super) const BOUND: [&str; 3] = ["cpu.atomic.add", "cpu.barrier.dissemination", "cpu.lock.pthread_mutex"];
 
 /// The same threads close, spread and unbound: the usual case of each operation, at the largest team of at most half of
 /// the CPUs. With all CPUs, close and spread are one set of CPUs.

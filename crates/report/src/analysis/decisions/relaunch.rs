@@ -10,7 +10,7 @@ use crate::analysis::answers::field::{Basis, field, rung};
 use crate::analysis::answers::relaunch;
 use crate::analysis::row_query::{GRID_BARRIERS, short_name};
 
-const LAUNCHES: [&str; 2] = ["gpu.launch.graph", "gpu.launch.stream"];
+pub(super) const LAUNCHES: [&str; 2] = ["gpu.launch.graph", "gpu.launch.stream"];
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let grid: Vec<usize> = grid_rows(data)?;

@@ -32,9 +32,38 @@ pub(super) fn sweep(data: &RunData, primitives: &[&str], free: fn(&mut Case)) ->
     largest.map(|(_, rows)| rows).unwrap_or_default()
 }
 
+/// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
+/// usual one. Rows of other orders or modes would be other lines.
+pub(super) fn one_line_each(
+    data: &RunData,
+    rows: &[usize],
+    name: impl Fn(&Case) -> String,
+    free: fn(&mut Case),
+) -> Vec<usize> {
+    let mut lines: BTreeMap<String, BTreeMap<Case, Vec<usize>>> = BTreeMap::new();
+    for index in rows {
+        let case = &data.rows[*index].case;
+        let mut key = case.clone();
+        free(&mut key);
+        lines.entry(name(case)).or_default().entry(key).or_default().push(*index);
+    }
+    let largest = |sets: BTreeMap<Case, Vec<usize>>| {
+        let usual = |case: &Case| (Reverse(unusualness(case)), Reverse(case.clone()));
+        sets.into_iter().max_by_key(|(case, rows)| (rows.len(), usual(case))).map(|(_, rows)| rows).unwrap_or_default()
+    };
+    let mut kept: Vec<usize> = lines.into_values().flat_map(largest).collect();
+    kept.sort_unstable();
+    kept
+}
+
 /// Clears the number of threads.
 pub(super) fn threads(case: &mut Case) {
     case.threads = None;
+}
+
+/// Clears the numbers of threads, blocks and devices.
+pub(super) fn sizes(case: &mut Case) {
+    (case.threads, case.blocks, case.devices) = (None, None, None);
 }
 
 /// The name of a primitive in a chart: `ticket`, `openmp libgomp`.
@@ -83,6 +112,8 @@ pub(super) fn series(
     }
     let sorted = |(series, mut points): (Series, Vec<(u64, Point)>)| {
         points.sort_by_key(|(x, _)| *x);
+        // Two shapes of a grid can have as many threads.
+        points.dedup_by_key(|(x, _)| *x);
         Series { points: points.into_iter().map(|(_, point)| point).collect(), ..series }
     };
     all.into_iter().map(sorted).collect()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::spec::{Cell, Series, Spec, State};
 use super::*;
 use crate::analysis::answers::testing::{case, data, on_blocks, row, within};
-use syncscope_core::{Case, Detail, Dtype, Form, Group, Layout, Placement, Row, Verdict};
+use syncscope_core::{Case, Detail, Dtype, Form, Group, Layout, MemoryOrder, Placement, Row, Verdict};
 
 /// A run that the repository holds.
 fn stored(name: &str) -> RunData {
@@ -163,6 +163,22 @@ fn variables_on_one_line_are_not_called_apart() {
     let found = decision("decide-atomics", &data(rows)).unwrap();
     assert_eq!(labels(&found.charts[0]), ["i32, shared"]);
     assert!(!found.sentence.contains("lines of their own"), "{}", found.sentence);
+}
+
+#[test]
+fn rows_of_another_order_are_no_points_of_a_line() {
+    let add = |threads, order, rate| {
+        let of = add(Layout::Shared, threads, 10.0, rate);
+        Row { case: Case { order: Some(order), ..of.case.clone() }, ..of }
+    };
+    let relaxed = [(1, 160e6), (2, 90e6), (4, 80e6)].map(|(threads, rate)| add(threads, MemoryOrder::Relaxed, rate));
+    let group = |row: Row| Row { case: Case { group: Some(Group::SiblingBusy), ..row.case.clone() }, ..row };
+    let other = group(add(2, MemoryOrder::Relaxed, 5e6));
+    let rows = [&relaxed[..], &[add(2, MemoryOrder::SeqCst, 70e6), other]].concat();
+    let found = decision("decide-atomics", &data(rows)).unwrap();
+    assert_eq!(labels(&found.charts[0]), ["i32, shared", "i32, shared, seq_cst"]);
+    let rates: Vec<f64> = series(&found.charts[0])[0].points.iter().filter_map(|point| point.y).collect();
+    assert_eq!(rates, [160e6, 90e6, 80e6]);
 }
 
 #[test]
