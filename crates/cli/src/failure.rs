@@ -14,6 +14,8 @@ pub(crate) enum Outcome {
     SomeCasesFailed,
     /// The work is complete, and some cases are certainly slower than before.
     SomeCasesSlower,
+    /// The work is complete, and some nodes certainly differ from the others.
+    SomeNodesDiffer,
     /// A signal ended the work early.
     Interrupted,
 }
@@ -23,7 +25,7 @@ impl Outcome {
         ExitCode::from(match self {
             Self::Done => 0,
             Self::Interrupted => 1,
-            Self::SomeCasesFailed | Self::SomeCasesSlower => 3,
+            Self::SomeCasesFailed | Self::SomeCasesSlower | Self::SomeNodesDiffer => 3,
         })
     }
 }

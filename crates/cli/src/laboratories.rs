@@ -146,6 +146,7 @@ fn fake(script: &str) -> FakeLaboratory {
     for (key, value) in script.split(',').filter_map(|word| word.split_once('=')) {
         match (key, value) {
             ("dwell", time) => fake.dwell = humantime::parse_duration(time).unwrap_or(Duration::ZERO),
+            ("threads", most) => fake.most_threads = most.parse().unwrap_or(0),
             ("fault", "fails") => fake.fault = Fault::Fails("fault requested by SYNCSCOPE_FAKE".to_owned()),
             ("fault", "times_out") => fake.fault = Fault::TimesOut,
             ("fault", "loses") => fake.fault = Fault::LosesLaboratory,

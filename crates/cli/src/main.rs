@@ -29,6 +29,8 @@ fn main() -> ExitCode {
         Command::Verify(verify) => commands::verify(&verify),
         Command::Report(report) => commands::report(report),
         Command::Compare(compare) => commands::compare(&compare),
+        Command::Fleet(fleet) => commands::fleet(&fleet),
+        Command::Advise(advise) => commands::advise(&advise),
         Command::Show(show) => commands::show(&show),
         Command::Import(import) => commands::import(&import),
         Command::Completions(completions) => commands::completions(&completions),

@@ -41,10 +41,12 @@ fn the_results_become_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let (system, run) = (folder.path().join("system9"), folder.path().join("run"));
     results(&system);
+    fs::write(folder.path().join("LICENSE"), "a licence").unwrap();
     let output = import(&system, &run);
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     let data = RunData::load(&run).unwrap();
     assert_eq!(data.rows.len(), 3);
+    assert_eq!(fs::read_to_string(run.join("LICENSE")).unwrap(), "a licence", "the licence stays beside the figures");
     assert_eq!(data.run.machine.gpus[0].name, "NVIDIA A100");
     assert!(data.run.warnings.iter().any(|warning| warning.starts_with("ignored omp_atomicread_close: ")));
     let row = |part: &str| data.rows.iter().find(|row| row.case.to_string().contains(part)).unwrap();

@@ -21,6 +21,8 @@ pub mod page;
 pub mod syncperformance;
 pub mod table;
 
+pub use analysis::advice::{Advice, Choice, CostFigure, Decision, Need, Question, RunnerUp, advise};
 pub use analysis::compare::{Change, ComparedCase, Comparison, Difference, FamilyChange, compare};
+pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::named_primitives;
 pub use run_data::RunData;

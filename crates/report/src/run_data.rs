@@ -33,7 +33,7 @@ impl RunData {
         let directory = RunDirectory::open(path)?;
         let run = directory.read_run()?;
         // The directory of an experiment has no measurements.
-        let has_rows = run.experiment().is_none() || directory.measurements().is_file();
+        let has_rows = run.experiment().is_none() || directory.has_measurements();
         Ok(Self {
             name: directory_name(path),
             rows: if has_rows { directory.read_rows()? } else { Vec::new() },

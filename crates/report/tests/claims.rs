@@ -352,25 +352,6 @@ fn a_run_without_rows_has_no_answers() {
     assert!(!dom.contains("id=\"answers\""));
 }
 
-#[test]
-fn navigation_lands_on_its_target() {
-    // Without a self-test: the charts above a target are not drawn when the link is pressed.
-    let script = "
-        const top = (id) => Math.round(page.getElementById(id).getBoundingClientRect().top);
-        const missed = [...page.querySelectorAll('#nav a')].map((link) => {
-            page.defaultView.scrollTo(0, 0);
-            link.click();
-            return [link.textContent, top(link.getAttribute('href').slice(1))];
-        });
-        root.dataset.missed = missed.filter(([, at]) => at < -40 || at > 104).map(String).join('|');
-        root.dataset.links = missed.length;";
-    let Some((counts, _)) = chromium::open_undrawn(&[synthetic::wide::complete()], DESKTOP, script) else { return };
-    assert!(chromium::number(&counts, "links") >= 5, "{counts:?}");
-    // The last sections may be shorter than the window.
-    let missed: Vec<&str> = counts["missed"].split('|').filter(|one| !one.starts_with("How to read")).collect();
-    assert!(missed.iter().all(|one| one.is_empty()), "{missed:?}");
-}
-
 /// The number of rows that each query finds.
 fn found(data: RunData, queries: &[&str]) -> Option<Vec<i64>> {
     let script = format!(

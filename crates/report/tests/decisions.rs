@@ -137,7 +137,7 @@ const COMPARE: &str = "
 
 #[test]
 fn every_chart_has_the_series_of_its_data() {
-    let Some((counts, _)) = open_undrawn(&[stored("h200-x4")], 390, COMPARE) else { return };
+    let Some((counts, _)) = open_undrawn(&[stored("h200-x4")], 390, COMPARE, "") else { return };
     assert_eq!((counts.get("errors"), counts["wrong"].as_str()), (None, ""), "{counts:?}");
     assert_eq!(number(&counts, "drawn"), 11);
     // One package with its cache, and four devices.

@@ -1,6 +1,7 @@
 //! The arguments of the command line: `run` in one file, the published experiments in another, `compare` and `show` in a
 //! third; here the commands and the arguments of the others.
 
+mod advise;
 mod published;
 mod rows;
 mod run;
@@ -10,10 +11,13 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::advise::{AdviseArguments, AdviseFormat};
 pub(crate) use self::published::{
     AsynchronyArguments, CrosscheckArguments, ReductionsArguments, ReductionsOn, TimelineArguments,
 };
-pub(crate) use self::rows::{CompareArguments, FailOn, ShowArguments, ShowOrder, TextFormat};
+pub(crate) use self::rows::{
+    CompareArguments, FailOn, FailOnOutlier, FleetArguments, ShowArguments, ShowOrder, TextFormat,
+};
 pub(crate) use self::run::{AxisArguments, CpuList, RunArguments};
 use crate::failure::Failure;
 
@@ -39,8 +43,12 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Compare two runs, case by case: what is slower, faster or the same, and what cannot be decided
     Compare(CompareArguments),
+    /// Compare the runs of many nodes: what is typical, and which nodes differ
+    Fleet(FleetArguments),
     /// Show the rows of a finished run
     Show(ShowArguments),
+    /// Say which primitive to take for a need, as far as the rows of a finished run decide
+    Advise(AdviseArguments),
     /// Convert the results of another tool into a run
     Import(ImportArguments),
     /// Published experiment: one cost by two clocks, inside the GPU and inferred from the host's time (Zhang et al.)

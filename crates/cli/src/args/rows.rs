@@ -1,4 +1,4 @@
-//! The arguments of the commands that read finished runs as text: `compare` and `show`.
+//! The arguments of the commands that read finished runs as text: `compare`, `fleet` and `show`.
 
 use std::path::PathBuf;
 
@@ -32,6 +32,32 @@ pub(crate) struct CompareArguments {
 pub(crate) enum FailOn {
     /// A case is certainly slower by more than the threshold
     Slower,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetArguments {
+    /// Directories of runs, one for each node, or directories that contain such directories
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Difference from the median node that counts
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "5%")]
+    pub(crate) threshold: f64,
+    /// End with exit code 3 if a node certainly differs
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) fail_on: Option<FailOnOutlier>,
+    /// Compare only primitives whose id matches, such as 'gpu.*' (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) only: Vec<String>,
+    /// Output format; csv and json have every family of every node
+    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
+    pub(crate) format: TextFormat,
+}
+
+/// What the comparison of a fleet can fail on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOnOutlier {
+    /// A node certainly differs from the median node by more than the threshold
+    Outlier,
 }
 
 #[derive(Debug, Args)]

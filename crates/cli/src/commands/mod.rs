@@ -1,29 +1,25 @@
 //! The commands of `syncscope`, one module each.
 //!
-//! Each module has one function with the name of its command; those of the published experiments stand in `published`. A
-//! function takes the parsed arguments and returns an [`Outcome`](crate::failure::Outcome) or a
-//! [`Failure`](crate::failure::Failure), from which `main` derives the exit code. Start with `run`, which measures; `list`
-//! is the shortest.
+//! Each module has one function with the name of its command. Those of the published experiments stand in `published`,
+//! those that read finished runs in `stored`. A function takes the parsed arguments and returns an
+//! [`Outcome`](crate::failure::Outcome) or a [`Failure`](crate::failure::Failure), from which `main` derives the exit
+//! code. Start with `run`, which measures; `list` is the shortest.
 
-mod compare;
 mod import;
 mod list;
 mod published;
 mod repeat;
-mod report;
 mod run;
 mod shell;
-mod show;
+mod stored;
 mod system;
 mod verify;
 
-pub(crate) use compare::compare;
 pub(crate) use import::import;
 pub(crate) use list::list;
 pub(crate) use published::{asynchrony, crosscheck, reductions, timeline};
-pub(crate) use report::report;
 pub(crate) use run::run;
 pub(crate) use shell::{completions, man};
-pub(crate) use show::show;
+pub(crate) use stored::{advise, compare, fleet, report, show};
 pub(crate) use system::system;
 pub(crate) use verify::verify;

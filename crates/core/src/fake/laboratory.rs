@@ -28,6 +28,8 @@ static CATALOGUE: [Primitive; 5] = [
 pub struct FakeLaboratory {
     /// Time every sample takes for real.
     pub dwell: Duration,
+    /// Each primitive is planned with 1 to so many threads; 0 leaves that to the preset.
+    pub most_threads: u32,
     /// What goes wrong with `cpu.lock.std_mutex`.
     pub fault: Fault,
 }
@@ -39,8 +41,12 @@ impl Laboratory for FakeLaboratory {
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
-        let threads: &[u32] = if preset == Preset::Quick { &[1, 2] } else { &[1, 2, 4, 8] };
-        let sweep = |id: &str| Sweep::of(id).threads(threads);
+        let threads: Vec<u32> = match preset {
+            _ if self.most_threads > 0 => (1..=self.most_threads).collect(),
+            Preset::Quick => vec![1, 2],
+            Preset::Standard | Preset::Paper => vec![1, 2, 4, 8],
+        };
+        let sweep = |id: &str| Sweep::of(id).threads(&threads);
         let mut cases = sweep("cpu.atomic.add").dtypes(&[Dtype::I32, Dtype::F64]).cases();
         for primitive in &CATALOGUE[1..] {
             cases.extend(sweep(primitive.id).cases());

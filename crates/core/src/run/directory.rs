@@ -13,6 +13,7 @@ use csv::ReaderBuilder;
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
 use crate::run::detail_table::DetailTable;
+use crate::run::packed_table;
 use crate::run::record::RowError;
 use crate::run::row::Row;
 use crate::run::{Run, SCHEMA};
@@ -140,6 +141,30 @@ impl RunDirectory {
         self.0.join("measurements.csv")
     }
 
+    /// The same compressed; of runs that are stored to be kept.
+    #[must_use]
+    pub fn compressed_measurements(&self) -> PathBuf {
+        packed_table::packed(&self.measurements())
+    }
+
+    /// Whether there is a journal, plain or compressed. The directory of a published experiment has none.
+    #[must_use]
+    pub fn has_measurements(&self) -> bool {
+        self.measurements().is_file() || self.compressed_measurements().is_file()
+    }
+
+    /// The file that holds the journal, and its content uncompressed.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read or unpacked.
+    pub fn measurement_bytes(&self) -> Result<(PathBuf, Vec<u8>), RunDirectoryError> {
+        let path = self.measurements();
+        match packed_table::read(&path)? {
+            Some(found) => Ok(found),
+            None => Err(io::Error::from(io::ErrorKind::NotFound)).at(&path),
+        }
+    }
+
     /// Every observation.
     #[must_use]
     pub fn samples(&self) -> PathBuf {
@@ -203,8 +228,7 @@ impl RunDirectory {
     /// # Errors
     /// When the file cannot be read or a line other than the last is no row.
     pub fn read_rows(&self) -> Result<Vec<Row>, RunDirectoryError> {
-        let path = self.measurements();
-        let bytes = fs::read(&path).at(&path)?;
+        let (path, bytes) = self.measurement_bytes()?;
         parse_rows(&path, complete_lines(&bytes))
     }
 
@@ -214,14 +238,13 @@ impl RunDirectory {
     /// # Errors
     /// When the file cannot be read or written.
     pub fn tidy(&self) -> Result<(), RunDirectoryError> {
-        let path = self.measurements();
-        let bytes = fs::read(&path).at(&path)?;
+        let (_, bytes) = self.measurement_bytes()?;
         let lines: Vec<&[u8]> = complete_lines(&bytes).split_inclusive(|byte| *byte == b'\n').collect();
         // The header is a line like the others: nobody has its name for an id.
         let last: HashMap<&[u8], usize> = lines.iter().enumerate().map(|(at, line)| (id_of(line), at)).collect();
         let kept = lines.iter().enumerate().filter(|(at, line)| last[id_of(line)] == *at).map(|(_, line)| *line);
         if last.len() < lines.len() {
-            replace(&path, &kept.collect::<Vec<_>>().concat())?;
+            packed_table::write_plain(&self.measurements(), &kept.collect::<Vec<_>>().concat())?;
         }
         if !self.details().is_file() {
             return Ok(());

@@ -13,6 +13,7 @@ use crate::model::observation::Observation;
 use crate::run::columns::COLUMNS;
 use crate::run::detail_table;
 use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines};
+use crate::run::packed_table;
 use crate::run::row::Row;
 use crate::units::significant;
 
@@ -81,11 +82,14 @@ const SAMPLE_COLUMNS: [&str; 11] = [
 ];
 
 impl Journal {
-    /// Opens the journal of a run, new or resumed; a line that was cut off is removed.
+    /// Opens the journal of a run, new or resumed; a line that was cut off is removed, a compressed file is unpacked.
     ///
     /// # Errors
     /// When a file cannot be written.
     pub fn open(directory: &RunDirectory) -> Result<Self, RunDirectoryError> {
+        if directory.has_measurements() && !directory.measurements().is_file() {
+            packed_table::write_plain(&directory.measurements(), &directory.measurement_bytes()?.1)?;
+        }
         Ok(Self {
             measurements: LineFile::open(directory.measurements(), &COLUMNS.map(|column| column.name))?,
             samples: LineFile::open(directory.samples(), &SAMPLE_COLUMNS)?,

@@ -1,19 +1,15 @@
 //! `samples.csv` and `samples.csv.gz`: every pair of every case, so that a point and its interval can be computed again.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use flate2::Compression;
-use flate2::read::MultiGzDecoder;
-use flate2::write::GzEncoder;
 use serde::Deserialize;
 
 use crate::engine::population::Cost;
 use crate::model::case::CaseId;
 use crate::model::observation::{Common, Observation, Strata};
-use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines, read_if_there, replace};
+use crate::run::directory::{RunDirectory, RunDirectoryError, complete_lines};
+use crate::run::packed_table;
 use crate::stats::{Interval, Level};
 use crate::units::Ticks;
 
@@ -114,7 +110,7 @@ impl RunDirectory {
     /// Every observation, compressed; of runs that are stored to be kept.
     #[must_use]
     pub fn compressed_samples(&self) -> PathBuf {
-        self.path().join("samples.csv.gz")
+        packed_table::packed(&self.samples())
     }
 
     /// Reads the pairs of each case in the order they were taken, from `samples.csv` or else from `samples.csv.gz`; a run
@@ -143,42 +139,26 @@ impl RunDirectory {
         Ok(pairs)
     }
 
-    /// The file that holds the observations, and its content uncompressed. Where both files are there, the run went on
-    /// after it was stored.
+    /// The file that holds the observations, and its content uncompressed.
     pub(crate) fn sample_bytes(&self) -> Result<Option<(PathBuf, Vec<u8>)>, RunDirectoryError> {
-        let path = self.samples();
-        if let Some(bytes) = read_if_there(&path)? {
-            return Ok(Some((path, bytes)));
-        }
-        let path = self.compressed_samples();
-        let Some(compressed) = read_if_there(&path)? else { return Ok(None) };
-        let mut bytes = Vec::new();
-        MultiGzDecoder::new(compressed.as_slice()).read_to_end(&mut bytes).at(&path)?;
-        Ok(Some((path, bytes)))
+        packed_table::read(&self.samples())
     }
 
     /// Replaces the observations by these lines, uncompressed, as a run that goes on adds to them.
     pub(crate) fn write_samples(&self, bytes: &[u8]) -> Result<(), RunDirectoryError> {
-        replace(&self.samples(), bytes)?;
-        let path = self.compressed_samples();
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed.at(&path),
-        }
+        packed_table::write_plain(&self.samples(), bytes)
     }
 
-    /// Writes `samples.csv.gz`. The same content gives the same file: no time and no name stands in it.
+    /// Writes `samples.csv.gz`.
     pub(crate) fn write_compressed_samples(&self, bytes: &[u8]) -> Result<(), RunDirectoryError> {
-        let path = self.compressed_samples();
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        let compressed = encoder.write_all(bytes).and_then(|()| encoder.finish()).at(&path)?;
-        replace(&path, &compressed)
+        packed_table::write_packed(&self.samples(), bytes)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::fs;
 
     use super::*;
     use crate::model::case::Case;

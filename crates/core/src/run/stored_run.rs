@@ -1,7 +1,7 @@
 //! A run as it is stored in `results/`: everything that cannot be made again, and nothing twice.
 //!
 //! ```text
-//! results/NAME/run.json, measurements.csv   as the run wrote them
+//! results/NAME/run.json, measurements.csv   as the run wrote them; a large table as measurements.csv.gz
 //! results/NAME/details.csv                  compact, as a finished run leaves it
 //! results/NAME/samples.csv.gz               of the quick and the standard preset
 //! results/NAME/evidence.csv                 name,file: where each disassembly of the run is
@@ -14,10 +14,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::run::directory::{At, RunDirectory, RunDirectoryError, read_if_there, replace};
+use crate::run::packed_table;
 use crate::session::preset::Preset;
 
 /// The folder that the stored runs share.
 const EVIDENCE: &str = "evidence";
+
+/// The licence of imported figures, which stays beside them.
+const LICENSE: &str = "LICENSE";
+
+/// A larger table is compressed, in bytes. Up to this size code hosts show a CSV file as a table.
+const LARGEST_PLAIN: usize = 512 * 1024;
 
 impl RunDirectory {
     /// The index of the disassemblies of a stored run.
@@ -59,15 +66,24 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
     fs::create_dir_all(&folder).at(&folder)?;
     copy(&run.run_json(), &folder.join("run.json"))?;
     let stored = RunDirectory::open(&folder)?;
-    if !run.measurements().is_file() {
+    if !run.has_measurements() {
         copy_tables(run, &stored)?;
         return Ok(stored);
     }
-    copy(&run.measurements(), &stored.measurements())?;
+    let licence = run.path().join(LICENSE);
+    if licence.is_file() {
+        copy(&licence, &folder.join(LICENSE))?;
+    }
+    replace(&stored.measurements(), &run.measurement_bytes()?.1)?;
     if run.details().is_file() {
         copy(&run.details(), &stored.details())?;
     }
     stored.tidy()?;
+    let (_, rows) = stored.measurement_bytes()?;
+    if rows.len() > LARGEST_PLAIN {
+        packed_table::write_packed(&stored.measurements(), &rows)?;
+        fs::remove_file(stored.measurements()).at(&stored.measurements())?;
+    }
     // Those of the paper preset are too large for a repository.
     if let (Some((_, bytes)), Ok(Preset::Quick | Preset::Standard)) = (samples, preset) {
         stored.write_compressed_samples(&bytes)?;
@@ -112,7 +128,7 @@ fn copy_tables(run: &RunDirectory, stored: &RunDirectory) -> Result<(), RunDirec
 /// # Errors
 /// When the folder cannot be read.
 pub fn stored_runs(results: &Path) -> Result<Vec<RunDirectory>, RunDirectoryError> {
-    Ok(stored(results)?.into_iter().filter(|run| run.measurements().is_file()).collect())
+    Ok(stored(results)?.into_iter().filter(RunDirectory::has_measurements).collect())
 }
 
 /// The published experiments in the folder `results`, in the order of their names.
@@ -120,7 +136,7 @@ pub fn stored_runs(results: &Path) -> Result<Vec<RunDirectory>, RunDirectoryErro
 /// # Errors
 /// When the folder cannot be read.
 pub fn stored_experiments(results: &Path) -> Result<Vec<RunDirectory>, RunDirectoryError> {
-    Ok(stored(results)?.into_iter().filter(|run| !run.measurements().is_file()).collect())
+    Ok(stored(results)?.into_iter().filter(|run| !run.has_measurements()).collect())
 }
 
 fn stored(results: &Path) -> Result<Vec<RunDirectory>, RunDirectoryError> {
@@ -296,6 +312,30 @@ mod tests {
             let read = |run: &RunDirectory| fs::read(run.path().join(file)).unwrap();
             assert_eq!(read(&elsewhere), read(&stored), "{file}");
         }
+    }
+
+    #[test]
+    fn a_large_table_is_compressed_and_read_stored_and_continued_like_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = finished(&folder.path().join("run"), Preset::Paper, &[]);
+        fs::write(run.path().join(LICENSE), "BSD").unwrap();
+        let mut journal = Journal::open(&run).unwrap();
+        let long = "x".repeat(LARGEST_PLAIN / 4);
+        for threads in 1..=5 {
+            let case = Case { threads: Some(threads), ..Case::new("cpu.fence.flush") };
+            journal.append(&Row::unmeasured(case, Verdict::Failed(long.clone())), &[], &[]).unwrap();
+        }
+        let results = folder.path().join("results");
+        let stored = store(&run, &results, "machine").unwrap();
+        assert_eq!(names(stored.path()), [LICENSE, "details.csv", "measurements.csv.gz", "run.json"]);
+        assert_eq!(stored.read_rows().unwrap(), run.read_rows().unwrap());
+        assert_eq!(stored_runs(&results).unwrap(), std::slice::from_ref(&stored));
+        assert_eq!(stored_experiments(&results).unwrap(), []);
+        let again = store(&stored, &folder.path().join("others"), "machine").unwrap();
+        assert_eq!(names(again.path()), names(stored.path()));
+        Journal::open(&stored).unwrap().append(&run.read_rows().unwrap()[0], &[], &[]).unwrap();
+        assert!(!stored.compressed_measurements().exists(), "a run that goes on adds lines to a plain file");
+        assert_eq!(stored.read_rows().unwrap().len(), 7);
     }
 
     #[test]

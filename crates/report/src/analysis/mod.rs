@@ -1,5 +1,6 @@
 //! What the reports derive from the rows of a run.
 //!
+//! - [`advice`] says which primitive to take for a stated need.
 //! - [`ladder`] holds the questions behind the cost ladder of the page. Each question is a [`row_query`], which selects one
 //!   row.
 //! - [`answers`] holds the rules behind the sentences at the top of the page and below the table.
@@ -9,10 +10,12 @@
 //! - [`compare`] matches the cases of two runs and says what changed.
 //! - [`false_sharing`] finds the stride from which private elements no longer share a cache line.
 
+pub(crate) mod advice;
 pub(crate) mod answers;
 pub(crate) mod compare;
 pub(crate) mod decisions;
 pub(crate) mod false_sharing;
+pub(crate) mod fleet;
 pub(crate) mod ladder;
 pub(crate) mod machine_figures;
 pub(crate) mod matrix;
@@ -24,6 +27,7 @@ pub(crate) mod row_query;
 pub fn named_primitives() -> Vec<&'static str> {
     let mut ids: Vec<&str> = ladder::LADDER.iter().flat_map(|rung| rung.query.primitives).copied().collect();
     ids.extend([matrix::PRIMITIVE, false_sharing::PRIMITIVE]);
+    ids.extend(advice::named_primitives());
     ids.extend(answers::named_primitives());
     ids.extend(decisions::named_primitives());
     ids

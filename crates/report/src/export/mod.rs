@@ -1,12 +1,15 @@
 //! Rows and comparisons as text: for the terminal, as Markdown, as CSV and as JSON.
 //!
 //! - `grid`: a table of cells in each of these formats
+//! - [`advice`]: which primitive to take for a need
 //! - [`comparison`]: two runs side by side
 //! - [`rows`]: the rows of a run
 //!
 //! Names come from files of others. No format lets them do harm: control characters are replaced, Markdown is escaped, and
 //! no text cell of a CSV file begins with a character that starts a formula.
 
+pub mod advice;
 pub mod comparison;
+pub mod fleet;
 mod grid;
 pub mod rows;

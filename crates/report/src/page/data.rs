@@ -1,4 +1,4 @@
-//! The data of the page as JSON, in the form that the scripts read (`assets/js/data.js`).
+//! The data of the page as JSON, in the form that the scripts read (`assets/js/model/data.js`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -206,12 +206,20 @@ const DETAILS: [&str; 12] = [
     "busy_neighbour",
 ];
 
+/// Of the details of this name, one for each thread, the page shows the least and the largest.
+const EXTREMES_ONLY: &str = "acquisitions_per_s";
+
 /// The details of all rows, in the order of the rows.
 fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
     let of_row = |(index, row): (usize, &Row)| {
         let own = data.details.get(&row.case.id()).into_iter().flatten();
         let own = own.filter(|detail| DETAILS.contains(&detail.name.as_str()));
-        own.map(|detail| (index, detail.name.as_str(), detail.actor, detail.value)).collect::<Vec<_>>()
+        let (threads, others): (Vec<_>, Vec<_>) = own.partition(|detail| detail.name == EXTREMES_ONLY);
+        let least = threads.iter().copied().min_by(|a, b| a.value.total_cmp(&b.value));
+        let most = threads.iter().copied().max_by(|a, b| a.value.total_cmp(&b.value));
+        let extremes = least.into_iter().chain(most.filter(|_| threads.len() > 1));
+        let kept = others.into_iter().chain(extremes);
+        kept.map(|detail| (index, detail.name.as_str(), detail.actor, detail.value)).collect::<Vec<_>>()
     };
     data.rows.iter().enumerate().flat_map(of_row).collect()
 }

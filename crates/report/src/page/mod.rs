@@ -48,15 +48,15 @@ const CHART_LIBRARY: &str = concat!(
 );
 
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 33] = [
+const SCRIPTS: [&str; 36] = [
     include_str!("../../assets/js/dom.js"),
-    include_str!("../../assets/js/format.js"),
-    include_str!("../../assets/js/data.js"),
-    include_str!("../../assets/js/dimensions.js"),
-    include_str!("../../assets/js/search.js"),
+    include_str!("../../assets/js/model/format.js"),
+    include_str!("../../assets/js/model/data.js"),
+    include_str!("../../assets/js/model/dimensions.js"),
+    include_str!("../../assets/js/model/search.js"),
     include_str!("../../assets/js/chart/values.js"),
-    include_str!("../../assets/js/measures.js"),
-    include_str!("../../assets/js/selection.js"),
+    include_str!("../../assets/js/model/measures.js"),
+    include_str!("../../assets/js/model/selection.js"),
     include_str!("../../assets/js/tooltip.js"),
     include_str!("../../assets/js/chart/marks.js"),
     include_str!("../../assets/js/chart/lines.js"),
@@ -68,6 +68,7 @@ const SCRIPTS: [&str; 33] = [
     include_str!("../../assets/js/explore/questions.js"),
     include_str!("../../assets/js/explore/content.js"),
     include_str!("../../assets/js/explore/state.js"),
+    include_str!("../../assets/js/explore/keys.js"),
     include_str!("../../assets/js/explore/draw.js"),
     include_str!("../../assets/js/explore/controls.js"),
     include_str!("../../assets/js/parts/ladder.js"),
@@ -78,7 +79,9 @@ const SCRIPTS: [&str; 33] = [
     include_str!("../../assets/js/decisions.js"),
     include_str!("../../assets/js/overview.js"),
     include_str!("../../assets/js/sections.js"),
-    include_str!("../../assets/js/table/rows.js"),
+    include_str!("../../assets/js/table/columns.js"),
+    include_str!("../../assets/js/table/save.js"),
+    include_str!("../../assets/js/table/table.js"),
     include_str!("../../assets/js/glossary.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/main.js"),

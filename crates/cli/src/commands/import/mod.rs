@@ -22,6 +22,9 @@ use crate::terminal;
 /// The name of the result files.
 const RESULT_FILE: &str = "runtimes.csv";
 
+/// The file with the licence of the figures.
+const LICENSE: &str = "LICENSE";
+
 /// The depth of the result files below the given directory: a device, a program, a stride.
 const MAX_DEPTH: usize = 4;
 
@@ -61,6 +64,7 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
     let run = results.run(&arguments.results);
     let rows = results.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
     write(&arguments.out, &run, &rows)?;
+    keep_license(&arguments.results, &arguments.out)?;
     for warning in &run.warnings {
         terminal::warning(warning);
     }
@@ -91,6 +95,8 @@ struct Results {
     rows: BTreeMap<Case, (Row, String)>,
     /// Programs whose cases another program measures too: the ignored one, and the one used.
     repeated: BTreeMap<String, String>,
+    /// Whether a figure of one thread was ignored because another placement has one.
+    several_placements: bool,
     /// Programs without an equivalent case, with the reasons.
     without_case: BTreeMap<String, &'static str>,
     /// The directories that hold devices and OpenMP programs, with the name of the device, if any.
@@ -113,6 +119,13 @@ impl Results {
             match self.rows.entry(case) {
                 Entry::Vacant(entry) => {
                     entry.insert((row, file.program.clone()));
+                }
+                // One thread: the same case in every placement. The files are sorted: none, close, spread.
+                Entry::Occupied(mut entry) if openmp::differ_in_placement(&entry.get().1, &file.program) => {
+                    self.several_placements = true;
+                    if file.program.ends_with("_close") {
+                        entry.insert((row, file.program.clone()));
+                    }
                 }
                 // The files are sorted, so the second version of a program replaces the first one.
                 Entry::Occupied(mut entry) => {
@@ -179,6 +192,13 @@ impl Results {
              times until they were positive; GPU times are cycles divided by the nominal clock; the date is that of the import"
                 .to_owned(),
         ];
+        if self.several_placements {
+            warnings.push(
+                "figures of one OpenMP thread count as placement close, as its placement is none; of several programs \
+                 that differ in placement alone, that of _close is used"
+                    .to_owned(),
+            );
+        }
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for (program, used) in &self.repeated {
             reasons.entry(format!("{used} measures the same")).or_default().push(program);
@@ -229,9 +249,21 @@ fn write(output: &Path, run: &Run, rows: &[Row]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Copies the licence of the figures, which stands in their directory or the one above.
+fn keep_license(results: &Path, output: &Path) -> Result<(), Failure> {
+    let resolved = results.canonicalize().unwrap_or_else(|_| results.to_owned());
+    let Some(license) = resolved.ancestors().take(2).map(|folder| folder.join(LICENSE)).find(|path| path.is_file())
+    else {
+        return Ok(());
+    };
+    let failed = |error: std::io::Error| Failure::CouldNot(format!("{}: {error}", license.display()));
+    let text = std::fs::read(&license).map_err(failed)?;
+    std::fs::write(output.join(LICENSE), text).map_err(failed)
+}
+
 #[cfg(test)]
 mod tests {
-    use syncscope_core::Form;
+    use syncscope_core::{Form, Placement};
 
     use super::*;
 
@@ -259,6 +291,34 @@ mod tests {
         assert!(results.warnings()[1].starts_with("ignored cuda_atomiccas_scalar_pass: "), "{:?}", results.warnings());
         assert_eq!(results.systems.into_iter().collect::<Vec<_>>(), [("/x/system".into(), Some("GPU".to_owned()))]);
     }
+
+    #[test]
+    fn one_thread_is_one_case_whatever_its_placement() {
+        let mut results = Results::default();
+        for (program, seconds) in
+            [("omp_barrier", "1e-9"), ("omp_barrier_close", "2e-9"), ("omp_barrier_spread", "3e-9")]
+        {
+            let text = format!("{program}\nn iter,1000\n\"\"\ntype mode,aggregate,1,2\nint,max,{seconds},9e-9\n");
+            let path = PathBuf::from(format!("/x/system/{program}/runtimes.csv"));
+            results.add(&path, &ResultFile::parse(&text).unwrap());
+        }
+        let found: Vec<_> = results
+            .rows
+            .values()
+            .map(|(row, _)| (row.case.threads, row.case.placement.clone(), row.ns.map(|ns| ns.value().round())))
+            .collect();
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found.contains(&(Some(1), Some(Placement::Close), Some(2.0))), "{found:?}");
+        for placement in [Placement::None, Placement::Close, Placement::Spread] {
+            assert!(found.contains(&(Some(2), Some(placement), Some(9.0))), "{found:?}");
+        }
+        assert!(
+            results.repeated.is_empty() && results.warnings()[1].contains("_close is used"),
+            "{:?}",
+            results.warnings()
+        );
+    }
+
     #[test]
     fn programs_with_another_line_than_the_default_form_have_its_form() {
         for (program, form) in [

@@ -56,9 +56,16 @@ fn split(name: &str) -> (&str, Placement) {
     found.unwrap_or((name, Placement::None))
 }
 
+/// Whether two programs differ in nothing but the placement of their threads.
+pub(super) fn differ_in_placement(a: &str, b: &str) -> bool {
+    a != b && split(a).0 == split(b).0
+}
+
 /// The case equivalent to a program; `None` without one.
 pub(super) fn case(name: &str, dtype: Dtype, stride: Option<u32>, threads: u32) -> Option<Case> {
-    let (name, placement) = split(name);
+    let (name, named) = split(name);
+    // One thread has nobody to be near to: the presets measure it as `close` alone.
+    let placement = if threads == 1 { Placement::Close } else { named };
     let program = PROGRAMS.iter().find(|program| program.name == name)?;
     let layout = match program.variables {
         Variables::None => None,
@@ -95,6 +102,9 @@ mod tests {
         let barrier = case("omp_barrier").unwrap();
         assert_eq!((barrier.dtype, barrier.placement, barrier.group.clone()), (None, Some(Placement::None), LIBGOMP));
         assert_eq!(case("omp_flush_array_close").map(|case| case.primitive).as_deref(), Some("cpu.fence.flush"));
+        assert_eq!(super::case("omp_barrier", Dtype::I32, None, 1).unwrap().placement, Some(Placement::Close));
+        assert!(differ_in_placement("omp_barrier", "omp_barrier_spread"));
+        assert!(!differ_in_placement("omp_barrier", "omp_barrier") && !differ_in_placement("omp_barrier", "omp_flush"));
         assert_eq!(case("omp_flush_close"), None);
         assert!(reason("omp_flush_close").contains("stack") && reason("omp_task").contains("no case"));
     }

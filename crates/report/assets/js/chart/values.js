@@ -20,10 +20,17 @@ function linearTicks(low, high, count) {
   return ticks;
 }
 
-/** Powers of ten. Few decades have ticks at 2 and 5 too, many decades only at every n-th power. */
+/** Powers of ten. Few decades have ticks between them, many decades only at every n-th power. */
 function logTicks(low, high, count) {
   const decades = Math.log10(high / low);
-  const factors = decades * 3 <= count ? [1, 2, 5] : decades * 2 <= count ? [1, 3] : [1];
+  const factors =
+    decades * 7 <= count
+      ? [1, 1.5, 2, 3, 4, 5, 7]
+      : decades * 3 <= count
+        ? [1, 2, 5]
+        : decades * 2 <= count
+          ? [1, 3]
+          : [1];
   const every = Math.max(1, Math.ceil(decades / count));
   const ticks = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {

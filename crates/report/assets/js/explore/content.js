@@ -151,7 +151,11 @@ function lineLabels(rows, { identity, choices }) {
   return labels;
 }
 
-/** The lines of a chart, each with its rows. Variants of a primitive share its colour, runs differ by dash and shape. */
+/** The short name of a run, which a legend explains. */
+const runNumber = (run) => `run ${run + 1}`;
+
+/** The lines of a chart, each with its rows. Variants of a primitive share its colour, runs differ by dash and shape. Where all
+    lines are of one primitive, each has a colour of its own. */
 function linesOf(rows, decided) {
   const labels = lineLabels(rows, decided);
   const severalRuns = new Set(rows.map((row) => row.run)).size > 1;
@@ -164,7 +168,7 @@ function linesOf(rows, decided) {
       const kind = `${row.primitive} ${row.run}`;
       const variant = variants.get(kind) || 0;
       variants.set(kind, variant + 1);
-      const name = severalRuns ? `${label} · ${RUNS[row.run].label}` : label;
+      const name = severalRuns ? `${label} · ${runNumber(row.run)}` : label;
       found.set(key, { label: name, name: label, run: row.run, primitive: row.primitive, variant, rows: [] });
     }
     found.get(key).rows.push(row);
@@ -172,6 +176,13 @@ function linesOf(rows, decided) {
   // The lines of one name in several runs stand together.
   const order = [...new Set([...found.values()].map(({ name }) => name))];
   const rank = new Map(order.map((name, at) => [name, at]));
+  if (new Set(rows.map((row) => row.primitive)).size === 1 && order.length > 1) {
+    for (const line of found.values())
+      Object.assign(line, {
+        colour: `var(--s${rank.get(line.name) % COLOURS})`,
+        variant: Math.floor(rank.get(line.name) / COLOURS),
+      });
+  }
   return [...found.values()].sort((a, b) => rank.get(a.name) - rank.get(b.name) || a.run - b.run);
 }
 

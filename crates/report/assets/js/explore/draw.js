@@ -32,6 +32,7 @@ function seriesOf(line, x, measure, facet) {
   return {
     label: line.label,
     primitive: line.primitive,
+    colour: line.colour,
     variant: line.variant,
     run: facet && facet.id === "run" ? 0 : line.run,
     points,
@@ -47,6 +48,7 @@ function dotRowsOf(lines, measure) {
       label: own[0].name,
       primitive: own[0].primitive,
       variant: own[0].variant,
+      colour: own[0].colour,
       points: own.flatMap(({ rows, run }) =>
         rows.slice(0, 4).flatMap((row) => {
           const figure = figureOf(row, measure);
@@ -67,7 +69,7 @@ function specsOf(content, state) {
   const y = { label: measure.axis, unit: measure.unit, log, domain: measure.domain };
   const axis = x && dimension(x);
   const titleOf = (value) => (facet ? (value === null ? "none" : valueWords(facet, value)) : "");
-  const heading = `${queryTitle(state)}: ${measure.axis}`;
+  const heading = sideTitle(state);
   const shown = facets.slice(0, MOST_FACETS);
   const left = facets.length - shown.length;
   const label = (value) => [queryTitle(state), titleOf(value)].filter(Boolean).join(", ");
@@ -114,6 +116,14 @@ function specsOf(content, state) {
 function queryTitle(state) {
   const question = QUESTIONS.find(({ q, y, x }) => q === state.q && (!y || y === state.y) && (!x || x === state.x));
   return question ? question.label : state.q || "All rows";
+}
+
+/** The same with the side of the machine. */
+function sideTitle(state) {
+  const title = queryTitle(state);
+  const question = QUESTIONS.find(({ label, q }) => label === title && q === state.q);
+  const side = question && { CPU: " on the CPU", GPU: " on the GPU", Both: " across CPU and GPU" }[question.group];
+  return question && question.id.includes(".") ? title + side : title;
 }
 
 /** The most cases listed for one reason. */
@@ -200,7 +210,8 @@ function drawContent(host, state, wasOpen) {
     left > 0 ? `${plural(left, "chart")} more would fit the filter but are not drawn.` : null,
   ];
   host.append(...notes.filter(Boolean).map((text) => el("p", { class: "notice" }, text)));
-  const keys = spreadKeys(content.measure);
+  const together = runsOf(content.rows).length > 1 && !(content.facet && content.facet.id === "run");
+  const keys = [...(!together ? [] : content.x ? runSamples() : runColours()), ...spreadKeys(content.measure)];
   if (lines > 0 && keys.length) host.append(el("p", { class: "keys" }, keys));
   host.append(...[unresolvedList(content.rows, wasOpen), meaningList(content.rows)].filter(Boolean));
   return content;

@@ -48,22 +48,9 @@ function ladderRows() {
   return rows;
 }
 
-/** A sample of a mark with its name. */
-const colourKey = (colour, shape, text) =>
-  el(
-    "span",
-    { class: "key" },
-    svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, keySample({}, shape, colour)),
-    text,
-  );
-
-/** The colour and the number of each run. */
-const runSamples = () =>
-  RUNS.map((run, at) => colourKey(`var(--s${at % COLOURS})`, at % SHAPES.length, `run ${at + 1}: ${run.label}`));
-
 function ladderKeys() {
   const keys = SEVERAL
-    ? runSamples()
+    ? runColours()
     : Object.keys(SIDES)
         .filter((domain) => DATA.ladder.some((rung) => rung.domain === domain))
         .map((domain, at) => colourKey(SIDE_COLOURS[domain], at, SIDES[domain]));
@@ -74,7 +61,7 @@ function ladderKeys() {
 function ladderSection() {
   if (DATA.ladder.length < 3) return null;
   const card = el("article", { class: "panel wide ladder" }, ladderKeys());
-  const titles = SEVERAL ? RUNS.map((_, at) => `run ${at + 1}`) : ["cost ±"];
+  const titles = SEVERAL ? RUNS.map((_, at) => runNumber(at)) : ["cost ±"];
   drawChart(card, {
     kind: "dots",
     label: "The cost ladder",

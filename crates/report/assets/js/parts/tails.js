@@ -57,6 +57,6 @@ function tailsCard(domain) {
     rows,
     note: [keys, ...rest],
   });
-  if (SEVERAL) card.append(el("p", { class: "keys" }, runSamples()));
+  if (SEVERAL) card.append(el("p", { class: "keys" }, runColours()));
   return card;
 }

@@ -19,7 +19,7 @@ pub struct Difference {
 }
 
 /// The text of a property that a run does not have.
-const NOT_RECORDED: &str = "not recorded";
+pub(in crate::analysis) const NOT_RECORDED: &str = "not recorded";
 
 /// Measured clocks that are closer than this are the same.
 const SAME_CLOCK: f64 = 0.01;
@@ -39,9 +39,10 @@ pub(super) fn of(a: &Run, b: &Run) -> Vec<Difference> {
     differences
 }
 
-type Property = (String, String);
+pub(in crate::analysis) type Property = (String, String);
 
-fn properties(run: &Run) -> Vec<Property> {
+/// What the machine and the environment of a run are; what is unknown is left to [`NOT_RECORDED`].
+pub(in crate::analysis) fn properties(run: &Run) -> Vec<Property> {
     let mut all = hardware(&run.machine);
     all.extend(software(run));
     all.extend(settings(run));

@@ -6,7 +6,7 @@ pub(super) const FALSE_DISCOVERIES: f64 = 0.05;
 /// For each p-value, whether its hypothesis is rejected (Benjamini and Hochberg, *Controlling the false discovery rate*,
 /// Journal of the Royal Statistical Society B 57, 1995). It holds for independent tests and for those that rise and fall
 /// together, as the costs of a family do (Benjamini and Yekutieli, Annals of Statistics 29, 2001).
-pub(super) fn rejected(p_values: &[f64]) -> Vec<bool> {
+pub(in crate::analysis) fn rejected(p_values: &[f64]) -> Vec<bool> {
     let mut ascending: Vec<f64> = p_values.to_vec();
     ascending.sort_by(f64::total_cmp);
     let allowed = |rank: usize| FALSE_DISCOVERIES * rank as f64 / p_values.len() as f64;

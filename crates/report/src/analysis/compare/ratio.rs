@@ -36,7 +36,7 @@ const LARGEST_RATIO: f64 = 1e9;
 
 /// A cost, and how uncertain it is to either side.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct UncertainCost {
+pub(in crate::analysis) struct UncertainCost {
     pub(super) ns: f64,
     below: Uncertainty,
     above: Uncertainty,
@@ -82,6 +82,20 @@ impl UncertainCost {
         (ns.is_finite() && ends.into_iter().all(f64::is_finite)).then_some(cost)
     }
 
+    /// A cost of which this interval says all that is uncertain, from so many measurement blocks. For two rows of one run:
+    /// what runs differ by concerns both alike, and their intervals within the run count.
+    pub(in crate::analysis) fn of_interval(ns: f64, interval: Interval, blocks: f64) -> Option<Self> {
+        let degrees = (blocks - 1.0).max(1.0);
+        let side = |end: f64| Uncertainty {
+            measured: ((end - ns).abs() / student::quantile_95(degrees)).powi(2),
+            degrees,
+            run: 0.0,
+        };
+        let cost = Self { ns, below: side(interval.low), above: side(interval.high) };
+        let numbers = [ns, cost.below.measured, cost.above.measured];
+        numbers.into_iter().all(f64::is_finite).then_some(cost)
+    }
+
     /// The standard deviation of the run, relative to the cost.
     pub(super) fn run_deviation(&self) -> f64 {
         self.below.run.max(self.above.run).sqrt() / self.ns.abs()
@@ -110,7 +124,7 @@ pub(super) fn p_at_most(x: &UncertainCost, ratio: f64, y: &UncertainCost) -> f64
 
 /// The lower end of the 95 % interval of `x` / `y`: the largest ratio that `x` is certainly above. `None` where `x` is not
 /// certainly above zero.
-pub(super) fn lower_end(x: &UncertainCost, y: &UncertainCost) -> Option<f64> {
+pub(in crate::analysis) fn lower_end(x: &UncertainCost, y: &UncertainCost) -> Option<f64> {
     let is_above = |ratio: f64| p_at_most(x, ratio, y) <= 0.025;
     if !is_above(0.0) || is_above(LARGEST_RATIO) {
         return None;

@@ -4,7 +4,7 @@
 const MOST_DEGREES: f64 = 1e4;
 
 /// The probability that a variable with Student's t distribution is above `t`.
-pub(super) fn upper_tail(t: f64, degrees: f64) -> f64 {
+pub(in crate::analysis) fn upper_tail(t: f64, degrees: f64) -> f64 {
     let degrees = degrees.clamp(1.0, MOST_DEGREES);
     // Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.1 with 26.5.27.
     let both = incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + t * t));
@@ -12,7 +12,7 @@ pub(super) fn upper_tail(t: f64, degrees: f64) -> f64 {
 }
 
 /// The half-width of a two-sided 95 % interval in standard errors.
-pub(super) fn quantile_95(degrees: f64) -> f64 {
+pub(in crate::analysis) fn quantile_95(degrees: f64) -> f64 {
     // One degree of freedom has 12.7, infinitely many have 1.96.
     let (mut low, mut high) = (1.9, 13.0);
     for _ in 0..30 {

@@ -1,0 +1,84 @@
+//! The arguments of `advise`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use syncscope_core::Domain;
+use syncscope_report::Need;
+
+#[derive(Debug, Args)]
+pub(crate) struct AdviseArguments {
+    /// Directory of the run
+    #[arg(value_name = "DIR")]
+    pub(crate) run: PathBuf,
+    /// What the program needs [default: a line for each need]
+    #[arg(long, value_enum)]
+    pub(crate) need: Option<NeedWord>,
+    /// Threads of the team on the CPU, of a block on the GPU [default: the most that the run has rows for and that fit the
+    /// CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) threads: Option<u32>,
+    /// The side of the machine [default: both]
+    #[arg(long, value_enum)]
+    pub(crate) on: Option<SideWord>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = AdviseFormat::Table)]
+    pub(crate) format: AdviseFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NeedWord {
+    /// Count events: one atomic counter, or one for each thread that are summed when read
+    CountEvents,
+    /// Protect data that one thread at a time may use: which lock
+    Protect,
+    /// Divide work into phases: which barrier
+    Phases,
+    /// Hand over from one thread to another: spinning or sleeping
+    HandOver,
+    /// Reduce many values to one; needs a directory of `syncscope reductions`
+    Reduce,
+    /// End a phase of all GPU threads: a grid barrier, or the next kernel in a graph or a stream
+    EndGpuPhase,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SideWord {
+    /// Threads of the operating system
+    Cpu,
+    /// Threads of a CUDA device
+    Gpu,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AdviseFormat {
+    /// Human-readable table
+    Table,
+    /// Machine-readable JSON
+    Json,
+    /// Markdown
+    Markdown,
+}
+
+impl From<NeedWord> for Need {
+    fn from(word: NeedWord) -> Self {
+        match word {
+            NeedWord::CountEvents => Self::CountEvents,
+            NeedWord::Protect => Self::Protect,
+            NeedWord::Phases => Self::Phases,
+            NeedWord::HandOver => Self::HandOver,
+            NeedWord::Reduce => Self::Reduce,
+            NeedWord::EndGpuPhase => Self::EndGpuPhase,
+        }
+    }
+}
+
+impl From<SideWord> for Domain {
+    fn from(word: SideWord) -> Self {
+        match word {
+            SideWord::Cpu => Self::Cpu,
+            SideWord::Gpu => Self::Gpu,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `syncscope fleet DIR..`: the runs of many nodes, what is typical and which nodes differ.
+
+use std::path::{Path, PathBuf};
+
+use syncscope_core::run_directory::RunDirectory;
+use syncscope_report::{Fleet, RunData, export};
+
+use crate::args::{FailOnOutlier, FleetArguments, TextFormat};
+use crate::failure::{Failure, Outcome};
+use crate::runs;
+use crate::selection::Selection;
+use crate::terminal;
+
+/// Compares the nodes of a fleet.
+pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
+    let selection = Selection::new(&arguments.only, &[])?;
+    let mut fleet = Fleet::default();
+    for path in run_directories(&arguments.runs)? {
+        // A node whose run cannot be read is one of many: the others are compared.
+        match RunData::load(&path) {
+            Ok(mut data) => {
+                data.rows.retain(|row| selection.selects(&row.case));
+                if !data.rows.is_empty() {
+                    fleet.add(&data, &|case| runs::run_effect(case).ns);
+                }
+            }
+            Err(error) => terminal::warning(&format!("left out: {error}")),
+        }
+    }
+    let Some(examined) = fleet.examine(arguments.threshold) else {
+        return Err(Failure::Usage(format!(
+            "{} runs with rows are too few; name the runs of three nodes or more",
+            fleet.len()
+        )));
+    };
+    terminal::show(&match arguments.format {
+        TextFormat::Table => export::fleet::for_terminal(&examined, terminal::width()),
+        TextFormat::Markdown => export::fleet::as_markdown(&examined),
+        TextFormat::Csv => export::fleet::as_csv(&examined),
+        TextFormat::Json => export::fleet::as_json(&examined),
+    })?;
+    let differs = examined.outliers().next().is_some();
+    let fails = differs && arguments.fail_on == Some(FailOnOutlier::Outlier);
+    Ok(if fails { Outcome::SomeNodesDiffer } else { Outcome::Done })
+}
+
+/// The directories that hold a run: those named, and those in the others.
+fn run_directories(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let holds_run = |path: &Path| RunDirectory::open(path).is_ok();
+    let mut found = Vec::new();
+    for path in named {
+        if holds_run(path) {
+            found.push(path.clone());
+            continue;
+        }
+        let entries =
+            std::fs::read_dir(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+        let mut within: Vec<PathBuf> =
+            entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| holds_run(path)).collect();
+        if within.is_empty() {
+            return Err(Failure::Usage(format!("{} is no run and contains none", path.display())));
+        }
+        within.sort();
+        found.extend(within);
+    }
+    // A run that is named twice is one node.
+    let mut seen = std::collections::HashSet::new();
+    found.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
+    Ok(found)
+}

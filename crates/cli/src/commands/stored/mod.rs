@@ -1,0 +1,13 @@
+//! The commands that read finished runs and measure nothing.
+
+mod advise;
+mod compare;
+mod fleet;
+mod report;
+mod show;
+
+pub(crate) use advise::advise;
+pub(crate) use compare::compare;
+pub(crate) use fleet::fleet;
+pub(crate) use report::report;
+pub(crate) use show::show;

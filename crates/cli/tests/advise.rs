@@ -1,0 +1,108 @@
+//! `syncscope advise` on stored runs and on a run of fakes.
+
+#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn syncscope(words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));
+    command.args(words).env("SYNCSCOPE_FAKE", "").env("COLUMNS", "100").stdin(Stdio::null()).output().unwrap()
+}
+
+fn stdout(words: &[&str]) -> String {
+    let output = syncscope(words);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn stored(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results").join(name).to_str().unwrap().to_owned()
+}
+
+fn advice(words: &[&str]) -> Vec<Value> {
+    let value: Value = serde_json::from_str(&stdout(words)).unwrap();
+    value["advice"].as_array().unwrap().clone()
+}
+
+#[test]
+fn every_need_has_a_line_and_what_is_taken_is_certain() {
+    let needs = ["count-events", "protect", "phases", "hand-over", "reduce", "end-gpu-phase"];
+    let run = stored("h200");
+    let lines = advice(&["advise", &run, "--format", "json"]);
+    let named: Vec<&str> = lines.iter().map(|line| line["need"].as_str().unwrap()).collect();
+    assert_eq!(named, needs);
+    let mut taken = 0;
+    for need in needs {
+        for line in advice(&["advise", &run, "--need", need, "--format", "json"]) {
+            if line["decision"] != "take" {
+                assert!(!line["reason"].as_str().unwrap().is_empty() && line["choice"].is_null(), "{line}");
+                continue;
+            }
+            taken += 1;
+            let choice = &line["choice"];
+            let next = &choice["next"];
+            let ratio = next["ratio"].as_f64().unwrap();
+            assert!(next["ratio_low"].as_f64().unwrap() > 1.0, "certainly cheaper: {line}");
+            assert!(
+                next["ratio_low"].as_f64().unwrap() <= ratio && ratio <= next["ratio_high"].as_f64().unwrap(),
+                "{line}"
+            );
+            let cost = &choice["cost"];
+            assert!(cost["ns_low"].as_f64() <= cost["ns"].as_f64() && cost["ns"].as_f64() <= cost["ns_high"].as_f64());
+            assert!(
+                ["operation", "source", "case"]
+                    .iter()
+                    .all(|key| choice[key].as_str().is_some_and(|text| !text.is_empty()))
+            );
+        }
+    }
+    assert!(taken >= 5, "{taken}");
+}
+
+#[test]
+fn sides_sizes_and_formats() {
+    let run = stored("h200");
+    let on_gpu = advice(&["advise", &run, "--need", "phases", "--on", "gpu", "--threads", "32", "--format", "json"]);
+    assert!(on_gpu.iter().all(|line| line["on"] == "gpu"), "{on_gpu:?}");
+    let missing = advice(&["advise", &run, "--need", "protect", "--on", "cpu", "--threads", "7", "--format", "json"]);
+    assert!(
+        missing[0]["decision"] == "missing" && missing[0]["reason"].as_str().unwrap().contains("16"),
+        "{missing:?}"
+    );
+    let markdown = stdout(&["advise", &run, "--need", "phases", "--format", "markdown"]);
+    assert!(
+        markdown.contains("| phases | CPU |") && markdown.contains("- warning: needs the CPUs for itself"),
+        "{markdown}"
+    );
+    let table = stdout(&["advise", &run, "--need", "phases"]);
+    assert!(table.contains("source: "), "{table}");
+}
+
+#[test]
+fn reductions_advise_from_their_experiment() {
+    let run = stored("h200-x2-reductions");
+    let lines = advice(&["advise", &run, "--need", "reduce", "--format", "json"]);
+    assert!(lines.iter().any(|line| line["decision"] == "take" && line["on"] == "gpu"), "{lines:?}");
+    let locks = advice(&["advise", &run, "--need", "protect", "--format", "json"]);
+    assert_eq!(locks[0]["decision"], "missing");
+}
+
+#[test]
+fn imported_figures_decide_nothing() {
+    let run = stored("published-system3");
+    for line in advice(&["advise", &run, "--format", "json"]) {
+        assert_ne!(line["decision"], "take", "there are no intervals: {line}");
+    }
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let output = syncscope(&["advise", &stored("h200"), "--need", "speed"]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && error.contains("count-events, protect"), "{error}");
+    let output = syncscope(&["advise", "/nonexistent"]);
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+}

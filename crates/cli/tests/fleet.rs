@@ -1,0 +1,64 @@
+//! `fleet` as users call it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{output, stderr};
+
+fn stored(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results").join(name).display().to_string()
+}
+
+/// Runs of one fake machine, each with its seed, in directories of one.
+fn runs(folder: &Path, count: u32) -> Vec<PathBuf> {
+    let run = |seed: u32| {
+        let path = folder.join(format!("cn{seed}"));
+        let seed = seed.to_string();
+        let done = output(&["run", "--seed", &seed, "--skip", "cpu.barrier.*", "--out", path.to_str().unwrap()]);
+        assert!(done.status.success(), "{}", stderr(&done));
+        path
+    };
+    (0..count).map(run).collect()
+}
+
+#[test]
+fn nodes_of_one_kind_are_alike_and_one_that_cannot_be_read_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = runs(folder.path(), 4);
+    fs::write(runs[2].join("run.json"), "{").unwrap();
+    let words = ["fleet", folder.path().to_str().unwrap(), "--fail-on", "outlier"];
+    let done = output(&words);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(text.contains("3 nodes") && text.contains("no node certainly differs"), "{text}");
+    assert!(stderr(&done).starts_with("warning: left out: ") && stderr(&done).contains("cn2"), "{}", stderr(&done));
+
+    fs::remove_dir_all(&runs[3]).unwrap();
+    let few = output(&words);
+    assert_eq!((few.status.code(), stderr(&few).contains("three nodes or more")), (Some(2), true), "{}", stderr(&few));
+    let none = output(&["fleet", runs[2].join("evidence").to_str().unwrap()]);
+    assert_eq!(none.status.code(), Some(2), "{}", stderr(&none));
+}
+
+/// Of three machines with a GPU of the same generation, one has an expensive cluster barrier.
+#[test]
+fn the_h100_among_h200_differs_in_the_cluster_barrier() {
+    let words =
+        ["fleet", &stored("h100"), &stored("h200"), &stored("h200-x4"), "--only", "gpu.*", "--fail-on", "outlier"];
+    let done = output(&[&words[..], &["--format", "json"]].concat());
+    assert_eq!(done.status.code(), Some(3), "{}", stderr(&done));
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let h100 = json["nodes"].as_array().unwrap().iter().find(|node| node["node"] == "h100").unwrap();
+    let slower: Vec<&str> = h100["primitives"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|cell| cell["change"] == "slower")
+        .map(|cell| cell["primitive"].as_str().unwrap())
+        .collect();
+    assert_eq!(slower, ["gpu.cluster.arrive_wait", "gpu.cluster.sync"]);
+}

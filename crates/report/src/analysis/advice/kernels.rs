@@ -1,0 +1,94 @@
+//! The end of a phase of all GPU threads: a barrier within the kernel, or the next kernel.
+
+use std::collections::BTreeSet;
+
+use syncscope_core::{Case, Domain, Group};
+
+use super::contest::{Candidate, candidates, decide, other_sizes, takes_part};
+use super::{Advice, Decision, Inquiry, Need, barriers};
+use crate::analysis::answers::field::Basis;
+use crate::analysis::row_query::{GRID_BARRIERS, short_name};
+use crate::naming;
+
+/// Kernels that follow each other, and how their candidates are called.
+pub(in crate::analysis) const KERNELS: [(&str, &str); 2] =
+    [("gpu.launch.graph", "one kernel more, in a graph"), ("gpu.launch.stream", "one kernel more, in a stream")];
+
+/// For each kernel length, the barriers of a grid against one kernel more. The host times launches and the device times
+/// barriers, so intervals for another run are compared.
+pub(super) fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Advice> {
+    let ids = KERNELS.map(|(id, _)| id);
+    let kernels: Vec<&Case> =
+        inquiry.data.rows.iter().filter(|row| takes_part(row, &ids)).map(|row| &row.case).collect();
+    if kernels.is_empty() || !inquiry.wants(Domain::Gpu) {
+        return Vec::new();
+    }
+    let sizes: BTreeSet<u32> = inquiry
+        .data
+        .rows
+        .iter()
+        .filter(|row| takes_part(row, GRID_BARRIERS))
+        .filter_map(|row| row.case.threads)
+        .collect();
+    if sizes.is_empty() {
+        return Vec::new();
+    }
+    let threads = match inquiry.question.threads {
+        Some(asked) if !sizes.contains(&asked) => {
+            let decision = Decision::Missing(other_sizes(Some(asked), &sizes));
+            return vec![Advice { need: Need::EndGpuPhase, on: Domain::Gpu, situation: String::new(), decision }];
+        }
+        Some(asked) => asked,
+        None => sizes.first().copied().unwrap_or_default(),
+    };
+    // Kernels that do work first: an empty one measures the host's rate.
+    let mut lengths: Vec<&Group> = kernels.iter().filter_map(|case| case.group.as_ref()).collect();
+    lengths.sort_by_key(|length| (**length == Group::EmptyKernel, (*length).clone()));
+    lengths.dedup();
+    lengths.into_iter().filter_map(|length| of_length(inquiry, length, threads)).collect()
+}
+
+fn of_length(inquiry: Inquiry<'_>, length: &Group, threads: u32) -> Option<Advice> {
+    let multiprocessors = inquiry.data.run.machine.gpus.first().map_or(0, |gpu| gpu.multiprocessors);
+    let resident =
+        |case: &Case| (multiprocessors == 0 || case.blocks == Some(multiprocessors)) && case.threads == Some(threads);
+    let mut rivals = candidates(inquiry, GRID_BARRIERS, resident, Basis::Machine);
+    let size = rivals.first().and_then(|one| Some(naming::size(&inquiry.data.rows.get(one.row?)?.case)))?;
+    for rival in &mut rivals {
+        rival.name = format!("a grid barrier ({})", short_name(&rival.id));
+    }
+    let barriers = rivals.len();
+    rivals.extend(KERNELS.into_iter().filter_map(|(id, name)| kernel(inquiry, id, name, length, threads)));
+    if barriers == 0 || barriers == rivals.len() {
+        return None;
+    }
+    let mut decision = decide(inquiry, &rivals)?;
+    if let Decision::Take(choice) = &mut decision {
+        match choice.id.as_str() {
+            "gpu.launch.graph" => {
+                choice.warnings.push("the kernels must be known before: a graph is built once and replayed".to_owned());
+            }
+            "gpu.launch.stream" => {}
+            _ => choice.warnings.push(barriers::RESIDENT.to_owned()),
+        }
+        if *length == Group::EmptyKernel {
+            choice.notes.push("kernels that do nothing: their rate is the host's, not the device's".to_owned());
+        }
+    }
+    let what = match length {
+        Group::EmptyKernel => "empty kernels".to_owned(),
+        other => format!("kernels of {}", naming::group(other)),
+    };
+    Some(Advice { need: Need::EndGpuPhase, on: Domain::Gpu, situation: format!("{what}, grid of {size}"), decision })
+}
+
+/// The row of one more kernel of this length; the one of the same block size where there is one.
+fn kernel(inquiry: Inquiry<'_>, id: &str, name: &str, length: &Group, threads: u32) -> Option<Candidate> {
+    let rows = inquiry.data.rows.iter().enumerate();
+    let own = rows.filter(|(_, row)| takes_part(row, &[id]) && row.case.group.as_ref() == Some(length));
+    let (index, _) = own.min_by_key(|(_, row)| {
+        let other_size = row.case.threads != Some(threads);
+        (other_size, u64::MAX - row.case.actors(), row.case.clone())
+    })?;
+    Candidate::of_row(inquiry, index, name.to_owned(), Basis::Machine)
+}

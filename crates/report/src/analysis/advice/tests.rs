@@ -1,0 +1,326 @@
+//! Advice by runs that are made up: what the right answer is stands in each test.
+
+use syncscope_core::machine::{CpuMachine, GpuMachine};
+use syncscope_core::published::Published;
+use syncscope_core::published::reductions::{Operation, ReductionRow, Reductions, variant};
+use syncscope_core::{Detail, Dtype, Group, Layout, Nanoseconds, Placement, Row, Space, Verdict};
+
+use super::*;
+use syncscope_core::Case;
+
+const CATALOGUE: &[Primitive] = &[
+    Primitive { id: "cpu.lock.ticket", summary: "Ticket lock: waiters spin", operation: "one turn", source: "a paper" },
+    Primitive { id: "cpu.lock.std_mutex", summary: "A futex", operation: "one turn", source: "a manual" },
+    Primitive { id: "cpu.barrier.tree", summary: "A tree: waiters spin", operation: "one barrier", source: "a paper" },
+];
+
+/// A machine with 16 CPUs and a device of 132 multiprocessors.
+fn run(rows: Vec<Row>) -> RunData {
+    let mut data = crate::testing::data(rows);
+    data.run.machine.cpu = CpuMachine { hardware_threads: 16, ..CpuMachine::default() };
+    data.run.machine.gpus = vec![GpuMachine { multiprocessors: 132, ..GpuMachine::default() }];
+    data
+}
+
+fn close(primitive: &str, threads: u32) -> Case {
+    Case { threads: Some(threads), placement: Some(Placement::Close), ..Case::new(primitive) }
+}
+
+/// Certain to a hundredth within the run, to a fifth in another one.
+fn row(case: Case, ns: f64) -> Row {
+    let around = |share: f64| Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
+    Row {
+        ns: Some(Nanoseconds(ns)),
+        ns_within: around(0.01),
+        ns_interval: around(0.2),
+        pairs: Some(60),
+        ..Row::unmeasured(case, Verdict::Resolved)
+    }
+}
+
+fn lock(name: &str, threads: u32, ns: f64) -> Row {
+    row(close(&format!("cpu.lock.{name}"), threads), ns)
+}
+
+fn asked(data: &RunData, need: Need, threads: Option<u32>) -> Vec<Advice> {
+    advise(data, CATALOGUE, need, Question { threads, on: None })
+}
+
+/// The one answer that takes something.
+fn choice(answers: &[Advice]) -> &Choice {
+    let [Advice { decision: Decision::Take(choice), .. }] = answers else { panic!("{answers:?}") };
+    choice
+}
+
+fn undecided(answers: &[Advice]) -> &str {
+    let [Advice { decision: Decision::Undecided(why), .. }] = answers else { panic!("{answers:?}") };
+    why
+}
+
+fn missing(answers: &[Advice]) -> &str {
+    let [Advice { decision: Decision::Missing(why), .. }] = answers else { panic!("{answers:?}") };
+    why
+}
+
+#[test]
+fn the_lock_to_take_changes_with_the_number_of_threads() {
+    let data = run(vec![
+        lock("ticket", 2, 40.0),
+        lock("std_mutex", 2, 90.0),
+        lock("ticket", 16, 6000.0),
+        lock("std_mutex", 16, 2000.0),
+        // More threads than CPUs: not what is asked for by default.
+        lock("ticket", 20, 1e6),
+        lock("std_mutex", 20, 2500.0),
+    ]);
+    let two = asked(&data, Need::Protect, Some(2));
+    let ticket = choice(&two);
+    assert_eq!(
+        (ticket.name.as_str(), ticket.operation.as_str(), ticket.source.as_str()),
+        ("ticket", "one turn", "a paper")
+    );
+    assert_eq!((ticket.next.name.as_str(), ticket.next.ratio), ("std_mutex", 2.25));
+    let (low, high) = (ticket.next.ratio_low.unwrap(), ticket.next.ratio_high.unwrap());
+    assert!(low < 2.25 && 2.25 < high && low > 2.2 && high < 2.3, "two intervals of a hundredth: {low} {high}");
+    assert_eq!(ticket.cost.interval, Interval { low: 32.0, high: 48.0 }, "the one to quote");
+    assert!(ticket.warnings[0].contains("waiters spin: 20 threads on 16 CPUs cost 1.00 ms"), "{:?}", ticket.warnings);
+    let all = asked(&data, Need::Protect, None);
+    assert_eq!((choice(&all).name.as_str(), all[0].situation.as_str()), ("std_mutex", "16 threads"));
+    assert!(choice(&all).warnings.is_empty());
+}
+
+#[test]
+fn an_unfair_winner_has_a_warning() {
+    let mut data = run(vec![lock("ticket", 16, 6000.0), lock("std_mutex", 16, 2000.0)]);
+    let id = data.rows[1].case.id();
+    data.details.insert(id.clone(), vec![Detail::of_case("jain_index", 0.41)]);
+    let warned = asked(&data, Need::Protect, None);
+    assert!(choice(&warned).warnings[0].starts_with("unfair") && choice(&warned).warnings[0].contains("0.41"));
+    data.details.insert(id, vec![Detail::of_case("jain_index", 0.97)]);
+    let fair = asked(&data, Need::Protect, None);
+    assert!(choice(&fair).warnings.is_empty() && choice(&fair).notes[0].contains("0.97"), "{fair:?}");
+    data.details.clear();
+    assert!(choice(&asked(&data, Need::Protect, None)).notes[0].contains("not measured"));
+}
+
+#[test]
+fn overlapping_rows_decide_nothing() {
+    let tie = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 1015.0), lock("mcs", 16, 3000.0)]);
+    assert_eq!(
+        undecided(&asked(&tie, Need::Protect, None)),
+        "ticket and std_mutex overlap; 1 more certainly costs more than ticket (1.00 µs)"
+    );
+    // A noisy row takes part with its wide interval.
+    let wide = Row {
+        ns_within: Some(Interval { low: 900.0, high: 5000.0 }),
+        verdict: Verdict::Noisy("wide".into()),
+        ..lock("mcs", 16, 3000.0)
+    };
+    let noisy = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 1500.0), wide]);
+    assert!(undecided(&asked(&noisy, Need::Protect, None)).starts_with("ticket and mcs overlap; 1 more"));
+    let narrow = Row { verdict: Verdict::Noisy("wide".into()), ..lock("mcs", 16, 900.0) };
+    let narrow = run(vec![lock("ticket", 16, 1000.0), narrow]);
+    assert!(choice(&asked(&narrow, Need::Protect, None)).cost.is_rough);
+}
+
+#[test]
+fn what_has_no_interval_may_be_the_cheapest() {
+    let failed = Row { verdict: Verdict::Interfered("too many".into()), ..lock("mcs", 16, 1.0) };
+    let data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), failed]);
+    assert!(undecided(&asked(&data, Need::Protect, None)).starts_with("mcs has no interval to compare; 1 more"));
+    // Imported figures have none at all.
+    let imported = |name, ns| Row { ns_within: None, ns_interval: None, ..lock(name, 16, ns) };
+    let data = run(vec![imported("ticket", 10.0), imported("std_mutex", 2000.0)]);
+    assert!(missing(&asked(&data, Need::Protect, None)).contains("no rows of two candidates"));
+    let absent = Row { verdict: Verdict::Skipped("none here".into()), ..lock("mcs", 16, 1.0) };
+    let data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), absent]);
+    assert_eq!(choice(&asked(&data, Need::Protect, None)).name, "ticket", "what does not exist is no rival");
+    // Below the resolution is still within an interval.
+    let below = Row {
+        ns_within: Some(Interval { low: -700.0, high: 1200.0 }),
+        verdict: Verdict::BelowResolution("at most".into()),
+        ..lock("mcs", 16, 300.0)
+    };
+    let data = run(vec![lock("ticket", 16, 1000.0), below]);
+    assert_eq!(undecided(&asked(&data, Need::Protect, None)), "ticket and mcs overlap");
+}
+
+#[test]
+fn missing_rows_are_named() {
+    let data = run(vec![lock("ticket", 2, 40.0), lock("std_mutex", 2, 90.0), lock("ticket", 16, 6000.0)]);
+    assert_eq!(missing(&asked(&data, Need::Protect, Some(3))), "no rows at 3 threads; the run has 2, 16");
+    assert!(
+        missing(&asked(&data, Need::Protect, Some(16))).contains("no rows of two candidates"),
+        "one lock is no choice"
+    );
+    assert!(missing(&asked(&data, Need::Phases, None)).contains("on the CPU"));
+    assert!(missing(&asked(&data, Need::Reduce, None)).contains("`syncscope reductions` measures them"));
+    let device = advise(&data, CATALOGUE, Need::Protect, Question { threads: None, on: Some(Domain::Gpu) });
+    assert!(missing(&device).contains("on the GPU"));
+    let team = advise(&data, CATALOGUE, Need::EndGpuPhase, Question { threads: None, on: Some(Domain::Cpu) });
+    assert!(missing(&team).contains("no grid"));
+}
+
+fn addition(threads: u32, layout: Layout, ns: f64) -> Row {
+    let case = Case { dtype: Some(Dtype::I32), layout: Some(layout), ..close("cpu.atomic.add", threads) };
+    row(case, ns)
+}
+
+#[test]
+fn many_threads_need_counters_of_their_own_and_one_does_not() {
+    let private = |threads, stride, ns| addition(threads, Layout::Private { stride }, ns);
+    let mut rows = vec![
+        addition(1, Layout::Shared, 6.4),
+        private(1, 1, 6.4),
+        private(1, 16, 6.41),
+        addition(16, Layout::Shared, 400.0),
+        private(16, 1, 300.0),
+        private(16, 16, 6.4),
+        private(16, 64, 6.3),
+    ];
+    let data = run(rows.clone());
+    let all = asked(&data, Need::CountEvents, None);
+    let padded = choice(&all);
+    assert_eq!((padded.name.as_str(), padded.next.name.as_str()), ("padded per-thread counters", "one shared counter"));
+    assert!(padded.case.contains("private/16"), "the least distance of a cache line, not another one: {}", padded.case);
+    assert!(padded.notes.is_empty(), "without a hand-off nobody knows what reading costs: {:?}", padded.notes);
+    assert_eq!(
+        undecided(&asked(&data, Need::CountEvents, Some(1))),
+        "one shared counter and padded per-thread counters overlap"
+    );
+    rows.push(row(close("cpu.handoff.cas_pingpong", 2), 100.0));
+    let data = run(rows);
+    let answers = asked(&data, Need::CountEvents, None);
+    // 16 lines of at most 101 ns, over at least 396 - 6.464 ns for each event.
+    assert!(
+        choice(&answers).notes[0].contains("at most 1.62 µs") && choice(&answers).notes[0].contains("from 5 events")
+    );
+}
+
+fn on_grid(primitive: &str, blocks: u32, threads: u32, ns: f64) -> Row {
+    row(Case { blocks: Some(blocks), threads: Some(threads), ..Case::new(primitive) }, ns)
+}
+
+#[test]
+fn a_gpu_counts_where_its_threads_are() {
+    let add = |layout, space, ns| {
+        let row = on_grid("gpu.atomic.add", 1, 1024, ns);
+        let case = Case { dtype: Some(Dtype::I32), layout: Some(layout), space: Some(space), ..row.case.clone() };
+        Row { case, ..row }
+    };
+    let (shared, apart) = (Layout::Shared, Layout::Private { stride: 1 });
+    let mut rows = vec![add(shared, Space::Global, 50.0), add(apart, Space::Global, 80.0)];
+    rows.push(add(Layout::Private { stride: 32 }, Space::Global, 500.0));
+    let answers = asked(&run(rows.clone()), Need::CountEvents, None);
+    assert_eq!(
+        (choice(&answers).name.as_str(), choice(&answers).next.name.as_str()),
+        ("one shared counter", "per-thread counters")
+    );
+    rows.push(add(shared, Space::Shared, 20.0));
+    assert!(choice(&asked(&run(rows), Need::CountEvents, None)).name.starts_with("a counter for each block"));
+}
+
+#[test]
+fn barriers_are_chosen_for_teams_blocks_and_grids() {
+    let data = run(vec![
+        row(close("cpu.barrier.std", 16), 37_000.0),
+        row(close("cpu.barrier.tree", 16), 1300.0),
+        on_grid("gpu.block.syncthreads", 1, 1024, 38.0),
+        on_grid("gpu.block.mbarrier", 1, 1024, 100.0),
+        on_grid("gpu.grid.counter", 132, 32, 800.0),
+        on_grid("gpu.grid.cooperative", 132, 32, 1000.0),
+        on_grid("gpu.grid.cooperative", 264, 1024, 100.0),
+    ]);
+    let answers = asked(&data, Need::Phases, None);
+    let taken: Vec<(&str, &str)> = answers
+        .iter()
+        .map(|advice| match &advice.decision {
+            Decision::Take(choice) => (choice.name.as_str(), advice.situation.as_str()),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        taken,
+        [("tree", "16 threads"), ("syncthreads", "1024 threads, one block"), ("counter", "132×32, whole grid")]
+    );
+    let on_cpu = advise(&data, CATALOGUE, Need::Phases, Question { threads: None, on: Some(Domain::Cpu) });
+    assert_eq!(choice(&on_cpu).warnings, ["needs the CPUs for itself, its waiters spin"]);
+}
+
+#[test]
+fn spinning_and_sleeping_are_two_answers() {
+    let pair = |name: &str, ns| row(close(&format!("cpu.handoff.{name}"), 2), ns);
+    let rows =
+        vec![pair("cas_pingpong", 76.0), pair("store_pingpong", 98.0), pair("park", 140.0), pair("futex", 3000.0)];
+    let mut data = run(rows);
+    data.details.insert(data.rows[2].case.id(), vec![Detail::of_case("p50_ns", 5000.0)]);
+    let answers = asked(&data, Need::HandOver, None);
+    let [spins, sleeps] = answers.as_slice() else { panic!("{answers:?}") };
+    let (Decision::Take(spins), Decision::Take(sleeps)) = (&spins.decision, &sleeps.decision) else { panic!() };
+    assert!(spins.name == "cas_pingpong" && spins.warnings[0].contains("needs a CPU"));
+    assert_eq!(spins.notes, ["where the other may sleep, park 140 ns and futex 3.00 µs cost more"]);
+    assert!(sleeps.name == "park" && sleeps.notes[0].contains("5.00 µs (median)"), "{sleeps:?}");
+}
+
+#[test]
+fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
+    let kernel = |way: &str, length, ns| {
+        let row = on_grid(&format!("gpu.launch.{way}"), 1, 32, ns);
+        Row { case: Case { group: Some(length), ..row.case.clone() }, ..row }
+    };
+    let rows = vec![
+        on_grid("gpu.grid.counter", 132, 32, 800.0),
+        on_grid("gpu.grid.cooperative", 132, 32, 2000.0),
+        kernel("graph", Group::KernelUs(5), 400.0),
+        kernel("stream", Group::KernelUs(5), 1500.0),
+        kernel("graph", Group::EmptyKernel, 3000.0),
+        kernel("stream", Group::EmptyKernel, 4000.0),
+    ];
+    let answers = asked(&run(rows.clone()), Need::EndGpuPhase, None);
+    let [working, empty] = answers.as_slice() else { panic!("{answers:?}") };
+    let (Decision::Take(graph), Decision::Take(barrier)) = (&working.decision, &empty.decision) else { panic!() };
+    assert_eq!(
+        (graph.id.as_str(), working.situation.as_str()),
+        ("gpu.launch.graph", "kernels of 5 µs, grid of 132×32")
+    );
+    assert_eq!(
+        (barrier.name.as_str(), empty.situation.as_str()),
+        ("a grid barrier (counter)", "empty kernels, grid of 132×32")
+    );
+    assert!(barrier.warnings[0].contains("cooperative launch"));
+    // Two instruments: the intervals for another run decide, and they overlap.
+    let near = [&rows[..2], &[kernel("graph", Group::KernelUs(5), 700.0)]].concat();
+    assert!(undecided(&asked(&run(near), Need::EndGpuPhase, None)).contains("overlap"));
+    assert!(missing(&asked(&run(rows), Need::EndGpuPhase, Some(64))).contains("the run has 32"));
+}
+
+fn reduction(id: &str, elements: u64, ns: f64) -> ReductionRow {
+    let unmeasured = ReductionRow::unmeasured(variant(id).unwrap(), Operation::Sum, elements, String::new());
+    let row = ReductionRow { check: Some(true), devices: Some(1), reason: None, ..unmeasured };
+    row.with_times(&[ns * 0.99, ns * 0.995, ns, ns, ns * 1.005, ns * 1.01], 8)
+}
+
+#[test]
+fn reductions_have_one_answer_for_the_sizes_that_share_it() {
+    let mut times = Vec::new();
+    for (elements, atomic, graph) in [(1024, 900.0, 2000.0), (4096, 900.0, 2000.0), (65_536, 2000.0, 2010.0)] {
+        times.extend([reduction("device.atomic", elements, atomic), reduction("device.graph", elements, graph)]);
+    }
+    times.extend([reduction("device.atomic", 1 << 20, 5000.0), reduction("device.graph", 1 << 20, 4000.0)]);
+    let mut data = run(vec![]);
+    data.published =
+        Published { reductions: Some(Reductions { times, ..Reductions::default() }), ..Published::default() };
+    let answers = asked(&data, Need::Reduce, None);
+    let situations: Vec<&str> = answers.iter().map(|advice| advice.situation.as_str()).collect();
+    assert_eq!(situations, ["sum of 1,024 to 4,096 elements", "sum of 65,536 elements", "sum of 1,048,576 elements"]);
+    let ids: Vec<Option<&str>> = answers
+        .iter()
+        .map(|advice| match &advice.decision {
+            Decision::Take(choice) => Some(choice.id.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ids, [Some("device.atomic"), None, Some("device.graph")]);
+    let on_cpu = advise(&data, CATALOGUE, Need::Reduce, Question { threads: None, on: Some(Domain::Cpu) });
+    assert!(matches!(on_cpu[0].decision, Decision::Missing(_)));
+}

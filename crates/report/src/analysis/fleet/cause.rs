@@ -1,0 +1,138 @@
+//! What the run of a node records that those of the others do not: guesses at a cause, each with its figures.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use syncscope_core::Domain;
+use syncscope_core::stats::median;
+
+use super::node::{Cost, Node};
+use super::{FleetCell, FleetNode};
+
+/// A larger share of stolen time, of SMT interference, or of load on each CPU than the median node has is named.
+const NOTABLE_SHARE: f64 = 0.02;
+
+/// The clock explains a deviation whose share of cycles is at most this part of that of time.
+const LARGEST_CYCLE_PART: f64 = 1.0 / 3.0;
+
+/// Most differing properties that are named.
+const MOST_PROPERTIES: usize = 4;
+
+/// The beginnings of the names of properties that concern GPUs only.
+const OF_GPUS: [&str; 7] = ["GPU", "NVIDIA", "CUDA", "NVRTC", "multiprocessors", "ECC", "confidential"];
+
+/// What is typical of the fleet.
+pub(super) struct Typical {
+    /// The values that more than half of the nodes share.
+    properties: BTreeMap<String, String>,
+    /// The instructions that more than half of the nodes executed for a case.
+    instructions: HashMap<u64, u64>,
+    stolen: Option<f64>,
+    interference: Option<f64>,
+    load: Option<f64>,
+}
+
+impl Typical {
+    pub(super) fn of(nodes: &[Node]) -> Self {
+        let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+        for (name, value) in nodes.iter().flat_map(|node| &node.properties) {
+            *counts.entry(name).or_default().entry(value).or_default() += 1;
+        }
+        let most_common = |(name, values): (&str, BTreeMap<&str, usize>)| {
+            let (value, count) = values.into_iter().max_by_key(|(_, count)| *count)?;
+            (2 * count > nodes.len()).then(|| (name.to_owned(), value.to_owned()))
+        };
+        // What few nodes record is not typical of any.
+        let middle = |of: fn(&Node) -> Option<f64>| {
+            let values: Vec<f64> = nodes.iter().filter_map(of).collect();
+            if 2 * values.len() > nodes.len() { median(&values) } else { None }
+        };
+        Self {
+            instructions: typical_instructions(nodes),
+            properties: counts.into_iter().filter_map(most_common).collect(),
+            stolen: middle(|node| node.stolen),
+            interference: middle(|node| node.interference),
+            load: middle(|node| node.load),
+        }
+    }
+
+    /// What may explain the deviations of a node.
+    pub(super) fn causes(&self, node: &Node, found: &FleetNode, primitives: &[String]) -> Vec<String> {
+        let outlying: Vec<(&str, &FleetCell)> =
+            found.outlying().map(|(primitive, cell)| (primitives[primitive].as_str(), cell)).collect();
+        let is_of = |domain: Domain| {
+            let begins = |(primitive, _): &(&str, &FleetCell)| primitive.split('.').next() == Some(domain.as_str());
+            outlying.iter().any(begins)
+        };
+        // The host takes part in launches and in what both sides share.
+        let touches_host = outlying
+            .iter()
+            .any(|(primitive, _)| !primitive.starts_with("gpu.") || primitive.starts_with("gpu.launch."));
+        let touches_gpu = is_of(Domain::Gpu) || is_of(Domain::Hybrid);
+        let mut causes: Vec<String> = clock(&outlying).into_iter().collect();
+        causes.extend(self.other_instructions(node, &outlying));
+        if touches_host {
+            let share = |name: &str, own: Option<f64>, typical: Option<f64>| {
+                let (own, typical) = (own?, typical.unwrap_or(0.0));
+                let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+                (own > typical + NOTABLE_SHARE)
+                    .then(|| format!("{name}: {}, the median node {}", percent(own), percent(typical)))
+            };
+            causes.extend(share("time taken by the hypervisor", node.stolen, self.stolen));
+            causes.extend(share("samples with SMT interference", node.interference, self.interference));
+            causes.extend(share("load of each CPU before the run", node.load, self.load));
+        }
+        let concerns = |name: &str| {
+            let is_of_gpus = OF_GPUS.iter().any(|start| name.starts_with(start));
+            if is_of_gpus { touches_gpu } else { touches_host }
+        };
+        let differs = node.properties.iter().filter(|(name, value)| {
+            concerns(name) && self.properties.get(name).is_some_and(|typical| typical != value)
+        });
+        causes.extend(
+            differs
+                .take(MOST_PROPERTIES)
+                .map(|(name, value)| format!("{name}: {value}, most nodes {}", self.properties[name])),
+        );
+        causes
+    }
+
+    /// The outlying primitives of which the node executed other instructions: another source, compiler or driver.
+    fn other_instructions(&self, node: &Node, outlying: &[(&str, &FleetCell)]) -> Option<String> {
+        let differs = |(case, cost): (&u64, &Cost)| {
+            let typical = self.instructions.get(case)?;
+            (cost.instructions? != *typical).then(|| node.primitive_of(cost))
+        };
+        let other: BTreeSet<&str> = node.costs.iter().filter_map(differs).collect();
+        let named: Vec<&str> =
+            outlying.iter().map(|(primitive, _)| *primitive).filter(|primitive| other.contains(primitive)).collect();
+        (!named.is_empty()).then(|| format!("other machine instructions: {}", named.join(", ")))
+    }
+}
+
+fn typical_instructions(nodes: &[Node]) -> HashMap<u64, u64> {
+    let mut counts: HashMap<u64, HashMap<u64, usize>> = HashMap::new();
+    for (case, cost) in nodes.iter().flat_map(|node| &node.costs) {
+        if let Some(instructions) = cost.instructions {
+            *counts.entry(*case).or_default().entry(instructions).or_default() += 1;
+        }
+    }
+    let most_common = |(case, counts): (u64, HashMap<u64, usize>)| {
+        let (instructions, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        (2 * count > nodes.len()).then_some((case, instructions))
+    };
+    counts.into_iter().filter_map(most_common).collect()
+}
+
+/// The clock, where the deviations are in time and not in cycles.
+fn clock(outlying: &[(&str, &FleetCell)]) -> Option<String> {
+    let by_clock = |cell: &FleetCell| {
+        let cycles = cell.cycles_ratio?.ln();
+        (cycles.abs() < LARGEST_CYCLE_PART * cell.ratio.ln().abs()).then_some(cell.ratio.ln() - cycles)
+    };
+    let shifts: Vec<f64> = outlying.iter().filter_map(|(_, cell)| by_clock(cell)).collect();
+    if 2 * shifts.len() <= outlying.len() {
+        return None;
+    }
+    let factor = (-median(&shifts)?).exp();
+    Some(format!("clock: about {factor:.3} times that of the median node; the cycles do not differ as much"))
+}

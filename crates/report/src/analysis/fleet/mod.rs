@@ -1,0 +1,140 @@
+//! Many nodes side by side: what is typical, which nodes differ, and what their runs record that may explain it.
+//!
+//! - `node`: what is kept of a run
+//! - `statistics`: how far a node is from the median of the fleet, and how certain that is
+//! - `cause`: what a node's run records that those of the others do not
+//!
+//! The unit is a primitive of a node. Its deviation is the median, over its cases, of the cost relative to the median of all
+//! nodes. Costs of a primitive rise and fall together from run to run, so many cases do not make a deviation more certain
+//! than one.
+
+mod cause;
+mod node;
+mod statistics;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use syncscope_core::Case;
+
+use self::node::Node;
+use self::statistics::Statistics;
+use super::compare::Change;
+use crate::RunData;
+
+/// Fewer nodes have no typical one.
+pub(crate) const FEWEST_NODES: usize = 3;
+
+/// The nodes so far. Of each run only a few numbers for each case are kept.
+#[derive(Debug, Default)]
+pub struct Fleet {
+    nodes: Vec<Node>,
+}
+
+/// One primitive of one node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FleetCell {
+    /// The cost over that of the median node.
+    pub ratio: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The same in cycles, where the rows have them. At an unchanged number of cycles the clock differs.
+    pub cycles_ratio: Option<f64>,
+    /// The cases that it stands on.
+    pub cases: usize,
+    /// Whether the node certainly differs by more than the threshold.
+    pub change: Change,
+}
+
+/// A node and its primitives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FleetNode {
+    /// The name of its directory.
+    pub name: String,
+    /// In the order of [`ExaminedFleet::primitives`]; `None` where too few cases have a figure.
+    pub cells: Vec<Option<FleetCell>>,
+    /// The cases that most nodes have a figure for and this one has not.
+    pub missing: usize,
+    /// What its run records that may explain its deviations, the likeliest first. Empty for a node that does not differ.
+    pub causes: Vec<String>,
+}
+
+impl FleetNode {
+    /// Whether a primitive certainly differs.
+    #[must_use]
+    pub fn is_outlier(&self) -> bool {
+        self.outlying().next().is_some()
+    }
+
+    /// The primitives that certainly differ, as indices with their cells.
+    pub fn outlying(&self) -> impl Iterator<Item = (usize, &FleetCell)> {
+        let differs = |cell: &&FleetCell| matches!(cell.change, Change::Slower | Change::Faster);
+        self.cells.iter().enumerate().filter_map(move |(at, cell)| Some((at, cell.as_ref().filter(differs)?)))
+    }
+}
+
+/// A fleet and what was found in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExaminedFleet {
+    /// `cpu.atomic`, in the order of names.
+    pub primitives: Vec<String>,
+    /// The spread of the nodes in each primitive: the median absolute deviation, as a standard deviation, relative.
+    pub spreads: Vec<Option<f64>>,
+    /// The nodes, in the order in which they were added.
+    pub nodes: Vec<FleetNode>,
+    /// The relative difference that counts.
+    pub threshold: f64,
+}
+
+impl ExaminedFleet {
+    /// The nodes that differ.
+    pub fn outliers(&self) -> impl Iterator<Item = &FleetNode> {
+        self.nodes.iter().filter(|node| node.is_outlier())
+    }
+}
+
+impl Fleet {
+    /// Adds the run of a node. `run_effect` is by how much two runs on one machine differ in a case (standard deviation,
+    /// relative to the cost), for rows of older versions, which do not say it.
+    pub fn add(&mut self, data: &RunData, run_effect: &dyn Fn(&Case) -> f64) {
+        self.nodes.push(Node::of(data, run_effect));
+    }
+
+    /// The number of nodes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is no node.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Finds the nodes that differ from the median node by more than `threshold` (0.05 for 5 %). Each statement is corrected
+    /// for the number of nodes and primitives. `None` with fewer than three nodes.
+    #[must_use]
+    pub fn examine(&self, threshold: f64) -> Option<ExaminedFleet> {
+        if self.len() < FEWEST_NODES {
+            return None;
+        }
+        let primitives: Vec<String> =
+            self.nodes.iter().flat_map(Node::primitives).collect::<BTreeSet<_>>().into_iter().collect();
+        let statistics = Statistics::of(&self.nodes, &primitives);
+        let cells = statistics.cells(threshold);
+        let typical = cause::Typical::of(&self.nodes);
+        let nodes = self.nodes.iter().zip(cells).enumerate().map(|(at, (node, cells))| {
+            let mut found =
+                FleetNode { name: node.name.clone(), cells, missing: statistics.missing(at), causes: Vec::new() };
+            if found.is_outlier() {
+                found.causes = typical.causes(node, &found, &primitives);
+            }
+            found
+        });
+        Some(ExaminedFleet { nodes: nodes.collect(), spreads: statistics.spreads(), primitives, threshold })
+    }
+}

@@ -1,0 +1,145 @@
+//! Advice as text: a table, Markdown and JSON.
+
+use serde_json::{Value, json};
+
+use super::grid::{self, Grid, text};
+use crate::analysis::advice::{Advice, Choice, CostFigure, Decision, RunnerUp, side_name};
+use crate::{RunData, figure, naming};
+
+/// For the terminal: a line for each answer, then what to know about those that advise something.
+#[must_use]
+pub fn for_terminal(data: &RunData, answers: &[Advice], width: usize) -> String {
+    let mut blocks = vec![grid::plain(&heading(data)), grid_of(answers).for_terminal(width)];
+    blocks.extend(taken(answers).map(|(advice, choice)| {
+        let lines = remarks(choice).into_iter().map(|line| format!("    {}", grid::plain(&line)));
+        format!("  {}\n{}", grid::plain(&title(advice, choice)), lines.collect::<Vec<_>>().join("\n"))
+    }));
+    blocks.join("\n\n")
+}
+
+/// As Markdown, in the same order.
+#[must_use]
+pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
+    let mut blocks = vec![grid::markdown(&heading(data)), grid_of(answers).as_markdown()];
+    blocks.extend(taken(answers).map(|(advice, choice)| {
+        let lines = remarks(choice).into_iter().map(|line| format!("- {}", grid::markdown(&line)));
+        format!("**{}**\n\n{}", grid::markdown(&title(advice, choice)), lines.collect::<Vec<_>>().join("\n"))
+    }));
+    blocks.join("\n\n")
+}
+
+/// A line for each answer and nothing else, for the terminal.
+#[must_use]
+pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
+    format!("{}\n\n{}", grid::plain(&heading(data)), grid_of(answers).for_terminal(width))
+}
+
+/// As one object: `name` of the run and `advice`, a list.
+#[must_use]
+pub fn as_json(data: &RunData, answers: &[Advice]) -> String {
+    let advice: Vec<Value> = answers.iter().map(json_advice).collect();
+    format!("{:#}", json!({ "name": data.name, "machine": naming::machine(&data.run.machine), "advice": advice }))
+}
+
+fn heading(data: &RunData) -> String {
+    format!("{}, {} preset, {}", naming::machine(&data.run.machine), data.run.preset, data.run.started)
+}
+
+fn taken(answers: &[Advice]) -> impl Iterator<Item = (&Advice, &Choice)> {
+    answers.iter().filter_map(|advice| match &advice.decision {
+        Decision::Take(choice) => Some((advice, choice.as_ref())),
+        Decision::Undecided(_) | Decision::Missing(_) => None,
+    })
+}
+
+fn title(advice: &Advice, choice: &Choice) -> String {
+    format!("{} ({}, {}): {}", advice.need.as_str(), side_name(advice.on), advice.situation, choice.name)
+}
+
+/// Source, warnings and notes, one line each.
+fn remarks(choice: &Choice) -> Vec<String> {
+    let mut lines = vec![format!("case: {}", choice.case)];
+    if !choice.operation.is_empty() {
+        lines.push(format!("the cost of: {}", choice.operation));
+    }
+    if !choice.source.is_empty() {
+        lines.push(format!("source: {}", choice.source));
+    }
+    lines.extend(choice.warnings.iter().map(|warning| format!("warning: {warning}")));
+    lines.extend(choice.notes.iter().cloned());
+    lines
+}
+
+fn grid_of(answers: &[Advice]) -> Grid {
+    let headings = [text("need"), text("on"), text("size"), text("take"), text("cost"), text("than the next")];
+    let mut grid = Grid::new(&headings);
+    for advice in answers {
+        let (take, cost, next) = match &advice.decision {
+            Decision::Take(choice) => {
+                let mark = if choice.warnings.is_empty() { "" } else { " (!)" };
+                (format!("{}{mark}", choice.name), cost_text(&choice.cost), next_text(&choice.next))
+            }
+            Decision::Undecided(why) => (format!("cannot be decided: {why}"), String::new(), String::new()),
+            Decision::Missing(why) => (format!("unknown: {why}"), String::new(), String::new()),
+        };
+        let side = side_name(advice.on).to_owned();
+        grid.add([advice.need.as_str().to_owned(), side, advice.situation.clone(), take, cost, next]);
+    }
+    grid
+}
+
+/// `1.20 µs (1.10 µs to 1.31 µs)`.
+fn cost_text(cost: &CostFigure) -> String {
+    let rough = if cost.is_rough { "~" } else { "" };
+    let [point, low, high] = [cost.ns, cost.interval.low, cost.interval.high].map(figure::time);
+    format!("{rough}{point} ({low} to {high})")
+}
+
+/// `1.8 times less (1.6 to 2.1) than std_mutex`.
+fn next_text(next: &RunnerUp) -> String {
+    let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), figure::ratio);
+    let (low, high) = (end(next.ratio_low), end(next.ratio_high));
+    format!("{} times less ({low} to {high}) than {}", figure::ratio(next.ratio), next.name)
+}
+
+fn json_advice(advice: &Advice) -> Value {
+    let (decision, reason, choice) = match &advice.decision {
+        Decision::Take(choice) => ("take", Value::Null, json_choice(choice)),
+        Decision::Undecided(why) => ("undecided", json!(why), Value::Null),
+        Decision::Missing(why) => ("missing", json!(why), Value::Null),
+    };
+    json!({
+        "need": advice.need.as_str(),
+        "on": advice.on.as_str(),
+        "situation": advice.situation,
+        "decision": decision,
+        "reason": reason,
+        "choice": choice,
+    })
+}
+
+fn json_choice(choice: &Choice) -> Value {
+    let next = &choice.next;
+    json!({
+        "name": choice.name,
+        "id": choice.id,
+        "operation": choice.operation,
+        "source": choice.source,
+        "case": choice.case,
+        "cost": json_cost(&choice.cost),
+        "next": {
+            "name": next.name,
+            "id": next.id,
+            "cost": json_cost(&next.cost),
+            "ratio": next.ratio,
+            "ratio_low": next.ratio_low,
+            "ratio_high": next.ratio_high,
+        },
+        "warnings": choice.warnings,
+        "notes": choice.notes,
+    })
+}
+
+fn json_cost(cost: &CostFigure) -> Value {
+    json!({ "ns": cost.ns, "ns_low": cost.interval.low, "ns_high": cost.interval.high, "noisy": cost.is_rough })
+}

@@ -1,0 +1,244 @@
+//! A fleet as text.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use syncscope_core::stats::median;
+use syncscope_core::units::significant;
+
+use super::grid::{self, Grid, number, text};
+use crate::analysis::compare::percent;
+use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
+
+/// The most lines of outliers that the terminal shows; the other formats have all of them.
+const MOST_OUTLIERS: usize = 40;
+
+/// For the terminal: the families, the nodes that differ, and the summary at the end.
+#[must_use]
+pub fn for_terminal(fleet: &ExaminedFleet, width: usize) -> String {
+    let mut parts = vec![format!("Families\n{}", families(fleet).for_terminal(width))];
+    if fleet.outliers().next().is_some() {
+        let (table, left_out) = outliers(fleet, MOST_OUTLIERS);
+        let more = if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() };
+        parts.push(format!("Nodes that certainly differ\n{}{more}", table.for_terminal(width)));
+    }
+    parts.push(summary(fleet));
+    parts.join("\n\n")
+}
+
+/// As Markdown, with all nodes that differ.
+#[must_use]
+pub fn as_markdown(fleet: &ExaminedFleet) -> String {
+    let mut parts = vec![format!("**{}**", summary(fleet)), families(fleet).as_markdown()];
+    if fleet.outliers().next().is_some() {
+        parts.push(outliers(fleet, usize::MAX).0.as_markdown());
+    }
+    parts.join("\n\n")
+}
+
+/// One line for each primitive of each node.
+#[must_use]
+pub fn as_csv(fleet: &ExaminedFleet) -> String {
+    let headings = [
+        ("node", false),
+        ("primitive", false),
+        ("ratio", true),
+        ("ratio_low", true),
+        ("ratio_high", true),
+        ("cycles_ratio", true),
+        ("cases", true),
+        ("change", false),
+        ("causes", false),
+    ];
+    let lines = cells(fleet).map(|(node, primitive, cell)| {
+        let causes = if is_outlying(cell) { node.causes.join("; ") } else { String::new() };
+        vec![
+            node.name.clone(),
+            primitive.to_owned(),
+            significant(cell.ratio),
+            significant(cell.low),
+            significant(cell.high),
+            cell.cycles_ratio.map(significant).unwrap_or_default(),
+            cell.cases.to_string(),
+            cell.change.as_str().to_owned(),
+            causes,
+        ]
+    });
+    grid::csv(&headings, lines)
+}
+
+/// All nodes with their primitives.
+#[must_use]
+pub fn as_json(fleet: &ExaminedFleet) -> String {
+    let primitives = fleet
+        .primitives
+        .iter()
+        .zip(&fleet.spreads)
+        .map(|(primitive, spread)| json!({ "primitive": primitive, "spread": spread }));
+    let node = |node: &FleetNode| {
+        let cell = |(primitive, cell): (&String, &Option<FleetCell>)| {
+            let cell = cell.as_ref()?;
+            Some(json!({
+                "primitive": primitive,
+                "ratio": cell.ratio,
+                "ratio_low": cell.low,
+                "ratio_high": cell.high,
+                "cycles_ratio": cell.cycles_ratio,
+                "cases": cell.cases,
+                "change": cell.change.as_str(),
+            }))
+        };
+        let cells: Vec<Value> = fleet.primitives.iter().zip(&node.cells).filter_map(cell).collect();
+        json!({
+            "node": node.name,
+            "differs": node.is_outlier(),
+            "missing_cases": node.missing,
+            "causes": node.causes,
+            "primitives": cells,
+        })
+    };
+    let value = json!({
+        "threshold": fleet.threshold,
+        "primitives": primitives.collect::<Vec<Value>>(),
+        "nodes": fleet.nodes.iter().map(node).collect::<Vec<Value>>(),
+    });
+    format!("{value:#}")
+}
+
+/// `200 nodes, 7 primitives: 5 nodes certainly differ from the median node by more than 5 %`.
+#[must_use]
+pub fn summary(fleet: &ExaminedFleet) -> String {
+    let count = fleet.outliers().count();
+    let differ = match count {
+        0 => "no node certainly differs".to_owned(),
+        1 => "1 node certainly differs".to_owned(),
+        _ => format!("{count} nodes certainly differ"),
+    };
+    let lacking = fleet.nodes.iter().filter(|node| node.missing > 0).count();
+    let lacking = if lacking > 0 { format!("; {lacking} lack cases that most nodes have") } else { String::new() };
+    format!(
+        "{} nodes, {} primitives: {differ} from the median node by more than {}{lacking}",
+        fleet.nodes.len(),
+        fleet.primitives.len(),
+        percent(fleet.threshold)
+    )
+}
+
+fn cells(fleet: &ExaminedFleet) -> impl Iterator<Item = (&FleetNode, &str, &FleetCell)> {
+    fleet.nodes.iter().flat_map(|node| {
+        let named = fleet.primitives.iter().zip(&node.cells);
+        named.filter_map(move |(primitive, cell)| Some((node, primitive.as_str(), cell.as_ref()?)))
+    })
+}
+
+fn is_outlying(cell: &FleetCell) -> bool {
+    use crate::Change::{Faster, Slower};
+    matches!(cell.change, Slower | Faster)
+}
+
+/// One line for each family of primitives: the median spread of the nodes, and the extremes of all nodes.
+fn families(fleet: &ExaminedFleet) -> Grid {
+    let mut grid = Grid::new(&[
+        text("family"),
+        number("primitives"),
+        number("spread"),
+        number("smallest"),
+        number("largest"),
+        number("differ"),
+    ]);
+    let family_of = |primitive: &str| primitive.rsplit_once('.').map_or(primitive, |(family, _)| family).to_owned();
+    let mut families: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, primitive) in fleet.primitives.iter().enumerate() {
+        families.entry(family_of(primitive)).or_default().push(at);
+    }
+    for (family, primitives) in families {
+        let cells = || fleet.nodes.iter().flat_map(|node| primitives.iter().filter_map(|at| node.cells[*at].as_ref()));
+        let end = |pick: fn(f64, f64) -> f64| cells().map(|cell| cell.ratio).reduce(pick);
+        let ratio = |ratio: Option<f64>| ratio.map(|ratio| format!("{ratio:.3}")).unwrap_or_default();
+        let spreads: Vec<f64> = primitives.iter().filter_map(|at| fleet.spreads[*at]).collect();
+        grid.add([
+            family,
+            primitives.len().to_string(),
+            median(&spreads).map(|spread| format!("{:.2} %", 100.0 * spread)).unwrap_or_default(),
+            ratio(end(f64::min)),
+            ratio(end(f64::max)),
+            cells().filter(|cell| is_outlying(cell)).count().to_string(),
+        ]);
+    }
+    grid
+}
+
+/// The primitives of nodes that differ, the largest deviation of a node first, and how many lines were left out.
+fn outliers(fleet: &ExaminedFleet, most: usize) -> (Grid, usize) {
+    let mut lines: Vec<(&FleetNode, &str, &FleetCell)> = cells(fleet).filter(|(.., cell)| is_outlying(cell)).collect();
+    lines.sort_by(|(.., a), (.., b)| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+    let left_out = lines.len().saturating_sub(most);
+    let mut grid =
+        Grid::new(&[number("ratio"), text("interval"), text("node"), text("primitive"), text("possible cause")]);
+    for (node, primitive, cell) in lines.into_iter().take(most) {
+        let causes = if node.causes.is_empty() { "none recorded".to_owned() } else { node.causes.join("; ") };
+        grid.add([
+            format!("{:.3}", cell.ratio),
+            format!("{:.3} to {:.3}", cell.low, cell.high),
+            node.name.clone(),
+            primitive.to_owned(),
+            causes,
+        ]);
+    }
+    (grid, left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Change;
+
+    fn fleet() -> ExaminedFleet {
+        let cell = |ratio: f64, change| {
+            Some(FleetCell { ratio, low: ratio * 0.99, high: ratio * 1.01, cycles_ratio: None, cases: 4, change })
+        };
+        let node = |name: &str, cells: Vec<Option<FleetCell>>| FleetNode {
+            name: name.to_owned(),
+            cells,
+            missing: 0,
+            causes: Vec::new(),
+        };
+        ExaminedFleet {
+            primitives: ["cpu.lock.mcs", "gpu.grid.counter", "gpu.grid.lock_free"].map(str::to_owned).to_vec(),
+            spreads: vec![Some(0.01), Some(0.002), Some(0.004)],
+            nodes: vec![
+                node("cn1", vec![cell(1.0, Change::Same), cell(1.0, Change::Same), None]),
+                FleetNode {
+                    causes: vec!["clock, <b>|".to_owned()],
+                    ..node("=cn2", vec![cell(1.02, Change::Undecided), cell(1.3, Change::Slower), None])
+                },
+                FleetNode { missing: 2, ..node("cn3", vec![None, cell(0.5, Change::Faster), cell(1.0, Change::Same)]) },
+            ],
+            threshold: 0.05,
+        }
+    }
+
+    #[test]
+    fn the_largest_deviation_stands_first_and_the_summary_last() {
+        let text = for_terminal(&fleet(), 120);
+        let lines: Vec<&str> = text.lines().collect();
+        let at = |start: &str| lines.iter().position(|line| line.trim_start().starts_with(start)).unwrap();
+        assert!(at("0.500") < at("1.300"), "{text}");
+        assert!(lines[at("gpu.grid")].ends_with("2  0.30 %     0.500    1.300       2"), "{text}");
+        assert_eq!(
+            *lines.last().unwrap(),
+            "3 nodes, 3 primitives: 2 nodes certainly differ from the median node by more than 5 %; 1 lack cases that most \
+             nodes have"
+        );
+    }
+
+    #[test]
+    fn names_are_harmless_in_every_format() {
+        let csv = as_csv(&fleet());
+        assert!(csv.lines().any(|line| line.starts_with("'=cn2,gpu.grid.counter,1.3,")), "{csv}");
+        assert_eq!(csv.lines().count(), 1 + 6);
+        assert!(as_markdown(&fleet()).contains("clock, &lt;b&gt;\\|"), "{}", as_markdown(&fleet()));
+        let json: Value = serde_json::from_str(&as_json(&fleet())).unwrap();
+        assert_eq!(json["nodes"][1]["primitives"].as_array().unwrap().len(), 2);
+    }
+}
