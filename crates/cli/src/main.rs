@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Command::System(system) => commands::system(&system),
         Command::Verify(verify) => commands::verify(&verify),
         Command::Report(report) => commands::report(report),
+        Command::Gallery(gallery) => commands::gallery(&gallery),
         Command::Compare(compare) => commands::compare(&compare),
         Command::Fleet(fleet) => commands::fleet(&fleet),
         Command::Advise(advise) => commands::advise(&advise),

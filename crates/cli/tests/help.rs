@@ -18,14 +18,17 @@ fn stdout(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 17] = [
     "run",
     "list",
     "system",
     "verify",
     "report",
+    "gallery",
     "compare",
+    "fleet",
     "show",
+    "advise",
     "import",
     "crosscheck",
     "asynchrony",

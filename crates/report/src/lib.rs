@@ -17,6 +17,7 @@ mod run_data;
 mod testing;
 
 pub mod export;
+pub mod gallery;
 pub mod page;
 pub mod syncperformance;
 pub mod table;

@@ -10,8 +10,9 @@ mod synthetic;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Cycles, Detail, Dtype, Form, Group, Layout, Nanoseconds, Population, Row, Space, Verdict};
 use syncscope_report::RunData;
+use syncscope_report::gallery::{Entry, render};
 
-use chromium::{Counts, number, open, open_and, plain};
+use chromium::{Counts, number, open, open_and, open_still, plain};
 
 /// The widths of the page.
 const DESKTOP: u32 = 1280;
@@ -314,5 +315,29 @@ fn ten_thousand_rows() {
         // The times are printed, not checked: the machine may be busy.
         let [opened, drawn] = ["opened", "milliseconds"].map(|name| number(&counts, name));
         eprintln!("{} rows: open after {opened} ms, every chart drawn after {drawn} ms", runs[0].rows.len());
+    }
+}
+
+#[test]
+fn the_gallery_of_many_machines_fits_a_phone() {
+    let names = ["a-folder-with-a-long-name-that-has-no-space-anywhere-in-it", "machine", "other", "third"];
+    let entries: Vec<Entry> = names
+        .into_iter()
+        .cycle()
+        .take(13)
+        .enumerate()
+        .map(|(at, name)| {
+            let mut data = if at % 2 == 0 { synthetic::wide::complete() } else { synthetic::both() };
+            data.name = format!("{name}{at}");
+            Entry { data, page: (at == 0).then(|| "x/report.html".to_owned()) }
+        })
+        .collect();
+    let html = render(&entries, Some("A-title-without-a-space-that-is-wider-than-any-phone"), &|_| 0.01);
+    let selectors = [("dots", "g.series"), ("runs", ".runs-table tbody tr"), ("links", "a[href='x/report.html']")];
+    for width in [PHONE, DESKTOP] {
+        let Some(counts) = open_still(&html, width, &selectors) else { return };
+        assert!(number(&counts, "overflow") <= 0, "{width}: {counts:?}");
+        assert_eq!((number(&counts, "runs"), number(&counts, "links")), (13, 1));
+        assert!(number(&counts, "dots") > 100, "{counts:?}");
     }
 }

@@ -16,7 +16,7 @@ pub(crate) use self::published::{
     AsynchronyArguments, CrosscheckArguments, ReductionsArguments, ReductionsOn, TimelineArguments,
 };
 pub(crate) use self::rows::{
-    CompareArguments, FailOn, FailOnOutlier, FleetArguments, ShowArguments, ShowOrder, TextFormat,
+    CompareArguments, FailOn, FailOnOutlier, FleetArguments, ShowArguments, ShowFormat, ShowOrder, TextFormat,
 };
 pub(crate) use self::run::{AxisArguments, CpuList, RunArguments};
 use crate::failure::Failure;
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
     /// Write an HTML page for one run, or one that compares several
     Report(ReportArguments),
+    /// Write an index page over many runs: every machine, and what each operation costs on it
+    Gallery(GalleryArguments),
     /// Compare two runs, case by case: what is slower, faster or the same, and what cannot be decided
     Compare(CompareArguments),
     /// Compare the runs of many nodes: what is typical, and which nodes differ
@@ -113,6 +115,19 @@ pub(crate) struct ReportArguments {
     /// HTML file to write [default: report.html in the directory of a single run]
     #[arg(short, long, alias = "output", value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GalleryArguments {
+    /// Directories of the runs; what holds no run is left out
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// HTML file to write; it links to NAME/report.html where that stands beside it
+    #[arg(short, long, alias = "output", value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Title of the page [default: the number of runs]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -65,9 +65,9 @@ pub(crate) struct ShowArguments {
     /// Directory of the run
     #[arg(value_name = "DIR")]
     pub(crate) run: PathBuf,
-    /// Output format; csv and json have the columns of measurements.csv
-    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
-    pub(crate) format: TextFormat,
+    /// Output format; csv and json have the columns of measurements.csv, the last three the resolved rows
+    #[arg(long, value_enum, default_value_t = ShowFormat::Table)]
+    pub(crate) format: ShowFormat,
     /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Vec<String>,
@@ -94,6 +94,24 @@ pub(crate) enum TextFormat {
     Csv,
     /// Machine-readable JSON
     Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowFormat {
+    /// Human-readable table
+    Table,
+    /// Markdown tables
+    Markdown,
+    /// Comma-separated values
+    Csv,
+    /// Machine-readable JSON
+    Json,
+    /// Bencher Metric Format, for `bencher run --adapter json`
+    Bmf,
+    /// JSON for github-action-benchmark with the tool customSmallerIsBetter
+    Github,
+    /// Lines of `name: value unit` for a performance function of ReFrame
+    Reframe,
 }
 
 /// `5%` as 0.05.

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::run::directory::{At, RunDirectory, RunDirectoryError, read_if_there, replace};
+use crate::run::directory::RunDirectory;
+use crate::run::files::{At, RunDirectoryError, read_if_there, replace};
 
 /// Writes `NAME.csv`. The columns are the fields of a row, which must be numbers, words and options of them.
 ///

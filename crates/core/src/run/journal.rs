@@ -12,8 +12,8 @@ use crate::model::detail::Detail;
 use crate::model::observation::Observation;
 use crate::run::columns::COLUMNS;
 use crate::run::detail_table;
-use crate::run::directory::{At, RunDirectory, RunDirectoryError, complete_lines};
-use crate::run::packed_table;
+use crate::run::directory::RunDirectory;
+use crate::run::files::{At, RunDirectoryError, complete_lines, packed_table};
 use crate::run::row::Row;
 use crate::units::significant;
 

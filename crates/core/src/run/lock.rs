@@ -2,7 +2,8 @@
 
 use std::fs::{File, TryLockError};
 
-use crate::run::directory::{At, RunDirectory, RunDirectoryError};
+use crate::run::directory::RunDirectory;
+use crate::run::files::{At, RunDirectoryError};
 
 /// The right to write into a run directory. It ends when the value is dropped, and with the process, however that ends.
 #[derive(Debug)]

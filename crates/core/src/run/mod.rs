@@ -1,7 +1,7 @@
 //! `run.json`: who measured what, where, when and how it ended.
 
 mod detail_table;
-mod packed_table;
+pub(crate) mod files;
 
 pub mod chain_check;
 pub mod columns;

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use crate::engine::population::Cost;
 use crate::model::case::CaseId;
 use crate::model::observation::{Common, Observation, Strata};
-use crate::run::directory::{RunDirectory, RunDirectoryError, complete_lines};
-use crate::run::packed_table;
+use crate::run::directory::RunDirectory;
+use crate::run::files::{RunDirectoryError, complete_lines, packed_table};
 use crate::stats::{Interval, Level};
 use crate::units::Ticks;
 

@@ -13,8 +13,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::run::directory::{At, RunDirectory, RunDirectoryError, read_if_there, replace};
-use crate::run::packed_table;
+use crate::run::directory::RunDirectory;
+use crate::run::files::{At, RunDirectoryError, packed_table, read_if_there, replace};
 use crate::session::preset::Preset;
 
 /// The folder that the stored runs share.

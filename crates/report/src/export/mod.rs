@@ -3,7 +3,9 @@
 //! - `grid`: a table of cells in each of these formats
 //! - [`advice`]: which primitive to take for a need
 //! - [`comparison`]: two runs side by side
+//! - [`fleet`]: which nodes differ
 //! - [`rows`]: the rows of a run
+//! - [`trackers`]: resolved rows for tools that follow figures over time
 //!
 //! Names come from files of others. No format lets them do harm: control characters are replaced, Markdown is escaped, and
 //! no text cell of a CSV file begins with a character that starts a formula.
@@ -13,3 +15,4 @@ pub mod comparison;
 pub mod fleet;
 mod grid;
 pub mod rows;
+pub mod trackers;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// The text with every character escaped that has a meaning in an element or in a quoted attribute.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -11,7 +11,7 @@ mod data;
 mod drawing;
 mod facts;
 mod fallback;
-mod html;
+pub(crate) mod html;
 mod published;
 
 use syncscope_core::Primitive;
@@ -21,7 +21,7 @@ use crate::{RunData, naming};
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
 /// The style sheets, in the order in which they override each other.
-const STYLES: [&str; 11] = [
+pub(crate) const STYLES: [&str; 11] = [
     include_str!("../../assets/css/colours.css"),
     include_str!("../../assets/css/base.css"),
     include_str!("../../assets/css/overview.css"),
@@ -117,7 +117,7 @@ fn title(runs: &[RunData]) -> String {
 }
 
 /// Replaces every `{{placeholder}}` of the template in one pass, so that inserted text is never a placeholder itself.
-fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
+pub(crate) fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
     let mut page = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {

@@ -134,11 +134,25 @@ pub(crate) fn open_undrawn(runs: &[RunData], width: u32, script: &str, hash: &st
     open_at(runs, width, script, hash)
 }
 
+/// Opens a page without scripts at this width and writes by how much it is wider than its window (`overflow`) and how many
+/// elements match each selector. `None` if the browser tests are skipped.
+pub(crate) fn open_still(html: &str, width: u32, selectors: &[(&str, &str)]) -> Option<Counts> {
+    let mut script = "root.dataset.overflow = root.scrollWidth - root.clientWidth;".to_owned();
+    for (name, selector) in selectors {
+        script.push_str(&format!("root.dataset.{name} = page.querySelectorAll({selector:?}).length;"));
+    }
+    open_html(html, width, &script, "").map(|(counts, _)| counts)
+}
+
 fn open_at(runs: &[RunData], width: u32, script: &str, hash: &str) -> Option<(Counts, String)> {
+    open_html(&page::render(runs, &CATALOGUE), width, script, hash)
+}
+
+fn open_html(html: &str, width: u32, script: &str, hash: &str) -> Option<(Counts, String)> {
     let browser = browser()?;
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);
-    fs::write(file("report.html"), page::render(runs, &CATALOGUE)).unwrap();
+    fs::write(file("report.html"), html).unwrap();
     fs::write(file("frame.html"), framed(width, script, hash)).unwrap();
     let is_framed = width < NARROWEST_WINDOW || !script.is_empty();
     let name = if is_framed { "frame.html" } else { "report.html" };

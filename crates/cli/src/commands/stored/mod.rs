@@ -3,11 +3,13 @@
 mod advise;
 mod compare;
 mod fleet;
+mod gallery;
 mod report;
 mod show;
 
 pub(crate) use advise::advise;
 pub(crate) use compare::compare;
 pub(crate) use fleet::fleet;
+pub(crate) use gallery::gallery;
 pub(crate) use report::report;
 pub(crate) use show::show;

@@ -2,7 +2,7 @@
 
 use syncscope_report::{export, table};
 
-use crate::args::{ShowArguments, ShowOrder, TextFormat};
+use crate::args::{ShowArguments, ShowFormat, ShowOrder};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::runs;
@@ -21,11 +21,20 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
     let width = terminal::width();
     terminal::show(&match (arguments.format, arguments.sort) {
         // The summary puts sizes and variants side by side, which leaves no order by cost.
-        (TextFormat::Table, ShowOrder::Catalogue) => table::summary(&data, &catalogue(), width, terminal::colour()),
-        (TextFormat::Table, ShowOrder::Cost) => export::rows::for_terminal(&data, width),
-        (TextFormat::Markdown, _) => export::rows::as_markdown(&data),
-        (TextFormat::Csv, _) => export::rows::as_csv(&data),
-        (TextFormat::Json, _) => export::rows::as_json(&data),
+        (ShowFormat::Table, ShowOrder::Catalogue) => table::summary(&data, &catalogue(), width, terminal::colour()),
+        (ShowFormat::Table, ShowOrder::Cost) => export::rows::for_terminal(&data, width),
+        (ShowFormat::Markdown, _) => export::rows::as_markdown(&data),
+        (ShowFormat::Csv, _) => export::rows::as_csv(&data),
+        (ShowFormat::Json, _) => export::rows::as_json(&data),
+        (ShowFormat::Bmf, _) => export::trackers::as_bmf(&data),
+        (ShowFormat::Github, _) => export::trackers::as_github(&data),
+        (ShowFormat::Reframe, _) => export::trackers::as_reframe(&data),
     })?;
+    let is_for_tracker = matches!(arguments.format, ShowFormat::Bmf | ShowFormat::Github | ShowFormat::Reframe);
+    match export::trackers::left_out(&data) {
+        0 => {}
+        count if is_for_tracker => terminal::note(&format!("{count} rows without a resolved cost are left out")),
+        _ => {}
+    }
     Ok(Outcome::Done)
 }

@@ -12,7 +12,7 @@
 
 pub(in crate::analysis) mod differences;
 pub(in crate::analysis) mod discoveries;
-pub(in crate::analysis) mod ratio;
+pub(crate) mod ratio;
 mod remarks;
 pub(in crate::analysis) mod student;
 
@@ -212,7 +212,7 @@ fn same_machine(a: &Machine, b: &Machine) -> bool {
 }
 
 /// The instructions that evidence names: `REDG` and `REDUX.SUM` in `REDG 32/64, aggregated by the compiler: REDUX.SUM 1/1`.
-pub(in crate::analysis) fn instructions(evidence: &str) -> BTreeSet<Vec<&str>> {
+pub(crate) fn instructions(evidence: &str) -> BTreeSet<Vec<&str>> {
     // What follows the name is a count: `lock add 16/32`, `NOP 32/64 for WARPSYNC`.
     let is_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
     let named = evidence.split(", ").map(|part| part.rsplit(": ").next().unwrap_or(part));
@@ -348,7 +348,7 @@ fn remark(a: &Row, b: &Row) -> String {
 }
 
 /// The measurement blocks of a row. Where the run does not say: as many as its pairs make.
-pub(super) fn measurement_blocks(row: &Row, details: Option<&Vec<Detail>>) -> f64 {
+pub(crate) fn measurement_blocks(row: &Row, details: Option<&Vec<Detail>>) -> f64 {
     let is_count = |detail: &&Detail| matches!(detail.name.as_str(), Detail::MEASUREMENT_BLOCKS | "visits");
     let said = details.and_then(|details| details.iter().find(is_count)).map(|detail| detail.value);
     let pairs_of_a_block = if row.case.domain_and_family().0 == Domain::Cpu.as_str() { 6 } else { 4 };

@@ -36,8 +36,8 @@ const LARGEST_RATIO: f64 = 1e9;
 
 /// A cost, and how uncertain it is to either side.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::analysis) struct UncertainCost {
-    pub(super) ns: f64,
+pub(crate) struct UncertainCost {
+    pub(crate) ns: f64,
     below: Uncertainty,
     above: Uncertainty,
 }
@@ -55,7 +55,7 @@ struct Uncertainty {
 impl UncertainCost {
     /// `blocks` is the number of measurement blocks behind the row. `run_effect` is by how much runs differ (standard
     /// deviation, relative to the cost). It is used for rows of older versions, which do not say it.
-    pub(super) fn of(row: &Row, blocks: f64, run_effect: f64) -> Option<Self> {
+    pub(crate) fn of(row: &Row, blocks: f64, run_effect: f64) -> Option<Self> {
         let ns = row.ns?.value();
         let quoted = row.ns_interval?;
         let degrees = runs_of_row(row).map_or((blocks - 1.0).max(1.0), |runs| runs + 3.0);
@@ -108,7 +108,7 @@ fn runs_of_row(row: &Row) -> Option<f64> {
 }
 
 /// The p-value of "`x` is at most `ratio` times `y`": small where `x` is certainly above.
-pub(super) fn p_at_most(x: &UncertainCost, ratio: f64, y: &UncertainCost) -> f64 {
+pub(crate) fn p_at_most(x: &UncertainCost, ratio: f64, y: &UncertainCost) -> f64 {
     let (of_x, of_y, square) = (x.below, y.above, ratio * ratio);
     let measured = [(of_x.measured, of_x.degrees), (square * of_y.measured, of_y.degrees)];
     let variance = measured.iter().map(|(variance, _)| variance).sum::<f64>() + of_x.run + square * of_y.run;

@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-use crate::run::directory::{At, RunDirectoryError, read_if_there, replace};
+use super::{At, RunDirectoryError, read_if_there, replace};
 
 /// The compressed form of a table.
 pub(crate) fn packed(plain: &Path) -> PathBuf {

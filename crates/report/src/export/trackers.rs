@@ -1,0 +1,173 @@
+//! The resolved rows in the formats of tools that follow figures over time.
+//!
+//! - Bencher Metric Format: <https://bencher.dev/docs/reference/bencher-metric-format>
+//! - github-action-benchmark, tool `customSmallerIsBetter`: <https://github.com/benchmark-action/github-action-benchmark>
+//! - ReFrame, lines for a performance function: <https://reframe-hpc.readthedocs.io>
+//!
+//! A row is named by its case and the id of the case, in every run alike. Only resolved rows are written: these tools draw a
+//! line through all figures, and know no verdict.
+
+use serde_json::{Map, Value, json};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Row, Verdict};
+
+use super::grid::plain;
+use crate::RunData;
+
+/// The most characters of a name that Bencher takes.
+const LONGEST_NAME: usize = 1024;
+
+/// The rows with a cost, and the cost.
+fn resolved(data: &RunData) -> impl Iterator<Item = (&Row, f64)> {
+    let resolved = data.rows.iter().filter(|row| row.verdict == Verdict::Resolved);
+    resolved.filter_map(|row| Some((row, row.ns?.value()))).filter(|(_, ns)| ns.is_finite())
+}
+
+/// How many rows have no cost to write.
+#[must_use]
+pub fn left_out(data: &RunData) -> usize {
+    data.rows.len() - resolved(data).count()
+}
+
+/// `cpu.atomic.add i32 shared 16 threads close (a383fef0ed1155ab)`.
+fn name(row: &Row) -> String {
+    let id = format!(" ({})", row.case.id());
+    let label = plain(&row.case.to_string());
+    format!("{}{id}", label.chars().take(LONGEST_NAME - id.len()).collect::<String>())
+}
+
+/// Bencher Metric Format. `latency` is in nanoseconds, with the interval to quote as its bounds; `throughput` is in operations
+/// per second, of all threads together.
+#[must_use]
+pub fn as_bmf(data: &RunData) -> String {
+    let benchmark = |(row, ns): (&Row, f64)| {
+        let mut measures = Map::new();
+        measures.insert("latency".to_owned(), metric(ns, row.ns_interval));
+        if let Some(rate) = row.ops_per_s_total.filter(|rate| rate.is_finite()) {
+            measures.insert("throughput".to_owned(), metric(rate, None));
+        }
+        (name(row), Value::Object(measures))
+    };
+    format!("{:#}", Value::Object(resolved(data).map(benchmark).collect()))
+}
+
+fn metric(value: f64, interval: Option<Interval>) -> Value {
+    match interval {
+        Some(Interval { low, high }) => json!({ "value": value, "lower_value": low, "upper_value": high }),
+        None => json!({ "value": value }),
+    }
+}
+
+/// The list that github-action-benchmark reads with `customSmallerIsBetter`.
+#[must_use]
+pub fn as_github(data: &RunData) -> String {
+    let entry = |(row, ns): (&Row, f64)| {
+        let mut entry = Map::new();
+        entry.insert("name".to_owned(), json!(name(row)));
+        entry.insert("unit".to_owned(), json!("ns"));
+        entry.insert("value".to_owned(), json!(ns));
+        if let Some(interval) = row.ns_interval {
+            // The charts show the text behind the value.
+            entry.insert("range".to_owned(), json!(format!("± {:.3}", interval.half_width())));
+            let bounds = format!("95 % interval: {:.3} to {:.3} ns", interval.low, interval.high);
+            entry.insert("extra".to_owned(), json!(bounds));
+        }
+        Value::Object(entry)
+    };
+    format!("{:#}", Value::Array(resolved(data).map(entry).collect()))
+}
+
+/// Lines of `name: value unit`, which `^(\S+): (\S+) (\S+)$` reads. The first ones are for a sanity function: how the run
+/// ended, and how many rows it has.
+#[must_use]
+pub fn as_reframe(data: &RunData) -> String {
+    let mut lines = vec![
+        format!("run.status: {} -", data.run.status),
+        format!("run.rows: {} rows", data.rows.len()),
+        format!("run.resolved: {} rows", data.rows.len() - left_out(data)),
+    ];
+    lines.extend(resolved(data).map(|(row, ns)| format!("{}: {ns} ns", word(row))));
+    lines.join("\n")
+}
+
+/// The name as one word: `cpu.atomic.add-i32-shared-16-threads-close-a383fef0ed1155ab`.
+fn word(row: &Row) -> String {
+    let is_kept = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-');
+    let label: String = row.case.to_string().chars().map(|letter| if is_kept(letter) { letter } else { '-' }).collect();
+    format!("{label}-{}", row.case.id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use syncscope_core::{Case, Group, Nanoseconds};
+
+    fn data() -> RunData {
+        let row = |case: Case, ns: f64, verdict| Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_interval: Some(Interval { low: ns - 0.25, high: ns + 0.5 }),
+            ..Row::unmeasured(case, verdict)
+        };
+        let named = |id: &str| Case { threads: Some(2), ..Case::new(id) };
+        let hostile = Case { group: Some(Group::of_word("a: 1 ns\n\"<script>\u{1b}[31m")), ..Case::new("cpu.fence.x") };
+        let without_interval = Row { ns_interval: None, ..row(hostile, 3.5, Verdict::Resolved) };
+        testing::data(vec![
+            Row { ops_per_s_total: Some(2e8), ..row(named("cpu.atomic.add"), 10.0, Verdict::Resolved) },
+            row(named("cpu.lock.ticket"), 90.0, Verdict::Noisy("wide".into())),
+            without_interval,
+        ])
+    }
+
+    #[test]
+    fn bencher_gets_the_cost_with_its_bounds() {
+        let value: Value = serde_json::from_str(&as_bmf(&data())).unwrap();
+        let benchmarks = value.as_object().unwrap();
+        assert_eq!((benchmarks.len(), left_out(&data())), (2, 1), "a noisy row has no figure for a chart of time");
+        let id = data().rows[0].case.id();
+        let add = &benchmarks[&format!("cpu.atomic.add 2 threads ({id})")];
+        assert_eq!(add["latency"], json!({ "value": 10.0, "lower_value": 9.75, "upper_value": 10.5 }));
+        assert_eq!(add["throughput"], json!({ "value": 2e8 }));
+        let (name, imported) = benchmarks.iter().find(|(name, _)| name.starts_with("cpu.fence.x")).unwrap();
+        assert_eq!(imported["latency"], json!({ "value": 3.5 }), "no interval is invented");
+        assert!(!name.chars().any(char::is_control), "{name:?}");
+    }
+
+    #[test]
+    fn the_github_action_gets_value_and_range() {
+        let value: Value = serde_json::from_str(&as_github(&data())).unwrap();
+        let entries = value.as_array().unwrap();
+        assert_eq!(entries.len(), 2);
+        assert_eq!(
+            (&entries[0]["unit"], &entries[0]["value"], &entries[0]["range"]),
+            (&json!("ns"), &json!(10.0), &json!("± 0.375"))
+        );
+        assert!(entries[0]["extra"].as_str().unwrap().contains("9.750 to 10.500 ns"));
+        assert!(entries[1].get("range").is_none());
+    }
+
+    #[test]
+    fn every_line_for_reframe_is_a_word_a_value_and_a_unit() {
+        let text = as_reframe(&data());
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
+        assert_eq!(lines.len(), 5, "{text}");
+        for line in &lines {
+            let [name, _, _] = line.as_slice() else { panic!("{line:?}") };
+            assert!(name.ends_with(':') && name.matches(':').count() == 1, "{name}");
+        }
+        assert_eq!(lines[0], ["run.status:", "done", "-"]);
+        assert_eq!(lines[2][1], "2");
+        let id = data().rows[0].case.id();
+        assert_eq!(lines[3], [&format!("cpu.atomic.add-2-threads-{id}:"), "10", "ns"]);
+    }
+
+    #[test]
+    fn a_name_is_the_same_in_every_run_and_not_too_long() {
+        let long = Case { group: Some(Group::of_word(&"ü".repeat(3000))), ..Case::new("cpu.fence.x") };
+        let row = Row { ns: Some(Nanoseconds(1.0)), ..Row::unmeasured(long, Verdict::Resolved) };
+        let text = name(&row);
+        assert!(text.chars().count() <= LONGEST_NAME && text.ends_with(&format!("({})", row.case.id())));
+        let later = Row { ns: Some(Nanoseconds(2.0)), pairs: Some(7), ..row.clone() };
+        assert_eq!((name(&later), word(&later)), (text, word(&row)));
+    }
+}

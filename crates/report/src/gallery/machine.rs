@@ -1,0 +1,150 @@
+//! A run as a column of the page.
+
+use syncscope_core::Verdict;
+
+use super::Entry;
+use crate::analysis::answers;
+use crate::analysis::ladder::LADDER;
+use crate::page::html::escape;
+use crate::{RunData, naming};
+
+/// Colours of the page's lines: `--s0` to `--s7`.
+const COLOURS: usize = 8;
+
+/// A run, and how it is called and drawn.
+#[derive(Debug)]
+pub(super) struct Machine<'a> {
+    pub(super) data: &'a RunData,
+    pub(super) page: Option<&'a str>,
+    /// The name of its folder; numbered where folders of one name are given.
+    pub(super) name: String,
+    /// Figures of others, without intervals: drawn in grey.
+    pub(super) is_published: bool,
+    /// The number of its colour and shape, among its kind.
+    number: usize,
+}
+
+/// The runs as columns, the measured ones first.
+pub(super) fn machines(entries: &[Entry]) -> Vec<Machine<'_>> {
+    let mut machines: Vec<Machine<'_>> = entries
+        .iter()
+        .enumerate()
+        .map(|(index, entry)| {
+            let before = entries[..index].iter().filter(|other| other.data.name == entry.data.name).count();
+            let name = &entry.data.name;
+            Machine {
+                data: &entry.data,
+                page: entry.page.as_deref(),
+                name: if before > 0 { format!("{name} ({})", before + 1) } else { name.clone() },
+                is_published: entry.data.run.preset == IMPORTED,
+                number: 0,
+            }
+        })
+        .collect();
+    machines.sort_by_key(|machine| machine.is_published);
+    machines
+}
+
+/// Those with a rung of the ladder, as columns: of the measured ones and of the published ones each, those with the most
+/// rungs first. Colours and shapes follow this order.
+pub(super) fn columns<'m, 'a>(machines: &'m mut [Machine<'a>]) -> Vec<&'m Machine<'a>> {
+    let mut counted: Vec<(usize, &'m mut Machine<'a>)> =
+        machines.iter_mut().map(|machine| (machine.rungs(), machine)).filter(|(rungs, _)| *rungs > 0).collect();
+    counted.sort_by_key(|(rungs, machine)| (machine.is_published, usize::MAX - rungs));
+    let first_published = counted.iter().filter(|(_, machine)| !machine.is_published).count();
+    for (at, (_, machine)) in counted.iter_mut().enumerate() {
+        machine.number = at.checked_sub(first_published).unwrap_or(at);
+    }
+    counted.into_iter().map(|(_, machine)| &*machine).collect()
+}
+
+/// The preset of a run that `import` made.
+const IMPORTED: &str = "imported";
+
+impl Machine<'_> {
+    /// How many rungs of the ladder have a row.
+    fn rungs(&self) -> usize {
+        LADDER.iter().filter(|rung| rung.find(self.data).is_some()).count()
+    }
+
+    /// What executes the rungs of this domain, as far as `run.json` says. Runs on equal hardware are no rivals.
+    pub(super) fn hardware(&self, domain: &str) -> String {
+        let (cpu, gpus) = (self.cpu(), self.gpus());
+        match domain {
+            "cpu" => cpu,
+            "gpu" => self.data.run.machine.gpus.first().map_or(String::new(), |gpu| gpu.name.clone()),
+            _ => format!("{cpu}, {gpus}"),
+        }
+    }
+
+    /// The colour of its dots, as a value for `--c`.
+    pub(super) fn colour(&self) -> String {
+        if self.is_published { "var(--muted)".to_owned() } else { format!("var(--s{})", self.number % COLOURS) }
+    }
+
+    /// Its dot as an SVG element at this place. Beyond eight machines the shapes differ, and so do those of published ones.
+    pub(super) fn dot(&self, x: f64, y: f64, is_rough: bool) -> String {
+        let shape = if self.is_published { self.number + 1 } else { self.number / COLOURS };
+        let path = match shape % 4 {
+            0 => "m-4.4,0a4.4,4.4 0 1 0 8.8,0a4.4,4.4 0 1 0 -8.8,0z",
+            1 => "m-4,-4h8v8h-8z",
+            2 => "m0,-5.2l5,9h-10z",
+            _ => "m0,-5.6l5.6,5.6l-5.6,5.6l-5.6,-5.6z",
+        };
+        let class = if is_rough { "mark" } else { "mark resolved" };
+        format!("<path class=\"{class}\" d=\"M{x:.1},{y:.1}{path}\"/>")
+    }
+
+    /// Its dot in a line of text.
+    pub(super) fn swatch(&self) -> String {
+        let dot = self.dot(7.0, 7.0, false);
+        let style = escape(&self.colour());
+        format!(
+            "<svg class=\"dot-key\" width=\"14\" height=\"14\" aria-hidden=\"true\" style=\"--c: {style}\">{dot}</svg>"
+        )
+    }
+
+    /// `402 of 439`; a published experiment has no rows.
+    pub(super) fn resolved(&self) -> String {
+        if self.data.rows.is_empty() {
+            return "–".to_owned();
+        }
+        let resolved = self.data.rows.iter().filter(|row| row.verdict == Verdict::Resolved).count();
+        format!("{resolved} of {}", self.data.rows.len())
+    }
+
+    /// How far to trust it.
+    pub(super) fn trust(&self) -> String {
+        if self.is_published {
+            return "figures of others, without intervals".to_owned();
+        }
+        if let Some(experiment) = self.data.run.experiment() {
+            return format!("published experiment: {experiment}");
+        }
+        let line = answers::trust(self.data).unwrap_or_else(|| "no case that exists here".to_owned());
+        line.strip_prefix("How far to trust it: ").unwrap_or(&line).trim_end_matches('.').to_owned()
+    }
+
+    pub(super) fn cpu(&self) -> String {
+        let cpu = &self.data.run.machine.cpu;
+        let threads = match cpu.hardware_threads {
+            0 => String::new(),
+            1 => ", 1 CPU".to_owned(),
+            count => format!(", {count} CPUs"),
+        };
+        format!("{}{threads}", naming::cpu(&cpu.model))
+    }
+
+    pub(super) fn gpus(&self) -> String {
+        let gpus = naming::gpus(&self.data.run.machine);
+        if gpus.is_empty() { "–".to_owned() } else { gpus.join(", ") }
+    }
+
+    /// The day of the start; of figures of others nobody knows it.
+    pub(super) fn date(&self) -> String {
+        if self.is_published {
+            return "unknown".to_owned();
+        }
+        self.data.run.started.chars().take("2026-11-21".len()).collect()
+    }
+}

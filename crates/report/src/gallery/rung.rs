@@ -1,0 +1,208 @@
+//! What a rung of the cost ladder costs on each machine, and where the cheapest is certain.
+
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Row};
+
+use super::machine::Machine;
+use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
+use crate::analysis::compare::{instructions, measurement_blocks};
+use crate::analysis::ladder::{LADDER, Rung};
+use crate::figure::{self, Cost};
+use crate::naming;
+
+/// What a machine has on a rung.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Figure {
+    /// `9.18 ns`, `~9.18 ns`, `not resolved`.
+    pub(super) text: String,
+    /// `±1.0 %`.
+    pub(super) interval_text: Option<String>,
+    /// The cost, where there is one, and its interval for another run.
+    pub(super) ns: Option<f64>,
+    pub(super) interval: Option<Interval>,
+    pub(super) is_rough: bool,
+    /// Which primitive was chosen, where one was, and the size where machines may differ in it.
+    pub(super) note: String,
+    /// The case in one line.
+    pub(super) case: String,
+}
+
+/// A rung with what each machine has on it.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) level: &'static str,
+    pub(super) title: &'static str,
+    pub(super) figures: Vec<Option<Figure>>,
+    /// The machine that is certainly the cheapest.
+    pub(super) cheapest: Option<usize>,
+}
+
+/// Levels at which a case is as large as the machine.
+const SIZED: [&str; 3] = ["All threads", "Device", "Several GPUs"];
+
+/// The rungs that some machine has a row for.
+pub(super) fn lines(machines: &[&Machine<'_>], run_effect: &dyn Fn(&Case) -> f64) -> Vec<Line> {
+    LADDER.iter().filter_map(|rung| line(rung, machines, run_effect)).collect()
+}
+
+fn line(rung: &Rung, machines: &[&Machine<'_>], run_effect: &dyn Fn(&Case) -> f64) -> Option<Line> {
+    let mut figures = Vec::new();
+    let mut contest = Vec::new();
+    for (index, machine) in machines.iter().enumerate() {
+        let Some(selected) = rung.find(machine.data) else {
+            figures.push(None);
+            continue;
+        };
+        let Some(row) = machine.data.rows.get(selected.row) else { continue };
+        let figure = figure_of(rung.level, row, selected.note.as_deref(), selected.median_ns);
+        if figure.interval.is_some() {
+            let blocks = measurement_blocks(row, machine.data.details.get(&row.case.id()));
+            if let Some(cost) = UncertainCost::of(row, blocks, run_effect(&row.case)) {
+                let (size, hardware) = (naming::size(&row.case), machine.hardware(rung.domain()));
+                contest.push(Contestant { index, row, size, hardware, cost });
+            }
+        }
+        figures.push(Some(figure));
+    }
+    let is_there = figures.iter().any(Option::is_some);
+    is_there.then(|| Line { level: rung.level, title: rung.title, figures, cheapest: cheapest(&contest) })
+}
+
+fn figure_of(level: &str, row: &Row, note: Option<&str>, median_ns: Option<f64>) -> Figure {
+    let cost = Cost::of(row);
+    let is_rough = cost.figure.starts_with('~');
+    let has_figure = cost.resolved || is_rough;
+    let size = SIZED.contains(&level).then(|| naming::size(&row.case)).filter(|size| !size.is_empty());
+    let note: Vec<String> = note.map(str::to_owned).into_iter().chain(size).collect();
+    let (text, ns, interval) = match median_ns {
+        Some(median) => (figure::time(median), Some(median), None),
+        None => (cost.figure, row.ns.map(|ns| ns.value()).filter(|_| has_figure), row.ns_interval),
+    };
+    Figure {
+        text,
+        interval_text: cost.interval.filter(|_| median_ns.is_none()),
+        ns,
+        interval: interval.filter(|_| has_figure && median_ns.is_none()),
+        is_rough: is_rough && median_ns.is_none(),
+        note: note.join(", "),
+        case: row.case.to_string(),
+    }
+}
+
+/// A machine whose cost has an interval.
+struct Contestant<'a> {
+    index: usize,
+    row: &'a Row,
+    size: String,
+    hardware: String,
+    cost: UncertainCost,
+}
+
+impl Contestant<'_> {
+    /// Whether both cases are of one size, and of one primitive only where they executed the same instructions: versions of
+    /// syncscope compile some primitives otherwise.
+    fn is_comparable(&self, other: &Self) -> bool {
+        let is_same_primitive = self.row.case.primitive == other.row.case.primitive;
+        let has_same_code = match (&self.row.evidence, &other.row.evidence) {
+            (Some(one), Some(another)) => instructions(one) == instructions(another),
+            _ => true,
+        };
+        self.size == other.size && (has_same_code || !is_same_primitive)
+    }
+}
+
+/// The cheapest, if it is certainly below each other one: a one-sided test at 2.5 %, divided by the number of rivals. The
+/// intervals are those for another run. Where sizes or instructions differ, the costs are of
+/// something else. Runs on equal hardware
+/// are no rivals, and figures without an interval take no part.
+fn cheapest(contest: &[Contestant<'_>]) -> Option<usize> {
+    let best = contest.iter().min_by(|a, b| a.cost.ns.total_cmp(&b.cost.ns))?;
+    let rivals: Vec<&Contestant<'_>> = contest.iter().filter(|other| other.hardware != best.hardware).collect();
+    if rivals.is_empty() {
+        return None;
+    }
+    let count = rivals.len() as f64;
+    let is_certain =
+        |rival: &Contestant<'_>| rival.is_comparable(best) && p_at_most(&rival.cost, 1.0, &best.cost) <= 0.025 / count;
+    rivals.into_iter().all(is_certain).then_some(best.index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery::machine::{columns, machines};
+    use crate::gallery::{Entry, tests::with_rows};
+    use syncscope_core::{Nanoseconds, Verdict};
+
+    fn add(ns: f64, share: f64) -> Row {
+        let around = |share: f64| Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
+        Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_interval: around(share),
+            ns_within: around(share / 2.0),
+            pairs: Some(120),
+            ..Row::unmeasured(Case { threads: Some(1), ..Case::new("cpu.atomic.add") }, Verdict::Resolved)
+        }
+    }
+
+    fn of(rows: &[Row]) -> Option<usize> {
+        let named = rows.iter().enumerate();
+        of_entries(&named.map(|(at, row)| with_rows(&at.to_string(), vec![row.clone()])).collect::<Vec<_>>())
+    }
+
+    fn of_entries(entries: &[Entry]) -> Option<usize> {
+        let mut machines = machines(entries);
+        let lines = lines(&columns(&mut machines), &|_| 0.0);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        lines[0].cheapest
+    }
+
+    #[test]
+    fn the_cheapest_is_marked_where_it_is_certain() {
+        assert_eq!(of(&[add(20.0, 0.02), add(10.0, 0.02), add(30.0, 0.02)]), Some(1));
+        assert_eq!(of(&[add(10.2, 0.05), add(10.0, 0.05), add(30.0, 0.02)]), None, "two overlap");
+        assert_eq!(of(&[add(10.0, 0.02)]), None, "no rival");
+        let published = Row { ns_interval: None, ns_within: None, ..add(1.0, 0.0) };
+        assert_eq!(of(&[published.clone(), add(10.0, 0.02), add(20.0, 0.02)]), Some(1), "no interval, no part");
+        assert_eq!(of(&[published, add(10.0, 0.02)]), None, "and no rival");
+        let failed = Row { verdict: Verdict::Failed("x".into()), ..add(1.0, 0.02) };
+        assert_eq!(of(&[failed, add(10.0, 0.02), add(20.0, 0.02)]), Some(1), "no figure, no part");
+    }
+
+    #[test]
+    fn runs_on_equal_hardware_are_no_rivals() {
+        let run = |name: &str, ns| with_rows(name, vec![add(ns, 0.02)]);
+        assert_eq!(of_entries(&[run("a", 10.0), run("a", 10.1), run("b", 20.0)]), Some(0));
+        assert_eq!(of_entries(&[run("a", 10.0), run("a", 20.0)]), None, "one machine cannot be the cheapest");
+        assert_eq!(of_entries(&[run("a", 10.0), run("a", 20.5), run("b", 10.1)]), None);
+    }
+
+    #[test]
+    fn a_rival_more_needs_more_certainty() {
+        // About 2.2 standard errors apart: enough for one rival, too little for ten.
+        let near = |count: usize| [vec![add(10.0, 0.04)], vec![add(10.6, 0.04); count]].concat();
+        assert_eq!((of(&near(1)), of(&near(10))), (Some(0), None));
+    }
+
+    #[test]
+    fn other_instructions_are_another_figure() {
+        let with = |ns, name: &str| Row { evidence: Some(format!("{name} 64/96")), ..add(ns, 0.02) };
+        assert_eq!(of(&[with(10.0, "RED"), with(20.0, "RED")]), Some(0));
+        assert_eq!(of(&[with(10.0, "RED"), with(20.0, "ATOM")]), None);
+        assert_eq!(of(&[with(10.0, "RED"), add(20.0, 0.02)]), Some(0), "of older runs nobody knows them");
+    }
+
+    #[test]
+    fn cases_of_other_sizes_are_not_ranked() {
+        let barrier = |threads, ns| {
+            let case = Case { threads: Some(threads), ..Case::new("cpu.barrier.std") };
+            Row { case, ..add(ns, 0.02) }
+        };
+        let entries = [with_rows("a", vec![barrier(16, 1000.0)]), with_rows("b", vec![barrier(64, 9000.0)])];
+        let mut machines = machines(&entries);
+        let lines = lines(&columns(&mut machines), &|_| 0.0);
+        assert!(lines.iter().all(|line| line.cheapest.is_none()), "{lines:?}");
+        let figure = lines.iter().find(|line| line.level == "All threads").unwrap().figures[1].as_ref().unwrap();
+        assert_eq!((figure.note.as_str(), figure.text.as_str()), ("std, 64 threads", "9.00 µs"));
+    }
+}
