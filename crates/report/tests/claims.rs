@@ -54,7 +54,7 @@ fn has_line(dom: &str, name: &str) -> bool {
 }
 
 #[test]
-fn the_ladder_names_the_best_and_marks_rough_figures_as_the_cards_do() {
+fn the_ladder_names_the_best_and_marks_rough_figures() {
     let barrier = |name: &str| case(&format!("cpu.barrier.{name}"), 2);
     let rows = vec![
         noisy(row(barrier("std"), 30_000.0, 37_600.0, 45_000.0)),
@@ -67,7 +67,7 @@ fn the_ladder_names_the_best_and_marks_rough_figures_as_the_cards_do() {
     assert!(dom.contains(">Barrier, best: dissemination<"), "the cheapest is named");
     assert!(dom.contains(">~48.0 ns ±17 %<"), "a rough figure has its mark and its interval");
     assert!(!dom.contains(">37.6 µs") && !dom.contains(">16.8 µs"), "a dear row, or a wide one, as a figure");
-    assert!(dom.matches(">not resolved<").count() >= 2, "on the card and on the ladder");
+    assert!(dom.contains(">not resolved<"), "a wide interval on the ladder");
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn contended_figures_have_their_total_rate() {
         exact(case("cpu.fence.seq_cst", 1), 6.0),
     ];
     let Some(dom) = text(&[run(rows)]) else { return };
-    assert!(dom.contains("27.7 Mops/s of all 16 threads") && dom.contains("1.37 Gops/s of all 135,168 threads"));
+    assert!(dom.contains("27.7 million additions a second of 16 CPU threads and 1.37 billion of 135,168 GPU threads"));
 }
 
 #[test]

@@ -3,8 +3,10 @@
 function drawNavigation() {
   const published = [...document.querySelectorAll("section.published")];
   const targets = [
+    ["machine", "Machine"],
     ["answers", "Answers"],
     ["ladder", "Ladder"],
+    ["decisions", "Decisions"],
     ["explore", "Explore"],
     ["details", "Sizes and tails"],
     ...published.map(({ id }) => [id, id[0].toUpperCase() + id.slice(1)]),
@@ -73,6 +75,7 @@ function selfTest() {
   drawEverything();
   const count = (selector) => String(document.querySelectorAll(selector).length);
   dataset.charts = count("svg.chart:not(.still)");
+  dataset.decided = count("#decisions svg.chart");
   dataset.still = count("svg.still");
   dataset.questions = String(QUESTIONS.length);
   dataset.lines = count(".drawn .line path");
@@ -100,7 +103,6 @@ function selfTest() {
   dataset.nodes = count("*");
   dataset.rows = String(ROWS.length);
   dataset.tableRows = count("#rows tbody tr");
-  dataset.cards = count(".card");
   dataset.answering = String([...document.querySelectorAll("svg.chart:not(.still)")].filter(hasKeyboardTooltip).length);
   dataset.width = String(innerWidth);
   dataset.overflow = String(document.scrollingElement.scrollWidth - innerWidth);
@@ -112,6 +114,7 @@ byId("page").hidden = false;
 byId("all-rows").hidden = RUNS.length > 0 && RUNS.every((run) => run.experiment);
 drawOverview();
 drawSections();
+drawDecisions();
 drawRows();
 drawGlossary();
 drawVerdicts();
@@ -119,7 +122,13 @@ drawTheme();
 drawNavigation();
 removeDeadLinks();
 const versions = [...new Set(RUNS.map((run) => run.run.version))].join(", ");
-byId("foot").append(el("p", null, `syncscope ${versions}. This page contains all of its data and needs no network.`));
+byId("foot").append(
+  el(
+    "p",
+    null,
+    `syncscope ${versions}. This page contains all of its data and needs no network. What changed from one run to another: syncscope compare.`,
+  ),
+);
 addEventListener("beforeprint", () => drawEverything());
 addEventListener("click", followLink);
 if (isExplorer(location.hash)) goTo("explore");

@@ -8,8 +8,8 @@ use syncscope_core::{Form, Primitive, PublishedExperiment, Row, Run};
 use super::columns::{self, Cells};
 use super::html::escape_json;
 use crate::analysis::answers::{self, Answer};
+use crate::analysis::decisions::{self, Decision};
 use crate::analysis::false_sharing;
-use crate::analysis::highlights::{HIGHLIGHTS, Highlight};
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::row_query::Selected;
@@ -19,7 +19,6 @@ use crate::{RunData, figure, naming};
 struct Page<'a> {
     columns: Vec<&'static str>,
     runs: Vec<PageRun<'a>>,
-    highlights: Vec<PageHighlight>,
     ladder: Vec<PageRung>,
     families: Vec<PageFamily<'a>>,
     /// The primitives of the rows, in the order of the catalogue, with their meaning.
@@ -44,6 +43,7 @@ struct PageRun<'a> {
     facts: Vec<(&'static str, String)>,
     verdicts: Vec<(&'static str, usize)>,
     answers: PageAnswers,
+    decisions: Vec<Decision>,
     /// The published experiment, if it is one and no run of a plan.
     experiment: Option<&'static str>,
     run: &'a Run,
@@ -75,13 +75,6 @@ struct PageAnswer {
     rows: Vec<usize>,
     /// The id of the part of the page that shows them.
     figure: &'static str,
-}
-
-#[derive(Serialize)]
-struct PageHighlight {
-    title: &'static str,
-    #[serde(flatten)]
-    selection: Selection,
 }
 
 /// The rows of the runs that answer a question.
@@ -141,7 +134,6 @@ pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive])
     let page = Page {
         columns: columns::names(),
         runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
-        highlights: highlights(runs),
         ladder: ladder(runs),
         families: families(runs),
         primitives: primitives(runs, catalogue),
@@ -150,13 +142,6 @@ pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive])
     };
     // Serialization fails only for maps whose keys are not strings. This data has none.
     escape_json(&serde_json::to_string(&page).unwrap_or_default())
-}
-
-fn highlights(runs: &[RunData]) -> Vec<PageHighlight> {
-    let card = |highlight: &Highlight| {
-        Some(PageHighlight { title: highlight.title, selection: Selection::of(highlight.find(runs))? })
-    };
-    HIGHLIGHTS.iter().filter_map(card).collect()
 }
 
 fn ladder(runs: &[RunData]) -> Vec<PageRung> {
@@ -178,6 +163,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         facts: super::facts::facts(&data.run),
         verdicts: data.verdicts(),
         answers: page_answers(data),
+        decisions: decisions::decisions(data),
         experiment: data.run.experiment().map(PublishedExperiment::as_str),
         run: &data.run,
         false_sharing: false_sharing::findings(&data.run, &data.rows)

@@ -3,11 +3,13 @@
 //! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
 //! section is a new script in `SCRIPTS`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
 //! library. The data of the runs is made in `data`, with the cells of the rows from `columns` and the description of
-//! machine and environment from `facts`. `fallback` is the table for browsers without scripts. `published` draws the
-//! sections of published experiments, which need no script, and `findings` the section of published claims.
+//! machine and environment from `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers
+//! without scripts. `published` draws the sections of published experiments, which need no script, and `findings` the
+//! section of published claims.
 
 mod columns;
 mod data;
+mod drawing;
 mod facts;
 mod fallback;
 mod findings;
@@ -22,10 +24,12 @@ use crate::{RunData, naming};
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
 /// The style sheets, in the order in which they override each other.
-pub(crate) const STYLES: [&str; 9] = [
+pub(crate) const STYLES: [&str; 11] = [
     include_str!("../../assets/css/colours.css"),
     include_str!("../../assets/css/base.css"),
     include_str!("../../assets/css/overview.css"),
+    include_str!("../../assets/css/machine.css"),
+    include_str!("../../assets/css/decisions.css"),
     include_str!("../../assets/css/panels.css"),
     include_str!("../../assets/css/charts.css"),
     include_str!("../../assets/css/pictures.css"),
@@ -47,7 +51,7 @@ const CHART_LIBRARY: &str = concat!(
 );
 
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 36] = [
+const SCRIPTS: [&str; 37] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/model/format.js"),
     include_str!("../../assets/js/model/data.js"),
@@ -75,6 +79,7 @@ const SCRIPTS: [&str; 36] = [
     include_str!("../../assets/js/parts/matrix.js"),
     include_str!("../../assets/js/parts/tails.js"),
     include_str!("../../assets/js/answers.js"),
+    include_str!("../../assets/js/decisions.js"),
     include_str!("../../assets/js/overview.js"),
     include_str!("../../assets/js/sections.js"),
     include_str!("../../assets/js/table/columns.js"),
@@ -99,6 +104,7 @@ pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
         "guard" => GUARD.to_owned(),
         "data" => data::json(runs, &labels, catalogue),
         "fallback" => fallback::tables(runs, &labels),
+        "machine" => drawing::drawings(runs, &labels),
         "published" => published::sections(runs, &labels),
         "charts" => CHART_LIBRARY.to_owned(),
         "findings" => findings::section(runs, &labels),

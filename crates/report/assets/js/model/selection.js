@@ -1,4 +1,4 @@
-// The rows that answer a question, for the cards and the ladder: both show them by the same rules.
+// The rows that answer a question, for the ladder.
 
 /** The answers of a question: one for each run that has a row. */
 function answersOf(question) {
@@ -44,11 +44,4 @@ function answerText(answer, withInterval) {
 function answerFigure({ row, median }) {
   if (median === null) return figureOf(row, TIME);
   return { state: "resolved", y: median };
-}
-
-/** The total rate, where many threads take part in one operation each: a lock or a variable that they share. */
-function totalText(row) {
-  const shared = ["atomic", "lock"].includes(row.family) && actors(row) > 1;
-  if (!shared || row.ops_per_s_total === null || row.verdict !== "Resolved") return null;
-  return `${formatRate(row.ops_per_s_total)} of all ${formatCount(actors(row))} threads`;
 }
