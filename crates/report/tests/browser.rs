@@ -23,6 +23,7 @@ fn assert_sound(counts: &Counts, runs: &[RunData]) {
     assert_eq!(counts.get("errors"), None, "{counts:?}");
     assert_eq!(counts.get("ready").map(String::as_str), Some("yes"), "{counts:?}");
     assert_eq!(number(counts, "broken"), 0, "attributes that are not numbers");
+    assert_eq!(number(counts, "duplicates"), 0, "two elements of one id");
     assert!(number(counts, "overflow") <= 0, "the page is wider than the window: {counts:?}");
     let rows: usize = runs.iter().map(|data| data.rows.len()).sum();
     assert_eq!(number(counts, "rows"), i64::try_from(rows).unwrap());

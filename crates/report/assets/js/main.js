@@ -100,6 +100,8 @@ function selfTest() {
   dataset.maps = count(".map");
   dataset.matrices = count(".matrix svg");
   dataset.tails = count(".tails .mark.resolved path");
+  const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
+  dataset.duplicates = String(ids.length - new Set(ids).size);
   dataset.nodes = count("*");
   dataset.rows = String(ROWS.length);
   dataset.tableRows = count("#rows tbody tr");

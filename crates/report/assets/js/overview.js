@@ -116,5 +116,5 @@ function drawOverview() {
   );
   byId("overview").append(pageTitle(), el("div", { class: SEVERAL ? "runs several" : "runs" }, runs));
   const answers = answersSection();
-  if (answers) byId("findings").append(answers);
+  if (answers) byId("sentences").append(answers);
 }

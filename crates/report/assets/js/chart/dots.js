@@ -2,13 +2,17 @@
 
 const ROW_STEP = 28;
 const HEADING_STEP = 34;
-/** On a narrow chart the label of a row stands above its points. */
 const NARROW = 480;
 const NARROW_STEP = 44;
 
+const labelRoom = (spec) => Math.max(6, ...spec.rows.map((row) => (row.label || "").length)) * 7 + 16;
+
+/** On a narrow chart long labels stand above the points of their rows. */
+const isStacked = (spec, width) => width < NARROW && ((spec.columns || []).length > 0 || labelRoom(spec) > 0.4 * width);
+
 /** The heights of rows: of the points, of the labels, and of all together. */
 function dotHeights(spec, width) {
-  const stacked = width < NARROW;
+  const stacked = isStacked(spec, width);
   let height = 0;
   const places = spec.rows.map((row) => {
     const step = row.heading ? HEADING_STEP : stacked ? NARROW_STEP : ROW_STEP;
@@ -27,9 +31,8 @@ const dotHeight = (spec, width) => DOT_TOP + dotHeights(spec, width).height + DO
 
 /** The gutter of labels, the axis and the columns of numbers. */
 function dotBox(spec, width) {
-  const stacked = width < NARROW;
-  const longest = Math.max(6, ...spec.rows.map((row) => (row.label || "").length));
-  const left = stacked ? 4 : Math.min(Math.round(longest * 7 + 16), Math.round(width * 0.45));
+  const stacked = isStacked(spec, width);
+  const left = stacked ? 4 : Math.round(Math.min(labelRoom(spec), width * 0.45));
   const columns = (spec.columns || []).map((title, at) => {
     const texts = [title, ...spec.rows.map((row) => (row.texts && row.texts[at]) || "")];
     return Math.max(...texts.map((text) => text.length * CHARACTER), 24) + 16;
