@@ -18,6 +18,7 @@ const LEAST_TEAM: u32 = 2;
 
 /// A barrier of the threads of a block, and one of the blocks of a cluster.
 const BLOCK_BARRIER: &str = "gpu.block.syncthreads";
+const GRID: &str = "gpu.grid.";
 const CLUSTER_BARRIER: &str = "gpu.cluster.sync";
 pub(super) const PRIMITIVES: [&str; 2] = [BLOCK_BARRIER, CLUSTER_BARRIER];
 
@@ -40,7 +41,8 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let sentence =
         if sentence.is_empty() { "What barriers cost is not certain in this run.".to_owned() } else { sentence };
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
-    let shape = (!gpu.is_empty()).then(|| {
+    let has_grid = gpu.iter().any(|index| data.rows[*index].case.primitive.starts_with(GRID));
+    let shape = has_grid.then(|| {
         "A grid has one block on each multiprocessor; its lines begin at one warp in each block and end at full blocks."
             .to_owned()
     });
@@ -106,7 +108,7 @@ fn reach(case: &Case) -> String {
 /// What each reach costs. These are figures, not comparisons.
 fn gpu_sentence(data: &RunData) -> Option<String> {
     let steps = [
-        ("Block", "Barrier, one warp", "one warp"),
+        ("Block", "Barrier, one warp", "a block of one warp"),
         ("Cluster", "Barrier, 8 blocks", "a cluster of 8 blocks"),
         ("Device", "Grid barrier, best", "the grid"),
         ("Several GPUs", "Barrier, 2 devices, best", "2 GPUs"),
