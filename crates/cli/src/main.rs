@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Fleet(fleet) => commands::fleet(&fleet),
         Command::Advise(advise) => commands::advise(&advise),
         Command::Show(show) => commands::show(&show),
+        Command::Findings(findings) => commands::findings(&findings),
         Command::Import(import) => commands::import(&import),
         Command::Completions(completions) => commands::completions(&completions),
         Command::Man(man) => commands::man(&man),

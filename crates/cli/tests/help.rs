@@ -18,7 +18,7 @@ fn stdout(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "run",
     "list",
     "system",
@@ -29,6 +29,7 @@ const COMMANDS: [&str; 17] = [
     "fleet",
     "show",
     "advise",
+    "findings",
     "import",
     "crosscheck",
     "asynchrony",

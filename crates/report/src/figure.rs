@@ -34,7 +34,7 @@ fn time_with(ns: f64, significant: i32) -> String {
 }
 
 /// `33.8 cycles`, `69,638 cycles`.
-fn cycles(value: f64) -> String {
+pub(crate) fn cycles(value: f64) -> String {
     let text = digits(value, 3);
     match text.len().checked_sub(3) {
         Some(split @ 1..) if !text.contains('.') => format!("{},{} cycles", &text[..split], &text[split..]),

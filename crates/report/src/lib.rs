@@ -24,6 +24,7 @@ pub mod table;
 
 pub use analysis::advice::{Advice, Choice, CostFigure, Decision, Need, Question, RunnerUp, advise};
 pub use analysis::compare::{Change, ComparedCase, Comparison, Difference, FamilyChange, compare};
+pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::named_primitives;
 pub use run_data::RunData;

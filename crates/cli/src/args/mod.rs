@@ -1,5 +1,5 @@
-//! The arguments of the command line: `run` in one file, the published experiments in another, `compare` and `show` in a
-//! third; here the commands and the arguments of the others.
+//! The arguments of the command line: `run` in one file, the published experiments in another, `compare`, `show` and
+//! `findings` in a third; here the commands and the arguments of the others.
 
 mod advise;
 mod published;
@@ -16,7 +16,8 @@ pub(crate) use self::published::{
     AsynchronyArguments, CrosscheckArguments, ReductionsArguments, ReductionsOn, TimelineArguments,
 };
 pub(crate) use self::rows::{
-    CompareArguments, FailOn, FailOnOutlier, FleetArguments, ShowArguments, ShowFormat, ShowOrder, TextFormat,
+    CompareArguments, FailOn, FailOnOutlier, FindingsArguments, FindingsFormat, FleetArguments, PaperName,
+    ShowArguments, ShowFormat, ShowOrder, TextFormat,
 };
 pub(crate) use self::run::{AxisArguments, CpuList, RunArguments};
 use crate::failure::Failure;
@@ -49,6 +50,8 @@ pub(crate) enum Command {
     Fleet(FleetArguments),
     /// Show the rows of a finished run
     Show(ShowArguments),
+    /// Test the claims of papers on finished runs: what holds, what does not, what stays open
+    Findings(FindingsArguments),
     /// Say which primitive to take for a need, as far as the rows of a finished run decide
     Advise(AdviseArguments),
     /// Convert the results of another tool into a run

@@ -1,4 +1,4 @@
-//! The arguments of the commands that read finished runs as text: `compare`, `fleet` and `show`.
+//! The arguments of the commands that read finished runs as text: `compare`, `fleet`, `show` and `findings`.
 
 use std::path::PathBuf;
 
@@ -112,6 +112,41 @@ pub(crate) enum ShowFormat {
     Github,
     /// Lines of `name: value unit` for a performance function of ReFrame
     Reframe,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FindingsArguments {
+    /// Directories of the runs; each claim is tested on each of them
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Test only the claims of this paper (repeatable)
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) paper: Vec<PaperName>,
+    /// Output format; json has the claims that a run cannot decide, too
+    #[arg(long, value_enum, default_value_t = FindingsFormat::Table)]
+    pub(crate) format: FindingsFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PaperName {
+    /// Burtchell and Burtscher, primitives of CUDA and OpenMP
+    Burtchell,
+    /// Zhang, Wahib, Zhang and Matsuoka, synchronization methods of GPUs
+    Zhang,
+    /// Anzt, Chow and Dongarra, block-asynchronous execution
+    Anzt,
+    /// Cycle-accurate CUDA with an assembler
+    Assembler,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingsFormat {
+    /// Human-readable table
+    Table,
+    /// Markdown tables
+    Markdown,
+    /// Machine-readable JSON
+    Json,
 }
 
 /// `5%` as 0.05.

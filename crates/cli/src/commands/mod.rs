@@ -20,6 +20,6 @@ pub(crate) use list::list;
 pub(crate) use published::{asynchrony, crosscheck, reductions, timeline};
 pub(crate) use run::run;
 pub(crate) use shell::{completions, man};
-pub(crate) use stored::{advise, compare, fleet, gallery, report, show};
+pub(crate) use stored::{advise, compare, findings, fleet, gallery, report, show};
 pub(crate) use system::system;
 pub(crate) use verify::verify;

@@ -71,6 +71,7 @@ function drawQuestions() {
 function selfTest() {
   const { dataset } = document.documentElement;
   drawQuestions();
+  document.querySelectorAll("details.pairs").forEach((pairs) => (pairs.open = true));
   drawEverything();
   const count = (selector) => String(document.querySelectorAll(selector).length);
   dataset.charts = count("svg.chart:not(.still)");

@@ -8,6 +8,7 @@
 //! - [`machine_figures`] are the costs beside the drawing of the machine.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
 //! - [`compare`] matches the cases of two runs and says what changed.
+//! - [`findings`] holds published claims as predicates that rows decide.
 //! - [`false_sharing`] finds the stride from which private elements no longer share a cache line.
 
 pub(crate) mod advice;
@@ -15,6 +16,7 @@ pub(crate) mod answers;
 pub(crate) mod compare;
 pub(crate) mod decisions;
 pub(crate) mod false_sharing;
+pub(crate) mod findings;
 pub(crate) mod fleet;
 pub(crate) mod ladder;
 pub(crate) mod machine_figures;
@@ -29,6 +31,7 @@ pub fn named_primitives() -> Vec<&'static str> {
     ids.extend([matrix::PRIMITIVE, false_sharing::PRIMITIVE]);
     ids.extend(advice::named_primitives());
     ids.extend(answers::named_primitives());
+    ids.extend(findings::named_primitives());
     ids.extend(decisions::named_primitives());
     ids
 }

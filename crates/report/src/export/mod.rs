@@ -1,9 +1,10 @@
-//! Rows and comparisons as text: for the terminal, as Markdown, as CSV and as JSON.
+//! Rows, comparisons and findings as text: for the terminal, as Markdown, as CSV and as JSON.
 //!
 //! - `grid`: a table of cells in each of these formats
 //! - [`advice`]: which primitive to take for a need
 //! - [`comparison`]: two runs side by side
 //! - [`fleet`]: which nodes differ
+//! - [`findings`]: published claims, and what becomes of them on runs
 //! - [`rows`]: the rows of a run
 //! - [`trackers`]: resolved rows for tools that follow figures over time
 //!
@@ -12,6 +13,7 @@
 
 pub mod advice;
 pub mod comparison;
+pub mod findings;
 pub mod fleet;
 mod grid;
 pub mod rows;

@@ -4,14 +4,17 @@
 //! section is a new script in `SCRIPTS`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
 //! library. The data of the runs is made in `data`, with the cells of the rows from `columns` and the description of
 //! machine and environment from `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers
-//! without scripts. `published` draws the sections of published experiments, which need no script.
+//! without scripts. `published` draws the sections of published experiments, which need no script, and `findings` the
+//! section of published claims.
 
 mod columns;
 mod data;
 mod drawing;
 mod facts;
 mod fallback;
+mod findings;
 pub(crate) mod html;
+
 mod published;
 
 use syncscope_core::Primitive;
@@ -48,7 +51,7 @@ const CHART_LIBRARY: &str = concat!(
 );
 
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 36] = [
+const SCRIPTS: [&str; 37] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/model/format.js"),
     include_str!("../../assets/js/model/data.js"),
@@ -82,6 +85,7 @@ const SCRIPTS: [&str; 36] = [
     include_str!("../../assets/js/table/columns.js"),
     include_str!("../../assets/js/table/save.js"),
     include_str!("../../assets/js/table/table.js"),
+    include_str!("../../assets/js/findings.js"),
     include_str!("../../assets/js/glossary.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/main.js"),
@@ -103,6 +107,7 @@ pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
         "machine" => drawing::drawings(runs, &labels),
         "published" => published::sections(runs, &labels),
         "charts" => CHART_LIBRARY.to_owned(),
+        "findings" => findings::section(runs, &labels),
         "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
         // A test checks that the template has no other placeholder.
         unknown => format!("<!-- unknown placeholder: {unknown} -->"),

@@ -2,6 +2,7 @@
 
 mod advise;
 mod compare;
+mod findings;
 mod fleet;
 mod gallery;
 mod report;
@@ -9,6 +10,7 @@ mod show;
 
 pub(crate) use advise::advise;
 pub(crate) use compare::compare;
+pub(crate) use findings::findings;
 pub(crate) use fleet::fleet;
 pub(crate) use gallery::gallery;
 pub(crate) use report::report;

@@ -4,9 +4,11 @@
 //! | file | contents |
 //! |---|---|
 //! | here | the tables |
+//! | [`claims`] | what becomes of the source's statements |
 //! | [`clock`] | the common clock: how much the counters of the multiprocessors are apart |
 //! | [`summary`] | from the marks of warps to spans and figures |
 
+pub mod claims;
 pub mod clock;
 pub mod summary;
 

@@ -40,16 +40,24 @@ function plainColour(colour) {
   return alpha === 255 ? `rgb(${red}, ${green}, ${blue})` : `rgba(${red}, ${green}, ${blue}, ${alpha / 255})`;
 }
 
-function copyStyles(from, to) {
+/** Gives a copy the styles of the page as attributes, as far as they differ from those around it. */
+function copyStyles(from, to, around = {}) {
   const style = getComputedStyle(from);
+  const own = {};
   for (const name of STYLES) {
     const value = style.getPropertyValue(name);
-    if (value) to.setAttribute(name, name === "fill" || name === "stroke" ? plainColour(value) : value);
+    own[name] = name === "fill" || name === "stroke" ? plainColour(value) : value;
+    const isSaid = name === "opacity" ? value === "1" : own[name] === around[name];
+    if (isSaid) to.removeAttribute(name);
+    else to.setAttribute(name, own[name]);
   }
   to.removeAttribute("class");
   to.removeAttribute("style");
-  [...from.children].forEach((child, at) => copyStyles(child, to.children[at]));
+  [...from.children].forEach((child, at) => copyStyles(child, to.children[at], own));
 }
+
+/** The space around the drawing in a file. */
+const MARGIN = 14;
 
 /** The drawing as text of an SVG file, with its title and its ground. */
 function svgText(chart) {
@@ -58,19 +66,20 @@ function svgText(chart) {
   copyStyles(root, copy);
   const { width, height } = root.viewBox.baseVal;
   const title = chart.spec.title || chart.spec.label || "";
-  const above = title ? 30 : 0;
+  const above = title ? 34 : 0;
+  const box = [-MARGIN, -above - MARGIN, width + 2 * MARGIN, height + above + 2 * MARGIN];
   const ground = plainColour(getComputedStyle(chart.root).getPropertyValue("background-color"));
   const solid = /rgba\(0, 0, 0, 0\)|transparent/.test(ground) ? surfaceColour() : ground;
   copy.querySelectorAll("style, .ring").forEach((node) => node.remove());
   const ink = plainColour(getComputedStyle(document.body).color);
   copy.prepend(
-    svg("rect", { x: 0, y: -above, width, height: height + above, fill: solid }),
-    words({ x: 4, y: -10, fill: ink, "font-size": 16, "font-weight": 600, "font-family": "sans-serif" }, title),
+    svg("rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: solid }),
+    words({ x: 0, y: -14, fill: ink, "font-size": 16, "font-weight": 600, "font-family": "sans-serif" }, title),
   );
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("viewBox", `0 ${-above} ${width} ${height + above}`);
-  copy.setAttribute("width", width);
-  copy.setAttribute("height", height + above);
+  copy.setAttribute("viewBox", box.join(" "));
+  copy.setAttribute("width", box[2]);
+  copy.setAttribute("height", box[3]);
   copy.removeAttribute("tabindex");
   return new XMLSerializer().serializeToString(copy);
 }

@@ -157,6 +157,9 @@ function seriesMarks(series, few, floor) {
   const marked = points.filter(
     (point) => (point.state || "resolved") !== "resolved" || isolated.has(point) || points.length <= MOST_MARKS,
   );
+  // A dotted line leads over points that are not resolved, where the line has a gap.
+  const told = points.filter((point) => ["resolved", "open"].includes(point.state || "resolved") && isNumber(point.y));
+  const hasGap = told.length > 1 && told.some((point) => point.state === "open");
   const withSpread = (point) => isNumber(point.p05) && isNumber(point.p95);
   const spread = `series ${name} spread${few ? "" : " quiet"}`;
   const area = (low, high) => ({
@@ -165,7 +168,8 @@ function seriesMarks(series, few, floor) {
     y2: (p) => p[high] ?? p.high ?? p.y,
     z: "segment",
   });
-  const lines = [];
+  const guide = { stroke: style.colour, strokeWidth: 1, strokeOpacity: 0.5, strokeDasharray: "1 3" };
+  const lines = hasGap ? [Plot.line(told, { x: "x", y: "y", ...guide, className: `series ${name} guide` })] : [];
   if (drawn.some(withSpread)) {
     lines.push(Plot.areaY(drawn, { ...area("p05", "p95"), fill: style.colour, fillOpacity: 0.1, className: spread }));
   }
@@ -175,7 +179,7 @@ function seriesMarks(series, few, floor) {
   }
   if (drawn.length) {
     // Two points are no trend.
-    const weight = drawn.length > 2 ? { strokeWidth: 2.2 } : { strokeWidth: 1.5, strokeOpacity: 0.6 };
+    const weight = points.length > 2 ? { strokeWidth: 2.2 } : { strokeWidth: 1.5, strokeOpacity: 0.6 };
     const stroke = { stroke: style.colour, ...weight, strokeDasharray: style.dash || undefined };
     lines.push(
       Plot.areaY(drawn, {
@@ -233,16 +237,17 @@ function lineAxes(spec, domains, box) {
   ];
 }
 
-/** Vertical lines with a label, such as the number of cores. */
+/** Vertical lines with a label, such as the number of cores; each label on a line of its own. */
 function ruleMarks(rules, position, top, bottom, right) {
-  return (rules || []).map(({ x, label }) => () => {
+  return (rules || []).map(({ x, label }, index) => () => {
     const at = round(position(x));
-    const left = at + label.length * 6 > right;
+    const isLeft = at + label.length * 6 > right;
+    const place = { x: isLeft ? at - 5 : at + 5, y: top + 9 + 14 * index, "text-anchor": isLeft ? "end" : "start" };
     return svg(
       "g",
       { class: "rules" },
       svg("line", { class: "rule", x1: at, x2: at, y1: top, y2: bottom }),
-      words({ x: left ? at - 5 : at + 5, y: top + 9, "text-anchor": left ? "end" : "start" }, label),
+      words(place, label),
     );
   });
 }

@@ -91,23 +91,25 @@ function matrixCard(run) {
   const spec = matrixSpec(run);
   const range = heatRange(spec.cells.map((cell) => cell.value));
   const plot = el("div", { class: "matrix" });
+  const body = el(
+    "div",
+    { class: "chart-and-comparison" },
+    el(
+      "div",
+      null,
+      plot,
+      heatRamp(range, (ns) => formatTime(ns)),
+    ),
+    topologyComparison(run),
+  );
   const card = el(
     "article",
     { class: "panel wide" },
     el("header", null, el("h3", null, "Core to core"), el("p", { class: "note" }, note.join(" · "))),
     contradictions(run),
     matrix.alike ? el("p", { class: "lead" }, alikeText(matrix)) : null,
-    el(
-      "div",
-      { class: "chart-and-comparison" },
-      el(
-        "div",
-        null,
-        plot,
-        heatRamp(range, (ns) => formatTime(ns)),
-      ),
-      topologyComparison(run),
-    ),
+    // A picture of equal cells shows nothing that the sentence does not say.
+    matrix.alike ? el("details", { class: "pairs" }, el("summary", null, "Show the pairs"), body) : body,
   );
   // Of several runs, the first matrix is the target of links.
   if (RUNS.findIndex((one) => one.matrix) === run) card.id = "core-to-core";

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use syncscope_core::PublishedExperiment;
+use syncscope_core::published::timeline;
 use syncscope_core::published::timeline::clock::groups;
 use syncscope_core::published::timeline::summary::{last_arrival, timed_cycles};
 use syncscope_core::published::timeline::{Snippet, Span, Timeline, Version};
@@ -21,9 +22,6 @@ pub(super) const DRAWING: Drawing = Drawing {
     draw,
 };
 
-/// The figures of the source, on a Turing GPU.
-const SOURCE: &str = "378 to 384 cycles naive, 56 to 58 corrected";
-
 /// Colours of the parts of a warp.
 const BEFORE: usize = 7;
 const WAITING: usize = 2;
@@ -37,9 +35,7 @@ const FEW: usize = 24;
 fn draw(data: &RunData) -> Option<String> {
     let timeline = data.published.timeline.as_ref()?;
     let mut html = parts::card("What the clock reads time", "cycles of the multiprocessor", &figures(timeline));
-    let mut claims = vec![claim(timeline)];
-    claims.extend(waits(timeline));
-    html.push_str(&parts::claims(&claims));
+    html.push_str(&claims(timeline));
     for &snippet in Snippet::ALL {
         let cards: Vec<String> = [Version::Naive, Version::Corrected]
             .into_iter()
@@ -91,48 +87,17 @@ fn figures(timeline: &Timeline) -> String {
     parts::table(&headings, &rows)
 }
 
-/// The statement of the source.
-fn claim(timeline: &Timeline) -> (Outcome, String, String) {
-    let statement =
-        "The naive clock reads of the shared-memory snippet time something else: corrected, they give less than \
-                     half."
-            .to_owned();
-    let figure = |version| timeline.figure(Snippet::SharedMemory, version);
-    match (figure(Version::Naive), figure(Version::Corrected), timeline.corrected_to_naive(Snippet::SharedMemory)) {
-        (Some(naive), Some(corrected), Some(fraction)) => {
-            let outcome = if fraction < 0.5 { Outcome::Holds } else { Outcome::Fails };
-            // The naive figure holds the way to global memory only if the compiler left the wait for it between the reads.
-            let why = match outcome {
-                Outcome::Fails => "; the machine code below shows where the compiler waits for the addresses",
-                Outcome::Holds | Outcome::Open => "",
-            };
-            let figures = format!(
-                "{} to {} cycles naive, {} to {} corrected ({:.0} %); source: {SOURCE}{why}",
-                cycles(naive.shortest_cycles),
-                cycles(naive.longest_cycles),
-                cycles(corrected.shortest_cycles),
-                cycles(corrected.longest_cycles),
-                100.0 * fraction
-            );
-            (outcome, statement, figures)
-        }
-        _ => (Outcome::Open, statement, format!("not measured here; source: {SOURCE}")),
-    }
-}
-
-/// Snippets whose naive figure is the smaller one: the clock was read before the result was there.
-fn waits(timeline: &Timeline) -> Option<(Outcome, String, String)> {
-    let ratios: Vec<(Snippet, f64)> =
-        Snippet::ALL.iter().filter_map(|&snippet| Some((snippet, timeline.corrected_to_naive(snippet)?))).collect();
-    let early: Vec<String> = ratios
-        .iter()
-        .filter(|(_, ratio)| *ratio > 1.0)
-        .map(|(snippet, ratio)| format!("{snippet}: corrected {ratio:.2} times the naive figure"))
-        .collect();
-    let statement =
-        "Loads have a variable latency: a closing clock read that waits for none of them times their issue.".to_owned();
-    let outcome = if early.is_empty() { Outcome::Fails } else { Outcome::Holds };
-    (!ratios.is_empty()).then(|| (outcome, statement, early.join("; ")))
+/// What becomes of the statements of the source.
+fn claims(timeline: &Timeline) -> String {
+    let claims = timeline::claims::claims(timeline).into_iter().map(|claim| {
+        let outcome = match claim.holds {
+            Some(true) => Outcome::Holds,
+            Some(false) => Outcome::Fails,
+            None => Outcome::Open,
+        };
+        (outcome, claim.statement.to_owned(), claim.figures)
+    });
+    parts::claims(&claims.collect::<Vec<_>>())
 }
 
 /// The warps of one launch.

@@ -1,0 +1,182 @@
+//! Burtchell and Burtscher, sections V-B3 and V-B5: fences in CUDA, and full or partial warps.
+
+use syncscope_core::{Case, Dtype, Layout, Mode, Verdict};
+
+use super::super::answers::field::{Basis, Known};
+use super::judge::{ALIKE, MUCH, Test, all, cost, flat, generally, largely_flat, two};
+use super::pick::{
+    CAS_PASS, FENCE_BLOCK, FENCE_DEVICE, FENCE_SYSTEM, GPU_ADD, ONE, SYNCTHREADS, at, blocks, of_blocks, on_device,
+};
+use super::{Claim, ClaimVerdict, Outcome, Paper};
+use crate::RunData;
+
+const WARP: u32 = 32;
+/// "At or near zero": at most this share of the device-wide fence in the same case.
+const NEAR_ZERO: f64 = 0.05;
+/// "Many": at least this share of the cases.
+const MANY: f64 = 0.25;
+
+const CLAIM: Claim = Claim { id: "", paper: Paper::Burtchell, place: "", text: "", needs: "", predicate: |_| None };
+
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "burtchell.cuda.fence_constant",
+        place: "section V-B5, recommendation 6; figure 14",
+        text: "Thread fences incur largely constant overhead, regardless of thread count, block count or stride",
+        needs: "device-wide fences in three sizes",
+        predicate: |data| largely_flat(&fences(data, FENCE_DEVICE, |_| true)),
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.fence_system",
+        place: "section V-B3",
+        text: "__threadfence_system() is close in behavior to its device-wide counterpart",
+        needs: "fences of the device and of the system in the same cases",
+        predicate: |data| {
+            let device = fences(data, FENCE_DEVICE, |_| true);
+            let found = fences(data, FENCE_SYSTEM, |_| true);
+            let found: Vec<_> =
+                found.iter().filter_map(|row| Some((*row, same_place(&device, &row.row.case)?))).collect();
+            generally(Test::Within(MUCH), "both fences cost alike, within a factor of two,", &found)
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.fence_system_varies",
+        place: "section V-B3",
+        text: "The fence of the system is more erratic than that of the device, since it involves the CPU",
+        needs: "fences of the device and of the system in four sizes",
+        predicate: system_varies,
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.fence_block_warp",
+        place: "section V-B3",
+        text: "__threadfence_block() is constant for thread counts within the warp size",
+        needs: "fences of a block by one block of at most 32 threads, in several sizes",
+        predicate: |data| {
+            let near = |case: &Case| case.layout == Some(Layout::Private { stride: 1 }) && case.threads <= Some(WARP);
+            flat(ALIKE, &of_blocks(&fences(data, FENCE_BLOCK, near), 1))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.fence_block_hidden",
+        place: "section V-B3",
+        text: "At thread counts above the warp size and strides above 2, many runtimes of __threadfence_block() are at or near zero",
+        needs: "fences of a block and of the device by more than 32 threads at strides above 2",
+        predicate: block_fence_hidden,
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.full_warps",
+        place: "section V-B5, recommendation 8",
+        text: "Codes should always use full warps to maximize performance except for atomic operations, where partial warps can be faster",
+        needs: "block barriers of 1 and of 32 threads, and compare-and-swaps on one variable by 16 and by 32",
+        predicate: |data| {
+            let barriers = blocks(data, SYNCTHREADS, |_| true);
+            let swaps = blocks(data, CAS_PASS, on_device(Dtype::I32, ONE));
+            Some(all([
+                two(Test::Within(ALIKE), ("a barrier", &at(&barriers, 1, WARP)?), ("", &at(&barriers, 1, 1)?)),
+                two(Test::AtLeast(ALIKE), ("compare-and-swap", &at(&swaps, 1, WARP)?), ("", &at(&swaps, 1, WARP / 2)?)),
+            ]))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.partial_int_add",
+        place: "section V-B5, recommendation 8",
+        text: "\"Turning off\" threads that need no atomic may yield benefits: also for int additions, which are aggregated",
+        needs: "atomic additions of i32 to one variable by one block of 16 and of 32 threads",
+        predicate: |data| {
+            let adds = blocks(data, GPU_ADD, on_device(Dtype::I32, ONE));
+            Some(two(Test::AtLeast(ALIKE), ("", &at(&adds, 1, WARP)?), ("", &at(&adds, 1, WARP / 2)?)))
+        },
+        ..CLAIM
+    },
+];
+
+/// Whether a case is an i32 one among ordinary accesses.
+fn is_usual(case: &Case) -> bool {
+    case.dtype == Some(Dtype::I32) && case.form.is_none() && !matches!(case.mode, Some(Mode::Latency))
+}
+
+fn fences<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
+    blocks(data, primitive, |case| is_usual(case) && fits(case))
+}
+
+fn same_place<'a>(rows: &[Known<'a>], case: &Case) -> Option<Known<'a>> {
+    let place = |case: &Case| (case.layout, case.blocks, case.threads);
+    rows.iter().find(|row| place(&row.row.case) == place(case)).copied()
+}
+
+/// The share of cases that lie certainly beyond [`ALIKE`] of their median, for both fences.
+fn system_varies(data: &RunData) -> Option<Outcome> {
+    let erratic = |primitive| {
+        let rows = fences(data, primitive, |_| true);
+        let mut sorted = rows.clone();
+        sorted.sort_by(|a, b| a.ns.total_cmp(&b.ns));
+        let median = sorted.get(sorted.len() / 2).filter(|_| sorted.len() >= 4).copied()?;
+        let test = |certain| rows.iter().filter(|row| Test::Within(ALIKE).of(row, &median) == certain).count();
+        let (yes, no, all) = (test(super::judge::Certain::Yes), test(super::judge::Certain::No), rows.len());
+        Some((no as f64 / all as f64, 1.0 - yes as f64 / all as f64, median, all))
+    };
+    let (device, system) = (erratic(FENCE_DEVICE)?, erratic(FENCE_SYSTEM)?);
+    let verdict = match () {
+        () if system.0 > device.1 => ClaimVerdict::Holds,
+        () if system.1 < device.0 => ClaimVerdict::DoesNotHold,
+        () => ClaimVerdict::Open,
+    };
+    let said = |name: &str, (no, unsure, median, all): (f64, f64, Known<'_>, usize)| {
+        format!(
+            "{name}: median {}, {:.0} to {:.0} % of {all} cases farther from it than a factor of {ALIKE}",
+            cost(&median),
+            100.0 * no,
+            100.0 * unsure
+        )
+    };
+    let sentence = format!("{}; {}", said("system", system), said("device", device));
+    Some(Outcome { verdict, sentence, rows: vec![system.2.index, device.2.index] })
+}
+
+fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
+    let wide = |case: &Case| {
+        let stride = case.layout.and_then(Layout::stride).unwrap_or(0);
+        is_usual(case) && case.blocks.is_some() && case.threads > Some(WARP) && stride > 2
+    };
+    let device = fences(data, FENCE_DEVICE, wide);
+    let (mut hidden, mut visible, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, row) in
+        data.rows.iter().enumerate().filter(|(_, row)| row.case.primitive == FENCE_BLOCK && wide(&row.case))
+    {
+        if matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Overlapped(_)) {
+            hidden.push(index);
+            continue;
+        }
+        let compared = Known::of(data, index, Basis::Run).zip(same_place(&device, &row.case));
+        match compared.map(|(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, &device)) {
+            Some(super::judge::Certain::Yes) => hidden.push(index),
+            Some(super::judge::Certain::No) => visible.push(index),
+            // A figure at zero or below it, which no interval makes certain, is no visible cost.
+            _ => unknown.push(index),
+        }
+    }
+    let count = hidden.len() + visible.len() + unknown.len();
+    if count == 0 {
+        return None;
+    }
+    let needed = MANY * count as f64;
+    let verdict = match () {
+        () if hidden.len() as f64 >= needed => ClaimVerdict::Holds,
+        () if ((hidden.len() + unknown.len()) as f64) < needed => ClaimVerdict::DoesNotHold,
+        () => ClaimVerdict::Open,
+    };
+    let sentence = format!(
+        "{} of {count} cases are hidden by what surrounds them or cost at most {:.0} % of the device-wide fence, {} cost more, {} are not certain",
+        hidden.len(),
+        100.0 * NEAR_ZERO,
+        visible.len(),
+        unknown.len()
+    );
+    Some(Outcome { verdict, sentence, rows: hidden.into_iter().chain(visible).chain(unknown).collect() })
+}

@@ -1,0 +1,228 @@
+//! Burtchell and Burtscher, sections V-B1 and V-B4: barriers of blocks and warps, shuffles and votes in CUDA.
+
+use syncscope_core::{Case, Dtype, Group, Mode};
+
+use super::super::answers::field::Known;
+use super::judge::{ALIKE, Certain, Test, all, any_parts, cost, every, flat, generally, largely_flat, rising, two};
+use super::pick::{
+    self, BALLOT, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SYNCTHREADS, SYNCWARP, VOTE_ALL, VOTE_ANY, at,
+    blocks, by_threads, of_blocks, pairs,
+};
+use super::{Claim, ClaimVerdict, Outcome, Paper};
+use crate::RunData;
+
+const WARP: u32 = 32;
+/// The throughput "drops": costs of shuffles repeat to a thousandth, and a step is at least this factor.
+const DROP: f64 = 1.1;
+
+const CLAIM: Claim = Claim { id: "", paper: Paper::Burtchell, place: "", text: "", needs: "", predicate: |_| None };
+
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "burtchell.cuda.syncthreads_warps",
+        place: "section V-B5, recommendation 1; figure 7",
+        text: "__syncthreads() performance decreases with increasing warp counts",
+        needs: "block barriers of one block with three sizes from 32 threads on",
+        predicate: |data| {
+            rising(&blocks(data, SYNCTHREADS, |case| case.blocks == Some(1) && case.threads >= Some(WARP)))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.syncthreads_within_warp",
+        place: "figure 7",
+        text: "The throughput of __syncthreads() is constant until the block surpasses the warp size of 32 threads",
+        needs: "block barriers of one block with at most 32 threads, in several sizes",
+        predicate: |data| {
+            flat(ALIKE, &blocks(data, SYNCTHREADS, |case| case.blocks == Some(1) && case.threads <= Some(WARP)))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.syncthreads_blocks",
+        place: "figure 7",
+        text: "The results of __syncthreads() are identical for all block counts",
+        needs: "block barriers of one block and of more blocks",
+        predicate: |data| {
+            let rows = blocks(data, SYNCTHREADS, |_| true);
+            let (one, more): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.blocks == Some(1));
+            every(Test::Within(ALIKE), "cost alike in one block and in more", &by_threads(&more, &one))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.syncwarp_constant",
+        place: "section V-B5, recommendation 2",
+        text: "__syncwarp() throughput is largely constant and can be used without consideration for block or thread count",
+        needs: "barriers of converged warps in three sizes",
+        predicate: |data| largely_flat(&converged(data)),
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.syncwarp_warps",
+        place: "figure 8",
+        text: "__syncwarp() throughput depends on the number of warps running on a multiprocessor, not on the warps of a block",
+        needs: "barriers of converged warps with one and with two blocks on each multiprocessor",
+        predicate: |data| {
+            let count = pick::multiprocessors(data)?;
+            let rows = converged(data);
+            let doubled = of_blocks(&rows, 2 * count);
+            // Two blocks of half the size run as many warps. Two blocks of 1,024 threads may not fit.
+            let found = doubled
+                .iter()
+                .filter(|row| row.row.case.threads < Some(1024))
+                .filter_map(|row| Some((*row, at(&rows, count, 2 * row.row.case.threads?)?)));
+            generally(
+                Test::Within(ALIKE),
+                "two blocks cost what one of twice the size does",
+                &found.collect::<Vec<_>>(),
+            )
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.shuffle_kinds",
+        place: "section V-B4",
+        text: "The up, down and xor variants of the shuffle show no performance difference",
+        needs: "shuffles of several kinds at one size",
+        predicate: |data| {
+            let base = shuffles(data, SHUFFLE, |_| true);
+            let mut found = Vec::new();
+            for other in [SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR] {
+                let others = shuffles(data, other, |_| true);
+                found.extend(base.iter().filter_map(|one| Some((*one, same_case(&others, &one.row.case)?))));
+            }
+            generally(Test::Within(ALIKE), "both kinds cost alike", &found)
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.shuffle_full",
+        place: "section V-B5, recommendation 7",
+        text: "Warp shuffles decrease throughput when the multiprocessor is nearly fully loaded",
+        needs: "shuffles with one block of a warp and two full blocks on each multiprocessor",
+        predicate: |data| {
+            let count = pick::multiprocessors(data)?;
+            let rows = shuffles(data, SHUFFLE, |case| case.dtype == Some(Dtype::I32));
+            let (full, alone) = (at(&rows, 2 * count, 1024)?, at(&rows, count, WARP)?);
+            Some(two(Test::AtLeast(ALIKE), ("", &full), ("", &alone)))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.shuffle_wide",
+        place: "section V-B4, figure 15; recommendation 7",
+        text: "Shuffles of 64-bit types drop at half the thread count compared to the 32-bit types",
+        needs: "shuffles of 32- and of 64-bit types with one block on each multiprocessor, in several sizes",
+        predicate: shuffle_wide,
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.votes_alike",
+        place: "section V-B4",
+        text: "The voting functions all and any behave identically",
+        needs: "both votes at one size",
+        predicate: |data| {
+            generally(
+                Test::Within(ALIKE),
+                "both votes cost alike",
+                &pairs(&votes(data, VOTE_ALL), &votes(data, VOTE_ANY)),
+            )
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.votes_syncwarp",
+        place: "section V-B4",
+        text: "The votes behave like __syncwarp(), with a slightly lower absolute throughput",
+        needs: "votes and barriers of converged warps at one size",
+        predicate: |data| {
+            let found = pairs(&converged(data), &votes(data, VOTE_ALL));
+            let lower = generally(Test::Below, "the barrier costs less", &found)?;
+            // "Slightly": the vote costs less than ten times as much.
+            Some(all([lower, generally(Test::AtLeast(0.1), "by less than ten times", &found)?]))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.cuda.ballot",
+        place: "section V-B4",
+        text: "The ballot, which could not be recorded, is expected to behave similarly to the other votes",
+        needs: "ballots and other votes at one size",
+        predicate: |data| {
+            let found = pairs(&votes(data, BALLOT), &votes(data, VOTE_ANY));
+            generally(Test::Within(ALIKE), "ballot and vote cost alike", &found)
+        },
+        ..CLAIM
+    },
+];
+
+/// `__syncwarp()` of warps whose threads are on one path.
+pub(super) fn converged(data: &RunData) -> Vec<Known<'_>> {
+    blocks(data, SYNCWARP, |case| case.group == Some(Group::Converged))
+}
+
+/// Shuffles that depend on each other, as in the paper's programs: their distance is in a register. The default form of most kinds
+/// has it there, too.
+fn shuffles<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
+    let all = pick::rows(data, primitive, |case| {
+        pick::as_published(case) && !matches!(case.mode, Some(Mode::Throughput)) && case.blocks.is_some() && fits(case)
+    });
+    let has_opaque = all.iter().any(|row| row.row.case.form.is_some());
+    all.into_iter().filter(|row| row.row.case.form.is_some() == has_opaque).collect()
+}
+
+/// Votes that depend on each other.
+fn votes<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
+    blocks(data, primitive, |case| !matches!(case.mode, Some(Mode::Throughput)))
+}
+
+fn same_case<'a>(rows: &[Known<'a>], case: &Case) -> Option<Known<'a>> {
+    let same = |other: &Case| (other.dtype, other.blocks, other.threads) == (case.dtype, case.blocks, case.threads);
+    rows.iter().find(|row| same(&row.row.case)).copied()
+}
+
+/// The size at which the cost of a block first exceeds that of one warp by [`DROP`].
+fn first_drop<'a>(rows: &[Known<'a>]) -> Option<Result<Known<'a>, ()>> {
+    let base = rows.iter().find(|row| row.row.case.threads == Some(WARP))?;
+    for row in rows.iter().filter(|row| row.row.case.threads > Some(WARP)) {
+        match Test::AtMost(DROP).of(row, base) {
+            Certain::Yes => {}
+            Certain::No => return Some(Ok(*row)),
+            Certain::Unknown => return Some(Err(())),
+        }
+    }
+    None
+}
+
+fn shuffle_wide(data: &RunData) -> Option<Outcome> {
+    let count = pick::multiprocessors(data)?;
+    let mut parts = Vec::new();
+    for (narrow, wide) in [(Dtype::I32, Dtype::U64), (Dtype::F32, Dtype::F64)] {
+        let [narrow, wide] = [narrow, wide].map(|dtype| {
+            let powers = |case: &Case| case.threads.is_some_and(u32::is_power_of_two);
+            of_blocks(&shuffles(data, SHUFFLE, |case| case.dtype == Some(dtype) && powers(case)), count)
+        });
+        let (Some(narrow), Some(wide)) = (first_drop(&narrow), first_drop(&wide)) else { continue };
+        parts.push(match (narrow, wide) {
+            (Ok(narrow), Ok(wide)) => {
+                let half = wide.row.case.threads.map(|threads| 2 * threads) == narrow.row.case.threads;
+                let words = |row: &Known<'_>| {
+                    let dtype = row.row.case.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
+                    format!("{dtype} from {} threads on ({})", row.row.case.threads.unwrap_or_default(), cost(row))
+                };
+                Outcome {
+                    verdict: if half { ClaimVerdict::Holds } else { ClaimVerdict::DoesNotHold },
+                    sentence: format!("{}, {}", words(&narrow), words(&wide)),
+                    rows: vec![narrow.index, wide.index],
+                }
+            }
+            _ => Outcome {
+                verdict: ClaimVerdict::Open,
+                sentence: "intervals do not say from which size on a shuffle costs more".to_owned(),
+                rows: Vec::new(),
+            },
+        });
+    }
+    any_parts(parts)
+}

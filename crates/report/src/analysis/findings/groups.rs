@@ -1,0 +1,238 @@
+//! Zhang, Wahib, Zhang and Matsuoka: barriers within a warp and within a block.
+
+use syncscope_core::{Case, Group};
+
+use super::super::answers::field::Known;
+use super::cuda_syncs::converged;
+use super::judge::{ALIKE, MUCH, Test, any_parts, flat, generally, rising, sized, two, unique};
+use super::pick::{self, COALESCED, GRID, SYNCTHREADS, SYNCWARP, TILE, at, blocks, of_blocks};
+use super::{Claim, ClaimVerdict, Outcome, Paper};
+use crate::{RunData, figure};
+
+const WARP: u32 = 32;
+/// "Not so different", "gap": an order of magnitude. The paper calls costs equal in kind that differ by up to 5 times (table 6: 108
+/// cycles for a coalesced group, 22 for a block).
+const GAP: f64 = 10.0;
+/// A barrier that has an effect cannot take fewer cycles than two dependent instructions.
+const SUSPICIOUS_CYCLES: f64 = 2.0;
+/// Warps and blocks that a multiprocessor holds at once, as the paper gives them for both of its devices.
+const RESIDENT_WARPS: u32 = 64;
+const RESIDENT_BLOCKS: u32 = 32;
+
+const CLAIM: Claim = Claim { id: "", paper: Paper::Zhang, place: "", text: "", needs: "", predicate: |_| None };
+
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "zhang.tile_size",
+        place: "table 4, section 4.1",
+        text: "For tile group synchronization the size of the group does not influence the performance",
+        needs: "barriers of tiles of several sizes, by one block of one warp",
+        predicate: |data| flat(ALIKE, &groups(data, TILE, |group| matches!(group, Group::Tile(_)))),
+        ..CLAIM
+    },
+    Claim {
+        id: "zhang.coalesced_size",
+        place: "table 4, section 4.1 (V100)",
+        text: "For a coalesced group the performance is the highest when all the threads of a warp belong to it (14 against 108 cycles)",
+        needs: "barriers of coalesced groups of 16 and of 32 threads, by one block of one warp",
+        predicate: |data| {
+            let rows = groups(data, COALESCED, |group| matches!(group, Group::Coalesced(_)));
+            let of = |size| rows.iter().find(|row| row.row.case.group == Some(Group::Coalesced(size)));
+            Some(two(Test::AtLeast(MUCH), ("a group of 16,", of(16)?), ("a group of 32,", of(32)?)))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "zhang.coalesced_constant",
+        place: "table 4, section 4.1 (P100)",
+        text: "The size of a coalesced group does not influence the performance",
+        needs: "barriers of coalesced groups of several sizes, by one block of one warp",
+        predicate: |data| flat(ALIKE, &groups(data, COALESCED, |group| matches!(group, Group::Coalesced(_)))),
+        ..CLAIM
+    },
+    Claim {
+        id: "zhang.one_cycle",
+        place: "section 4.4, table 6 (P100)",
+        text: "It is not so possible that a synchronization instruction lasts only 1 cycle",
+        needs: "barriers of coalesced groups, by one block of one warp",
+        predicate: one_cycle,
+        ..CLAIM
+    },
+    Claim {
+        id: "zhang.block_size",
+        place: "table 5",
+        text: "The performance of block synchronization decreases as the block size increases",
+        needs: "block barriers of one block with three sizes from 32 threads on",
+        predicate: |data| {
+            rising(&blocks(data, SYNCTHREADS, |case| case.blocks == Some(1) && case.threads >= Some(WARP)))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "zhang.block_warps",
+        place: "figure 6, section 4.2",
+        text: "The performance of block synchronization is related to the warp count per multiprocessor: most of the points are close to a line",
+        needs: "block barriers of equal warps on each multiprocessor in blocks of several sizes",
+        predicate: |data| {
+            let found = resident(data);
+            let warps = |row: &(Known<'_>, u32)| row.1 * row.0.row.case.threads.unwrap_or(0).div_ceil(WARP);
+            let mut compared = Vec::new();
+            for one in found.iter().filter(|row| row.1 == 1) {
+                compared.extend(
+                    found
+                        .iter()
+                        .filter(|other| other.1 > 1 && warps(other) == warps(one))
+                        .map(|other| (other.0, one.0)),
+                );
+            }
+            generally(Test::Within(ALIKE), "equal warps in more blocks and in one cost alike", &compared)
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "zhang.block_lesson",
+        place: "table 10",
+        text: "Controlling the total warps per multiprocessor controls the performance of block synchronization",
+        needs: "block barriers of one warp and of many warps on a multiprocessor",
+        predicate: |data| {
+            let rows = of_blocks(&blocks(data, SYNCTHREADS, |case| case.threads >= Some(WARP)), 1);
+            Some(two(Test::AtLeast(MUCH), ("", rows.last().filter(|_| rows.len() > 1)?), ("", rows.first()?)))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "zhang.block_saturation",
+        place: "figure 7, table 7",
+        text: "When the active warps exceed the maximum, the block synchronizations of warps reach the same rate in all blocks of more than 64 threads (0.626 to 0.658 warp-sync/ns)",
+        needs: "block barriers that fill a multiprocessor with blocks of several sizes",
+        predicate: saturation,
+        ..CLAIM
+    },
+    Claim {
+        id: "zhang.levels",
+        place: "section 4.4",
+        text: "A performance gap between levels does not always exist: warp level is not so different from block level",
+        needs: "barriers of a converged warp or of a divergent one, and of a block of one warp",
+        predicate: |data| {
+            let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
+            let warp = |group: Group| {
+                let rows = blocks(data, SYNCWARP, |case| case.group == Some(group.clone()));
+                rows.into_iter().find(|row| row.row.case.threads == Some(WARP) && row.row.case.blocks == Some(1))
+            };
+            let named = [("a converged warp,", Group::Converged), ("a divergent warp,", Group::Divergent)];
+            let parts = named
+                .into_iter()
+                .filter_map(|(name, group)| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block,", &block))));
+            any_parts(parts)
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "zhang.block_before_warp",
+        place: "section 4.4 (V100)",
+        text: "Block synchronization seems faster than warp level synchronization",
+        needs: "barriers of a block of one warp, and of a tile or a converged warp",
+        predicate: |data| {
+            let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
+            let tiles = groups(data, TILE, |group| matches!(group, Group::Tile(_)));
+            let warp = tiles.first().copied().or_else(|| at(&converged(data), 1, WARP))?;
+            Some(two(Test::Below, ("a block,", &block), (warp.name(), &warp)))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "zhang.full_block",
+        place: "section 4.4",
+        text: "1024 threads always mean a large performance degrade",
+        needs: "barriers of a block or of a grid with blocks of 32 and of 1,024 threads",
+        predicate: |data| {
+            let count = pick::multiprocessors(data)?;
+            let ends = |name, rows: &[Known<'_>], blocks| {
+                let (full, least) = (at(rows, blocks, 1024)?, at(rows, blocks, WARP)?);
+                // The paper's own figures, the least of them 1.28 times (grid, P100), are all beyond "alike".
+                Some(two(Test::AtLeast(ALIKE), (name, &full), ("", &least)))
+            };
+            any_parts(
+                [
+                    ends("block", &blocks(data, SYNCTHREADS, |_| true), 1),
+                    ends("grid", &blocks(data, GRID, |_| true), count),
+                ]
+                .into_iter()
+                .flatten(),
+            )
+        },
+        ..CLAIM
+    },
+];
+
+/// Barriers of groups within one warp, in a loop.
+fn groups<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Group) -> bool) -> Vec<Known<'a>> {
+    let one_warp = |case: &Case| case.blocks == Some(1) && case.threads == Some(WARP);
+    let mut rows = blocks(data, primitive, |case| one_warp(case) && case.group.as_ref().is_some_and(&fits));
+    rows.sort_by(|a, b| a.row.case.group.cmp(&b.row.case.group));
+    rows
+}
+
+fn one_cycle(data: &RunData) -> Option<Outcome> {
+    let rows = groups(data, COALESCED, |_| true);
+    let bounds = |row: &Known<'_>| row.row.cycles_interval;
+    let known: Vec<_> = rows.iter().filter_map(|row| Some((*row, bounds(row)?))).collect();
+    let (least, interval) = known.iter().min_by(|a, b| a.1.high.total_cmp(&b.1.high)).copied()?;
+    let verdict = match () {
+        () if interval.high < SUSPICIOUS_CYCLES => ClaimVerdict::DoesNotHold,
+        () if known.iter().all(|(_, bounds)| bounds.low >= SUSPICIOUS_CYCLES) => ClaimVerdict::Holds,
+        () => ClaimVerdict::Open,
+    };
+    let evidence = least.row.evidence.as_deref().map(|text| format!(" ({text})")).unwrap_or_default();
+    let group = least.row.case.group.as_ref().map(crate::naming::group).unwrap_or_default();
+    let sentence = format!("{group}: {}{evidence}; measured with {} coalesced groups", sized(&least), known.len());
+    Some(Outcome {
+        verdict,
+        sentence,
+        rows: unique([least.index].into_iter().chain(known.iter().map(|(row, _)| row.index))),
+    })
+}
+
+/// Block barriers of blocks that are resident together, each with the blocks of a multiprocessor.
+fn resident(data: &RunData) -> Vec<(Known<'_>, u32)> {
+    let Some(count) = pick::multiprocessors(data) else { return Vec::new() };
+    let rows = blocks(data, SYNCTHREADS, |case| case.threads >= Some(WARP));
+    let each = |row: Known<'_>| row.row.case.blocks.filter(|blocks| blocks % count == 0).map(|blocks| blocks / count);
+    let found = rows.into_iter().filter_map(|row| Some((row, each(row)?)));
+    let warps = |row: &Known<'_>| row.row.case.threads.unwrap_or(0).div_ceil(WARP);
+    found.filter(|(row, each)| *each <= RESIDENT_BLOCKS && each * warps(row) <= RESIDENT_WARPS).collect()
+}
+
+/// The best rate of warps' block synchronizations in blocks of each size above 64 threads, on full multiprocessors.
+fn saturation(data: &RunData) -> Option<Outcome> {
+    let found = resident(data);
+    let rates = found.iter().filter(|(row, _)| row.row.case.threads > Some(2 * WARP)).filter_map(|(row, each)| {
+        let warps = f64::from(each * row.row.case.threads?.div_ceil(WARP));
+        (each * row.row.case.threads?.div_ceil(WARP) == RESIDENT_WARPS)
+            .then(|| (*row, warps / row.bounds.high, warps / row.ns, warps / row.bounds.low))
+    });
+    let mut rates: Vec<_> = rates.collect();
+    rates.sort_by(|a, b| a.2.total_cmp(&b.2));
+    let (slowest, fastest) = (rates.first()?, rates.last()?);
+    if rates.len() < 2 {
+        return None;
+    }
+    let (least, most) = (
+        rates.iter().map(|rate| rate.1).fold(f64::INFINITY, f64::min),
+        rates.iter().map(|rate| rate.3).fold(0.0, f64::max),
+    );
+    let verdict = match () {
+        () if most <= ALIKE * least => ClaimVerdict::Holds,
+        () if fastest.1 > ALIKE * slowest.3 => ClaimVerdict::DoesNotHold,
+        () => ClaimVerdict::Open,
+    };
+    let said = |rate: &(Known<'_>, f64, f64, f64)| {
+        format!(
+            "{} warp-sync/ns in blocks of {} threads",
+            figure::ratio(rate.2),
+            rate.0.row.case.threads.unwrap_or_default()
+        )
+    };
+    let sentence = format!("{} to {}, on multiprocessors with {RESIDENT_WARPS} warps", said(slowest), said(fastest));
+    Some(Outcome { verdict, sentence, rows: unique(rates.iter().map(|rate| rate.0.index)) })
+}

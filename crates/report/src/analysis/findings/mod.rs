@@ -1,0 +1,196 @@
+//! The claims that papers publish, each as a predicate that a run decides.
+//!
+//! A [`Claim`] names its source and holds a function. The function picks rows and compares their intervals; it says `Holds`
+//! or `DoesNotHold` only where the intervals make that certain, and `Open` with the reason elsewhere. Start with `judge`,
+//! the comparisons, and its thresholds for words such as "constant"; `pick` has the choices of rows. The claims stand by paper and
+//! subject:
+//!
+//! | file | claims |
+//! |---|---|
+//! | `openmp_teams` | Burtchell and Burtscher, OpenMP: barrier, critical section, flush, hyperthreads, placement |
+//! | `openmp_atomics` | the same: atomic update, capture, write, read; false sharing |
+//! | `cuda_syncs` | the same, CUDA: barriers, shuffles, votes |
+//! | `cuda_atomics` | the same: atomic operations |
+//! | `cuda_fences` | the same: fences, partial warps |
+//! | `groups` | Zhang, Wahib and Matsuoka: barriers of warps and blocks |
+//! | `grids` | the same: barriers of grids and devices |
+//! | `published` | the verdicts of the published experiments |
+//!
+//! Rows of one run are compared by their intervals within it. Imported rows have none: their points decide, and the sentence
+//! says so.
+
+mod cuda_atomics;
+mod cuda_fences;
+mod cuda_syncs;
+mod grids;
+mod groups;
+mod judge;
+mod openmp_atomics;
+mod openmp_teams;
+mod pick;
+mod published;
+#[cfg(test)]
+mod tests;
+
+use crate::RunData;
+use crate::figure::interval_within_run;
+
+/// Where a claim was published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Paper {
+    /// Burtchell and Burtscher, *Characterizing CUDA and OpenMP Synchronization Primitives*, IISWC 2024.
+    Burtchell,
+    /// Zhang, Wahib, Zhang and Matsuoka, *A Study of Synchronization Methods in Modern GPUs*.
+    Zhang,
+    /// Anzt, Chow and Dongarra, *On block-asynchronous execution on GPUs*, LAPACK Working Note 291, 2016.
+    Anzt,
+    /// A post on cycle-accurate timing of CUDA code with an assembler.
+    Assembler,
+}
+
+impl Paper {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Burtchell, Self::Zhang, Self::Anzt, Self::Assembler];
+
+    /// The word for the command line and for files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Burtchell => "burtchell",
+            Self::Zhang => "zhang",
+            Self::Anzt => "anzt",
+            Self::Assembler => "assembler",
+        }
+    }
+
+    /// Authors and year, for people.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Burtchell => "Burtchell and Burtscher (IISWC 2024)",
+            Self::Zhang => "Zhang, Wahib, Zhang and Matsuoka (V100, P100)",
+            Self::Anzt => "Anzt, Chow and Dongarra (2016)",
+            Self::Assembler => "Cycle-accurate CUDA with an assembler (post)",
+        }
+    }
+}
+
+/// What becomes of a claim on a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClaimVerdict {
+    /// The rows make certain that it holds.
+    Holds,
+    /// The rows make certain that it does not.
+    DoesNotHold,
+    /// The rows do not decide it, or the run lacks them.
+    Open,
+}
+
+impl ClaimVerdict {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Holds, Self::DoesNotHold, Self::Open];
+
+    /// The words for people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::DoesNotHold => "does not hold",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// What a predicate finds, with the figures that it stands on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The verdict.
+    pub verdict: ClaimVerdict,
+    /// The figures in a sentence; of an open claim also the reason.
+    pub sentence: String,
+    /// The rows, as indices among those of the run, the ones that the sentence names first. Empty where the run lacks what the
+    /// claim needs, and for tables of published experiments.
+    pub rows: Vec<usize>,
+}
+
+/// A published claim.
+struct Claim {
+    /// Its name in files: paper, subject, item.
+    id: &'static str,
+    paper: Paper,
+    /// Section, figure, table or number of the recommendation.
+    place: &'static str,
+    /// What the paper says, quoted or closely paraphrased.
+    text: &'static str,
+    /// The rows that decide it.
+    needs: &'static str,
+    /// Decides it; `None` where the run lacks rows.
+    predicate: fn(&RunData) -> Option<Outcome>,
+}
+
+/// A claim and what became of it on a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The name of the claim in files.
+    pub id: String,
+    /// Where it was published.
+    pub paper: Paper,
+    /// The place in the paper.
+    pub place: String,
+    /// What the paper says.
+    pub text: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Whether the run has the rows or tables that the claim needs.
+    pub measured: bool,
+}
+
+/// The claims that rows decide, in the order of reports.
+const CLAIMS: [&[Claim]; 7] = [
+    openmp_teams::CLAIMS,
+    openmp_atomics::CLAIMS,
+    cuda_syncs::CLAIMS,
+    cuda_atomics::CLAIMS,
+    cuda_fences::CLAIMS,
+    groups::CLAIMS,
+    grids::CLAIMS,
+];
+
+fn claims() -> impl Iterator<Item = &'static Claim> {
+    CLAIMS.iter().flat_map(|claims| claims.iter())
+}
+
+/// The ids of primitives that claims name.
+pub(crate) fn named_primitives() -> impl Iterator<Item = &'static str> {
+    pick::PRIMITIVES.iter().copied()
+}
+
+/// All claims on a run: those that rows decide, and the verdicts of the published experiments that its directory holds.
+#[must_use]
+pub fn findings(data: &RunData) -> Vec<Finding> {
+    let mut all: Vec<Finding> = claims().map(|claim| evaluate(claim, data)).collect();
+    all.extend(published::findings(data));
+    all.sort_by_key(|finding| finding.paper);
+    all
+}
+
+fn evaluate(claim: &Claim, data: &RunData) -> Finding {
+    let found = (claim.predicate)(data);
+    let measured = found.is_some();
+    let mut outcome = found.unwrap_or_else(|| Outcome {
+        verdict: ClaimVerdict::Open,
+        sentence: format!("the run lacks {}", claim.needs),
+        rows: Vec::new(),
+    });
+    if outcome.rows.iter().any(|row| data.rows.get(*row).is_some_and(|row| interval_within_run(row).is_none())) {
+        outcome.sentence.push_str(" (points alone, without intervals)");
+    }
+    Finding {
+        id: claim.id.to_owned(),
+        paper: claim.paper,
+        place: claim.place.to_owned(),
+        text: claim.text.to_owned(),
+        outcome,
+        measured,
+    }
+}

@@ -1,0 +1,190 @@
+//! Burtchell and Burtscher, section V-A2: atomic operations in OpenMP, and false sharing.
+
+use syncscope_core::{Dtype, Mode};
+
+use super::super::answers::field::Known;
+use super::judge::{ALIKE, MUCH, Test, all, any_parts, flat, generally, two, unique};
+use super::openmp_teams::{APART, ends, last_pair};
+use super::pick::{CPU_ADD, CPU_CAPTURE, CPU_READ, CPU_WRITE, DTYPES, by_threads, private, shared, teams};
+use super::{Claim, ClaimVerdict, Outcome, Paper};
+use crate::{RunData, figure};
+
+/// A core begins at least one load in each cycle: an operation of at most one cycle costs what a plain load does.
+const LOAD_CYCLES: f64 = 1.0;
+
+const CLAIM: Claim = Claim { id: "", paper: Paper::Burtchell, place: "", text: "", needs: "", predicate: |_| None };
+
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "burtchell.openmp.same_location",
+        place: "section V-A5, recommendation 2",
+        text: "Atomic updates or writes by multiple threads to the same location should be avoided, as they are quite slow",
+        needs: "atomic updates of one variable and of padded elements by several threads",
+        predicate: |data| {
+            let one = teams(data, CPU_ADD, shared(Dtype::I32));
+            let own = teams(data, CPU_ADD, private(Dtype::I32, APART));
+            let (one, own) = last_pair(&one, &own)?;
+            Some(two(Test::AtLeast(MUCH), ("one variable", &one), ("padded elements", &own)))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.false_sharing",
+        place: "section V-A5, recommendation 3",
+        text: "Atomic operations to different locations are much faster if these do not reside in the same cache line",
+        needs: "atomic updates of neighbouring and of padded elements by several threads",
+        predicate: |data| {
+            let parts = DTYPES.into_iter().filter_map(|dtype| {
+                let near = teams(data, CPU_ADD, private(dtype, 1));
+                let far = teams(data, CPU_ADD, private(dtype, APART));
+                let (near, far) = last_pair(&near, &far)?;
+                Some(two(Test::AtLeast(MUCH), (&format!("{dtype} in one line"), &near), ("padded", &far)))
+            });
+            any_parts(parts)
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.line_end",
+        place: "figure 3",
+        text: "The throughput shoots up at a stride of 8 for 64-bit types and of 16 for 32-bit types, where each element has a cache line of its own",
+        needs: "atomic updates of elements at the strides 4, 8 and 16 by several threads",
+        predicate: |data| {
+            let step = |dtype, before, after| {
+                let (before, after) = last_pair(
+                    &teams(data, CPU_ADD, private(dtype, before)),
+                    &teams(data, CPU_ADD, private(dtype, after)),
+                )?;
+                Some(two(Test::AtLeast(MUCH), (&format!("{dtype} before the line's end"), &before), ("at it", &after)))
+            };
+            Some(all([
+                step(Dtype::U64, 4, 8)?,
+                step(Dtype::F64, 4, 8)?,
+                step(Dtype::I32, 8, 16)?,
+                step(Dtype::F32, 8, 16)?,
+            ]))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.own_lines",
+        place: "figure 3d",
+        text: "Without false sharing the throughput per thread is largely constant: the operations are embarrassingly parallel",
+        needs: "atomic updates of padded elements by two and by more threads",
+        predicate: |data| {
+            let parts = DTYPES.into_iter().filter_map(|dtype| {
+                let padded = teams(data, CPU_ADD, private(dtype, APART));
+                ends(dtype.as_str(), &padded, 2, Test::AtMost(MUCH))
+            });
+            any_parts(parts)
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.integer_faster",
+        place: "figure 2",
+        text: "For the atomic update the integer types are generally faster than the floating-point types",
+        needs: "atomic updates of one variable of integer and floating-point types",
+        predicate: |data| {
+            let mut pairs = between(data, CPU_ADD, Dtype::I32, Dtype::F32);
+            pairs.extend(between(data, CPU_ADD, Dtype::U64, Dtype::F64));
+            generally(Test::Below, "the integer costs less", &pairs)
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.word_size",
+        place: "figure 2",
+        text: "The word size (32 or 64 bits) does not affect the atomic update",
+        needs: "atomic updates of one variable of 32 and of 64 bits",
+        predicate: |data| {
+            let mut pairs = between(data, CPU_ADD, Dtype::I32, Dtype::U64);
+            pairs.extend(between(data, CPU_ADD, Dtype::F32, Dtype::F64));
+            generally(Test::Within(ALIKE), "both sizes cost alike", &pairs)
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.capture",
+        place: "section V-A2",
+        text: "Throughputs of atomic capture are nearly identical to those of atomic update",
+        needs: "atomic captures and updates of one variable",
+        predicate: |data| {
+            let of = |dtype| by_threads(&teams(data, CPU_CAPTURE, shared(dtype)), &teams(data, CPU_ADD, shared(dtype)));
+            generally(
+                Test::Within(ALIKE),
+                "capture and update cost alike",
+                &DTYPES.into_iter().flat_map(of).collect::<Vec<_>>(),
+            )
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.write_type",
+        place: "figure 4",
+        text: "For the atomic write neither the type nor its size has an observable effect",
+        needs: "atomic writes of several types",
+        predicate: |data| {
+            let others = [Dtype::U64, Dtype::F32, Dtype::F64];
+            let pairs: Vec<_> =
+                others.into_iter().flat_map(|other| between(data, CPU_WRITE, Dtype::I32, other)).collect();
+            generally(Test::Within(ALIKE), "i32 and the other type cost alike", &pairs)
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.write_like_update",
+        place: "figure 4",
+        text: "The atomic write echoes the atomic update: its throughput decreases with the threads",
+        needs: "atomic writes by two and by more threads",
+        predicate: |data| ends("", &teams(data, CPU_WRITE, shared(Dtype::I32)), 2, Test::AtLeast(MUCH)),
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.read_free",
+        place: "section V-A5, recommendation 4",
+        text: "Atomic reads do not incur any extra latency and can be used wherever prudent",
+        needs: "atomic reads with their cost in cycles",
+        predicate: read_free,
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.read_threads",
+        place: "section V-A2",
+        text: "There is no performance penalty in using an atomic read, with any number of threads",
+        needs: "atomic reads of one variable by several threads",
+        predicate: |data| flat(MUCH, &teams(data, CPU_READ, shared(Dtype::I32))),
+        ..CLAIM
+    },
+];
+
+/// Pairs of two types at each number of threads, one variable for all.
+fn between<'a>(data: &'a RunData, primitive: &str, one: Dtype, other: Dtype) -> Vec<(Known<'a>, Known<'a>)> {
+    by_threads(&teams(data, primitive, shared(one)), &teams(data, primitive, shared(other)))
+}
+
+/// Atomic reads cost what a load does, within [`ALIKE`] of [`LOAD_CYCLES`], by their interval in cycles.
+fn read_free(data: &RunData) -> Option<Outcome> {
+    let reads = teams(data, CPU_READ, |case| !matches!(case.mode, Some(Mode::Latency)));
+    let cycles =
+        |row: &Known<'_>| row.row.cycles.zip(row.row.cycles_interval).map(|(point, bounds)| (point.value(), bounds));
+    let known: Vec<_> = reads.iter().filter_map(|row| Some((row, cycles(row)?))).collect();
+    let (least, most) = (
+        known.iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0))?,
+        known.iter().max_by(|a, b| a.1.1.high.total_cmp(&b.1.1.high))?,
+    );
+    let verdict = match () {
+        () if most.1.1.high <= ALIKE * LOAD_CYCLES => ClaimVerdict::Holds,
+        () if known.iter().any(|(_, (_, bounds))| bounds.low > ALIKE * LOAD_CYCLES) => ClaimVerdict::DoesNotHold,
+        () => ClaimVerdict::Open,
+    };
+    let sentence = format!(
+        "{} to {} cycles in {} cases, at most {} by the widest interval; a plain load takes up to {LOAD_CYCLES}",
+        figure::ratio(least.1.0),
+        figure::ratio(most.1.0),
+        known.len(),
+        figure::ratio(most.1.1.high)
+    );
+    let rows = [least.0.index, most.0.index].into_iter().chain(known.iter().map(|(row, _)| row.index));
+    Some(Outcome { verdict, sentence, rows: unique(rows) })
+}

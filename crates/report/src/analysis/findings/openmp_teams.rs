@@ -1,0 +1,165 @@
+//! Burtchell and Burtscher, section V-A: barriers, critical sections, flushes, hyperthreads and placement in OpenMP.
+
+use syncscope_core::{Case, Dtype, Placement};
+
+use super::super::answers::field::Known;
+use super::judge::{ALIKE, MUCH, Test, all, any_parts, generally, grows_more, two};
+use super::pick::{self, CPU_ADD, CRITICAL, FLUSH, OPENMP_BARRIER, by_threads, private, shared, teams};
+use super::{Claim, Outcome, Paper};
+use crate::RunData;
+
+/// "Only a few threads": the fewest that can synchronize.
+const FEW: u32 = 2;
+/// "Beyond about 8 threads" (figure 1).
+const ABOUT: u32 = 8;
+/// Elements so far apart share no cache line of 64 bytes, whatever their type.
+pub(super) const APART: u32 = 16;
+
+const CLAIM: Claim = Claim { id: "", paper: Paper::Burtchell, place: "", text: "", needs: "", predicate: |_| None };
+
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "burtchell.openmp.barrier_threads",
+        place: "section V-A5, recommendation 1",
+        text: "Barriers are not much cheaper when only a few threads are used",
+        needs: "barriers of libgomp by two and by more threads",
+        predicate: |data| {
+            let barriers = teams(data, OPENMP_BARRIER, |_| true);
+            ends("", &barriers, FEW, Test::AtMost(MUCH))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.barrier_stable",
+        place: "figure 1",
+        text: "Beyond about 8 threads, the barrier's throughput per thread remains largely stable",
+        needs: "barriers of libgomp by 8 and by more threads",
+        predicate: |data| {
+            let barriers = teams(data, OPENMP_BARRIER, |_| true);
+            ends("", &barriers, ABOUT, Test::AtMost(MUCH))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.critical",
+        place: "section V-A5, recommendation 5; figure 5",
+        text: "Critical sections are slower than atomics and should be avoided unless there is no other option",
+        needs: "critical sections and atomic updates of one variable by several threads",
+        predicate: |data| {
+            let pairs = by_threads(&critical(data), &teams(data, CPU_ADD, shared(Dtype::I32)));
+            generally(Test::AtLeast(1.0), "the critical section costs more", &pairs)
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.critical_drop",
+        place: "figure 5",
+        text: "The throughput of a critical section drops more quickly with the threads than that of the atomic update",
+        needs: "critical sections and atomic updates of one variable by two and by more threads",
+        predicate: critical_drop,
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.flush_harmless",
+        place: "section V-A5, recommendation 6; figure 6",
+        text: "Flushes do not have a major performance impact: without false sharing it is minimal",
+        needs: "flushes among padded elements and atomic updates of one variable by several threads",
+        predicate: |data| {
+            let padded = teams(data, FLUSH, private(Dtype::I32, APART));
+            let contended = teams(data, CPU_ADD, shared(Dtype::I32));
+            let (flush, add) = last_pair(&padded, &contended)?;
+            Some(two(
+                Test::AtMost(1.0 / MUCH),
+                ("a flush among padded elements", &flush),
+                ("an atomic update of one variable", &add),
+            ))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.flush_sharing",
+        place: "figure 6",
+        text: "With false sharing a flush behaves like an atomic update: its throughput drops with the threads",
+        needs: "flushes among neighbouring and among padded elements by several threads",
+        predicate: |data| {
+            let neighbours = teams(data, FLUSH, private(Dtype::I32, 1));
+            let padded = teams(data, FLUSH, private(Dtype::I32, APART));
+            let (near, far) = last_pair(&neighbours, &padded)?;
+            Some(all([
+                two(Test::AtLeast(MUCH), ("among neighbouring elements", &near), ("among padded ones", &far)),
+                ends("", &neighbours, FEW, Test::AtLeast(MUCH))?,
+            ]))
+        },
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.hyperthreads",
+        place: "section V-A5, recommendation 7",
+        text: "Using hyperthreads is fine: they do not significantly slow down synchronizations",
+        needs: "barriers or atomic updates by as many threads as cores and as hardware threads, on CPUs whose cores have several of these",
+        predicate: hyperthreads,
+        ..CLAIM
+    },
+    Claim {
+        id: "burtchell.openmp.placement",
+        place: "sections V-A1, V-A2 and V-A4",
+        text: "The affinities \"spread\" and \"close\" make no notable difference",
+        needs: "the same case in the placements close and spread",
+        predicate: |data| {
+            let mut pairs = Vec::new();
+            for (primitive, fits) in [(OPENMP_BARRIER, None), (CPU_ADD, Some(APART)), (FLUSH, Some(APART))] {
+                let fits = |case: &Case| fits.is_none_or(|stride| private(Dtype::I32, stride)(case));
+                let [close, spread] = [Placement::Close, Placement::Spread]
+                    .map(|placement| pick::teams_in(data, primitive, &placement, &fits));
+                pairs.extend(by_threads(&close, &spread));
+            }
+            generally(Test::Within(ALIKE), "close and spread cost alike", &pairs)
+        },
+        ..CLAIM
+    },
+];
+
+/// The cost of the largest team against that of a team of so many threads, or of the next larger one below twice as many.
+pub(super) fn ends(name: &str, teams: &[Known<'_>], few: u32, test: Test) -> Option<Outcome> {
+    let is_few = |row: &&Known<'_>| (Some(few)..=Some(2 * few)).contains(&row.row.case.threads);
+    let first = teams.iter().find(is_few)?;
+    let last = teams.last().filter(|last| last.row.case.threads > first.row.case.threads)?;
+    Some(two(test, (name, last), ("", first)))
+}
+
+/// The pair of the largest team that both have.
+pub(super) fn last_pair<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Option<(Known<'a>, Known<'a>)> {
+    by_threads(a, b).pop()
+}
+
+/// Critical sections around an addition; the type is the first that the run has.
+fn critical(data: &RunData) -> Vec<Known<'_>> {
+    let of = |dtype| teams(data, CRITICAL, shared(dtype));
+    pick::DTYPES.into_iter().map(of).find(|rows| !rows.is_empty()).unwrap_or_default()
+}
+
+fn critical_drop(data: &RunData) -> Option<Outcome> {
+    let (sections, updates) = (critical(data), teams(data, CPU_ADD, shared(Dtype::I32)));
+    let pairs = by_threads(&sections, &updates);
+    let ((few_section, few_update), (most_section, most_update)) = (pairs.first()?, pairs.last()?);
+    if few_section.row.case.threads >= most_section.row.case.threads {
+        return None;
+    }
+    Some(grows_more(("critical section", most_section, few_section), ("atomic update", most_update, few_update)))
+}
+
+/// A team on all hardware threads against a team of one thread for each core: each costs at most [`MUCH`] as much. The paper's
+/// "not significantly" is read off charts on which the costs of contended operations grow with the threads anyway.
+fn hyperthreads(data: &RunData) -> Option<Outcome> {
+    let (cores, threads) = pick::cpus(data);
+    if cores == 0 || threads <= cores {
+        return None;
+    }
+    let parts = [teams(data, OPENMP_BARRIER, |_| true), teams(data, CPU_ADD, shared(Dtype::I32))];
+    let parts = parts.iter().filter_map(|rows| {
+        let of = |count| rows.iter().find(|row| row.row.case.threads == Some(count));
+        let (half, full) = (of(cores)?, of(threads)?);
+        Some(two(Test::AtMost(MUCH), (full.name(), full), (half.name(), half)))
+    });
+    any_parts(parts)
+}

@@ -1,0 +1,197 @@
+//! The rows that a claim is about.
+
+use syncscope_core::{Case, Dtype, Form, Group, Layout, MemoryOrder, Mode, Placement, Scope, Space};
+
+use super::super::answers::field::{Basis, Known};
+use crate::RunData;
+
+pub(super) const OPENMP_BARRIER: &str = "cpu.barrier.openmp";
+pub(super) const CRITICAL: &str = "cpu.lock.openmp_critical";
+pub(super) const FLUSH: &str = "cpu.fence.flush";
+pub(super) const CPU_ADD: &str = "cpu.atomic.add";
+pub(super) const CPU_CAPTURE: &str = "cpu.atomic.add_capture";
+pub(super) const CPU_WRITE: &str = "cpu.atomic.write";
+pub(super) const CPU_READ: &str = "cpu.atomic.read";
+pub(super) const SYNCTHREADS: &str = "gpu.block.syncthreads";
+pub(super) const SYNCWARP: &str = "gpu.warp.syncwarp";
+pub(super) const TILE: &str = "gpu.warp.tile";
+pub(super) const COALESCED: &str = "gpu.warp.coalesced";
+pub(super) const SHUFFLE: &str = "gpu.shuffle.idx";
+pub(super) const SHUFFLE_UP: &str = "gpu.shuffle.up";
+pub(super) const SHUFFLE_DOWN: &str = "gpu.shuffle.down";
+pub(super) const SHUFFLE_XOR: &str = "gpu.shuffle.xor";
+pub(super) const VOTE_ALL: &str = "gpu.vote.all";
+pub(super) const VOTE_ANY: &str = "gpu.vote.any";
+pub(super) const BALLOT: &str = "gpu.vote.ballot";
+pub(super) const GPU_ADD: &str = "gpu.atomic.add";
+pub(super) const CAS_PASS: &str = "gpu.atomic.cas_pass";
+pub(super) const CAS_FAIL: &str = "gpu.atomic.cas_fail";
+pub(super) const EXCHANGE: &str = "gpu.atomic.exchange";
+pub(super) const FENCE_BLOCK: &str = "gpu.fence.block";
+pub(super) const FENCE_DEVICE: &str = "gpu.fence.device";
+pub(super) const FENCE_SYSTEM: &str = "gpu.fence.system";
+pub(super) const GRID: &str = "gpu.grid.cooperative";
+pub(super) const MULTI_COUNTER: &str = "gpu.multi.counter";
+pub(super) const MULTI_FLAGS: &str = "gpu.multi.flags";
+
+/// All of them; a test compares them with the catalogues.
+pub(super) const PRIMITIVES: [&str; 28] = [
+    OPENMP_BARRIER,
+    CRITICAL,
+    FLUSH,
+    CPU_ADD,
+    CPU_CAPTURE,
+    CPU_WRITE,
+    CPU_READ,
+    SYNCTHREADS,
+    SYNCWARP,
+    TILE,
+    COALESCED,
+    SHUFFLE,
+    SHUFFLE_UP,
+    SHUFFLE_DOWN,
+    SHUFFLE_XOR,
+    VOTE_ALL,
+    VOTE_ANY,
+    BALLOT,
+    GPU_ADD,
+    CAS_PASS,
+    CAS_FAIL,
+    EXCHANGE,
+    FENCE_BLOCK,
+    FENCE_DEVICE,
+    FENCE_SYSTEM,
+    GRID,
+    MULTI_COUNTER,
+    MULTI_FLAGS,
+];
+
+/// The types of the papers.
+pub(super) const DTYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
+
+/// Rows of known cost, by devices, blocks, threads and stride.
+pub(super) fn rows<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
+    let fitting =
+        |index: &usize| data.rows.get(*index).is_some_and(|row| row.case.primitive == primitive && fits(&row.case));
+    let mut rows: Vec<Known<'a>> =
+        (0..data.rows.len()).filter(fitting).filter_map(|index| Known::of(data, index, Basis::Run)).collect();
+    rows.sort_by_key(|row| {
+        let case = &row.row.case;
+        (case.devices, case.blocks, case.threads, case.layout.and_then(Layout::stride))
+    });
+    rows
+}
+
+/// Cores and hardware threads. The published figures of Burtchell and Burtscher do not say on which machine they were measured:
+/// it is table I of their paper.
+pub(super) fn cpus(data: &RunData) -> (u32, u32) {
+    let cpu = &data.run.machine.cpu;
+    match cpu.model.strip_suffix(" (SyncPerformance)").filter(|_| cpu.hardware_threads == 0) {
+        Some("system1") => (20, 40),
+        Some("system2") => (32, 64),
+        Some("system3") => (16, 32),
+        _ => (cpu.cores, cpu.hardware_threads),
+    }
+}
+
+/// Teams of two threads and more that fit the CPUs, in one placement: left to the system as in the paper, or another where
+/// the run has none of these.
+pub(super) fn teams<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
+    let placements = [Placement::None, Placement::Spread, Placement::Close];
+    let placed = placements.iter().map(|placement| teams_in(data, primitive, placement, &fits));
+    placed.into_iter().find(|rows| rows.len() > 1).unwrap_or_default()
+}
+
+pub(super) fn teams_in<'a>(
+    data: &'a RunData,
+    primitive: &str,
+    placement: &Placement,
+    fits: &impl Fn(&Case) -> bool,
+) -> Vec<Known<'a>> {
+    let (_, most) = cpus(data);
+    rows(data, primitive, |case| {
+        let threads = case.threads.unwrap_or(1);
+        let default = case.form.is_none()
+            && matches!(case.group, None | Some(Group::Libgomp))
+            && matches!(case.mode, None | Some(Mode::Throughput | Mode::Latency))
+            && matches!(case.order, None | Some(MemoryOrder::Relaxed | MemoryOrder::SeqCst));
+        default
+            && case.placement.as_ref() == Some(placement)
+            && threads > 1
+            && (most == 0 || threads <= most)
+            && fits(case)
+    })
+}
+
+/// Fits relaxed operations that do not depend on each other, on one variable of this type.
+pub(super) fn shared(dtype: Dtype) -> impl Fn(&Case) -> bool {
+    move |case| on_cpu(case, dtype, Layout::Shared)
+}
+
+/// The same, on elements so far apart.
+pub(super) fn private(dtype: Dtype, stride: u32) -> impl Fn(&Case) -> bool {
+    move |case| on_cpu(case, dtype, Layout::Private { stride })
+}
+
+fn on_cpu(case: &Case, dtype: Dtype, layout: Layout) -> bool {
+    case.dtype == Some(dtype)
+        && case.layout == Some(layout)
+        && !matches!(case.mode, Some(Mode::Latency))
+        && (case.primitive == FLUSH || !matches!(case.order, Some(MemoryOrder::SeqCst)))
+}
+
+/// Blocks on one device, the primitive as people write it or with its argument in a register as in the papers' programs.
+pub(super) fn blocks<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
+    rows(data, primitive, |case| {
+        case.form.is_none() && case.devices.unwrap_or(1) == 1 && case.blocks.is_some() && fits(case)
+    })
+}
+
+/// Fits relaxed atomic operations of a device on its memory, whose results are not used.
+pub(super) fn on_device(dtype: Dtype, layout: Layout) -> impl Fn(&Case) -> bool {
+    move |case| {
+        case.dtype == Some(dtype)
+            && case.layout == Some(layout)
+            && matches!(case.scope, None | Some(Scope::Device))
+            && matches!(case.space, None | Some(Space::Global))
+            && matches!(case.mode, None | Some(Mode::Throughput))
+    }
+}
+
+/// One variable for all threads.
+pub(super) const ONE: Layout = Layout::Shared;
+
+/// The row of so many blocks and threads.
+pub(super) fn at<'a>(rows: &[Known<'a>], blocks: u32, threads: u32) -> Option<Known<'a>> {
+    rows.iter().find(|row| row.row.case.blocks == Some(blocks) && row.row.case.threads == Some(threads)).copied()
+}
+
+/// The rows of so many blocks.
+pub(super) fn of_blocks<'a>(rows: &[Known<'a>], blocks: u32) -> Vec<Known<'a>> {
+    rows.iter().filter(|row| row.row.case.blocks == Some(blocks)).copied().collect()
+}
+
+/// The multiprocessors of the first device.
+pub(super) fn multiprocessors(data: &RunData) -> Option<u32> {
+    data.run.machine.gpus.first().map(|gpu| gpu.multiprocessors).filter(|count| *count > 0)
+}
+
+/// Pairs of rows at the same size.
+pub(super) fn pairs<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Vec<(Known<'a>, Known<'a>)> {
+    let size = |row: &Known<'_>| (row.row.case.devices, row.row.case.blocks, row.row.case.threads);
+    let other = |one: &Known<'a>| b.iter().find(|other| size(other) == size(one)).map(|other| (*one, *other));
+    a.iter().filter_map(other).collect()
+}
+
+/// Pairs of rows by the same number of threads, whatever else differs.
+pub(super) fn by_threads<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Vec<(Known<'a>, Known<'a>)> {
+    let other = |one: &Known<'a>| {
+        b.iter().find(|other| other.row.case.threads == one.row.case.threads).map(|other| (*one, *other))
+    };
+    a.iter().filter_map(other).collect()
+}
+
+/// Whether a form is the papers' program's: the default, or an argument in a register.
+pub(super) fn as_published(case: &Case) -> bool {
+    matches!(case.form, None | Some(Form::Opaque))
+}

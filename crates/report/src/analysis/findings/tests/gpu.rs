@@ -1,0 +1,205 @@
+//! Claims of Burtchell and Burtscher about GPUs.
+
+use super::{Example, example};
+
+pub(super) const EXAMPLES: &[Example] = &[
+    example(
+        "burtchell.cuda.syncthreads_warps",
+        "gpu.block.syncthreads b1 t32 =14; t64 =16; t1024 =76",
+        "gpu.block.syncthreads b1 t32 =14; t64 =10; t1024 =76",
+        "gpu.block.syncthreads b1 t32 =14~2; t64 =14; t1024 =15",
+    ),
+    example(
+        "burtchell.cuda.syncthreads_within_warp",
+        "gpu.block.syncthreads b1 t1 =14; t16 =14; t32 =15",
+        "gpu.block.syncthreads b1 t1 =14; t16 =14; t32 =25",
+        "gpu.block.syncthreads b1 t1 =14; t16 =14; t32 =17.5",
+    ),
+    example(
+        "burtchell.cuda.syncthreads_blocks",
+        "gpu.block.syncthreads b1 t32 =14; t64 =16; b20 t32 =14; t64 =16",
+        "gpu.block.syncthreads b1 t32 =14; t64 =16; b20 t32 =14; t64 =36",
+        "gpu.block.syncthreads b1 t32 =14; t64 =16; b20 t32 =14; t64 =20",
+    ),
+    example(
+        "burtchell.cuda.syncwarp_constant",
+        "gpu.warp.syncwarp converged b1 t32 =1; t64 =1; t128 =1; t1024 =5",
+        "gpu.warp.syncwarp converged b1 t32 =1; t64 =1; t128 =3; t1024 =5",
+        "gpu.warp.syncwarp converged b1 t32 =1; t64 =1; t128 =1; t256 =2; t1024 =5",
+    ),
+    example(
+        "burtchell.cuda.syncwarp_warps",
+        "gpu.warp.syncwarp converged b10 t64 =1; t128 =2; b20 t32 =1; t64 =2; t1024 =9",
+        "gpu.warp.syncwarp converged b10 t64 =1; t128 =2; b20 t32 =1; t64 =3",
+        "gpu.warp.syncwarp converged b10 t64 =1; t128 =2; b20 t32 =1; t64 =2.5",
+    ),
+    example(
+        "burtchell.cuda.shuffle_kinds",
+        "gpu.shuffle.idx latency i32 b1 t32 =26; gpu.shuffle.up latency i32 b1 t32 =24; gpu.shuffle.xor latency i32 b1 t32 =9;
+         opaque =26",
+        "gpu.shuffle.idx latency i32 b1 t32 =26; gpu.shuffle.down latency i32 b1 t32 =54",
+        "gpu.shuffle.idx latency i32 b1 t32 =20; gpu.shuffle.down latency i32 b1 t32 =25",
+    ),
+    example(
+        "burtchell.cuda.shuffle_full",
+        "gpu.shuffle.idx latency i32 b10 t32 =26; b20 t1024 =60",
+        "gpu.shuffle.idx latency i32 b10 t32 =26; b20 t1024 =27",
+        "gpu.shuffle.idx latency i32 b10 t32 =20; b20 t1024 =25",
+    ),
+    example(
+        "burtchell.cuda.shuffle_wide",
+        "gpu.shuffle.idx latency i32 b10 t32 =26; t256 =26; t512 =26; t1024 =60; u64 t32 =26; t256 =26; t512 =60; t1024 =99",
+        "gpu.shuffle.idx latency i32 b10 t32 =26; t256 =26; t512 =26; t1024 =60; u64 t32 =26; t256 =26; t512 =26; t1024 =99",
+        "gpu.shuffle.idx latency i32 b10 t32 =26; t256 =26; t512 =28.6; t1024 =60; u64 t32 =26; t256 =26; t512 =60; t1024 =99",
+    ),
+    example(
+        "burtchell.cuda.votes_alike",
+        "gpu.vote.all latency b1 t32 =13; gpu.vote.any latency b1 t32 =14",
+        "gpu.vote.all latency b1 t32 =13; gpu.vote.any latency b1 t32 =24",
+        "gpu.vote.all latency b1 t32 =20; gpu.vote.any latency b1 t32 =25",
+    ),
+    example(
+        "burtchell.cuda.votes_syncwarp",
+        "gpu.warp.syncwarp converged b1 t32 =3; gpu.vote.all latency b1 t32 =9",
+        "gpu.warp.syncwarp converged b1 t32 =1; gpu.vote.all latency b1 t32 =13",
+        "gpu.warp.syncwarp converged b1 t32 =3; gpu.vote.all latency b1 t32 =3",
+    ),
+    example(
+        "burtchell.cuda.ballot",
+        "gpu.vote.ballot latency b1 t32 =13; gpu.vote.any latency b1 t32 =14",
+        "gpu.vote.ballot latency b1 t32 =13; gpu.vote.any latency b1 t32 =24",
+        "gpu.vote.ballot latency b1 t32 =20; gpu.vote.any latency b1 t32 =25",
+    ),
+    example(
+        "burtchell.cuda.int_add",
+        "gpu.atomic.add one b1 i32 t32 =6; t64 =10; f32 t32 =46; t64 =10",
+        "gpu.atomic.add one b1 i32 t32 =6; t64 =90; f32 t32 =46; t64 =10",
+        "gpu.atomic.add one b1 i32 t32 =8~1; f32 t32 =10",
+    ),
+    example(
+        "burtchell.cuda.int_cas",
+        "gpu.atomic.cas_pass one b1 i32 t1 =6; t64 =10; u64 t1 =9; t64 =10",
+        "gpu.atomic.cas_pass one b1 i32 t1 =6; t64 =10; u64 t1 =6; t64 =10",
+        "gpu.atomic.cas_pass one b1 i32 t1 =8~1; u64 t1 =10",
+    ),
+    example(
+        "burtchell.cuda.ull_before_float",
+        "gpu.atomic.add one b1 u64 t32 =6; t64 =10; f32 t32 =46; t64 =90",
+        "gpu.atomic.add one b1 u64 t32 =6; t64 =10; f64 t32 =46; t64 =9",
+        "gpu.atomic.add one b1 u64 t32 =6; t64 =10; f64 t32 =46; t64 =10",
+    ),
+    example(
+        "burtchell.cuda.aggregation",
+        "gpu.atomic.add one b1 i32 t1 =6; t32 =6; t64 =99",
+        "gpu.atomic.add one b1 i32 t1 =6; t32 =46",
+        "gpu.atomic.add one b1 i32 t1 =6; t32 =7.5",
+    ),
+    example(
+        "burtchell.cuda.aggregation_two_blocks",
+        "gpu.atomic.add one b2 i32 t1 =6; t64 =6; t128 =99",
+        "gpu.atomic.add one b2 i32 t1 =6; t64 =46",
+        "gpu.atomic.add one b2 i32 t1 =6; t64 =7.5",
+    ),
+    example(
+        "burtchell.cuda.others_not_aggregated",
+        "gpu.atomic.add one b1 f32 t1 =6; t32 =46; u64 t1 =8; t32 =46",
+        "gpu.atomic.add one b1 f32 t1 =6; t32 =46; u64 t1 =8; t32 =8",
+        "gpu.atomic.add one b1 f32 t1 =6; t32 =12",
+    ),
+    example(
+        "burtchell.cuda.overlap",
+        "gpu.atomic.add i32 b10 one t1024 =99; p32 t1024 =50; gpu.atomic.cas_pass i32 b10 one t1024 =99; p32 t1024 =50",
+        "gpu.atomic.add i32 b10 one t1024 =99; p32 t1024 =50; gpu.atomic.cas_pass i32 b10 one t1024 =99; p32 t1024 =98",
+        "gpu.atomic.add i32 b10 one t1024 =50; p32 t1024 =40",
+    ),
+    example(
+        "burtchell.cuda.limit",
+        "gpu.atomic.add i32 b10 p1 t512 =90; t1024 =170",
+        "gpu.atomic.add i32 b10 p1 t512 =90; t1024 =170; p32 t512 =90; t1024 =95",
+        "gpu.atomic.add i32 b10 p1 t512 =100; t1024 =160",
+    ),
+    example(
+        "burtchell.cuda.stride_one_block",
+        "gpu.atomic.add i32 b1 p1 t64 =5; t1024 =80; p32 t64 =20; t1024 =330",
+        "gpu.atomic.add i32 b1 p1 t64 =5; t1024 =80; p32 t64 =20; t1024 =30",
+        "gpu.atomic.add i32 b1 p1 t64 =5; t1024 =80; p32 t64 =20; t1024 =400",
+    ),
+    example(
+        "burtchell.cuda.stride_many_blocks",
+        "gpu.atomic.add i32 b10 p1 t1024 =80; p32 t1024 =330",
+        "gpu.atomic.add i32 b10 p1 t1024 =80; p32 t1024 =90",
+        "gpu.atomic.add i32 b10 p1 t1024 =80; p32 t1024 =160",
+    ),
+    example(
+        "burtchell.cuda.more_blocks",
+        "gpu.atomic.add i32 p1 b1 t1024 =80; b10 t1024 =330",
+        "gpu.atomic.add i32 p1 b1 t1024 =80; b10 t1024 =70",
+        "gpu.atomic.add i32 p1 b1 t1024 =80; b10 t1024 =80",
+    ),
+    example(
+        "burtchell.cuda.cas_pass_fail",
+        "gpu.atomic.cas_pass one i32 b1 t32 =64; gpu.atomic.cas_fail one i32 b1 t32 =65",
+        "gpu.atomic.cas_pass one i32 b1 t32 =64; gpu.atomic.cas_fail one i32 b1 t32 =165",
+        "gpu.atomic.cas_pass one i32 b1 t32 =64; gpu.atomic.cas_fail one i32 b1 t32 =80",
+    ),
+    example(
+        "burtchell.cuda.cas_constant",
+        "gpu.atomic.cas_pass one i32 b1 t1 =8; t4 =9; t8 =99",
+        "gpu.atomic.cas_pass one i32 b1 t1 =8; t4 =19",
+        "gpu.atomic.cas_pass one i32 b1 t1 =8; t4 =10",
+    ),
+    example(
+        "burtchell.cuda.cas_not_aggregated",
+        "gpu.atomic.cas_pass one i32 b1 t4 =8; t32 =64",
+        "gpu.atomic.cas_pass one i32 b1 t4 =8; t32 =9",
+        "gpu.atomic.cas_pass one i32 b1 t4 =8; t32 =16",
+    ),
+    example(
+        "burtchell.cuda.exchange",
+        "gpu.atomic.cas_pass one i32 b1 t32 =64; gpu.atomic.exchange one i32 b1 t32 =65",
+        "gpu.atomic.cas_pass one i32 b1 t32 =64; gpu.atomic.exchange one i32 b1 t32 =165",
+        "gpu.atomic.cas_pass one i32 b1 t32 =64; gpu.atomic.exchange one i32 b1 t32 =80",
+    ),
+    example(
+        "burtchell.cuda.fence_constant",
+        "gpu.fence.device i32 p1 b1 t1 =900; t32 =990; t64 =950; t1024 =5000",
+        "gpu.fence.device i32 p1 b1 t1 =900; t32 =990; t64 =9950; t1024 =5000",
+        "gpu.fence.device i32 p1 b1 t1 =900; t32 =990; t1024 =1980",
+    ),
+    example(
+        "burtchell.cuda.fence_system",
+        "gpu.fence.device i32 p1 b1 t1 =900; gpu.fence.system i32 p1 b1 t1 =1500",
+        "gpu.fence.device i32 p1 b1 t1 =900; gpu.fence.system i32 p1 b1 t1 =9500",
+        "gpu.fence.device i32 p1 b1 t1 =900; gpu.fence.system i32 p1 b1 t1 =1800",
+    ),
+    example(
+        "burtchell.cuda.fence_system_varies",
+        "gpu.fence.device i32 p1 b1 t1 =9; t2 =9; t4 =9; t8 =9; gpu.fence.system i32 p1 b1 t1 =9; t2 =9; t4 =9; t8 =29",
+        "gpu.fence.device i32 p1 b1 t1 =9; t2 =9; t4 =9; t8 =29; gpu.fence.system i32 p1 b1 t1 =9; t2 =9; t4 =9; t8 =9",
+        "gpu.fence.device i32 p1 b1 t1 =9; t2 =9; t4 =9; t8 =9; gpu.fence.system i32 p1 b1 t1 =9; t2 =9; t4 =9; t8 =9",
+    ),
+    example(
+        "burtchell.cuda.fence_block_warp",
+        "gpu.fence.block i32 p1 b1 t1 =8; t32 =8",
+        "gpu.fence.block i32 p1 b1 t1 =8; t32 =18",
+        "gpu.fence.block i32 p1 b1 t1 =8; t32 =10",
+    ),
+    example(
+        "burtchell.cuda.fence_block_hidden",
+        "gpu.fence.block i32 p8 b1 t64 =below; t128 =200; t256 =200; t512 =overlapped; gpu.fence.device i32 p8 b1 t128 =900; t256 =900",
+        "gpu.fence.block i32 p8 b1 t64 =200; t128 =200; t256 =200; gpu.fence.device i32 p8 b1 t64 =900; t128 =900; t256 =900",
+        "gpu.fence.block i32 p8 b1 t64 =200; t128 =45; t256 =200; gpu.fence.device i32 p8 b1 t64 =900; t128 =900; t256 =900",
+    ),
+    example(
+        "burtchell.cuda.full_warps",
+        "gpu.block.syncthreads b1 t1 =14; t32 =14; gpu.atomic.cas_pass one i32 b1 t16 =30; t32 =64",
+        "gpu.block.syncthreads b1 t1 =14; t32 =34; gpu.atomic.cas_pass one i32 b1 t16 =30; t32 =64",
+        "gpu.block.syncthreads b1 t1 =14; t32 =14; gpu.atomic.cas_pass one i32 b1 t16 =30; t32 =37.5",
+    ),
+    example(
+        "burtchell.cuda.partial_int_add",
+        "gpu.atomic.add one i32 b1 t16 =30; t32 =64",
+        "gpu.atomic.add one i32 b1 t16 =6; t32 =6",
+        "gpu.atomic.add one i32 b1 t16 =40; t32 =50",
+    ),
+];

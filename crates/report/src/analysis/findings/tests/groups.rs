@@ -1,0 +1,126 @@
+//! Claims of Zhang, Wahib, Zhang and Matsuoka.
+
+use super::{Example, example};
+
+pub(super) const EXAMPLES: &[Example] = &[
+    example(
+        "zhang.tile_size",
+        "gpu.warp.tile b1 t32 tile1 =54; tile4 =54; tile32 =55",
+        "gpu.warp.tile b1 t32 tile1 =54; tile4 =54; tile32 =155",
+        "gpu.warp.tile b1 t32 tile1 =40; tile4 =40; tile32 =50",
+    ),
+    example(
+        "zhang.coalesced_size",
+        "gpu.warp.coalesced b1 t32 group16 =108; group32 =14",
+        "gpu.warp.coalesced b1 t32 group16 =1; group32 =1",
+        "gpu.warp.coalesced b1 t32 group16 =28; group32 =14",
+    ),
+    example(
+        "zhang.coalesced_constant",
+        "gpu.warp.coalesced b1 t32 group16 =1; group32 =1",
+        "gpu.warp.coalesced b1 t32 group16 =108; group32 =14",
+        "gpu.warp.coalesced b1 t32 group16 =20; group32 =25",
+    ),
+    example(
+        "zhang.one_cycle",
+        "gpu.warp.coalesced b1 t32 group16 =108; group32 =14",
+        "gpu.warp.coalesced b1 t32 group16 =1; group32 =14",
+        "gpu.warp.coalesced b1 t32 group16 =2; group32 =14",
+    ),
+    example(
+        "zhang.block_size",
+        "gpu.block.syncthreads b1 t32 =22; t64 =24; t1024 =84",
+        "gpu.block.syncthreads b1 t32 =22; t64 =24; t1024 =20",
+        "gpu.block.syncthreads b1 t32 =22; t64 =22; t1024 =22",
+    ),
+    example(
+        "zhang.block_warps",
+        "gpu.block.syncthreads b10 t64 =24; t128 =28; b20 t32 =25; t64 =29",
+        "gpu.block.syncthreads b10 t64 =24; t128 =28; b20 t32 =25; t64 =99",
+        "gpu.block.syncthreads b10 t64 =24; t128 =28; b20 t32 =25; t64 =35",
+    ),
+    example(
+        "zhang.block_lesson",
+        "gpu.block.syncthreads b1 t32 =22; t1024 =84",
+        "gpu.block.syncthreads b1 t32 =22; t1024 =23",
+        "gpu.block.syncthreads b1 t32 =22; t1024 =44",
+    ),
+    example(
+        "zhang.block_saturation",
+        "gpu.block.syncthreads b20 t1024 =84; b40 t512 =85",
+        "gpu.block.syncthreads b20 t1024 =84; b40 t512 =45",
+        "gpu.block.syncthreads b20 t1024 =100; b40 t512 =80",
+    ),
+    example(
+        "zhang.levels",
+        "gpu.block.syncthreads b1 t32 =22; gpu.warp.syncwarp b1 t32 converged =14; divergent =54",
+        "gpu.block.syncthreads b1 t32 =14; gpu.warp.syncwarp b1 t32 converged =1; divergent =54",
+        "gpu.block.syncthreads b1 t32 =20; gpu.warp.syncwarp b1 t32 converged =2",
+    ),
+    example(
+        "zhang.block_before_warp",
+        "gpu.block.syncthreads b1 t32 =22; gpu.warp.tile b1 t32 tile4 =54",
+        "gpu.block.syncthreads b1 t32 =14; gpu.warp.syncwarp b1 t32 converged =1",
+        "gpu.block.syncthreads b1 t32 =22; gpu.warp.tile b1 t32 tile4 =22",
+    ),
+    example(
+        "zhang.full_block",
+        "gpu.block.syncthreads b1 t32 =22; t1024 =84; gpu.grid.cooperative b10 t32 =1430; t1024 =2200",
+        "gpu.block.syncthreads b1 t32 =14; t1024 =76; gpu.grid.cooperative b10 t32 =1990; t1024 =2010",
+        "gpu.grid.cooperative b10 t32 =1600; t1024 =2000",
+    ),
+    example(
+        "zhang.grid_dimensions",
+        "gpu.grid.cooperative b10 t32 =1430; t1024 =2200; b320 t32 =21060",
+        "gpu.grid.cooperative b10 t32 =1430; t1024 =2200; b320 t32 =1700",
+        "gpu.grid.cooperative b10 t32 =1430; t1024 =2200; b320 t32 =2210",
+    ),
+    example(
+        "zhang.grid_lesson",
+        "gpu.grid.cooperative b10 t32 =1430; b320 t32 =21060",
+        "gpu.grid.cooperative b10 t32 =1430; b320 t32 =1700",
+        "gpu.grid.cooperative b10 t32 =1430; b320 t32 =2860",
+    ),
+    example(
+        "zhang.multi_lesson_blocks",
+        "gpu.multi.flags d2 b10 t32 =6; b320 t32 =58",
+        "gpu.multi.flags d2 b10 t32 =6; b320 t32 =58; gpu.multi.counter d2 b10 t32 =6; b320 t32 =6",
+        "gpu.multi.flags d2 b10 t32 =8; b320 t32 =10",
+    ),
+    example(
+        "zhang.multi_lesson_warps",
+        "gpu.multi.flags d1 b10 t32 =1; t1024 =1; d2 b10 t32 =6; t1024 =9",
+        "gpu.multi.flags d1 b10 t32 =1; t1024 =9; d2 b10 t32 =6; t1024 =6",
+        "gpu.multi.flags d2 b10 t32 =8; t1024 =10",
+    ),
+    example(
+        "zhang.multi_first_gap",
+        "gpu.multi.flags b10 t32 d1 =2; d2 =6",
+        "gpu.multi.flags b10 t32 d1 =2; d2 =2",
+        "gpu.multi.flags b10 t32 d1 =8; d2 =10",
+    ),
+    example(
+        "zhang.multi_alike",
+        "gpu.multi.flags b10 t32 d2 =6; d3 =6; d4 =7",
+        "gpu.multi.flags b10 t32 d2 =6; d3 =6; d4 =17",
+        "gpu.multi.flags b10 t32 d2 =6; d3 =6; d4 =7.5",
+    ),
+    example(
+        "zhang.multi_second_gap",
+        "gpu.multi.flags b10 t32 d5 =6; d6 =12",
+        "gpu.multi.flags b10 t32 d5 =6; d6 =6",
+        "gpu.multi.flags b10 t32 d5 =8; d6 =10",
+    ),
+    example(
+        "zhang.multi_acceptable",
+        "gpu.multi.flags d2 b10 t32 =6; b40 t256 =9",
+        "gpu.multi.flags d2 b10 t32 =6; b40 t256 =19",
+        "gpu.multi.flags d2 b10 t32 =6; b40 t256 =12",
+    ),
+    example(
+        "zhang.multi_ranges",
+        "gpu.multi.flags d2 b10 t32 =6; b40 t128 =9; b20 t1024 =22; b320 t32 =58",
+        "gpu.multi.flags d2 b10 t32 =6; b40 t128 =9; b20 t1024 =10; b320 t32 =58",
+        "gpu.multi.flags d2 b10 t32 =6; b40 t128 =9; b20 t1024 =18; b320 t32 =58",
+    ),
+];

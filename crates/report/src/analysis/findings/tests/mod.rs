@@ -1,0 +1,185 @@
+//! Every predicate in each of its outcomes, on rows written as short texts.
+
+mod cpu;
+mod gpu;
+mod groups;
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::testing;
+use syncscope_core::machine::{CpuMachine, GpuMachine};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Cycles, Form, Group, Layout, Mode, Nanoseconds, Placement, Row, Verdict};
+
+/// A claim, and rows on which it holds, on which it does not, and on which it stays open.
+struct Example {
+    claim: &'static str,
+    holds: &'static str,
+    does_not_hold: &'static str,
+    open: &'static str,
+}
+
+const fn example(claim: &'static str, holds: &'static str, does_not_hold: &'static str, open: &'static str) -> Example {
+    Example { claim, holds, does_not_hold, open }
+}
+
+/// Rows: statements end with `;`. A statement is a row, `=` its cost in nanoseconds and cycles, `~` half its interval's width (1 % of
+/// the cost where nothing is said). Words change the case of the row before: `t16` threads, `b2` blocks, `d4` devices, `p8`
+/// private elements, `tile4`, `group16`. The id of a primitive begins a new case.
+fn rows(text: &str) -> Vec<Row> {
+    let mut case = Case::new("");
+    let mut rows = Vec::new();
+    for statement in text.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+        for word in statement.split_whitespace() {
+            match word.strip_prefix('=') {
+                Some(cost) => rows.push(row(case.clone(), cost)),
+                None => change(&mut case, word),
+            }
+        }
+    }
+    rows
+}
+
+fn row(case: Case, cost: &str) -> Row {
+    let reason = || "in a test".to_owned();
+    match cost {
+        "below" => return Row::unmeasured(case, Verdict::BelowResolution(reason())),
+        "overlapped" => return Row::unmeasured(case, Verdict::Overlapped(reason())),
+        _ => {}
+    }
+    let (cost, half) = cost.split_once('~').map_or((cost, None), |(cost, half)| (cost, half.parse().ok()));
+    let cost: f64 = cost.parse().unwrap();
+    let half = half.unwrap_or(cost / 100.0);
+    let interval = Interval { low: cost - half, high: cost + half };
+    Row {
+        ns: Some(Nanoseconds(cost)),
+        ns_within: Some(interval),
+        cycles: Some(Cycles(cost)),
+        cycles_interval: Some(interval),
+        ..Row::unmeasured(case, Verdict::Resolved)
+    }
+}
+
+fn change(case: &mut Case, word: &str) {
+    let number = |prefix: &str| word.strip_prefix(prefix).and_then(|number| number.parse::<u32>().ok());
+    if word.contains('.') {
+        *case = Case::new(word);
+    } else if let Some(size) = number("tile") {
+        case.group = Some(Group::Tile(size));
+    } else if let Some(size) = number("group") {
+        case.group = Some(Group::Coalesced(size));
+    } else if let Some(threads) = number("t") {
+        case.threads = Some(threads);
+    } else if let Some(blocks) = number("b") {
+        case.blocks = Some(blocks);
+    } else if let Some(devices) = number("d") {
+        case.devices = Some(devices);
+    } else if let Some(stride) = number("p") {
+        case.layout = Some(Layout::Private { stride });
+    } else if let Ok(dtype) = word.parse() {
+        case.dtype = Some(dtype);
+    } else {
+        match word {
+            "one" => case.layout = Some(Layout::Shared),
+            "close" => case.placement = Some(Placement::Close),
+            "spread" => case.placement = Some(Placement::Spread),
+            "latency" => case.mode = Some(Mode::Latency),
+            "opaque" => case.form = Some(Form::Opaque),
+            "converged" => case.group = Some(Group::Converged),
+            "divergent" => case.group = Some(Group::Divergent),
+            unknown => panic!("{unknown}"),
+        }
+    }
+}
+
+/// A machine of 8 cores with 2 hardware threads each, and devices of 10 multiprocessors.
+fn run(text: &str) -> RunData {
+    let mut data = testing::data(rows(text));
+    data.run.machine.cpu = CpuMachine { cores: 8, hardware_threads: 16, ..CpuMachine::default() };
+    data.run.machine.gpus = vec![GpuMachine { multiprocessors: 10, ..GpuMachine::default() }];
+    data
+}
+
+fn found(claim: &str, data: &RunData) -> Finding {
+    evaluate(claims().find(|known| known.id == claim).unwrap_or_else(|| panic!("{claim}")), data)
+}
+
+fn check(example: &Example) {
+    let expected = [
+        (example.holds, ClaimVerdict::Holds),
+        (example.does_not_hold, ClaimVerdict::DoesNotHold),
+        (example.open, ClaimVerdict::Open),
+    ];
+    for (text, verdict) in expected {
+        let data = run(text);
+        let finding = found(example.claim, &data);
+        assert_eq!(finding.outcome.verdict, verdict, "{}: {finding:?}", example.claim);
+        assert!(finding.measured, "{}: {finding:?}", example.claim);
+        assert!(finding.outcome.rows.iter().all(|row| *row < data.rows.len()), "{finding:?}");
+        let without_digits = finding.outcome.sentence.chars().all(|letter| !letter.is_ascii_digit());
+        assert!(!without_digits || verdict == ClaimVerdict::Open, "{finding:?}");
+    }
+}
+
+#[test]
+fn every_claim_comes_out_in_each_of_its_outcomes() {
+    let examples = || [cpu::EXAMPLES, gpu::EXAMPLES, groups::EXAMPLES].into_iter().flatten();
+    let tested: BTreeSet<&str> = examples().map(|example| example.claim).collect();
+    let known: BTreeSet<&str> = claims().map(|claim| claim.id).collect();
+    assert_eq!(tested, known);
+    assert_eq!(examples().count(), known.len());
+    examples().for_each(check);
+}
+
+#[test]
+fn an_empty_run_decides_nothing_and_says_what_it_lacks() {
+    for finding in findings(&run("")) {
+        assert_eq!((finding.outcome.verdict, finding.measured), (ClaimVerdict::Open, false), "{finding:?}");
+        assert!(
+            finding.outcome.sentence.starts_with("the run lacks ") && finding.outcome.rows.is_empty(),
+            "{finding:?}"
+        );
+    }
+}
+
+#[test]
+fn every_claim_has_its_source_and_a_sentence() {
+    let mut ids = BTreeSet::new();
+    for claim in claims() {
+        assert!(ids.insert(claim.id), "{}", claim.id);
+        assert!(claim.id.starts_with(claim.paper.as_str()), "{}", claim.id);
+        let texts = [claim.place, claim.text, claim.needs];
+        assert!(texts.iter().all(|text| text.len() > 4 && !text.ends_with('.')), "{}", claim.id);
+    }
+    assert!(ids.len() >= 36, "{}", ids.len());
+}
+
+#[test]
+fn without_intervals_points_decide_and_the_sentence_says_so() {
+    let mut data = run("cpu.barrier.openmp close t2 =100; t16 =300");
+    assert!(!found("burtchell.openmp.barrier_threads", &data).outcome.sentence.contains("without intervals"));
+    for row in &mut data.rows {
+        row.ns_within = None;
+    }
+    let finding = found("burtchell.openmp.barrier_threads", &data);
+    assert_eq!(finding.outcome.verdict, ClaimVerdict::DoesNotHold);
+    assert!(finding.outcome.sentence.ends_with("3.00 times (points alone, without intervals)"), "{finding:?}");
+}
+
+#[test]
+fn teams_larger_than_the_machine_do_not_count() {
+    let data = run("cpu.barrier.openmp close t2 =100; t16 =150; t17 =9000");
+    assert_eq!(found("burtchell.openmp.barrier_threads", &data).outcome.verdict, ClaimVerdict::Holds);
+    let mut published = data.clone();
+    published.run.machine.cpu = CpuMachine { model: "system3 (SyncPerformance)".into(), ..CpuMachine::default() };
+    assert_eq!(pick::cpus(&published), (16, 32), "table I of the paper");
+}
+
+#[test]
+fn a_sentence_names_its_figures() {
+    let data = run("cpu.barrier.openmp close t2 =395~20; t16 =1400~50");
+    let finding = found("burtchell.openmp.barrier_threads", &data);
+    assert_eq!(finding.outcome.sentence, "1.40 µs with 16 threads, 395 ns with 2 threads: 3.54 times (3.25 to 3.87)");
+    assert_eq!(finding.outcome.rows, [1, 0]);
+}

@@ -1,0 +1,266 @@
+//! Published claims, and what becomes of them on runs, as text.
+
+use serde_json::{Value, json};
+use syncscope_core::Nanoseconds;
+
+use super::grid::{self, Grid, text};
+use crate::analysis::findings::{ClaimVerdict, Finding, Paper};
+use crate::figure::interval_within_run;
+use crate::{RunData, naming};
+
+/// The findings of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunFindings {
+    data: RunData,
+    findings: Vec<Finding>,
+}
+
+impl RunFindings {
+    /// The findings of a run, or some of them.
+    #[must_use]
+    pub fn new(data: RunData, findings: Vec<Finding>) -> Self {
+        Self { data, findings }
+    }
+
+    fn of(&self, paper: Paper) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(move |finding| finding.paper == paper && finding.measured)
+    }
+
+    fn heading(&self) -> String {
+        let (machine, run) = (naming::measured_parts(&self.data).join(" + "), &self.data.run);
+        format!("{} ({machine}, {}, {})", self.data.name, run.preset, run.started)
+    }
+
+    /// `4 hold, 2 do not hold, 1 open; 30 need rows that this run lacks`.
+    fn counts(&self) -> String {
+        let count = |verdict| {
+            self.findings.iter().filter(|finding| finding.measured && finding.outcome.verdict == verdict).count()
+        };
+        let lacking = self.findings.iter().filter(|finding| !finding.measured).count();
+        let [holds, fails, open] = ClaimVerdict::ALL.map(count);
+        let counts = format!("{holds} hold, {fails} do not hold, {open} stay open");
+        if lacking == 0 { counts } else { format!("{counts}; {lacking} need rows that this run lacks") }
+    }
+}
+
+/// Below this width a claim's text stands below its verdict.
+const LEAST_TEXT: usize = 32;
+/// The width of the longest verdict.
+const VERDICT: usize = 13;
+
+/// The claims that the runs have figures for, in lines of at most `width` columns.
+#[must_use]
+pub fn for_terminal(runs: &[RunFindings], width: usize, colour: bool) -> String {
+    let mut lines = Vec::new();
+    for run in runs {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(wrapped(&grid::plain(&run.heading()), width));
+        lines.extend(wrapped(&run.counts(), width));
+        for paper in Paper::ALL {
+            let mut findings = run.of(paper).peekable();
+            if findings.peek().is_some() {
+                lines.push(String::new());
+                lines.extend(wrapped(paper.title(), width).into_iter().map(|line| painted(&line, 1, colour)));
+            }
+            for finding in findings {
+                lines.extend(lines_of(finding, width, colour));
+            }
+        }
+    }
+    lines.join("\n")
+}
+
+fn lines_of(finding: &Finding, width: usize, colour: bool) -> Vec<String> {
+    let outcome = &finding.outcome;
+    let code = match outcome.verdict {
+        ClaimVerdict::Holds => 32,
+        ClaimVerdict::DoesNotHold => 31,
+        ClaimVerdict::Open => 33,
+    };
+    let indent = VERDICT + 4;
+    let room = width.saturating_sub(indent);
+    let claim = grid::plain(&format!("{} [{}]", finding.text, finding.place));
+    let sentence = grid::plain(&outcome.sentence);
+    let verdict = painted(&format!("{:VERDICT$}", outcome.verdict.words()), code, colour);
+    if room < LEAST_TEXT {
+        let text = wrapped(&claim, width.saturating_sub(2)).into_iter();
+        let text = text.chain(wrapped(&sentence, width.saturating_sub(2)));
+        return std::iter::once(format!("  {verdict}").trim_end().to_owned())
+            .chain(text.map(|line| format!("  {line}")))
+            .collect();
+    }
+    let mut lines = wrapped(&claim, room);
+    lines.extend(
+        wrapped(&sentence, room.saturating_sub(2)).into_iter().map(|line| format!("  {}", painted(&line, 2, colour))),
+    );
+    let begins = |number: usize| if number == 0 { format!("  {verdict}  ") } else { " ".repeat(indent) };
+    lines.iter().enumerate().map(|(number, line)| format!("{}{line}", begins(number))).collect()
+}
+
+/// The text in a colour (ECMA-48, select graphic rendition), or as it is.
+fn painted(text: &str, code: u8, colour: bool) -> String {
+    if colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+}
+
+/// The text in lines of at most `width` characters, broken at spaces; a longer word is broken anywhere.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut rest: Vec<char> = word.chars().collect();
+        while !rest.is_empty() {
+            let Some(line) = lines.last_mut() else { return lines };
+            let used = line.chars().count();
+            let space = usize::from(used > 0);
+            if used + space + rest.len() <= width {
+                if space > 0 {
+                    line.push(' ');
+                }
+                line.extend(rest.drain(..));
+            } else if used == 0 {
+                line.extend(rest.drain(..width));
+            } else {
+                lines.push(String::new());
+            }
+        }
+    }
+    lines
+}
+
+/// The claims that the runs have figures for, as Markdown tables, one for each run and paper.
+#[must_use]
+pub fn as_markdown(runs: &[RunFindings]) -> String {
+    let mut parts = Vec::new();
+    for run in runs {
+        parts.push(format!("**{}**: {}.", grid::markdown(&run.heading()), run.counts()));
+        for paper in Paper::ALL {
+            let mut table = Grid::new(&[text("claim"), text("place"), text("verdict"), text("figures")]);
+            let mut any = false;
+            for finding in run.of(paper) {
+                any = true;
+                table.add([
+                    finding.text.clone(),
+                    finding.place.clone(),
+                    finding.outcome.verdict.words().to_owned(),
+                    finding.outcome.sentence.clone(),
+                ]);
+            }
+            if any {
+                parts.push(format!("{}:", paper.title()));
+                parts.push(table.as_markdown());
+            }
+        }
+    }
+    parts.join("\n\n")
+}
+
+/// All claims on each run: an array of runs, each with its findings.
+#[must_use]
+pub fn as_json(runs: &[RunFindings]) -> String {
+    let runs: Vec<Value> = runs
+        .iter()
+        .map(|run| {
+            let findings: Vec<Value> = run.findings.iter().map(|finding| json_of(finding, &run.data)).collect();
+            json!({ "name": run.data.name, "started": run.data.run.started, "findings": findings })
+        })
+        .collect();
+    format!("{:#}", Value::Array(runs))
+}
+
+fn json_of(finding: &Finding, data: &RunData) -> Value {
+    let rows = finding.outcome.rows.iter().filter_map(|index| {
+        let row = data.rows.get(*index)?;
+        let interval = interval_within_run(row).map(|interval| [interval.low, interval.high]);
+        Some(json!({
+            "case_id": row.case.id().0,
+            "case": row.case.to_string(),
+            "ns": row.ns.map(Nanoseconds::value),
+            "interval_ns": interval,
+        }))
+    });
+    json!({
+        "claim": finding.id,
+        "paper": finding.paper.as_str(),
+        "place": finding.place,
+        "text": finding.text,
+        "verdict": finding.outcome.verdict.words().replace(' ', "_"),
+        "measured": finding.measured,
+        "sentence": finding.outcome.sentence,
+        "rows": rows.collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::findings::Outcome;
+    use crate::testing;
+    use syncscope_core::stats::Interval;
+    use syncscope_core::{Case, Row, Verdict};
+
+    fn found() -> Vec<RunFindings> {
+        let row = Row {
+            ns: Some(Nanoseconds(2.0)),
+            ns_within: Some(Interval { low: 1.9, high: 2.1 }),
+            ..Row::unmeasured(Case::new("<b>\u{1b}[31m|"), Verdict::Resolved)
+        };
+        let mut data = testing::data(vec![row]);
+        data.name = "\u{1b}]0;x<script>".into();
+        let finding = |verdict, measured| Finding {
+            id: "a.b".into(),
+            paper: Paper::Zhang,
+            place: "table 1".into(),
+            text: "a | b <i> is a long claim that needs more than one line of a terminal".into(),
+            outcome: Outcome { verdict, sentence: "2.00 ns with \u{1b}[31m_x_".into(), rows: vec![0, 9] },
+            measured,
+        };
+        let findings = vec![
+            finding(ClaimVerdict::Holds, true),
+            finding(ClaimVerdict::DoesNotHold, true),
+            finding(ClaimVerdict::Open, false),
+        ];
+        vec![RunFindings::new(data, findings)]
+    }
+
+    #[test]
+    fn lines_fit_the_width_and_nothing_is_obeyed() {
+        for width in [40, 60, 100] {
+            let text = for_terminal(&found(), width, false);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+            assert!(!text.contains('\u{1b}') && text.contains("does not hold"), "{text}");
+            assert!(text.replace('\n', " ").contains("1 hold, 1 do not hold, 0 stay open; 1 need rows"), "{text}");
+        }
+        let coloured = for_terminal(&found(), 100, true);
+        assert!(coloured.contains("\u{1b}[32mholds") && coloured.contains("\u{1b}[31mdoes not hold"), "{coloured}");
+        assert!(!coloured.contains("\u{1b}[31m_x_") && !coloured.contains("\u{1b}]0"));
+    }
+
+    #[test]
+    fn words_are_broken_only_where_they_must_be() {
+        assert_eq!(wrapped("a bb ccc dddddd", 5), ["a bb", "ccc", "ddddd", "d"]);
+        assert_eq!(wrapped("", 5), [""]);
+    }
+
+    #[test]
+    fn markdown_shows_text_as_it_is() {
+        let text = as_markdown(&found());
+        assert!(text.contains("| a \\| b &lt;i&gt; is"), "{text}");
+        assert!(!text.contains("<script>") && !text.contains('\u{1b}') && text.matches("| table 1 |").count() == 2);
+    }
+
+    #[test]
+    fn json_has_every_claim_with_its_rows() {
+        let value: Value = serde_json::from_str(&as_json(&found())).unwrap();
+        let findings = value[0]["findings"].as_array().unwrap();
+        assert_eq!(findings.len(), 3);
+        assert_eq!((&findings[1]["verdict"], &findings[2]["measured"]), (&json!("does_not_hold"), &json!(false)));
+        let rows = findings[0]["rows"].as_array().unwrap();
+        assert_eq!(
+            (rows.len(), &rows[0]["interval_ns"]),
+            (1, &json!([1.9, 2.1])),
+            "an index beyond the rows is left out"
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! The section of published claims: what becomes of each on the runs, with links to the rows that decide it.
+
+use std::fmt::Write;
+
+use super::html::escape;
+use crate::RunData;
+use crate::analysis::findings::{ClaimVerdict, Finding, Paper, findings};
+
+/// The section; empty if no run has figures for any claim. The runs are in the order of the page's data.
+pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
+    let found: Vec<(usize, &String, Vec<Finding>)> = runs
+        .iter()
+        .zip(labels)
+        .enumerate()
+        .map(|(run, (data, label))| (run, label, findings(data)))
+        .filter(|(_, _, findings)| findings.iter().any(|finding| finding.measured))
+        .collect();
+    if found.is_empty() {
+        return String::new();
+    }
+    let mut html = "<section class=\"published\" id=\"findings\" aria-labelledby=\"findings-title\">\
+                    <h2 id=\"findings-title\">Findings: what papers claim, on this machine</h2>\
+                    <p class=\"lead\">Each claim is decided by the intervals of the rows that it is about. It stays open where they \
+                    do not make it certain.</p>"
+        .to_owned();
+    for (run, label, findings) in &found {
+        // Writing to a String cannot fail.
+        if runs.len() > 1 {
+            let _ = write!(html, "<h3 class=\"published-run\">{}</h3>", escape(label));
+        }
+        html.push_str(&of_run(*run, findings));
+    }
+    html.push_str("</section>\n");
+    html
+}
+
+fn of_run(run: usize, findings: &[Finding]) -> String {
+    let mut html = String::new();
+    for paper in Paper::ALL {
+        let own: Vec<&Finding> = findings.iter().filter(|finding| finding.paper == paper && finding.measured).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let counts: Vec<String> = ClaimVerdict::ALL
+            .iter()
+            .map(|verdict| (verdict, own.iter().filter(|finding| finding.outcome.verdict == *verdict).count()))
+            .filter(|(_, count)| *count > 0)
+            .map(|(verdict, count)| format!("{count} {}", verdict.words()))
+            .collect();
+        let _ = writeln!(
+            html,
+            "<article class=\"panel published-card\"><header><h3>{}</h3><span class=\"note\">{}</span></header>\
+             <dl class=\"claims\">{}</dl></article>",
+            escape(paper.title()),
+            escape(&counts.join(", ")),
+            own.iter().map(|finding| item(run, finding)).collect::<String>()
+        );
+    }
+    let lacking = findings.iter().filter(|finding| !finding.measured).count();
+    if lacking > 0 {
+        let _ = writeln!(html, "<p class=\"note\">{lacking} further claims need rows that this run lacks.</p>");
+    }
+    html
+}
+
+fn item(run: usize, finding: &Finding) -> String {
+    let outcome = &finding.outcome;
+    let tone = match outcome.verdict {
+        ClaimVerdict::Holds => "good",
+        ClaimVerdict::DoesNotHold => "bad",
+        ClaimVerdict::Open => "void",
+    };
+    format!(
+        "<dt><span class=\"badge {tone}\">{}</span> {} <span class=\"note\">{}</span></dt><dd>{}{}</dd>",
+        outcome.verdict.words(),
+        escape(&finding.text),
+        escape(&finding.place),
+        escape(&outcome.sentence),
+        link(run, finding)
+    )
+}
+
+/// The link to the rows; without scripts it leads to the table of all rows.
+fn link(run: usize, finding: &Finding) -> String {
+    let rows = &finding.outcome.rows;
+    if rows.is_empty() {
+        return String::new();
+    }
+    let indices: Vec<String> = rows.iter().map(usize::to_string).collect();
+    format!(
+        " <a href=\"#rows\" data-run=\"{run}\" data-rows=\"{}\" data-claim=\"{}\">{} row{}</a>",
+        indices.join(" "),
+        escape(&finding.text),
+        rows.len(),
+        if rows.len() == 1 { "" } else { "s" }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::findings::Outcome;
+    use crate::testing;
+    use syncscope_core::stats::Interval;
+    use syncscope_core::{Case, Nanoseconds, Placement, Row, Verdict};
+
+    fn barrier(threads: u32, ns: f64) -> Row {
+        let case =
+            Case { threads: Some(threads), placement: Some(Placement::Close), ..Case::new("cpu.barrier.openmp") };
+        Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_within: Some(Interval { low: ns * 0.99, high: ns * 1.01 }),
+            ..Row::unmeasured(case, Verdict::Resolved)
+        }
+    }
+
+    #[test]
+    fn a_run_without_figures_has_no_section() {
+        assert_eq!(section(&[testing::data(vec![])], &["a".into()]), "");
+    }
+
+    #[test]
+    fn claims_stand_with_verdict_figures_and_rows() {
+        let data = testing::data(vec![barrier(2, 100.0), barrier(16, 300.0)]);
+        let html = section(std::slice::from_ref(&data), &["a".into()]);
+        assert!(html.contains("bad\">does not hold</span> Barriers are not much cheaper"), "{html}");
+        assert!(html.contains("300 ns with 16 threads, 100 ns with 2 threads: 3.00 times"), "{html}");
+        assert!(html.contains("data-run=\"0\" data-rows=\"1 0\"") && html.contains(">2 rows</a>"), "{html}");
+        assert!(html.contains("further claims need rows") && !html.contains("published-run"), "{html}");
+        let two = section(&[testing::data(vec![]), data], &["a".into(), "<b>".into()]);
+        assert!(two.contains("&lt;b&gt;</h3>") && two.contains("data-run=\"1\""), "{two}");
+    }
+
+    #[test]
+    fn texts_are_no_markup() {
+        let finding = Finding {
+            id: "x".into(),
+            paper: Paper::Anzt,
+            place: "<p>".into(),
+            text: "\"><script>".into(),
+            outcome: Outcome { verdict: ClaimVerdict::Open, sentence: "<s>".into(), rows: vec![3] },
+            measured: true,
+        };
+        let html = item(0, &finding);
+        assert!(!html.contains("<script>") && !html.contains("<s>") && !html.contains("<p>"), "{html}");
+        assert!(html.contains("&quot;&gt;&lt;script&gt;") && html.contains(">1 row</a>"), "{html}");
+    }
+}
