@@ -4,7 +4,7 @@ use syncscope_core::{Case, Group, Mode, Row};
 
 use super::Decision;
 use super::cheapest;
-use super::spec::{Axis, Point, Series, Spec, Unit};
+use super::spec::{Axis, Point, Series, Spec, Unit, share_vertical_axis};
 use super::sweep::{
     cpu_rules, exists, name, note, one_line_each, plain_series, series, sizes, sweep, team, threads, unreliable,
 };
@@ -32,7 +32,8 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     };
     let cpu_chart = chart(series(data, &cpu, name, team, Point::cost), "CPU").map(|chart| chart.ruled(cpu_rules(data)));
     let device_chart = chart(plain_series(data, &gpu, reach, Case::actors, Point::cost), "GPU");
-    let charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
+    let mut charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
+    share_vertical_axis(&mut charts);
     if charts.is_empty() {
         return None;
     }
