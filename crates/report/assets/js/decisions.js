@@ -62,9 +62,18 @@ function costTable(spec, run) {
   );
 }
 
-function drawDecisionChart(host, spec, run) {
+function drawDecisionChart(host, spec, run, question) {
   if (spec.kind === "table") host.append(costTable(spec, run));
-  else drawChart(host, located(spec, run));
+  else drawChart(host, { ...located(spec, run), label: [question, spec.title].filter(Boolean).join(" ") });
+}
+
+/** The rows that a decision stands on. */
+function rowsOfDecision({ charts }, run) {
+  const ofChart = (spec) =>
+    spec.kind === "table"
+      ? spec.lines.flatMap((line) => line.cells).filter(Boolean)
+      : (spec.series || spec.rows).flatMap((one) => one.points);
+  return [...new Set(charts.flatMap(ofChart).map((one) => one.row))].map((index) => ROWS_OF[run][index]);
 }
 
 /** One decision of one run. */
@@ -73,6 +82,7 @@ function decisionCard(decision, run, isWide) {
   const mixed =
     decision.charts.length === 2 && decision.charts[0].kind === "lines" && decision.charts[1].kind === "dots";
   const charts = el("div", { class: mixed ? "decision-charts mixed" : "decision-charts" });
+  const rows = rowsOfDecision(decision, run);
   const card = el(
     "article",
     { class: isWide ? "panel decision wide" : "panel decision", id: SEVERAL ? null : decision.id },
@@ -84,11 +94,20 @@ function decisionCard(decision, run, isWide) {
           RUNS[run].label,
         )
       : el("h3", null, decision.question),
-    el("p", { class: "claim" }, unbroken(decision.sentence)),
+    el(
+      "p",
+      { class: "claim" },
+      unbroken(decision.sentence),
+      el(
+        "button",
+        { type: "button", class: "quiet", click: () => showRows(rows, decision.question) },
+        plural(rows.length, "row"),
+      ),
+    ),
     charts,
     decision.note ? el("p", { class: "fixed" }, unbroken(decision.note)) : null,
   );
-  if (RUNS.length <= MOST_CHARTED_RUNS) decision.charts.forEach((spec) => drawDecisionChart(charts, spec, run));
+  if (RUNS.length <= MOST_CHARTED_RUNS) decision.charts.forEach((spec) => drawDecisionChart(charts, spec, run, decision.question));
   return card;
 }
 

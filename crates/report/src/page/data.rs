@@ -9,7 +9,6 @@ use super::columns::{self, Cells};
 use super::html::escape_json;
 use crate::analysis::answers::{self, Answer};
 use crate::analysis::decisions::{self, Decision};
-use crate::analysis::false_sharing;
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::row_query::Selected;
@@ -47,8 +46,6 @@ struct PageRun<'a> {
     /// The published experiment, if it is one and no run of a plan.
     experiment: Option<&'static str>,
     run: &'a Run,
-    /// The finding on false sharing of each type, as a sentence.
-    false_sharing: Vec<String>,
     matrix: Option<Matrix>,
     /// The details of the rows: the row's index, the name, the actor and the value.
     details: Vec<(usize, &'a str, Option<u32>, f64)>,
@@ -166,10 +163,6 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         decisions: decisions::decisions(data),
         experiment: data.run.experiment().map(PublishedExperiment::as_str),
         run: &data.run,
-        false_sharing: false_sharing::findings(&data.run, &data.rows)
-            .iter()
-            .map(false_sharing::StrideFinding::sentence)
-            .collect(),
         matrix: matrix::matrix(&data.run, &data.rows),
         details: details(data),
         count: data.rows.len(),

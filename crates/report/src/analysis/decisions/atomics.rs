@@ -3,7 +3,7 @@
 use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Placement, Row, Scope, Space};
 
 use super::Decision;
-use super::spec::{Axis, Point, Spec, Unit};
+use super::spec::{Axis, Point, Spec, Unit, share_vertical_axis};
 use super::sweep::{
     cpu_rules, exists, largest_team, note, one_line_each, plain_series, sizes, team, threads, unreliable,
 };
@@ -28,7 +28,8 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     };
     let cpu_chart = chart(&cpu, "threads", team, "CPU").map(|chart| chart.ruled(cpu_rules(data)));
     let device_chart = chart(&gpu, "threads on the device", Case::actors, "GPU");
-    let charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
+    let mut charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
+    share_vertical_axis(&mut charts);
     if charts.is_empty() {
         return None;
     }
@@ -45,7 +46,8 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         sentence,
         charts,
         note: note([
-            Some("Relaxed additions to one variable for all threads (shared), or to one for each. Not aggregated: the compiler cannot add up each warp first.".to_owned()),
+            Some("Relaxed additions to one variable for all threads (shared), or to one for each.".to_owned()),
+            (!gpu.is_empty()).then(|| "Not aggregated: the compiler cannot add up each warp first.".to_owned()),
             unreliable(data, &all),
         ]),
     })

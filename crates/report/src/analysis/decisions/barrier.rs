@@ -4,7 +4,7 @@ use syncscope_core::{Case, Group, Mode, Row};
 
 use super::Decision;
 use super::cheapest;
-use super::spec::{Axis, Point, Series, Spec, Unit};
+use super::spec::{Axis, Point, Series, Spec, Unit, share_vertical_axis};
 use super::sweep::{
     cpu_rules, exists, name, note, one_line_each, plain_series, series, sizes, sweep, team, threads, unreliable,
 };
@@ -18,6 +18,7 @@ const LEAST_TEAM: u32 = 2;
 
 /// A barrier of the threads of a block, and one of the blocks of a cluster.
 const BLOCK_BARRIER: &str = "gpu.block.syncthreads";
+const GRID: &str = "gpu.grid.";
 const CLUSTER_BARRIER: &str = "gpu.cluster.sync";
 pub(super) const PRIMITIVES: [&str; 2] = [BLOCK_BARRIER, CLUSTER_BARRIER];
 
@@ -31,7 +32,8 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     };
     let cpu_chart = chart(series(data, &cpu, name, team, Point::cost), "CPU").map(|chart| chart.ruled(cpu_rules(data)));
     let device_chart = chart(plain_series(data, &gpu, reach, Case::actors, Point::cost), "GPU");
-    let charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
+    let mut charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
+    share_vertical_axis(&mut charts);
     if charts.is_empty() {
         return None;
     }
@@ -40,7 +42,8 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let sentence =
         if sentence.is_empty() { "What barriers cost is not certain in this run.".to_owned() } else { sentence };
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
-    let shape = (!gpu.is_empty()).then(|| {
+    let has_grid = gpu.iter().any(|index| data.rows[*index].case.primitive.starts_with(GRID));
+    let shape = has_grid.then(|| {
         "A grid has one block on each multiprocessor; its lines begin at one warp in each block and end at full blocks."
             .to_owned()
     });
@@ -106,7 +109,7 @@ fn reach(case: &Case) -> String {
 /// What each reach costs. These are figures, not comparisons.
 fn gpu_sentence(data: &RunData) -> Option<String> {
     let steps = [
-        ("Block", "Barrier, one warp", "one warp"),
+        ("Block", "Barrier, one warp", "a block of one warp"),
         ("Cluster", "Barrier, 8 blocks", "a cluster of 8 blocks"),
         ("Device", "Grid barrier, best", "the grid"),
         ("Several GPUs", "Barrier, 2 devices, best", "2 GPUs"),

@@ -31,12 +31,14 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
             "Where false sharing ends is not certain in this run: too few strides have a reliable figure.".to_owned()
         }
     };
+    let types: Vec<String> = findings.iter().map(false_sharing::StrideFinding::sentence).collect();
+    let types = (!types.is_empty()).then(|| format!("{}.", types.join("; ")));
     Some(Decision {
         id: "decide-false-sharing",
         question: "How far apart must variables be?",
         sentence,
         charts: vec![chart.ruled(rules.into_iter().collect())],
-        note: note([unreliable(data, &rows)]),
+        note: note([types, unreliable(data, &rows)]),
     })
 }
 

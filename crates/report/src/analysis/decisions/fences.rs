@@ -47,21 +47,29 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     } else {
         sentence.join(" ")
     };
-    let has_gpu = lines.iter().any(|line| line.cells[1..].iter().any(Option::is_some));
-    let columns = std::iter::once(CPU_COLUMN).chain(REACHES.iter().map(|(column, ..)| *column));
-    let columns: Vec<&str> = columns.take(if has_gpu { 1 + REACHES.len() } else { 1 }).collect();
-    let lines =
-        lines.into_iter().map(|line| Line { cells: line.cells.into_iter().take(columns.len()).collect(), ..line });
-    let chart = Spec::Table { title: None, lines: lines.collect(), columns };
-    let gpu = has_gpu
+    let has_cell = |column: usize| lines.iter().any(|line| line.cells[column].is_some());
+    let names = std::iter::once(CPU_COLUMN).chain(REACHES.iter().map(|(column, ..)| *column));
+    let shown: Vec<(usize, &str)> = names.enumerate().filter(|(column, _)| has_cell(*column)).collect();
+    let cut = |line: &Line| Line {
+        label: line.label.clone(),
+        cells: shown.iter().map(|(column, _)| line.cells[*column].clone()).collect(),
+    };
+    let chart = Spec::Table {
+        title: None,
+        lines: lines.iter().map(cut).collect(),
+        columns: shown.iter().map(|(_, name)| *name).collect(),
+    };
+    let has = |on_cpu: bool| shown.iter().any(|(_, name)| (*name == CPU_COLUMN) == on_cpu);
+    let cpu = has(true).then(|| "On the CPU, one thread.".to_owned());
+    let gpu = has(false)
         .then(|| "__threadfence() and its kin are sequentially consistent fences; one warp executes them.".to_owned());
-    let what = "One CPU thread. A fence that waits for more stores costs more.".to_owned();
+    let stores = Some("A fence that waits for more stores costs more.".to_owned());
     Some(Decision {
         id: "decide-fences",
         question: "Which fence?",
         sentence,
         charts: vec![chart],
-        note: note([Some(what), gpu]),
+        note: note([cpu, gpu, stores]),
     })
 }
 

@@ -23,6 +23,8 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         rows.min_by_key(|(_, row)| &row.case).map(|(index, _)| index)
     };
     let rows: Vec<usize> = ids.iter().filter_map(usual).collect();
+    // A flag of CPU and GPU alone is no choice.
+    rows.iter().find(|index| data.rows[**index].case.primitive != FLAG)?;
     let timed = |index: &usize| single(data, *index);
     let series = rows.iter().map(|index| {
         let row = &data.rows[*index];

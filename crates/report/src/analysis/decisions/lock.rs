@@ -19,6 +19,8 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     )?;
     let most = largest_team(data, &rows);
     let fairness = most.and_then(|threads| fairness(data, &rows, threads));
+    let dtype = rows.first().and_then(|index| data.rows[*index].case.dtype);
+    let dtype = dtype.map(|dtype| format!(" ({dtype})")).unwrap_or_default();
     Some(Decision {
         id: "decide-lock",
         question: "Which lock?",
@@ -26,10 +28,9 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
             .unwrap_or_else(|| "One lock alone has figures: there is nothing to choose from.".to_owned()),
         charts: [Some(cost.ruled(cpu_rules(data))), fairness].into_iter().flatten().collect(),
         note: note([
-            Some(
-                "The critical section is one addition. A lock that is cheap because one thread keeps it is not fair."
-                    .to_owned(),
-            ),
+            Some(format!(
+                "The critical section is one addition{dtype}. A lock that is cheap because one thread keeps it is not fair."
+            )),
             unreliable(data, &rows),
         ]),
     })

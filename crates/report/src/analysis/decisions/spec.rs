@@ -249,6 +249,29 @@ impl Spec {
     }
 }
 
+/// The room above and below the figures of a shared axis, as a factor.
+const MARGIN: f64 = 1.25;
+
+/// Gives charts of lines that stand side by side one vertical axis, so that a reader can compare them.
+pub(super) fn share_vertical_axis(charts: &mut [Spec]) {
+    let ends = |point: &Point| {
+        let certain = point.state == State::Resolved;
+        [point.y, point.low.filter(|_| certain), point.high.filter(|_| certain)]
+    };
+    let mut figures = Vec::new();
+    for chart in charts.iter() {
+        if let Spec::Lines { series, .. } = chart {
+            figures.extend(series.iter().flat_map(|one| &one.points).flat_map(ends).flatten().filter(|end| *end > 0.0));
+        }
+    }
+    let (low, high) = (figures.iter().copied().reduce(f64::min), figures.iter().copied().reduce(f64::max));
+    for chart in charts {
+        if let Spec::Lines { y, .. } = chart {
+            y.domain = low.zip(high).map(|(low, high)| (low / MARGIN, high * MARGIN));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,6 +298,22 @@ mod tests {
             [Verdict::Overlapped(String::new()), Verdict::Elided(String::new()), Verdict::Failed(String::new())]
         {
             assert_eq!(point(verdict).y, None);
+        }
+    }
+
+    #[test]
+    fn charts_side_by_side_have_one_axis() {
+        let chart = |ns: f64| {
+            let row = Row { ns: Some(Nanoseconds(ns)), ns_within: None, ns_interval: None, ..row(Verdict::Resolved) };
+            let points = vec![Point::cost(&row, 0, 1.0)];
+            let series = vec![Series { label: "x".into(), primitive: None, colour: None, points }];
+            Spec::lines(Axis::log("threads", Unit::Count), Axis::log("time", Unit::Time), series).unwrap()
+        };
+        let mut charts = [chart(10.0), chart(4000.0)];
+        share_vertical_axis(&mut charts);
+        for chart in charts {
+            let Spec::Lines { y, .. } = chart else { panic!("lines") };
+            assert_eq!(y.domain, Some((8.0, 5000.0)));
         }
     }
 

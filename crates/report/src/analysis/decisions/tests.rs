@@ -246,6 +246,20 @@ fn a_hand_off_that_did_not_sleep_is_no_wake_up() {
 }
 
 #[test]
+fn a_run_of_the_gpu_alone_says_nothing_of_cpu_threads() {
+    let flag = row(case("hybrid.flag.round_trip", 1), 2500.0, 0.1);
+    let fence =
+        Row { evidence: Some("MEMBAR.SC.GPU 0/32".into()), ..row(on_blocks("gpu.fence.device", 1, 32), 500.0, 0.1) };
+    let run = data(vec![flag, fence]);
+    assert_eq!(decision("decide-handoff", &run), None);
+    let fences = decision("decide-fences", &run).unwrap();
+    let Spec::Table { columns, lines, .. } = &fences.charts[0] else { panic!("a table") };
+    assert_eq!(columns, &["GPU: device"]);
+    assert!(lines.iter().all(|line| line.cells.len() == 1));
+    assert!(!fences.note.unwrap().contains("CPU"));
+}
+
+#[test]
 fn a_machine_without_hardware_threads_says_so() {
     let pair = |group: Group, cpus: [u32; 2], ns| {
         let placement = Some(Placement::List(cpus.to_vec()));
