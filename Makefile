@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test test-cluster lint format charts deny miri loom truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages store
+.PHONY: run test test-cluster lint format charts deny miri loom truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -69,6 +69,9 @@ nvrtc:                ## bring NVRTC into the project's folder
 
 pages: build          ## results/*/report.html: the page of each stored run
 	for run in results/*/run.json; do target/release/syncscope report "$$(dirname "$$run")" || exit 1; done
+
+gallery: pages        ## results/index.html: one page over all stored runs, with links to theirs
+	target/release/syncscope gallery results/* -o results/index.html --title "Stored runs"
 
 store:                ## results/NAME: a run in the form that results/README.md describes (RUN=syncscope-runs/MINE NAME=machine)
 	cargo run --quiet -p syncscope-core --example store_run -- "$(RUN)" "results/$(NAME)"

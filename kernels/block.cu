@@ -5,7 +5,7 @@
 
 using Arguments = RegisterArguments;
 
-enum Kind { PLAIN, COUNT, AND, OR, NAMED };
+enum Kind { PLAIN, COUNT, AND, OR, NAMED, PRODUCER_CONSUMER };
 
 struct Operation {
     u32 value;    // what the last reducing barrier returned
@@ -13,7 +13,25 @@ struct Operation {
     u32 threads;  // of the group
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : value(arguments.opaque_one), barrier(1 + threadIdx.x / (blockDim.x / GROUPS)), threads(blockDim.x / GROUPS) {}
+        : value(arguments.opaque_one), barrier(1 + threadIdx.x / (blockDim.x / GROUPS)), threads(blockDim.x / GROUPS) {
+        if constexpr (KIND == PRODUCER_CONSUMER) {
+            // Half of the warps, whole ones; both halves count at both barriers.
+            barrier = threadIdx.x < blockDim.x / 64 * 32 ? 1 : 2;
+            threads = blockDim.x;
+        }
+    }
+
+    // The first half of the warps produces: it arrives when a buffer is full, without waiting, and then waits until the
+    // buffer is empty. The other half waits until it is full, and arrives when it is empty.
+    __device__ __forceinline__ void pass_buffer() {
+        if (barrier == 1) {
+            asm volatile("bar.arrive 1, %0;" ::"r"(threads) : "memory");
+            asm volatile("bar.sync 2, %0;" ::"r"(threads) : "memory");
+        } else {
+            asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
+            asm volatile("bar.arrive 2, %0;" ::"r"(threads) : "memory");
+        }
+    }
 
     // The condition of a reducing barrier is the result of the one before.
     __device__ __forceinline__ void run() {
@@ -21,6 +39,7 @@ struct Operation {
         if constexpr (KIND == COUNT) value = __syncthreads_count(value);
         if constexpr (KIND == AND) value = __syncthreads_and(value);
         if constexpr (KIND == OR) value = __syncthreads_or(value);
+        if constexpr (KIND == PRODUCER_CONSUMER) pass_buffer();
         if constexpr (KIND == NAMED) asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
     }
 

@@ -1,11 +1,24 @@
 // Barriers of a cluster of blocks (gpu.cluster).
 //
-// KIND selects the barrier.
+// KIND selects the barrier. With RELAXED=1 the arrival orders no memory accesses.
 #include "cluster.cuh"
+
+#ifndef RELAXED
+#define RELAXED 0
+#endif
+constexpr bool IS_ORDERED = RELAXED == 0;
 
 using Arguments = RegisterArguments;
 
 enum Kind { SYNC, ARRIVE_WAIT };
+
+__device__ __forceinline__ void arrive_in_order() {
+    if constexpr (IS_ORDERED) {
+        arrive();
+    } else {
+        arrive_relaxed();
+    }
+}
 
 // Work that does not depend on the barrier: alone in the baseline, between the arrival and the wait in the test.
 template <int COUNT>
@@ -14,7 +27,7 @@ struct AroundWork {
 
     template <int PATH, typename Operation>
     __device__ __forceinline__ static void run(Operation &operation) {
-        if constexpr (COUNT == 2) arrive();
+        if constexpr (COUNT == 2) arrive_in_order();
         operation.work();
         if constexpr (COUNT == 2) wait();
     }
@@ -33,7 +46,7 @@ struct Operation {
     __device__ __forceinline__ explicit Operation(const Arguments &arguments) : value(arguments.opaque_one) {}
 
     __device__ __forceinline__ void run() {
-        arrive();
+        arrive_in_order();
         wait();
     }
 
@@ -48,7 +61,8 @@ struct Operation {
     }
 
     // Every thread writes to the shared memory of its block, passes the barrier, and reads what a thread of another
-    // block wrote. Blocks and warps arrive at different times.
+    // block wrote. Blocks and warps arrive at different times. A relaxed barrier orders neither access, so the thread
+    // reads its own write back before it arrives, and the last read is a relaxed one: only the arrivals are tested.
     __device__ static void check(const Arguments &arguments) {
         __shared__ volatile u32 phases[1024];
         Operation barrier(arguments);
@@ -60,12 +74,17 @@ struct Operation {
             const u32 partner = (rank + phase) % blocks;
             delay((rank * 11 + threadIdx.x / 32 * 7 + phase * 5) % 32);
             phases[threadIdx.x] = phase;
+            if constexpr (!IS_ORDERED) {
+                const u32 written = phases[threadIdx.x];
+                if (written != phase) report_mismatch(arguments, phase, written);
+            }
             if constexpr (KIND == SYNC) {
                 barrier.run();
             } else {
                 AroundWork<2>::run<0>(barrier);
             }
-            const u32 found = load_cluster(address_in(partner, &phases[threadIdx.x]));
+            const u32 address = address_in(partner, &phases[threadIdx.x]);
+            const u32 found = IS_ORDERED ? load_cluster(address) : load_cluster_relaxed(address);
             if (found != phase) report_mismatch(arguments, phase, found);
             barrier.run();
         }

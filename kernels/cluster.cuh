@@ -4,6 +4,10 @@
 
 // The default memory orders of both, written out: threads that waited see what was written before the arrival.
 __device__ __forceinline__ void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+// The arrival that orders no memory accesses before it.
+__device__ __forceinline__ void arrive_relaxed() {
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
 __device__ __forceinline__ void wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
 __device__ __forceinline__ u32 cluster_rank() {
@@ -29,6 +33,12 @@ __device__ __forceinline__ u32 address_in(u32 rank, const volatile void *variabl
 __device__ __forceinline__ u32 load_cluster(u32 address) {
     u32 value;
     asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+    return value;
+}
+
+__device__ __forceinline__ u32 load_cluster_relaxed(u32 address) {
+    u32 value;
+    asm volatile("ld.relaxed.cluster.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
     return value;
 }
 

@@ -7,8 +7,15 @@
 // reads what a thread of another block wrote. One thread of each block does the same with another device. All these
 // accesses are plain, because the barrier promises that they are visible. The kernel `check` repeats this many times,
 // with blocks that arrive late.
+//
+// With RELAXED=1 the barriers order no memory accesses. Their check tests only that all have arrived; see `announce`.
 #pragma once
 #include "harness.cuh"
+
+#ifndef RELAXED
+#define RELAXED 0
+#endif
+constexpr bool IS_ORDERED = RELAXED == 0;
 
 constexpr u32 MOST_DEVICES = 16;
 
@@ -102,6 +109,49 @@ __device__ __forceinline__ uint4 load_acquire_gpu(const uint4 *words) {
     return value;
 }
 
+__device__ __forceinline__ u32 load_relaxed_gpu(const u32 *word) {
+    u32 value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+__device__ __forceinline__ uint4 load_relaxed_gpu(const uint4 *words) {
+    uint4 value;
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "l"(words)
+                 : "memory");
+    return value;
+}
+
+__device__ __forceinline__ u32 load_relaxed_system(const u32 *word) {
+    u32 value;
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+// Halves of a fence. From compute capability 9.0 on the half that acquires only empties the first-level cache
+// (CCTL.IVALL) and does not wait for the thread's own writes (MEMBAR), as the whole fence does.
+#if __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void fence_acquire_gpu() { asm volatile("fence.acquire.gpu;" ::: "memory"); }
+__device__ __forceinline__ void fence_release_gpu() { asm volatile("fence.release.gpu;" ::: "memory"); }
+__device__ __forceinline__ void fence_acquire_system() { asm volatile("fence.acquire.sys;" ::: "memory"); }
+__device__ __forceinline__ void fence_release_system() { asm volatile("fence.release.sys;" ::: "memory"); }
+#else
+__device__ __forceinline__ void fence_acquire_gpu() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+__device__ __forceinline__ void fence_release_gpu() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+__device__ __forceinline__ void fence_acquire_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+__device__ __forceinline__ void fence_release_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+#endif
+
+__device__ __forceinline__ void add_one_release_gpu(u32 *word) {
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(word) : "memory");
+}
+
+__device__ __forceinline__ void add_one_relaxed_gpu(u32 *word) {
+    asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(word) : "memory");
+}
+
 __device__ __forceinline__ void store_release_gpu(u32 *word, u32 value) {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
@@ -121,6 +171,15 @@ __device__ __forceinline__ void count_mismatch(u32 expected, u32 found) {
     }
 }
 
+// Writes what another thread will read after a relaxed barrier, which does not order the write. The thread reads it
+// back before it arrives, so the write has reached the memory that all read. A relaxed read of another thread that does
+// not find it was too early.
+__device__ __forceinline__ void announce(u32 *word, u32 value) {
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+    const u32 found = load_relaxed_system(word);
+    if (found != value) count_mismatch(value, found);
+}
+
 // Checks the barrier once: it takes two barriers, because no thread may write again before all have read. The
 // generation makes each value a new one.
 template <typename Operation>
@@ -128,15 +187,23 @@ __device__ __forceinline__ void check_once(Operation &barrier, const GridBarrier
     const u32 value = arguments.generation * 64 + round % 64, shift = round + gridDim.x / 2;
     const u32 partner = (blockIdx.x + shift) % gridDim.x;
     const bool writes_flag = threadIdx.x == blockDim.x - 1;
+    u32 *const flags = device_table.block_flags[device_table.device];
     volatile u32 *const phases = device_table.phases;
-    phases[grid_thread()] = value;
-    if (writes_flag) *static_cast<volatile u32 *>(device_table.block_flags[device_table.device] + blockIdx.x) = value;
+    if constexpr (IS_ORDERED) {
+        phases[grid_thread()] = value;
+        if (writes_flag) *static_cast<volatile u32 *>(flags + blockIdx.x) = value;
+    } else {
+        announce(device_table.phases + grid_thread(), value);
+        if (writes_flag) announce(flags + blockIdx.x, value);
+    }
     barrier.run();
-    const u32 found = phases[partner * blockDim.x + threadIdx.x];
+    const u32 phase = partner * blockDim.x + threadIdx.x;
+    const u32 found = IS_ORDERED ? phases[phase] : load_relaxed_system(device_table.phases + phase);
     if (found != value) count_mismatch(value, found);
     if (writes_flag) {
         const u32 other = (device_table.device + 1 + round % 3) % device_table.devices;
-        const u32 flag = *static_cast<volatile u32 *>(device_table.block_flags[other] + partner);
+        const u32 *const word = device_table.block_flags[other] + partner;
+        const u32 flag = IS_ORDERED ? *static_cast<const volatile u32 *>(word) : load_relaxed_system(word);
         if (flag != value) count_mismatch(value, flag);
     }
     barrier.run();
@@ -178,12 +245,10 @@ struct CheckedBarrier : Barrier {
     }
 };
 
-#define SYNCSCOPE_GRID_BARRIERS(Barrier)                                                             \
-    SYNCSCOPE_KERNEL baseline(const Arguments arguments) {                                           \
-        measure<Repeated<1>, Together, CheckedBarrier<Barrier>>(arguments);                          \
-    }                                                                                                \
-    SYNCSCOPE_KERNEL test(const Arguments arguments) {                                               \
-        measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments);                          \
-    }                                                                                                \
-    SYNCSCOPE_KERNEL check(const Arguments arguments) { CheckedBarrier<Barrier>::check(arguments); } \
-    SYNCSCOPE_THIRD(SYNCSCOPE_KERNEL, Repeated, Together, CheckedBarrier<Barrier>)
+#define SYNCSCOPE_GRID_BARRIERS(Barrier) SYNCSCOPE_GRID_BARRIERS_AS(SYNCSCOPE_KERNEL, Barrier)
+
+#define SYNCSCOPE_GRID_BARRIERS_AS(KERNEL, Barrier)                                                                    \
+    KERNEL baseline(const Arguments arguments) { measure<Repeated<1>, Together, CheckedBarrier<Barrier>>(arguments); } \
+    KERNEL test(const Arguments arguments) { measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments); }     \
+    KERNEL check(const Arguments arguments) { CheckedBarrier<Barrier>::check(arguments); }                             \
+    SYNCSCOPE_THIRD(KERNEL, Repeated, Together, CheckedBarrier<Barrier>)

@@ -1,4 +1,4 @@
-// Barriers of all threads of a grid, in three kinds.
+// Barriers of all threads of a grid, in three kinds. With RELAXED=1 the last two order no memory accesses.
 #pragma once
 #include "grid_barrier.cuh"
 
@@ -52,16 +52,22 @@ struct BarrierOf {
     __device__ __forceinline__ void counter() {
         __syncthreads();
         if (threadIdx.x == 0) {
-            asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(state) : "memory");
             const u32 target = epoch * gridDim.x;
-            pause();
-            limit.wait_for([&] { return reached(load_acquire_gpu(state), target); });
+            if constexpr (IS_ORDERED) {
+                add_one_release_gpu(state);
+                pause();
+                limit.wait_for([&] { return reached(load_acquire_gpu(state), target); });
+            } else {
+                add_one_relaxed_gpu(state);
+                limit.wait_for([&] { return reached(load_relaxed_gpu(state), target); });
+            }
         }
         __syncthreads();
     }
 
     // In cycles. Measured on an H200 for delays from 0 to 600 in steps of 100, with one block on each multiprocessor:
-    // the barrier takes 1,843, 1,815, 1,812, 1,604, 1,686, 1,785 and 1,886 cycles. With two blocks 400 is the best.
+    // the barrier takes 1,843, 1,815, 1,812, 1,604, 1,686, 1,785 and 1,886 cycles. With two blocks 400 is the best. A
+    // relaxed barrier has no pause.
     __device__ __forceinline__ static void pause() {
         const u32 start = read_clock_low();
         while (read_clock_low() - start < 350) {
@@ -85,24 +91,41 @@ struct BarrierOf {
             scatter(released, flag * 0x01010101u);
         } else {
             if (threadIdx.x == 0) {
-                asm volatile("st.release.gpu.global.u8 [%0], %1;" ::"l"(arrived + blockIdx.x), "r"(flag) : "memory");
+                store_flag(arrived + blockIdx.x, flag);
                 limit.wait_for([&] { return load_flag(released + blockIdx.x) == flag; });
             }
             __syncthreads();
         }
     }
 
+    __device__ __forceinline__ static void store_flag(u8 *flag, u32 value) {
+        if constexpr (IS_ORDERED) {
+            asm volatile("st.release.gpu.global.u8 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+        } else {
+            asm volatile("st.relaxed.gpu.global.u8 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+        }
+    }
+
     __device__ __forceinline__ static u32 load_flag(const u8 *flag) {
         u32 value;
-        asm volatile("ld.acquire.gpu.global.u8 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+        if constexpr (IS_ORDERED) {
+            asm volatile("ld.acquire.gpu.global.u8 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+        } else {
+            asm volatile("ld.relaxed.gpu.global.u8 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+        }
         return value;
+    }
+
+    __device__ __forceinline__ static uint4 load_flags(const u8 *flags) {
+        const uint4 *const words = reinterpret_cast<const uint4 *>(flags);
+        return IS_ORDERED ? load_acquire_gpu(words) : load_relaxed_gpu(words);
     }
 
     __device__ __forceinline__ void gather(const u8 *arrived, u32 flags) {
 #pragma unroll 1
         for (u32 first = FLAGS * threadIdx.x; first < gridDim.x; first += FLAGS * blockDim.x) {
             limit.wait_for([&] {
-                const uint4 found = load_acquire_gpu(reinterpret_cast<const uint4 *>(arrived + first));
+                const uint4 found = load_flags(arrived + first);
                 const u32 missing =
                     ((found.x ^ flags) & to_wait_for(first)) | ((found.y ^ flags) & to_wait_for(first + 4)) |
                     ((found.z ^ flags) & to_wait_for(first + 8)) | ((found.w ^ flags) & to_wait_for(first + 12));
@@ -125,7 +148,7 @@ struct BarrierOf {
     // One fence releases all stores of a thread.
     __device__ __forceinline__ void scatter(u8 *released, u32 flags) {
         if (FLAGS * threadIdx.x >= gridDim.x) return;
-        asm volatile("fence.acq_rel.gpu;" ::: "memory");
+        if constexpr (IS_ORDERED) asm volatile("fence.acq_rel.gpu;" ::: "memory");
 #pragma unroll 1
         for (u32 first = FLAGS * threadIdx.x; first < gridDim.x; first += FLAGS * blockDim.x) {
             asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(released + first), "r"(flags)

@@ -4,11 +4,26 @@
 // `baseline` lasts as long as two kernels `test`, so both chains do the same work, the test with twice as many kernels.
 // The length of the kernels drops out of the difference, and the cost of an additional launch remains. (This is the
 // fusion of kernels of Zhang, Wahib, Zhang, Matsuoka, IPDPS 2020.)
+//
+// With PROGRAMMATIC=1 each kernel lets the next one start while it runs, and does nothing before the previous one has
+// ended. Blocks of the next kernel come to the device only when all blocks of this one have begun, so none waits for a
+// block that has no room.
 #include "harness.cuh"
 
 using Arguments = LaunchChainArguments;
 
 enum Kind { EMPTY, SPINNING };
+
+#ifndef PROGRAMMATIC
+#define PROGRAMMATIC 0
+#endif
+
+__device__ __forceinline__ void begin() {
+#if PROGRAMMATIC
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 
 // Lasts for PARTS times `arguments.cycles` of the clock of the multiprocessor. Every block waits by its own clock,
 // which always advances, so the kernel ends.
@@ -22,13 +37,20 @@ __device__ __forceinline__ void last(const Arguments &arguments) {
     }
 }
 
-SYNCSCOPE_KERNEL baseline(const Arguments arguments) { last<2>(arguments); }
-SYNCSCOPE_KERNEL test(const Arguments arguments) { last<1>(arguments); }
+SYNCSCOPE_KERNEL baseline(const Arguments arguments) {
+    begin();
+    last<2>(arguments);
+}
+SYNCSCOPE_KERNEL test(const Arguments arguments) {
+    begin();
+    last<1>(arguments);
+}
 
 // One phase, which is one launch: every block reads what another block wrote in the launch before, with plain accesses,
 // and writes what the next launch will read. There are two arrays, so that no block overwrites what must still be read.
 // Blocks write at different times: without the barrier between launches a reader would be too early.
 SYNCSCOPE_KERNEL check(const Arguments arguments) {
+    begin();
     if (threadIdx.x != 0) return;
     const u32 phase = arguments.phase, other = (blockIdx.x + gridDim.x / 2) % gridDim.x;
     volatile u32 *const arrays = arguments.phases;

@@ -75,7 +75,8 @@ impl Selection {
         }
     }
 
-    /// The cases of a preset that the globs select, in a random order that `seed` determines.
+    /// The cases of a preset that the globs select, in a random order that `seed` determines. Where the preset has none of
+    /// them, those of the first larger preset that has.
     pub(crate) fn plan(&self, laboratories: &mut Laboratories, preset: Preset, seed: u64) -> Result<Plan, Failure> {
         let listing = laboratories.listing();
         self.check(&listing)?;
@@ -85,10 +86,12 @@ impl Selection {
             let part = |laboratory: &&mut dyn Laboratory| laboratory.plan(preset).into_iter().filter(selects).collect();
             laboratories.all().iter().map(part).collect()
         };
-        let candidates = planned(laboratories, preset);
-        if candidates.iter().all(Vec::is_empty) {
+        // A primitive that the preset leaves out has cases in a larger one.
+        let mut presets =
+            Preset::ALL.iter().filter(|other| **other >= preset).map(|preset| planned(laboratories, *preset));
+        let Some(candidates) = presets.find(|parts| !parts.iter().all(Vec::is_empty)) else {
             return Err(self.nothing_selected(&listing));
-        }
+        };
         let larger = Preset::ALL.iter().copied().filter(|other| *other > preset);
         let parts = self.with_missing_values(&candidates, larger.map(|preset| planned(laboratories, preset)));
         if parts.iter().all(Vec::is_empty) {

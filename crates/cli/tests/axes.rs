@@ -50,6 +50,24 @@ fn values_that_the_preset_leaves_out_come_from_a_larger_one() {
 }
 
 #[test]
+fn primitives_that_the_preset_leaves_out_come_from_a_larger_one() {
+    let total = |words: &[&str]| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_syncscope"))
+            .args([&["run", "--dry-run"], words].concat())
+            .env("HWLOC_SYNTHETIC", "pack:1 [numa] l3:1 core:4 pu:1")
+            .output()
+            .unwrap();
+        let text = stdout(&output);
+        text.lines().find_map(|line| line.trim().strip_suffix("cases in total")?.trim().parse::<usize>().ok()).unwrap()
+    };
+    // 1 to 4 threads on one counter, and three spinning times.
+    assert_eq!(total(&["--only", "cpu.lock.spin_park"]), 4 * 3);
+    assert_eq!(total(&["--only", "cpu.lock.spin_park", "--threads", "2"]), 3);
+    let with_another = total(&["--only", "cpu.lock.spin_park", "--only", "cpu.lock.clh"]);
+    assert_eq!(with_another, 1, "the preset has cases of what is selected");
+}
+
+#[test]
 fn what_leaves_nothing_to_measure_is_an_error_that_names_what_there_is() {
     for (words, remedy) in [
         (&["--threads", "3"][..], "no case has --threads 3; of the selected primitives --threads has 1, 2, 4, 8"),

@@ -3,6 +3,7 @@
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Preset, Primitive};
 
+use crate::machine::cpu_groups::CpuGroups;
 use crate::machine::placement::where_spread_differs;
 use crate::machine::topology::Topology;
 
@@ -21,6 +22,8 @@ pub(crate) struct Axes {
     pub(crate) lock_dtypes: Vec<Dtype>,
     /// Types of the variable in chains of operations that depend on each other.
     pub(crate) chain_dtypes: Vec<Dtype>,
+    /// Whether the CPUs form groups that have a memory or a cache in common.
+    pub(crate) has_cpu_groups: bool,
     /// Numbers of threads that execute such chains.
     chain_threads: Vec<u32>,
 }
@@ -123,12 +126,13 @@ impl Axes {
             threads.push((Placement::None, powers_of_two(cpus).into_iter().filter(|count| *count > 1).collect()));
         }
         let (addition, other_atomics, flush) = atomic_axes(preset, topology);
+        let has_cpu_groups = CpuGroups::of(topology).is_some();
         let lock_dtypes = if preset == Preset::Quick { vec![Dtype::U64] } else { DTYPES.to_vec() };
         let (chain_dtypes, chain_threads) = match preset {
             Preset::Quick => (vec![Dtype::I32], vec![1]),
             Preset::Standard | Preset::Paper => (vec![Dtype::I32, Dtype::U64], powers_of_two(cpus)),
         };
-        Self { threads, addition, other_atomics, flush, lock_dtypes, chain_dtypes, chain_threads }
+        Self { threads, addition, other_atomics, flush, lock_dtypes, chain_dtypes, has_cpu_groups, chain_threads }
     }
 
     /// The cases of an operation that depends on the one before, on one shared variable.

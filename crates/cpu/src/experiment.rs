@@ -9,7 +9,7 @@ use syncscope_core::{
     Shot, Side, Ticks,
 };
 
-use crate::primitives::{UNROLL, Workload};
+use crate::primitives::Workload;
 use crate::team::{Body, Executor, Record, TeamError};
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
@@ -205,7 +205,7 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     fn unroll(&self) -> u32 {
-        UNROLL
+        self.workload.functions.unroll
     }
 
     fn max_iterations(&self) -> u64 {

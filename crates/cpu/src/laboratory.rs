@@ -313,7 +313,7 @@ fn allowed_topology() -> Result<Topology, CpuError> {
     Ok(topology)
 }
 
-/// Versions of the libraries whose primitives are measured: parking_lot, Rust's standard library, the C library.
+/// Versions of the libraries whose primitives are measured: parking_lot, crossbeam, Rust's standard library, the C library.
 fn libraries() -> BTreeMap<String, String> {
     let locked = |name: &str| {
         let entry = format!("name = \"{name}\"\nversion = \"");
@@ -321,8 +321,9 @@ fn libraries() -> BTreeMap<String, String> {
         Some(rest.split('"').next()?.to_owned())
     };
     let compiler = Some(env!("SYNCSCOPE_RUSTC").to_owned()).filter(|version| !version.is_empty());
-    let versions = [("parking_lot", locked("parking_lot")), ("rust", compiler)];
-    let known = versions.into_iter().filter_map(|(name, version)| Some((name, version?)));
+    let versions = ["parking_lot", "crossbeam-channel", "crossbeam-utils"].map(|name| (name, locked(name)));
+    let versions = versions.into_iter().chain([("rust", compiler)]);
+    let known = versions.filter_map(|(name, version)| Some((name, version?)));
     known.chain(c_library_version()).map(|(name, version)| (name.to_owned(), version)).collect()
 }
 

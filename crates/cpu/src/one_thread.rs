@@ -62,7 +62,7 @@ fn serve(words: &[String], input: &mut impl BufRead, output: &mut impl Write) ->
     let dtype: Dtype = dtype.parse().map_err(|_| format!("there is no type {dtype}"))?;
     let case = Case { dtype: Some(dtype), ..case_of(primitive) };
     if let Ok(cpu) = cpu.parse() {
-        scheduling::bind_to(&[cpu]).map_err(|error| format!("could not bind to CPU {cpu}: {error}"))?;
+        scheduling::bind_to_one(cpu).map_err(|error| format!("could not bind to CPU {cpu}: {error}"))?;
     }
     let clock = Clock::calibrate();
     let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);

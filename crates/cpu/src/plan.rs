@@ -6,13 +6,25 @@ use syncscope_core::{Case, CaseId, Preset};
 
 use crate::axes::Axes;
 use crate::machine::topology::Topology;
-use crate::primitives::{Entry, entries};
+use crate::primitives::{Entry, InQuick, entries};
 use crate::studies::{STUDIES, Setting};
 
 /// All cases of `preset` on a machine, in the order of the catalogue.
 pub(crate) fn plan(preset: Preset, topology: &Topology) -> Vec<Case> {
     let (axes, setting) = (Axes::of(preset, topology), Setting::of(preset, topology));
-    entries().flat_map(|entry| cases_of(entry, &axes, &setting)).collect()
+    entries().flat_map(|entry| in_preset(preset, entry.in_quick, cases_of(entry, &axes, &setting))).collect()
+}
+
+/// Those of the cases of a primitive that the preset plans.
+fn in_preset(preset: Preset, in_quick: InQuick, cases: Vec<Case>) -> Vec<Case> {
+    match (preset, in_quick) {
+        (Preset::Standard | Preset::Paper, _) | (Preset::Quick, InQuick::All) => cases,
+        (Preset::Quick, InQuick::Nothing) => Vec::new(),
+        (Preset::Quick, InQuick::MostThreads) => {
+            let most = cases.iter().map(|case| case.threads).max().flatten();
+            cases.into_iter().filter(|case| case.threads == most).collect()
+        }
+    }
 }
 
 /// The cases of a primitive's own sweep, then those of the studies that it takes part in, each case once.
@@ -40,7 +52,7 @@ mod tests {
     use crate::machine::placement::place;
     use crate::machine::topology::tests::regular;
     use crate::primitives::find;
-    use syncscope_core::{Layout, Placement};
+    use syncscope_core::{Group, Layout, Placement};
 
     fn count(preset: Preset, topology: &Topology) -> usize {
         plan(preset, topology).len()
@@ -53,6 +65,19 @@ mod tests {
         assert!(count(Preset::Quick, &small) < 90, "{}", count(Preset::Quick, &small));
         assert!(count(Preset::Quick, &large) <= 350, "{}", count(Preset::Quick, &large));
         assert!(count(Preset::Standard, &large) > count(Preset::Quick, &large));
+    }
+
+    #[test]
+    fn the_quick_plan_has_the_largest_teams_of_some_primitives() {
+        let threads = |primitive: &str, preset| -> Vec<u32> {
+            let cases = plan(preset, &regular(1, 1, 1, 4, 1));
+            cases.iter().filter(|case| case.primitive == primitive).filter_map(|case| case.threads).collect()
+        };
+        assert_eq!(threads("cpu.lock.ticket", Preset::Quick), [1, 2, 4]);
+        assert_eq!(threads("cpu.lock.clh", Preset::Quick), [4]);
+        assert!(threads("cpu.lock.clh", Preset::Standard).contains(&1));
+        assert!(threads("cpu.lock.spin_park", Preset::Quick).is_empty());
+        assert!(threads("cpu.lock.cohort", Preset::Paper).is_empty(), "one group of CPUs");
     }
 
     #[test]
@@ -98,7 +123,7 @@ mod tests {
                     assert_eq!(placed.cpus.len(), threads as usize, "{case}");
                     if let Placement::List(cpus) = placement {
                         assert_eq!(cpus.len(), threads as usize, "{case}");
-                        assert!(!placed.oversubscribed(), "{case}");
+                        assert_eq!(placed.oversubscribed(), case.group == Some(Group::OneCpu), "{case}");
                     }
                 }
             }
@@ -118,7 +143,7 @@ mod tests {
 
     #[test]
     fn every_planned_case_can_be_made() {
-        let topology = regular(1, 1, 1, 2, 2);
+        let topology = regular(1, 1, 2, 2, 2);
         for preset in Preset::ALL {
             let cases = plan(*preset, &topology);
             for case in &cases {
@@ -126,7 +151,13 @@ mod tests {
                 assert!((entry.workload)(case).is_some() || entry.unavailable().is_some(), "{case}");
             }
             for entry in entries() {
-                assert!(cases.iter().any(|case| case.primitive == entry.primitive.id), "{}", entry.primitive.id);
+                let is_planned = cases.iter().any(|case| case.primitive == entry.primitive.id);
+                assert_eq!(
+                    is_planned,
+                    *preset != Preset::Quick || entry.in_quick != InQuick::Nothing,
+                    "{}",
+                    entry.primitive.id
+                );
             }
         }
     }

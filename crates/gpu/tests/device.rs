@@ -4,6 +4,8 @@
 
 #[path = "device/asynchrony.rs"]
 mod asynchrony;
+#[path = "device/barriers.rs"]
+mod barriers;
 #[path = "device/crosscheck.rs"]
 mod crosscheck;
 #[path = "device/reductions.rs"]
@@ -593,7 +595,7 @@ fn every_figure_is_explained() {
 /// The barriers that take more than a block, on grids of one block per multiprocessor.
 fn wide(laboratory: &GpuLaboratory, id: &str, each: u32, threads: u32) -> Case {
     let blocks = each * laboratory.machine()[0].multiprocessors;
-    planned(laboratory, |case| on_grid(case, id, blocks, threads) && case.group.is_none())
+    planned(laboratory, |case| on_grid(case, id, blocks, threads) && case.group.is_none() && case.order.is_none())
 }
 
 #[test]

@@ -38,7 +38,10 @@ fn kept() -> &'static Path {
 fn programs() -> Vec<(Case, Program)> {
     let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
     let mut seen = HashSet::new();
-    let planned = cases(Preset::Paper, &limits).into_iter().filter_map(|case| Some((program_of(&case)?, case)));
+    // Some primitives cannot be measured on any device.
+    let measured =
+        cases(Preset::Paper, &limits).into_iter().filter(|case| unavailable(&case.primitive, (99, 0)).is_none());
+    let planned = measured.filter_map(|case| Some((program_of(&case)?, case)));
     planned.filter(|(program, _)| seen.insert(program.clone())).map(|(program, case)| (case, program)).collect()
 }
 
@@ -124,11 +127,19 @@ fn is_one(layout: Layout) -> bool {
     layout == Layout::Shared
 }
 
+fn is_design(case: &Case) -> bool {
+    ["gpu.grid.hierarchical", "gpu.multi.flags"].contains(&case.primitive.as_str())
+}
+
 /// All programs for one architecture, and for the others one of each primitive on each memory, in each mode and form.
 fn some_programs(arch: &str) -> Vec<(Case, Program)> {
     let mut seen = HashSet::new();
     let mut is_new = |case: &Case| {
-        seen.insert((case.primitive.clone(), case.space, case.mode, case.layout.is_some_and(is_one), case.form))
+        seen.insert((
+            (case.primitive.clone(), case.space, case.mode, case.layout.is_some_and(is_one), case.form),
+            // Orders and designs of wide barriers are programs of their own.
+            (case.order, is_design(case).then(|| case.group.clone())),
+        ))
     };
     programs().into_iter().filter(|(case, _)| arch == "sm_90" || is_new(case)).collect()
 }

@@ -25,8 +25,19 @@ pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> Result<(), FutexTi
 /// Wakes one thread that sleeps on the word, if there is one.
 #[inline]
 pub fn wake_one(word: &AtomicU32) {
+    wake(word, 1);
+}
+
+/// Wakes all threads that sleep on the word.
+#[inline]
+pub fn wake_all(word: &AtomicU32) {
+    wake(word, i32::MAX);
+}
+
+#[inline]
+fn wake(word: &AtomicU32, most: i32) {
     // SAFETY: the address only names the futex.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), WAKE, 1) };
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), WAKE, most) };
 }
 
 /// Between threads of one process.
@@ -43,14 +54,20 @@ mod tests {
         let word = AtomicU32::new(0);
         assert_eq!(wait(&word, 1, Duration::from_secs(60)), Ok(()), "another value: no sleep");
         assert_eq!(wait(&word, 0, Duration::from_millis(5)), Err(FutexTimeout));
+        let sleep_while = |value| {
+            while word.load(Ordering::Acquire) == value {
+                assert_eq!(wait(&word, value, Duration::from_secs(60)), Ok(()));
+            }
+        };
         std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while word.load(Ordering::Acquire) == 0 {
-                    assert_eq!(wait(&word, 0, Duration::from_secs(60)), Ok(()));
-                }
-            });
+            scope.spawn(|| sleep_while(0));
             word.store(1, Ordering::Release);
             wake_one(&word);
+        });
+        std::thread::scope(|scope| {
+            (0..3).for_each(|_| drop(scope.spawn(|| sleep_while(1))));
+            word.store(2, Ordering::Release);
+            wake_all(&word);
         });
     }
 }

@@ -67,12 +67,13 @@ pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
 }
 
 /// The families in the order of the reports, each with its heading.
-const FAMILIES: [(&str, &str); 16] = [
+const FAMILIES: [(&str, &str); 17] = [
     ("atomic", "Atomics"),
     ("barrier", "Barriers"),
     ("lock", "Locks"),
     ("fence", "Fences"),
     ("handoff", "Handoff"),
+    ("wake", "Wake-ups"),
     ("block", "Block barriers"),
     ("warp", "Warp barriers"),
     ("shuffle", "Shuffles"),

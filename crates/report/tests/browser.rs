@@ -12,7 +12,7 @@ use syncscope_core::{Case, Cycles, Detail, Dtype, Form, Group, Layout, Nanosecon
 use syncscope_report::RunData;
 use syncscope_report::gallery::{Entry, render};
 
-use chromium::{Counts, number, open, open_and, open_still, plain};
+use chromium::{Counts, number, open, open_and, open_still, open_undrawn, plain};
 
 /// The widths of the page.
 const DESKTOP: u32 = 1280;
@@ -150,6 +150,20 @@ fn a_published_experiment_is_drawn_without_rows() {
     assert_sound(&counts, &both);
     assert!(number(&counts, "charts") > 0 && number(&counts, "still") == 3);
     assert!(dom.contains("href=\"#crosscheck\""));
+}
+
+/// The link of a claim shows the rows that decide it, and no others.
+#[test]
+fn a_claim_leads_to_its_rows() {
+    let run = synthetic::both();
+    let script = "const link = page.querySelector('a[data-rows]');
+        root.dataset.claimed = link.dataset.rows.split(' ').length;
+        link.click();
+        root.dataset.listed = page.querySelectorAll('#rows tbody tr').length;";
+    let Some((counts, dom)) = open_undrawn(&[run], DESKTOP, script) else { return };
+    assert!(number(&counts, "claimed") > 0, "{counts:?}");
+    assert_eq!(number(&counts, "listed"), number(&counts, "claimed"), "{counts:?}");
+    assert!(dom.contains("Findings: what papers claim"));
 }
 
 #[test]

@@ -39,6 +39,9 @@ pub(crate) struct FleetArguments {
     /// Directories of runs, one for each node, or directories that contain such directories
     #[arg(value_name = "DIR", required = true)]
     pub(crate) runs: Vec<PathBuf>,
+    /// Write an HTML page of all nodes, too
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     /// Difference from the median node that counts
     #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "5%")]
     pub(crate) threshold: f64,

@@ -9,7 +9,8 @@ pub(crate) fn table(words: &str, runs: &Runs) -> Result<String, String> {
     let paper = words.next().ok_or("a paper is missing")?;
     let mut found: Vec<(Finding, Option<&str>)> = Vec::new();
     for run in words {
-        for finding in findings(&runs.data(run)?).into_iter().filter(|finding| finding.paper.as_str() == paper) {
+        for finding in findings(runs.data(run)?.as_ref()).into_iter().filter(|finding| finding.paper.as_str() == paper)
+        {
             match found.iter_mut().find(|(known, _)| known.id == finding.id) {
                 Some(known) if known.1.is_none() && finding.measured => *known = (finding, Some(run)),
                 Some(_) => {}

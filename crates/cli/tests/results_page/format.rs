@@ -28,10 +28,10 @@ pub(crate) fn of_lines(lines: &[Line], format: &str) -> Result<String, String> {
     if aggregate == Some("count") {
         return Ok(number(lines.len() as f64, 0));
     }
-    if let (None, [line]) = (aggregate, lines) {
-        if let Some(text) = line.get(column).filter(|text| text.parse::<f64>().is_err()) {
-            return if text.is_empty() { Err(format!("`{column}` is empty")) } else { Ok(text.clone()) };
-        }
+    if let (None, [line]) = (aggregate, lines)
+        && let Some(text) = line.get(column).filter(|text| text.parse::<f64>().is_err())
+    {
+        return if text.is_empty() { Err(format!("`{column}` is empty")) } else { Ok(text.clone()) };
     }
     let (column, decimals) = with_decimals(column)?;
     let figures = lines.iter().map(|line| figure(line, column)).collect::<Result<Vec<_>, _>>()?;

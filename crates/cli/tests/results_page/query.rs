@@ -73,7 +73,7 @@ impl Selection {
     }
 
     fn is_file(&self) -> bool {
-        self.of.ends_with(".csv") || self.of == "run"
+        self.of == "run" || self.of.strip_suffix(".csv").is_some()
     }
 
     fn names(&self) -> BTreeSet<&str> {

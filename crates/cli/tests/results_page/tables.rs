@@ -13,19 +13,25 @@ use syncscope_report::RunData;
 /// A line of a table: the names of its columns with their values.
 pub(crate) type Line = BTreeMap<String, String>;
 
-/// The stored runs, each table read once.
+/// The stored runs, each read once.
 pub(crate) struct Runs {
     folder: PathBuf,
+    runs: RefCell<HashMap<String, Rc<RunData>>>,
     tables: RefCell<HashMap<String, Rc<Vec<Line>>>>,
 }
 
 impl Runs {
     pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder, tables: RefCell::default() }
+        Self { folder, runs: RefCell::default(), tables: RefCell::default() }
     }
 
-    pub(crate) fn data(&self, run: &str) -> Result<RunData, String> {
-        RunData::load(&self.folder.join(run)).map_err(|error| error.to_string())
+    pub(crate) fn data(&self, run: &str) -> Result<Rc<RunData>, String> {
+        if let Some(known) = self.runs.borrow().get(run) {
+            return Ok(Rc::clone(known));
+        }
+        let data = Rc::new(RunData::load(&self.folder.join(run)).map_err(|error| error.to_string())?);
+        self.runs.borrow_mut().insert(run.to_owned(), Rc::clone(&data));
+        Ok(data)
     }
 
     /// The rows of a run with their details as further columns, or another table of its directory.

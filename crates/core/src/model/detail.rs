@@ -31,6 +31,12 @@ impl Detail {
     /// The upper end of its interval over repetitions.
     pub const CONTEST_HIGH_NS: &str = "contest_high_ns";
 
+    /// How long the call that wakes a thread takes the waker: the median.
+    pub const WAKE_CALL_NS: &str = "wake_call_ns";
+
+    /// The share of the waiters that were seen asleep before they were woken.
+    pub const ASLEEP_SHARE: &str = "asleep_share";
+
     /// The columns of `details.csv` behind the case's id.
     pub(crate) const COLUMNS: [&'static str; 3] = ["name", "actor", "value"];
 

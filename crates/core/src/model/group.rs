@@ -25,6 +25,12 @@ pub enum Group {
     SiblingBusy,
     /// The contended line is in memory of this NUMA node, by the system's number; without one, of any.
     LineOnNode(Option<u32>),
+    /// All threads on one CPU.
+    OneCpu,
+    /// Waiters spin for so many microseconds before they sleep.
+    SpinUs(u32),
+    /// A channel with room for so many messages.
+    Capacity(u32),
     /// GCC's OpenMP runtime.
     Libgomp,
     /// LLVM's OpenMP runtime.
@@ -51,6 +57,16 @@ pub enum Group {
     KernelUs(u32),
     /// One cooperative launch of the driver on several devices.
     DriverLaunch,
+    /// A barrier whose polls are relaxed and end with a fence that only acquires.
+    AcquireFence,
+    /// The same with a pause before the first poll.
+    PausedAcquire,
+    /// A barrier with a counter in each half of the second-level cache.
+    TwoCounters,
+    /// A barrier at which every block arrives at every device.
+    Direct,
+    /// Threads that only arrive, and threads that wait for them.
+    ProducerConsumer,
     /// A CPU near the device.
     Near,
     /// A CPU far from the device.
@@ -66,7 +82,7 @@ pub enum Group {
 }
 
 /// The words without a number.
-const WORDS: [(&str, Group); 21] = [
+const WORDS: [(&str, Group); 27] = [
     ("same_core", Group::SameCore),
     ("same_l2", Group::SameL2),
     ("same_l3", Group::SameL3),
@@ -76,6 +92,7 @@ const WORDS: [(&str, Group); 21] = [
     ("sibling_idle", Group::SiblingIdle),
     ("sibling_busy", Group::SiblingBusy),
     ("line_on_node", Group::LineOnNode(None)),
+    ("one_cpu", Group::OneCpu),
     ("libgomp", Group::Libgomp),
     ("libomp", Group::Libomp),
     ("converged", Group::Converged),
@@ -83,6 +100,11 @@ const WORDS: [(&str, Group); 21] = [
     ("divergent", Group::Divergent),
     ("empty", Group::EmptyKernel),
     ("driver_launch", Group::DriverLaunch),
+    ("acquire_fence", Group::AcquireFence),
+    ("paused_acquire", Group::PausedAcquire),
+    ("two_counters", Group::TwoCounters),
+    ("direct", Group::Direct),
+    ("producer_consumer", Group::ProducerConsumer),
     ("near", Group::Near),
     ("far", Group::Far),
     ("both", Group::Both),
@@ -103,6 +125,8 @@ impl Group {
             ("coalesced", number) => numbered(number).map(Self::Coalesced),
             ("every_fourth", number) => numbered(number).map(Self::EveryFourth),
             ("cluster", number) => numbered(number).map(Self::Cluster),
+            ("capacity", number) => numbered(number).map(Self::Capacity),
+            ("spin", time) => numbered(time.strip_suffix(" us")?).map(Self::SpinUs),
             (number, "us") => numbered(number).map(Self::KernelUs),
             _ => None,
         });
@@ -132,6 +156,8 @@ impl fmt::Display for Group {
             Self::Coalesced(size) => f.pad(&format!("coalesced {size}")),
             Self::EveryFourth(size) => f.pad(&format!("every_fourth {size}")),
             Self::Cluster(size) => f.pad(&format!("cluster {size}")),
+            Self::Capacity(messages) => f.pad(&format!("capacity {messages}")),
+            Self::SpinUs(length) => f.pad(&format!("spin {length} us")),
             Self::KernelUs(length) => f.pad(&format!("{length} us")),
             Self::Other(word) => f.pad(word),
             named => f.pad(WORDS.iter().find(|(_, group)| group == named).map_or("", |(word, _)| word)),
@@ -162,6 +188,8 @@ mod tests {
             ("every_fourth 8", Group::EveryFourth(8)),
             ("cluster 8", Group::Cluster(8)),
             ("5 us", Group::KernelUs(5)),
+            ("spin 10 us", Group::SpinUs(10)),
+            ("capacity 64", Group::Capacity(64)),
             ("other package", Group::Other("other package".to_owned())),
         ];
         for (word, group) in WORDS.iter().chain(&numbered) {
@@ -171,7 +199,18 @@ mod tests {
 
     #[test]
     fn a_word_that_would_be_written_otherwise_is_kept_as_it_is() {
-        for word in ["tile 04", "tile", "tile -1", "tile 4 ", " us", "+5 us", "Near", "cluster 99999999999"] {
+        for word in [
+            "tile 04",
+            "tile",
+            "tile -1",
+            "tile 4 ",
+            " us",
+            "+5 us",
+            "Near",
+            "cluster 99999999999",
+            "spin 10",
+            "spin 010 us",
+        ] {
             assert_eq!(Group::of_word(word), Group::Other(word.to_owned()));
             assert_eq!(Group::of_word(word).to_string(), word);
         }

@@ -13,6 +13,7 @@ impl Family {
             Self::Barrier
             | Self::Lock
             | Self::Handoff
+            | Self::Wake
             | Self::Block
             | Self::Warp
             | Self::Cluster

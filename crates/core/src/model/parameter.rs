@@ -133,7 +133,7 @@ pub static PARAMETERS: [&Parameter; 14] = [
     },
     &Parameter {
         name: "order",
-        meaning: "`relaxed`, `acquire`, `release`, `acq_rel`, `seq_cst`",
+        meaning: "`relaxed`, `acquire`, `release`, `acq_rel`, `seq_cst`; GPU barriers: empty where they order memory accesses",
         write: |case| text(case.order),
         read: |case, cell, _| set(&mut case.order, cell),
         ..FIRST

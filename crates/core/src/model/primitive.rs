@@ -27,6 +27,8 @@ words! {
         Fence = "fence",
         /// One thread passes the turn to another.
         Handoff = "handoff",
+        /// One thread wakes another one that sleeps.
+        Wake = "wake",
         /// Barriers of a thread block.
         Block = "block",
         /// Barriers within a warp.

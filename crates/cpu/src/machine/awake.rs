@@ -97,7 +97,7 @@ impl Drop for KeepAwake {
 
 /// The life of one thread.
 fn serve(cpu: u32, state: &AtomicU8, started: &Sender<io::Result<()>>) {
-    let ready = scheduling::bind_to(&[cpu]).and_then(|()| scheduling::lower_to_idle_priority());
+    let ready = scheduling::bind_to_one(cpu).and_then(|()| scheduling::lower_to_idle_priority());
     let is_ready = ready.is_ok();
     if started.send(ready).is_err() || !is_ready {
         return;

@@ -16,10 +16,23 @@ pub(crate) struct Entry {
     pub(crate) workload: fn(&Case) -> Option<Workload>,
     /// The studies that it takes part in.
     pub(crate) studies: &'static [Participation],
+    /// What the quick preset plans of it.
+    pub(crate) in_quick: InQuick,
     /// What it needs of the system.
     requirement: fn() -> Result<(), String>,
     /// The architectures on which it is no instruction, each with why.
     elided_by_nature: &'static [(&'static str, &'static str)],
+}
+
+/// What the quick preset plans of the cases of a primitive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InQuick {
+    /// All.
+    All,
+    /// Those with the most threads.
+    MostThreads,
+    /// None.
+    Nothing,
 }
 
 impl Entry {
@@ -29,12 +42,30 @@ impl Entry {
         cases: fn(&Primitive, &Axes) -> Vec<Case>,
         workload: fn(&Case) -> Option<Workload>,
     ) -> Self {
-        Self { primitive, cases, workload, studies: &[], requirement: || Ok(()), elided_by_nature: &[] }
+        Self {
+            primitive,
+            cases,
+            workload,
+            studies: &[],
+            in_quick: InQuick::All,
+            requirement: || Ok(()),
+            elided_by_nature: &[],
+        }
     }
 
     /// The same for a primitive that takes part in studies of the machine.
     pub(super) const fn in_studies(self, studies: &'static [Participation]) -> Self {
         Self { studies, ..self }
+    }
+
+    /// The same for a primitive that few programs choose: the quick preset does not plan it.
+    pub(super) const fn beyond_quick(self) -> Self {
+        Self { in_quick: InQuick::Nothing, ..self }
+    }
+
+    /// The same for a primitive that the quick preset plans with its largest teams alone.
+    pub(super) const fn with_most_threads_in_quick(self) -> Self {
+        Self { in_quick: InQuick::MostThreads, ..self }
     }
 
     /// The same for a primitive that not every system has. The error says what is missing and how to get it.

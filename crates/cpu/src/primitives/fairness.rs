@@ -10,7 +10,7 @@ use syncscope_core::{Detail, Shot, stats};
 
 use super::follow_up::FollowUp;
 use super::operation::{Operation, UNROLL, slot_of};
-use crate::sync::OwnLine;
+use crate::sync::CachePadded;
 use crate::team::Body;
 use crate::timing::clock::Clock;
 
@@ -26,8 +26,8 @@ const REPETITIONS: usize = 9;
 pub(crate) struct FairnessRun<O> {
     operation: Arc<O>,
     clock: Clock,
-    over: OwnLine<AtomicBool>,
-    results: Vec<OwnLine<[ThreadResult; REPETITIONS]>>,
+    over: CachePadded<AtomicBool>,
+    results: Vec<CachePadded<[ThreadResult; REPETITIONS]>>,
 }
 
 /// What one thread did in one contest.
@@ -40,13 +40,13 @@ struct ThreadResult {
 
 impl<O: Operation> FairnessRun<O> {
     pub(crate) fn new(operation: Arc<O>, threads: u32, clock: &Clock) -> Self {
-        let results = (0..threads).map(|_| OwnLine::default()).collect();
-        Self { operation, clock: clock.clone(), over: OwnLine::default(), results }
+        let results = (0..threads).map(|_| CachePadded::default()).collect();
+        Self { operation, clock: clock.clone(), over: CachePadded::default(), results }
     }
 
     /// The operations of each thread in a contest.
     fn operations(&self, contest: usize) -> Vec<u64> {
-        self.results.iter().map(|of_thread| of_thread.0[contest].operations.load(Ordering::Relaxed)).collect()
+        self.results.iter().map(|of_thread| of_thread[contest].operations.load(Ordering::Relaxed)).collect()
     }
 
     /// The rate of a thread in some contests.
@@ -60,7 +60,7 @@ impl<O: Operation> FairnessRun<O> {
     /// The time of an operation as each thread sees it: median and interval of all contests.
     fn contest(&self) -> Vec<Detail> {
         let ns = |contest: usize| {
-            let rates = self.results.iter().map(|of_thread| self.per_s(&of_thread.0[contest..=contest]));
+            let rates = self.results.iter().map(|of_thread| self.per_s(&of_thread[contest..=contest]));
             self.results.len() as f64 * 1e9 / rates.sum::<f64>()
         };
         let mut all: Vec<f64> = (0..REPETITIONS).map(ns).collect();
@@ -81,7 +81,7 @@ impl<O: Operation> Body for FairnessRun<O> {
     fn prepare(&self, shot: &Shot, thread: usize) {
         self.operation.prepare(slot_of(shot.pair), thread);
         if thread == 0 {
-            self.over.0.store(false, Ordering::Relaxed);
+            self.over.store(false, Ordering::Relaxed);
         }
     }
 
@@ -92,15 +92,15 @@ impl<O: Operation> Body for FairnessRun<O> {
         let mut operations = 0_u64;
         // Relaxed: the flag publishes nothing. All threads read the clock equally often, so that none is slowed down
         // more.
-        while !self.over.0.load(Ordering::Relaxed) {
+        while !self.over.load(Ordering::Relaxed) {
             O::execute(&mut local);
             operations += 1;
             if operations.is_multiple_of(UNROLL.into()) && self.clock.stop().saturating_sub(started) >= length {
-                self.over.0.store(true, Ordering::Relaxed);
+                self.over.store(true, Ordering::Relaxed);
             }
         }
         let ticks = self.clock.stop().saturating_sub(started);
-        let result = &self.results[thread].0[contest_of(shot)];
+        let result = &self.results[thread][contest_of(shot)];
         result.operations.store(operations, Ordering::Relaxed);
         result.ticks.store(ticks, Ordering::Relaxed);
     }
@@ -126,7 +126,7 @@ impl<O: Operation> FollowUp for FairnessRun<O> {
     }
 
     fn details(&self) -> Vec<Detail> {
-        let rates: Vec<f64> = self.results.iter().map(|of_thread| self.per_s(&of_thread.0)).collect();
+        let rates: Vec<f64> = self.results.iter().map(|of_thread| self.per_s(&of_thread[..])).collect();
         let of_actor = |(actor, rate): (usize, &f64)| Detail::of_actor("acquisitions_per_s", actor as u32, *rate);
         let index = jain_index(&rates).map(|index| Detail::of_case("jain_index", index));
         rates.iter().enumerate().map(of_actor).chain(index).chain(self.contest()).collect()
@@ -194,7 +194,7 @@ mod tests {
         let clock = Clock::calibrate();
         let run = FairnessRun::new(Arc::new(Lossy(AtomicU64::new(0))), 2, &clock);
         for (thread, operations) in [300, 100].into_iter().enumerate() {
-            for (contest, result) in run.results[thread].0.iter().enumerate() {
+            for (contest, result) in run.results[thread].iter().enumerate() {
                 result.operations.store(operations, Ordering::Relaxed);
                 result.ticks.store(1000 + contest as u64, Ordering::Relaxed);
             }

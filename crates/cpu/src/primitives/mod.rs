@@ -1,11 +1,12 @@
 //! The primitives: one small file each, in a folder for each family, all of them listed in [`catalogue`].
 //!
-//! - `lock/ticket.rs`: a primitive. Start here. The family's `mod.rs` holds what its primitives share.
+//! - `lock/own/ticket.rs`: a primitive. Start here. The family's `mod.rs` holds what its primitives share.
 //! - `entry.rs`: an entry of the catalogue. `axes.rs` of the crate holds the values that entries vary.
 //! - [`Operation`]: from one operation to the two timed loops. [`Workload`]: a case made ready for a team.
 //! - `lines.rs`: variables at known distances. `number.rs`, `orders.rs`: types and memory orderings known to the
 //!   compiler. `opaque.rs`: what the optimizer must not remove. `wait.rs`: waits that time out inside a loop.
-//! - `follow_up.rs`: a run after the samples. `fairness.rs`: the one of contended operations.
+//! - `follow_up.rs`: a run after the samples. `fairness.rs`: the one of contended operations. `percentiles.rs`: of single
+//!   hand-offs and wake-ups.
 //!
 //! To add a primitive, write a file with a `pub(super) static ENTRY: Entry` and name it in the `ENTRIES` of its family.
 
@@ -24,19 +25,22 @@ mod number;
 mod opaque;
 mod operation;
 mod orders;
+mod percentiles;
 pub(crate) mod wait;
+mod wake;
 mod workload;
 
 use std::sync::LazyLock;
 
 use syncscope_core::{Case, Evidence, Primitive, Refusal};
 
-pub(crate) use self::entry::Entry;
+pub(crate) use self::entry::{Entry, InQuick};
 pub use self::operation::{Operation, UNROLL};
 pub use self::workload::Workload;
 
 /// The families, in the order of the catalogue.
-static FAMILIES: [&[&Entry]; 5] = [atomic::ENTRIES, fence::ENTRIES, barrier::ENTRIES, lock::ENTRIES, handoff::ENTRIES];
+static FAMILIES: [&[&Entry]; 6] =
+    [atomic::ENTRIES, fence::ENTRIES, barrier::ENTRIES, lock::ENTRIES, handoff::ENTRIES, wake::ENTRIES];
 
 /// The descriptions of all primitives, whether they can be measured here or not.
 #[must_use]

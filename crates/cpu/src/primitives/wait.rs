@@ -1,5 +1,6 @@
 //! The end of waits inside a timed loop.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use crate::sync::WaitTimeout;
@@ -15,6 +16,21 @@ pub(crate) fn or_unwind<T>(outcome: Result<T, WaitTimeout>) -> T {
         Ok(value) => value,
         Err(timeout) => unwind(timeout),
     }
+}
+
+/// The value, or leaves the job by unwinding: the system refuses `what`. The team reports it.
+#[inline(always)]
+pub(crate) fn or_fail<T>(outcome: Result<T, impl Display>, what: &str) -> T {
+    match outcome {
+        Ok(value) => value,
+        Err(error) => fail(format!("{what}: {error}")),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn fail(message: String) -> ! {
+    std::panic::resume_unwind(Box::new(message))
 }
 
 #[cold]

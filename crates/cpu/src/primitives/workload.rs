@@ -7,7 +7,7 @@ use syncscope_core::{Evidence, Side};
 
 use super::fairness::FairnessRun;
 use super::follow_up::MakeFollowUp;
-use super::operation::{Operation, Repeated, loop_functions, operations};
+use super::operation::{Operation, Repeated, loop_functions};
 use crate::evidence::{self, Expected, LoopFunctions};
 use crate::team::Body;
 use crate::team::openmp::Runtime;
@@ -68,13 +68,23 @@ impl Workload {
         Self { follow_up: (threads > 1).then_some(follow_up), ..Self::of_shared(operation) }
     }
 
+    /// A job that is no loop of an [`Operation`]: `test` is the function that it times. The baseline executes no
+    /// operation, the test one in each iteration.
+    pub(crate) fn of_job(body: Arc<dyn Body>, test: usize) -> Self {
+        Self::of_body(body, LoopFunctions { baseline: test, test, unroll: 1 }, 0)
+    }
+
     fn of_shared<O: Operation>(operation: Arc<O>) -> Self {
+        Self::of_body(Arc::new(Repeated(operation)), loop_functions::<O>(), O::IN_CONTEXT)
+    }
+
+    fn of_body(body: Arc<dyn Body>, functions: LoopFunctions, in_context: u64) -> Self {
         Self {
-            body: Arc::new(Repeated(operation)),
+            body,
             proof: None,
-            functions: loop_functions::<O>(),
+            functions,
             expected: Expected::Uncounted("no instruction is named for this operation"),
-            in_context: O::IN_CONTEXT,
+            in_context,
             max_iterations: MAX_ITERATIONS,
             per_execution: 1,
             extents: Vec::new(),
@@ -111,6 +121,11 @@ impl Workload {
         Self { blocks: true, max_iterations: self.max_iterations.min(MAX_BLOCKING_ITERATIONS), ..self }
     }
 
+    /// For operations that are timed one by one.
+    pub(crate) fn one_by_one(self) -> Self {
+        Self { blocks: true, max_iterations: 1, ..self }
+    }
+
     /// For operations where every wait may block in the kernel. A wake-up takes a hundred times as long as a wait that
     /// ends before the thread blocks: iterations that fill a sample while all threads run would take a second
     /// otherwise.
@@ -143,7 +158,7 @@ impl Workload {
     /// Operations that one thread executes in `iterations` of `side`.
     #[must_use]
     pub fn operations(&self, side: Side, iterations: u64) -> u64 {
-        self.per_execution * operations(self.in_context, side, iterations)
+        self.per_execution * (self.in_context + side.copies()) * u64::from(self.functions.unroll) * iterations
     }
 }
 

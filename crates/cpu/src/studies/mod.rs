@@ -4,6 +4,7 @@
 //! - `study.rs`: what a study is. Start here, then read `smt.rs`, the shortest.
 //! - `cpu_pairs.rs`: two threads, once for each class of CPU pairs (same core, same cache, same node, ...).
 //! - [`core_to_core`]: the core-to-core matrix, two threads on many pairs of CPUs.
+//! - `one_cpu.rs`: two threads on one CPU.
 //! - `smt.rs`: one hardware thread of a core with its sibling idle, and with it busy.
 //! - `numa.rs`: a contended cache line on each NUMA node in turn.
 //! - [`inference`]: the topology that the rows of the matrix show, compared with the reported one.
@@ -16,6 +17,7 @@ pub mod inference;
 
 mod cpu_pairs;
 mod numa;
+mod one_cpu;
 mod smt;
 mod study;
 
@@ -24,12 +26,13 @@ use syncscope_core::Case;
 pub(crate) use self::core_to_core::CoreToCore;
 pub(crate) use self::cpu_pairs::CpuPairs;
 pub(crate) use self::numa::Numa;
+pub(crate) use self::one_cpu::OneCpu;
 pub(crate) use self::smt::Smt;
 pub(crate) use self::study::{Participation, Setting, Study};
 use crate::machine::topology::Topology;
 
 /// All studies, in the order in which their cases are planned.
-pub(crate) static STUDIES: [&dyn Study; 4] = [&CpuPairs, &CoreToCore, &Smt, &Numa];
+pub(crate) static STUDIES: [&dyn Study; 5] = [&CpuPairs, &CoreToCore, &Smt, &Numa, &OneCpu];
 
 /// Why a case cannot be measured on this machine.
 pub(crate) fn unavailable(case: &Case) -> Option<String> {

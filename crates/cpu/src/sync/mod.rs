@@ -1,60 +1,50 @@
 //! Locks and barriers written out as in the literature. They are measured as primitives, and the sense barrier starts
 //! the shots of every team.
 //!
-//! - [`RawLock`] and [`Guarded`]: what a lock is, and a value that it protects. Start here, then read `ticket.rs`.
-//! - `ttas.rs`, `ticket.rs`, `mcs.rs`: spin locks with an algorithm of their own. `pthread.rs`: the locks of the C
-//!   library.
-//! - [`Barrier`], and three of them: `sense.rs`, `dissemination.rs`, `tree.rs`.
+//! - [`RawLock`] and [`Guarded`]: what a lock is, and a value that it protects; `locks/`. Start with `locks/ticket.rs`.
+//! - [`Barrier`]: what a barrier is; `barriers/`. Start with `barriers/sense.rs`.
 //! - [`WaitLimit`]: all of them wait with a time limit. A thread spins for a while and then yields the CPU at every
 //!   look, so that more threads than CPUs are slow but no deadlock. When one thread does not come, all waits end.
-//! - `shim.rs`: the atomics they are made of; loom's under `--cfg loom`.
+//! - `shim.rs`: the atomics and the futex they are made of; loom's under `--cfg loom`.
 //!
 //! [`visit_locks`] and [`visit_barriers`] list them for the tests: `tests.rs` runs real threads, `tests/loom.rs` tries
 //! every interleaving of two or three threads. A new lock or barrier is added to these lists and is tested by both.
 
 #![allow(clippy::inline_always, reason = "these operations are themselves measured and must stand in the timed loop")]
 
-mod dissemination;
-mod guarded;
-mod mcs;
-mod pthread;
-mod sense;
+mod barriers;
+mod locks;
 mod shim;
-mod ticket;
-mod tree;
-mod ttas;
 mod wait_limit;
 
 use std::time::Duration;
 
-pub use dissemination::DisseminationBarrier;
-pub use guarded::{Guarded, RawLock, ThreadState};
-pub use mcs::McsLock;
-pub use pthread::{PthreadMutex, PthreadSpin};
-pub use sense::{LocalSense, SenseBarrier};
-pub use ticket::TicketLock;
-pub use tree::TreeBarrier;
-pub use ttas::TtasLock;
-pub use wait_limit::{WaitLimit, WaitTimeout};
+pub use self::barriers::{DisseminationBarrier, FutexBarrier, LocalSense, SenseBarrier, TreeBarrier};
+pub use self::locks::{
+    ClhLock, ClhState, CohortLock, Guarded, McsLock, PthreadMutex, PthreadSpin, RawLock, SpinParkLock, ThreadState,
+    TicketLock, TtasLock,
+};
+pub use self::wait_limit::{WaitLimit, WaitTimeout};
 
-/// A value on cache lines of its own. 128 bytes, because x86 prefetches lines in pairs and some ARM cores have lines
-/// that long.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub struct OwnLine<T>(pub T);
+/// A value on cache lines of its own: 128 bytes on x86-64 and AArch64, because x86 prefetches lines in pairs and some ARM
+/// cores have lines that long.
+pub use crossbeam::utils::CachePadded;
 
-/// A test that every spin lock of this crate has to pass.
+/// A test that every lock of this crate has to pass.
 pub trait LockVisitor {
     /// Takes the lock that `make` creates for a number of threads and a wait limit. `preemptions` is how many
     /// preemptions a model check of three threads can try in a few seconds.
     fn visit<L: RawLock>(&mut self, name: &str, make: fn(u32, Duration) -> L, preemptions: usize);
 }
 
-/// Visits every spin lock that is written out here.
+/// Visits every lock that is written out here.
 pub fn visit_locks(visitor: &mut impl LockVisitor) {
     visitor.visit("ttas", |_, limit| TtasLock::new(limit), 1);
     visitor.visit("ticket", |_, limit| TicketLock::new(limit), 1);
     visitor.visit("mcs", McsLock::new, 2);
+    visitor.visit("clh", ClhLock::new, 2);
+    visitor.visit("cohort", |_, limit| CohortLock::new(2, |thread| thread % 2, limit), 1);
+    visitor.visit("spin_park", |_, limit| SpinParkLock::new(Duration::from_micros(10), limit), 1);
 }
 
 /// A barrier for a fixed number of threads.
@@ -85,6 +75,7 @@ pub fn visit_barriers(visitor: &mut impl BarrierVisitor) {
     visitor.visit("sense", SenseBarrier::new, 3);
     visitor.visit("dissemination", DisseminationBarrier::new, 2);
     visitor.visit("tree", TreeBarrier::new, 3);
+    visitor.visit("futex", FutexBarrier::new, 3);
 }
 
 #[cfg(all(test, not(loom)))]

@@ -1,13 +1,20 @@
 //! The atomics that the algorithms are made of: the standard library's, or loom's under `--cfg loom`. Loom tries every
 //! order in which threads may see each other's accesses.
 
+use std::time::Duration;
+
+#[cfg(not(loom))]
+use syncscope_host::futex;
+
+use super::WaitTimeout;
+
 #[cfg(loom)]
-pub(super) use loom::{
+pub(in crate::sync) use loom::{
     cell::UnsafeCell,
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
 };
 #[cfg(not(loom))]
-pub(super) use {
+pub(in crate::sync) use {
     cell::UnsafeCell,
     std::sync::atomic::{AtomicBool, AtomicU32, Ordering},
 };
@@ -27,5 +34,67 @@ mod cell {
         pub(in crate::sync) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
             access(self.0.get())
         }
+    }
+}
+
+/// A word on which threads sleep (`futex(2)`).
+#[derive(Debug)]
+pub(in crate::sync) struct Futex {
+    pub(in crate::sync) word: AtomicU32,
+    /// What the kernel does: the comparison and the begin of the sleep are one step for every thread that wakes. A model
+    /// in which a wake-up is lost has a thread that sleeps for ever, which loom reports.
+    #[cfg(loom)]
+    sleepers: (loom::sync::Mutex<()>, loom::sync::Condvar),
+}
+
+#[cfg(not(loom))]
+impl Futex {
+    pub(in crate::sync) fn new(value: u32) -> Self {
+        Self { word: AtomicU32::new(value) }
+    }
+
+    /// Sleeps while the word is `value`. It may also return without a reason.
+    pub(in crate::sync) fn sleep_while(&self, value: u32, limit: Duration) -> Result<(), WaitTimeout> {
+        futex::wait(&self.word, value, limit).map_err(|futex::FutexTimeout| WaitTimeout)
+    }
+
+    pub(in crate::sync) fn wake_one(&self) {
+        futex::wake_one(&self.word);
+    }
+
+    pub(in crate::sync) fn wake_all(&self) {
+        futex::wake_all(&self.word);
+    }
+}
+
+#[cfg(loom)]
+impl Futex {
+    pub(in crate::sync) fn new(value: u32) -> Self {
+        Self { word: AtomicU32::new(value), sleepers: Default::default() }
+    }
+
+    /// Loom's threads know no time.
+    #[expect(clippy::unwrap_used, reason = "a model in which a thread panicked has failed")]
+    pub(in crate::sync) fn sleep_while(&self, value: u32, _: Duration) -> Result<(), WaitTimeout> {
+        let (lock, woken) = &self.sleepers;
+        let guard = lock.lock().unwrap();
+        if self.word.load(Ordering::Relaxed) == value {
+            drop(woken.wait(guard).unwrap());
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::unwrap_used, reason = "a model in which a thread panicked has failed")]
+    pub(in crate::sync) fn wake_one(&self) {
+        let (lock, woken) = &self.sleepers;
+        let _guard = lock.lock().unwrap();
+        woken.notify_one();
+    }
+
+    #[expect(clippy::unwrap_used, reason = "a model in which a thread panicked has failed")]
+    pub(in crate::sync) fn wake_all(&self) {
+        let (lock, woken) = &self.sleepers;
+        let _guard = lock.lock().unwrap();
+        woken.notify_all();
     }
 }

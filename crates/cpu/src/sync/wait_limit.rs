@@ -73,6 +73,14 @@ impl WaitLimit {
         self.wait_yielding(&mut { done })
     }
 
+    /// Waits until `done` and leaves the CPU to other threads after every look.
+    ///
+    /// # Errors
+    /// As [`Self::wait`].
+    pub fn yield_until(&self, mut done: impl FnMut() -> bool) -> Result<(), WaitTimeout> {
+        self.wait_yielding(&mut done)
+    }
+
     /// Out of line: a thread that comes here waits anyway, and the path without a wait stays short.
     #[cfg(not(loom))]
     #[inline(never)]

@@ -64,6 +64,7 @@ impl Actor {
         let migrated = scheduling::current_cpu() != cpu;
         let ratio_after = contention_ratio(clock);
         barrier.wait(sense)?;
+        let [started, stopped] = body.interval(shot, self.thread).unwrap_or([started, stopped]);
         Ok(Record {
             started: Ticks(started),
             stopped: Ticks(stopped),

@@ -39,6 +39,12 @@ pub trait Body: Send + Sync {
     /// The timed part.
     fn run(&self, shot: &Shot, thread: usize);
 
+    /// When the timed part began and ended for this thread, in ticks of the clock, for a job that times a part of `run`
+    /// itself. Asked once all threads are done.
+    fn interval(&self, _shot: &Shot, _thread: usize) -> Option<[u64; 2]> {
+        None
+    }
+
     /// Checks this thread's part of the state after all threads are done. Only this part: other threads may already
     /// prepare theirs for the next shot.
     ///

@@ -43,5 +43,5 @@ impl Worker {
 
 /// Binds the calling thread, number `thread` of its team.
 pub(super) fn bind(thread: usize, cpu: u32) -> Result<(), TeamError> {
-    scheduling::bind_to(&[cpu]).map_err(|error| TeamError::Bind { thread, cpu, reason: error.to_string() })
+    scheduling::bind_to_one(cpu).map_err(|error| TeamError::Bind { thread, cpu, reason: error.to_string() })
 }

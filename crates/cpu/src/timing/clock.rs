@@ -47,8 +47,14 @@ impl Clock {
         Self::measure(source, fallback)
     }
 
+    /// The counter of [`Self::calibrate`], whose properties were not measured: for readings alone.
+    pub(crate) fn uncalibrated() -> Self {
+        let (source, fallback) = choose();
+        Self { source, fallback, frequency: Hertz(1e9), resolution: Ticks(1), read_cost: Ticks(0) }
+    }
+
     fn measure(source: Source, fallback: Option<&'static str>) -> Self {
-        let unmeasured = Self { source, fallback, frequency: Hertz(1e9), resolution: Ticks(1), read_cost: Ticks(0) };
+        let unmeasured = Self { source, fallback, ..Self::uncalibrated() };
         let frequency = unmeasured.measure_frequency();
         let steps: Vec<u64> = (0..READINGS).map(|index| unmeasured.step(index)).collect();
         let resolution = Ticks(steps.iter().copied().fold(0, gcd).max(1));

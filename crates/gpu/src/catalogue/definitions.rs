@@ -1,6 +1,6 @@
 //! How families define their kernels: the text of a file, and macros for the parameters of a case.
 
-use syncscope_core::{Case, Dtype, Group};
+use syncscope_core::{Case, Dtype, Group, MemoryOrder};
 
 /// Embeds a file of `kernels/`. The second word is the kind of arguments that its kernels take.
 macro_rules! kernel {
@@ -22,6 +22,19 @@ pub(super) fn value_of(case: &Case) -> String {
 /// The size of a group such as a tile; 1 if it has none, or one that no warp or cluster has.
 pub(super) fn group_size(case: &Case) -> u32 {
     case.group.as_ref().and_then(Group::size).filter(|size| (1..=32).contains(size)).unwrap_or(1)
+}
+
+/// The definitions, and `RELAXED=1` for a barrier that orders no memory accesses.
+pub(super) fn in_order_of(case: &Case, mut definitions: Vec<String>) -> Vec<String> {
+    if case.order == Some(MemoryOrder::Relaxed) {
+        definitions.push("RELAXED=1".to_owned());
+    }
+    definitions
+}
+
+/// The same cases with barriers that order no memory accesses.
+pub(super) fn relaxed(cases: &[Case]) -> Vec<Case> {
+    cases.iter().map(|case| Case { order: Some(MemoryOrder::Relaxed), ..case.clone() }).collect()
 }
 
 const fn c_type(dtype: Dtype) -> &'static str {

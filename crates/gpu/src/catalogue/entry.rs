@@ -33,11 +33,24 @@ pub(crate) enum Launching {
     StreamSync,
     /// Into a stream, with an event after each launch and a wait for the event.
     EventSync,
+    /// Into a stream, each launch allowed to start before the one before has ended.
+    Programmatic,
+    /// Into two streams in turn, each launch after a value that the other stream writes to memory.
+    WaitValue,
+    /// Into two streams in turn, each launch after an event of the other stream.
+    EventWait,
+    /// Not at all; see [`Entry::missing`].
+    Missing,
 }
 
 impl Launching {
     pub(crate) const fn waits_each_time(self) -> bool {
         matches!(self, Self::StreamSync | Self::EventSync)
+    }
+
+    /// Whether the launches of a chain go to two streams in turn.
+    pub(crate) const fn alternates(self) -> bool {
+        matches!(self, Self::WaitValue | Self::EventWait)
     }
 }
 
@@ -101,11 +114,13 @@ pub(crate) struct Entry {
     /// How many CPU threads take part in a case.
     pub(crate) cpu_threads: fn(&Case) -> CpuThreads,
     /// Whether devices add to the memory of another device.
-    pub(crate) adds_across_devices: bool,
+    pub(crate) adds_across_devices: fn(&Case) -> bool,
     /// Whether two more copies of the primitive can stand in the loop of its kernels.
     pub(super) has_third_loop: bool,
     /// The lowest compute capability that has the primitive.
     pub(super) needs: (u32, u32),
+    /// Why no device can be measured, if so.
+    pub(super) missing: Option<&'static str>,
     /// Arrays that hold an element for each thread.
     pub(super) arrays: usize,
     /// Operations that occur once in the machine code of one iteration of the baseline.
@@ -126,9 +141,10 @@ impl Entry {
             sampling: |_| SamplingPolicy::USUAL,
             expected: |_| ExpectedInstructions::of(&[]),
             cpu_threads: |_| CpuThreads::None,
-            adds_across_devices: false,
+            adds_across_devices: |_| false,
             has_third_loop: true,
             needs: (7, 5),
+            missing: None,
             arrays: 1,
             unroll: UNROLL,
             cases: |_, _, _| Vec::new(),

@@ -5,6 +5,7 @@
 //! launches remain: the method of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*, formulas 1 and 2). There is no figure in
 //! cycles, because calls of the driver run on the host.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -35,7 +36,7 @@ const FEWEST_LAUNCHES: u64 = 64;
 /// The same, if the host waits for each launch.
 const FEWEST_WAITS: u64 = 32;
 
-/// Launches of the check.
+/// Launches of the check. An even number: with two streams the first one gets the next launch, and what the check found.
 const PHASES: u64 = 64;
 
 /// A chain lasts some milliseconds, and its kernels end by themselves. After this time the device does not run it.
@@ -70,6 +71,12 @@ pub(crate) struct LaunchChain<'a> {
     finding: DeviceBuffer,
     found: HostBuffer<u64>,
     stream: Stream,
+    /// For chains that go to two streams in turn.
+    other: Stream,
+    /// What these streams write for each other.
+    word: DeviceBuffer,
+    /// The last value that was written there.
+    written: Cell<u32>,
 }
 
 /// Launches of one side.
@@ -83,8 +90,13 @@ impl<'a> LaunchChain<'a> {
         let phases = DeviceBuffer::new(context, 2 * setup.shape.blocks as usize * size_of::<u32>())?;
         let finding = DeviceBuffer::new(context, size_of::<Finding>())?;
         let found = HostBuffer::new(context, size_of::<Finding>() / size_of::<u64>())?;
-        let (event, stream) = (Event::new(context)?, Stream::new(context)?);
-        Ok(Self { graphs: HashMap::new(), event, phases, finding, found, stream, setup })
+        let (event, stream, other) = (Event::new(context)?, Stream::new(context)?, Stream::new(context)?);
+        let word = DeviceBuffer::new(context, size_of::<u32>())?;
+        stream.clear(&word, word.bytes())?;
+        // The other stream must not find an old value.
+        stream.synchronize()?;
+        let written = Cell::new(0);
+        Ok(Self { graphs: HashMap::new(), event, phases, finding, found, stream, other, word, written, setup })
     }
 
     fn kernel(&self, side: Side) -> Function {
@@ -95,21 +107,45 @@ impl<'a> LaunchChain<'a> {
     }
 
     /// Queues one kernel, and waits for it if the wait is part of the primitive.
-    fn launch(&self, function: Function, arguments: &LaunchChainArguments) -> Result<(), CudaError> {
+    fn launch(&self, number: u64, function: Function, arguments: &LaunchChainArguments) -> Result<(), CudaError> {
         let Setup { shape: Shape { blocks, threads }, launching, .. } = self.setup;
+        let (own, next) = self.streams(number);
         match launching {
-            Launching::Cooperative => return self.stream.launch_cooperatively(function, blocks, threads, arguments),
-            Launching::Stream | Launching::Graph | Launching::StreamSync | Launching::EventSync => {
-                self.stream.launch(function, blocks, threads, arguments)?;
-            }
+            Launching::Cooperative => own.launch_cooperatively(function, blocks, threads, arguments)?,
+            Launching::Programmatic => own.launch_programmatically(function, blocks, threads, arguments)?,
+            _ => own.launch(function, blocks, threads, arguments)?,
         }
         match launching {
-            Launching::StreamSync => self.stream.synchronize(),
+            Launching::StreamSync => own.synchronize(),
             Launching::EventSync => {
-                self.stream.record(&self.event)?;
+                own.record(&self.event)?;
                 self.event.synchronize()
             }
-            Launching::Stream | Launching::Cooperative | Launching::Graph => Ok(()),
+            Launching::EventWait => {
+                own.record(&self.event)?;
+                next.wait_for(&self.event)
+            }
+            // The write is queued before the wait for it, so no wait lasts for ever.
+            Launching::WaitValue => {
+                let value = self.written.get().wrapping_add(1);
+                own.write_value(&self.word, value)?;
+                self.written.set(value);
+                next.wait_for_value(&self.word, value)
+            }
+            Launching::Stream
+            | Launching::Cooperative
+            | Launching::Graph
+            | Launching::Programmatic
+            | Launching::Missing => Ok(()),
+        }
+    }
+
+    /// The stream of a launch of a chain, and that of the next one.
+    const fn streams(&self, number: u64) -> (&Stream, &Stream) {
+        match (self.setup.launching.alternates(), number % 2) {
+            (false, _) => (&self.stream, &self.stream),
+            (true, 0) => (&self.stream, &self.other),
+            (true, _) => (&self.other, &self.stream),
         }
     }
 
@@ -120,7 +156,7 @@ impl<'a> LaunchChain<'a> {
         arguments: impl Fn(u64) -> LaunchChainArguments,
         count: u64,
     ) -> Result<(), CudaError> {
-        (0..count).try_for_each(|number| self.launch(function, &arguments(number)))
+        (0..count).try_for_each(|number| self.launch(number, function, &arguments(number)))
     }
 
     /// Makes the graph of a chain, unless it exists.
@@ -152,13 +188,18 @@ impl<'a> LaunchChain<'a> {
     /// Waits by polling, the same way for both sides.
     fn wait(&mut self) -> Result<(), Outage> {
         let started = Instant::now();
-        while !self.stream.is_done()? {
+        while !self.is_done()? {
             if started.elapsed() > LIMIT {
                 self.setup.bench.set_health(Health::Occupied);
                 return Err(Outage::TimedOut(LIMIT));
             }
         }
         Ok(())
+    }
+
+    fn is_done(&self) -> Result<bool, CudaError> {
+        let is_done = self.stream.is_done()?;
+        Ok(is_done && (!self.setup.launching.alternates() || self.other.is_done()?))
     }
 
     fn time(&mut self, Shot { side, iterations, .. }: Shot) -> Result<Sample, Outage> {
@@ -285,6 +326,7 @@ mod tests {
     fn no_chain_fills_the_queue_of_a_stream() {
         const QUEUE: u64 = 1024;
         assert!(launches(Side::Double, MOST_LAUNCHES) < QUEUE && PHASES < QUEUE);
+        assert!(PHASES.is_multiple_of(2), "the first of two streams copies what the check found");
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl Drop for EndOnDrop<'_> {
 
 /// What one thread runs.
 fn run_thread<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn) -> T + Sync)) {
-    if let Err(error) = scheduling::bind_to(&[cpu]) {
+    if let Err(error) = scheduling::bind_to_one(cpu) {
         lock(&shared.reports).push(Err(format!("CPU {cpu} cannot be used: {error}")));
         return;
     }

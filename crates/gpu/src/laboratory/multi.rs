@@ -8,7 +8,7 @@ use super::GpuLaboratory;
 use super::contexts::{lost, usable};
 use super::refusal::failed;
 use super::run_effect::run_effect;
-use crate::catalogue::{Method, absent_block_program, entry_of, multi, program_of, third_loop_of};
+use crate::catalogue::{Method, absent_block_program, entry_of, grid, multi, program_of, third_loop_of};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, launches_on_several_devices};
 use crate::cuda::links;
@@ -64,8 +64,7 @@ impl GpuLaboratory {
         };
         let evidence = evidence_of(case, &self.compiler.cubin(program).map_err(failed)?);
         let ruler = self.ruler.clone();
-        let shape = self.parameters(case)?.shape;
-        let bytes = offset_bytes(shape);
+        let bytes = grid::state_bytes(case);
         let offsets = MemoryOffsets::new(bytes, MOST_OFFSETS * bytes.next_multiple_of(512), offsets_per_sample);
         let OnDevices { device_group, compiler, program, remark } =
             self.set_up_on_devices(case, program, &offsets, limit)?;
@@ -123,10 +122,11 @@ impl GpuLaboratory {
         let fewest = self.machines[..count].iter().map(|machine| machine.multiprocessors).min().unwrap_or(0);
         let Self { device_group, compiler, pass, .. } = self;
         let device_group = opened_group(device_group, *pass, &devices)?;
-        let resident = device_group.resident_blocks(program, &cubin, count, shape.threads, fewest).map_err(failed)?;
+        let resident = device_group.resident_blocks(program, &cubin, count, (shape.threads, launching), fewest);
+        let resident = resident.map_err(failed)?;
         fits(shape, resident)?;
         let connected = device_group.is_connected(count).map_err(failed)?;
-        if entry_of(case).is_some_and(|entry| entry.adds_across_devices) {
+        if entry_of(case).is_some_and(|entry| (entry.adds_across_devices)(case)) {
             adds_everywhere(&devices, connected)?;
         }
         let set_up = device_group.set_up(program, &cubin, (count, shape, launching), offsets, limit);
@@ -171,13 +171,6 @@ fn opened_group<'a>(
     Ok(device_group)
 }
 
-/// Bytes of the state of a barrier: a counter and a release word, each in a line of its own, or two flags of one byte for
-/// each block.
-fn offset_bytes(shape: Shape) -> usize {
-    const LINE: usize = 128;
-    LINE + 2 * (shape.blocks as usize).next_multiple_of(LINE)
-}
-
 /// Refuses a grid that is not resident as a whole: its blocks wait for each other.
 fn fits(shape: Shape, resident: u32) -> Result<(), Refusal> {
     if shape.blocks <= resident {
@@ -188,7 +181,10 @@ fn fits(shape: Shape, resident: u32) -> Result<(), Refusal> {
 
 fn launching(case: &Case) -> Result<LaunchCall, Refusal> {
     if case.group != Some(multi::ONE_LAUNCH) {
-        return Ok(LaunchCall::PerDevice);
+        return Ok(match grid::cluster_of(case) {
+            0 => LaunchCall::PerDevice,
+            blocks => LaunchCall::InClusters(blocks),
+        });
     }
     if launches_on_several_devices() {
         return Ok(LaunchCall::Together);
@@ -222,14 +218,5 @@ mod tests {
         assert_eq!(fits(shape, 528), Ok(()));
         let refusal = fits(shape, 264).unwrap_err();
         assert_eq!(refusal, Refusal::Skipped("resident maximum 264 blocks, asked 528".to_owned()));
-    }
-
-    #[test]
-    fn the_state_has_room_for_both_flags_of_every_block() {
-        // As `lock_free` in grid.cu counts: 32 words, then the flags in whole lines, twice.
-        for blocks in [1_u32, 127, 128, 129, 132, 4224] {
-            let bytes = 32 * 4 + 2 * (blocks as usize).div_ceil(128) * 128;
-            assert_eq!(offset_bytes(Shape { blocks, threads: 32 }), bytes);
-        }
     }
 }

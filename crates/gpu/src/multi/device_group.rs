@@ -8,7 +8,7 @@ use super::group_launch::{GroupLaunch, LaunchCall, MemberLaunch, Role};
 use super::loaded_program::{DeviceTable, Layout, LoadedProgram, MOST_DEVICES, Member};
 use super::phase_counts::{PhaseCounts, counts_of, joined};
 use crate::cuda::compile::Program;
-use crate::cuda::driver::Device;
+use crate::cuda::driver::{Device, Function};
 use crate::cuda::error::CudaError;
 use crate::launch::arguments::{DevicePointer, GridBarrierArguments};
 use crate::launch::block_order::Idle;
@@ -79,17 +79,21 @@ impl DeviceGroup {
         program: &Program,
         cubin: &[u8],
         count: usize,
-        threads: u32,
+        (threads, call): (u32, LaunchCall),
         multiprocessors: u32,
     ) -> Result<u32, CudaError> {
+        let resident = |kernel: Function| match call.cluster() {
+            0 => Ok(kernel.blocks_per_multiprocessor(threads)?.saturating_mul(multiprocessors)),
+            blocks => Ok(kernel.active_clusters(threads)?.saturating_mul(blocks)),
+        };
         let mut least = u32::MAX;
         for device in self.runner.devices_mut().iter_mut().take(count) {
-            let Kernels { baseline, test, check } = device.load(program, cubin)?.kernels;
+            let Kernels { baseline, test, check } = device.load(program, cubin)?.kernels.in_clusters(call.cluster())?;
             for kernel in [baseline, test, check] {
-                least = least.min(kernel.blocks_per_multiprocessor(threads)?);
+                least = least.min(resident(kernel)?);
             }
         }
-        Ok(least.saturating_mul(multiprocessors))
+        Ok(least)
     }
 
     /// Sets a program up on the first `count` devices: memory and counts are zero, waits have a limit.
@@ -102,7 +106,8 @@ impl DeviceGroup {
         limit: Duration,
     ) -> Result<LoadedProgram, Outage> {
         let layout = Layout::of(shape, offsets);
-        let members = self.prepare(program, cubin, count, layout.bytes, words_of(shape, offsets.per_sample() as usize));
+        let members =
+            self.prepare(program, cubin, (count, call), layout.bytes, words_of(shape, offsets.per_sample() as usize));
         let members = self.runner.judged(members)?;
         let shared = self.shared(count, layout);
         let shared = self.runner.judged(shared)?;
@@ -121,7 +126,7 @@ impl DeviceGroup {
         third: &Program,
         cubin: &[u8],
     ) -> Result<LoadedProgram, Outage> {
-        let members = self.members(third, cubin, program.members.len(), Some(c"third"));
+        let members = self.members(third, cubin, (program.members.len(), program.call), Some(c"third"));
         let loaded = LoadedProgram { members: self.runner.judged(members)?, ..program.clone() };
         let written = self.write_tables(&loaded);
         self.runner.judged(written)?;
@@ -133,7 +138,7 @@ impl DeviceGroup {
         &mut self,
         program: &Program,
         cubin: &[u8],
-        count: usize,
+        (count, call): (usize, LaunchCall),
         test: Option<&CStr>,
     ) -> Result<Vec<Member>, CudaError> {
         let member = |device: &mut DeviceContext| {
@@ -141,7 +146,7 @@ impl DeviceGroup {
             let LoadedModule { module, kernels } = device.load(program, cubin)?;
             let test = test.map_or(Ok(kernels.test), |name| module.function(name))?;
             Ok(Member {
-                kernels: Kernels { test, ..*kernels },
+                kernels: Kernels { test, ..*kernels }.in_clusters(call.cluster())?,
                 idle: Idle::of(module, number)?,
                 device_table: module.variable(c"device_table")?,
             })
@@ -155,11 +160,11 @@ impl DeviceGroup {
         &mut self,
         program: &Program,
         cubin: &[u8],
-        count: usize,
+        (count, call): (usize, LaunchCall),
         bytes: usize,
         words: usize,
     ) -> Result<Vec<Member>, CudaError> {
-        let members = self.members(program, cubin, count, None)?;
+        let members = self.members(program, cubin, (count, call), None)?;
         for device in &mut self.runner.devices_mut()[..count] {
             device.make_current()?;
             device.reserve_memory(bytes)?;
@@ -225,7 +230,7 @@ impl DeviceGroup {
             for (at, launch) in batch.iter().enumerate() {
                 let launches = self.on_each_device(program, launch, at * words);
                 match program.call {
-                    LaunchCall::PerDevice => self.runner.launch(&launches)?,
+                    LaunchCall::PerDevice | LaunchCall::InClusters(_) => self.runner.launch(&launches)?,
                     LaunchCall::Together => self.runner.launch_together(&launches)?,
                 }
             }

@@ -19,8 +19,21 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(1);
 pub(crate) enum LaunchCall {
     /// One call for each device.
     PerDevice,
+    /// The same, in clusters of so many blocks. The call does not guarantee that all blocks run at the same time; the
+    /// driver's occupancy says that they fit, and the device has nothing else to do.
+    InClusters(u32),
     /// One call for all.
     Together,
+}
+
+impl LaunchCall {
+    /// Blocks of a cluster; 0: no clusters.
+    pub(crate) const fn cluster(self) -> u32 {
+        match self {
+            Self::InClusters(blocks) => blocks,
+            Self::PerDevice | Self::Together => 0,
+        }
+    }
 }
 
 /// One of the kernels of a program.
@@ -67,6 +80,9 @@ impl Launches<MemberLaunch> for DeviceContext {
 
     fn launch(&self, launch: &MemberLaunch) -> Result<(), CudaError> {
         let Shape { blocks, threads } = launch.shape;
+        if launch.function.is_in_clusters() {
+            return self.stream().launch(launch.function, blocks, threads, &launch.arguments);
+        }
         self.stream().launch_cooperatively(launch.function, blocks, threads, &launch.arguments)
     }
 }

@@ -7,14 +7,21 @@
 use syncscope_core::Group;
 use syncscope_core::machine::Machine;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Dtype, Layout, Mode, Placement, Row, Scope, Space, Verdict};
+use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Row, Scope, Space, Verdict};
 
 use crate::RunData;
 use crate::figure::interval_within_run;
 
 /// Barriers of CPU threads, the most common one first.
-pub(crate) const CPU_BARRIERS: &[&str] =
-    &["cpu.barrier.std", "cpu.barrier.sense", "cpu.barrier.dissemination", "cpu.barrier.tree", "cpu.barrier.openmp"];
+pub(crate) const CPU_BARRIERS: &[&str] = &[
+    "cpu.barrier.std",
+    "cpu.barrier.sense",
+    "cpu.barrier.dissemination",
+    "cpu.barrier.tree",
+    "cpu.barrier.openmp",
+    "cpu.barrier.futex",
+    "cpu.barrier.crossbeam_wait_group",
+];
 /// Locks that one CPU thread at a time holds, the most common ones first.
 pub(crate) const CPU_LOCKS: &[&str] = &[
     "cpu.lock.std_mutex",
@@ -25,6 +32,9 @@ pub(crate) const CPU_LOCKS: &[&str] = &[
     "cpu.lock.ttas",
     "cpu.lock.ticket",
     "cpu.lock.mcs",
+    "cpu.lock.clh",
+    "cpu.lock.cohort",
+    "cpu.lock.parking_lot_fair",
 ];
 /// Hand-offs between two spinning threads.
 pub(crate) const HANDOFFS: &[&str] = &["cpu.handoff.cas_pingpong", "cpu.handoff.store_pingpong"];
@@ -115,8 +125,8 @@ impl Selected {
 type IndexedRow<'a> = (usize, &'a Row);
 
 impl RowQuery {
-    /// The selected row of a run; `None` where no row fits. Only the default forms of primitives count. A case that does
-    /// not exist on the machine answers nothing.
+    /// The selected row of a run; `None` where no row fits. Only the default forms of primitives count, and of barriers only
+    /// those that order memory accesses. A case that does not exist on the machine answers nothing.
     pub(crate) fn select(&self, data: &RunData) -> Option<Selected> {
         let machine = MachineSize::of(&data.run.machine);
         let fitting: Vec<IndexedRow<'_>> = data
@@ -124,7 +134,9 @@ impl RowQuery {
             .iter()
             .enumerate()
             .filter(|(_, row)| self.primitives.contains(&row.case.primitive.as_str()))
-            .filter(|(_, row)| row.case.form.is_none() && (self.fits)(&row.case, machine))
+            .filter(|(_, row)| {
+                row.case.form.is_none() && !is_relaxed_barrier(&row.case) && (self.fits)(&row.case, machine)
+            })
             .filter(|(_, row)| !matches!(row.verdict, Verdict::Skipped(_)))
             .collect();
         let fewest = Case::actors;
@@ -161,6 +173,11 @@ impl RowQuery {
             own.get(own.len().saturating_sub(1) / 2).map(|(index, _)| *index)
         })
     }
+}
+
+/// Whether a case is a barrier that orders no memory accesses: it is no replacement for one that does.
+fn is_relaxed_barrier(case: &Case) -> bool {
+    case.order == Some(MemoryOrder::Relaxed) && ["cluster", "grid", "multi"].contains(&case.domain_and_family().1)
 }
 
 /// Where the cost of a row lies by the rows of its run: the interval within the run. `None` without one, and where the

@@ -168,20 +168,33 @@ fn families(fleet: &ExaminedFleet) -> Grid {
     grid
 }
 
-/// The primitives of nodes that differ, the largest deviation of a node first, and how many lines were left out.
+/// The nodes that differ with their largest deviation, the node with the largest one first, and how many were left out.
 fn outliers(fleet: &ExaminedFleet, most: usize) -> (Grid, usize) {
-    let mut lines: Vec<(&FleetNode, &str, &FleetCell)> = cells(fleet).filter(|(.., cell)| is_outlying(cell)).collect();
-    lines.sort_by(|(.., a), (.., b)| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+    let size = |cell: &FleetCell| cell.ratio.ln().abs();
+    let largest = |node: &FleetNode| {
+        node.outlying().map(|(primitive, cell)| (primitive, *cell)).max_by(|(_, a), (_, b)| size(a).total_cmp(&size(b)))
+    };
+    let mut lines: Vec<(&FleetNode, usize, FleetCell)> =
+        fleet.nodes.iter().filter_map(|node| largest(node).map(|(primitive, cell)| (node, primitive, cell))).collect();
+    lines.sort_by(|(.., a), (.., b)| size(b).total_cmp(&size(a)));
     let left_out = lines.len().saturating_sub(most);
-    let mut grid =
-        Grid::new(&[number("ratio"), text("interval"), text("node"), text("primitive"), text("possible cause")]);
+    let mut grid = Grid::new(&[
+        text("node"),
+        number("differs in"),
+        number("ratio"),
+        text("interval"),
+        text("most in"),
+        text("possible cause"),
+    ]);
     for (node, primitive, cell) in lines.into_iter().take(most) {
         let causes = if node.causes.is_empty() { "none recorded".to_owned() } else { node.causes.join("; ") };
+        let count = node.outlying().count();
         grid.add([
+            node.name.clone(),
+            if count == 1 { "1 primitive".to_owned() } else { format!("{count} primitives") },
             format!("{:.3}", cell.ratio),
             format!("{:.3} to {:.3}", cell.low, cell.high),
-            node.name.clone(),
-            primitive.to_owned(),
+            fleet.primitives[primitive].clone(),
             causes,
         ]);
     }
@@ -223,7 +236,7 @@ mod tests {
         let text = for_terminal(&fleet(), 120);
         let lines: Vec<&str> = text.lines().collect();
         let at = |start: &str| lines.iter().position(|line| line.trim_start().starts_with(start)).unwrap();
-        assert!(at("0.500") < at("1.300"), "{text}");
+        assert!(at("cn3") < at("=cn2") && lines[at("cn3")].contains("0.500"), "{text}");
         assert!(lines[at("gpu.grid")].ends_with("2  0.30 %     0.500    1.300       2"), "{text}");
         assert_eq!(
             *lines.last().unwrap(),

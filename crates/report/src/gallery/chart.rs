@@ -17,6 +17,8 @@ const TITLE: f64 = 22.0;
 const LANE: f64 = 5.0;
 /// Space below a strip.
 const GAP: f64 = 12.0;
+/// The strips of a card; a level with more has several cards with one axis.
+const MOST_STRIPS: usize = 6;
 /// The axis with its labels.
 const AXIS: f64 = 24.0;
 
@@ -24,13 +26,16 @@ const AXIS: f64 = 24.0;
 pub(super) fn charts(machines: &[&Machine<'_>], lines: &[Line]) -> String {
     let mut html = String::new();
     for of_level in lines.chunk_by(|a, b| a.level == b.level) {
-        let Some(first) = of_level.first() else { continue };
-        if let Some(picture) = picture(machines, of_level) {
+        let Some(axis) = Axis::around(of_level) else { continue };
+        for (part, lines) in of_level.chunks(MOST_STRIPS).enumerate() {
+            let level = lines.first().map_or("", |line| line.level);
+            let title = if part == 0 { level.to_owned() } else { format!("{level}, continued") };
             // Writing to a String cannot fail.
             let _ = write!(
                 html,
-                "<figure class=\"panel level-card\"><figcaption><h3>{}</h3></figcaption>{picture}</figure>",
-                escape(first.level)
+                "<figure class=\"panel level-card\"><figcaption><h3>{}</h3></figcaption>{}</figure>",
+                escape(&title),
+                picture(machines, lines, &axis, &title)
             );
         }
     }
@@ -86,12 +91,13 @@ fn tick_label(ns: f64) -> String {
     format!("{digits} {unit}")
 }
 
-fn picture(machines: &[&Machine<'_>], lines: &[Line]) -> Option<String> {
-    let axis = Axis::around(lines)?;
+fn picture(machines: &[&Machine<'_>], lines: &[Line], axis: &Axis, title: &str) -> String {
     // A lane for each machine that has a dot in this picture.
-    let has_dot = |index: &usize| lines.iter().any(|line| line.figures.get(*index).is_some_and(is_drawn));
-    let lanes: Vec<usize> = (0..machines.len()).filter(has_dot).collect();
-    let band = LANE * lanes.len().saturating_sub(1) as f64 + 10.0;
+    let has_dot = |index: &usize| {
+        lines.iter().any(|line| line.figures.get(*index).and_then(Option::as_ref).is_some_and(is_drawn))
+    };
+    let drawn: Vec<usize> = (0..machines.len()).filter(has_dot).collect();
+    let band = LANE * drawn.len().saturating_sub(1) as f64 + 10.0;
     let strip = TITLE + band + GAP;
     let bottom = strip * lines.len() as f64;
     let height = bottom + AXIS;
@@ -115,22 +121,21 @@ fn picture(machines: &[&Machine<'_>], lines: &[Line]) -> Option<String> {
     for (at, line) in lines.iter().enumerate() {
         let top = strip * at as f64;
         let _ = write!(svg, "<text class=\"label\" x=\"2\" y=\"{:.1}\">{}</text>", top + 15.0, escape(line.title));
-        for (lane, index) in lanes.iter().enumerate() {
+        for (lane, index) in drawn.iter().enumerate() {
             if let Some(Some(figure)) = line.figures.get(*index) {
-                svg.push_str(&mark(&axis, machines[*index], figure, top + TITLE + 5.0 + LANE * lane as f64));
+                svg.push_str(&mark(axis, machines[*index], figure, top + TITLE + 5.0 + LANE * lane as f64));
             }
         }
     }
-    let level = lines.first().map_or("", |line| line.level);
-    let label = escape(&format!("{level}: the costs of the table above as dots, one for each machine"));
-    Some(format!(
+    let label = escape(&format!("{title}: the costs of the table above as dots, one for each machine"));
+    format!(
         "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-label=\"{label}\">{svg}</svg>"
-    ))
+    )
 }
 
 /// Whether a figure has a place on a logarithmic axis.
-fn is_drawn(figure: &Option<Figure>) -> bool {
-    figure.as_ref().and_then(|figure| figure.ns).is_some_and(|ns| ns > 0.0)
+fn is_drawn(figure: &Figure) -> bool {
+    figure.ns.is_some_and(|ns| ns > 0.0)
 }
 
 /// The dot of a machine with its interval; what it says under the pointer.

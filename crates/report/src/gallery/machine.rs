@@ -1,6 +1,6 @@
 //! A run as a column of the page.
 
-use syncscope_core::Verdict;
+use syncscope_core::{Case, Verdict};
 
 use super::Entry;
 use crate::analysis::answers;
@@ -67,13 +67,15 @@ impl Machine<'_> {
         LADDER.iter().filter(|rung| rung.find(self.data).is_some()).count()
     }
 
-    /// What executes the rungs of this domain, as far as `run.json` says. Runs on equal hardware are no rivals.
-    pub(super) fn hardware(&self, domain: &str) -> String {
-        let (cpu, gpus) = (self.cpu(), self.gpus());
-        match domain {
-            "cpu" => cpu,
-            "gpu" => self.data.run.machine.gpus.first().map_or(String::new(), |gpu| gpu.name.clone()),
-            _ => format!("{cpu}, {gpus}"),
+    /// What executes a case, as far as `run.json` says: a launch needs the processor, too. Runs on equal hardware are no
+    /// rivals.
+    pub(super) fn hardware(&self, case: &Case) -> String {
+        match case.domain_and_family() {
+            ("cpu", _) => self.cpu(),
+            ("gpu", family) if family != "launch" => {
+                self.data.run.machine.gpus.first().map_or_else(String::new, |gpu| gpu.name.clone())
+            }
+            _ => format!("{}, {}", self.cpu(), self.gpus()),
         }
     }
 

@@ -109,6 +109,27 @@ mod tests {
     }
 
     #[test]
+    fn a_level_of_many_rungs_has_several_cards_with_one_axis() {
+        let named = |id: &str, blocks, threads, ns| {
+            let case = Case { blocks: Some(blocks), threads: Some(threads), ..Case::new(id) };
+            Row { case, ..add(ns) }
+        };
+        let mut rows = vec![named("gpu.fence.device", 1, 32, 500.0)];
+        rows.extend(
+            ["counter", "cooperative", "lock_free"].map(|name| named(&format!("gpu.grid.{name}"), 132, 32, 900.0)),
+        );
+        rows.extend(["graph", "stream"].map(|name| named(&format!("gpu.launch.{name}"), 1, 32, 1500.0)));
+        let html = page(&[with_rows("gpu", rows)]);
+        assert!(html.contains("<h3>Device</h3>") && html.contains("<h3>Device, continued</h3>"), "{html}");
+        let labels = |card: &str| -> Vec<String> {
+            let texts = card.split("text-anchor").skip(1);
+            texts.map(|text| text.split(['>', '<']).nth(1).unwrap().to_owned()).collect()
+        };
+        let cards: Vec<&str> = html.split("<figure").skip(1).collect();
+        assert_eq!((cards.len(), labels(cards[0])), (2, labels(cards[1])));
+    }
+
+    #[test]
     fn thirteen_runs_have_thirteen_dots_that_differ() {
         let entries: Vec<Entry> =
             (0..13).map(|at| with_rows(&format!("machine{at}"), vec![add(10.0 + 5.0 * f64::from(at))])).collect();

@@ -1,7 +1,7 @@
 //! What a rung of the cost ladder costs on each machine, and where the cheapest is certain.
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Row};
+use syncscope_core::{Case, Nanoseconds, Row};
 
 use super::machine::Machine;
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
@@ -58,7 +58,7 @@ fn line(rung: &Rung, machines: &[&Machine<'_>], run_effect: &dyn Fn(&Case) -> f6
         if figure.interval.is_some() {
             let blocks = measurement_blocks(row, machine.data.details.get(&row.case.id()));
             if let Some(cost) = UncertainCost::of(row, blocks, run_effect(&row.case)) {
-                let (size, hardware) = (naming::size(&row.case), machine.hardware(rung.domain()));
+                let (size, hardware) = (naming::size(&row.case), machine.hardware(&row.case));
                 contest.push(Contestant { index, row, size, hardware, cost });
             }
         }
@@ -76,7 +76,7 @@ fn figure_of(level: &str, row: &Row, note: Option<&str>, median_ns: Option<f64>)
     let note: Vec<String> = note.map(str::to_owned).into_iter().chain(size).collect();
     let (text, ns, interval) = match median_ns {
         Some(median) => (figure::time(median), Some(median), None),
-        None => (cost.figure, row.ns.map(|ns| ns.value()).filter(|_| has_figure), row.ns_interval),
+        None => (cost.figure, row.ns.map(Nanoseconds::value).filter(|_| has_figure), row.ns_interval),
     };
     Figure {
         text,
@@ -111,20 +111,19 @@ impl Contestant<'_> {
     }
 }
 
-/// The cheapest, if it is certainly below each other one: a one-sided test at 2.5 %, divided by the number of rivals. The
-/// intervals are those for another run. Where sizes or instructions differ, the costs are of
-/// something else. Runs on equal hardware
-/// are no rivals, and figures without an interval take no part.
+/// The cheapest, if its machine is certainly below each other one: each run on its hardware below each run on other
+/// hardware, in one-sided tests at 2.5 % over the number of such pairs. The intervals are those for another run. Where sizes
+/// or instructions differ, the costs are of something else. Figures without an interval take no part.
 fn cheapest(contest: &[Contestant<'_>]) -> Option<usize> {
     let best = contest.iter().min_by(|a, b| a.cost.ns.total_cmp(&b.cost.ns))?;
-    let rivals: Vec<&Contestant<'_>> = contest.iter().filter(|other| other.hardware != best.hardware).collect();
-    if rivals.is_empty() {
-        return None;
-    }
-    let count = rivals.len() as f64;
-    let is_certain =
-        |rival: &Contestant<'_>| rival.is_comparable(best) && p_at_most(&rival.cost, 1.0, &best.cost) <= 0.025 / count;
-    rivals.into_iter().all(is_certain).then_some(best.index)
+    let (own, rivals): (Vec<&Contestant<'_>>, Vec<&Contestant<'_>>) =
+        contest.iter().partition(|one| one.hardware == best.hardware);
+    let level = 0.025 / (own.len() * rivals.len()) as f64;
+    let is_below = |one: &Contestant<'_>, rival: &Contestant<'_>| {
+        rival.is_comparable(one) && p_at_most(&rival.cost, 1.0, &one.cost) <= level
+    };
+    let is_certain = !rivals.is_empty() && own.iter().all(|one| rivals.iter().all(|rival| is_below(one, rival)));
+    is_certain.then_some(best.index)
 }
 
 #[cfg(test)]
@@ -132,7 +131,7 @@ mod tests {
     use super::*;
     use crate::gallery::machine::{columns, machines};
     use crate::gallery::{Entry, tests::with_rows};
-    use syncscope_core::{Nanoseconds, Verdict};
+    use syncscope_core::Verdict;
 
     fn add(ns: f64, share: f64) -> Row {
         let around = |share: f64| Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
@@ -175,6 +174,11 @@ mod tests {
         assert_eq!(of_entries(&[run("a", 10.0), run("a", 10.1), run("b", 20.0)]), Some(0));
         assert_eq!(of_entries(&[run("a", 10.0), run("a", 20.0)]), None, "one machine cannot be the cheapest");
         assert_eq!(of_entries(&[run("a", 10.0), run("a", 20.5), run("b", 10.1)]), None);
+        assert_eq!(
+            of_entries(&[run("a", 10.0), run("a", 30.0), run("b", 20.0)]),
+            None,
+            "its runs contradict each other"
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) fn runs(machines: &[Machine<'_>]) -> String {
         let name = escape(&machine.name);
         let link = machine.page.map_or_else(|| name.clone(), |page| format!("<a href=\"{}\">{name}</a>", escape(page)));
         let cells = [machine.cpu(), machine.gpus(), machine.date(), machine.data.run.preset.clone()];
-        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+        let cells = cells.map(|cell| format!("<td>{}</td>", escape(&cell))).concat();
         // Writing to a String cannot fail.
         let _ = write!(
             html,

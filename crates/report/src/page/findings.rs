@@ -45,7 +45,7 @@ fn of_run(run: usize, findings: &[Finding]) -> String {
             .iter()
             .map(|verdict| (verdict, own.iter().filter(|finding| finding.outcome.verdict == *verdict).count()))
             .filter(|(_, count)| *count > 0)
-            .map(|(verdict, count)| format!("{count} {}", verdict.words()))
+            .map(|(verdict, count)| format!("{count} {}", plural(*verdict)))
             .collect();
         let _ = writeln!(
             html,
@@ -61,6 +61,14 @@ fn of_run(run: usize, findings: &[Finding]) -> String {
         let _ = writeln!(html, "<p class=\"note\">{lacking} further claims need rows that this run lacks.</p>");
     }
     html
+}
+
+const fn plural(verdict: ClaimVerdict) -> &'static str {
+    match verdict {
+        ClaimVerdict::Holds => "hold",
+        ClaimVerdict::DoesNotHold => "do not hold",
+        ClaimVerdict::Open => "stay open",
+    }
 }
 
 fn item(run: usize, finding: &Finding) -> String {
@@ -127,6 +135,7 @@ mod tests {
         assert!(html.contains("300 ns with 16 threads, 100 ns with 2 threads: 3.00 times"), "{html}");
         assert!(html.contains("data-run=\"0\" data-rows=\"1 0\"") && html.contains(">2 rows</a>"), "{html}");
         assert!(html.contains("further claims need rows") && !html.contains("published-run"), "{html}");
+        assert!(html.contains("<span class=\"note\">1 do not hold</span>"), "{html}");
         let two = section(&[testing::data(vec![]), data], &["a".into(), "<b>".into()]);
         assert!(two.contains("&lt;b&gt;</h3>") && two.contains("data-run=\"1\""), "{two}");
     }

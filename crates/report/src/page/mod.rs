@@ -5,7 +5,7 @@
 //! library. The data of the runs is made in `data`, with the cells of the rows from `columns` and the description of
 //! machine and environment from `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers
 //! without scripts. `published` draws the sections of published experiments, which need no script, and `findings` the
-//! section of published claims.
+//! section of published claims. [`fleet`] is a page of its own.
 
 mod columns;
 mod data;
@@ -13,8 +13,8 @@ mod drawing;
 mod facts;
 mod fallback;
 mod findings;
+pub mod fleet;
 pub(crate) mod html;
-
 mod published;
 
 use syncscope_core::Primitive;

@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "each test uses a part of this module")]
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -139,7 +140,7 @@ pub(crate) fn open_undrawn(runs: &[RunData], width: u32, script: &str, hash: &st
 pub(crate) fn open_still(html: &str, width: u32, selectors: &[(&str, &str)]) -> Option<Counts> {
     let mut script = "root.dataset.overflow = root.scrollWidth - root.clientWidth;".to_owned();
     for (name, selector) in selectors {
-        script.push_str(&format!("root.dataset.{name} = page.querySelectorAll({selector:?}).length;"));
+        write!(script, "root.dataset.{name} = page.querySelectorAll({selector:?}).length;").unwrap();
     }
     open_html(html, width, &script, "").map(|(counts, _)| counts)
 }

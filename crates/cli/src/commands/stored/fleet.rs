@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_report::{Fleet, RunData, export};
+use syncscope_report::{Fleet, RunData, export, page};
 
+use super::gallery::page_of;
 use crate::args::{FailOnOutlier, FleetArguments, TextFormat};
 use crate::failure::{Failure, Outcome};
 use crate::runs;
@@ -15,12 +16,14 @@ use crate::terminal;
 pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
     let selection = Selection::new(&arguments.only, &[])?;
     let mut fleet = Fleet::default();
+    let mut pages = Vec::new();
     for path in run_directories(&arguments.runs)? {
         // A node whose run cannot be read is one of many: the others are compared.
         match RunData::load(&path) {
             Ok(mut data) => {
                 data.rows.retain(|row| selection.selects(&row.case));
                 if !data.rows.is_empty() {
+                    pages.push(arguments.out.as_ref().and_then(|out| page_of(out, &path, &data.name)));
                     fleet.add(&data, &|case| runs::run_effect(case).ns);
                 }
             }
@@ -39,6 +42,11 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
         TextFormat::Csv => export::fleet::as_csv(&examined),
         TextFormat::Json => export::fleet::as_json(&examined),
     })?;
+    if let Some(out) = &arguments.out {
+        std::fs::write(out, page::fleet::render(&examined, &pages))
+            .map_err(|error| Failure::CouldNot(format!("{}: {error}; name another file with -o", out.display())))?;
+        terminal::note(&format!("wrote {}", out.display()));
+    }
     let differs = examined.outliers().next().is_some();
     let fails = differs && arguments.fail_on == Some(FailOnOutlier::Outlier);
     Ok(if fails { Outcome::SomeNodesDiffer } else { Outcome::Done })

@@ -1,5 +1,6 @@
 //! `syncscope gallery`: the index page over many runs.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
@@ -38,7 +39,7 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
 }
 
 /// The address of a run's page where it stands beside the gallery as `NAME/report.html`.
-fn page_of(out: &Path, run: &Path, name: &str) -> Option<String> {
+pub(super) fn page_of(out: &Path, run: &Path, name: &str) -> Option<String> {
     let folder =
         out.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), Path::to_owned);
     let beside = folder.join(name).join("report.html");
@@ -55,7 +56,8 @@ fn encoded(name: &str) -> String {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             address.push(char::from(byte));
         } else {
-            address.push_str(&format!("%{byte:02X}"));
+            // Writing to a String cannot fail.
+            let _ = write!(address, "%{byte:02X}");
         }
     }
     address

@@ -25,7 +25,7 @@ use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::operation::{Operation, slot_of};
 use crate::primitives::orders::{Access, StaticOrdering, by_order};
 use crate::primitives::workload::{Proof, Workload};
-use crate::sync::OwnLine;
+use crate::sync::CachePadded;
 use crate::team::Body;
 
 /// The family, in the order of the catalogue.
@@ -184,13 +184,13 @@ impl<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool> Operation f
 struct ReturnedValues<N: Number, U> {
     elements: Arc<Elements<N::Atomic>>,
     /// The sum of the values returned to each thread.
-    sums: Vec<OwnLine<AtomicU64>>,
+    sums: Vec<CachePadded<AtomicU64>>,
     kind: PhantomData<U>,
 }
 
 impl<N: Number, U> ReturnedValues<N, U> {
     fn new(elements: Arc<Elements<N::Atomic>>, threads: u32) -> Self {
-        Self { elements, sums: (0..threads).map(|_| OwnLine::default()).collect(), kind: PhantomData }
+        Self { elements, sums: (0..threads).map(|_| CachePadded::default()).collect(), kind: PhantomData }
     }
 }
 
@@ -206,7 +206,7 @@ impl<N: Number, U: Update> Body for ReturnedValues<N, U> {
         let before = thread - self.elements.users(thread).start;
         let first = before as u64 * shot.iterations + 1;
         let sum = (first..first + shot.iterations).map(|ticket| U::returned_value::<N>(variable, ticket)).sum();
-        self.sums[thread].0.store(sum, Ordering::Relaxed);
+        self.sums[thread].store(sum, Ordering::Relaxed);
     }
 
     fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
@@ -214,7 +214,7 @@ impl<N: Number, U: Update> Body for ReturnedValues<N, U> {
         let all = shot.iterations * u64::from(self.elements.sharers());
         let last = N::load(variable, Ordering::Relaxed).count();
         let expected = U::expected_sum(all, last);
-        let found: u64 = self.elements.users(thread).map(|user| self.sums[user].0.load(Ordering::Relaxed)).sum();
+        let found: u64 = self.elements.users(thread).map(|user| self.sums[user].load(Ordering::Relaxed)).sum();
         if expected == found {
             return Ok(());
         }

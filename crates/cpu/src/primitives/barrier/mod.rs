@@ -1,13 +1,15 @@
 //! Barriers: all threads of the team wait for each other.
 //!
-//! Start with `sense.rs`; its algorithm is `sync/sense.rs`. This file holds the loops and the proof that no thread
-//! leaves a barrier early. The barriers of Rust and OpenMP have wrappers in their own files.
+//! Start with `sense.rs`; its algorithm is `sync/barriers/sense.rs`. This file holds the loops and the proof that no thread
+//! leaves a barrier early. The barriers of Rust, crossbeam and OpenMP have wrappers in their own files.
 
 mod dissemination;
+mod futex;
 mod openmp;
 mod sense;
 mod std_barrier;
 mod tree;
+mod wait_group;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,12 +22,19 @@ use crate::primitives::entry::Entry;
 use crate::primitives::operation::{Operation, SLOTS, slot_of};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::{Proof, Workload};
-use crate::sync::{Barrier, OwnLine};
+use crate::sync::{Barrier, CachePadded};
 use crate::team::Body;
 
 /// The family, in the order of the catalogue.
-pub(super) static ENTRIES: &[&Entry] =
-    &[&std_barrier::ENTRY, &sense::ENTRY, &dissemination::ENTRY, &tree::ENTRY, &openmp::ENTRY];
+pub(super) static ENTRIES: &[&Entry] = &[
+    &std_barrier::ENTRY,
+    &sense::ENTRY,
+    &dissemination::ENTRY,
+    &tree::ENTRY,
+    &futex::ENTRY,
+    &wait_group::ENTRY,
+    &openmp::ENTRY,
+];
 
 /// What `ns` is the cost of, for every barrier.
 const OPERATION: &str = "one barrier passed by all threads";
@@ -37,23 +46,23 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 /// The loops of a barrier that `make` creates for a number of threads.
 fn workload<B: Barrier>(case: &Case, make: impl Fn(u32) -> B) -> Option<Workload> {
     let threads = case.threads?;
-    let barriers: Arc<[OwnLine<B>]> = (0..SLOTS).map(|_| OwnLine(make(threads))).collect();
+    let barriers: Arc<[CachePadded<B>]> = (0..SLOTS).map(|_| CachePadded::new(make(threads))).collect();
     let proof: Proof = Arc::new(Phases {
         barriers: Arc::clone(&barriers),
-        reached: (0..threads).map(|_| OwnLine::default()).collect(),
-        defects: (0..threads).map(|_| OwnLine::default()).collect(),
+        reached: (0..threads).map(|_| CachePadded::default()).collect(),
+        defects: (0..threads).map(|_| CachePadded::default()).collect(),
     });
     Some(Workload::of(Wait(barriers)).with_proof(proof))
 }
 
 /// One barrier in each slot.
-struct Wait<B>(Arc<[OwnLine<B>]>);
+struct Wait<B>(Arc<[CachePadded<B>]>);
 
 impl<B: Barrier> Operation for Wait<B> {
     type Local<'a> = (&'a B, B::Local);
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
-        let barrier = &self.0[slot].0;
+        let barrier = &*self.0[slot];
         (barrier, barrier.join(thread))
     }
 
@@ -73,32 +82,32 @@ impl<B: Barrier> Operation for Wait<B> {
 /// Proves that no thread leaves the barrier before the last one has arrived. Each thread publishes its phase and waits.
 /// Then every other thread must be in the same phase, or in the next one if it was faster.
 struct Phases<B> {
-    barriers: Arc<[OwnLine<B>]>,
-    reached: Vec<OwnLine<AtomicU64>>,
+    barriers: Arc<[CachePadded<B>]>,
+    reached: Vec<CachePadded<AtomicU64>>,
     /// How often a thread found another one behind.
-    defects: Vec<OwnLine<AtomicU64>>,
+    defects: Vec<CachePadded<AtomicU64>>,
 }
 
 impl<B: Barrier> Body for Phases<B> {
     fn prepare(&self, _shot: &Shot, thread: usize) {
-        self.reached[thread].0.store(0, Ordering::Relaxed);
-        self.defects[thread].0.store(0, Ordering::Relaxed);
+        self.reached[thread].store(0, Ordering::Relaxed);
+        self.defects[thread].store(0, Ordering::Relaxed);
     }
 
     fn run(&self, shot: &Shot, thread: usize) {
-        let barrier = &self.barriers[slot_of(shot.pair)].0;
+        let barrier = &*self.barriers[slot_of(shot.pair)];
         let mut local = barrier.join(thread);
         for phase in 1..=shot.iterations {
             // Relaxed: the barrier has to make the store visible to the other threads.
-            self.reached[thread].0.store(phase, Ordering::Relaxed);
+            self.reached[thread].store(phase, Ordering::Relaxed);
             or_unwind(barrier.wait(&mut local));
-            let behind = self.reached.iter().filter(|other| other.0.load(Ordering::Relaxed) < phase).count();
-            self.defects[thread].0.fetch_add(behind as u64, Ordering::Relaxed);
+            let behind = self.reached.iter().filter(|other| other.load(Ordering::Relaxed) < phase).count();
+            self.defects[thread].fetch_add(behind as u64, Ordering::Relaxed);
         }
     }
 
     fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
-        match self.defects[thread].0.load(Ordering::Relaxed) {
+        match self.defects[thread].load(Ordering::Relaxed) {
             0 => Ok(()),
             behind => {
                 Err(format!("{behind} threads had not arrived at a barrier that was passed {} times", shot.iterations))

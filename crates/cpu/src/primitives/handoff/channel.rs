@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crossbeam::channel::{self, Receiver, Sender};
+use ::crossbeam::channel::{self, Receiver, Sender};
 use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
@@ -30,9 +30,9 @@ pub(super) static ENTRY: Entry = Entry::of(
 .in_studies(&[handoff::ON_CPU_PAIRS]);
 
 /// The inboxes of both threads. The token is in that of the thread whose turn it is.
-pub(super) struct Channels([(Sender<u32>, Receiver<u32>); 2]);
+pub(super) struct Channels<const CAPACITY: usize = 1>([(Sender<u32>, Receiver<u32>); 2]);
 
-impl Channels {
+impl<const CAPACITY: usize> Channels<CAPACITY> {
     fn inbox(&self, thread: usize) -> &Receiver<u32> {
         &self.0[thread].1
     }
@@ -43,9 +43,9 @@ impl Channels {
     }
 }
 
-impl Handoff for Channels {
+impl<const CAPACITY: usize> Handoff for Channels<CAPACITY> {
     fn new() -> Self {
-        Self([channel::bounded(1), channel::bounded(1)])
+        Self([channel::bounded(CAPACITY), channel::bounded(CAPACITY)])
     }
 
     fn join(&self, thread: usize) {

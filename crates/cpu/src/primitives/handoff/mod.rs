@@ -14,9 +14,12 @@
 mod cas;
 mod channel;
 mod condvar;
+mod crossbeam;
 mod futex;
+mod kernel;
 mod park;
 mod round_trips;
+mod std_mpsc;
 mod store;
 mod token;
 
@@ -35,11 +38,23 @@ use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::Workload;
 use crate::studies::{CpuPairs, Participation};
-use crate::sync::OwnLine;
+use crate::sync::CachePadded;
 
 /// The family, in the order of the catalogue.
-pub(super) static ENTRIES: &[&Entry] =
-    &[&store::ENTRY, &cas::ENTRY, &channel::ENTRY, &condvar::ENTRY, &park::ENTRY, &futex::ENTRY];
+pub(super) static ENTRIES: &[&Entry] = &[
+    &store::ENTRY,
+    &cas::ENTRY,
+    &channel::ENTRY,
+    &crossbeam::bounded::ENTRY,
+    &crossbeam::rendezvous::ENTRY,
+    &crossbeam::parker::ENTRY,
+    &std_mpsc::ENTRY,
+    &condvar::ENTRY,
+    &park::ENTRY,
+    &futex::ENTRY,
+    &kernel::eventfd::ENTRY,
+    &kernel::pipe::ENTRY,
+];
 
 /// What `ns` is the cost of, for every hand-off.
 const OPERATION: &str = "one hand-off from one thread to the other: half a round trip";
@@ -57,9 +72,12 @@ fn template(primitive: &Primitive, _: Preset) -> Vec<Case> {
 /// Every hand-off is measured on each class of CPU pairs.
 const ON_CPU_PAIRS: Participation = Participation { study: &CpuPairs, templates: template, reports_missing: true };
 
+/// The same without a row for each class that this machine lacks.
+const ON_PAIRS_THAT_EXIST: Participation = Participation { reports_missing: false, ..ON_CPU_PAIRS };
+
 /// The loops of a hand-off, and what their machine code must hold.
 fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
-    let tokens = Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| OwnLine(H::new())));
+    let tokens = Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| CachePadded::new(H::new())));
     let (timed, extent) = (Arc::clone(&tokens), tokens.extent());
     let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(RoundTrips::new(Arc::clone(&timed), clock)));
     let workload =
@@ -69,11 +87,11 @@ fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
 
 /// The tokens of all slots; those of one slot stand side by side.
 struct Passing<H> {
-    tokens: Arc<Pages<OwnLine<H>>>,
+    tokens: Arc<Pages<CachePadded<H>>>,
 }
 
 impl<H: Handoff> Passing<H> {
-    fn of_slot(&self, slot: usize) -> &[OwnLine<H>] {
+    fn of_slot(&self, slot: usize) -> &[CachePadded<H>] {
         &self.tokens[slot * H::TOKENS..][..H::TOKENS]
     }
 }
@@ -84,7 +102,7 @@ struct PassingThread<'a, H> {
     thread: usize,
     turn: u32,
     /// All tokens of the slot, and the index of the next one.
-    tokens: &'a [OwnLine<H>],
+    tokens: &'a [CachePadded<H>],
     next: usize,
     /// The turn that each token is at when this thread comes to it.
     first_turn: u32,
@@ -96,7 +114,7 @@ impl<H: Handoff> Operation for Passing<H> {
     fn local(&self, slot: usize, thread: usize) -> PassingThread<'_, H> {
         let tokens = self.of_slot(slot);
         let turn = thread as u32;
-        PassingThread { token: &tokens[0].0, thread, turn, tokens, next: 1, first_turn: turn }
+        PassingThread { token: &tokens[0], thread, turn, tokens, next: 1, first_turn: turn }
     }
 
     /// One round trip of both threads together: each passes the token once.
@@ -116,13 +134,13 @@ impl<H: Handoff> Operation for Passing<H> {
             local.next = 0;
             local.first_turn = local.turn;
         }
-        local.token = &local.tokens[local.next].0;
+        local.token = &local.tokens[local.next];
         local.turn = local.first_turn;
         local.next += 1;
     }
 
     fn prepare(&self, slot: usize, thread: usize) {
-        self.of_slot(slot).iter().for_each(|token| token.0.join(thread));
+        self.of_slot(slot).iter().for_each(|token| token.join(thread));
     }
 
     /// A thread that was overtaken would have left another count. Only thread 0 checks, which also prepares the tokens
@@ -142,8 +160,11 @@ mod tests {
     use crate::primitives::handoff::cas::CasToken;
     use crate::primitives::handoff::channel::Channels;
     use crate::primitives::handoff::condvar::Signalled;
+    use crate::primitives::handoff::crossbeam::{parker::Parkers, rendezvous::Rendezvous};
     use crate::primitives::handoff::futex::FutexToken;
+    use crate::primitives::handoff::kernel::{eventfd::Events, pipe::Pipes};
     use crate::primitives::handoff::park::Parked;
+    use crate::primitives::handoff::std_mpsc::Inboxes;
     use crate::primitives::handoff::store::StoreToken;
     use crate::primitives::wait::LIMIT;
     use crate::sync::WaitTimeout;
@@ -160,7 +181,8 @@ mod tests {
 
     /// Runs `iterations` of the test loop and returns how often each token was passed.
     fn passed<H: Handoff>(iterations: u64) -> Vec<u32> {
-        let passing = Passing::<H> { tokens: Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| OwnLine(H::new()))) };
+        let passing =
+            Passing::<H> { tokens: Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| CachePadded::new(H::new()))) };
         let slot = SLOTS - 1;
         let run = |thread| {
             let mut local = passing.local(slot, thread);
@@ -176,7 +198,7 @@ mod tests {
         });
         assert_eq!(passing.verify(slot, 0, 3 * iterations), Ok(()));
         assert!(passing.verify(slot, 0, 3 * iterations + 1).is_err());
-        passing.of_slot(slot).iter().map(|token| token.0.turns()).collect()
+        passing.of_slot(slot).iter().map(|token| token.turns()).collect()
     }
 
     #[test]
@@ -190,7 +212,17 @@ mod tests {
             assert!(found[..half].iter().all(|turns| *turns == 3 * 2 * 3), "{found:?}");
             assert!(found[half..].iter().all(|turns| *turns == 2 * 2 * 3), "{found:?}");
         }
-        assert_eq!(passed::<FutexToken>(5), [5 * 2 * 3]);
+        for found in [
+            passed::<FutexToken>(5),
+            passed::<Channels<64>>(5),
+            passed::<Rendezvous>(5),
+            passed::<Parkers>(5),
+            passed::<Inboxes>(5),
+            passed::<Events>(5),
+            passed::<Pipes>(5),
+        ] {
+            assert_eq!(found, [5 * 2 * 3]);
+        }
     }
 
     #[test]
@@ -202,6 +234,11 @@ mod tests {
             scope.spawn(gives_up_on_a_missing_partner::<Signalled>);
             scope.spawn(gives_up_on_a_missing_partner::<Parked>);
             scope.spawn(gives_up_on_a_missing_partner::<FutexToken>);
+            scope.spawn(gives_up_on_a_missing_partner::<Channels<64>>);
+            scope.spawn(gives_up_on_a_missing_partner::<Parkers>);
+            scope.spawn(gives_up_on_a_missing_partner::<Inboxes>);
+            scope.spawn(gives_up_on_a_missing_partner::<Events>);
+            scope.spawn(gives_up_on_a_missing_partner::<Pipes>);
         });
     }
 }

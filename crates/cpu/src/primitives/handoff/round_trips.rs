@@ -11,8 +11,9 @@ use super::token::{Handoff, counted};
 use crate::machine::memory::Pages;
 use crate::primitives::follow_up::FollowUp;
 use crate::primitives::operation::SLOTS;
+use crate::primitives::percentiles::percentiles;
 use crate::primitives::wait::or_unwind;
-use crate::sync::OwnLine;
+use crate::sync::CachePadded;
 use crate::team::Body;
 use crate::timing::clock::Clock;
 
@@ -26,19 +27,16 @@ const PASSES: u32 = 64;
 /// The time limit: two threads that block and wake each other need some 10 microseconds for each round trip.
 const LIMIT: Duration = Duration::from_millis(60);
 
-/// Fewer round trips have no 99th percentile.
-const FEWEST: usize = 100;
-
 /// Thread 0 times each of its round trips.
 ///
 /// The details hold half a round trip, less half the cost of reading the clock. One clock cannot show how the two ways
 /// differ. The clock moves in steps (`resolution_ns` of `run.json`), so the fastest hand-offs, of a few nanoseconds,
 /// are multiples of half a step.
 pub(crate) struct RoundTrips<H> {
-    tokens: Arc<Pages<OwnLine<H>>>,
+    tokens: Arc<Pages<CachePadded<H>>>,
     clock: Clock,
     /// The number of thread 0's last pass. Thread 0 writes it before that pass, so thread 1 sees it when it answers.
-    last: OwnLine<AtomicU32>,
+    last: CachePadded<AtomicU32>,
     found: Mutex<Found>,
 }
 
@@ -56,12 +54,12 @@ fn passes(thread: u32) -> impl Iterator<Item = (u32, usize, u32)> {
 }
 
 impl<H: Handoff> RoundTrips<H> {
-    pub(super) fn new(tokens: Arc<Pages<OwnLine<H>>>, clock: &Clock) -> Self {
-        Self { tokens, clock: clock.clone(), last: OwnLine(AtomicU32::new(u32::MAX)), found: Mutex::default() }
+    pub(super) fn new(tokens: Arc<Pages<CachePadded<H>>>, clock: &Clock) -> Self {
+        Self { tokens, clock: clock.clone(), last: CachePadded::new(AtomicU32::new(u32::MAX)), found: Mutex::default() }
     }
 
     /// The tokens that are passed.
-    fn tokens(&self) -> &[OwnLine<H>] {
+    fn tokens(&self) -> &[CachePadded<H>] {
         &self.tokens[..TOKENS]
     }
 
@@ -73,9 +71,9 @@ impl<H: Handoff> RoundTrips<H> {
             let last = readings.last().is_some_and(|now| now.saturating_sub(started) >= limit);
             if last {
                 // Relaxed: the hand-off publishes it.
-                self.last.0.store(pass, Ordering::Relaxed);
+                self.last.store(pass, Ordering::Relaxed);
             }
-            or_unwind(self.tokens()[token].0.pass(0, turn));
+            or_unwind(self.tokens()[token].pass(0, turn));
             readings.push(self.clock.stop());
             if last {
                 break;
@@ -87,9 +85,9 @@ impl<H: Handoff> RoundTrips<H> {
 
     fn answer(&self) {
         for (pass, token, turn) in passes(1) {
-            or_unwind(self.tokens()[token].0.pass(1, turn));
+            or_unwind(self.tokens()[token].pass(1, turn));
             // A number announced between this pass and the next one is greater than this pass.
-            if pass >= self.last.0.load(Ordering::Relaxed) {
+            if pass >= self.last.load(Ordering::Relaxed) {
                 return;
             }
         }
@@ -108,7 +106,7 @@ fn trips(readings: &[u64]) -> Vec<u64> {
 
 impl<H: Handoff> Body for RoundTrips<H> {
     fn prepare(&self, _shot: &Shot, thread: usize) {
-        self.tokens().iter().for_each(|token| token.0.join(thread));
+        self.tokens().iter().for_each(|token| token.join(thread));
     }
 
     fn run(&self, _shot: &Shot, thread: usize) {
@@ -142,16 +140,6 @@ impl<H: Handoff> FollowUp for RoundTrips<H> {
     }
 }
 
-/// Percentiles by the nearest rank (Hyndman and Fan, 1996, definition 1): each is one of the values.
-fn percentiles(values: &[f64]) -> Vec<Detail> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let Some(max) = sorted.last().filter(|_| sorted.len() >= FEWEST) else { return Vec::new() };
-    let at = |share: f64| sorted[((share * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len()) - 1];
-    let named = [("p50_ns", at(0.50)), ("p90_ns", at(0.90)), ("p99_ns", at(0.99)), ("max_ns", *max)];
-    named.into_iter().map(|(name, value)| Detail::of_case(name, value)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,19 +148,10 @@ mod tests {
     use crate::team::{Executor, Team};
     use syncscope_core::Side;
 
-    #[test]
-    fn percentiles_are_among_the_values() {
-        let values: Vec<f64> = (1..=200).rev().map(f64::from).collect();
-        let found: Vec<(String, f64)> = percentiles(&values).into_iter().map(|d| (d.name, d.value)).collect();
-        let expected = [("p50_ns", 100.0), ("p90_ns", 180.0), ("p99_ns", 198.0), ("max_ns", 200.0)];
-        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)));
-        assert!(percentiles(&values[..FEWEST - 1]).is_empty(), "too few for the 99th");
-    }
-
     const SHOT: Shot = Shot { side: Side::Test, iterations: 1, pair: 0 };
 
     fn round_trips<H: Handoff>(clock: &Clock) -> Arc<RoundTrips<H>> {
-        let tokens = Arc::new(Pages::filled(TOKENS, |_| OwnLine(H::new())));
+        let tokens = Arc::new(Pages::filled(TOKENS, |_| CachePadded::new(H::new())));
         Arc::new(RoundTrips::new(tokens, clock))
     }
 
@@ -192,7 +171,7 @@ mod tests {
         let trips = round_trips::<Channels>(&Clock::calibrate());
         (0..2).for_each(|thread| trips.prepare(&SHOT, thread));
         for token in trips.tokens() {
-            assert_eq!((token.0.pass(0, 0), token.0.pass(1, 1)), (Ok(()), Ok(())));
+            assert_eq!((token.pass(0, 0), token.pass(1, 1)), (Ok(()), Ok(())));
         }
         trips.found.lock().unwrap().passes = TOKENS as u64;
         let verify = |thread| (0..2000).find_map(|_| trips.verify(&SHOT, thread).err());

@@ -1,6 +1,6 @@
 //! A token that two threads pass to each other.
 
-use crate::sync::{OwnLine, WaitTimeout};
+use crate::sync::{CachePadded, WaitTimeout};
 
 /// A way to pass a token between threads 0 and 1.
 pub(super) trait Handoff: Send + Sync + 'static {
@@ -29,6 +29,6 @@ pub(super) trait Handoff: Send + Sync + 'static {
 pub(super) const LINES: usize = 16;
 
 /// How often all of these tokens together were passed. For one thread at a time: reading a token may mean to take it.
-pub(super) fn counted<H: Handoff>(tokens: &[OwnLine<H>]) -> u64 {
-    tokens.iter().map(|token| u64::from(token.0.turns())).sum()
+pub(super) fn counted<H: Handoff>(tokens: &[CachePadded<H>]) -> u64 {
+    tokens.iter().map(|token| u64::from(token.turns())).sum()
 }

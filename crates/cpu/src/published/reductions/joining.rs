@@ -7,26 +7,26 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::primitives::wait::{LIMIT, or_unwind};
-use crate::sync::{Barrier, Guarded, OwnLine, RawLock, SenseBarrier, ThreadState};
+use crate::sync::{Barrier, CachePadded, Guarded, RawLock, SenseBarrier, ThreadState};
 
 /// Less than every element.
 pub(super) const LEAST: i32 = i32::MIN;
 
 /// Results of one shot: one for each of its reductions.
 #[derive(Debug)]
-pub(super) struct Results(Vec<OwnLine<AtomicI32>>);
+pub(super) struct Results(Vec<CachePadded<AtomicI32>>);
 
 impl Results {
     pub(super) fn new(count: usize) -> Self {
-        Self((0..count).map(|_| OwnLine(AtomicI32::new(LEAST))).collect())
+        Self((0..count).map(|_| CachePadded::new(AtomicI32::new(LEAST))).collect())
     }
 
     pub(super) fn clear(&self) {
-        self.0.iter().for_each(|result| result.0.store(LEAST, Ordering::Relaxed));
+        self.0.iter().for_each(|result| result.store(LEAST, Ordering::Relaxed));
     }
 
     pub(super) fn of(&self, number: u64) -> &AtomicI32 {
-        &self.0[number as usize % self.0.len()].0
+        &self.0[number as usize % self.0.len()]
     }
 }
 
@@ -93,7 +93,7 @@ impl<B: Barrier> Joining for Atomically<B> {
 
 /// Each thread's result under the standard library's mutex, then a barrier.
 pub(super) struct WithMutex {
-    pub(super) mutex: OwnLine<Mutex<()>>,
+    pub(super) mutex: CachePadded<Mutex<()>>,
     pub(super) barrier: SenseBarrier,
 }
 
@@ -108,7 +108,7 @@ impl Joining for WithMutex {
         let own = largest(part);
         {
             // A thread that panicked leaves a result that is checked.
-            let _held = self.mutex.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let _held = self.mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             join_alone(result, own);
         }
         or_unwind(self.barrier.wait(local));
@@ -140,13 +140,13 @@ impl<L: RawLock, B: Barrier> Joining for InCritical<L, B> {
 
 /// Results are joined in pairs, with a barrier after each level.
 pub(super) struct Tree<B> {
-    partials: Vec<OwnLine<AtomicI32>>,
+    partials: Vec<CachePadded<AtomicI32>>,
     barrier: B,
 }
 
 impl<B> Tree<B> {
     pub(super) fn new(threads: u32, barrier: B) -> Self {
-        Self { partials: (0..threads).map(|_| OwnLine(AtomicI32::new(LEAST))).collect(), barrier }
+        Self { partials: (0..threads).map(|_| CachePadded::new(AtomicI32::new(LEAST))).collect(), barrier }
     }
 }
 
@@ -160,19 +160,19 @@ impl<B: Barrier> Joining for Tree<B> {
     fn reduce(&self, local: &mut B::Local, thread: usize, part: &[i32], result: &AtomicI32) {
         let threads = self.partials.len();
         // Relaxed throughout: barriers stand between every store and the loads of other threads.
-        self.partials[thread].0.store(largest(part), Ordering::Relaxed);
+        self.partials[thread].store(largest(part), Ordering::Relaxed);
         or_unwind(self.barrier.wait(local));
         let mut distance = 1;
         while distance < threads {
             if thread.is_multiple_of(2 * distance) && thread + distance < threads {
-                let other = self.partials[thread + distance].0.load(Ordering::Relaxed);
-                self.partials[thread].0.fetch_max(other, Ordering::Relaxed);
+                let other = self.partials[thread + distance].load(Ordering::Relaxed);
+                self.partials[thread].fetch_max(other, Ordering::Relaxed);
             }
             or_unwind(self.barrier.wait(local));
             distance *= 2;
         }
         if thread == 0 {
-            result.store(self.partials[0].0.load(Ordering::Relaxed), Ordering::Relaxed);
+            result.store(self.partials[0].load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 }

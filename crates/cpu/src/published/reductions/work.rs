@@ -7,7 +7,7 @@ use syncscope_core::Shot;
 
 use super::joining::{Alone, Atomically, InCritical, Joining, Results, Tree, WithMutex, closing};
 use crate::primitives::wait::LIMIT;
-use crate::sync::{Barrier, DisseminationBarrier, Guarded, OwnLine, SenseBarrier, TreeBarrier, WaitTimeout};
+use crate::sync::{Barrier, CachePadded, DisseminationBarrier, Guarded, SenseBarrier, TreeBarrier, WaitTimeout};
 use crate::team::Body;
 use crate::team::openmp::{Critical, Runtime};
 
@@ -72,7 +72,7 @@ pub(super) fn job(
         "cpu.sequential" => make.job(Alone),
         "cpu.atomic_per_element" => make.job(Atomically { barrier: closing(threads), each_element: true }),
         "cpu.atomic_per_thread" => make.job(Atomically { barrier: closing(threads), each_element: false }),
-        "cpu.lock" => make.job(WithMutex { mutex: OwnLine(Mutex::new(())), barrier: closing(threads) }),
+        "cpu.lock" => make.job(WithMutex { mutex: CachePadded::new(Mutex::new(())), barrier: closing(threads) }),
         "cpu.tree_std" => make.job(Tree::new(threads, std::sync::Barrier::new(threads as usize))),
         "cpu.tree_sense" => make.job(Tree::new(threads, SenseBarrier::new(threads, LIMIT))),
         "cpu.tree_dissemination" => make.job(Tree::new(threads, DisseminationBarrier::new(threads, LIMIT))),

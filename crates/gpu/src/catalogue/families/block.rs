@@ -1,6 +1,6 @@
 //! Barriers of a thread block.
 
-use syncscope_core::{Group, Mode, Preset, Primitive};
+use syncscope_core::{Case, Group, Mode, Preset, Primitive};
 
 use crate::catalogue::definitions::{group_size, kernel};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
@@ -75,21 +75,38 @@ static OR: Entry = Entry {
 static NAMED: Entry = Entry {
     primitive: Primitive {
         id: "gpu.block.named_barrier",
-        summary: "Barrier of a part of a block; the block is divided into parts with a barrier each",
-        operation: "one barrier passed by all threads of a part of the block",
-        source: "PTX ISA, bar.sync with the number of a barrier and a count of threads",
+        summary: "Barrier of a part of a block; the block is divided into parts with a barrier each, or into producers and \
+                  consumers, which hand a buffer over and back at two barriers",
+        operation: "one barrier passed by all threads of a part of the block, or one buffer handed over and back",
+        source: "PTX ISA, bar.sync and bar.arrive with the number of a barrier and a count of threads",
     },
-    definitions: |case| vec!["KIND=NAMED".into(), format!("GROUPS={}", group_size(case))],
-    expected: |_| ExpectedInstructions::of(&["BAR.SYNC"]),
+    definitions: |case| {
+        let kind = if is_handover(case) { "PRODUCER_CONSUMER" } else { "NAMED" };
+        vec![format!("KIND={kind}"), format!("GROUPS={}", group_size(case))]
+    },
+    // Each role has an arrival.
+    expected: |case| {
+        if is_handover(case) {
+            ExpectedInstructions::of(&["BAR.ARV"]).times(2)
+        } else {
+            ExpectedInstructions::of(&["BAR.SYNC"])
+        }
+    },
     cases: |id, preset, limits| {
         let parts: &[u32] = if preset == Preset::Quick { &[2] } else { &[1, 2, 4, 8] };
-        let groups: Vec<Group> = parts.iter().copied().map(Group::Parts).collect();
+        let handover = (preset != Preset::Quick).then_some(Group::ProducerConsumer);
+        let groups: Vec<Group> = parts.iter().copied().map(Group::Parts).chain(handover).collect();
         let sweep = limits.coarse(id, preset).groups(&groups);
-        // Barriers count whole warps.
-        sweep.except(|case| case.threads.unwrap_or(0) < 32 * group_size(case)).cases()
+        // Barriers count whole warps, and each role has one.
+        let fewest = |case: &Case| if is_handover(case) { 64 } else { 32 * group_size(case) };
+        sweep.except(|case| case.threads.unwrap_or(0) < fewest(case)).cases()
     },
     ..Entry::of(KERNEL, Proof::Trial)
 };
+
+fn is_handover(case: &Case) -> bool {
+    case.group == Some(Group::ProducerConsumer)
+}
 
 /// In theory: every thread arrives with an atomic operation on shared memory, so the cost grows with the threads and not
 /// with the warps. Each wait adds at least one round trip to shared memory, some 30 cycles.
@@ -107,4 +124,26 @@ static MBARRIER: Entry = Entry {
     ..Entry::of(kernel!("mbarrier.cu", Register), Proof::Trial)
 };
 
-pub(crate) static ENTRIES: [&Entry; 6] = [&SYNCTHREADS, &COUNT, &AND, &OR, &NAMED, &MBARRIER];
+/// In theory: the latency of the copy engine, several hundred cycles from the second-level cache; the arrivals of the threads
+/// are hidden behind it.
+static MBARRIER_TRANSACTION: Entry = Entry {
+    primitive: Primitive {
+        id: "gpu.block.mbarrier_transaction",
+        summary: "Barrier object in shared memory whose phase also waits for the bytes of an asynchronous bulk copy",
+        operation: "one phase: all threads arrive, the first one starts a copy of 16 bytes, and all wait",
+        source: "PTX ISA, mbarrier.arrive.expect_tx and cp.async.bulk; CUDA C++ Programming Guide, Tensor Memory Accelerator",
+    },
+    expected: |_| ExpectedInstructions::of(&["UBLKCP"]),
+    needs: (9, 0),
+    cases: |id, preset, limits| {
+        let mut cases = limits.coarse(id, preset).cases();
+        // Whole warps; in quick plans one.
+        cases.retain(|case| {
+            case.threads.is_some_and(|threads| threads >= 32 && (preset != Preset::Quick || threads == 32))
+        });
+        cases
+    },
+    ..Entry::of(kernel!("mbarrier_transaction.cu", Register), Proof::Trial)
+};
+
+pub(crate) static ENTRIES: [&Entry; 7] = [&SYNCTHREADS, &COUNT, &AND, &OR, &NAMED, &MBARRIER, &MBARRIER_TRANSACTION];

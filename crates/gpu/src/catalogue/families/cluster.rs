@@ -4,7 +4,7 @@ use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, Mode, Preset, Primitive, Space};
 
-use crate::catalogue::definitions::{group_size, kernel};
+use crate::catalogue::definitions::{group_size, in_order_of, kernel, relaxed};
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
 use crate::catalogue::instructions::ExpectedInstructions;
 use crate::catalogue::limits::DeviceLimits;
@@ -31,8 +31,14 @@ fn sizes(preset: Preset) -> &'static [u32] {
     if preset == Preset::Quick { &[8] } else { &SIZES }
 }
 
-fn barriers(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    sizes(preset).iter().flat_map(|size| sweep(id, preset, limits, *size).cases()).collect()
+/// Ordered barriers and relaxed ones; in quick plans `quick_relaxed` relaxed ones.
+fn barriers(id: &str, preset: Preset, limits: DeviceLimits, quick_relaxed: usize) -> Vec<Case> {
+    let ordered: Vec<Case> = sizes(preset).iter().flat_map(|size| sweep(id, preset, limits, *size).cases()).collect();
+    let mut relaxed = relaxed(&ordered);
+    if preset == Preset::Quick {
+        relaxed.truncate(quick_relaxed);
+    }
+    [ordered, relaxed].concat()
 }
 
 fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
@@ -52,21 +58,24 @@ pub(crate) fn size_of(case: &Case) -> u32 {
 const CLUSTER: Entry = Entry {
     method: Method::Cluster,
     needs: (9, 0),
-    cases: |id, preset, limits| barriers(id, preset, *limits),
+    cases: |id, preset, limits| barriers(id, preset, *limits, 0),
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
 /// In theory: a signal to the unit that connects the multiprocessors of a cluster, and its answer. Before it, a fence makes
-/// earlier writes visible to the whole device (MEMBAR.ALL.GPU), although the cluster would be enough.
+/// earlier writes visible to the whole device (MEMBAR.ALL.GPU), although the cluster would be enough. A relaxed arrival has
+/// no fence; the wait still empties the first-level cache.
 static SYNC: Entry = Entry {
     primitive: Primitive {
         id: "gpu.cluster.sync",
-        summary: "Barrier of all threads of a cluster of blocks",
+        summary: "Barrier of all threads of a cluster of blocks; relaxed: it orders no writes, and its check tests arrivals alone",
         operation: "one barrier passed by all threads of the cluster",
         source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
     },
-    definitions: |_| vec!["KIND=SYNC".into()],
+    definitions: |case| in_order_of(case, vec!["KIND=SYNC".into()]),
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]),
+    // The relaxed twin of the smallest shape.
+    cases: |id, preset, limits| barriers(id, preset, *limits, 1),
     ..CLUSTER
 };
 
@@ -77,9 +86,9 @@ static ARRIVE_WAIT: Entry = Entry {
         id: "gpu.cluster.arrive_wait",
         summary: "Barrier of a cluster in two halves with 16 dependent multiplications between them",
         operation: "arriving before and waiting after the multiplications, which alone are the baseline",
-        source: "PTX ISA, barrier.cluster.arrive.release and barrier.cluster.wait.acquire",
+        source: "PTX ISA, barrier.cluster.arrive.release or .relaxed, and barrier.cluster.wait.acquire",
     },
-    definitions: |_| vec!["KIND=ARRIVE_WAIT".into()],
+    definitions: |case| in_order_of(case, vec!["KIND=ARRIVE_WAIT".into()]),
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
     // There is one piece of work between its halves.
     has_third_loop: false,
@@ -103,7 +112,25 @@ static DSMEM_ATOMIC: Entry = Entry {
     ..Entry { kernel: kernel!("cluster_memory.cu", Variable), ..CLUSTER }
 };
 
-pub(crate) static ENTRIES: [&Entry; 3] = [&SYNC, &ARRIVE_WAIT, &DSMEM_ATOMIC];
+/// In theory: a barrier of the block, a fence before the arrivals as in `gpu.cluster.sync`, the way to the other
+/// multiprocessors, and the wait in the own shared memory.
+static MBARRIER_REMOTE: Entry = Entry {
+    primitive: Primitive {
+        id: "gpu.cluster.mbarrier_remote",
+        summary: "Barrier of a cluster made of barrier objects: each block arrives at that of every block and waits at its own",
+        operation: "one barrier passed by all threads of the cluster",
+        source: "PTX ISA, mapa and mbarrier.arrive.release.cluster.shared::cluster, mbarrier.try_wait.acquire.cluster",
+    },
+    expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE"]),
+    cases: |id, preset, limits| {
+        let mut cases = barriers(id, preset, *limits, 0);
+        cases.retain(|case| case.order.is_none() && (preset != Preset::Quick || case.threads == Some(32)));
+        cases
+    },
+    ..Entry { kernel: kernel!("mbarrier_remote.cu", Register), ..CLUSTER }
+};
+
+pub(crate) static ENTRIES: [&Entry; 4] = [&SYNC, &ARRIVE_WAIT, &DSMEM_ATOMIC, &MBARRIER_REMOTE];
 
 #[cfg(test)]
 mod tests {
@@ -113,12 +140,12 @@ mod tests {
     fn grids_are_whole_clusters() {
         for multiprocessors in [1, 6, 132] {
             let limits = DeviceLimits { multiprocessors, max_threads: 1024 };
-            let cases = barriers("gpu.cluster.sync", Preset::Paper, limits);
+            let cases = barriers("gpu.cluster.sync", Preset::Paper, limits, 1);
             assert!(cases.iter().all(|case| case.blocks.unwrap().is_multiple_of(size_of(case))));
         }
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
         let sixteen =
-            barriers("gpu.cluster.sync", Preset::Paper, limits).into_iter().filter(|case| size_of(case) == 16);
+            barriers("gpu.cluster.sync", Preset::Paper, limits, 1).into_iter().filter(|case| size_of(case) == 16);
         assert_eq!(sixteen.map(|case| case.blocks.unwrap()).max(), Some(128));
     }
 }

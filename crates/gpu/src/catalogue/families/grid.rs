@@ -1,9 +1,9 @@
 //! Barriers of all threads of a grid.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Preset, Primitive};
+use syncscope_core::{Case, Group, Preset, Primitive};
 
-use crate::catalogue::definitions::kernel;
+use crate::catalogue::definitions::{group_size, in_order_of, kernel, relaxed};
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
 use crate::catalogue::instructions::ExpectedInstructions;
 use crate::catalogue::limits::DeviceLimits;
@@ -33,6 +33,46 @@ pub(super) fn heat_map(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Ca
     Sweep::of(id).blocks(&blocks).threads(&threads).except(is_left_out).cases()
 }
 
+/// The cases of one block on each multiprocessor with these threads.
+pub(super) fn one_block_each(cases: &[Case], threads: &[u32], limits: DeviceLimits) -> Vec<Case> {
+    let is_one = |case: &&Case| {
+        case.blocks == Some(limits.multiprocessors) && case.threads.is_some_and(|count| threads.contains(&count))
+    };
+    cases.iter().filter(is_one).cloned().collect()
+}
+
+/// The heat map, and its relaxed twin: whole, in quick plans as `quick` decides.
+fn with_relaxed(id: &str, preset: Preset, limits: DeviceLimits, quick: &[u32]) -> Vec<Case> {
+    let ordered = heat_map(id, preset, limits);
+    let twins = match preset {
+        Preset::Quick => one_block_each(&ordered, quick, limits),
+        Preset::Standard | Preset::Paper => ordered.clone(),
+    };
+    [ordered, relaxed(&twins)].concat()
+}
+
+/// The variants on one block for each multiprocessor, or on as many whole clusters.
+fn hierarchical(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    let (groups, threads): (&[Group], &[u32]) = match preset {
+        Preset::Quick => (&[Group::PausedAcquire], &[32]),
+        Preset::Standard | Preset::Paper => (&HIERARCHICAL, &[32, 1024]),
+    };
+    let threads: Vec<u32> = threads.iter().copied().filter(|threads| *threads <= limits.max_threads).collect();
+    let of_group = |group: &Group| {
+        let size = group.size().unwrap_or(1);
+        let blocks = (limits.multiprocessors / size).max(1) * size;
+        let ordered = Sweep::of(id).blocks(&[blocks]).threads(&threads).groups(std::slice::from_ref(group)).cases();
+        // A relaxed barrier has no fence: this one would be the relaxed twin of `gpu.grid.counter`.
+        let has_twin = preset != Preset::Quick && *group != Group::AcquireFence;
+        let twins = if has_twin { relaxed(&ordered) } else { Vec::new() };
+        [ordered, twins].concat()
+    };
+    groups.iter().flat_map(of_group).collect()
+}
+
+const HIERARCHICAL: [Group; 5] =
+    [Group::AcquireFence, Group::PausedAcquire, Group::TwoCounters, Group::Cluster(4), Group::Cluster(8)];
+
 const BARRIER: Entry = Entry {
     cases: |id, preset, limits| heat_map(id, preset, *limits),
     method: Method::GridBarrier,
@@ -40,8 +80,8 @@ const BARRIER: Entry = Entry {
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
-fn definitions(kind: &str) -> Vec<String> {
-    vec![format!("KIND={kind}"), format!("SYNCSCOPE_UNROLL={UNROLL}")]
+fn definitions(case: &Case, kind: &str) -> Vec<String> {
+    in_order_of(case, vec![format!("KIND={kind}"), format!("SYNCSCOPE_UNROLL={UNROLL}")])
 }
 
 /// In theory: two barriers of the block, the round trip of an atomic addition and, on average, one and a half reads of the
@@ -54,21 +94,24 @@ static COOPERATIVE: Entry = Entry {
         operation: "one barrier passed by all threads of the grid",
         source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang, Wahib, Matsuoka, figure 8",
     },
-    definitions: |_| definitions("COOPERATIVE"),
+    definitions: |case| definitions(case, "COOPERATIVE"),
     expected: |_| ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]),
     ..BARRIER
 };
 
-/// In theory: as the cooperative barrier, without waiting for the result of the addition: one way to the cache less.
+/// In theory: as the cooperative barrier, without waiting for the result of the addition: one way to the cache less. A
+/// relaxed one is the addition and the reads alone. (H200, 132 blocks of 32 threads: 1,598 cycles, relaxed 1,225.)
 static COUNTER: Entry = Entry {
     primitive: Primitive {
         id: "gpu.grid.counter",
-        summary: "Barrier of a grid with one counter that only grows",
+        summary: "Barrier of a grid with one counter that only grows; relaxed: it orders no writes, and its check tests \
+                  arrivals alone",
         operation: "one barrier passed by all threads of the grid",
         source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
                  synchronization; PTX ISA, red.release and ld.acquire",
     },
-    definitions: |_| definitions("COUNTER"),
+    cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[32]),
+    definitions: |case| definitions(case, "COUNTER"),
     expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
     ..BARRIER
 };
@@ -79,22 +122,74 @@ static COUNTER: Entry = Entry {
 static LOCK_FREE: Entry = Entry {
     primitive: Primitive {
         id: "gpu.grid.lock_free",
-        summary: "Barrier of a grid with a flag for each block, gathered and answered by the first",
+        summary: "Barrier of a grid with a flag for each block, gathered and answered by the first; relaxed: it orders no \
+                  writes, and its check tests arrivals alone",
         operation: "one barrier passed by all threads of the grid",
         source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
                  synchronization",
     },
-    definitions: |_| definitions("LOCK_FREE"),
+    definitions: |case| definitions(case, "LOCK_FREE"),
+    cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[]),
     // The flag of a block, and the answers of the first block.
     expected: |_| ExpectedInstructions::of(&["STG.STRONG.GPU", "ST.STRONG.GPU"]).times(2),
     ..BARRIER
 };
 
-pub(crate) static ENTRIES: [&Entry; 3] = [&COOPERATIVE, &COUNTER, &LOCK_FREE];
+/// In theory: the two ways through the cache of a relaxed counter, some 600 cycles, the delay of the additions by the reads
+/// of the other blocks, and one fence before the arrival. The fence at the end, which only acquires, does not wait for
+/// memory. Fewer readers of one counter (a pause, a second counter, one reader for each cluster) take the delay away; a
+/// cluster adds two barriers of its own.
+static HIERARCHICAL_BARRIER: Entry = Entry {
+    primitive: Primitive {
+        id: "gpu.grid.hierarchical",
+        summary: "Barrier of a grid with relaxed polls and one fence that acquires; in groups with a pause, with a counter \
+                  in each half of the cache, or gathered in clusters; relaxed: it orders no writes, and its check tests \
+                  arrivals alone",
+        operation: "one barrier passed by all threads of the grid",
+        source: "PTX ISA, Memory Consistency Model, fence.acquire and fence.release, barrier.cluster",
+    },
+    definitions: |case| {
+        let (kind, clusters) = match case.group {
+            Some(Group::PausedAcquire) => ("PAUSED_ACQUIRE", 0),
+            Some(Group::TwoCounters) => ("TWO_COUNTERS", 0),
+            Some(Group::Cluster(_)) => ("CLUSTER", 1),
+            _ => ("ACQUIRE_FENCE", 0),
+        };
+        [definitions(case, kind), vec![format!("CLUSTERS={clusters}")]].concat()
+    },
+    // Two counters get an addition each.
+    expected: |case| {
+        let additions = if case.group == Some(Group::TwoCounters) { 2 } else { 1 };
+        ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]).times(additions)
+    },
+    cases: |id, preset, limits| hierarchical(id, preset, *limits),
+    needs: (9, 0),
+    ..Entry { kernel: kernel!("grid_hierarchical.cu", GridBarrier), ..BARRIER }
+};
+
+/// Blocks of a cluster in which the barrier of a grid is launched; 0: without clusters.
+pub(crate) fn cluster_of(case: &Case) -> u32 {
+    if matches!(case.group, Some(Group::Cluster(_))) { group_size(case) } else { 0 }
+}
+
+/// Bytes of the state of a barrier: a counter and a release word, each in a line of its own, or two flags of one byte for
+/// each block; with two counters those that `grid_hierarchical.cu` chooses from.
+pub(crate) fn state_bytes(case: &Case) -> usize {
+    const LINE: usize = 128;
+    const CANDIDATES: usize = 16;
+    const CANDIDATE_BYTES: usize = 4096;
+    if case.group == Some(Group::TwoCounters) {
+        return LINE + CANDIDATES * CANDIDATE_BYTES;
+    }
+    LINE + 2 * (case.blocks.unwrap_or(0) as usize).next_multiple_of(LINE)
+}
+
+pub(crate) static ENTRIES: [&Entry; 4] = [&COOPERATIVE, &COUNTER, &LOCK_FREE, &HIERARCHICAL_BARRIER];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syncscope_core::MemoryOrder;
 
     #[test]
     fn the_heat_map_is_that_of_the_paper() {
@@ -111,5 +206,43 @@ mod tests {
         }
         assert_eq!(shapes(Preset::Standard).len(), 6 + 5 + 5);
         assert_eq!(shapes(Preset::Quick), [(1, 32), (1, 1024)]);
+    }
+
+    #[test]
+    fn quick_plans_have_the_relaxed_twin_of_the_smallest_counter_alone() {
+        let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+        let relaxed_ones = |entry: &Entry, preset| {
+            let cases = (entry.cases)(entry.primitive.id, preset, &limits);
+            cases.into_iter().filter(|case| case.order == Some(MemoryOrder::Relaxed)).collect::<Vec<_>>()
+        };
+        let [counter, lock_free] = [&COUNTER, &LOCK_FREE].map(|entry| relaxed_ones(entry, Preset::Quick));
+        assert_eq!(counter.iter().map(|case| (case.blocks, case.threads)).collect::<Vec<_>>(), [(Some(132), Some(32))]);
+        assert_eq!(lock_free, []);
+        assert_eq!(relaxed_ones(&COUNTER, Preset::Paper).len(), 26);
+        assert_eq!(relaxed_ones(&COOPERATIVE, Preset::Paper), []);
+    }
+
+    #[test]
+    fn hierarchical_grids_are_whole_clusters_and_fit_their_state() {
+        let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+        let planned = hierarchical("gpu.grid.hierarchical", Preset::Paper, limits);
+        assert_eq!(planned.len(), 2 * (5 + 4), "two sizes of blocks; all but one are relaxed too");
+        for case in &planned {
+            let blocks = case.blocks.unwrap();
+            assert!(blocks.is_multiple_of(cluster_of(case).max(1)) && blocks > 132 - 8, "{case}");
+        }
+        let two = planned.iter().find(|case| case.group == Some(Group::TwoCounters)).unwrap();
+        // The choice in a line of its own, then sixteen candidates, each in a page of its own.
+        assert_eq!(state_bytes(two), 128 + 16 * 4096);
+        assert_eq!(cluster_of(two), 0);
+    }
+
+    #[test]
+    fn the_state_has_room_for_both_flags_of_every_block() {
+        // As `lock_free` in grid.cu counts: 32 words, then the flags in whole lines, twice.
+        for blocks in [1_u32, 127, 128, 129, 132, 4224] {
+            let bytes = 32 * 4 + 2 * (blocks as usize).div_ceil(128) * 128;
+            assert_eq!(state_bytes(&Case { blocks: Some(blocks), ..Case::new("gpu.grid.lock_free") }), bytes);
+        }
     }
 }

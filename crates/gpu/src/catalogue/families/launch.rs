@@ -28,7 +28,7 @@ const LAUNCH: Entry = Entry {
     definitions: |case| vec![format!("KIND={}", if is_empty(case) { "EMPTY" } else { "SPINNING" })],
     // Empty kernels must contain their end, longer ones the reading of the clock by which they last.
     expected: |case| ExpectedInstructions::of(if is_empty(case) { &["EXIT"] } else { &["CS2R", "S2UR", "CS2UR"] }),
-    cases: |id, preset, limits| cases(id, preset, *limits),
+    cases: |id, preset, limits| cases(id, preset, *limits, &[5]),
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
@@ -36,16 +36,33 @@ fn is_empty(case: &Case) -> bool {
     case.group.as_ref().is_none_or(|group| *group == Group::EmptyKernel)
 }
 
-fn cases(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+/// How long kernels last, from those that the host cannot launch in time to those during which it gets far ahead.
+const LENGTHS_US: [u32; 7] = [1, 2, 5, 10, 20, 50, 100];
+
+/// The cases of a launch that depends on another one: in quick plans kernels of one length alone.
+fn cases_of_dependent(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    let mut cases = cases(id, preset, limits, &LENGTHS_US);
+    cases.retain(|case| preset != Preset::Quick || case.group == Some(Group::KernelUs(5)));
+    cases
+}
+
+/// `lengths` are those of standard plans on one small block for each multiprocessor.
+fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec<Case> {
     let all = limits.multiprocessors;
-    let (lengths_us, shapes): (&[u32], &[(u32, u32)]) = match preset {
-        Preset::Quick => (&[5], &[(1, 32)]),
-        Preset::Standard => (&[5], &[(1, 32), (all, 32), (all, 1024)]),
-        Preset::Paper => (&[2, 5, 20], &[(1, 32), (all, 32), (all, 1024), (2 * all, 1024)]),
+    let shapes: &[(u32, u32)] = match preset {
+        Preset::Quick => &[(1, 32)],
+        Preset::Standard => &[(1, 32), (all, 32), (all, 1024)],
+        Preset::Paper => &[(1, 32), (all, 32), (all, 1024), (2 * all, 1024)],
     };
-    let lengths = lengths_us.iter().copied().map(Group::KernelUs);
-    let groups: Vec<Group> = std::iter::once(Group::EmptyKernel).chain(lengths).collect();
     let on = |&(blocks, threads): &(u32, u32)| {
+        // One small block on each multiprocessor: the shape on which a launch is compared with a barrier of a grid.
+        let lengths: &[u32] = match preset {
+            Preset::Paper => &LENGTHS_US,
+            Preset::Standard if (blocks, threads) == (all, 32) => lengths,
+            Preset::Quick | Preset::Standard => &[5],
+        };
+        let lengths = lengths.iter().copied().map(Group::KernelUs);
+        let groups: Vec<Group> = std::iter::once(Group::EmptyKernel).chain(lengths).collect();
         Sweep::of(id).blocks(&[blocks]).threads(&[threads.min(limits.max_threads)]).groups(&groups).cases()
     };
     let mut cases: Vec<Case> = Vec::new();
@@ -66,6 +83,7 @@ static STREAM: Entry = Entry {
         source: "CUDA Driver API, cuLaunchKernel; Zhang et al., IPDPS 2020, implicit barriers",
     },
     method: Method::Launch(Launching::Stream),
+    cases: |id, preset, limits| cases(id, preset, *limits, &LENGTHS_US),
     ..LAUNCH
 };
 
@@ -89,6 +107,7 @@ static GRAPH: Entry = Entry {
         source: "CUDA Driver API, cuGraphLaunch",
     },
     method: Method::Launch(Launching::Graph),
+    cases: |id, preset, limits| cases(id, preset, *limits, &LENGTHS_US),
     ..LAUNCH
 };
 
@@ -115,7 +134,99 @@ static EVENT_SYNC: Entry = Entry {
     ..LAUNCH
 };
 
-pub(crate) static ENTRIES: [&Entry; 5] = [&STREAM, &COOPERATIVE, &GRAPH, &STREAM_SYNC, &EVENT_SYNC];
+const DEPENDENT: Entry = Entry { cases: |id, preset, limits| cases_of_dependent(id, preset, *limits), ..LAUNCH };
+
+/// In theory: the next grid is on the device when the one before ends, so what remains is the way of its end to the waiting
+/// blocks. The kernels let the next one start at once and wait before they do anything.
+static PROGRAMMATIC: Entry = Entry {
+    primitive: Primitive {
+        id: "gpu.launch.programmatic",
+        summary: "Launch of one more kernel that may start early and waits on the device for the end of the one before",
+        operation: "one more kernel at the same work in all",
+        source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
+    },
+    method: Method::Launch(Launching::Programmatic),
+    definitions: |case| [(LAUNCH.definitions)(case), vec!["PROGRAMMATIC=1".to_owned()]].concat(),
+    // The wait for the kernel before.
+    expected: |_| ExpectedInstructions::of(&["ACQBULK"]),
+    needs: (9, 0),
+    ..DEPENDENT
+};
+
+/// In theory: the front end of the device writes a word behind one kernel and reads it before the next one, in another
+/// queue: two ways to memory more than a launch, and whatever it costs to look at a queue again.
+static WAIT_VALUE: Entry = Entry {
+    primitive: Primitive {
+        id: "gpu.launch.wait_value",
+        summary: "Launch of one more kernel in the other of two streams, behind a value that the first writes to memory",
+        operation: "one more kernel, written value and wait for it at the same work in all",
+        source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
+    },
+    method: Method::Launch(Launching::WaitValue),
+    ..DEPENDENT
+};
+
+/// In theory: as with a value in memory; the driver chooses what an event is.
+static EVENT_WAIT: Entry = Entry {
+    primitive: Primitive {
+        id: "gpu.launch.event_wait",
+        summary: "Launch of one more kernel in the other of two streams, behind an event of the first",
+        operation: "one more kernel, recorded event and wait for it at the same work in all",
+        source: "CUDA Driver API, cuEventRecord and cuStreamWaitEvent",
+    },
+    method: Method::Launch(Launching::EventWait),
+    ..DEPENDENT
+};
+
+/// What no device can be measured on: one case, which says so.
+const MISSING: Entry = Entry {
+    method: Method::Launch(Launching::Missing),
+    cases: |id, _, limits| cases_of_dependent(id, Preset::Quick, *limits),
+    ..LAUNCH
+};
+
+/// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
+static CONDITIONAL: Entry = Entry {
+    primitive: Primitive {
+        id: "gpu.launch.conditional",
+        summary: "One more turn of a loop in a graph (conditional node), whose kernel decides whether there is another",
+        operation: "one more kernel and decision at the same work in all",
+        source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
+    },
+    missing: Some(
+        "not measured in this version: a kernel sets the condition by a function of the CUDA device runtime, which NVRTC \
+         does not link",
+    ),
+    ..MISSING
+};
+
+/// In theory: as a node of a graph, without the host.
+static DEVICE_GRAPH: Entry = Entry {
+    primitive: Primitive {
+        id: "gpu.launch.device_graph",
+        summary: "Launch of a graph by a kernel on the device",
+        operation: "one more kernel in a graph that the kernel before launches, at the same work in all",
+        source: "CUDA C++ Programming Guide, Device Graph Launch",
+    },
+    missing: Some(
+        "not measured in this version: a kernel launches a graph by a function of the CUDA device runtime, which NVRTC \
+         does not link",
+    ),
+    ..MISSING
+};
+
+pub(crate) static ENTRIES: [&Entry; 10] = [
+    &STREAM,
+    &COOPERATIVE,
+    &GRAPH,
+    &STREAM_SYNC,
+    &EVENT_SYNC,
+    &PROGRAMMATIC,
+    &WAIT_VALUE,
+    &EVENT_WAIT,
+    &CONDITIONAL,
+    &DEVICE_GRAPH,
+];
 
 #[cfg(test)]
 mod tests {
@@ -127,15 +238,17 @@ mod tests {
         assert_eq!(["empty", "5 us", "20 us"].map(of), [Some(0), Some(5000), Some(20_000)]);
         assert_eq!(["", "5", "0 us", "x us", "9999999 us", "tile 4"].map(of), [None; 6]);
         let planned =
-            cases("gpu.launch.stream", Preset::Paper, DeviceLimits { multiprocessors: 132, max_threads: 1024 });
+            cases("gpu.launch.stream", Preset::Paper, DeviceLimits { multiprocessors: 132, max_threads: 1024 }, &[5]);
         assert!(planned.iter().all(|case| kernel_ns(case.group.as_ref()).is_some()));
     }
 
     #[test]
     fn a_device_of_one_multiprocessor_has_no_shape_twice() {
         let of = |multiprocessors, max_threads| {
-            cases("gpu.launch.graph", Preset::Standard, DeviceLimits { multiprocessors, max_threads }).len()
+            cases("gpu.launch.graph", Preset::Standard, DeviceLimits { multiprocessors, max_threads }, &LENGTHS_US)
+                .len()
         };
-        assert_eq!([of(132, 1024), of(1, 1024), of(1, 32)], [3 * 2, 2 * 2, 2]);
+        // The shape of one small block on each multiprocessor has all lengths.
+        assert_eq!([of(132, 1024), of(1, 1024), of(1, 32)], [8 + 2 * 2, 8 + 2, 8]);
     }
 }

@@ -2,8 +2,8 @@
 
 use syncscope_core::{Case, Group, Preset, Primitive};
 
-use super::grid::{UNROLL, heat_map};
-use crate::catalogue::definitions::kernel;
+use super::grid::{UNROLL, heat_map, one_block_each};
+use crate::catalogue::definitions::{in_order_of, kernel, relaxed};
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
 use crate::catalogue::instructions::ExpectedInstructions;
 use crate::catalogue::limits::DeviceLimits;
@@ -43,15 +43,48 @@ fn with_one_launch(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> 
     cases
 }
 
+/// The heat maps, and relaxed barriers of one block for each multiprocessor; in quick plans with `quick` threads.
+fn with_relaxed(id: &str, preset: Preset, limits: DeviceLimits, quick: &[u32]) -> Vec<Case> {
+    let ordered = with_one_launch(id, preset, limits);
+    let threads: &[u32] = match preset {
+        Preset::Quick => quick,
+        Preset::Standard => &[32],
+        Preset::Paper => &[32, 1024],
+    };
+    let mut twins = one_block_each(&ordered, threads, limits);
+    twins.retain(|case| case.group.is_none());
+    [ordered, relaxed(&twins)].concat()
+}
+
+/// The same with the variants of the flags, which quick plans do not have.
+fn with_variants(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    let mut cases = with_relaxed(id, preset, limits, &[32]);
+    if preset == Preset::Quick {
+        return cases;
+    }
+    let threads: &[u32] = if preset == Preset::Standard { &[32] } else { &[32, 1024] };
+    let mut smallest = one_block_each(&cases, threads, limits);
+    smallest.retain(|case| case.group.is_none() && case.order.is_none());
+    let of_group = |group: &Group| -> Vec<Case> {
+        smallest.iter().map(|case| Case { group: Some(group.clone()), ..case.clone() }).collect()
+    };
+    let direct = of_group(&Group::Direct);
+    // A relaxed barrier has no fence, so this variant has no relaxed twin of its own.
+    cases.extend(of_group(&Group::AcquireFence));
+    cases.extend(relaxed(&direct));
+    cases.extend(direct);
+    cases
+}
+
 const BARRIER: Entry = Entry {
-    cases: |id, preset, limits| with_one_launch(id, preset, *limits),
+    cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[]),
     method: Method::GridBarrier,
     unroll: UNROLL,
     ..Entry::of(KERNEL, Proof::Trial)
 };
 
-fn definitions(kind: &str) -> Vec<String> {
-    vec![format!("KIND={kind}"), format!("SYNCSCOPE_UNROLL={UNROLL}")]
+fn definitions(case: &Case, kind: &str) -> Vec<String> {
+    in_order_of(case, vec![format!("KIND={kind}"), format!("SYNCSCOPE_UNROLL={UNROLL}")])
 }
 
 /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
@@ -59,28 +92,45 @@ fn definitions(kind: &str) -> Vec<String> {
 static COUNTER: Entry = Entry {
     primitive: Primitive {
         id: "gpu.multi.counter",
-        summary: "Barrier of the grids of several devices with one counter in the first one's memory",
+        summary: "Barrier of the grids of several devices with one counter in the first one's memory; relaxed: it orders no \
+                  writes, and its check tests arrivals alone",
         operation: "one barrier passed by all threads of the grids of all devices",
         source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     },
-    definitions: |_| definitions("COUNTER"),
+    definitions: |case| definitions(case, "COUNTER"),
     expected: |_| ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
-    adds_across_devices: true,
+    adds_across_devices: |_| true,
     ..BARRIER
 };
 
 /// In theory: the first half of a grid's barrier, one way over the link, and a read of the device's own memory. Only writes
-/// go over the link, and every block reads the flags itself.
+/// go over the link, and every block reads the flags itself. Two variants: relaxed reads with one fence at the end, and no
+/// gathering (`direct`): every block adds to a counter of every device, so there is one way instead of two, with as many
+/// additions over the link as there are blocks.
 static FLAGS: Entry = Entry {
     primitive: Primitive {
         id: "gpu.multi.flags",
-        summary: "Barrier of the grids of several devices, each with flags in the memory of all",
+        summary: "Barrier of the grids of several devices, each with flags in the memory of all; in groups with one fence \
+                  after relaxed polls, or with a counter at which all blocks arrive; relaxed: it orders no writes, and \
+                  its check tests arrivals alone",
         operation: "one barrier passed by all threads of the grids of all devices",
         source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
                  ld.acquire.sys",
     },
-    definitions: |_| definitions("FLAGS"),
-    expected: |_| ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]),
+    definitions: |case| {
+        let kind = match case.group {
+            Some(Group::AcquireFence) => "ACQUIRE_FENCE",
+            Some(Group::Direct) => "DIRECT",
+            _ => "FLAGS",
+        };
+        definitions(case, kind)
+    },
+    expected: |case| match case.group {
+        Some(Group::Direct) => ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
+        _ => ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]),
+    },
+    adds_across_devices: |case| case.group == Some(Group::Direct),
+    cases: |id, preset, limits| with_variants(id, preset, *limits),
     ..BARRIER
 };
 
@@ -108,10 +158,20 @@ mod tests {
     fn each_number_of_devices_has_the_same_grids() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
         for preset in Preset::ALL {
-            let cases = with_one_launch("gpu.multi.flags", *preset, limits);
+            let cases = with_variants("gpu.multi.flags", *preset, limits);
             let of = |devices| cases.iter().filter(move |case| case.devices == Some(devices)).count();
             assert!(of(1) > 0 && of(1) == of(2) && of(2) == of(8), "{preset}");
         }
         assert_eq!(heat_maps("gpu.multi.flags", Preset::Paper, limits).len(), 8 * 26);
+    }
+
+    #[test]
+    fn only_additions_of_all_blocks_need_a_link_that_carries_them() {
+        let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+        let adds = |case: &Case| (FLAGS.adds_across_devices)(case);
+        let (adding, others): (Vec<Case>, Vec<Case>) =
+            with_variants("gpu.multi.flags", Preset::Paper, limits).into_iter().partition(adds);
+        assert_eq!(adding.len(), 8 * 2 * 2, "eight numbers of devices, two sizes, two orders");
+        assert!(others.iter().all(|case| case.group != Some(Group::Direct)));
     }
 }

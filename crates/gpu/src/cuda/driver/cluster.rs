@@ -26,6 +26,11 @@ impl Function {
         Ok(Self { cluster: blocks, ..self })
     }
 
+    /// Whether it is launched in clusters.
+    pub(crate) const fn is_in_clusters(self) -> bool {
+        self.cluster > 0
+    }
+
     /// How many clusters of its size the device runs at the same time; 0 if it cannot run one.
     pub(crate) fn active_clusters(self, threads: u32) -> Result<u32, CudaError> {
         let mut attribute = cluster_attribute(self.cluster);

@@ -79,7 +79,7 @@ impl Drop for ExecutableGraph {
 
 /// A point in a stream that the host can wait for. It takes no time stamp, and a thread that waits for it does not sleep.
 #[derive(Debug)]
-pub(crate) struct Event(sys::CUevent);
+pub(crate) struct Event(pub(super) sys::CUevent);
 
 impl Event {
     pub(crate) fn new(_context: &Context) -> Result<Self, CudaError> {

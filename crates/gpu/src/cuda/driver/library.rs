@@ -9,7 +9,7 @@ use super::device::{CreateContext, Driver};
 use crate::cuda::error::GpuError;
 
 /// Every function that is called. The newest came with CUDA 11.8; a library without one of them is too old.
-const FUNCTIONS: [&str; 47] = [
+const FUNCTIONS: [&str; 50] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuDeviceGetCount",
@@ -49,6 +49,9 @@ const FUNCTIONS: [&str; 47] = [
     "cuEventRecord",
     "cuEventSynchronize",
     "cuEventDestroy_v2",
+    "cuStreamWaitEvent",
+    "cuStreamWriteValue32_v2",
+    "cuStreamWaitValue32_v2",
     "cuLaunchKernelEx",
     "cuOccupancyMaxActiveClusters",
     "cuFuncSetAttribute",

@@ -9,6 +9,7 @@
 //! | [`device`] | the loaded driver, its devices and their properties |
 //! | [`context`], [`module`], [`stream`], [`buffer`] | what is made on a device |
 //! | [`cluster`], [`cooperative`], [`graph`] | other launches than of one grid on a stream |
+//! | [`dependent`] | launches and waits that depend on other work on the device |
 //! | [`peers`] | access to the memory of another device |
 //! | [`call`] | results of calls as errors |
 //!
@@ -19,6 +20,7 @@ mod call;
 mod cluster;
 mod context;
 mod cooperative;
+mod dependent;
 mod device;
 mod graph;
 mod library;

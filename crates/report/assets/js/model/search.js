@@ -45,6 +45,12 @@ const ALIASES = {
   "gpu.grid.cooperative": "grid.sync sync this_grid grid_group",
   "gpu.grid.counter": "grid sync",
   "gpu.grid.lock_free": "grid sync",
+  "gpu.grid.hierarchical": "grid sync",
+  "gpu.cluster.mbarrier_remote": "mbarrier cluster.sync",
+  "gpu.block.mbarrier_transaction": "mbarrier TMA cp.async.bulk expect_tx",
+  "gpu.launch.programmatic": "PDL griddepcontrol cudaGridDependencySynchronize",
+  "gpu.launch.wait_value": "cuStreamWaitValue32 cuStreamWriteValue32",
+  "gpu.launch.event_wait": "cudaStreamWaitEvent cuStreamWaitEvent",
 };
 
 /** Parameters by name, as in `threads:16 type:u64`, or one of several as in `threads:1,2`. */

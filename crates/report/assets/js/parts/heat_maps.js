@@ -155,7 +155,7 @@ function drawMaps(grid, family, own) {
   for (const devices of [...ascending(counts), ...(counts.includes(null) ? [null] : [])]) {
     const together = maps.filter((map) => map.devices === devices);
     together.forEach((map) => drawChart(place(), costMap(map, axis, range, unit)));
-    const defaults = together.filter((map) => map.rows.every((row) => row.form === null));
+    const defaults = together.filter((map) => map.rows.every((row) => row.form === null && row.order === null));
     const hasRivals = new Set(defaults.map((map) => map.name)).size > 1 && family !== "cluster";
     const winners = hasRivals ? winnerMap(defaults, axis) : null;
     if (winners) {

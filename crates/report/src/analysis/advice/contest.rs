@@ -128,7 +128,11 @@ pub(super) fn other_sizes(asked: Option<u32>, present: &BTreeSet<u32>) -> String
 /// Which candidate is certainly the cheapest. `None` where there is no choice.
 pub(super) fn decide(inquiry: Inquiry<'_>, candidates: &[Candidate]) -> Option<Decision> {
     let known = || candidates.iter().filter_map(|candidate| Some((candidate, candidate.cost?)));
-    let (best, cost) = known().min_by(|(a, _), (b, _)| a.bounds.high.total_cmp(&b.bounds.high))?;
+    let Some((best, cost)) = known().min_by(|(a, _), (b, _)| a.bounds.high.total_cmp(&b.bounds.high)) else {
+        let count = candidates.len();
+        return (count > 1)
+            .then(|| Decision::Undecided(format!("none of the {count} candidates has a cost with an interval")));
+    };
     let rivals: Vec<&Candidate> = candidates.iter().filter(|other| other.case != best.case).collect();
     if rivals.is_empty() {
         return None;

@@ -44,7 +44,9 @@ pub(super) const CLAIMS: &[Claim] = &[
         text: "The results of __syncthreads() are identical for all block counts",
         needs: "block barriers of one block and of more blocks",
         predicate: |data| {
-            let rows = blocks(data, SYNCTHREADS, |_| true);
+            // The block counts of the paper: up to two for each multiprocessor.
+            let most = pick::multiprocessors(data).map(|count| 2 * count);
+            let rows = blocks(data, SYNCTHREADS, |case| most.is_none() || case.blocks <= most);
             let (one, more): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.blocks == Some(1));
             every(Test::Within(ALIKE), "cost alike in one block and in more", &by_threads(&more, &one))
         },

@@ -127,11 +127,9 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[(Known<'_>, Known<'_>)
     let shown = tested.iter().rposition(|one| *one == certain).or(Some(all - 1))?;
     let (a, b) = pairs.get(shown)?;
     let (name_a, name_b) = different_names(a, b);
-    let mut sentence = format!(
-        "{words} in {yes} of {all} comparisons, certainly not in {no}; {name_a}{}, {name_b}{}",
-        sized(a),
-        sized(b)
-    );
+    let against = if no > 0 { format!(", certainly not in {no}") } else { String::new() };
+    let mut sentence =
+        format!("{words} in {yes} of {all} comparisons{against}; {name_a}{}, {name_b}{}", sized(a), sized(b));
     if certain == Certain::Unknown {
         sentence.push_str("; too few are certain");
     }

@@ -149,17 +149,22 @@ fn critical_drop(data: &RunData) -> Option<Outcome> {
 }
 
 /// A team on all hardware threads against a team of one thread for each core: each costs at most [`MUCH`] as much. The paper's
-/// "not significantly" is read off charts on which the costs of contended operations grow with the threads anyway.
+/// "not significantly" is read off charts on which the costs of contended operations grow with the threads anyway. Teams that are
+/// placed close fill the hardware threads of a core first, so they say nothing.
 fn hyperthreads(data: &RunData) -> Option<Outcome> {
     let (cores, threads) = pick::cpus(data);
     if cores == 0 || threads <= cores {
         return None;
     }
-    let parts = [teams(data, OPENMP_BARRIER, |_| true), teams(data, CPU_ADD, shared(Dtype::I32))];
-    let parts = parts.iter().filter_map(|rows| {
-        let of = |count| rows.iter().find(|row| row.row.case.threads == Some(count));
-        let (half, full) = (of(cores)?, of(threads)?);
-        Some(two(Test::AtMost(MUCH), (full.name(), full), (half.name(), half)))
-    });
+    let mut parts = Vec::new();
+    for (primitive, is_shared) in [(OPENMP_BARRIER, false), (CPU_ADD, true)] {
+        let fits = |case: &Case| !is_shared || shared(Dtype::I32)(case);
+        let ends = [Placement::None, Placement::Spread].into_iter().find_map(|placement| {
+            let rows = pick::teams_in(data, primitive, &placement, &fits);
+            let of = |count| rows.iter().find(|row| row.row.case.threads == Some(count)).copied();
+            Some((of(cores)?, of(threads)?))
+        });
+        parts.extend(ends.map(|(half, full)| two(Test::AtMost(MUCH), (full.name(), &full), (half.name(), &half))));
+    }
     any_parts(parts)
 }

@@ -8,7 +8,9 @@ use syncscope_core::stats::median;
 use super::node::{Cost, Node};
 use super::{FleetCell, FleetNode};
 
-/// A larger share of stolen time, of SMT interference, or of load on each CPU than the median node has is named.
+/// A share of stolen time, of SMT interference, or of load on each CPU is named if it is larger than that of the median node
+/// by this factor and by this much.
+const NOTABLE_FACTOR: f64 = 1.25;
 const NOTABLE_SHARE: f64 = 0.02;
 
 /// The clock explains a deviation whose share of cycles is at most this part of that of time.
@@ -74,7 +76,7 @@ impl Typical {
             let share = |name: &str, own: Option<f64>, typical: Option<f64>| {
                 let (own, typical) = (own?, typical.unwrap_or(0.0));
                 let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-                (own > typical + NOTABLE_SHARE)
+                (own > NOTABLE_FACTOR * typical + NOTABLE_SHARE)
                     .then(|| format!("{name}: {}, the median node {}", percent(own), percent(typical)))
             };
             causes.extend(share("time taken by the hypervisor", node.stolen, self.stolen));

@@ -41,9 +41,9 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     example(
         "burtchell.openmp.hyperthreads",
-        "cpu.barrier.openmp close t8 =100; t16 =120",
-        "cpu.barrier.openmp close t8 =100; t16 =120; cpu.atomic.add close i32 one t8 =100; t16 =300",
-        "cpu.barrier.openmp close t8 =100; t16 =200~9",
+        "cpu.barrier.openmp spread t8 =100; t16 =120",
+        "cpu.barrier.openmp spread t8 =100; t16 =120; cpu.atomic.add spread i32 one t8 =100; t16 =300",
+        "cpu.barrier.openmp spread t8 =100; t16 =200~9",
     ),
     example(
         "burtchell.openmp.placement",

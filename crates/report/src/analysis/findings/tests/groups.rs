@@ -65,8 +65,14 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     example(
         "zhang.full_block",
-        "gpu.block.syncthreads b1 t32 =22; t1024 =84; gpu.grid.cooperative b10 t32 =1430; t1024 =2200",
-        "gpu.block.syncthreads b1 t32 =14; t1024 =76; gpu.grid.cooperative b10 t32 =1990; t1024 =2010",
+        "gpu.block.syncthreads b1 t32 =22; t1024 =84",
+        "gpu.block.syncthreads b1 t32 =22; t1024 =23",
+        "gpu.block.syncthreads b1 t32 =20; t1024 =25",
+    ),
+    example(
+        "zhang.full_block_grid",
+        "gpu.grid.cooperative b10 t32 =1430; t1024 =2200",
+        "gpu.grid.cooperative b10 t32 =1990; t1024 =2010",
         "gpu.grid.cooperative b10 t32 =1600; t1024 =2000",
     ),
     example(

@@ -177,6 +177,13 @@ fn teams_larger_than_the_machine_do_not_count() {
 }
 
 #[test]
+fn teams_placed_close_say_nothing_about_hyperthreads() {
+    let claim = "burtchell.openmp.hyperthreads";
+    assert!(!found(claim, &run("cpu.barrier.openmp close t8 =100; t16 =120")).measured);
+    assert!(found(claim, &run("cpu.barrier.openmp spread t8 =100; t16 =120")).measured);
+}
+
+#[test]
 fn a_sentence_names_its_figures() {
     let data = run("cpu.barrier.openmp close t2 =395~20; t16 =1400~50");
     let finding = found("burtchell.openmp.barrier_threads", &data);

@@ -1,0 +1,5 @@
+//! Hand-offs of the crossbeam library besides `channel.rs`.
+
+pub(super) mod bounded;
+pub(super) mod parker;
+pub(super) mod rendezvous;

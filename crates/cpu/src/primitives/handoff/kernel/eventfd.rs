@@ -1,0 +1,84 @@
+//! `cpu.handoff.eventfd`: event counters of the kernel.
+
+use std::io;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use syncscope_core::Primitive;
+use syncscope_host::descriptors::EventFd;
+
+use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
+use crate::primitives::handoff::{self, Handoff};
+use crate::primitives::wait::{LIMIT, or_fail};
+use crate::primitives::workload::Workload;
+use crate::sync::WaitTimeout;
+
+/// In theory: three system calls, write, poll and read, and the time until the operating system runs the waiter again: a
+/// futex hand-off has two. What a program pays that waits for threads, timers and sockets in one place.
+pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
+    Primitive {
+        id: "cpu.handoff.eventfd",
+        summary: "Two threads wake each other by writes to eventfds; the waiter polls and then reads",
+        operation: handoff::OPERATION,
+        source: "Linux, eventfd(2), poll(2)",
+    },
+    handoff::cases,
+    |case| {
+        handoff::workload::<Events>(case, Expected::Uncounted("an eventfd is system calls, not an instruction"))
+            .map(Workload::long_blocking)
+    },
+)
+.in_studies(&[handoff::ON_PAIRS_THAT_EXIST]);
+
+/// The number of turns, and the counter that each thread waits for. The counters are opened where they are needed: most
+/// tokens are never passed.
+pub(in crate::primitives::handoff) struct Events {
+    turns: AtomicU32,
+    counters: OnceLock<io::Result<[EventFd; 2]>>,
+}
+
+impl Events {
+    fn counter(&self, thread: usize) -> &EventFd {
+        let counters = self.counters.get_or_init(|| Ok([EventFd::new()?, EventFd::new()?]));
+        &or_fail(counters.as_ref(), "no eventfd (see `ulimit -n`)")[thread]
+    }
+
+    fn wake(&self, thread: usize) {
+        or_fail(self.counter(thread).add(1), "the eventfd could not be written");
+    }
+
+    fn taken(&self, thread: usize, limit: Duration) -> bool {
+        or_fail(self.counter(thread).take(limit), "the eventfd could not be read").is_some()
+    }
+}
+
+impl Handoff for Events {
+    fn new() -> Self {
+        Self { turns: AtomicU32::new(0), counters: OnceLock::new() }
+    }
+
+    fn join(&self, thread: usize) {
+        if thread == 0 {
+            self.turns.store(0, Ordering::Relaxed);
+            (0..2).for_each(|thread| while self.taken(thread, Duration::ZERO) {});
+            self.wake(0);
+        }
+    }
+
+    #[inline(always)]
+    fn pass(&self, thread: usize, turn: u32) -> Result<(), WaitTimeout> {
+        if !self.taken(thread, LIMIT) {
+            return Err(WaitTimeout);
+        }
+        // Relaxed: the system calls publish it.
+        self.turns.store(turn.wrapping_add(1), Ordering::Relaxed);
+        self.wake(1 - thread);
+        Ok(())
+    }
+
+    fn turns(&self) -> u32 {
+        self.turns.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,5 @@
+//! Hand-offs through file descriptors. The waiter sleeps in `poll`, which has a time limit, and then reads, as event loops
+//! do.
+
+pub(super) mod eventfd;
+pub(super) mod pipe;

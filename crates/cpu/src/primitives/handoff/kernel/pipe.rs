@@ -1,0 +1,88 @@
+//! `cpu.handoff.pipe`: a message through a pipe.
+
+use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use syncscope_core::Primitive;
+use syncscope_host::descriptors::wait_readable;
+
+use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
+use crate::primitives::handoff::{self, Handoff};
+use crate::primitives::wait::{LIMIT, or_fail};
+use crate::primitives::workload::Workload;
+use crate::sync::WaitTimeout;
+
+/// In theory: as an eventfd, with a buffer page and a mutex of the pipe, and four bytes that are copied in and out.
+pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
+    Primitive {
+        id: "cpu.handoff.pipe",
+        summary: "Two threads send a number to each other through pipes; the waiter polls and then reads",
+        operation: handoff::OPERATION,
+        source: "Linux, pipe(2), poll(2)",
+    },
+    handoff::cases,
+    |case| {
+        handoff::workload::<Pipes>(case, Expected::Uncounted("a pipe is system calls, not an instruction"))
+            .map(Workload::long_blocking)
+    },
+)
+.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
+.beyond_quick();
+
+/// A pipe to each thread, opened where it is needed: most tokens are never passed. The token is in that of the thread
+/// whose turn it is.
+pub(in crate::primitives::handoff) struct Pipes {
+    turns: AtomicU32,
+    to: OnceLock<io::Result<[(PipeReader, PipeWriter); 2]>>,
+}
+
+impl Pipes {
+    fn to(&self, thread: usize) -> &(PipeReader, PipeWriter) {
+        let pipes = self.to.get_or_init(|| Ok([io::pipe()?, io::pipe()?]));
+        &or_fail(pipes.as_ref(), "no pipe (see `ulimit -n`)")[thread]
+    }
+
+    fn send(&self, thread: usize, token: u32) {
+        or_fail((&self.to(thread).1).write_all(&token.to_ne_bytes()), "the pipe could not be written");
+    }
+
+    /// The token, once it is there.
+    fn receive(&self, thread: usize, limit: Duration) -> Option<u32> {
+        let mut reader = &self.to(thread).0;
+        let mut token = [0; 4];
+        or_fail(wait_readable(reader, limit), "the pipe could not be polled").then(|| {
+            or_fail(reader.read_exact(&mut token), "the pipe could not be read");
+            u32::from_ne_bytes(token)
+        })
+    }
+}
+
+impl Handoff for Pipes {
+    fn new() -> Self {
+        Self { turns: AtomicU32::new(0), to: OnceLock::new() }
+    }
+
+    fn join(&self, thread: usize) {
+        if thread == 0 {
+            self.turns.store(0, Ordering::Relaxed);
+            (0..2).for_each(|thread| while self.receive(thread, Duration::ZERO).is_some() {});
+            self.send(0, 0);
+        }
+    }
+
+    #[inline(always)]
+    fn pass(&self, thread: usize, _turn: u32) -> Result<(), WaitTimeout> {
+        let turns = self.receive(thread, LIMIT).ok_or(WaitTimeout)?.wrapping_add(1);
+        // Relaxed: the system calls publish it.
+        self.turns.store(turns, Ordering::Relaxed);
+        self.send(1 - thread, turns);
+        Ok(())
+    }
+
+    fn turns(&self) -> u32 {
+        self.turns.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,30 @@
+//! Percentiles of single operations, as details of a case.
+
+use syncscope_core::Detail;
+
+/// Fewer values have no 99th percentile.
+pub(super) const FEWEST: usize = 100;
+
+/// Percentiles by the nearest rank (Hyndman and Fan, 1996, definition 1): each is one of the values.
+pub(super) fn percentiles(values: &[f64]) -> Vec<Detail> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let Some(max) = sorted.last().filter(|_| sorted.len() >= FEWEST) else { return Vec::new() };
+    let at = |share: f64| sorted[((share * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len()) - 1];
+    let named = [("p50_ns", at(0.50)), ("p90_ns", at(0.90)), ("p99_ns", at(0.99)), ("max_ns", *max)];
+    named.into_iter().map(|(name, value)| Detail::of_case(name, value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_among_the_values() {
+        let values: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        let found: Vec<(String, f64)> = percentiles(&values).into_iter().map(|d| (d.name, d.value)).collect();
+        let expected = [("p50_ns", 100.0), ("p90_ns", 180.0), ("p99_ns", 198.0), ("max_ns", 200.0)];
+        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)));
+        assert!(percentiles(&values[..FEWEST - 1]).is_empty(), "too few for the 99th");
+    }
+}

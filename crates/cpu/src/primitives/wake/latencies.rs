@@ -1,0 +1,148 @@
+//! The percentiles of single wake-ups.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use syncscope_core::{Detail, Shot, stats};
+
+use super::meeting::{Meeting, WakeUp};
+use super::way::Way;
+use crate::primitives::follow_up::FollowUp;
+use crate::primitives::percentiles::percentiles;
+use crate::primitives::wait::or_unwind;
+use crate::sync::CachePadded;
+use crate::team::Body;
+use crate::timing::clock::Clock;
+
+/// Some dozen wake-ups lie beyond the 99th percentile of so many.
+const WAKE_UPS: usize = 2000;
+
+/// The time limit: until the waiter sleeps, is seen asleep and woken again, some 20 to 100 microseconds pass.
+const LIMIT: Duration = Duration::from_millis(80);
+
+/// Thread 0 wakes thread 1 again and again. The details hold each latency less the cost of reading the clock.
+pub(super) struct Latencies<W> {
+    meeting: Arc<Meeting<W>>,
+    clock: Clock,
+    /// Whether the next wake-up is the last one. The wake-up publishes it.
+    over: CachePadded<AtomicBool>,
+    found: Mutex<Vec<WakeUp>>,
+}
+
+impl<W: Way> Latencies<W> {
+    pub(super) fn new(meeting: Arc<Meeting<W>>, clock: &Clock) -> Self {
+        Self { meeting, clock: clock.clone(), over: CachePadded::default(), found: Mutex::default() }
+    }
+
+    fn wake(&self) {
+        let mut found = Vec::with_capacity(WAKE_UPS);
+        let started = Instant::now();
+        while !self.over.load(Ordering::Relaxed) {
+            let is_last = found.len() + 1 >= WAKE_UPS || started.elapsed() >= LIMIT;
+            self.over.store(is_last, Ordering::Relaxed);
+            found.push(or_unwind(self.meeting.wake()));
+        }
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
+    }
+
+    fn sleep(&self) {
+        let mut over = false;
+        while !over {
+            or_unwind(self.meeting.sleep());
+            over = self.over.load(Ordering::Relaxed);
+        }
+    }
+}
+
+impl<W: Way> Body for Latencies<W> {
+    fn prepare(&self, _: &Shot, thread: usize) {
+        self.meeting.join(thread);
+        if thread == 0 {
+            self.over.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn run(&self, _: &Shot, thread: usize) {
+        match thread {
+            0 => self.wake(),
+            _ => self.sleep(),
+        }
+    }
+
+    fn verify(&self, _: &Shot, thread: usize) -> Result<(), String> {
+        if thread == 0 { self.meeting.verify() } else { Ok(()) }
+    }
+}
+
+impl<W: Way> FollowUp for Latencies<W> {
+    fn details(&self) -> Vec<Detail> {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let cost = self.clock.ruler().read_cost.0;
+        let ns = |time: fn(&WakeUp) -> u64| -> Vec<f64> {
+            found.iter().map(|one| time(one).saturating_sub(cost) as f64 * self.clock.ns_per_tick()).collect()
+        };
+        let call = stats::median(&ns(|one| one.call)).map(|ns| Detail::of_case(Detail::WAKE_CALL_NS, ns));
+        let share = self.meeting.asleep_share().map(|share| Detail::of_case(Detail::ASLEEP_SHARE, share));
+        percentiles(&ns(|one| one.latency)).into_iter().chain(call).chain(share).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{condvar, eventfd, futex, park, parking_lot};
+    use super::*;
+    use crate::primitives::wait;
+    use crate::sync::WaitTimeout;
+    use crate::team::{Executor, Team};
+    use syncscope_core::Side;
+
+    fn details<W: Way>(clock: &Clock) -> Vec<Detail> {
+        let run = Arc::new(Latencies::new(Arc::new(Meeting::<W>::new()), clock));
+        let body: Arc<dyn Body> = Arc::clone(&run) as _;
+        let mut team = Team::assemble(&[None, None], clock).unwrap();
+        let shot = Shot { side: Side::Test, iterations: 1, pair: 0 };
+        // Twice: the threads agree on the next wake-up.
+        for _ in 0..2 {
+            let records = team.run(&body, &[shot], Duration::from_secs(20)).unwrap();
+            assert_eq!(records.iter().flatten().find_map(|record| record.defect.clone()), None);
+        }
+        run.details()
+    }
+
+    #[test]
+    fn every_way_wakes_a_sleeping_thread_again_and_again() {
+        let clock = Clock::calibrate();
+        for details in [
+            details::<futex::Word>(&clock),
+            details::<condvar::Signal>(&clock),
+            details::<park::Parked>(&clock),
+            details::<parking_lot::Signal>(&clock),
+            details::<eventfd::Event>(&clock),
+        ] {
+            let of = |name: &str| details.iter().find(|detail| detail.name == name).unwrap().value;
+            assert!(of("asleep_share") >= 0.99 && of("wake_call_ns") > 0.0, "{details:?}");
+            let tail = details.iter().filter(|detail| detail.name.starts_with('p')).collect::<Vec<_>>();
+            assert!(tail.windows(2).all(|pair| pair[0].value <= pair[1].value), "{details:?}");
+        }
+    }
+
+    fn gives_up<W: Way>() {
+        let way = W::new();
+        way.join();
+        let started = Instant::now();
+        assert_eq!(way.sleep(1), Err(WaitTimeout));
+        assert!(started.elapsed() >= wait::LIMIT / 2);
+    }
+
+    #[test]
+    fn no_waiter_sleeps_for_ever() {
+        std::thread::scope(|scope| {
+            scope.spawn(gives_up::<futex::Word>);
+            scope.spawn(gives_up::<condvar::Signal>);
+            scope.spawn(gives_up::<park::Parked>);
+            scope.spawn(gives_up::<parking_lot::Signal>);
+            scope.spawn(gives_up::<eventfd::Event>);
+        });
+    }
+}

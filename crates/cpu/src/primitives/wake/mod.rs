@@ -1,0 +1,110 @@
+//! Wake-ups: one thread sleeps in the kernel, another one wakes it.
+//!
+//! - `way.rs`: what a way to wake a thread is. Start here, then read one of them: `futex.rs`.
+//! - `sleeper.rs`: whether the waiter sleeps, as the kernel says.
+//! - `meeting.rs`: one wake-up: the waiter falls asleep, the waker sees it, reads the clock and wakes it.
+//! - This file: the samples, of one wake-up each, and the cases. `latencies.rs`: percentiles, a run after the samples.
+//!
+//! A sample of the test is one wake-up: from the reading of the clock right before the call that wakes to the waiter's
+//! reading right after its wait has returned. The baseline is the two readings without a wake-up. Both threads report this
+//! time; what the call takes the waker is a detail (`wake_call_ns`).
+//!
+//! A hand-off (`cpu.handoff`) may find its partner awake. Here no waker calls before it has seen that the waiter sleeps.
+
+mod condvar;
+mod eventfd;
+mod futex;
+mod latencies;
+mod meeting;
+mod park;
+mod parking_lot;
+mod sleeper;
+mod way;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use syncscope_core::{Case, Placement, Preset, Primitive, Shot, sweep::Sweep};
+
+use self::latencies::Latencies;
+use self::meeting::Meeting;
+use self::way::Way;
+use crate::axes::Axes;
+use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
+use crate::primitives::follow_up::MakeFollowUp;
+use crate::primitives::wait::or_unwind;
+use crate::primitives::workload::Workload;
+use crate::studies::{CpuPairs, OneCpu, Participation};
+use crate::team::Body;
+
+/// The family, in the order of the catalogue.
+pub(super) static ENTRIES: &[&Entry] =
+    &[&futex::ENTRY, &condvar::ENTRY, &park::ENTRY, &parking_lot::ENTRY, &eventfd::ENTRY];
+
+/// What `ns` is the cost of, for every wake-up.
+const OPERATION: &str = "one wake-up: from the waker's call until the waiter runs, which was seen asleep before";
+
+/// Why instructions are not counted.
+const IN_THE_KERNEL: Expected = Expected::Uncounted("a wake-up is a system call behind a library function");
+
+/// The waker and the waiter on adjacent CPUs.
+fn cases(primitive: &Primitive, _: &Axes) -> Vec<Case> {
+    Sweep::of(primitive.id).threads(&[2]).placements(&[Placement::Close]).cases()
+}
+
+/// The case that studies place on CPUs.
+fn template(primitive: &Primitive, _: Preset) -> Vec<Case> {
+    vec![Case::new(primitive.id)]
+}
+
+/// Every wake-up is measured on each class of CPU pairs, and with both threads on one CPU.
+const STUDIES: &[Participation] = &[
+    Participation { study: &CpuPairs, templates: template, reports_missing: false },
+    Participation { study: &OneCpu, templates: template, reports_missing: true },
+];
+
+/// The samples of a way to wake a thread, and the percentiles after them.
+fn workload<W: Way>(case: &Case) -> Option<Workload> {
+    let meeting = Arc::new(Meeting::<W>::new());
+    let timed = Arc::clone(&meeting);
+    let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(Latencies::new(Arc::clone(&timed), clock)));
+    let test: fn(&Meeting<W>) -> _ = Meeting::wake;
+    let workload = Workload::of_job(Arc::new(OneByOne { meeting, interval: Default::default() }), test as usize);
+    (case.threads == Some(2)).then(|| workload.one_by_one().expecting(IN_THE_KERNEL).with_follow_up(follow_up))
+}
+
+/// Thread 0 wakes thread 1, once in each iteration of the test, or as often as the side says.
+struct OneByOne<W> {
+    meeting: Arc<Meeting<W>>,
+    /// Begin and end of the last sample.
+    interval: [AtomicU64; 2],
+}
+
+impl<W: Way> Body for OneByOne<W> {
+    fn prepare(&self, _: &Shot, thread: usize) {
+        self.meeting.join(thread);
+    }
+
+    fn run(&self, shot: &Shot, thread: usize) {
+        let wake_ups = shot.iterations * shot.side.copies();
+        if thread == 1 {
+            return (0..wake_ups).for_each(|_| or_unwind(self.meeting.sleep()));
+        }
+        let (begin, mut ticks) = self.meeting.without_a_wake_up();
+        if wake_ups > 0 {
+            ticks = (0..wake_ups).map(|_| or_unwind(self.meeting.wake()).latency).sum();
+        }
+        self.interval[0].store(begin, Ordering::Relaxed);
+        self.interval[1].store(begin + ticks, Ordering::Relaxed);
+    }
+
+    /// Relaxed: a barrier stands between the waker's stores and this.
+    fn interval(&self, _: &Shot, _: usize) -> Option<[u64; 2]> {
+        Some([0, 1].map(|end| self.interval[end].load(Ordering::Relaxed)))
+    }
+
+    fn verify(&self, _: &Shot, thread: usize) -> Result<(), String> {
+        if thread == 0 { self.meeting.verify() } else { Ok(()) }
+    }
+}

@@ -1,0 +1,16 @@
+//! The barriers. Start with `sense.rs`, which also starts the shots of every team.
+//!
+//! - `sense.rs`: central. `dissemination.rs`: signals to partners. `tree.rs`: arrival and wake-up by two trees.
+//! - `futex.rs`: central, and waiters sleep.
+
+mod dissemination;
+mod futex;
+mod sense;
+mod tree;
+
+use super::{Barrier, CachePadded, WaitLimit, WaitTimeout, shim};
+
+pub use self::dissemination::DisseminationBarrier;
+pub use self::futex::FutexBarrier;
+pub use self::sense::{LocalSense, SenseBarrier};
+pub use self::tree::TreeBarrier;

@@ -1,0 +1,103 @@
+//! File descriptors that threads wait on: event counters (`eventfd(2)`), and waiting until one can be read (`poll(2)`).
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::time::Duration;
+
+/// Waits until the descriptor can be read without blocking. `false` if that did not happen within `limit`.
+///
+/// # Errors
+/// What the operating system says.
+#[inline]
+pub fn wait_readable(descriptor: &impl AsFd, limit: Duration) -> io::Result<bool> {
+    let mut polled = libc::pollfd { fd: descriptor.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let limit_ms = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: the pointer is to one entry on this thread's stack, which the call reads and fills. The descriptor is
+    // borrowed, so it stays open.
+    let ready = unsafe { libc::poll(&raw mut polled, 1, limit_ms) };
+    if ready < 0 { Err(io::Error::last_os_error()) } else { Ok(ready > 0) }
+}
+
+/// A counter in the kernel: a thread that reads it waits until it is not zero.
+#[derive(Debug)]
+pub struct EventFd(File);
+
+impl EventFd {
+    /// A counter of zero.
+    ///
+    /// # Errors
+    /// What the operating system says (`EMFILE`: the process has too many open files).
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: the call takes two numbers and returns a descriptor or -1.
+        let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just opened it, and nothing else owns it.
+        Ok(Self(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) })))
+    }
+
+    /// Adds to the counter and wakes a thread that waits for it.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    #[inline]
+    pub fn add(&self, count: u64) -> io::Result<()> {
+        (&self.0).write_all(&count.to_ne_bytes())
+    }
+
+    /// Waits until the counter is not zero, takes all of it and leaves zero. `None` if it stayed zero for `limit`.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    #[inline]
+    pub fn take(&self, limit: Duration) -> io::Result<Option<u64>> {
+        if !wait_readable(self, limit)? {
+            return Ok(None);
+        }
+        let mut count = [0; 8];
+        (&self.0).read_exact(&mut count)?;
+        Ok(Some(u64::from_ne_bytes(count)))
+    }
+}
+
+impl AsFd for EventFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_is_taken_once() {
+        let event = EventFd::new().unwrap();
+        assert_eq!(event.take(Duration::from_millis(5)).unwrap(), None);
+        event.add(2).unwrap();
+        event.add(3).unwrap();
+        assert_eq!(event.take(Duration::ZERO).unwrap(), Some(5));
+        assert_eq!(event.take(Duration::ZERO).unwrap(), None);
+    }
+
+    #[test]
+    fn a_waiting_thread_is_woken() {
+        let event = EventFd::new().unwrap();
+        let taken = std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| event.take(Duration::from_secs(60)).unwrap());
+            event.add(1).unwrap();
+            waiting.join().unwrap()
+        });
+        assert_eq!(taken, Some(1));
+    }
+
+    #[test]
+    fn a_pipe_can_be_read_once_it_was_written() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        assert!(!wait_readable(&reader, Duration::ZERO).unwrap());
+        writer.write_all(&[1]).unwrap();
+        assert!(wait_readable(&reader, Duration::from_secs(60)).unwrap());
+    }
+}

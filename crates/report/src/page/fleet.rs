@@ -1,0 +1,159 @@
+//! The page of a fleet: the nodes that differ, and all nodes by primitives as a heat map. One file without scripts.
+
+use std::fmt::Write;
+
+use super::html::escape;
+use super::{STYLES, fill};
+use crate::analysis::compare::Change;
+use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
+use crate::export;
+
+const TEMPLATE: &str = include_str!("../../assets/fleet.html");
+const STYLE: &str = include_str!("../../assets/css/fleet.css");
+
+/// The page. `pages` are the addresses of the nodes' own pages, relative to this one, in the order of the nodes; `None` where
+/// there is none.
+#[must_use]
+pub fn render(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
+    let page_of = |at: usize| pages.get(at).and_then(Option::as_deref);
+    fill(TEMPLATE, |placeholder| match placeholder {
+        "title" => format!("A fleet of {} nodes", fleet.nodes.len()),
+        "style" => [&STYLES.concat(), STYLE].concat(),
+        "summary" => escape(&export::fleet::summary(fleet)),
+        "differ" => differ(fleet, &page_of),
+        "map" => map(fleet, &page_of),
+        // A test checks that the template has no other placeholder.
+        unknown => format!("<!-- unknown placeholder: {unknown} -->"),
+    })
+}
+
+/// The name of a node, linked to its page.
+fn name(node: &FleetNode, page: Option<&str>) -> String {
+    match page {
+        Some(page) => format!("<a href=\"{}\">{}</a>", escape(page), escape(&node.name)),
+        None => escape(&node.name),
+    }
+}
+
+/// The nodes that differ, each with its primitives and the possible causes.
+fn differ<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>) -> String {
+    let mut lines = String::new();
+    for (at, node) in fleet.nodes.iter().enumerate().filter(|(_, node)| node.is_outlier()) {
+        let mut outlying: Vec<(usize, &FleetCell)> = node.outlying().collect();
+        outlying.sort_by(|(_, a), (_, b)| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+        let primitive = |(primitive, cell): &(usize, &FleetCell)| {
+            let name = &fleet.primitives[*primitive];
+            format!("{name} {:.2} times ({:.2} to {:.2})", cell.ratio, cell.low, cell.high)
+        };
+        let causes =
+            if node.causes.is_empty() { "none recorded".to_owned() } else { list(node.causes.iter().cloned()) };
+        let _ = writeln!(
+            lines,
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{causes}</td></tr>",
+            name(node, page_of(at)),
+            list(outlying.iter().map(primitive))
+        );
+    }
+    if lines.is_empty() {
+        return "<p>No node certainly differs from the median node.</p>".to_owned();
+    }
+    format!(
+        "<table class=\"fleet-list\"><thead><tr><th>node</th><th>cost relative to the median node</th><th>possible \
+         cause</th></tr></thead><tbody>{lines}</tbody></table>"
+    )
+}
+
+/// Texts as a list.
+fn list(texts: impl Iterator<Item = String>) -> String {
+    let mut items = String::new();
+    for text in texts {
+        let _ = write!(items, "<li>{}</li>", escape(&text));
+    }
+    format!("<ul>{items}</ul>")
+}
+
+fn map<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>) -> String {
+    let mut headings = String::new();
+    for primitive in &fleet.primitives {
+        let _ = write!(headings, "<th scope=\"col\"><span>{}</span></th>", escape(primitive));
+    }
+    let mut lines = String::new();
+    for (at, node) in fleet.nodes.iter().enumerate() {
+        let cells: String =
+            node.cells.iter().zip(&fleet.primitives).map(|(found, name)| cell(found.as_ref(), name, fleet)).collect();
+        let _ = writeln!(lines, "<tr><th scope=\"row\">{}</th>{cells}</tr>", name(node, page_of(at)));
+    }
+    format!("<table><thead><tr><th></th>{headings}</tr></thead><tbody>{lines}</tbody></table>")
+}
+
+/// A cell. A thousand nodes have a hundred thousand of them: only those beyond the threshold have text.
+fn cell(cell: Option<&FleetCell>, primitive: &str, fleet: &ExaminedFleet) -> String {
+    let Some(cell) = cell else { return "<td class=none>".to_owned() };
+    let distance = cell.ratio.ln().abs();
+    if distance <= fleet.threshold.ln_1p() {
+        return "<td>".to_owned();
+    }
+    let side = if cell.ratio > 1.0 { 's' } else { 'f' };
+    let step = match cell.ratio.max(cell.ratio.recip()) {
+        factor if factor >= 2.0 => 3,
+        factor if factor >= 1.25 => 2,
+        _ => 1,
+    };
+    let is_certain = matches!(cell.change, Change::Slower | Change::Faster);
+    let (uncertain, text) = if is_certain { ("", format!("{:.2}", cell.ratio)) } else { (" u", String::new()) };
+    format!(
+        "<td class=\"{side}{step}{uncertain}\" title=\"{}: {:.3} ({:.3} to {:.3})\">{text}",
+        escape(primitive),
+        cell.ratio,
+        cell.low,
+        cell.high
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fleet(nodes: usize, primitives: usize) -> ExaminedFleet {
+        let typical =
+            FleetCell { ratio: 1.01, low: 0.99, high: 1.03, cycles_ratio: Some(1.0), cases: 5, change: Change::Same };
+        let node = |at: usize| FleetNode {
+            name: format!("cn{at}"),
+            cells: vec![Some(typical); primitives],
+            missing: 0,
+            causes: Vec::new(),
+        };
+        ExaminedFleet {
+            primitives: (0..primitives).map(|at| format!("cpu.family.primitive{at}")).collect(),
+            spreads: vec![Some(0.01); primitives],
+            nodes: (0..nodes).map(node).collect(),
+            threshold: 0.05,
+        }
+    }
+
+    #[test]
+    fn a_thousand_nodes_stay_below_five_megabytes() {
+        let html = render(&fleet(1000, 110), &[]);
+        assert!(html.len() < 5_000_000, "{} bytes", html.len());
+        assert_eq!(html.matches("<td>").count(), 110_000);
+        assert!(!html.contains("unknown placeholder") && html.contains("No node certainly differs"));
+    }
+
+    #[test]
+    fn what_differs_is_named_and_names_do_no_harm() {
+        let mut fleet = fleet(3, 2);
+        fleet.nodes[1].name = "<b>\"cn\"".to_owned();
+        fleet.nodes[1].causes = vec!["<script>".to_owned()];
+        let slower =
+            FleetCell { ratio: 2.5, low: 2.4, high: 2.6, change: Change::Slower, ..fleet.nodes[1].cells[0].unwrap() };
+        fleet.nodes[1].cells[0] = Some(slower);
+        fleet.nodes[2].cells[1] = Some(FleetCell { ratio: 0.7, change: Change::Undecided, ..slower });
+        fleet.nodes[2].cells[0] = None;
+        let html = render(&fleet, &[None, Some("a\"b/report.html".to_owned()), None]);
+        let body = html.split("</style>").nth(1).unwrap();
+        assert!(body.contains("cpu.family.primitive0 2.50 times (2.40 to 2.60)"));
+        assert!(body.contains("<td class=\"s3\" title=\"cpu.family.primitive0: 2.500 (2.400 to 2.600)\">2.50"));
+        assert!(body.contains("<td class=\"f2 u\"") && body.matches("<td class=none>").count() == 1);
+        assert!(!body.contains("<b>") && !body.contains("<script>") && body.contains("href=\"a&quot;b/report.html\""));
+    }
+}

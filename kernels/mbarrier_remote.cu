@@ -1,0 +1,84 @@
+// A barrier of a cluster made of barrier objects (gpu.cluster.mbarrier_remote): each block has one in its shared
+// memory, every block arrives at all of them, and every thread waits at that of its own block.
+#include "cluster.cuh"
+
+using Arguments = RegisterArguments;
+
+__shared__ u64 object;
+
+struct Operation {
+    u32 here;        // the object of this block
+    u32 there;       // lane n: the object of block n
+    bool arrives;    // whether this thread arrives for its block
+    u32 parity = 0;  // of the phase that ends next
+    const volatile u32 *abort;
+
+    // One arrival of each block ends a phase. No block arrives before all objects are there.
+    __device__ __forceinline__ explicit Operation(const Arguments &arguments)
+        : here((u32)__cvta_generic_to_shared(&object)), abort(arguments.abort) {
+        const u32 blocks = cluster_blocks();
+        arrives = threadIdx.x < blocks;
+        there = address_in(threadIdx.x % blocks, &object);
+        if (threadIdx.x == 0) {
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(here), "r"(blocks) : "memory");
+            asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        }
+        __syncwarp();
+        arrive();
+        wait();
+    }
+
+    // The barrier of the block passes the writes of all threads to the threads that arrive, the arrivals release them
+    // to the cluster, and the wait acquires them. No phase is missed: a phase needs an arrival of this block, which
+    // comes after all its threads have seen the end of the phase before.
+    __device__ __forceinline__ void run() {
+        __syncthreads();
+        if (arrives)
+            asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+        Spin spin(abort);
+        while (!is_over() && spin.goes_on()) {
+        }
+        parity ^= 1;
+    }
+
+    __device__ __forceinline__ bool is_over() const {
+        u32 over;
+        asm volatile(
+            "{.reg .pred over; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 over, [%1], %2; "
+            "selp.u32 %0, 1, 0, over;}"
+            : "=r"(over)
+            : "r"(here), "r"(parity)
+            : "memory");
+        return over != 0;
+    }
+
+    // The object must exist until all blocks have arrived, and must be empty before the next one is made of it.
+    __device__ __forceinline__ void finish(const Arguments &) {
+        __syncwarp();
+        arrive();
+        wait();
+        if (threadIdx.x == 0) asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(here) : "memory");
+    }
+
+    // Every thread writes to the shared memory of its block, passes the barrier, and reads what a thread of another
+    // block wrote. Blocks and warps arrive at different times.
+    __device__ static void check(const Arguments &arguments) {
+        __shared__ volatile u32 phases[1024];
+        phases[threadIdx.x] = 0;
+        Operation barrier(arguments);
+        const u32 blocks = cluster_blocks(), rank = cluster_rank();
+#pragma unroll 1
+        for (u32 phase = 1; phase <= 16; phase++) {
+            const u32 partner = (rank + phase) % blocks;
+            delay((rank * 11 + threadIdx.x / 32 * 7 + phase * 5) % 32);
+            phases[threadIdx.x] = phase;
+            barrier.run();
+            const u32 found = load_cluster(address_in(partner, &phases[threadIdx.x]));
+            if (found != phase) report_mismatch(arguments, phase, found);
+            barrier.run();
+        }
+        barrier.finish(arguments);
+    }
+};
+
+SYNCSCOPE_CLUSTER_KERNELS(Repeated)
