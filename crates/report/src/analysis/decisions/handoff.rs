@@ -13,16 +13,26 @@ use crate::{RunData, figure};
 const CHANNEL: &str = "cpu.handoff.channel";
 /// A flag that CPU and GPU set in turn.
 const FLAG: &str = "hybrid.flag.round_trip";
-pub(super) const PRIMITIVES: [&str; 2] = [CHANNEL, FLAG];
+/// Wake-ups of a thread that was seen asleep.
+const WAKES: [&str; 5] =
+    ["cpu.wake.futex", "cpu.wake.condvar", "cpu.wake.park", "cpu.wake.parking_lot", "cpu.wake.eventfd"];
+pub(super) const PRIMITIVES: [&str; 7] = [CHANNEL, FLAG, WAKES[0], WAKES[1], WAKES[2], WAKES[3], WAKES[4]];
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let ids: Vec<&str> =
-        HANDOFFS.iter().copied().chain([CHANNEL]).chain(WAKE_UPS.iter().copied()).chain([FLAG]).collect();
+        HANDOFFS.iter().copied().chain([CHANNEL]).chain(WAKE_UPS.iter().copied()).chain(WAKES).chain([FLAG]).collect();
     let usual = |id: &&str| {
         let rows = data.rows.iter().enumerate().filter(|(_, row)| is_shown(row, id));
         rows.min_by_key(|(_, row)| &row.case).map(|(index, _)| index)
     };
-    let rows: Vec<usize> = ids.iter().filter_map(usual).collect();
+    let found: Vec<usize> = ids.iter().filter_map(usual).collect();
+    let id = |index: &usize| data.rows[*index].case.primitive.as_str();
+    // A wake-up of a thread that was seen asleep is the better figure of the two.
+    let is_woken = |index: &usize| {
+        let same = |other: &usize| WAKES.contains(&id(other)) && short_name(id(other)) == short_name(id(index));
+        WAKE_UPS.contains(&id(index)) && found.iter().any(same)
+    };
+    let rows: Vec<usize> = found.iter().copied().filter(|index| !is_woken(index)).collect();
     // A flag of CPU and GPU alone is no choice.
     rows.iter().find(|index| data.rows[**index].case.primitive != FLAG)?;
     let timed = |index: &usize| single(data, *index);
@@ -65,7 +75,7 @@ fn is_shown(row: &Row, id: &str) -> bool {
 fn label(case: &Case) -> String {
     match case.primitive.as_str() {
         FLAG => "flag, CPU and GPU".to_owned(),
-        id if WAKE_UPS.contains(&id) => format!("{}, sleeps", short_name(id)),
+        id if WAKE_UPS.contains(&id) || WAKES.contains(&id) => format!("{}, sleeps", short_name(id)),
         id if HANDOFFS.contains(&id) => format!("{}, spins", short_name(id)),
         id => short_name(id).to_owned(),
     }
@@ -75,7 +85,7 @@ fn label(case: &Case) -> String {
 fn kind(case: &Case) -> usize {
     match case.primitive.as_str() {
         FLAG => 3,
-        id if WAKE_UPS.contains(&id) => 1,
+        id if WAKE_UPS.contains(&id) || WAKES.contains(&id) => 1,
         id if HANDOFFS.contains(&id) => 0,
         _ => 2,
     }

@@ -260,6 +260,15 @@ fn a_run_of_the_gpu_alone_says_nothing_of_cpu_threads() {
 }
 
 #[test]
+fn a_thread_that_was_seen_asleep_replaces_one_that_may_have_slept() {
+    let close = |id: &str| Case { placement: Some(Placement::Close), ..case(id, 2) };
+    let rows = ["cpu.handoff.cas_pingpong", "cpu.handoff.futex", "cpu.handoff.park", "cpu.wake.futex"];
+    let found = decision("decide-handoff", &data(rows.map(|id| row(close(id), 100.0, 0.1)).to_vec())).unwrap();
+    assert_eq!(labels(&found.charts[0]), ["cas_pingpong, spins", "park, sleeps", "futex, sleeps"]);
+    assert_eq!(series(&found.charts[0])[2].points[0].row, 3);
+}
+
+#[test]
 fn a_machine_without_hardware_threads_says_so() {
     let pair = |group: Group, cpus: [u32; 2], ns| {
         let placement = Some(Placement::List(cpus.to_vec()));
