@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test test-cluster lint format deny miri loom truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
+.PHONY: run test test-cluster lint format charts deny miri loom truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -27,6 +27,9 @@ format:               ## format Rust, kernels and the report's assets
 	scripts/setup format
 	cargo fmt --all
 	scripts/format
+
+charts:               ## the chart library of the page, again from npm
+	scripts/bundle-charts
 
 deny:                 ## licences, advisories and sources of the dependencies; needs cargo-deny
 	cargo deny check

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::machine::Machine;
+use syncscope_core::machine::{GpuMachine, Machine};
 use syncscope_core::{Case, Form, Group, Layout};
 
 use crate::RunData;
@@ -19,8 +19,13 @@ pub(crate) fn cpu(model: &str) -> String {
 
 /// The devices, with the number of equal ones: `4 × NVIDIA H200`.
 pub(crate) fn gpus(machine: &Machine) -> Vec<String> {
+    counted_gpus(&machine.gpus)
+}
+
+/// The devices of a list, with the number of equal ones.
+pub(crate) fn counted_gpus(devices: &[GpuMachine]) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for gpu in &machine.gpus {
+    for gpu in devices {
         *counts.entry(gpu.name.as_str()).or_default() += 1;
     }
     let counted =

@@ -23,10 +23,17 @@ fn assert_sound(counts: &Counts, runs: &[RunData]) {
     assert_eq!(counts.get("errors"), None, "{counts:?}");
     assert_eq!(counts.get("ready").map(String::as_str), Some("yes"), "{counts:?}");
     assert_eq!(number(counts, "broken"), 0, "attributes that are not numbers");
+    assert_eq!(number(counts, "duplicates"), 0, "two elements of one id");
     assert!(number(counts, "overflow") <= 0, "the page is wider than the window: {counts:?}");
     let rows: usize = runs.iter().map(|data| data.rows.len()).sum();
     assert_eq!(number(counts, "rows"), i64::try_from(rows).unwrap());
     assert_eq!(number(counts, "table-rows"), i64::try_from(rows.min(100)).unwrap());
+}
+
+/// The charts besides those of the decisions, which `decisions.rs` compares with their data.
+fn beside_decisions(counts: &Counts) -> i64 {
+    assert!(number(counts, "decided") > 0, "{counts:?}");
+    number(counts, "charts") - number(counts, "decided")
 }
 
 #[test]
@@ -35,11 +42,12 @@ fn one_machine_on_a_desktop_and_a_phone() {
     for width in [DESKTOP, PHONE] {
         let Some((counts, _)) = open(&runs, width) else { return };
         assert_sound(&counts, &runs);
-        // The ladder, two pairs, five CPU families and seven GPU families.
-        assert_eq!(number(&counts, "charts"), 1 + 4 + 5 + 7);
-        assert_eq!(number(&counts, "cards"), 11);
+        // Five CPU families, seven GPU families and atomic additions on both sides; barriers of several devices have no figure.
+        assert_eq!(number(&counts, "questions"), 5 + 7 + 1);
+        // The ladder, the explorer, and two charts side by side for the additions.
+        assert_eq!(beside_decisions(&counts), 1 + 1 + 5 + 6 + 2);
         assert!(number(&counts, "lines") >= 30, "{counts:?}");
-        assert!(number(&counts, "bands") >= number(&counts, "lines") - number(&counts, "legends"), "{counts:?}");
+        assert_eq!(number(&counts, "bands"), number(&counts, "lines"), "{counts:?}");
         assert!(number(&counts, "hollow") > 0, "unresolved figures have hollow marks");
     }
 }
@@ -98,8 +106,8 @@ fn several_machines() {
     let runs = [synthetic::both(), synthetic::cpu_only()];
     let Some((counts, dom)) = open(&runs, DESKTOP) else { return };
     assert_sound(&counts, &runs);
-    assert_eq!(number(&counts, "charts"), 1 + 4 + 5 + 7);
-    assert!(dom.contains("data-label=\"Intel Xeon Platinum 8375C\""), "the legend names the line of each run");
+    assert!(beside_decisions(&counts) >= 1 + 1 + 5 + 6 + 2, "{counts:?}");
+    assert!(dom.contains("aria-label=\"ticket · run 2\""), "a name for the line of each run");
     assert!(dom.contains("interrupted: "));
 }
 
@@ -108,7 +116,7 @@ fn a_machine_without_a_gpu() {
     let runs = [synthetic::cpu_only()];
     let Some((counts, dom)) = open(&runs, PHONE) else { return };
     assert_sound(&counts, &runs);
-    assert_eq!(number(&counts, "charts"), 1 + 5);
+    assert_eq!(beside_decisions(&counts), 1 + 1 + 5, "the ladder, the explorer and a chart for each family");
     assert!(dom.contains("No NVIDIA GPU was found"));
 }
 
@@ -152,7 +160,7 @@ fn a_claim_leads_to_its_rows() {
         root.dataset.claimed = link.dataset.rows.split(' ').length;
         link.click();
         root.dataset.listed = page.querySelectorAll('#rows tbody tr').length;";
-    let Some((counts, dom)) = open_undrawn(&[run], DESKTOP, script) else { return };
+    let Some((counts, dom)) = open_undrawn(&[run], DESKTOP, script, "") else { return };
     assert!(number(&counts, "claimed") > 0, "{counts:?}");
     assert_eq!(number(&counts, "listed"), number(&counts, "claimed"), "{counts:?}");
     assert!(dom.contains("Findings: what papers claim"));
@@ -228,12 +236,13 @@ fn the_tooltip_says_whose_cost_the_figure_is_and_how_far_it_holds() {
 #[test]
 fn the_total_is_the_sum_of_the_threads_own_rates() {
     let runs = [RunData { rows: vec![one_addition()], ..synthetic::both() }];
-    let total = "[...page.querySelectorAll('.segments label')].find((label) => label.textContent === 'Total').click();";
-    let Some((_, dom)) = open_and(&runs, PHONE, total) else { return };
-    let value = "class=\"value\"";
-    let at = dom.rfind(value).map(|at| plain(&dom[at..]).chars().take(120).collect::<String>()).unwrap_or_default();
+    let total = "const measure = page.querySelector('#explore select[data-key=y]');
+        measure.value = 'total';
+        measure.dispatchEvent(new Event('change'));
+        root.dataset.total = page.querySelector('.explored .value').textContent;";
+    let Some((counts, _)) = open_and(&runs, PHONE, total) else { return };
     // Four threads at 10 ns each would be 400 M.
-    assert!(at.contains("500 Mops/s"), "{at}");
+    assert_eq!(plain(&counts["total"]), "500 Mops/s");
 }
 
 #[test]
@@ -242,7 +251,9 @@ fn spreads_and_new_verdicts_have_marks_and_a_legend() {
     let Some((counts, dom)) = open(&runs, DESKTOP) else { return };
     assert_sound(&counts, &runs);
     assert!(number(&counts, "spreads") > 40, "{counts:?}");
-    assert_eq!(number(&counts, "keys"), 2, "the ladder has a legend, and all other charts have one");
+    let explored = number(&counts, "explored");
+    assert!(explored > 12, "{counts:?}");
+    assert_eq!(number(&counts, "keys"), 1 + explored, "the ladder has a legend, and what is explored has one");
     assert!(number(&counts, "overlapped") > 0 && number(&counts, "nonadditive") > 0, "{counts:?}");
     for text in [">95 % interval among rows of this run<", "</svg>overlapped<", "</svg>not additive<"] {
         assert!(dom.contains(text), "no `{text}`");
@@ -262,7 +273,7 @@ fn forms_are_lines_of_their_own() {
     });
     let Some((_, dom)) = open(&[run], DESKTOP) else { return };
     for label in ["add", "add, not aggregated by the compiler", "add, value changes each time"] {
-        assert!(dom.contains(&format!("data-label=\"{label}\"")), "no line `{label}`");
+        assert!(dom.contains(&format!("aria-label=\"{label}\"")), "no line `{label}`");
     }
 }
 

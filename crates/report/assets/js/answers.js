@@ -22,9 +22,12 @@ function answerItem(answer, run) {
   );
 }
 
+/** How far to trust the run, in one line. */
+const trustLine = ({ answers }) => (answers.trust ? el("p", { class: "trust" }, unbroken(answers.trust)) : null);
+
 function answersCard({ answers, label }, run) {
-  const { certain, open, trust } = answers;
-  if (certain.length === 0 && !open && !trust) return null;
+  const { certain, open } = answers;
+  if (certain.length === 0 && !open) return null;
   return el(
     "div",
     { class: "answers" },
@@ -37,7 +40,6 @@ function answersCard({ answers, label }, run) {
         )
       : null,
     open ? el("p", { class: "open" }, unbroken(open)) : null,
-    trust ? el("p", { class: "trust" }, unbroken(trust)) : null,
   );
 }
 
@@ -56,6 +58,6 @@ function answersSection() {
 /** A sentence whose figure is not on the page has its rows only. */
 function removeDeadLinks() {
   for (const link of document.querySelectorAll("[data-figure]")) {
-    if (!byId(link.dataset.figure)) link.remove();
+    if (!byId(link.dataset.figure) && !questionNamed(link.dataset.figure)) link.remove();
   }
 }

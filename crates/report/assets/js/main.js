@@ -3,11 +3,12 @@
 function drawNavigation() {
   const published = [...document.querySelectorAll("section.published")];
   const targets = [
+    ["machine", "Machine"],
     ["answers", "Answers"],
     ["ladder", "Ladder"],
-    ["side-by-side", "Side by side"],
-    ["domain-cpu", "CPU"],
-    ["domain-gpu", "GPU"],
+    ["decisions", "Decisions"],
+    ["explore", "Explore"],
+    ["details", "Sizes and tails"],
     ...published.map(({ id }) => [id, id[0].toUpperCase() + id.slice(1)]),
     ["rows", "Rows"],
     ["primitives", "Primitives"],
@@ -17,13 +18,14 @@ function drawNavigation() {
   byId("nav").append(...targets.filter(([id]) => isShown(id)).map(([id, text]) => el("a", { href: `#${id}` }, text)));
 }
 
-/** Goes to a part of the page. What stands above it is drawn first: it would move the target when it appears. */
+/** Goes to a part of the page, or to the explorer with a question. The charts above it are drawn first: they would move the
+    target when they appear. */
 function goTo(id) {
-  const target = id && byId(id);
+  const question = id && !byId(id) ? questionNamed(id) : null;
+  if (question) explore(stateOfQuestion(question));
+  const target = id && byId(question || isExplorer(id) ? "explore" : id);
   if (!target) return false;
-  GROUPS.filter(
-    (group) => group.root.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING && !group.root.hidden,
-  ).forEach((group) => group.refresh());
+  drawEverything(target);
   target.scrollIntoView();
   return true;
 }
@@ -32,9 +34,10 @@ function followLink(event) {
   const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;
   if (!link || event.defaultPrevented) return;
   const id = link.getAttribute("href").slice(1);
+  const before = location.href;
   if (!goTo(id)) return;
   event.preventDefault();
-  history.pushState(null, "", `#${id}`);
+  if (location.href === before) history.pushState(null, "", `#${id}`);
 }
 
 function drawVerdicts() {
@@ -55,37 +58,53 @@ function hasKeyboardTooltip(chart) {
   return shown;
 }
 
+/** Draws every question of the explorer, each in a place of its own. */
+function drawQuestions() {
+  for (const question of QUESTIONS) {
+    const host = el("div", { class: "explored", "data-drawn": question.id });
+    explorer.host.parentNode.append(host);
+    drawContent(host, stateOfQuestion(question));
+  }
+}
+
 /** With `#selftest` the page draws everything and counts the result in attributes of the root element, for the tests. */
 function selfTest() {
   const { dataset } = document.documentElement;
+  drawQuestions();
+  document.querySelectorAll("details.pairs").forEach((pairs) => (pairs.open = true));
   drawEverything();
   const count = (selector) => String(document.querySelectorAll(selector).length);
   dataset.charts = count("svg.chart:not(.still)");
+  dataset.decided = count("#decisions svg.chart");
   dataset.still = count("svg.still");
-  dataset.lines = count(".chart .line");
-  dataset.legends = count(".legend .line");
-  dataset.bands = count(".band");
-  dataset.marks = count(".chart .mark");
-  dataset.hollow = count(".chart .mark:not(.resolved)");
+  dataset.questions = String(QUESTIONS.length);
+  dataset.lines = count(".drawn .line path");
+  dataset.bands = count(".drawn .band path");
+  dataset.marks = count(".drawn .mark path");
+  dataset.hollow = count(".drawn .mark:not(.resolved) path");
   dataset.broken = String(
     [...document.querySelectorAll("svg.chart *")].filter((node) =>
       [...node.attributes].some((attribute) => /NaN|Infinity|undefined/.test(attribute.value)),
     ).length,
   );
-  dataset.spreads = count(".chart .spread, .chart .spread-bar");
+  dataset.spreads = count(".drawn .spread path");
+  dataset.explored = String(
+    [...document.querySelectorAll(".explored")].filter((one) => one.querySelector("svg.chart")).length,
+  );
   dataset.keys = count(".keys .key-spread");
-  dataset.overlapped = count(".chart .mark.overlapped");
-  dataset.nonadditive = count(".chart .mark.nonadditive");
-  dataset.rungs = count(".ladder .rail");
-  dataset.cells = count(".cells .cell");
+  dataset.overlapped = count(".chart .mark.overlapped path");
+  dataset.nonadditive = count(".chart .mark.nonadditive path");
+  dataset.rungs = count(".ladder .label");
+  dataset.cells = count(".cells .cell rect");
   dataset.hatched = count(".cells .hatch");
   dataset.maps = count(".map");
-  dataset.matrices = count(".matrix");
-  dataset.tails = count(".tails .mark.resolved");
+  dataset.matrices = count(".matrix svg");
+  dataset.tails = count(".tails .mark.resolved path");
+  const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
+  dataset.duplicates = String(ids.length - new Set(ids).size);
   dataset.nodes = count("*");
   dataset.rows = String(ROWS.length);
   dataset.tableRows = count("#rows tbody tr");
-  dataset.cards = count(".card");
   dataset.answering = String([...document.querySelectorAll("svg.chart:not(.still)")].filter(hasKeyboardTooltip).length);
   dataset.width = String(innerWidth);
   dataset.overflow = String(document.scrollingElement.scrollWidth - innerWidth);
@@ -97,6 +116,7 @@ byId("page").hidden = false;
 byId("all-rows").hidden = RUNS.length > 0 && RUNS.every((run) => run.experiment);
 drawOverview();
 drawSections();
+drawDecisions();
 drawRows();
 drawGlossary();
 drawVerdicts();
@@ -104,10 +124,17 @@ drawTheme();
 drawNavigation();
 removeDeadLinks();
 const versions = [...new Set(RUNS.map((run) => run.run.version))].join(", ");
-byId("foot").append(el("p", null, `syncscope ${versions}. This page contains all of its data and needs no network.`));
-addEventListener("beforeprint", drawEverything);
+byId("foot").append(
+  el(
+    "p",
+    null,
+    `syncscope ${versions}. This page contains all of its data and needs no network. What changed from one run to another: syncscope compare.`,
+  ),
+);
+addEventListener("beforeprint", () => drawEverything());
 addEventListener("click", followLink);
-goTo(location.hash.slice(1));
+if (isExplorer(location.hash)) goTo("explore");
+else goTo(location.hash.slice(1));
 document.documentElement.dataset.opened = String(Math.round(performance.now()));
 if (/selftest/.test(location.hash)) selfTest();
 document.documentElement.dataset.ready = "yes";

@@ -101,76 +101,20 @@ function pageTitle() {
   );
 }
 
-/** The figure of one run on a card. */
-function cardFigure(answer, at) {
-  const name = SEVERAL
-    ? el(
-        "p",
-        { class: "card-run", style: `--c: var(--s${at % COLOURS})` },
-        el("i", { class: "swatch" }),
-        RUNS[at].label,
-      )
-    : null;
-  if (!answer) return el("div", null, name, el("p", { class: "card-none" }, "not in this run"));
-  const { row } = answer;
-  const primitive = answer.note ? [answer.note] : [row.name];
-  const detail = el("p", { class: "card-case" }, [...primitive, ...parameters(row)].join(" · "));
-  const { parts, words, interval, rough, about } = answerWords(answer);
-  const figure = parts
-    ? el(
-        "p",
-        { class: rough ? "card-figure rough" : "card-figure" },
-        rough ? "~" : null,
-        parts[0],
-        el("span", null, `${NBSP}${parts[1]}`),
-      )
-    : el("p", { class: "card-none" }, words);
-  const cycles = parts && !about && row.cycles !== null ? formatCycles(row.cycles) : null;
-  const second = [interval, cycles, about].filter(Boolean).join(" · ");
-  const total = totalText(row);
-  return el(
-    "div",
-    null,
-    name,
-    figure,
-    second ? el("p", { class: "card-interval" }, second) : null,
-    total ? el("p", { class: "card-interval" }, total) : null,
-    detail,
-  );
-}
-
-function cards() {
-  if (DATA.highlights.length === 0) return null;
-  return el(
-    "div",
-    { class: SEVERAL ? "cards several" : "cards" },
-    DATA.highlights.map((highlight) =>
-      el(
-        "article",
-        { class: "card" },
-        el("h3", null, highlight.title),
-        RUNS.map((_, at) =>
-          cardFigure(
-            answersOf(highlight).find(({ run }) => run === at),
-            at,
-          ),
-        ),
-      ),
-    ),
-  );
-}
-
 function drawOverview() {
   const runs = RUNS.map((run, at) =>
-    el("div", { class: "run" }, runName(run, at), runLine(run), verdictBar(run), warnings(run), runFacts(run)),
+    el(
+      "div",
+      { class: "run" },
+      runName(run, at),
+      runLine(run),
+      trustLine(run),
+      verdictBar(run),
+      warnings(run),
+      runFacts(run),
+    ),
   );
   byId("overview").append(pageTitle(), el("div", { class: SEVERAL ? "runs several" : "runs" }, runs));
   const answers = answersSection();
-  if (answers) byId("overview").append(answers);
-  const strip = cards();
-  if (strip) byId("overview").append(strip);
-  const quotes = ROWS.some((row) => row.within_low !== null);
-  if (strip && quotes) {
-    byId("overview").append(el("p", { class: "fixed" }, "±: 95 % interval for another run on the same machine"));
-  }
+  if (answers) byId("sentences").append(answers);
 }

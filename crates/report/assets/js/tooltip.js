@@ -67,7 +67,7 @@ function threadsFact(row) {
 function headline(row) {
   if (row.verdict === "BelowResolution" && row.ns_high > 0) return `< ${formatTime(row.ns_high, 2)}`;
   const figure = figureOf(row, TIME);
-  return figure.state === "none" ? "no figure" : formatTime(row.ns);
+  return ["missing", "overlapped"].includes(figure.state) ? "no figure" : formatTime(row.ns);
 }
 
 /** The details in the tooltip: label and format. */
@@ -151,7 +151,20 @@ function tooltipContent(row) {
 
 /** Shows the tooltip of a row near a point of the window. */
 function showTooltip(row, x, y) {
-  tooltip.replaceChildren(...tooltipContent(row.original || row).filter(Boolean));
+  placeTooltip(tooltipContent(row.original || row).filter(Boolean), x, y);
+}
+
+/** Shows a text in place of a row; each line is a paragraph. */
+function showText(text, x, y) {
+  placeTooltip(
+    text.split("\n").map((line) => el("p", null, line)),
+    x,
+    y,
+  );
+}
+
+function placeTooltip(content, x, y) {
+  tooltip.replaceChildren(...content);
   tooltip.hidden = false;
   const box = tooltip.getBoundingClientRect();
   const right = x + 16 + box.width < innerWidth - 8 ? x + 16 : x - 16 - box.width;

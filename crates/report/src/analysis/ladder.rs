@@ -235,7 +235,7 @@ mod tests {
 
     use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
     use syncscope_core::stats::Interval;
-    use syncscope_core::{Detail, Nanoseconds, Row, Verdict};
+    use syncscope_core::{Detail, Dtype, Form, Nanoseconds, Row, Verdict};
 
     fn data(rows: &[Row]) -> RunData {
         let cpu = CpuMachine { hardware_threads: 8, ..CpuMachine::default() };
@@ -398,5 +398,58 @@ mod tests {
         let case = Case { devices: Some(2), ..Case::new("gpu.multi.flags") };
         let rows = [Row::unmeasured(case, Verdict::Skipped("there is one device".into()))];
         assert_eq!(find("Several GPUs", "Barrier, 2 devices, best", &rows), None);
+    }
+
+    fn usual(primitive: &str, dtype: Dtype, layout: Layout, threads: u32) -> Row {
+        let case = Case { dtype: Some(dtype), layout: Some(layout), threads: Some(threads), ..Case::new(primitive) };
+        Row::unmeasured(case, Verdict::Resolved)
+    }
+
+    #[test]
+    fn the_default_form_is_selected() {
+        let add = usual("cpu.atomic.add", Dtype::I32, Layout::Shared, 1);
+        let varying = Row { case: Case { form: Some(Form::Varying), ..add.case.clone() }, ..add.clone() };
+        assert_eq!(find("One core", "Atomic add, alone", &[varying.clone(), add]), Some(1));
+        assert_eq!(find("One core", "Atomic add, alone", &[varying]), None);
+    }
+
+    #[test]
+    fn the_usual_case_of_the_size_is_selected() {
+        let rows = [
+            usual("cpu.atomic.add", Dtype::F64, Layout::Shared, 16),
+            usual("cpu.atomic.add", Dtype::I32, Layout::Private { stride: 1 }, 16),
+            usual("cpu.atomic.add", Dtype::I32, Layout::Shared, 1),
+            usual("cpu.atomic.add", Dtype::I32, Layout::Shared, 8),
+            usual("cpu.atomic.add", Dtype::I32, Layout::Shared, 16),
+        ];
+        assert_eq!(find("One core", "Atomic add, alone", &rows), Some(2));
+        assert_eq!(find("All threads", "Lock, contended, best", &rows), None);
+        let contended = |rows: &[Row], hardware_threads| {
+            let mut data = data(rows);
+            data.run.machine.cpu.hardware_threads = hardware_threads;
+            select("All threads", "Atomic add, contended", &data).map(|selected| selected.row)
+        };
+        assert_eq!(contended(&rows, 0), Some(4));
+        assert_eq!(contended(&rows, 8), Some(3), "16 threads do not fit 8 hardware threads");
+        assert_eq!(contended(&rows[4..], 1), None, "an oversubscribed row is no figure of the machine");
+    }
+
+    #[test]
+    fn a_kernel_that_works_stands_for_one_kernel_more() {
+        let launch = |group: &str| {
+            let case = Case { group: Some(Group::of_word(group)), ..Case::new("gpu.launch.stream") };
+            Row::unmeasured(case, Verdict::Resolved)
+        };
+        let more = |rows: &[Row]| find("Device", "One kernel more, in a stream", rows);
+        assert_eq!(more(&[launch("20 us"), launch("empty"), launch("5 us")]), Some(2));
+        // Without one of 5 microseconds, the shortest.
+        assert_eq!(more(&[launch("empty"), launch("20 us"), launch("10 us")]), Some(2));
+        assert_eq!(more(&[launch("empty")]), None, "the rate at which a host can launch is another figure");
+    }
+
+    #[test]
+    fn a_run_of_openmp_alone_has_a_barrier() {
+        let rows = [usual("cpu.barrier.openmp", Dtype::I32, Layout::Shared, 8)];
+        assert_eq!(find("All threads", "Barrier, best", &rows), Some(0));
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! - [`advice`] says which primitive to take for a stated need.
 //! - [`ladder`] holds the questions behind the cost ladder of the page. Each question is a [`row_query`], which selects one
-//!   row. [`highlights`] names the rungs that are cards.
+//!   row.
 //! - [`answers`] holds the rules behind the sentences at the top of the page and below the table.
+//! - [`decisions`] holds the charts of the decisions that people take, each with a sentence.
+//! - [`machine_figures`] are the costs beside the drawing of the machine.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
 //! - [`compare`] matches the cases of two runs and says what changed.
 //! - [`findings`] holds published claims as predicates that rows decide.
@@ -12,11 +14,12 @@
 pub(crate) mod advice;
 pub(crate) mod answers;
 pub(crate) mod compare;
+pub(crate) mod decisions;
 pub(crate) mod false_sharing;
 pub(crate) mod findings;
 pub(crate) mod fleet;
-pub(crate) mod highlights;
 pub(crate) mod ladder;
+pub(crate) mod machine_figures;
 pub(crate) mod matrix;
 pub(crate) mod row_query;
 
@@ -29,5 +32,6 @@ pub fn named_primitives() -> Vec<&'static str> {
     ids.extend(advice::named_primitives());
     ids.extend(answers::named_primitives());
     ids.extend(findings::named_primitives());
+    ids.extend(decisions::named_primitives());
     ids
 }

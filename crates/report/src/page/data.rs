@@ -1,4 +1,4 @@
-//! The data of the page as JSON, in the form that the scripts read (`assets/js/data.js`).
+//! The data of the page as JSON, in the form that the scripts read (`assets/js/model/data.js`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,7 @@ use syncscope_core::{Form, Primitive, PublishedExperiment, Row, Run};
 use super::columns::{self, Cells};
 use super::html::escape_json;
 use crate::analysis::answers::{self, Answer};
-use crate::analysis::false_sharing;
-use crate::analysis::highlights::{HIGHLIGHTS, Highlight};
+use crate::analysis::decisions::{self, Decision};
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::row_query::Selected;
@@ -19,7 +18,6 @@ use crate::{RunData, figure, naming};
 struct Page<'a> {
     columns: Vec<&'static str>,
     runs: Vec<PageRun<'a>>,
-    highlights: Vec<PageHighlight>,
     ladder: Vec<PageRung>,
     families: Vec<PageFamily<'a>>,
     /// The primitives of the rows, in the order of the catalogue, with their meaning.
@@ -44,11 +42,10 @@ struct PageRun<'a> {
     facts: Vec<(&'static str, String)>,
     verdicts: Vec<(&'static str, usize)>,
     answers: PageAnswers,
+    decisions: Vec<Decision>,
     /// The published experiment, if it is one and no run of a plan.
     experiment: Option<&'static str>,
     run: &'a Run,
-    /// The finding on false sharing of each type, as a sentence.
-    false_sharing: Vec<String>,
     matrix: Option<Matrix>,
     /// The details of the rows: the row's index, the name, the actor and the value.
     details: Vec<(usize, &'a str, Option<u32>, f64)>,
@@ -75,13 +72,6 @@ struct PageAnswer {
     rows: Vec<usize>,
     /// The id of the part of the page that shows them.
     figure: &'static str,
-}
-
-#[derive(Serialize)]
-struct PageHighlight {
-    title: &'static str,
-    #[serde(flatten)]
-    selection: Selection,
 }
 
 /// The rows of the runs that answer a question.
@@ -141,7 +131,6 @@ pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive])
     let page = Page {
         columns: columns::names(),
         runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
-        highlights: highlights(runs),
         ladder: ladder(runs),
         families: families(runs),
         primitives: primitives(runs, catalogue),
@@ -150,13 +139,6 @@ pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive])
     };
     // Serialization fails only for maps whose keys are not strings. This data has none.
     escape_json(&serde_json::to_string(&page).unwrap_or_default())
-}
-
-fn highlights(runs: &[RunData]) -> Vec<PageHighlight> {
-    let card = |highlight: &Highlight| {
-        Some(PageHighlight { title: highlight.title, selection: Selection::of(highlight.find(runs))? })
-    };
-    HIGHLIGHTS.iter().filter_map(card).collect()
 }
 
 fn ladder(runs: &[RunData]) -> Vec<PageRung> {
@@ -178,12 +160,9 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         facts: super::facts::facts(&data.run),
         verdicts: data.verdicts(),
         answers: page_answers(data),
+        decisions: decisions::decisions(data),
         experiment: data.run.experiment().map(PublishedExperiment::as_str),
         run: &data.run,
-        false_sharing: false_sharing::findings(&data.run, &data.rows)
-            .iter()
-            .map(false_sharing::StrideFinding::sentence)
-            .collect(),
         matrix: matrix::matrix(&data.run, &data.rows),
         details: details(data),
         count: data.rows.len(),
@@ -220,12 +199,20 @@ const DETAILS: [&str; 12] = [
     "busy_neighbour",
 ];
 
+/// Of the details of this name, one for each thread, the page shows the least and the largest.
+const EXTREMES_ONLY: &str = "acquisitions_per_s";
+
 /// The details of all rows, in the order of the rows.
 fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
     let of_row = |(index, row): (usize, &Row)| {
         let own = data.details.get(&row.case.id()).into_iter().flatten();
         let own = own.filter(|detail| DETAILS.contains(&detail.name.as_str()));
-        own.map(|detail| (index, detail.name.as_str(), detail.actor, detail.value)).collect::<Vec<_>>()
+        let (threads, others): (Vec<_>, Vec<_>) = own.partition(|detail| detail.name == EXTREMES_ONLY);
+        let least = threads.iter().copied().min_by(|a, b| a.value.total_cmp(&b.value));
+        let most = threads.iter().copied().max_by(|a, b| a.value.total_cmp(&b.value));
+        let extremes = least.into_iter().chain(most.filter(|_| threads.len() > 1));
+        let kept = others.into_iter().chain(extremes);
+        kept.map(|detail| (index, detail.name.as_str(), detail.actor, detail.value)).collect::<Vec<_>>()
     };
     data.rows.iter().enumerate().flat_map(of_row).collect()
 }

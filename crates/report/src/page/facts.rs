@@ -86,12 +86,12 @@ fn environment(environment: &Environment) -> Vec<(&'static str, String)> {
 }
 
 /// `1 package`, `2 packages`.
-fn plural(count: u32, noun: &str) -> String {
+pub(super) fn plural(count: u32, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A size in binary units: `32 KiB`, `1.5 GiB`.
-fn bytes(count: u64) -> String {
+pub(super) fn bytes(count: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut size = count as f64;
     let mut unit = 0;

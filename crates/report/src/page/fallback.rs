@@ -9,7 +9,7 @@ use crate::RunData;
 use crate::figure::Cost;
 
 /// The most lines of one table. The table of a large run would double the size of its page.
-const MOST_LINES: usize = 2000;
+const MOST_LINES: usize = 1000;
 
 /// One table per run.
 pub(super) fn tables(runs: &[RunData], labels: &[String]) -> String {

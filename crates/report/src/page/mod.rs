@@ -1,13 +1,15 @@
 //! The HTML page: one file that holds its data, style sheets and scripts and needs no network.
 //!
 //! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
-//! kind of chart is a new script in `SCRIPTS`. The data of the runs is made in `data`, with the cells of the rows from
-//! `columns` and the description of machine and environment from `facts`. `fallback` is the table for browsers
+//! section is a new script in `SCRIPTS`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
+//! library. The data of the runs is made in `data`, with the cells of the rows from `columns` and the description of
+//! machine and environment from `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers
 //! without scripts. `published` draws the sections of published experiments, which need no script, and `findings` the
 //! section of published claims. [`fleet`] is a page of its own.
 
 mod columns;
 mod data;
+mod drawing;
 mod facts;
 mod fallback;
 mod findings;
@@ -22,10 +24,12 @@ use crate::{RunData, naming};
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 
 /// The style sheets, in the order in which they override each other.
-pub(crate) const STYLES: [&str; 9] = [
+pub(crate) const STYLES: [&str; 11] = [
     include_str!("../../assets/css/colours.css"),
     include_str!("../../assets/css/base.css"),
     include_str!("../../assets/css/overview.css"),
+    include_str!("../../assets/css/machine.css"),
+    include_str!("../../assets/css/decisions.css"),
     include_str!("../../assets/css/panels.css"),
     include_str!("../../assets/css/charts.css"),
     include_str!("../../assets/css/pictures.css"),
@@ -37,36 +41,50 @@ pub(crate) const STYLES: [&str; 9] = [
 /// Runs before the other scripts, so that it records their errors.
 const GUARD: &str = include_str!("../../assets/js/guard.js");
 
+/// Observable Plot with the parts of d3 that it needs: `scripts/bundle-charts` makes it, its licences stand with it.
+/// The licences ask to be in every copy, so they are in the page.
+const CHART_LIBRARY: &str = concat!(
+    "/*\n",
+    include_str!("../../assets/vendor/LICENSES.txt"),
+    "*/\n",
+    include_str!("../../assets/vendor/plot-0.6.17.min.js")
+);
+
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 32] = [
+const SCRIPTS: [&str; 37] = [
     include_str!("../../assets/js/dom.js"),
-    include_str!("../../assets/js/format.js"),
-    include_str!("../../assets/js/data.js"),
-    include_str!("../../assets/js/dimensions.js"),
-    include_str!("../../assets/js/measures.js"),
-    include_str!("../../assets/js/scales.js"),
+    include_str!("../../assets/js/model/format.js"),
+    include_str!("../../assets/js/model/data.js"),
+    include_str!("../../assets/js/model/dimensions.js"),
+    include_str!("../../assets/js/model/search.js"),
+    include_str!("../../assets/js/chart/values.js"),
+    include_str!("../../assets/js/model/measures.js"),
+    include_str!("../../assets/js/model/selection.js"),
     include_str!("../../assets/js/tooltip.js"),
-    include_str!("../../assets/js/plot.js"),
-    include_str!("../../assets/js/chart_lines.js"),
-    include_str!("../../assets/js/chart_dots.js"),
-    include_str!("../../assets/js/panel.js"),
-    include_str!("../../assets/js/selectors.js"),
-    include_str!("../../assets/js/legend.js"),
-    include_str!("../../assets/js/groups.js"),
-    include_str!("../../assets/js/views.js"),
-    include_str!("../../assets/js/selection.js"),
-    include_str!("../../assets/js/ladder.js"),
-    include_str!("../../assets/js/heat.js"),
-    include_str!("../../assets/js/heat_maps.js"),
-    include_str!("../../assets/js/matrix.js"),
-    include_str!("../../assets/js/fairness.js"),
-    include_str!("../../assets/js/active_warps.js"),
-    include_str!("../../assets/js/false_sharing.js"),
+    include_str!("../../assets/js/chart/marks.js"),
+    include_str!("../../assets/js/chart/lines.js"),
+    include_str!("../../assets/js/chart/dots.js"),
+    include_str!("../../assets/js/chart/cells.js"),
+    include_str!("../../assets/js/chart/navigation.js"),
+    include_str!("../../assets/js/chart/export.js"),
+    include_str!("../../assets/js/chart/chart.js"),
+    include_str!("../../assets/js/explore/questions.js"),
+    include_str!("../../assets/js/explore/content.js"),
+    include_str!("../../assets/js/explore/state.js"),
+    include_str!("../../assets/js/explore/keys.js"),
+    include_str!("../../assets/js/explore/draw.js"),
+    include_str!("../../assets/js/explore/controls.js"),
+    include_str!("../../assets/js/parts/ladder.js"),
+    include_str!("../../assets/js/parts/heat_maps.js"),
+    include_str!("../../assets/js/parts/matrix.js"),
+    include_str!("../../assets/js/parts/tails.js"),
     include_str!("../../assets/js/answers.js"),
+    include_str!("../../assets/js/decisions.js"),
     include_str!("../../assets/js/overview.js"),
     include_str!("../../assets/js/sections.js"),
-    include_str!("../../assets/js/search.js"),
-    include_str!("../../assets/js/rows.js"),
+    include_str!("../../assets/js/table/columns.js"),
+    include_str!("../../assets/js/table/save.js"),
+    include_str!("../../assets/js/table/table.js"),
     include_str!("../../assets/js/findings.js"),
     include_str!("../../assets/js/glossary.js"),
     include_str!("../../assets/js/theme.js"),
@@ -86,7 +104,9 @@ pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
         "guard" => GUARD.to_owned(),
         "data" => data::json(runs, &labels, catalogue),
         "fallback" => fallback::tables(runs, &labels),
+        "machine" => drawing::drawings(runs, &labels),
         "published" => published::sections(runs, &labels),
+        "charts" => CHART_LIBRARY.to_owned(),
         "findings" => findings::section(runs, &labels),
         "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
         // A test checks that the template has no other placeholder.
@@ -136,6 +156,9 @@ mod tests {
         }
         for script in SCRIPTS.into_iter().chain([GUARD]) {
             assert!(!script.contains("</script") && !script.contains("innerHTML"));
+        }
+        for text in ["</script", "<!--", "eval(", "new Function", "@import", "fetch(", "XMLHttpRequest"] {
+            assert!(!CHART_LIBRARY.contains(text), "{text} in the chart library");
         }
     }
 }

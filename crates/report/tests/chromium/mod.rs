@@ -69,7 +69,7 @@ fn dump(browser: &Path, address: &str, width: u32, folder: &Path) -> String {
             .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
             .arg(format!("--user-data-dir={}", folder.join("profile").display()))
             .arg(format!("--window-size={},1600", width.max(NARROWEST_WINDOW)))
-            .args(["--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom"])
+            .args(["--allow-file-access-from-files", "--virtual-time-budget=300000", "--dump-dom"])
             .arg(address)
             .stdout(fs::File::create(&output).unwrap())
             .stderr(Stdio::null())
@@ -99,14 +99,18 @@ fn counts(dom: &str) -> Counts {
         .collect()
 }
 
-/// A page that shows `report.html` in a narrow frame, runs `script` on its `page`, and copies its counts and its text.
+/// A page that shows `report.html` in a frame, runs `script` on its `page`, and copies its counts and its text. The script may
+/// `await wait(milliseconds)`, which passes at once, and change the width of the `frame`.
 fn framed(width: u32, script: &str, hash: &str) -> String {
     format!(
         "<!DOCTYPE html><html><body><pre id=\"text\"></pre>
         <iframe src=\"report.html{hash}\" width=\"{width}\" height=\"780\" style=\"border:0\"></iframe><script>
-        document.querySelector('iframe').onload = (event) => {{
-            const page = event.target.contentDocument;
-            const root = page.documentElement;
+        const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+        const frame = document.querySelector('iframe');
+        frame.onload = async () => {{
+            frame.onload = null;
+            let page = frame.contentDocument;
+            let root = page.documentElement;
             {script}
             Object.assign(document.documentElement.dataset, root.dataset);
             document.getElementById('text').textContent = root.outerHTML;
@@ -126,9 +130,9 @@ pub(crate) fn open_and(runs: &[RunData], width: u32, script: &str) -> Option<(Co
     Some((counts, dom))
 }
 
-/// Opens the page as a reader does, without drawing every chart, and runs a script on it.
-pub(crate) fn open_undrawn(runs: &[RunData], width: u32, script: &str) -> Option<(Counts, String)> {
-    open_at(runs, width, script, "")
+/// Opens the page as a reader does, without drawing every chart, at a place in it, and runs a script on it.
+pub(crate) fn open_undrawn(runs: &[RunData], width: u32, script: &str, hash: &str) -> Option<(Counts, String)> {
+    open_at(runs, width, script, hash)
 }
 
 /// Opens a page without scripts at this width and writes by how much it is wider than its window (`overflow`) and how many

@@ -9,7 +9,7 @@ use crate::analysis::false_sharing;
 
 /// The drop of the cost where elements of different threads are no longer on one cache line. The finding is made from
 /// intervals within the run: all strides are measured in the same way.
-pub(super) fn false_sharing(data: &RunData) -> Option<Finding> {
+pub(in crate::analysis) fn false_sharing(data: &RunData) -> Option<Finding> {
     let findings = false_sharing::findings(&data.run, &data.rows);
     let (finding, drop) = findings.iter().find_map(|finding| Some((finding, finding.cost_drop?)))?;
     let is_shown = |case: &Case| {
@@ -36,7 +36,7 @@ pub(super) fn false_sharing(data: &RunData) -> Option<Finding> {
         finding.threads,
         finding.dtype
     );
-    Some(Finding::certain("false-sharing", text, rows))
+    Some(Finding::certain("decide-false-sharing", text, rows))
 }
 
 /// Additions to one variable by all CPUs, and by all threads of a GPU, as rates of all together: the cost of one addition
@@ -62,7 +62,7 @@ pub(super) fn contended_on_both_sides(data: &RunData) -> Option<Finding> {
         grouped(gpu.known.row.case.actors()),
         times(more.rate / less.rate, low, high),
     );
-    Some(Finding::certain("side-by-side", text, [cpu.known.index, gpu.known.index]))
+    Some(Finding::certain("decide-atomics", text, [cpu.known.index, gpu.known.index]))
 }
 
 /// The rate of all threads together.
@@ -88,14 +88,14 @@ impl<'a> Total<'a> {
 }
 
 /// The rate of the same case where the compiler cannot add up the operands of a warp before one atomic operation.
-fn not_aggregated(data: &RunData, case: &Case) -> Option<f64> {
+pub(in crate::analysis) fn not_aggregated(data: &RunData, case: &Case) -> Option<f64> {
     let form = Case { form: Some(Form::NotAggregated), ..case.clone() };
     let is_resolved = |row: &&Row| row.case == form && row.verdict == Verdict::Resolved;
     data.rows.iter().find(is_resolved)?.ops_per_s_total
 }
 
 /// A large number in words: `43.8 million`, `1.37 billion`.
-fn count(number: f64) -> String {
+pub(in crate::analysis) fn count(number: f64) -> String {
     let (divisor, word) = match number {
         ..1e6 => (1e3, "thousand"),
         ..1e9 => (1e6, "million"),

@@ -30,13 +30,13 @@ pub(super) fn cheapest_cpu_barrier(data: &RunData) -> Option<Finding> {
                 std.unwrap_or_default(),
             );
             let rows = std::iter::once(best.index).chain(rivals.iter().map(|rival| rival.index));
-            Finding::certain("cpu.barrier", text, rows)
+            Finding::certain("decide-barrier", text, rows)
         }
     })
 }
 
 /// What a wider scope of a GPU fence costs. One instrument measures all, so rows are compared within the run.
-pub(super) fn fence_scopes(data: &RunData) -> Option<Finding> {
+pub(in crate::analysis) fn fence_scopes(data: &RunData) -> Option<Finding> {
     let scopes = [
         ("the block", "Block", "Fence"),
         ("the device", "Device", "Fence"),
@@ -57,7 +57,7 @@ pub(super) fn fence_scopes(data: &RunData) -> Option<Finding> {
         last.times(first)
     );
     let text = if known[0].0 == "the block" { text } else { format!("A GPU fence costs {}.", enumeration(&figures)) };
-    Some(Finding::certain("gpu.fence", text, known.iter().map(|(_, one)| one.index)))
+    Some(Finding::certain("decide-fences", text, known.iter().map(|(_, one)| one.index)))
 }
 
 /// `a, b and c`.
@@ -88,7 +88,7 @@ pub(super) fn cluster_or_grid(data: &RunData) -> Option<Finding> {
         best.time()
     );
     let rows = std::iter::once(cluster.index).chain(grid.known.iter().map(|one| one.index));
-    Some(Finding::certain("ladder", text, rows))
+    Some(Finding::certain("decide-barrier", text, rows))
 }
 
 /// A barrier of a warp whose halves are on two paths, against one of a warp on one path.

@@ -9,7 +9,7 @@ use crate::analysis::matrix;
 use crate::{RunData, figure};
 
 /// The classes of pairs of CPUs, the nearest first: the rung of the ladder and what two CPUs of the class are.
-const CLASSES: [(&str, &str); 6] = [
+pub(in crate::analysis) const CLASSES: [(&str, &str); 6] = [
     ("Hand-off, same core", "between the hardware threads of a core"),
     ("Hand-off, same L2", "within an L2 cache"),
     ("Hand-off, same L3", "within an L3 cache"),
@@ -22,7 +22,7 @@ const CLASSES: [(&str, &str); 6] = [
 /// must be at least this factor above the interval, for another run, of the spinning one.
 const CERTAIN_FACTOR: f64 = 2.0;
 
-pub(super) fn waking(data: &RunData) -> Option<Finding> {
+pub(in crate::analysis) fn waking(data: &RunData) -> Option<Finding> {
     let asleep = rung(data, "Two threads", "Wake a sleeping thread")?;
     let median = asleep.median_ns?;
     let mut rungs = std::iter::once("Hand-off, close").chain(CLASSES.map(|(title, _)| title));
@@ -36,13 +36,13 @@ pub(super) fn waking(data: &RunData) -> Option<Finding> {
             times(ratio(awake.ns), ratio(awake.bounds.high), ratio(awake.bounds.low)),
             awake.time()
         );
-        Finding::certain("cpu.handoff", text, [asleep.row, awake.index])
+        Finding::certain("decide-handoff", text, [asleep.row, awake.index])
     })
 }
 
 /// What the place of two threads does to a hand-off. All pairs are measured in the same way, so rows are compared within the
 /// run.
-pub(super) fn placement(data: &RunData) -> Option<Finding> {
+pub(in crate::analysis) fn placement(data: &RunData) -> Option<Finding> {
     let known: Vec<(&str, Known<'_>)> = CLASSES
         .into_iter()
         .filter_map(|(title, words)| Some((words, Known::on_rung(data, "Two threads", title, Basis::Run)?)))
@@ -59,7 +59,7 @@ pub(super) fn placement(data: &RunData) -> Option<Finding> {
             enumeration(&figures),
             farthest.times(nearest)
         );
-        return Some(Finding::certain("core-to-core", text, known.iter().map(|(_, one)| one.index)));
+        return Some(Finding::certain("decide-placement", text, known.iter().map(|(_, one)| one.index)));
     }
     let matrix = matrix::matrix(&data.run, &data.rows)?;
     let (low, high) = matrix.alike?;
@@ -71,14 +71,14 @@ pub(super) fn placement(data: &RunData) -> Option<Finding> {
         figure::time(high)
     );
     let text = if pairs == possible { text } else { text.replace("there is", "among them there is") };
-    Some(Finding::certain("core-to-core", text, matrix.pairs.iter().map(|(_, _, row)| *row)))
+    Some(Finding::certain("decide-placement", text, matrix.pairs.iter().map(|(_, _, row)| *row)))
 }
 
 /// The primitive that is measured beside an idle and a busy hardware thread.
-pub(super) const SMT_PRIMITIVE: &str = "cpu.atomic.add";
+pub(in crate::analysis) const SMT_PRIMITIVE: &str = "cpu.atomic.add";
 
 /// What a hardware thread loses while its sibling works, and what the core gains. Rows are compared within the run.
-pub(super) fn hyperthreads(data: &RunData) -> Option<Finding> {
+pub(in crate::analysis) fn hyperthreads(data: &RunData) -> Option<Finding> {
     let with_group = |group: &Group, like: Option<&Case>| {
         let fits = |case: &Case| {
             let place = |case: &Case| (case.dtype, case.layout, case.order);
@@ -103,7 +103,7 @@ pub(super) fn hyperthreads(data: &RunData) -> Option<Finding> {
         idle.time(),
         2.0 * idle.ns / busy.ns
     );
-    Some(Finding::certain("cpu.atomic", text, [idle.index, busy.index]))
+    Some(Finding::certain("decide-placement", text, [idle.index, busy.index]))
 }
 
 #[cfg(test)]

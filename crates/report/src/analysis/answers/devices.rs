@@ -28,7 +28,7 @@ pub(super) fn barrier_of_devices(data: &RunData) -> Option<Finding> {
         narrow.name(),
         narrow.time()
     );
-    Some(Finding::certain("ladder", text, [wide.index, narrow.index]))
+    Some(Finding::certain("decide-barrier", text, [wide.index, narrow.index]))
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(super) fn cheapest_lock(data: &RunData) -> Option<Finding> {
                 next.times(&best),
                 next.name(),
             );
-            Finding::certain("cpu.lock", text, std::iter::once(best.index).chain(rivals.iter().map(|one| one.index)))
+            Finding::certain("decide-lock", text, std::iter::once(best.index).chain(rivals.iter().map(|one| one.index)))
         }
     })
 }

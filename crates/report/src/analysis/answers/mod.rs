@@ -8,11 +8,11 @@
 
 pub(super) mod atomics;
 pub(super) mod barriers;
-mod cpus;
+pub(super) mod cpus;
 mod devices;
 pub(super) mod field;
 mod locks;
-mod relaunch;
+pub(super) mod relaunch;
 mod trust;
 
 pub(crate) use trust::trust;
@@ -33,7 +33,7 @@ pub(crate) struct Answer {
 
 /// What a rule finds in a run that has the rows it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Finding {
+pub(super) enum Finding {
     Certain(Answer),
     /// The question that these rows leave open, with the reason.
     Open(String),
@@ -97,30 +97,30 @@ pub(crate) fn answers(data: &RunData) -> Answers {
 }
 
 #[cfg(test)]
-mod testing {
+pub(super) mod testing {
     use super::*;
     use syncscope_core::machine::{CpuMachine, GpuMachine};
     use syncscope_core::stats::Interval;
     use syncscope_core::{Case, Nanoseconds, Row, Verdict};
 
     /// A machine with 16 CPUs and a device of 132 multiprocessors.
-    pub(super) fn data(rows: Vec<Row>) -> RunData {
+    pub(in crate::analysis) fn data(rows: Vec<Row>) -> RunData {
         let mut data = crate::testing::data(rows);
         data.run.machine.cpu = CpuMachine { hardware_threads: 16, ..CpuMachine::default() };
         data.run.machine.gpus = vec![GpuMachine { multiprocessors: 132, ..GpuMachine::default() }];
         data
     }
 
-    pub(super) fn case(primitive: &str, threads: u32) -> Case {
+    pub(in crate::analysis) fn case(primitive: &str, threads: u32) -> Case {
         Case { threads: Some(threads), ..Case::new(primitive) }
     }
 
-    pub(super) fn on_blocks(primitive: &str, blocks: u32, threads: u32) -> Case {
+    pub(in crate::analysis) fn on_blocks(primitive: &str, blocks: u32, threads: u32) -> Case {
         Case { blocks: Some(blocks), ..case(primitive, threads) }
     }
 
     /// A resolved row: within the run its cost is certain to a hundredth, in another run to this share.
-    pub(super) fn row(case: Case, ns: f64, share: f64) -> Row {
+    pub(in crate::analysis) fn row(case: Case, ns: f64, share: f64) -> Row {
         let around = |share: f64| Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
         Row {
             ns: Some(Nanoseconds(ns)),
@@ -131,7 +131,7 @@ mod testing {
     }
 
     /// The same row with another interval within the run.
-    pub(super) fn within(row: Row, low: f64, high: f64) -> Row {
+    pub(in crate::analysis) fn within(row: Row, low: f64, high: f64) -> Row {
         Row { ns_within: Some(Interval { low, high }), ..row }
     }
 
@@ -168,7 +168,7 @@ mod tests {
         let rows = vec![lock("ticket", 100.0), lock("mcs", 101.0), barrier("std", 900.0), barrier("tree", 300.0)];
         let found = answers(&testing::data(rows));
         assert_eq!(found.certain.len(), 1, "{found:?}");
-        assert_eq!(found.certain[0].figure, "cpu.barrier");
+        assert_eq!(found.certain[0].figure, "decide-barrier");
         let open = found.open.unwrap();
         assert!(open.starts_with("Not certain in this run: which lock is the cheapest at 16 threads"), "{open}");
     }

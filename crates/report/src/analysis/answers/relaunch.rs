@@ -7,7 +7,7 @@ use crate::analysis::row_query::GRID_BARRIERS;
 
 /// One kernel more against a barrier of the grid. The host times launches and the device times barriers, so the intervals
 /// for another run are compared.
-pub(super) fn kernel_or_grid_barrier(data: &RunData) -> Option<Finding> {
+pub(in crate::analysis) fn kernel_or_grid_barrier(data: &RunData) -> Option<Finding> {
     let like = &data.rows.get(rung(data, "Device", "Grid barrier, best")?.row)?.case;
     let grid = field(data, GRID_BARRIERS, like, Basis::Machine);
     let best = grid.best()?;
@@ -51,7 +51,7 @@ pub(super) fn kernel_or_grid_barrier(data: &RunData) -> Option<Finding> {
         }
     };
     let rows = kernels.iter().map(|(_, one)| one.index).chain(grid.known.iter().map(|one| one.index));
-    Some(Finding::certain("ladder", text, rows))
+    Some(Finding::certain("decide-relaunch", text, rows))
 }
 
 #[cfg(test)]

@@ -1,0 +1,153 @@
+// Charts. `drawChart` draws a plain object, so that scripts and Rust can both make it:
+//
+//   { kind: "lines", title, label, note, x: axis, y: axis, series: [line], rules: [{ x, label }], height }
+//   { kind: "dots", title, label, note, x: axis, rows: [row], columns: [title], rules: [{ x, label }] }
+//   { kind: "cells", title, label, note, columns: [text], lines: [text], xTitle, yTitle, cells: [cell], range: [low, high] }
+//
+// title stands above the chart, note below it, label is read aloud (the title, if it is missing). All texts are plain text.
+//
+//   axis  { label, unit: "time" | "cycles" | "rate" | "ratio" | "share" | "count", log, domain, values }
+//         A domain that is missing is made of the figures. `values` are the only places of ticks, such as thread counts.
+//   line  { label, primitive, colour, variant, run, points: [point] }
+//         One colour for each primitive, or `colour` (CSS), or one for each line. `variant` and `run` are numbers: lines of one
+//         primitive differ by dash and shape.
+//   point { x, y, low, high, p05, p95, state, above, row, tip }
+//         In rows of dots the figure is x, and there is no y. low and high are the interval, p05 and p95 the spread.
+//         state: "resolved" | "open" (an unreliable estimate) | "bound" (`above`: a lower one) | "nonadditive" |
+//         "overlapped" | "missing"; without it, resolved. The last two need no figure.
+//         row: a row, or [run, index]: the tooltip shows it. tip: a text for the tooltip in its place.
+//   row   { label, heading, primitive, colour, variant, points: [point], texts: [text] }
+//         `heading` alone is a line between rows. `texts` stand in the columns at the right; without columns, each point has
+//         its own `text`. In dots, points may have `primitive`, `colour`, `variant` and `run` of their own, and
+//         bar: [from, to], a thick line, and most, a maximum.
+//   cell  { x, y, value, text, state, colour, row, tip }
+//         x and y count columns and lines. The colour follows from the value within `range`, or is given. A cell that is
+//         "missing" is hatched.
+//
+// A chart has the width of its host, and is drawn again with the host's width. It is drawn when it comes near the window, or
+// when the browser has time; its height is reserved before. Its colours are variables of the page, which follow the theme.
+
+const CHARTS = [];
+
+const KINDS = {
+  lines: { draw: lineChart, height: lineHeight },
+  dots: { draw: dotChart, height: dotHeight },
+  cells: { draw: cellChart, height: cellHeight },
+};
+
+/** Appends a chart to its host. Returns {root, update(spec), refresh()}: refresh draws it at once if it is not up to date. */
+function drawChart(host, spec) {
+  const chart = { spec, width: null, stale: true, visible: false, drawing: null };
+  chart.title = el("figcaption");
+  chart.plot = el("div", { class: "plot" });
+  chart.below = el("div", { class: "below" });
+  chart.root = el(
+    "figure",
+    { class: "figure" },
+    el("header", null, chart.title, exportButtons(chart)),
+    chart.plot,
+    chart.below,
+  );
+  chart.refresh = () => {
+    const width = Math.round(chart.plot.clientWidth);
+    if (width === 0 || (!chart.stale && width === chart.width)) return;
+    chart.width = width;
+    chart.stale = false;
+    paintChart(chart);
+  };
+  chart.update = (next) => {
+    chart.spec = next;
+    chart.stale = true;
+    reserve(chart);
+    if (chart.visible) chart.refresh();
+    else drawWhenIdle();
+  };
+  host.append(chart.root);
+  reserve(chart);
+  CHARTS.push(chart);
+  chartVisibility.observe(chart.root);
+  chartSizes.observe(chart.plot);
+  drawWhenIdle();
+  return chart;
+}
+
+/** The space of a chart that is not drawn yet, so that nothing below it moves when it is. */
+function reserve(chart) {
+  const { spec } = chart;
+  chart.title.textContent = spec.title || "";
+  chart.plot.style.minHeight = `${KINDS[spec.kind].height(spec, chart.plot.clientWidth || 600)}px`;
+}
+
+function paintChart(chart) {
+  const { spec } = chart;
+  const drawing = KINDS[spec.kind].draw(spec, chart.width);
+  chart.drawing = drawing;
+  const { root } = drawing;
+  root.classList.add(spec.kind, "drawn");
+  root.setAttribute("role", "img");
+  root.setAttribute("aria-label", `${spec.label || spec.title || ""}. Arrow keys move from point to point.`);
+  root.setAttribute("tabindex", "0");
+  chart.plot.replaceChildren(root);
+  chart.plot.style.minHeight = `${root.viewBox.baseVal.height}px`;
+  addNavigation(root, drawing.spots, drawing.highlight || (() => {}));
+  chart.below.replaceChildren(
+    ...[drawing.legend, markLegend(spec), ...[spec.note, drawing.note].flat().filter(Boolean).map(noteLine)].filter(
+      Boolean,
+    ),
+  );
+}
+
+const noteLine = (text) => el("p", { class: "fixed" }, text);
+
+const chartOf = (node) => CHARTS.find((chart) => chart.root === node || chart.plot === node);
+
+const chartVisibility = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) {
+      const chart = chartOf(entry.target);
+      if (!chart) continue;
+      chart.visible = entry.isIntersecting;
+      if (chart.visible) chart.refresh();
+    }
+  },
+  { rootMargin: "400px" },
+);
+
+const chartSizes = new ResizeObserver((entries) =>
+  // In the next frame: a chart that is drawn changes its own height.
+  requestAnimationFrame(() => {
+    for (const chart of entries.map((entry) => chartOf(entry.target)).filter(Boolean)) {
+      if (chart.drawing) chart.refresh();
+      else reserve(chart);
+    }
+  }),
+);
+
+/** Removes the charts of a host, for another set of charts in it. */
+function clearCharts(host) {
+  for (const chart of CHARTS.filter(({ root }) => host.contains(root))) {
+    chartVisibility.unobserve(chart.root);
+    chartSizes.unobserve(chart.plot);
+    CHARTS.splice(CHARTS.indexOf(chart), 1);
+  }
+  host.replaceChildren();
+}
+
+/** Draws the charts from top to bottom, one at a time, while the reader reads. */
+function drawWhenIdle() {
+  if (drawWhenIdle.waiting) return;
+  drawWhenIdle.waiting = true;
+  setTimeout(() => {
+    drawWhenIdle.waiting = false;
+    const next = CHARTS.find((chart) => chart.stale && chart.plot.clientWidth > 0);
+    if (!next) return;
+    next.refresh();
+    drawWhenIdle();
+  }, 30);
+}
+
+/** Draws every chart; with a target, those above it, which would move it when they appear. */
+function drawEverything(target) {
+  const stands = (chart) => !target || chart.root.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING;
+  CHARTS.filter(stands).forEach((chart) => chart.refresh());
+}

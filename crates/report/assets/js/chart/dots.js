@@ -1,0 +1,224 @@
+// A chart with a row for each case: points with intervals on one axis, and numbers beside them or in columns.
+
+const ROW_STEP = 28;
+const HEADING_STEP = 34;
+const NARROW = 480;
+const NARROW_STEP = 44;
+
+const labelRoom = (spec) => Math.max(6, ...spec.rows.map((row) => (row.label || "").length)) * 7 + 16;
+
+/** On a narrow chart long labels stand above the points of their rows. */
+const isStacked = (spec, width) => width < NARROW && ((spec.columns || []).length > 0 || labelRoom(spec) > 0.4 * width);
+
+/** The heights of rows: of the points, of the labels, and of all together. */
+function dotHeights(spec, width) {
+  const stacked = isStacked(spec, width);
+  let height = 0;
+  const places = spec.rows.map((row) => {
+    const step = row.heading ? HEADING_STEP : stacked ? NARROW_STEP : ROW_STEP;
+    height += step;
+    if (row.heading) return { points: null, label: height - step / 2 + 8 };
+    return stacked
+      ? { points: height - 12, label: height - 25 }
+      : { points: height - step / 2, label: height - step / 2 + 4 };
+  });
+  return { places, height };
+}
+
+const DOT_TOP = 32;
+const DOT_BOTTOM = 34;
+const dotHeight = (spec, width) => DOT_TOP + dotHeights(spec, width).height + DOT_BOTTOM;
+
+/** The gutter of labels, the axis and the columns of numbers. */
+function dotBox(spec, width) {
+  const stacked = isStacked(spec, width);
+  const left = stacked ? 4 : Math.round(Math.min(labelRoom(spec), width * 0.45));
+  const columns = (spec.columns || []).map((title, at) => {
+    const texts = [title, ...spec.rows.map((row) => (row.texts && row.texts[at]) || "")];
+    return Math.max(...texts.map((text) => text.length * CHARACTER), 24) + 16;
+  });
+  const room = stacked ? 0 : columns.reduce((sum, size) => sum + size, 0);
+  const bottom = DOT_TOP + dotHeights(spec, width).height;
+  return { left, right: Math.round(width - 10 - room), top: DOT_TOP, bottom, columns, width, stacked };
+}
+
+/** The text beside a point starts at the end of its interval and spread, on the side that has room for it. */
+function drawValue(point, ends, at, box) {
+  const [first, last] = [Math.min(...ends) - 9, Math.max(...ends) + 9];
+  const room = point.text.length * CHARACTER;
+  const spot =
+    last + room <= box.right + 10
+      ? { x: last, y: at + 4, anchor: "start" }
+      : first - room >= box.left + 2
+        ? { x: first, y: at + 4, anchor: "end" }
+        : { x: box.right, y: at - 7, anchor: "end" };
+  return words({ class: "value", x: round(spot.x), y: round(spot.y), "text-anchor": spot.anchor }, point.text);
+}
+
+/** A dotted line from the axis to the last point of a row leads the eye. */
+function rail(row, y, box, position) {
+  const ends = (row.points || [])
+    .filter((point) => hasPlace(point) && isNumber(point.x))
+    .map((point) => position(point.x));
+  return ends.length ? svg("line", { class: "rail", x1: box.left, x2: round(Math.max(...ends)), y1: y, y2: y }) : null;
+}
+
+function dotLabels(spec, places, box, position) {
+  const room = box.stacked ? box.right - Math.max(0, ...box.columns) : box.left - 14;
+  const fits = Math.floor(room / CHARACTER);
+  const root = svg("g", { class: "axes" });
+  spec.rows.forEach((row, at) => {
+    const y = round(box.top + places[at].label);
+    if (row.heading) {
+      root.append(words({ class: "level", x: 0, y }, row.heading));
+      return;
+    }
+    const line = rail(row, round(box.top + places[at].points), box, position);
+    if (line) root.append(line);
+    const place = box.stacked ? { x: 0, y } : { x: box.left - 10, y, "text-anchor": "end" };
+    const label = words({ class: "label", ...place }, shortened(row.label, fits));
+    label.append(svg("title", null, row.label));
+    root.append(label);
+  });
+  return root;
+}
+
+function columnTexts(spec, places, box) {
+  const root = svg("g", { class: "columns-of-numbers" });
+  // On a narrow chart the numbers stand beside the label, from the right.
+  let right = box.stacked ? box.width - box.columns.reduce((sum, size) => sum + size, 0) : box.right + 10;
+  const ends = box.columns.map((size) => Math.round((right += size) - 4));
+  ends.forEach((x, at) =>
+    root.append(words({ class: "axis-title", x, y: 12, "text-anchor": "end" }, spec.columns[at])),
+  );
+  spec.rows.forEach((row, line) => {
+    const y = round(box.top + places[line].label);
+    ends.forEach((x, at) => {
+      const text = row.texts && row.texts[at];
+      if (text) root.append(words({ class: "value", x, y, "text-anchor": "end" }, text));
+    });
+  });
+  return root;
+}
+
+function dotAxis(spec, domain, box, position) {
+  const unit = unitOf(spec.x);
+  const all = spec.x.values || ticksOf(spec.x, domain, Math.round((box.right - box.left) / 64));
+  const ticks = fittingTicks(all, position, 52);
+  return [
+    Plot.gridX(ticks, { className: "grid", stroke: "var(--faint)", strokeOpacity: 1 }),
+    Plot.axisX(ticks, { anchor: "bottom", tickSize: 0, fontSize: 12, label: null, text: unit.tick, className: "axes" }),
+    () =>
+      svg(
+        "g",
+        { class: "axes" },
+        svg("line", { class: "base", x1: box.left, x2: box.left, y1: box.top, y2: box.bottom }),
+        words({ class: "axis-title", x: box.stacked ? 0 : box.left, y: 12 }, spec.x.label),
+      ),
+  ];
+}
+
+function rowMarks(row, at, y) {
+  const name = `line-${at}`;
+  return (row.points || []).flatMap((point) => {
+    const style = styleOf({ ...row, ...point }, at);
+    const own = [{ ...point, y }];
+    const bar = (from, to, extra) =>
+      isNumber(point[from]) && isNumber(point[to]) && hasPlace(point)
+        ? [Plot.link(own, { x1: from, x2: to, y1: "y", y2: "y", stroke: style.colour, ...extra })]
+        : [];
+    const thick = point.bar
+      ? [
+          Plot.link([{ from: point.bar[0], to: point.bar[1], y }], {
+            ...{ x1: "from", x2: "to", y1: "y", y2: "y", stroke: style.colour, strokeWidth: 6, strokeOpacity: 0.55 },
+            className: `series ${name} whisker`,
+          }),
+        ]
+      : [];
+    const most = isNumber(point.most)
+      ? [
+          ...bar(isNumber(point.high) ? "high" : "x", "most", {
+            strokeDasharray: "1 3",
+            className: `series ${name} faint`,
+          }),
+          ...pointMarks([{ x: point.most, y, state: "open" }], {
+            x: "x",
+            y: "y",
+            style,
+            size: 3.2,
+            name: `series ${name} most`,
+          }),
+        ]
+      : [];
+    const placed = [{ ...point, y, x: hasPlace(point) ? point.x : undefined }];
+    return [
+      ...bar("p05", "p95", { strokeWidth: 9, strokeOpacity: 0.18, className: `series ${name} spread` }),
+      ...bar("low", "high", { strokeWidth: 1.6, strokeOpacity: 0.75, className: `series ${name} whisker` }),
+      ...thick,
+      ...most,
+      ...(hasPlace(point)
+        ? pointMarks(placed, { x: "x", y: "y", style, size: 4.6, ariaLabel: () => row.label, name: `series ${name}` })
+        : []),
+    ];
+  });
+}
+
+/** The marks of points without a place stand at the beginning of their row. */
+function placelessMark(point, style, x, y, name) {
+  const paint = paintOf(point.state, style.colour);
+  const shape = point.state === "overlapped" ? "M-4,-2l4,4l4,-4" : "M-3,-3l6,6m0,-6l-6,6";
+  return svg(
+    "g",
+    { class: `series ${name} mark ${point.state}`, transform: `translate(${x},${y})` },
+    svg("path", { d: shape, fill: "none", stroke: paint.stroke, "stroke-width": paint.strokeWidth }),
+  );
+}
+
+/** What Plot does not draw: marks without a place, and the texts beside the points. */
+function dotOverlay(spec, places, box, position, spots) {
+  const root = svg("g");
+  spec.rows.forEach((row, at) => {
+    const y = round(box.top + places[at].points);
+    for (const point of row.points || []) {
+      const style = styleOf({ ...row, ...point }, at);
+      const x = hasPlace(point) ? position(point.x) : box.left + 7;
+      if (!hasPlace(point)) root.append(placelessMark(point, style, x, y, `line-${at}`));
+      const ends = [point.low, point.high, point.p05, point.p95, point.most].filter(isNumber).map(position);
+      if (point.text) root.append(drawValue(point, hasPlace(point) ? [x, ...ends] : [x], y, box));
+      spots.push({ x, y, point, series: `line-${at}` });
+    }
+  });
+  return root;
+}
+
+function dotChart(spec, width) {
+  const { places, height } = dotHeights(spec, width);
+  const box = dotBox(spec, width);
+  const points = spec.rows.flatMap((row) => row.points || []);
+  const known = domainFor(spec.x, points, "x");
+  const domain = known || [1, 10];
+  const range = [box.left + 10, box.right - 10];
+  const position = positionOn(spec.x, domain, range);
+  const spots = [];
+  const root = Plot.plot({
+    className: "chart",
+    width,
+    height: DOT_TOP + height + DOT_BOTTOM,
+    marginLeft: box.left,
+    marginRight: width - box.right,
+    marginTop: DOT_TOP,
+    marginBottom: DOT_BOTTOM,
+    x: { type: spec.x.log ? "log" : "linear", domain, range, clamp: true, axis: null },
+    y: { type: "linear", domain: [0, height || 1], range: [box.top, box.top + height], axis: null },
+    marks: [
+      ...dotAxis(spec, domain, box, position),
+      ...ruleMarks(spec.rules, position, box.top, box.bottom, box.right),
+      () => dotLabels(spec, places, box, position),
+      ...spec.rows.flatMap((row, at) => rowMarks(row, at, places[at].points)),
+      () => columnTexts(spec, places, box),
+      () => dotOverlay(spec, places, box, position, spots),
+      known || spec.rows.length === 0 ? [] : () => nothingHere({ ...box, top: 0, bottom: 60 }),
+    ].flat(),
+  });
+  return { root, spots, highlight: highlighter(root) };
+}

@@ -1,0 +1,325 @@
+// A chart of lines with bands: a figure against threads, blocks or devices.
+
+/** A chart of more lines has a legend below it; each of fewer lines has its name at its end. */
+const MOST_LABELS = 12;
+/** Resolved points of lines with more points have no marks. */
+const MOST_MARKS = 12;
+/** Charts of more lines show the spread of the line under the pointer only. */
+const MOST_SPREADS = 3;
+/** The width of a character of an axis, and of a label. */
+const CHARACTER = 6.7;
+const LABEL_CHARACTER = 7.4;
+const LABEL_STEP = 15;
+
+function lineHeight(spec, width) {
+  return spec.height || (width < 480 ? 300 : 360);
+}
+
+/** Sequences of adjacent resolved points: a point that is not resolved breaks a line. */
+function segmentsOf(points) {
+  const found = [];
+  let current = null;
+  for (const point of points) {
+    if ((point.state || "resolved") !== "resolved") {
+      current = null;
+      continue;
+    }
+    if (!current) found.push((current = []));
+    current.push(point);
+  }
+  return found;
+}
+
+/** Lines are said to be one if they differ by less than this at every point. */
+const SAME = 0.01;
+
+function areSame(a, b) {
+  const known = new Map(b.points.filter((point) => isNumber(point.y)).map((point) => [point.x, point]));
+  const own = a.points.filter((point) => isNumber(point.y));
+  const near = ({ x, y }) => known.has(x) && Math.abs(known.get(x).y - y) <= SAME * Math.max(y, known.get(x).y);
+  return own.length > 1 && own.length === known.size && own.every(near);
+}
+
+/** Lines that coincide have one label. */
+function mergedLabels(series) {
+  const groups = [];
+  for (const one of series) {
+    const same = groups.find(([first]) => areSame(first, one));
+    if (same) same.push(one);
+    else groups.push([one]);
+  }
+  return groups;
+}
+
+const coincidenceNotes = (groups) =>
+  groups
+    .filter((group) => group.length > 1)
+    .map((group) => {
+      const names = group.map(({ label }) => label).join(", ");
+      return `${group.length === 2 ? "Both" : `All ${group.length}`} within 1${NBSP}%: ${names}.`;
+    });
+
+const shortened = (text, most) => (text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text);
+
+function groupLabel(group, most) {
+  const [first, ...others] = group;
+  if (others.length === 0) return shortened(first.label, most);
+  const rest = ` and ${others.length} more`;
+  const all = group.map(({ label }) => label).join(", ");
+  return all.length <= most ? all : shortened(first.label, most - rest.length) + rest;
+}
+
+/** Moves labels apart: labels that would touch become a block around the mean of their places. */
+function spreadOut(labels, low, high) {
+  const sorted = labels.sort((a, b) => a.wanted - b.wanted);
+  const step = Math.min(LABEL_STEP, (high - low) / Math.max(1, sorted.length - 1));
+  const blocks = [];
+  for (const label of sorted) {
+    let block = { labels: [label], start: label.wanted };
+    for (;;) {
+      const { labels: own } = block;
+      const mean = own.reduce((sum, one, at) => sum + one.wanted - at * step, 0) / own.length;
+      block.start = Math.min(Math.max(mean, low), Math.max(low, high - (own.length - 1) * step));
+      const before = blocks[blocks.length - 1];
+      if (!before || before.start + before.labels.length * step <= block.start) break;
+      block = { labels: [...blocks.pop().labels, ...own] };
+    }
+    blocks.push(block);
+  }
+  blocks.forEach((block) => block.labels.forEach((label, at) => (label.at = block.start + at * step)));
+  return sorted;
+}
+
+/** The colour of a line as a text of enough contrast. */
+const inkOf = (colour) => `color-mix(in oklab, ${colour} 62%, var(--ink))`;
+
+function drawLabels(groups, box, position, most) {
+  const labels = groups.flatMap((group) => {
+    const ends = group[0].points.filter((point) => hasPlace(point) && isNumber(point.y));
+    if (ends.length === 0) return [];
+    const end = ends[ends.length - 1];
+    return [{ group, x: position.x(end.x), wanted: position.y(end.y), text: groupLabel(group, most) }];
+  });
+  const root = svg("g", { class: "labels" });
+  for (const { group, x, wanted, at, text } of spreadOut(labels, box.top + 2, box.bottom)) {
+    const { colour } = group[0].style;
+    const start = box.right + 14;
+    const own = svg("g", { class: `series ${group.map((one) => one.name).join(" ")}` });
+    if (Math.abs(at - wanted) > 3 || box.right - x > 6) {
+      const path = `M${round(x + 6)},${round(wanted)}L${round(Math.max(x + 6, box.right + 2))},${round(wanted)}L${start - 3},${round(at)}`;
+      own.append(svg("path", { class: "leader", d: path, stroke: colour, fill: "none" }));
+    }
+    const title = svg("title", null, group.map(({ label }) => label).join(", "));
+    const attributes = {
+      class: "end-label",
+      x: start,
+      y: round(at + 4),
+      style: `fill: ${inkOf(colour)}`,
+      "data-label": group[0].label,
+    };
+    own.append(words(attributes, text, title));
+    root.append(own);
+  }
+  return root;
+}
+
+function lineLegend(series) {
+  const entry = ({ label, style, name }) =>
+    el(
+      "span",
+      { class: `key ${name}`, "data-label": label },
+      svg(
+        "svg",
+        { width: 28, height: 14, "aria-hidden": "true" },
+        svg("path", { d: "M0,7H28", stroke: style.colour, "stroke-width": 2, "stroke-dasharray": style.dash }),
+        svg("g", { transform: "translate(7,0)" }, keySample({}, style.shape, style.colour)),
+      ),
+      label,
+    );
+  return el("p", { class: "keys line-keys" }, series.map(entry));
+}
+
+function seriesMarks(series, few, floor) {
+  const { style, name, points } = series;
+  // The library takes a text for the name of a field.
+  const ariaLabel = () => series.label;
+  const segments = segmentsOf(points);
+  const parts = segments.flatMap((own, segment) => own.map((point) => ({ ...point, segment, length: own.length })));
+  const drawn = parts.filter(({ length }) => length > 1);
+  const isolated = new Set(segments.filter((own) => own.length === 1).flat());
+  const alone = points.filter((point) => isolated.has(point) || point.state === "open");
+  const ends = (low, high) => ({
+    x1: "x",
+    x2: "x",
+    y1: (point) => point[low] ?? point.y,
+    y2: (point) => point[high] ?? point.y,
+  });
+  const marked = points.filter(
+    (point) => (point.state || "resolved") !== "resolved" || isolated.has(point) || points.length <= MOST_MARKS,
+  );
+  // A dotted line leads over points that are not resolved, where the line has a gap.
+  const told = points.filter((point) => ["resolved", "open"].includes(point.state || "resolved") && isNumber(point.y));
+  const hasGap = told.length > 1 && told.some((point) => point.state === "open");
+  const withSpread = (point) => isNumber(point.p05) && isNumber(point.p95);
+  const spread = `series ${name} spread${few ? "" : " quiet"}`;
+  const area = (low, high) => ({
+    x: "x",
+    y1: (p) => p[low] ?? p.low ?? p.y,
+    y2: (p) => p[high] ?? p.high ?? p.y,
+    z: "segment",
+  });
+  const guide = { stroke: style.colour, strokeWidth: 1, strokeOpacity: 0.5, strokeDasharray: "1 3" };
+  const lines = hasGap ? [Plot.line(told, { x: "x", y: "y", ...guide, className: `series ${name} guide` })] : [];
+  if (drawn.some(withSpread)) {
+    lines.push(Plot.areaY(drawn, { ...area("p05", "p95"), fill: style.colour, fillOpacity: 0.1, className: spread }));
+  }
+  if (alone.some(withSpread)) {
+    const wide = { stroke: style.colour, strokeWidth: 9, strokeOpacity: 0.18, className: spread };
+    lines.push(Plot.link(alone.filter(withSpread), { ...ends("p05", "p95"), ...wide }));
+  }
+  if (drawn.length) {
+    // Two points are no trend.
+    const weight = points.length > 2 ? { strokeWidth: 2.2 } : { strokeWidth: 1.5, strokeOpacity: 0.6 };
+    const stroke = { stroke: style.colour, ...weight, strokeDasharray: style.dash || undefined };
+    lines.push(
+      Plot.areaY(drawn, {
+        ...area("low", "high"),
+        fill: style.colour,
+        fillOpacity: 0.2,
+        className: `series ${name} band`,
+      }),
+      Plot.line(drawn, { x: "x", y: "y", z: "segment", ...stroke, ariaLabel, className: `series ${name} line` }),
+    );
+  }
+  if (alone.length) {
+    const whisker = { stroke: style.colour, strokeOpacity: 0.7, strokeWidth: 1.5, className: `series ${name} whisker` };
+    lines.push(Plot.link(alone, { ...ends("low", "high"), ...whisker }));
+  }
+  const placed = marked.map((point) => (hasPlace(point) ? point : { ...point, y: floor }));
+  return [...lines, ...pointMarks(placed, { x: "x", y: "y", style, size: 3.6, ariaLabel, name: `series ${name}` })];
+}
+
+/** The box of the drawing within the chart. */
+function lineBox(spec, width, domain, labelled, longest) {
+  const unit = unitOf(spec.y);
+  const widest = Math.max(3, ...ticksOf(spec.y, domain, 6).map((tick) => unit.tick(tick).length));
+  const height = lineHeight(spec, width);
+  const room = labelled ? longest * LABEL_CHARACTER + 20 : 14;
+  const box = {
+    left: Math.round(widest * CHARACTER + 12),
+    right: Math.round(width - room),
+    top: 30,
+    bottom: height - 46,
+  };
+  return { ...box, width, height };
+}
+
+function lineAxes(spec, domains, box) {
+  const unit = unitOf(spec.y);
+  const yTicks = ticksOf(spec.y, domains.y, Math.round((box.bottom - box.top) / (spec.y.log ? 34 : 48)));
+  const values = spec.x.values || ticksOf(spec.x, domains.x, Math.round((box.right - box.left) / 70));
+  const xUnit = unitOf(spec.x);
+  const widest = Math.max(...values.map((value) => xUnit.tick(value).length)) * CHARACTER + 10;
+  const xTicks = fittingTicks(values, positionOn(spec.x, domains.x, [box.left, box.right]), widest);
+  const quiet = { tickSize: 0, fontSize: 12, label: null, className: "axes" };
+  return [
+    Plot.gridY(yTicks, { className: "grid", stroke: "var(--faint)", strokeOpacity: 1 }),
+    Plot.axisY(yTicks, { ...quiet, text: unit.tick, tickPadding: 8 }),
+    Plot.axisX(xTicks, { ...quiet, tickSize: 4, text: xUnit.tick }),
+    () =>
+      svg(
+        "g",
+        { class: "axes" },
+        svg("line", { class: "base", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom }),
+        words({ class: "axis-title", x: 0, y: 12 }, spec.y.label),
+        words({ class: "axis-title", x: box.right, y: box.bottom + 37, "text-anchor": "end" }, spec.x.label),
+      ),
+  ];
+}
+
+/** Vertical lines with a label, such as the number of cores; each label on a line of its own. */
+function ruleMarks(rules, position, top, bottom, right) {
+  return (rules || []).map(({ x, label }, index) => () => {
+    const at = round(position(x));
+    const isLeft = at + label.length * 6 > right;
+    const place = { x: isLeft ? at - 5 : at + 5, y: top + 9 + 14 * index, "text-anchor": isLeft ? "end" : "start" };
+    return svg(
+      "g",
+      { class: "rules" },
+      svg("line", { class: "rule", x1: at, x2: at, y1: top, y2: bottom }),
+      words(place, label),
+    );
+  });
+}
+
+function xDomain(spec, points) {
+  if (spec.x.domain) return spec.x.domain;
+  const xs = points.map((point) => point.x).concat((spec.rules || []).map((rule) => rule.x));
+  const [first, last] = [Math.min(...xs), Math.max(...xs)];
+  if (!Number.isFinite(first)) return [1, 10];
+  if (spec.x.log && first > 0) return first === last ? [first / 2, last * 2] : [first, last];
+  return [Math.min(0, first), last || 1];
+}
+
+function lineChart(spec, width) {
+  const series = spec.series.map((one, at) => ({ ...one, style: styleOf(one, at), name: `line-${at}` }));
+  const points = series.flatMap((one) => one.points);
+  const known = domainFor(spec.y, points, "y");
+  const domains = { x: xDomain(spec, points), y: known || [1, 10] };
+  const groups = mergedLabels(series);
+  const longest = Math.min(34, Math.max(0, ...groups.map((group) => groupLabel(group, 34).length)));
+  const labelled = series.length > 0 && groups.length <= MOST_LABELS && longest * LABEL_CHARACTER + 20 <= width * 0.4;
+  const box = lineBox(spec, width, domains.y, labelled, longest);
+  const xLog = Boolean(spec.x.log) && domains.x[0] > 0;
+  const [from, to] = [box.left + (xLog ? 12 : 0), box.right - 12];
+  const yRange = [box.bottom - (spec.y.log ? 12 : 0), box.top];
+  const position = {
+    x: positionOn({ log: xLog }, domains.x, [from, to]),
+    y: positionOn(spec.y, domains.y, yRange),
+  };
+  const most = Math.floor((width - box.right - 14) / LABEL_CHARACTER);
+  const floorOf = (at) => Math.min(...domains.y) * (spec.y.log ? 1.0 + 0.03 * (at % 3) : 0);
+  const root = Plot.plot({
+    className: "chart",
+    width,
+    height: box.height,
+    marginLeft: box.left,
+    marginRight: width - box.right,
+    marginTop: box.top,
+    marginBottom: box.height - box.bottom,
+    x: { type: xLog ? "log" : "linear", domain: domains.x, range: [from, to], axis: null },
+    y: { type: spec.y.log ? "log" : "linear", domain: domains.y, range: yRange, clamp: true, axis: null },
+    marks: [
+      ...lineAxes({ ...spec, x: { ...spec.x, log: xLog } }, domains, box),
+      ...ruleMarks(spec.rules, position.x, box.top, box.bottom, box.right),
+      ...series.flatMap((one, at) => seriesMarks(one, series.length <= MOST_SPREADS, floorOf(at))),
+      known ? [] : () => nothingHere(box),
+      labelled ? () => drawLabels(groups, box, position, most) : [],
+    ].flat(),
+  });
+  const spots = series.flatMap((one, at) =>
+    one.points.map((point) => ({
+      x: position.x(point.x),
+      y: position.y(hasPlace(point) ? point.y : floorOf(at)),
+      point,
+      series: one.name,
+    })),
+  );
+  const note = coincidenceNotes(groups);
+  return { root, spots, note, legend: labelled ? null : lineLegend(series), highlight: highlighter(root) };
+}
+
+const nothingHere = (box) =>
+  words(
+    { class: "nothing", x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2, "text-anchor": "middle" },
+    "No figure among these cases",
+  );
+
+/** Dims all series but the one under the pointer. */
+const highlighter = (root) => (name) => {
+  for (const node of root.querySelectorAll(".series")) {
+    const own = name !== null && node.classList.contains(name);
+    node.classList.toggle("dim", name !== null && !own);
+    node.classList.toggle("lit", own);
+  }
+};

@@ -1,0 +1,187 @@
+// The marks of charts: colours, shapes, and what each state of a figure looks like.
+
+const COLOURS = 8;
+const DASHES = [null, "7 4", "2 3", "9 3 2 3"];
+
+/** A symbol of the chart library: draws a closed path, or strokes, of about the radius r around the origin. */
+const symbol = (draw) => ({ draw: (context, size) => draw(context, Math.sqrt(size / Math.PI)) });
+
+function outline(points) {
+  return symbol((context, r) => {
+    points.forEach(([x, y], at) => (at ? context.lineTo(x * r, y * r) : context.moveTo(x * r, y * r)));
+    context.closePath();
+  });
+}
+
+function strokes(...lines) {
+  return symbol((context, r) =>
+    lines.forEach((points) =>
+      points.forEach(([x, y], at) => (at ? context.lineTo(x * r, y * r) : context.moveTo(x * r, y * r))),
+    ),
+  );
+}
+
+/** The shapes of the points of lines. */
+const SHAPES = [
+  symbol((context, r) => {
+    context.moveTo(r, 0);
+    context.arc(0, 0, r, 0, 2 * Math.PI);
+  }),
+  outline([
+    [-0.9, -0.9],
+    [0.9, -0.9],
+    [0.9, 0.9],
+    [-0.9, 0.9],
+  ]),
+  outline([
+    [0, -1.25],
+    [1.25, 0],
+    [0, 1.25],
+    [-1.25, 0],
+  ]),
+  outline([
+    [-1.35, -0.65],
+    [1.35, -0.65],
+    [1.35, 0.65],
+    [-1.35, 0.65],
+  ]),
+  outline([
+    [-0.65, -1.35],
+    [0.65, -1.35],
+    [0.65, 1.35],
+    [-0.65, 1.35],
+  ]),
+];
+
+/** A bound is a triangle. No line has this shape: a hollow mark of a line is an unreliable estimate. */
+const TRIANGLE_DOWN = outline([
+  [0, 1.15],
+  [1.2, -0.9],
+  [-1.2, -0.9],
+]);
+const TRIANGLE_UP = outline([
+  [0, -1.15],
+  [1.2, 0.9],
+  [-1.2, 0.9],
+]);
+const PLUS = strokes(
+  [
+    [-1, 0],
+    [1, 0],
+  ],
+  [
+    [0, -1],
+    [0, 1],
+  ],
+);
+const CHEVRON = strokes([
+  [-1, -0.5],
+  [0, 0.5],
+  [1, -0.5],
+]);
+const CROSS = strokes(
+  [
+    [-1, -1],
+    [1, 1],
+  ],
+  [
+    [1, -1],
+    [-1, 1],
+  ],
+);
+
+/** The symbol of a point. */
+function symbolOf(point, shape) {
+  const fixed = { nonadditive: PLUS, overlapped: CHEVRON, missing: CROSS };
+  if (point.state === "bound") return point.above ? TRIANGLE_UP : TRIANGLE_DOWN;
+  return fixed[point.state] || SHAPES[shape];
+}
+
+const radiusOf = (point, size) => ({ bound: 4.4, nonadditive: 4.4, overlapped: 4, missing: 3 })[point.state] || size;
+
+/** The colour of a primitive is the same in all charts of the page, and on the pages of other runs. */
+const colourOf = (primitive) => `var(--s${(PRIMITIVES.get(primitive)?.colour || 0) % COLOURS})`;
+
+/** The colour, shape and dash of the n-th line of a chart. */
+function styleOf({ primitive, colour, variant, run }, at) {
+  const number = primitive ? PRIMITIVES.get(primitive)?.colour || 0 : colour ? 0 : at;
+  const step = (variant || 0) + (run || 0);
+  return {
+    colour: colour || (primitive ? colourOf(primitive) : `var(--s${number % COLOURS})`),
+    dash: DASHES[(step + Math.floor(number / COLOURS)) % DASHES.length],
+    shape: (number + step) % SHAPES.length,
+  };
+}
+
+/** The attributes of a mark: filled, hollow, or strokes alone. */
+function paintOf(state, colour) {
+  if (state === "resolved") return { fill: colour, stroke: "var(--surface)", strokeWidth: 1 };
+  if (state === "open" || state === "bound") return { fill: "var(--surface)", stroke: colour, strokeWidth: 1.6 };
+  return { fill: "none", stroke: colour, strokeWidth: state === "missing" ? 1.4 : 2, strokeLinecap: "round" };
+}
+
+/** The marks of points that have a place: one group for each symbol, so that the style stands on the group. */
+function pointMarks(points, { x, y, style, size, name, ariaLabel }) {
+  const groups = new Map();
+  for (const point of points) {
+    const state = point.state || "resolved";
+    const key = `${state} ${point.above || ""}`;
+    if (!groups.has(key)) groups.set(key, { state, points: [] });
+    groups.get(key).points.push(point);
+  }
+  return [...groups.values()].map(({ state, points: own }) =>
+    Plot.dot(own, {
+      x,
+      y,
+      r: radiusOf(own[0], size),
+      symbol: symbolOf(own[0], style.shape),
+      ...paintOf(state, style.colour),
+      ariaLabel,
+      className: `${name} mark ${state}`,
+    }),
+  );
+}
+
+/** What the marks of this chart mean, as far as it has any. */
+const MARK_WORDS = {
+  open: "hollow: not resolved",
+  bound: "a bound",
+  nonadditive: verdictText("NonAdditive"),
+  overlapped: verdictText("Overlapped"),
+  missing: "no figure",
+};
+
+function keySample(point, shape, colour) {
+  const chosen = symbolOf(point, shape);
+  const path = { text: "" };
+  const write =
+    (letter) =>
+    (...values) =>
+      (path.text += letter + values.map((value) => round(value + 7)).join(","));
+  const context = { moveTo: write("M"), lineTo: write("L"), closePath: () => (path.text += "Z") };
+  const r = radiusOf(point, 3.6);
+  context.arc = () => (path.text = `M${7 - r},7a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0`);
+  chosen.draw(context, Math.PI * r * r);
+  const paint = paintOf(point.state || "resolved", colour);
+  return svg("path", { d: path.text, fill: paint.fill, stroke: paint.stroke, "stroke-width": paint.strokeWidth });
+}
+
+/** A text. The library centres texts that say nothing else. */
+const words = (attributes, ...children) => svg("text", { "text-anchor": "start", ...attributes }, ...children);
+
+const round = (value) => Math.round(value * 10) / 10;
+
+function markLegend(spec) {
+  const all = spec.kind === "lines" ? spec.series : spec.kind === "dots" ? spec.rows : [];
+  const points = all.flatMap((one) => one.points || []);
+  const found = Object.keys(MARK_WORDS).flatMap((state) => points.find((point) => point.state === state) || []);
+  if (found.length === 0) return null;
+  const key = (point) =>
+    el(
+      "span",
+      { class: `key ${point.state}` },
+      svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, keySample(point, 0, "currentColor")),
+      MARK_WORDS[point.state],
+    );
+  return el("p", { class: "keys" }, found.map(key));
+}

@@ -1,0 +1,162 @@
+// The decisions: a question, a sentence that the intervals make certain, and its charts.
+
+/** Of more runs, the sentences are shown without charts. */
+const MOST_CHARTED_RUNS = 3;
+
+/** The chart with the rows of its points named by run and index. */
+function located(spec, run) {
+  const named = (points) => points.map((point) => ({ ...point, row: [run, point.row] }));
+  const colour = (one) => (one.colour === undefined ? {} : { colour: `var(--s${one.colour % COLOURS})` });
+  const all = (series) => series.map((one) => ({ ...one, ...colour(one), points: named(one.points) }));
+  return spec.kind === "lines" ? { ...spec, series: all(spec.series) } : { ...spec, rows: all(spec.rows) };
+}
+
+/** How dark a cell is: its place between the cheapest and the most expensive one, on a logarithmic scale. */
+function cellShade(value, values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const share = high > low ? Math.log(value / low) / Math.log(high / low) : 0;
+  return `background: color-mix(in oklab, var(--s1) ${Math.round(8 + 30 * share)}%, var(--surface))`;
+}
+
+/** A table with a cost and an instruction in each cell. A press shows the row. */
+function costTable(spec, run) {
+  const cells = spec.lines.flatMap((line) => line.cells).filter(Boolean);
+  const values = cells.map((cell) => cell.value).filter((value) => value > 0);
+  const content = (cell, line, column) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        click: () => showRows([ROWS_OF[run][cell.row]], `${line.label}, ${spec.columns[column]}`),
+      },
+      el("b", null, cell.text),
+      cell.detail ? el("span", null, cell.detail) : null,
+    );
+  const box = (line) => (cell, column) => {
+    if (!cell) return el("td", { class: "absent" }, "–");
+    return el(
+      "td",
+      cell.value > 0 ? { style: cellShade(cell.value, values) } : { class: "free" },
+      content(cell, line, column),
+    );
+  };
+  return el(
+    "table",
+    { class: "cost-table" },
+    el(
+      "thead",
+      null,
+      el(
+        "tr",
+        null,
+        el("td"),
+        spec.columns.map((text) => el("th", { scope: "col" }, text)),
+      ),
+    ),
+    el(
+      "tbody",
+      null,
+      spec.lines.map((line) => el("tr", null, el("th", { scope: "row" }, line.label), line.cells.map(box(line)))),
+    ),
+  );
+}
+
+function drawDecisionChart(host, spec, run, question) {
+  if (spec.kind === "table") host.append(costTable(spec, run));
+  else drawChart(host, { ...located(spec, run), label: [question, spec.title].filter(Boolean).join(" ") });
+}
+
+/** The rows that a decision stands on. */
+function rowsOfDecision({ charts }, run) {
+  const ofChart = (spec) =>
+    spec.kind === "table"
+      ? spec.lines.flatMap((line) => line.cells).filter(Boolean)
+      : (spec.series || spec.rows).flatMap((one) => one.points);
+  return [...new Set(charts.flatMap(ofChart).map((one) => one.row))].map((index) => ROWS_OF[run][index]);
+}
+
+/** One decision of one run. */
+function decisionCard(decision, run, isWide) {
+  // Lines need more room than dots.
+  const mixed =
+    decision.charts.length === 2 && decision.charts[0].kind === "lines" && decision.charts[1].kind === "dots";
+  const charts = el("div", { class: mixed ? "decision-charts mixed" : "decision-charts" });
+  const rows = rowsOfDecision(decision, run);
+  const card = el(
+    "article",
+    { class: isWide ? "panel decision wide" : "panel decision", id: SEVERAL ? null : decision.id },
+    SEVERAL
+      ? el(
+          "p",
+          { class: "card-run", style: `--c: var(--s${run % COLOURS})` },
+          el("i", { class: "swatch" }),
+          RUNS[run].label,
+        )
+      : el("h3", null, decision.question),
+    el(
+      "p",
+      { class: "claim" },
+      unbroken(decision.sentence),
+      el(
+        "button",
+        { type: "button", class: "quiet", click: () => showRows(rows, decision.question) },
+        plural(rows.length, "row"),
+      ),
+    ),
+    charts,
+    decision.note ? el("p", { class: "fixed" }, unbroken(decision.note)) : null,
+  );
+  if (RUNS.length <= MOST_CHARTED_RUNS) decision.charts.forEach((spec) => drawDecisionChart(charts, spec, run, decision.question));
+  return card;
+}
+
+/** The decisions of all runs, one group for each question, in the order of the first run that has it. */
+function decisionGroups() {
+  const ids = [...new Set(RUNS.flatMap((run) => run.decisions.map(({ id }) => id)))];
+  return ids.map((id) => {
+    const own = RUNS.map((run) => run.decisions.find((decision) => decision.id === id));
+    return { id, question: own.find(Boolean).question, own };
+  });
+}
+
+function decisionsOfSeveral({ id, question, own }) {
+  const cards = own.map((decision, run) => (decision ? decisionCard(decision, run, false) : null)).filter(Boolean);
+  return el("div", { id, class: "decision-group" }, el("h3", null, question), el("div", { class: "decisions" }, cards));
+}
+
+/** Cards of several charts have the whole row, and the last of an odd number of others. */
+function wideDecisions(decisions) {
+  const narrow = decisions.filter((decision) => decision.charts.length < 2);
+  const last = narrow.length % 2 ? narrow[narrow.length - 1] : null;
+  return decisions.filter((decision) => decision.charts.length > 1 || decision === last);
+}
+
+/** The section stands after the cost ladder. */
+function drawDecisions() {
+  const groups = decisionGroups();
+  if (groups.length === 0) return;
+  const cards = SEVERAL
+    ? groups.map(decisionsOfSeveral)
+    : el(
+        "div",
+        { class: "decisions" },
+        RUNS[0].decisions.map((decision) =>
+          decisionCard(decision, 0, wideDecisions(RUNS[0].decisions).includes(decision)),
+        ),
+      );
+  const section = el(
+    "section",
+    { id: "decisions", "aria-labelledby": "decisions-title" },
+    el("h2", { id: "decisions-title" }, "Decisions"),
+    el(
+      "p",
+      { class: "lead" },
+      "What this run says for the choices of a program. A sentence holds where intervals decide it.",
+    ),
+    cards,
+  );
+  const ladder = byId("ladder");
+  if (ladder) ladder.after(section);
+  else byId("charts").prepend(section);
+}

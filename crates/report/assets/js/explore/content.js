@@ -1,0 +1,227 @@
+// From the rows that the reader chose to the lines of a chart. A line is a primitive in a form, with what else tells it
+// apart from others.
+
+/** The parameters that the reader can choose by name, in the order in which they are decided. Those that tell primitives
+    apart come last: they are parts of the lines as long as the lines are few. */
+const CHOICES = ["dtype", "variables", "blocks", "threads", "placement", "space"];
+const VARIANTS = ["devices", "perUnit", "group", "order", "scope", "mode"];
+const PICKABLE = [...CHOICES, ...VARIANTS];
+/** What can stand side by side. "none" is one chart, "" leaves it to the explorer. */
+const FACETS = [
+  "domain",
+  "name",
+  "dtype",
+  "variables",
+  "placement",
+  "scope",
+  "space",
+  "order",
+  "mode",
+  "devices",
+  "blocks",
+  "run",
+];
+
+/** The most lines that a variant, and any other parameter, may make. */
+const MOST_VARIANTS = 14;
+const MOST_CHOICES = 6;
+/** The same for rows of dots, which have more room than lines. */
+const MOST_ROWS = 16;
+/** The most lines or rows of a chart. */
+const MOST_LINES = 36;
+const MOST_DOTS = 40;
+
+/** The usual values of the parameters, the most usual one first; "" stands for none. Other values follow. */
+const USUAL = {
+  dtype: ["i32", "u32", "u64"],
+  variables: ["shared"],
+  mode: ["throughput"],
+  space: ["global"],
+  scope: ["device"],
+  placement: ["close"],
+  group: ["", "converged", `5${NBSP}µs`],
+  order: ["", "relaxed"],
+};
+
+/** Whether a row says something about its cost. A chart of cases that do not exist is empty. */
+const hasFigure = (row) => !["Skipped", "Elided", "TimedOut", "Failed"].includes(row.verdict);
+
+function groupedBy(rows, key) {
+  const groups = new Map();
+  for (const row of rows) {
+    const value = key(row);
+    if (groups.has(value)) groups.get(value).push(row);
+    else groups.set(value, [row]);
+  }
+  return groups;
+}
+
+/** The default value of a dimension among rows: the most threads, the usual value, or else the most frequent one. Cases
+    without a figure and forms that are not the default count only if there are no others. */
+function usualValue(dim, rows) {
+  const first = (wanted) => (candidates) => (candidates.some(wanted) ? candidates.filter(wanted) : candidates);
+  const counted = first((row) => row.form === null)(first(hasFigure)(rows));
+  const values = valuesOf(dim, counted);
+  if (dim.id === "threads") return values.filter((value) => value !== null).pop() ?? null;
+  const usual = (USUAL[dim.id] || []).map((value) => value || null).find((value) => values.includes(value));
+  if (usual !== undefined) return usual;
+  const counts = groupedBy(counted, dim.of);
+  return values.reduce((best, value) => (counts.get(value).length > counts.get(best).length ? value : best), values[0]);
+}
+
+/** The rows with the chosen value. A line without a row of this value keeps its own usual one: a choice such as `shared`
+    hides no primitive that has no such parameter. */
+function rowsWithValue(dim, wanted, rows) {
+  return [...groupedBy(rows, lineName).values()].flatMap((own) => {
+    const known = own.some(hasFigure) ? own.filter(hasFigure) : own;
+    const value = known.some((row) => dim.of(row) === wanted) ? wanted : usualValue(dim, own);
+    return own.filter((row) => dim.of(row) === value);
+  });
+}
+
+/** The values of a row in these dimensions, as one key. */
+const keyOf = (row, dims) => dims.map((dim) => dim.of(row)).join("\u0001");
+
+/** The primitive and its form. */
+const lineName = (row) => row.title;
+
+/** All rows, but of rows that differ only in the list of their CPUs just the median one. The matrix shows all of them. */
+function withoutRepeatedLists(rows) {
+  const isList = (row) => /^[\d,]+$/.test(row.placement || "");
+  if (rows.filter(isList).length < 3) return rows;
+  const key = (row) =>
+    isList(row)
+      ? [row.run, row.title, ...parameters({ ...row, placement: null })].join("|")
+      : `${row.run}:${row.index}`;
+  return [...groupedBy(rows, key).values()].map((alike) => {
+    const sorted = alike.sort((a, b) => (a.ns === null) - (b.ns === null) || a.ns - b.ns);
+    return sorted[Math.floor((sorted.length - 1) / 2)];
+  });
+}
+
+/** The axes that these rows have: parameters with at least two numbers. */
+const axesOf = (rows) =>
+  AXES.filter((id) => valuesOf(dimension(id), rows.filter(hasFigure)).filter((value) => value !== null).length > 1);
+
+/** The value that the address names, among those that there are. */
+const valueNamed = (dim, text, values) => values.find((value) => String(value ?? "") === text);
+
+/** Decides each parameter that varies: a part of the lines, or one value. */
+function decide(state, rows, x) {
+  const covered = x ? [x, ...(COVERED[x] || [])] : [];
+  const taken = [...covered, state.facet, "run", "name"];
+  const dims = PICKABLE.filter((id) => !taken.includes(id) && (id !== "perUnit" || x === "warps")).map(dimension);
+  const choices = [];
+  const identity = [];
+  let remaining = rows;
+  for (const dim of dims) {
+    const values = valuesOf(dim, remaining);
+    if (values.length < 2) continue;
+    const most = !x ? MOST_ROWS : VARIANTS.includes(dim.id) ? MOST_VARIANTS : MOST_CHOICES;
+    const wanted = state.picks[dim.id];
+    const named = wanted === undefined || wanted === "*" ? undefined : valueNamed(dim, wanted, values);
+    const known = remaining.filter(hasFigure);
+    const lines = new Set(known.map((row) => `${lineName(row)}\u0001${keyOf(row, [...identity, dim])}`)).size;
+    const splits = wanted === "*" || (named === undefined && lines <= most);
+    const value = splits ? "*" : named !== undefined ? named : usualValue(dim, remaining);
+    choices.push({ dim, values, value });
+    if (splits) identity.push(dim);
+    else remaining = rowsWithValue(dim, value, remaining);
+  }
+  return { rows: remaining, choices, identity };
+}
+
+/** The label of each line: its name, and the parameters by which it differs from other lines of the same name. */
+function lineLabels(rows, { identity, choices }) {
+  const families = new Set(rows.map((row) => `${row.domain}.${row.family}`)).size;
+  const labels = new Map();
+  for (const own of groupedBy(rows, lineName).values()) {
+    // A value that differs from the chosen one must be said, too.
+    const differs = choices
+      .filter(({ value }) => value !== "*")
+      .filter(({ dim, value }) => own.some((row) => dim.of(row) !== value));
+    // The group names what a primitive is made of, such as the size of a tile or the runtime.
+    const varying = identity.filter((dim) => dim.id === "group" || valuesOf(dim, own).length > 1);
+    const told = [...new Set([...varying, ...differs.map(({ dim }) => dim)])];
+    for (const row of own) {
+      const words = told.filter((dim) => dim.of(row) !== null).map((dim) => valueWords(dim, dim.of(row)));
+      labels.set(row, [families > 1 ? row.title : row.name, ...words].join(" · "));
+    }
+  }
+  return labels;
+}
+
+/** The short name of a run, which a legend explains. */
+const runNumber = (run) => `run ${run + 1}`;
+
+/** The lines of a chart, each with its rows. Variants of a primitive share its colour, runs differ by dash and shape. Where all
+    lines are of one primitive, each has a colour of its own. */
+function linesOf(rows, decided) {
+  const labels = lineLabels(rows, decided);
+  const severalRuns = new Set(rows.map((row) => row.run)).size > 1;
+  const found = new Map();
+  const variants = new Map();
+  for (const row of rows) {
+    const label = labels.get(row);
+    const key = `${label}\u0001${row.run}`;
+    if (!found.has(key)) {
+      const kind = `${row.primitive} ${row.run}`;
+      const variant = variants.get(kind) || 0;
+      variants.set(kind, variant + 1);
+      const name = severalRuns ? `${label} · ${runNumber(row.run)}` : label;
+      found.set(key, { label: name, name: label, run: row.run, primitive: row.primitive, variant, rows: [] });
+    }
+    found.get(key).rows.push(row);
+  }
+  // The lines of one name in several runs stand together.
+  const order = [...new Set([...found.values()].map(({ name }) => name))];
+  const rank = new Map(order.map((name, at) => [name, at]));
+  if (new Set(rows.map((row) => row.primitive)).size === 1 && order.length > 1) {
+    for (const line of found.values())
+      Object.assign(line, {
+        colour: `var(--s${rank.get(line.name) % COLOURS})`,
+        variant: Math.floor(rank.get(line.name) / COLOURS),
+      });
+  }
+  return [...found.values()].sort((a, b) => rank.get(a.name) - rank.get(b.name) || a.run - b.run);
+}
+
+let lastQuery = { q: null, rows: [] };
+
+/** The rows of a filter, kept for the next change of something else. */
+function queriedRows(q) {
+  if (lastQuery.q !== q) {
+    const conditions = conditionsOf(q);
+    lastQuery = { q, rows: ROWS.filter((row) => conditions.every((holds) => holds(row))) };
+  }
+  return lastQuery.rows;
+}
+
+/** Charts side by side: as chosen, or one for each run where one chart would have too many lines. */
+function facetOf(state, decided, x) {
+  if (FACETS.includes(state.facet) && state.facet !== x) return dimension(state.facet);
+  const several = new Set(decided.rows.map((row) => row.run)).size > 1;
+  return state.facet === "" && x && several && linesOf(decided.rows, decided).length > MOST_LABELS
+    ? dimension("run")
+    : null;
+}
+
+/** Everything that the explorer shows for a state. */
+function contentOf(state) {
+  const measure = measureNamed(state.y);
+  const found = queriedRows(state.q);
+  const all = withoutRepeatedLists(measure.applies ? found.filter(measure.applies) : found);
+  const axes = axesOf(all);
+  const x = axes.includes(state.x) ? state.x : axes[0] || null;
+  const placed = x ? all.filter((row) => dimension(x).of(row) !== null) : all;
+  const decided = decide(state, placed, x);
+  const facet = facetOf(state, decided, x);
+  const values = facet ? valuesOf(facet, decided.rows) : [null];
+  const facets = values.map((value) => {
+    const rows = facet ? decided.rows.filter((row) => facet.of(row) === value) : decided.rows;
+    const lines = linesOf(rows, decided);
+    return { value, lines };
+  });
+  const varying = FACETS.map(dimension).filter((dim) => dim.id !== x && valuesOf(dim, placed).length > 1);
+  return { ...decided, found, all, x, axes, facet, facets, facetDims: varying, measure };
+}

@@ -1,0 +1,194 @@
+// The explorer: one chart of any rows. The reader chooses a question, or the rows, the axes and what stands side by side.
+
+const explorer = {
+  chips: el("div", { class: "chips", role: "group", "aria-label": "Questions" }),
+  search: el("input", {
+    type: "search",
+    placeholder: "family:lock threads:1,2,4 dtype:u64, or atomicAdd",
+    id: "explore-filter",
+  }),
+  controls: el("div", { class: "controls" }),
+  host: el("div", { class: "explored" }),
+  content: null,
+};
+
+/** Shows a state: the address, the controls and the chart. */
+function explore(state) {
+  EXPLORE = state;
+  drawExplorer();
+  remember();
+}
+
+const change = (part) => explore({ ...EXPLORE, ...part });
+
+function chip(question) {
+  const state = stateOfQuestion(question);
+  const isCurrent =
+    EXPLORE.q === state.q && (EXPLORE.y === state.y || !question.y) && (!question.x || EXPLORE.x === question.x);
+  const own =
+    isCurrent &&
+    !SPECIAL.some(
+      (one) => one !== question && !question.x && !question.y && one.q === EXPLORE.q && one.y === EXPLORE.y,
+    );
+  return el(
+    "button",
+    {
+      type: "button",
+      class: "chip",
+      "data-question": question.id,
+      "aria-pressed": String(own),
+      click: () => explore(state),
+    },
+    question.label,
+  );
+}
+
+function drawChips() {
+  const groups = groupedBy(QUESTIONS, ({ group }) => group);
+  const focused = document.activeElement && document.activeElement.dataset.question;
+  explorer.chips.replaceChildren(
+    ...[...groups].map(([group, questions]) =>
+      el("div", { class: "chip-group" }, el("span", { class: "chip-title" }, group), questions.map(chip)),
+    ),
+  );
+  const redrawn = [...explorer.chips.querySelectorAll("button")].find((one) => one.dataset.question === focused);
+  if (focused && redrawn) redrawn.focus();
+}
+
+/** values: [value, text]; choose: called with the value. */
+function selector({ label, key, values, current, choose }) {
+  const options = values.map(([value, text]) => el("option", { value, selected: value === current }, text));
+  const select = el("select", { "data-key": key, change: (event) => choose(event.target.value) }, options);
+  return el("label", { class: "choice" }, el("span", null, label), select);
+}
+
+function choiceSelector({ dim, values, value }) {
+  const options = [["*", "each"], ...values.map((one) => [String(one ?? ""), valueText(dim, one)])];
+  const current = value === "*" ? "*" : String(value ?? "");
+  const choose = (chosen) => change({ picks: { ...EXPLORE.picks, [dim.id]: chosen } });
+  return selector({ label: dim.title, key: dim.id, values: options, current, choose });
+}
+
+function drawControls() {
+  const { controls, content } = explorer;
+  const focused = controls.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+  const measures = MEASURES.filter(({ id, applies }) => !applies || content.found.some(applies) || id === EXPLORE.y);
+  const parts = [
+    content.axes.length > 1
+      ? selector({
+          label: "across",
+          key: "x",
+          values: content.axes.map((id) => [id, dimension(id).title]),
+          current: content.x,
+          choose: (x) => change({ x }),
+        })
+      : null,
+    selector({
+      label: "show",
+      key: "y",
+      values: measures.map(({ id, label }) => [id, label]),
+      current: EXPLORE.y,
+      choose: (y) => change({ y }),
+    }),
+    selector({
+      label: "scale",
+      key: "scale",
+      values: [
+        ["log", "logarithmic"],
+        ["linear", "linear"],
+      ],
+      current: EXPLORE.log ? "log" : "linear",
+      choose: (scale) => change({ log: scale === "log" }),
+    }),
+    content.facetDims.length
+      ? selector({
+          label: "side by side",
+          key: "facet",
+          values: [["none", "one chart"], ...content.facetDims.map((dim) => [dim.id, `by ${dim.title}`])],
+          current: content.facet ? content.facet.id : "none",
+          choose: (facet) => change({ facet }),
+        })
+      : null,
+    ...content.choices.map(choiceSelector),
+  ];
+  controls.replaceChildren(...parts.filter(Boolean));
+  const redrawn = focused && controls.querySelector(`[data-key="${focused}"]`);
+  if (redrawn) redrawn.focus();
+}
+
+const showExploredRows = () => showRows(explorer.content.all, `Rows of the explorer: ${queryTitle(EXPLORE)}.`);
+
+function copyLink(event) {
+  copyText(location.href.replace(/#.*$/, "") + hashOf(EXPLORE), event.currentTarget);
+}
+
+/** Copies a text and says so on the button. */
+function copyText(text, button) {
+  const before = button.textContent;
+  const say = (words) => {
+    button.textContent = words;
+    setTimeout(() => (button.textContent = before), 1500);
+  };
+  const byHand = () => {
+    const area = el("textarea", { class: "offscreen" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    say(done ? "Copied" : "Not copied");
+  };
+  if (!navigator.clipboard) return byHand();
+  navigator.clipboard.writeText(text).then(() => say("Copied"), byHand);
+}
+
+function drawExplorer() {
+  const open = explorer.host.querySelector("details.unresolved");
+  explorer.content = drawContent(explorer.host, EXPLORE, Boolean(open && open.open));
+  if (explorer.search.value !== EXPLORE.q && document.activeElement !== explorer.search)
+    explorer.search.value = EXPLORE.q;
+  drawChips();
+  drawControls();
+}
+
+/** Waits until the reader pauses. */
+function whenTyped(event) {
+  clearTimeout(whenTyped.timer);
+  whenTyped.timer = setTimeout(() => change({ q: event.target.value.trim(), picks: {} }), 150);
+}
+
+/** The section; null without rows. */
+function explorerSection() {
+  if (QUESTIONS.length === 0) return null;
+  explorer.search.addEventListener("input", whenTyped);
+  return el(
+    "section",
+    { id: "explore", "aria-labelledby": "explore-title" },
+    el("h2", { id: "explore-title" }, "Explore"),
+    el("p", { class: "lead" }, "One chart of any rows: choose a question, or filter by name, parameter and verdict."),
+    el(
+      "article",
+      { class: "panel wide" },
+      explorer.chips,
+      el(
+        "div",
+        { class: "filter" },
+        el("label", { class: "choice grow" }, el("span", null, "filter"), explorer.search),
+        el("button", { type: "button", click: showExploredRows }, "Rows"),
+        el("button", { type: "button", click: copyLink }, "Copy link"),
+      ),
+      explorer.controls,
+      explorer.host,
+    ),
+  );
+}
+
+/** Draws the state of the address, or the usual one. */
+function startExplorer() {
+  if (QUESTIONS.length === 0) return;
+  EXPLORE = isExplorer(location.hash) && location.hash.includes("?") ? stateOfHash(location.hash) : firstState();
+  drawExplorer();
+  addEventListener("hashchange", () => {
+    if (isExplorer(location.hash) && location.hash.includes("?")) explore(stateOfHash(location.hash));
+  });
+}

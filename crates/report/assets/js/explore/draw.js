@@ -1,0 +1,218 @@
+// The charts of the explorer, and what they leave out.
+
+/** The most charts side by side. */
+const MOST_FACETS = 9;
+
+const xTitleOf = (id, rows) =>
+  id === "threads" && rows.every((row) => row.domain === "gpu") ? "threads per block" : dimension(id).title;
+
+const runsOf = (rows) => [...new Set(rows.map((row) => row.run))];
+
+/** Where the cores and the hardware threads of the only machine end. */
+function machineRules(rows, x, xs) {
+  const runs = runsOf(rows);
+  if (x !== "threads" || runs.length !== 1 || rows.some((row) => row.domain !== "cpu")) return [];
+  const { cores, hardware_threads: threads } = RUNS[runs[0]].run.machine.cpu;
+  const rules = [
+    { x: cores, label: `cores end here: ${cores}` },
+    ...(threads > cores ? [{ x: threads, label: `hardware threads: ${threads}` }] : []),
+  ];
+  return rules.filter((rule) => rule.x > Math.min(...xs) && rule.x <= Math.max(...xs));
+}
+
+/** The range of an axis, for all charts side by side. */
+const spanOf = (xs, log) => (xs.length ? [log ? xs[0] : Math.min(0, xs[0]), xs[xs.length - 1]] : undefined);
+
+/** A line of the explorer as a line of a chart. What has no figure is not drawn, but counted below. */
+function seriesOf(line, x, measure, facet) {
+  const points = line.rows
+    .map((row) => ({ x: x.of(row), ...figureOf(row, measure), row }))
+    .filter((point) => point.state !== "missing")
+    .sort((a, b) => a.x - b.x);
+  return {
+    label: line.label,
+    primitive: line.primitive,
+    colour: line.colour,
+    variant: line.variant,
+    run: facet && facet.id === "run" ? 0 : line.run,
+    points,
+  };
+}
+
+/** The rows of a chart of dots: one for each line, with a point for each run. */
+function dotRowsOf(lines, measure) {
+  const severalRuns = runsOf(lines.flatMap(({ rows }) => rows)).length > 1;
+  const named = [...groupedBy(lines, ({ name }) => name).values()];
+  return named
+    .map((own) => ({
+      label: own[0].name,
+      primitive: own[0].primitive,
+      variant: own[0].variant,
+      colour: own[0].colour,
+      points: own.flatMap(({ rows, run }) =>
+        rows.slice(0, 4).flatMap((row) => {
+          const figure = figureOf(row, measure);
+          if (figure.state === "missing") return [];
+          const colour = severalRuns ? `var(--s${run % COLOURS})` : null;
+          const text = severalRuns ? null : figureText(figure, row, measure);
+          return [{ ...asDot(figure), ...(colour ? { colour } : {}), run: severalRuns ? run : 0, text, row }];
+        }),
+      ),
+    }))
+    .filter(({ points }) => points.length > 0);
+}
+
+/** The charts of a content: {specs, left}: what did not fit. */
+function specsOf(content, state) {
+  const { x, measure, facet, facets, rows } = content;
+  const log = state.log && !measure.domain;
+  const y = { label: measure.axis, unit: measure.unit, log, domain: measure.domain };
+  const axis = x && dimension(x);
+  const titleOf = (value) => (facet ? (value === null ? "none" : valueWords(facet, value)) : "");
+  const heading = sideTitle(state);
+  const shown = facets.slice(0, MOST_FACETS);
+  const left = facets.length - shown.length;
+  const label = (value) => [queryTitle(state), titleOf(value)].filter(Boolean).join(", ");
+  if (!axis) {
+    const drawn = shown.map(({ value, lines }) => ({ value, all: dotRowsOf(lines, measure) }));
+    const omitted = drawn.reduce((sum, { all }) => sum + Math.max(0, all.length - MOST_DOTS), 0);
+    const specs = drawn.map(({ value, all }) => ({
+      kind: "dots",
+      title: facet ? titleOf(value) : heading,
+      label: `${label(value)}: ${measure.axis}`,
+      x: y,
+      rows: all.slice(0, MOST_DOTS),
+    }));
+    return { specs, left, omitted, lines: drawn.reduce((sum, { all }) => sum + all.length, 0) };
+  }
+  const xs = valuesOf(axis, rows.filter(hasFigure)).filter((value) => value !== null);
+  const drawn = shown.map(({ value, lines }) => ({
+    value,
+    all: lines.map((line) => seriesOf(line, axis, measure, facet)).filter(({ points }) => points.length > 0),
+  }));
+  const omitted = drawn.reduce((sum, { all }) => sum + Math.max(0, all.length - MOST_LINES), 0);
+  const kept = drawn.map(({ value, all }) => ({ value, series: all.slice(0, MOST_LINES) }));
+  // Charts side by side have one axis.
+  const domain =
+    domainFor(
+      y,
+      kept.flatMap(({ series }) => series.flatMap(({ points }) => points)),
+      "y",
+    ) || undefined;
+  const specs = kept.map(({ value, series }) => ({
+    kind: "lines",
+    title: facet ? titleOf(value) : heading,
+    label: `${label(value)}: ${measure.axis} against ${axis.title}`,
+    x: { label: xTitleOf(x, rows), unit: "count", log: state.log, values: xs, domain: spanOf(xs, state.log) },
+    y: { ...y, domain },
+    series,
+    rules: machineRules(rows, x, xs),
+    height: facet ? 280 : undefined,
+  }));
+  return { specs, left, omitted, lines: drawn.reduce((sum, { all }) => sum + all.length, 0) };
+}
+
+/** The question of a state in words, or its filter. */
+function queryTitle(state) {
+  const question = QUESTIONS.find(({ q, y, x }) => q === state.q && (!y || y === state.y) && (!x || x === state.x));
+  return question ? question.label : state.q || "All rows";
+}
+
+/** The same with the side of the machine. */
+function sideTitle(state) {
+  const title = queryTitle(state);
+  const question = QUESTIONS.find(({ label, q }) => label === title && q === state.q);
+  const side = question && { CPU: " on the CPU", GPU: " on the GPU", Both: " across CPU and GPU" }[question.group];
+  return question && question.id.includes(".") ? title + side : title;
+}
+
+/** The most cases listed for one reason. */
+const MOST_LISTED = 4;
+
+/** The reasons of these verdicts differ in their numbers only. */
+const ALIKE = ["BelowResolution", "Overlapped", "NonAdditive"];
+
+const withoutNumbers = (reason) => (reason || "").replace(/\d+([.,]\d+)*/g, "#");
+
+function reasonItem(rows) {
+  const [first] = rows;
+  const several = rows.some((row) => row.reason !== first.reason);
+  const reason = ALIKE.includes(first.verdict) ? "" : `${first.reason || ""}${several ? ", and alike" : ""}`;
+  const names = rows
+    .slice(0, MOST_LISTED)
+    .map((row) => [row.name, ...parameters(row)].join(" "))
+    .join("; ");
+  const more = rows.length > MOST_LISTED ? ` and ${formatCount(rows.length - MOST_LISTED)} more` : "";
+  return el(
+    "li",
+    null,
+    el("span", { class: `badge ${verdictTone(first.verdict)}` }, verdictText(first.verdict)),
+    ` ${plural(rows.length, "case")} `,
+    reason,
+    " ",
+    el("span", { class: "fixed" }, names + more),
+  );
+}
+
+/** The cases that are not resolved, one line for each cause; null if all are. */
+function unresolvedList(rows, isOpen) {
+  const unresolved = rows.filter((row) => row.verdict !== "Resolved");
+  if (unresolved.length === 0) return null;
+  // Reasons that differ in their numbers only are one cause.
+  const cause = (row) => (ALIKE.includes(row.verdict) ? row.verdict : `${row.verdict} ${withoutNumbers(row.reason)}`);
+  const groups = [...groupedBy(unresolved, cause).values()].sort((a, b) => b.length - a.length);
+  const summary = `${formatCount(unresolved.length)} of ${plural(rows.length, "case")} not resolved`;
+  return el(
+    "details",
+    { class: "unresolved", open: isOpen },
+    el("summary", null, summary),
+    el("ul", null, groups.map(reasonItem)),
+  );
+}
+
+/** What the primitives of a chart are. */
+function meaningList(rows) {
+  const known = [...new Set(rows.map((row) => row.primitive))]
+    .map((id) => PRIMITIVES.get(id))
+    .filter((one) => one && one.summary);
+  if (known.length === 0) return null;
+  return el(
+    "details",
+    { class: "meanings" },
+    el("summary", null, "What these are"),
+    el(
+      "dl",
+      null,
+      known.map(({ id, summary, operation, source }) => [
+        el("dt", null, el("a", { href: `#is:${id}` }, id)),
+        el("dd", null, `${summary}. One operation: ${operation}.`, source ? ` Source: ${source}.` : null),
+      ]),
+    ),
+  );
+}
+
+/** Draws a state into a host. */
+function drawContent(host, state, wasOpen) {
+  const content = contentOf(state);
+  const { specs, left, omitted, lines } = specsOf(content, state);
+  clearCharts(host);
+  const grid = el("div", { class: specs.length > 1 ? "facets" : "facet" });
+  host.append(grid);
+  specs.filter(({ rows, series }) => (rows || series).length > 0).forEach((spec) => drawChart(grid, spec).refresh());
+  const notes = [
+    content.found.length === 0
+      ? "No row has these words. The filter above finds primitives, parameters and verdicts."
+      : null,
+    content.found.length > 0 && lines === 0 ? "None of these cases has a figure." : null,
+    omitted > 0
+      ? `${plural(omitted, "line")} more would fit the filter but are not drawn: narrow it, or choose a value above.`
+      : null,
+    left > 0 ? `${plural(left, "chart")} more would fit the filter but are not drawn.` : null,
+  ];
+  host.append(...notes.filter(Boolean).map((text) => el("p", { class: "notice" }, text)));
+  const together = runsOf(content.rows).length > 1 && !(content.facet && content.facet.id === "run");
+  const keys = [...(!together ? [] : content.x ? runSamples() : runColours()), ...spreadKeys(content.measure)];
+  if (lines > 0 && keys.length) host.append(el("p", { class: "keys" }, keys));
+  host.append(...[unresolvedList(content.rows, wasOpen), meaningList(content.rows)].filter(Boolean));
+  return content;
+}

@@ -1,0 +1,17 @@
+// The legends that explain runs: their colours, or their dashes and shapes.
+
+/** A sample of a mark with its name. */
+const colourKey = (colour, shape, text) =>
+  el(
+    "span",
+    { class: "key" },
+    svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, keySample({}, shape, colour)),
+    text,
+  );
+
+/** The colour of each run, where runs are compared point by point. */
+const runColours = () =>
+  RUNS.map((run, at) => colourKey(`var(--s${at % COLOURS})`, at % SHAPES.length, `${runNumber(at)}: ${run.label}`));
+
+/** The name of each run, where its lines differ from those of other runs by dash and shape. */
+const runSamples = () => RUNS.map((run, at) => el("span", { class: "key" }, `${runNumber(at)}: ${run.label}`));

@@ -1,0 +1,53 @@
+// What the explorer shows, as a part of the address: `#explore?q=family:lock&x=threads&y=total&dtype=u64`.
+
+/** q: the filter; x: the axis, or "" for the usual one; y: the measure; facet: the parameter of the charts side by side;
+    picks: the value of a parameter by its name, or "*" for a line for each value. */
+let EXPLORE = null;
+
+const isExplorer = (hash) => /^#?explore(\?|$)/.test(hash);
+
+function hashOf(state) {
+  const parts = new URLSearchParams();
+  parts.set("q", state.q);
+  if (state.x) parts.set("x", state.x);
+  if (state.y !== "ns") parts.set("y", state.y);
+  if (!state.log) parts.set("scale", "linear");
+  if (state.facet) parts.set("facet", state.facet);
+  for (const [name, value] of Object.entries(state.picks)) parts.set(name, value);
+  // These letters are readable in an address, and allowed there.
+  const text = parts.toString().replace(/%3A/gi, ":").replace(/%2C/gi, ",").replace(/\+/g, "%20");
+  return `#explore?${text}`;
+}
+
+/** The state of an address; what it does not know is left out. */
+function stateOfHash(hash) {
+  const at = hash.indexOf("?");
+  const parts = new URLSearchParams(at < 0 ? "" : hash.slice(at + 1));
+  const picks = {};
+  for (const [name, value] of parts) {
+    if (PICKABLE.includes(name)) picks[name] = value;
+  }
+  return {
+    q: parts.get("q") || "",
+    x: AXES.includes(parts.get("x")) ? parts.get("x") : "",
+    y: measureNamed(parts.get("y")).id,
+    log: parts.get("scale") !== "linear",
+    facet: [...FACETS, "none"].includes(parts.get("facet")) ? parts.get("facet") : "",
+    picks,
+  };
+}
+
+/** The question that opens with the page: the one that most readers have. */
+function firstState() {
+  const usual = ["cpu.lock", "gpu.atomic", "cpu.atomic", "gpu.grid"].map(questionNamed).find(Boolean) || QUESTIONS[0];
+  return usual ? stateOfQuestion(usual) : { q: "", x: "", y: "ns", log: true, facet: "", picks: {} };
+}
+
+/** Replaces the address, so that a reload and a copy of it show the same. */
+function remember() {
+  try {
+    history.replaceState(null, "", hashOf(EXPLORE));
+  } catch (error) {
+    /* browsers may limit how often an address changes */
+  }
+}

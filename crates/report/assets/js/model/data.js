@@ -1,0 +1,128 @@
+// The data of the page. Rows are objects whose fields are the columns of measurements.csv.
+
+const DATA = JSON.parse(byId("data").textContent);
+const RUNS = DATA.runs;
+const SEVERAL = RUNS.length > 1;
+
+/** The primitives of the rows in the order of the catalogue: the number of the colour, and the meaning. */
+const PRIMITIVES = new Map(DATA.primitives.map((primitive) => [primitive.id, primitive]));
+
+/** The words for the forms that are not the default. */
+const FORMS = new Map(DATA.forms);
+
+/** The cells of one column in the order of the rows; an empty cell is null. */
+function cellsOf(column, count) {
+  if (column === null) return new Array(count).fill(null);
+  if (Array.isArray(column)) return column;
+  return column.at.map((index) => (index === null ? null : column.words[index]));
+}
+
+/** Names of details in runs of earlier versions, each with its present name. */
+const RENAMED_DETAILS = { visits: "measurement_blocks", busy_neighbour: "smt_interference" };
+
+/** The number in a group such as `cluster 8`. */
+const groupNumber = (row) => {
+  const found = /(\d+)$/.exec(row.group || "");
+  return found ? Number(found[1]) : null;
+};
+
+function rowFrom(columns, run, index) {
+  const row = { run, index };
+  DATA.columns.forEach((column, at) => {
+    row[column] = columns[at][index];
+  });
+  const [domain, family, ...name] = (row.primitive || "").split(".");
+  row.domain = domain;
+  row.family = family;
+  // The form is part of the name, so that forms are lines of their own.
+  const form = row.form === null ? "" : `, ${FORMS.get(row.form) || row.form}`;
+  row.name = name.join(".") + form;
+  row.title = row.primitive + form;
+  // The files have no letter mu.
+  if (row.group !== null) row.group = row.group.replace(/^(\d+) us$/, "$1\u00a0µs");
+  row.variables = row.layout === "private" ? `private, stride ${row.stride}` : row.layout;
+  const resolved = row.verdict === "Resolved" && row.ns > 0;
+  row.ops_per_s_thread = resolved ? 1e9 / row.ns : null;
+  row.details = null;
+  row.distance = row.layout === "private" ? row.stride : null;
+  row.clusterSize = row.family === "cluster" ? groupNumber(row) : null;
+  // A grid that fills all multiprocessors has the same number of warps on each.
+  const units = domain === "gpu" && RUNS[run].run.machine.gpus[0] ? RUNS[run].run.machine.gpus[0].multiprocessors : 0;
+  const fills = units > 0 && row.blocks > 0 && row.blocks % units === 0 && row.threads % 32 === 0;
+  row.perUnit = fills ? row.blocks / units : null;
+  row.warps = fills && row.threads > 0 ? (row.perUnit * row.threads) / 32 : null;
+  return row;
+}
+
+function rowsFrom(run, at) {
+  const columns = run.columns.map((column) => cellsOf(column, run.count));
+  const rows = Array.from({ length: run.count }, (_, index) => rowFrom(columns, at, index));
+  for (const [index, name, actor, value] of run.details) {
+    const row = rows[index];
+    row.details = row.details || [];
+    row.details.push({ name: RENAMED_DETAILS[name] || name, actor, value });
+  }
+  return rows;
+}
+
+/** A detail of a row as a whole, such as a percentile; null if the row has none. */
+function detailOf(row, name) {
+  const found = row.details && row.details.find((detail) => detail.name === name && detail.actor === null);
+  return found ? found.value : null;
+}
+
+/** The interval to compare a row with others of its run by. Runs of earlier versions have one interval for everything. */
+const intervalWithinRun = (row) =>
+  row.within_low === null || row.within_high === null ? [row.ns_low, row.ns_high] : [row.within_low, row.within_high];
+
+/** The number of threads on all devices together. */
+const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices || 1);
+
+const ROWS_OF = RUNS.map(rowsFrom);
+const ROWS = ROWS_OF.flat();
+
+/** The parameters of a row as words, without the primitive. */
+function parameters(row) {
+  const words = [row.dtype, row.variables];
+  if (row.threads !== null)
+    words.push(row.blocks > 1 ? `${row.blocks}×${row.threads} threads` : plural(row.threads, "thread"));
+  else if (row.blocks !== null) words.push(plural(row.blocks, "block"));
+  if (row.devices > 1) words.push(plural(row.devices, "device"));
+  words.push(
+    row.placement,
+    row.scope && `${row.scope} scope`,
+    row.space && `${row.space} memory`,
+    row.order,
+    row.mode,
+    row.group,
+  );
+  return words.filter((word) => word !== null && word !== undefined && word !== "");
+}
+
+/** The verdicts: tone, name and meaning. */
+const VERDICTS = {
+  Resolved: ["good", "resolved", "The interval is narrow and excludes zero."],
+  BelowResolution: [
+    "bound",
+    "below resolution",
+    "The cost cannot be distinguished from zero; the figure is an upper bound.",
+  ],
+  Overlapped: [
+    "bound",
+    "overlapped",
+    "The loop is certainly faster with the primitive than without it: what surrounds it hides it or runs faster with it.",
+  ],
+  NonAdditive: [
+    "doubt",
+    "not additive",
+    "A second copy of the primitive does not cost what the first one does; the figure holds in this context only.",
+  ],
+  Noisy: ["doubt", "noisy", "The interval was still wide at the end of the budget."],
+  Interfered: ["doubt", "interfered", "Too many pairs were excluded because of disturbances."],
+  Elided: ["void", "elided", "The compiler removed or replaced the primitive; there is nothing to measure."],
+  Skipped: ["void", "skipped", "The case does not exist on this machine."],
+  TimedOut: ["bad", "timed out", "A loop did not end within its time limit."],
+  Failed: ["bad", "failed", "The case could not be measured, or its check failed."],
+};
+const verdictTone = (name) => (VERDICTS[name] || ["void"])[0];
+const verdictText = (name) => (VERDICTS[name] || ["", name])[1];

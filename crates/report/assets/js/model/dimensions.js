@@ -1,0 +1,55 @@
+// The parameters by which rows differ. One that varies among the rows of a chart becomes the axis, a part of the lines, the
+// charts side by side, or a choice.
+
+const column = (id, title, text) => ({ id, title, of: (row) => row[id], text: text || String });
+
+const DIMENSIONS = [
+  { id: "run", title: "run", of: (row) => row.run, text: (run) => RUNS[run].label },
+  column("name", "primitive"),
+  column("domain", "side", (domain) => ({ cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU" })[domain] || domain),
+  column("dtype", "type"),
+  column("variables", "variables"),
+  column("distance", "stride in elements"),
+  column("threads", "threads"),
+  column("blocks", "blocks"),
+  column("warps", "active warps per SM"),
+  column("perUnit", "blocks per SM"),
+  column("clusterSize", "blocks in the cluster"),
+  column("devices", "devices"),
+  column("placement", "placement"),
+  column("scope", "scope"),
+  column("space", "memory"),
+  column("order", "order"),
+  column("mode", "mode"),
+  column("group", "group"),
+];
+const dimension = (id) => DIMENSIONS.find((known) => known.id === id);
+
+const AXES = ["threads", "blocks", "distance", "warps", "clusterSize", "devices"];
+/** What an axis says already: these parameters differ only with it. */
+const COVERED = { distance: ["variables"], warps: ["threads", "blocks"], clusterSize: ["group"] };
+const DTYPES = ["i32", "u32", "u64", "f32", "f64"];
+
+const valueText = (dim, value) => (value === null ? "none" : dim.text(value));
+
+/** The sorted values of a dimension among rows, with null last. */
+function valuesOf(dim, rows) {
+  const values = [...new Set(rows.map(dim.of))];
+  const rank = dim.id === "dtype" ? (value) => DTYPES.indexOf(value) : (value) => value;
+  const ordered = dim.id === "dtype" || values.some((value) => typeof value === "number");
+  // Rows, and so their primitives, stand in the order of the catalogue.
+  if (dim.id === "name") return values;
+  if (ordered) values.sort((a, b) => rank(a) - rank(b));
+  // Numbers within words sort as numbers: `tile 2` comes before `tile 16`.
+  else values.sort((a, b) => String(a).localeCompare(String(b), "en", { numeric: true }));
+  return values.filter((value) => value !== null).concat(values.includes(null) ? [null] : []);
+}
+
+const varying = (rows) => DIMENSIONS.filter((dim) => valuesOf(dim, rows).length > 1);
+
+/** A value that stands alone: `1 block`, `device scope`. */
+function valueWords(dim, value) {
+  if (["warps", "perUnit", "distance", "clusterSize", "scope", "space"].includes(dim.id))
+    return `${value} ${dim.title}`;
+  return ["threads", "blocks", "devices"].includes(dim.id) ? plural(value, dim.id.slice(0, -1)) : dim.text(value);
+}

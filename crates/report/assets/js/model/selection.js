@@ -1,0 +1,47 @@
+// The rows that answer a question, for the ladder.
+
+/** The answers of a question: one for each run that has a row. */
+function answersOf(question) {
+  return question.rows
+    .map((index, run) =>
+      index === null
+        ? null
+        : { run, row: ROWS_OF[run][index], note: question.notes[run], median: question.medians[run] },
+    )
+    .filter(Boolean);
+}
+
+/** Whether a noisy estimate is narrow enough to be shown, as a rough one. */
+function isRough(row) {
+  const within = halfWidth(row.ns, ...intervalWithinRun(row));
+  return row.verdict === "Noisy" && row.ns > 0 && within !== null && within < DATA.rough_half_width;
+}
+
+/** The words of an answer: the figure, its interval, and whether the figure is rough or missing. */
+function answerWords({ row, median }) {
+  const time = (ns, count) => timeParts(ns, count);
+  if (median !== null)
+    return { parts: time(median), interval: null, rough: false, about: "median of single hand-offs" };
+  const relative = halfWidth(row.ns, row.ns_low, row.ns_high);
+  const interval = relative === null ? null : `±${formatPercent(relative)}`;
+  if (row.verdict === "Resolved") return { parts: time(row.ns), interval, rough: false, about: null };
+  if (isRough(row)) return { parts: time(row.ns), interval, rough: true, about: verdictText(row.verdict) };
+  if (row.verdict === "BelowResolution" && row.ns_high > 0)
+    return { words: `< ${formatTime(row.ns_high, 2)}`, about: verdictText(row.verdict) };
+  const named = row.verdict === "Overlapped" || row.verdict === "NonAdditive";
+  return { words: named ? verdictText(row.verdict) : "not resolved", about: named ? null : verdictText(row.verdict) };
+}
+
+/** The same in one line: `~48.0 ns ±18 %`. */
+function answerText(answer, withInterval) {
+  const { parts, words, interval, rough } = answerWords(answer);
+  if (words) return words;
+  const figure = `${rough ? "~" : ""}${parts.join(NBSP)}`;
+  return withInterval && interval ? `${figure} ${interval}` : figure;
+}
+
+/** The figure of an answer in a chart of time. A median of single operations has no interval. */
+function answerFigure({ row, median }) {
+  if (median === null) return figureOf(row, TIME);
+  return { state: "resolved", y: median };
+}

@@ -1,0 +1,193 @@
+// Heat maps of barriers that span blocks: blocks per multiprocessor against threads per block (Zhang et al., figures 8 to 11).
+
+/** What the lines of a map show: the size of the cluster, or the blocks per multiprocessor. */
+function mapRows(family, rows) {
+  if (family === "cluster") return { title: "blocks in the cluster", of: groupNumber };
+  const gpu = RUNS[rows[0].run].run.machine.gpus[0];
+  const units = gpu ? gpu.multiprocessors : 0;
+  if (!units) return { title: "blocks", of: (row) => row.blocks };
+  return { title: "blocks per SM", of: (row) => (row.blocks === null ? null : row.blocks / units) };
+}
+
+/** Rows grouped into maps. The rows of one map differ in blocks and threads only. */
+function mapsOf(family, rows) {
+  const maps = new Map();
+  for (const row of rows) {
+    if (row.threads === null) continue;
+    const group = family === "cluster" ? null : row.group;
+    const words = [
+      row.name,
+      row.devices === null ? null : plural(row.devices, "device"),
+      row.dtype,
+      row.space,
+      row.order,
+      group,
+    ];
+    const title = words.filter(Boolean).join(" · ");
+    const key = `${row.run} ${title}`;
+    if (!maps.has(key))
+      maps.set(key, { title, run: row.run, primitive: row.primitive, name: row.name, devices: row.devices, rows: [] });
+    maps.get(key).rows.push(row);
+  }
+  return [...maps.values()];
+}
+
+/** Where the cost of a row lies by the rows of its run; null if that is not known. */
+function boundsOf(row) {
+  const [low, high] = intervalWithinRun(row);
+  if (row.verdict === "Resolved" && row.ns > 0) return low === null || high === null ? [row.ns, row.ns] : [low, high];
+  const bounded = ["Noisy", "Interfered", "BelowResolution"].includes(row.verdict) && high !== null;
+  return bounded ? [low === null ? -Infinity : low, high] : null;
+}
+
+const ascending = (values) => [...new Set(values)].filter((value) => value !== null).sort((a, b) => a - b);
+
+/** The unit of the cells of a map, scaled to keep the numbers short. */
+function mapUnit(rows) {
+  const costs = rows.map((row) => row.ns).filter((ns) => ns > 0);
+  const [divisor, name] = costs.length && Math.min(...costs) >= 300 ? [1e3, "µs"] : [1, "ns"];
+  return { name, text: (ns) => shortNumber(ns / divisor) };
+}
+
+function shortNumber(value) {
+  if (value >= 99950) return `${digits(value / 1000, 3)}k`;
+  return value >= 999.5 ? String(Math.round(value)) : digits(value, 3);
+}
+
+const isCost = (row) => row.ns > 0 && (row.verdict === "Resolved" || row.verdict === "Noisy");
+
+/** A cell: coloured, with a tilde if the row is noisy, and hatched without a cost. */
+function costCell(row, unit) {
+  if (!isCost(row)) return { state: "missing", row };
+  return { value: row.ns, text: (row.verdict === "Noisy" ? "~" : "") + unit.text(row.ns), row };
+}
+
+const lineText = (value) => (Number.isInteger(value) ? String(value) : digits(value, 2));
+
+/** The chart of some maps' cells, with the same columns and lines. */
+function mapSpec(title, rows, axis, cellsOf) {
+  const columns = ascending(rows.map((row) => row.threads));
+  const lines = ascending(rows.map(axis.of));
+  return {
+    kind: "cells",
+    title,
+    label: `${title}: cost against ${axis.title} and threads per block`,
+    columns: columns.map(String),
+    lines: lines.map(lineText),
+    xTitle: "threads per block",
+    yTitle: axis.title,
+    cells: cellsOf(columns, lines),
+  };
+}
+
+function costMap(map, axis, range, unit) {
+  const placed = map.rows.filter((row) => axis.of(row) !== null);
+  const cells = (columns, lines) =>
+    placed.map((row) => ({ ...costCell(row, unit), x: columns.indexOf(row.threads), y: lines.indexOf(axis.of(row)) }));
+  return { ...mapSpec(map.title, map.rows, axis, cells), range };
+}
+
+/** The best variant of each primitive at one size, the one with the least upper bound first. Noisy rows take part. */
+function candidatesAt(maps, fits) {
+  const best = new Map();
+  for (const map of maps) {
+    const row = map.rows.find(fits);
+    const bounds = row ? boundsOf(row) : null;
+    const known = best.get(map.primitive);
+    if (bounds && !(known && known.bounds[1] <= bounds[1])) best.set(map.primitive, { row, bounds });
+  }
+  return [...best.values()].sort((a, b) => a.bounds[1] - b.bounds[1]);
+}
+
+/** The cheapest primitive at each size; ≈ where another one's interval reaches below its upper bound. */
+function winnerCells(maps, axis, columns, lines) {
+  const cells = [];
+  lines.forEach((line, y) => {
+    columns.forEach((threads, x) => {
+      const candidates = candidatesAt(maps, (row) => row.threads === threads && axis.of(row) === line);
+      if (candidates.length < 2) return;
+      const [best, ...rivals] = candidates;
+      const tied = rivals.some(({ bounds }) => bounds[0] <= best.bounds[1]);
+      const next = Math.min(...rivals.map(({ row }) => row.ns));
+      const doubt = [best, ...rivals].some(({ row }) => row.verdict !== "Resolved") ? "~" : "";
+      const text = tied ? "≈" : `${doubt}${digits(next / best.row.ns, 3)}×`;
+      const colour = tied ? "var(--faint)" : `color-mix(in oklab, ${colourOf(best.row.primitive)} 45%, var(--surface))`;
+      cells.push({ x, y, colour, ink: "var(--ink)", text, row: best.row });
+    });
+  });
+  return cells;
+}
+
+/** The map of the fastest primitives in their default forms, from the maps of one run and number of devices. */
+function winnerMap(maps, axis) {
+  const rows = maps.flatMap((map) => map.rows);
+  const devices = maps[0].devices;
+  const title = devices === null ? "Which is cheapest" : `Which is cheapest · ${plural(devices, "device")}`;
+  const spec = mapSpec(title, rows, axis, (columns, lines) => winnerCells(maps, axis, columns, lines));
+  if (spec.cells.length === 0) return null;
+  spec.label = `${title}, and how many times cheaper than the next`;
+  return spec;
+}
+
+/** What the colours of a map of winners mean. */
+function winnerKeys(maps, cells) {
+  const names = new Map(maps.map((map) => [map.primitive, map.name]));
+  const keys = [...names].map(([primitive, name]) =>
+    el("span", { class: "key", style: `--c: ${colourOf(primitive)}` }, el("i", { class: "swatch" }), name),
+  );
+  if (cells.some(({ text }) => text === "≈")) keys.push(el("span", { class: "key" }, "≈ not distinguished"));
+  return el("p", { class: "keys" }, keys);
+}
+
+/** The maps of one run. */
+function drawMaps(grid, family, own) {
+  const axis = mapRows(family, own);
+  const unit = mapUnit(own);
+  const range = heatRange(own.filter(isCost).map((row) => row.ns));
+  const maps = mapsOf(family, own);
+  if (SEVERAL) {
+    const swatch = el("i", { class: "swatch" });
+    const style = `--c: var(--s${own[0].run % COLOURS})`;
+    grid.append(el("p", { class: "card-run whole-line", style }, swatch, RUNS[own[0].run].label));
+  }
+  const place = () => grid.appendChild(el("div", { class: "map" }));
+  const counts = maps.map((map) => map.devices);
+  for (const devices of [...ascending(counts), ...(counts.includes(null) ? [null] : [])]) {
+    const together = maps.filter((map) => map.devices === devices);
+    together.forEach((map) => drawChart(place(), costMap(map, axis, range, unit)));
+    const defaults = together.filter((map) => map.rows.every((row) => row.form === null && row.order === null));
+    const hasRivals = new Set(defaults.map((map) => map.name)).size > 1 && family !== "cluster";
+    const winners = hasRivals ? winnerMap(defaults, axis) : null;
+    if (winners) {
+      const host = place();
+      drawChart(host, winners);
+      host.append(winnerKeys(defaults, winners.cells));
+    }
+  }
+  const text = (ns) => `${unit.text(ns)}${NBSP}${unit.name}`;
+  grid.append(el("div", { class: "whole-line" }, heatRamp(range, text)));
+}
+
+const MAP_FAMILIES = {
+  grid: "Grid barriers by size",
+  multi: "Multi-device barriers by size",
+  cluster: "Clusters by size",
+};
+
+/** The card with the maps of a family; null if the rows do not fill a map. */
+function heatMapCard(family, rows) {
+  if (!MAP_FAMILIES[family]) return null;
+  const threads = ascending(rows.map((row) => row.threads));
+  const others = ascending(rows.map(family === "cluster" ? groupNumber : (row) => row.blocks));
+  if (threads.length < 2 || others.length < 2) return null;
+  const grid = el("div", { class: "maps" });
+  const note = "Each cell is the cost of one barrier. Hatched: not measured; the tooltip shows the reason.";
+  const card = el(
+    "article",
+    { class: "panel wide" },
+    el("header", null, el("h3", null, MAP_FAMILIES[family]), el("p", { class: "note" }, note)),
+    grid,
+  );
+  for (const own of groupedBy(rows, (row) => row.run).values()) drawMaps(grid, family, own);
+  return card;
+}

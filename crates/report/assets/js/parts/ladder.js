@@ -1,0 +1,83 @@
+// The cost ladder: each level at which threads wait for each other, on one logarithmic time axis.
+
+const SIDES = { cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU" };
+const SIDE_COLOURS = { cpu: "var(--s0)", gpu: "var(--s1)", hybrid: "var(--s3)" };
+/** Of more runs, the numbers stand in the tooltips only. */
+const MOST_NUMBERS = 4;
+
+/** The points of one rung: one for each run that has a row. */
+function rungPoints(rung) {
+  return answersOf(rung).map((answer) => {
+    const colour = SEVERAL ? `var(--s${answer.run % COLOURS})` : SIDE_COLOURS[rung.domain];
+    const side = { cpu: 0, gpu: 1, hybrid: 2 }[rung.domain] || 0;
+    return { ...asDot(answerFigure(answer)), colour, variant: SEVERAL ? answer.run : side, row: answer.row };
+  });
+}
+
+/** The title of a rung, with the name of the cheapest primitive where all runs agree on it. */
+function rungTitle(rung) {
+  const notes = [...new Set(answersOf(rung).map(({ note }) => note))];
+  if (notes.length !== 1 || notes[0] === null) return rung.title;
+  return notes[0].startsWith("best ") ? `${rung.title} (not resolved)` : `${rung.title}: ${notes[0]}`;
+}
+
+/** Each number stands in the column of its run, so that a missing one moves no other. */
+function rungTexts(rung) {
+  const answers = answersOf(rung);
+  return RUNS.map((_, run) => {
+    const answer = answers.find((one) => one.run === run);
+    return answer ? answerText(answer, !SEVERAL) : "–";
+  });
+}
+
+/** The rungs, with a line before the first of each level. */
+function ladderRows() {
+  const rows = [];
+  let level = null;
+  for (const rung of DATA.ladder) {
+    const points = rungPoints(rung);
+    if (points.length === 0) continue;
+    const own = ["Several GPUs", "CPU and GPU"].includes(rung.level)
+      ? rung.level
+      : `${SIDES[rung.domain]}: ${rung.level.toLowerCase()}`;
+    if (own !== level) rows.push({ heading: own });
+    level = own;
+    const numbers = RUNS.length <= MOST_NUMBERS ? { texts: rungTexts(rung) } : {};
+    rows.push({ label: rungTitle(rung), points, ...numbers });
+  }
+  return rows;
+}
+
+function ladderKeys() {
+  const keys = SEVERAL
+    ? runColours()
+    : Object.keys(SIDES)
+        .filter((domain) => DATA.ladder.some((rung) => rung.domain === domain))
+        .map((domain, at) => colourKey(SIDE_COLOURS[domain], at, SIDES[domain]));
+  return el("p", { class: "keys" }, keys, spreadKeys(TIME));
+}
+
+/** The section with the ladder; null if there are too few rungs. */
+function ladderSection() {
+  if (DATA.ladder.length < 3) return null;
+  const card = el("article", { class: "panel wide ladder" }, ladderKeys());
+  const titles = SEVERAL ? RUNS.map((_, at) => runNumber(at)) : ["cost ±"];
+  drawChart(card, {
+    kind: "dots",
+    label: "The cost ladder",
+    x: { label: "time per operation", unit: "time", log: true },
+    rows: ladderRows(),
+    columns: RUNS.length <= MOST_NUMBERS ? titles : [],
+  });
+  return el(
+    "section",
+    { id: "ladder", "aria-labelledby": "ladder-title" },
+    el("h2", { id: "ladder-title" }, "The cost ladder"),
+    el(
+      "p",
+      { class: "lead" },
+      "The cost of one synchronization operation at each level of the machine, on one logarithmic axis.",
+    ),
+    card,
+  );
+}

@@ -1,0 +1,62 @@
+// The tail latencies of hand-offs: percentiles of single operations.
+
+const PERCENTILES = ["p50_ns", "p90_ns", "p99_ns", "max_ns"];
+/** The most hand-offs in the chart. */
+const MOST_TAILS = 40;
+
+/** One entry per primitive and class of pairs. The pair with the median of the medians represents its class. */
+function tailsOf(domain) {
+  const rows = ROWS.filter((row) => row.domain === domain && detailOf(row, "p50_ns") !== null);
+  const label = (row) =>
+    [row.name, row.group, row.family === "handoff" ? null : row.threads && plural(row.threads, "thread")]
+      .filter(Boolean)
+      .join(" · ");
+  return [...groupedBy(rows, label)].map(([name, alike]) => ({
+    label: name,
+    entries: [...groupedBy(alike, (row) => row.run).values()].map((own) => {
+      const sorted = own.sort((a, b) => detailOf(a, "p50_ns") - detailOf(b, "p50_ns"));
+      return { row: sorted[Math.floor((sorted.length - 1) / 2)], pairs: own.length };
+    }),
+  }));
+}
+
+/** A dot at the median, a thick bar to the 90th percentile, a thin one to the 99th, a ring at the maximum. */
+function tailPoint(row) {
+  const [median, p90, p99, most] = PERCENTILES.map((name) => detailOf(row, name));
+  return {
+    x: median,
+    low: median,
+    high: p99 ?? median,
+    ...(p90 === null ? {} : { bar: [median, p90] }),
+    ...(most === null ? {} : { most }),
+    ...(SEVERAL ? { colour: `var(--s${row.run % COLOURS})`, run: row.run } : {}),
+    row,
+  };
+}
+
+/** The chart of a domain; null if no case has percentiles. */
+function tailsCard(domain) {
+  const all = tailsOf(domain);
+  if (all.length === 0) return null;
+  const rows = all.slice(0, MOST_TAILS).map(({ label, entries }) => {
+    const pairs = Math.max(...entries.map((entry) => entry.pairs));
+    return {
+      label: pairs > 1 ? `${label} · ${plural(pairs, "pair")}` : label,
+      primitive: entries[0].row.primitive,
+      points: entries.map(({ row }) => tailPoint(row)),
+    };
+  });
+  const card = el("article", { class: "panel wide tails" });
+  const keys =
+    "Dot: median. Thick bar: to the 90th percentile. Thin bar: to the 99th. Ring: maximum. Of many pairs, the median pair is drawn.";
+  const rest = all.length > rows.length ? [`${formatCount(rows.length)} of ${formatCount(all.length)} are drawn.`] : [];
+  drawChart(card, {
+    kind: "dots",
+    title: `Tail latency of hand-offs${domain === "hybrid" ? " between CPU and GPU" : ""}`,
+    x: { label: "time of a single hand-off", unit: "time", log: true },
+    rows,
+    note: [keys, ...rest],
+  });
+  if (SEVERAL) card.append(el("p", { class: "keys" }, runColours()));
+  return card;
+}

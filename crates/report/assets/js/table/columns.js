@@ -1,0 +1,117 @@
+// The columns of the table of all rows: by what rows are sorted, what a cell says, and which columns are shown at first.
+
+/** The parameters without a column of their own. */
+const otherParameters = (row) =>
+  [row.placement, row.scope && `${row.scope} scope`, row.space && `${row.space} memory`, row.order, row.mode, row.group]
+    .filter(Boolean)
+    .join(" · ") || null;
+const whoseCost = (row) =>
+  row.ns === null ? null : [actors(row) > 1 ? row.actor : null, row.population].filter(Boolean).join(" · ") || null;
+const figureOnly = (read) => (row) => (row.verdict === "Resolved" || isRough(row) ? read(row) : null);
+const ofThreads = (name) => figureOnly((row) => (actors(row) > 1 ? row[name] : null));
+const intervalWidth = figureOnly((row) => halfWidth(row.ns, row.ns_low, row.ns_high));
+const ownWidth = figureOnly((row) =>
+  row.within_low === null ? null : halfWidth(row.ns, row.within_low, row.within_high),
+);
+
+/** The number by which a cost is sorted. */
+function costKey(row) {
+  if (row.verdict === "BelowResolution") return row.ns_high;
+  return row.verdict === "Resolved" || isRough(row) ? row.ns : null;
+}
+
+/** `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`. */
+function costText(row, value) {
+  if (row.verdict === "BelowResolution") return value > 0 ? `< ${formatTime(value, 2)}` : null;
+  return (row.verdict === "Resolved" ? "" : "~") + formatTime(value);
+}
+
+/** The name of a primitive, which may break after its dots and underscores. A press shows what it is. A narrow window has
+    the parameters below it, in place of columns. */
+function primitiveCell(row) {
+  const parts = row.title.split(/(?<=[._])/);
+  const show = (event) => {
+    event.stopPropagation();
+    const box = event.currentTarget.getBoundingClientRect();
+    showTooltip(row, box.left + 24, box.bottom);
+  };
+  const name = el(
+    "button",
+    { type: "button", class: "primitive", click: show },
+    parts.map((part) => [part, el("wbr")]),
+  );
+  return [name, el("span", { class: "below" }, parameters(row).join(" · "))];
+}
+
+const verdictBadge = (row) => el("span", { class: `badge ${verdictTone(row.verdict)}` }, verdictText(row.verdict));
+
+/** The cost; a narrow window has its interval or its verdict below it. */
+function costNodes(row, value) {
+  const width = intervalWidth(row);
+  const second = row.verdict === "Resolved" && width !== null ? `±${formatPercent(width)}` : verdictBadge(row);
+  return [value === null ? null : costText(row, value), el("span", { class: "below" }, second)];
+}
+
+/** text: what a cell says, of a row and of its key, which is not null; cell: its nodes, where they are more than the text. */
+const textColumn = (id, title, more) => ({ id, title, key: (row) => row[id], text: (row, value) => value, ...more });
+const numberColumn = (id, title, format, more) => ({
+  id,
+  title,
+  number: true,
+  key: (row) => row[id],
+  text: (row, value) => format(value),
+  ...more,
+});
+const USUALLY = { usual: true };
+
+const COLUMNS = [
+  textColumn("run", "Run", { ...USUALLY, key: (row) => RUNS[row.run].label, wanted: SEVERAL }),
+  textColumn("title", "Primitive", { ...USUALLY, fixed: true, narrow: true, cell: primitiveCell }),
+  textColumn("dtype", "Type", USUALLY),
+  textColumn("variables", "Variables", USUALLY),
+  numberColumn("threads", "Threads", String, USUALLY),
+  numberColumn("blocks", "Blocks", String, USUALLY),
+  numberColumn("devices", "Devices", String, USUALLY),
+  textColumn("more", "More", { ...USUALLY, key: otherParameters }),
+  numberColumn("ns", "Cost", null, { ...USUALLY, narrow: true, key: costKey, text: costText, cell: costNodes }),
+  numberColumn("interval", "±", formatPercent, { ...USUALLY, key: intervalWidth }),
+  textColumn("verdict", "Verdict", { ...USUALLY, text: (row, value) => verdictText(value), cell: verdictBadge }),
+  numberColumn("cycles", "Cycles", digits, {
+    ...USUALLY,
+    key: figureOnly((row) => row.cycles),
+    text: (row, value) => digits(value),
+  }),
+  numberColumn("ops_per_s_total", "ops/s, all", plainRate, USUALLY),
+  numberColumn("within", "± in this run", formatPercent, { key: ownWidth }),
+  numberColumn("ops_per_s_thread", "ops/s, each", plainRate),
+  numberColumn("ns_p05", "5th percentile", formatTime, { key: figureOnly((row) => row.ns_p05) }),
+  numberColumn("ns_p95", "95th percentile", formatTime, { key: figureOnly((row) => row.ns_p95) }),
+  textColumn("meaning", "Whose cost", { key: whoseCost }),
+  numberColumn("beside_share", "SMT interference", formatPercent),
+  numberColumn("slowest_ns", "Slowest thread", formatTime, { key: ofThreads("slowest_ns") }),
+  numberColumn("fastest_ns", "Fastest thread", formatTime, { key: ofThreads("fastest_ns") }),
+  numberColumn("median_ns", "Median thread", formatTime, { key: ofThreads("median_ns") }),
+  numberColumn("jain_index", "Jain’s index", (value) => digits(value, 3), {
+    key: (row) => detailOf(row, "jain_index"),
+  }),
+  numberColumn("p99_ns", "99th percentile of hand-offs", formatTime, { key: (row) => detailOf(row, "p99_ns") }),
+  numberColumn("noise", "Noise", formatPercent),
+  numberColumn("pairs", "Pairs", formatCount),
+  textColumn("check", "Check"),
+  textColumn("evidence", "Instructions"),
+  textColumn("reason", "Reason", { ...USUALLY, isReason: true }),
+];
+
+/** The columns that have something to show. */
+const knownColumns = () =>
+  COLUMNS.filter((known) => (known.wanted === undefined ? ROWS.some((row) => known.key(row) !== null) : known.wanted));
+
+/** What a cell says, as text. */
+function cellText(known, row) {
+  const value = known.key(row);
+  return value === null || value === undefined ? null : known.text(row, value);
+}
+
+function cellNodes(known, row) {
+  return known.cell ? known.cell(row, known.key(row)) : cellText(known, row);
+}

@@ -1,0 +1,29 @@
+// The rows of the table, as filtered and sorted, for other programs and for people.
+
+/** Numbers are whole in CSV: the key of a cell, in the unit of the file. */
+function saveRows() {
+  const cell = (column, row) => {
+    const value = column.key(row);
+    return column.number ? value : cellText(column, row);
+  };
+  const lines = matchingRows().map((row) => columns.map((column) => cell(column, row)));
+  saveAs("rows.csv", csvText([columns.map(({ id }) => id), ...lines]), "text/csv");
+}
+
+/** Text that stays text in Markdown and in the HTML that is made of it. */
+const markdownCell = (value) =>
+  String(value ?? "")
+    .replace(/[\r\n]+/g, " ")
+    .replace(/&/g, "&amp;")
+    .replace(/</g, "&lt;")
+    .replace(/([\\`*_[\]|~])/g, "\\$1");
+
+function markdownText(rows) {
+  const line = (cells) => `| ${cells.join(" | ")} |`;
+  const titles = columns.map(({ title }) => markdownCell(title));
+  const rule = columns.map(({ number: right }) => (right ? "---:" : "---"));
+  const body = rows.map((row) => line(columns.map((column) => markdownCell(cellText(column, row)))));
+  return [line(titles), line(rule), ...body].join("\n") + "\n";
+}
+
+const copyRows = (event) => copyText(markdownText(matchingRows()), event.currentTarget);

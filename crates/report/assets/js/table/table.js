@@ -1,0 +1,202 @@
+// The table of all rows, which can be sorted by any column and filtered by words and by verdict.
+
+const PAGE_ROWS = 100;
+const MORE_ROWS = 500;
+/** only: the rows of one sentence, with its text; null for all rows. */
+const TABLE = { sort: null, descending: false, words: "", verdict: "", only: null, limit: PAGE_ROWS };
+
+function matchingRows() {
+  const conditions = conditionsOf(TABLE.words);
+  const candidates = TABLE.only ? TABLE.only.rows : ROWS;
+  const rows = candidates.filter(
+    (row) => (!TABLE.verdict || row.verdict === TABLE.verdict) && conditions.every((holds) => holds(row)),
+  );
+  if (!TABLE.sort) return rows;
+  const { key } = TABLE.sort;
+  const direction = TABLE.descending ? -1 : 1;
+  const compare = (a, b) => {
+    const [left, right] = [key(a), key(b)];
+    if (left === null || right === null) return (left === null) - (right === null);
+    return direction * (typeof left === "number" ? left - right : String(left).localeCompare(String(right)));
+  };
+  return rows.sort(compare);
+}
+
+const tableCount = el("p", { class: "fixed", role: "status" });
+const tableOnly = el("p", { class: "only" });
+const tableHead = el("thead");
+const tableBody = el("tbody");
+const tableBox = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All rows" });
+const tableMore = el("p", { class: "more" });
+/** The columns that have something to show, and those that are shown. */
+let possible = [];
+let columns = [];
+let verdictSelect = null;
+let wordsInput = null;
+
+/** A narrow window shows the name with the parameters and the cost with its verdict, until the reader chooses columns. */
+const cellClass = (column, ...more) =>
+  [column.number && "number", column.isReason && "reason", column.fixed && "stuck", !column.narrow && "extra", ...more]
+    .filter(Boolean)
+    .join(" ") || null;
+
+function rowElement(row) {
+  return el(
+    "tr",
+    null,
+    columns.map((column) =>
+      el(
+        column.fixed ? "th" : "td",
+        { class: cellClass(column), scope: column.fixed ? "row" : null, title: column.isReason ? row.reason : null },
+        cellNodes(column, row),
+      ),
+    ),
+  );
+}
+
+/** Adds rows in growing portions. The first rows appear at once, and the browser computes the layout only a few times. */
+function fillTable(rows) {
+  const request = (fillTable.latest = {});
+  tableBody.replaceChildren();
+  const add = (from, count) => {
+    if (request !== fillTable.latest) return;
+    tableBody.append(...rows.slice(from, from + count).map(rowElement));
+    if (from + count < rows.length) requestAnimationFrame(() => add(from + count, 2 * count));
+  };
+  add(0, PAGE_ROWS);
+}
+
+function drawTable() {
+  drawOnly();
+  const rows = matchingRows();
+  fillTable(rows.slice(0, TABLE.limit));
+  const shown = Math.min(rows.length, TABLE.limit);
+  const filtered = rows.length < ROWS.length ? `, filtered from ${formatCount(ROWS.length)}` : "";
+  tableCount.textContent = `${formatCount(shown)} of ${plural(rows.length, "row")}${filtered}`;
+  const show = (limit) => () => {
+    TABLE.limit = limit;
+    drawTable();
+  };
+  const button = (limit, text) => el("button", { type: "button", click: show(limit) }, text);
+  const rest = rows.length - shown;
+  tableMore.replaceChildren(
+    ...(rest > MORE_ROWS ? [button(shown + MORE_ROWS, `Show ${MORE_ROWS} more`)] : []),
+    ...(rest > 0 ? [button(Infinity, `Show all ${formatCount(rows.length)}`)] : []),
+  );
+}
+
+function sortBy(column) {
+  TABLE.descending = TABLE.sort === column && !TABLE.descending;
+  TABLE.sort = column;
+  drawHeader();
+  drawTable();
+}
+
+const sortState = (column) => (TABLE.sort !== column ? "none" : TABLE.descending ? "descending" : "ascending");
+
+function drawHeader() {
+  const header = (column) =>
+    el(
+      "th",
+      { scope: "col", "data-column": column.id, "aria-sort": sortState(column), class: cellClass(column) },
+      el("button", { type: "button", click: () => sortBy(column) }, column.title),
+    );
+  const focused = tableHead.contains(document.activeElement) && document.activeElement.closest("th").dataset.column;
+  tableHead.replaceChildren(el("tr", null, columns.map(header)));
+  const redrawn = focused && tableHead.querySelector(`[data-column="${focused}"] button`);
+  if (redrawn) redrawn.focus();
+}
+
+/** The choice of columns. */
+function columnChooser() {
+  const choose = (column) => (event) => {
+    const chosen = new Set(columns);
+    if (event.target.checked) chosen.add(column);
+    else chosen.delete(column);
+    columns = possible.filter((one) => chosen.has(one));
+    tableBox.classList.add("chosen");
+    drawHeader();
+    drawTable();
+  };
+  const box = (column) =>
+    el(
+      "label",
+      null,
+      el("input", { type: "checkbox", checked: columns.includes(column), change: choose(column) }),
+      column.title,
+    );
+  const boxes = possible.filter((column) => !column.fixed).map(box);
+  return el("details", { class: "chooser" }, el("summary", null, "Columns"), el("div", null, boxes));
+}
+
+function showVerdict(name) {
+  TABLE.verdict = name;
+  TABLE.only = null;
+  verdictSelect.value = name;
+  drawTable();
+  goTo("rows");
+}
+
+/** Shows the rows that a sentence stands on. */
+function showRows(rows, text) {
+  Object.assign(TABLE, { only: { rows, text }, verdict: "", words: "", limit: PAGE_ROWS });
+  verdictSelect.value = "";
+  wordsInput.value = "";
+  drawTable();
+  goTo("rows");
+}
+
+function drawOnly() {
+  const all = () => {
+    TABLE.only = null;
+    drawTable();
+  };
+  const { only } = TABLE;
+  tableOnly.replaceChildren(
+    ...(only ? [only.text, " ", el("button", { type: "button", click: all }, "Show all rows")] : []),
+  );
+}
+
+function drawRows() {
+  if (ROWS.length === 0) {
+    byId("rows").hidden = true;
+    return;
+  }
+  possible = knownColumns();
+  columns = possible.filter((column) => column.usual);
+  const present = Object.keys(VERDICTS).filter((name) => ROWS.some((row) => row.verdict === name));
+  const chooseVerdict = (event) => {
+    TABLE.verdict = event.target.value;
+    drawTable();
+  };
+  verdictSelect = el(
+    "select",
+    { change: chooseVerdict },
+    el("option", { value: "" }, "every verdict"),
+    present.map((name) => el("option", { value: name }, verdictText(name))),
+  );
+  const type = (event) => {
+    TABLE.words = event.target.value;
+    TABLE.limit = PAGE_ROWS;
+    drawTable();
+  };
+  wordsInput = el("input", { type: "search", placeholder: "atomicAdd threads:32 type:i32", input: type });
+  tableBox.append(el("table", null, tableHead, tableBody));
+  byId("rows").append(
+    el(
+      "div",
+      { class: "controls" },
+      el("label", { class: "choice grow" }, el("span", null, "filter"), wordsInput),
+      el("label", { class: "choice" }, el("span", null, "verdict"), verdictSelect),
+      el("button", { type: "button", click: saveRows }, "Save as CSV"),
+      el("button", { type: "button", click: copyRows }, "Copy as Markdown"),
+    ),
+    columnChooser(),
+    tableCount,
+    tableOnly,
+    tableBox,
+    tableMore,
+  );
+  drawHeader();
+  drawTable();
+}

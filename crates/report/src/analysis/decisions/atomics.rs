@@ -1,0 +1,197 @@
+//! How atomic additions scale: the rate of all threads together, on both sides of the machine.
+
+use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Placement, Row, Scope, Space};
+
+use super::Decision;
+use super::spec::{Axis, Point, Spec, Unit, share_vertical_axis};
+use super::sweep::{
+    cpu_rules, exists, largest_team, note, one_line_each, plain_series, sizes, team, threads, unreliable,
+};
+use crate::analysis::answers::atomics::{count, grouped, not_aggregated};
+use crate::analysis::answers::field::{Basis, Known, times};
+use crate::{RunData, naming};
+
+const CPU: &str = "cpu.atomic.add";
+const GPU: &str = "gpu.atomic.add";
+pub(super) const PRIMITIVES: [&str; 2] = [CPU, GPU];
+
+/// Variables this far apart share no cache line of any known CPU.
+const SEPARATE_BYTES: u64 = 64;
+
+pub(super) fn decision(data: &RunData) -> Option<Decision> {
+    let cpu = one_line_each(data, &cpu_rows(data), label, threads);
+    let gpu = one_line_each(data, &gpu_rows(data), label, sizes);
+    let axes = |x| (Axis::log(x, Unit::Count), Axis::log("additions per second, all threads", Unit::Rate));
+    let chart = |rows: &[usize], x, total: fn(&Case) -> u64, title: &str| {
+        let (x, y) = axes(x);
+        Some(Spec::lines(x, y, plain_series(data, rows, label, total, Point::total_rate))?.titled(title))
+    };
+    let cpu_chart = chart(&cpu, "threads", team, "CPU").map(|chart| chart.ruled(cpu_rules(data)));
+    let device_chart = chart(&gpu, "threads on the device", Case::actors, "GPU");
+    let mut charts: Vec<Spec> = [cpu_chart, device_chart].into_iter().flatten().collect();
+    share_vertical_axis(&mut charts);
+    if charts.is_empty() {
+        return None;
+    }
+    let sentences: Vec<String> = [cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)].into_iter().flatten().collect();
+    let sentence = if sentences.is_empty() {
+        "How additions scale is not certain in this run: too few rows have a reliable rate.".to_owned()
+    } else {
+        sentences.join(" ")
+    };
+    let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
+    Some(Decision {
+        id: "decide-atomics",
+        question: "How do atomics scale?",
+        sentence,
+        charts,
+        note: note([
+            Some("Relaxed additions to one variable for all threads (shared), or to one for each.".to_owned()),
+            (!gpu.is_empty()).then(|| "Not aggregated: the compiler cannot add up each warp first.".to_owned()),
+            unreliable(data, &all),
+        ]),
+    })
+}
+
+/// Additions on the CPU in close teams: to one variable, and to variables on lines of their own.
+fn cpu_rows(data: &RunData) -> Vec<usize> {
+    rows_of(data, CPU, |case| {
+        matches!(case.placement, None | Some(Placement::Close)) && case.group.is_none() && is_apart(case)
+    })
+}
+
+/// Independent additions on the device in global memory: to one variable, and each thread to its own.
+fn gpu_rows(data: &RunData) -> Vec<usize> {
+    rows_of(data, GPU, |case| matches!(case.space, None | Some(Space::Global)) && case.group.is_none())
+}
+
+/// The rows of independent operations that fit. Of private variables, only those the farthest apart are shown: what
+/// strides between do is a question of its own.
+fn rows_of(data: &RunData, primitive: &str, fits: fn(&Case) -> bool) -> Vec<usize> {
+    let is_shown = |row: &Row| {
+        row.case.primitive == primitive && exists(row) && row.case.mode != Some(Mode::Latency) && fits(&row.case)
+    };
+    let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_shown(&data.rows[*index])).collect();
+    let stride = |index: &usize| data.rows[*index].case.layout.and_then(Layout::stride);
+    let farthest = |index: &usize| {
+        let dtype = data.rows[*index].case.dtype;
+        rows.iter().filter(|other| data.rows[**other].case.dtype == dtype).filter_map(stride).max()
+    };
+    rows.iter().copied().filter(|index| stride(index).is_none() || stride(index) == farthest(index)).collect()
+}
+
+/// One variable, or variables that share no line.
+fn is_apart(case: &Case) -> bool {
+    match case.layout {
+        Some(Layout::Private { stride }) => bytes(case, stride) >= SEPARATE_BYTES,
+        _ => true,
+    }
+}
+
+fn bytes(case: &Case, stride: u32) -> u64 {
+    u64::from(stride) * case.dtype.map_or(4, |dtype| dtype.size_bytes() as u64)
+}
+
+/// `i32, shared`, `f64, 64 B apart`, `i32, shared, values vary`.
+fn label(case: &Case) -> String {
+    let place = match case.layout {
+        Some(Layout::Private { stride }) => format!("{} B apart", bytes(case, stride)),
+        _ => "shared".to_owned(),
+    };
+    let form = case.form.map(|form| match form {
+        Form::Varying => "values vary".to_owned(),
+        Form::NotAggregated => "not aggregated".to_owned(),
+        other => naming::form(other).to_owned(),
+    });
+    let dtype = case.dtype.map(|dtype| dtype.to_string());
+    let scope = case.scope.filter(|scope| *scope != Scope::Device).map(|scope| format!("{scope} scope"));
+    let order = case.order.filter(|order| *order != MemoryOrder::Relaxed).map(|order| order.to_string());
+    [dtype, Some(place), form, scope, order].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// A rate of all threads with its interval, which is that of the cost.
+struct Total {
+    index: usize,
+    rate: f64,
+    low: f64,
+    high: f64,
+    threads: u64,
+}
+
+impl Total {
+    fn of(data: &RunData, index: usize, basis: Basis) -> Option<Self> {
+        let known = Known::of(data, index, basis)?;
+        let rate = known.row.ops_per_s_total?;
+        let at = |ns: f64| rate * known.ns / ns.max(f64::MIN_POSITIVE);
+        Some(Self {
+            index,
+            rate,
+            low: at(known.bounds.high),
+            high: at(known.bounds.low),
+            threads: known.row.case.actors(),
+        })
+    }
+
+    /// How many times the rate of the other one, if it is certainly more.
+    fn beyond(&self, other: &Self) -> Option<String> {
+        (self.low > other.high).then(|| times(self.rate / other.rate, self.low / other.high, self.high / other.low))
+    }
+}
+
+/// The usual type: the first one with a row for one variable.
+fn usual<'a>(data: &'a RunData, rows: &[usize]) -> Option<&'a Case> {
+    let shared = rows.iter().map(|index| &data.rows[*index].case).filter(|case| case.layout == Some(Layout::Shared));
+    shared.filter(|case| case.form.is_none()).min_by_key(|case| crate::analysis::row_query::unusualness(case))
+}
+
+/// The rate of the row with so many threads, of one variable or of variables apart.
+fn total(data: &RunData, rows: &[usize], like: &Case, threads: u32, is_shared: bool) -> Option<Total> {
+    let fits = |case: &Case| {
+        let same = Case { layout: like.layout, threads: like.threads, ..case.clone() } == *like;
+        same && case.threads == Some(threads) && (case.layout == Some(Layout::Shared)) == is_shared
+    };
+    let index = rows.iter().copied().find(|index| fits(&data.rows[*index].case))?;
+    Total::of(data, index, Basis::Run)
+}
+
+/// What more threads of the CPU do to the rate. The rows are measured in the same way: intervals within the run decide. Of
+/// the teams that fit the CPUs, the smallest and the largest one with a rate are compared.
+fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
+    let like = usual(data, rows)?;
+    let of = |threads, is_shared| total(data, rows, like, threads, is_shared);
+    let fits = largest_team(data, rows)?;
+    let mut teams: Vec<u32> = rows.iter().filter_map(|index| data.rows[*index].case.threads).collect();
+    teams.retain(|team| *team <= fits);
+    teams.sort_unstable();
+    let with_rate = |team: u32| Some((team, of(team, true)?));
+    let (fewest, few) = teams.iter().copied().find_map(with_rate)?;
+    let (most, all) = teams.iter().rev().copied().find_map(with_rate).filter(|(most, _)| *most > fewest)?;
+    let team = if fewest == 1 { "One CPU thread adds".to_owned() } else { format!("{fewest} CPU threads add") };
+    let contended = if let Some(times) = few.beyond(&all) {
+        let rates = format!("{} against {} a second", count(few.rate), count(all.rate));
+        format!("{team} {times} as often to a variable as {most} together ({rates})")
+    } else if let Some(times) = all.beyond(&few) {
+        format!("{most} CPU threads together add {times} as often to one variable as {fewest}")
+    } else {
+        format!("Whether {most} CPU threads add more often to one variable than {fewest} cannot be decided")
+    };
+    let apart = of(most, false).and_then(|apart| apart.beyond(&all));
+    let apart = apart.map(|times| format!("; to variables on lines of their own, the {most} add {times} as often"));
+    Some(format!("{contended}{}.", apart.unwrap_or_default()))
+}
+
+/// The rate of all threads of the device, which is no comparison.
+fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
+    let like = usual(data, rows)?;
+    let same = |index: &&usize| {
+        let case = &data.rows[**index].case;
+        Case { blocks: like.blocks, threads: like.threads, ..case.clone() } == *like
+    };
+    let totals = rows.iter().filter(same).filter_map(|index| Total::of(data, *index, Basis::Machine));
+    let most = totals.max_by_key(|total| total.threads)?;
+    let separate = not_aggregated(data, &data.rows[most.index].case)
+        .map(|rate| format!(" ({} where the compiler does not add up each warp first)", count(rate)))
+        .unwrap_or_default();
+    let (threads, rate) = (grouped(most.threads), count(most.rate));
+    Some(format!("{threads} GPU threads add {rate} times a second to one variable{separate}."))
+}

@@ -1,0 +1,98 @@
+//! Which primitive is the cheapest, by number of threads.
+
+use super::sweep::{largest_team, name};
+use crate::RunData;
+use crate::analysis::answers::barriers::enumeration;
+use crate::analysis::answers::field::{Basis, Known};
+
+/// What the intervals of the rows of one size make certain.
+#[derive(Debug, Clone, PartialEq)]
+enum Outcome {
+    /// The name of the cheapest.
+    One(String),
+    /// The names of those that may be the cheapest.
+    Several(Vec<String>),
+    /// How many rows have no figure: any of them may be the cheapest.
+    Unknown(String),
+}
+
+/// The most names in a sentence.
+const MOST_NAMES: usize = 3;
+
+fn names(names: &[String]) -> String {
+    if names.len() <= MOST_NAMES {
+        return enumeration(names);
+    }
+    let more = names.len() - MOST_NAMES + 1;
+    format!("{} and {more} more", names[..MOST_NAMES - 1].join(", "))
+}
+
+/// The cheapest of the rows with so many threads, with its cost; `None` where fewer than two have them.
+fn outcome(data: &RunData, rows: &[usize], threads: u32) -> Option<(Outcome, String)> {
+    let own: Vec<usize> =
+        rows.iter().copied().filter(|index| data.rows[*index].case.threads == Some(threads)).collect();
+    let known: Vec<Known<'_>> = own.iter().filter_map(|index| Known::of(data, *index, Basis::Run)).collect();
+    let best = known.iter().min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high))?;
+    if own.len() < 2 {
+        return None;
+    }
+    if known.len() < own.len() {
+        let unknown = format!("{} of {}", own.len() - known.len(), own.len());
+        return Some((Outcome::Unknown(unknown), String::new()));
+    }
+    let mut rivals: Vec<&Known<'_>> =
+        known.iter().filter(|one| one.index == best.index || !best.is_below(one)).collect();
+    rivals.sort_by(|a, b| a.ns.total_cmp(&b.ns));
+    let rivals: Vec<String> = rivals.iter().map(|one| name(&one.row.case)).collect();
+    let outcome = if rivals.len() == 1 { Outcome::One(name(&best.row.case)) } else { Outcome::Several(rivals) };
+    Some((outcome, best.time()))
+}
+
+/// The numbers of threads that a sentence is about: the smallest ones, the largest team that fits the CPUs, and the largest
+/// beyond it. Where the largest ones leave the choice open, the largest one that has figures for all rows follows.
+fn outcomes(data: &RunData, rows: &[usize], least: u32) -> Vec<(u32, Outcome, String)> {
+    let of = |threads: u32| outcome(data, rows, threads).map(|(outcome, time)| (threads, outcome, time));
+    let mut teams: Vec<u32> = rows.iter().filter_map(|index| data.rows[*index].case.threads).collect();
+    teams.retain(|team| *team >= least);
+    teams.sort_unstable();
+    teams.dedup();
+    let Some(fits) = largest_team(data, rows) else { return Vec::new() };
+    let is_unknown = |team: &u32| matches!(of(*team), None | Some((_, Outcome::Unknown(_), _)));
+    let smaller = teams.iter().rev().copied().filter(|team| *team < fits).find(|team| !is_unknown(team));
+    let mut stops: Vec<u32> = teams.iter().copied().filter(|team| *team <= 2).collect();
+    stops.extend(smaller.filter(|_| is_unknown(&fits)));
+    stops.push(fits);
+    stops.extend(teams.last());
+    stops.sort_unstable();
+    stops.dedup();
+    stops.into_iter().filter_map(of).collect()
+}
+
+/// `1 thread`, `2 threads`.
+fn at(threads: u32) -> String {
+    format!("at {threads} thread{}", if threads == 1 { "" } else { "s" })
+}
+
+/// `Cheapest lock: ticket at 1 thread (8.99 ns), pthread_mutex at 2 threads (88 ns) and at 16 (1.30 us); ...`. The rows are
+/// measured in the same way, so intervals within the run decide. `None` where no number of threads has two rows.
+pub(super) fn sentence(data: &RunData, rows: &[usize], noun: &str, least: u32) -> Option<String> {
+    let mut certain: Vec<(String, Vec<String>)> = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    for (threads, outcome, time) in outcomes(data, rows, least) {
+        match outcome {
+            Outcome::One(name) => match certain.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, places)) => places.push(format!("at {threads} ({time})")),
+                None => certain.push((name, vec![format!("{} ({time})", at(threads))])),
+            },
+            Outcome::Several(rivals) => {
+                open.push(format!("{}, {} cannot be distinguished", at(threads), names(&rivals)));
+            }
+            Outcome::Unknown(count) => open.push(format!("{}, {count} have no reliable figure", at(threads))),
+        }
+    }
+    let certain: Vec<String> =
+        certain.into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
+    let certain = (!certain.is_empty()).then(|| certain.join(", "));
+    let parts: Vec<String> = certain.into_iter().chain(open).collect();
+    (!parts.is_empty()).then(|| format!("Cheapest {noun}: {}.", parts.join("; ")))
+}

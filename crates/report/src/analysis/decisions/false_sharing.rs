@@ -1,0 +1,83 @@
+//! How far apart the variables of threads must be.
+
+use std::collections::BTreeMap;
+
+use syncscope_core::{Case, Layout, Mode, Placement, Row};
+
+use super::spec::{Axis, Point, Rule, Spec, Unit};
+use super::sweep::{exists, note, one_line_each, plain_series, unreliable};
+use super::{Decision, said};
+use crate::RunData;
+use crate::analysis::answers::atomics;
+use crate::analysis::false_sharing;
+
+/// The most teams of the usual type beside the largest one.
+const MOST_TEAMS: usize = 2;
+
+pub(super) fn decision(data: &RunData) -> Option<Decision> {
+    let findings = false_sharing::findings(&data.run, &data.rows);
+    let rows = one_line_each(data, &shown(data), label, |case| case.layout = None);
+    let drop = findings.iter().find_map(|finding| finding.cost_drop);
+    let rules = drop.map(|drop| Rule { x: drop.bytes as f64, label: format!("{} bytes", drop.bytes) });
+    let chart = Spec::lines(
+        Axis::log("bytes from element to element", Unit::Count),
+        Axis::log("time per addition", Unit::Time),
+        plain_series(data, &rows, label, bytes, Point::cost),
+    )?;
+    let sentence = match atomics::false_sharing(data) {
+        Some(finding) => said(finding),
+        None if !findings.is_empty() => "No false sharing: adjacent and distant elements cost the same.".to_owned(),
+        None => {
+            "Where false sharing ends is not certain in this run: too few strides have a reliable figure.".to_owned()
+        }
+    };
+    let types: Vec<String> = findings.iter().map(false_sharing::StrideFinding::sentence).collect();
+    let types = (!types.is_empty()).then(|| format!("{}.", types.join("; ")));
+    Some(Decision {
+        id: "decide-false-sharing",
+        question: "How far apart must variables be?",
+        sentence,
+        charts: vec![chart.ruled(rules.into_iter().collect())],
+        note: note([types, unreliable(data, &rows)]),
+    })
+}
+
+fn bytes(case: &Case) -> u64 {
+    let stride = case.layout.and_then(Layout::stride).unwrap_or(1);
+    u64::from(stride) * case.dtype.map_or(4, |dtype| dtype.size_bytes() as u64)
+}
+
+fn label(case: &Case) -> String {
+    let dtype = case.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
+    format!("{dtype}, {} threads", case.threads.unwrap_or(1))
+}
+
+/// The strides of every type with the largest team that fits the CPUs, and of the first type with two smaller teams.
+fn shown(data: &RunData) -> Vec<usize> {
+    let cpus = data.run.machine.cpu.hardware_threads;
+    let is_one = |row: &Row| {
+        let case = &row.case;
+        let threads = case.threads.unwrap_or(1);
+        case.primitive == false_sharing::PRIMITIVE
+            && case.form.is_none()
+            && case.group.is_none()
+            && exists(row)
+            && case.mode != Some(Mode::Latency)
+            && matches!(case.layout, Some(Layout::Private { .. }))
+            && matches!(case.placement, None | Some(Placement::Close))
+            && threads > 1
+            && (cpus == 0 || threads <= cpus)
+    };
+    let mut sets: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (index, row) in data.rows.iter().enumerate().filter(|(_, row)| is_one(row)) {
+        sets.entry((row.case.dtype, std::cmp::Reverse(row.case.threads))).or_default().push(index);
+    }
+    sets.retain(|_, rows| rows.len() > 1);
+    let most = sets.keys().map(|(_, threads)| *threads).min();
+    let first = sets.keys().map(|(dtype, _)| *dtype).min();
+    let smaller = sets.keys().filter(|(dtype, threads)| Some(*dtype) == first && Some(*threads) != most);
+    let smaller = smaller.filter(|(_, threads)| threads.0.is_some_and(u32::is_power_of_two));
+    let smaller: Vec<_> = smaller.take(MOST_TEAMS).copied().collect();
+    let shown = sets.iter().filter(|(key, _)| Some(key.1) == most || smaller.contains(key));
+    shown.flat_map(|(_, rows)| rows.iter().copied()).collect()
+}

@@ -1,0 +1,138 @@
+//! What a fence costs: its order against the threads that it reaches.
+
+use syncscope_core::{Case, MemoryOrder, Mode, Row, Scope, Verdict};
+
+use super::spec::{Cell, Line, Point, Spec};
+use super::sweep::note;
+use super::{Decision, said};
+use crate::RunData;
+use crate::analysis::answers::barriers::{enumeration, fence_scopes};
+use crate::analysis::answers::field::{Basis, Known};
+use crate::analysis::row_query::{is_one_block, short_name, unusualness};
+use crate::figure::Cost;
+
+/// The orders, the weakest first, with the primitive that asks for it on the CPU.
+const ORDERS: [(MemoryOrder, &str); 4] = [
+    (MemoryOrder::Acquire, "cpu.fence.acquire"),
+    (MemoryOrder::Release, "cpu.fence.release"),
+    (MemoryOrder::AcqRel, "cpu.fence.acq_rel"),
+    (MemoryOrder::SeqCst, "cpu.fence.seq_cst"),
+];
+
+/// The threads that a fence reaches, and its primitive on the GPU.
+const REACHES: [(&str, &str, Scope); 3] = [
+    ("GPU: block", "gpu.fence.block", Scope::Block),
+    ("GPU: device", "gpu.fence.device", Scope::Device),
+    ("GPU: system", "gpu.fence.system", Scope::System),
+];
+
+const CPU_COLUMN: &str = "CPU";
+
+/// The ids of all fences.
+pub(super) fn primitives() -> impl Iterator<Item = &'static str> {
+    ORDERS.iter().map(|(_, id)| *id).chain(REACHES.iter().map(|(_, id, _)| *id))
+}
+
+/// The most letters of an instruction in a cell.
+const MOST_LETTERS: usize = 24;
+
+pub(super) fn decision(data: &RunData) -> Option<Decision> {
+    let lines: Vec<Line> = ORDERS.iter().map(|(order, id)| line(data, *order, id)).collect();
+    if lines.iter().flat_map(|line| &line.cells).all(Option::is_none) {
+        return None;
+    }
+    let sentence: Vec<String> = [cpu_sentence(data), fence_scopes(data).map(said)].into_iter().flatten().collect();
+    let sentence = if sentence.is_empty() {
+        "What fences cost is not certain in this run.".to_owned()
+    } else {
+        sentence.join(" ")
+    };
+    let has_cell = |column: usize| lines.iter().any(|line| line.cells[column].is_some());
+    let names = std::iter::once(CPU_COLUMN).chain(REACHES.iter().map(|(column, ..)| *column));
+    let shown: Vec<(usize, &str)> = names.enumerate().filter(|(column, _)| has_cell(*column)).collect();
+    let cut = |line: &Line| Line {
+        label: line.label.clone(),
+        cells: shown.iter().map(|(column, _)| line.cells[*column].clone()).collect(),
+    };
+    let chart = Spec::Table {
+        title: None,
+        lines: lines.iter().map(cut).collect(),
+        columns: shown.iter().map(|(_, name)| *name).collect(),
+    };
+    let has = |on_cpu: bool| shown.iter().any(|(_, name)| (*name == CPU_COLUMN) == on_cpu);
+    let cpu = has(true).then(|| "On the CPU, one thread.".to_owned());
+    let gpu = has(false)
+        .then(|| "__threadfence() and its kin are sequentially consistent fences; one warp executes them.".to_owned());
+    let stores = Some("A fence that waits for more stores costs more.".to_owned());
+    Some(Decision {
+        id: "decide-fences",
+        question: "Which fence?",
+        sentence,
+        charts: vec![chart],
+        note: note([cpu, gpu, stores]),
+    })
+}
+
+/// The cells of one order, on the CPU and by reach on the GPU.
+fn line(data: &RunData, order: MemoryOrder, cpu: &str) -> Line {
+    let on_cpu = usual(data, |case| case.primitive == cpu && case.actors() == 1);
+    let gpu = REACHES.iter().map(|(_, id, scope)| {
+        usual(data, |case| {
+            let same_scope = case.scope.is_none_or(|known| known == *scope);
+            let same_order = case.order.unwrap_or(MemoryOrder::SeqCst) == order;
+            case.primitive == *id && same_scope && same_order && is_one_block(case, 32)
+        })
+    });
+    let cells = std::iter::once(on_cpu).chain(gpu).map(|index| Some(cell(&data.rows[index?], index?))).collect();
+    Line { label: order.to_string(), cells }
+}
+
+fn cell(row: &Row, index: usize) -> Cell {
+    let cost = Cost::of(row);
+    let is_free = matches!(row.verdict, Verdict::Elided(_));
+    Cell {
+        value: Point::cost(row, index, 0.0).y,
+        text: if is_free { "no instruction".to_owned() } else { cost.figure },
+        detail: if is_free { None } else { instruction(row) },
+        row: index,
+    }
+}
+
+/// The main instruction of the evidence, without its counts: `MEMBAR.SC.GPU` of `MEMBAR.SC.GPU 0/32`.
+fn instruction(row: &Row) -> Option<String> {
+    let evidence = row.evidence.as_deref()?;
+    let words: Vec<&str> = evidence.split_whitespace().take_while(|word| !word.contains('/')).collect();
+    let text: String = words.join(" ").chars().take(MOST_LETTERS).collect();
+    (!text.is_empty() && words.len() <= 3).then_some(text)
+}
+
+/// The usual row that fits, in its default form.
+fn usual(data: &RunData, fits: impl Fn(&Case) -> bool) -> Option<usize> {
+    let rows = data.rows.iter().enumerate().filter(|(_, row)| {
+        let default = row.case.form.is_none() && row.case.mode != Some(Mode::Latency);
+        default && !matches!(row.verdict, Verdict::Skipped(_)) && fits(&row.case)
+    });
+    rows.min_by_key(|(_, row)| (unusualness(&row.case), &row.case)).map(|(index, _)| index)
+}
+
+/// Which orders are free on the CPU, and what the full fence costs. A figure is no comparison.
+fn cpu_sentence(data: &RunData) -> Option<String> {
+    let of = |id: &str| usual(data, |case| case.primitive == id && case.actors() == 1);
+    let is_free = |id: &str| of(id).is_some_and(|index| matches!(data.rows[index].verdict, Verdict::Elided(_)));
+    let free: Vec<String> =
+        ORDERS.iter().filter(|(_, id)| is_free(id)).map(|(_, id)| short_name(id).to_owned()).collect();
+    let full = of("cpu.fence.seq_cst").and_then(|index| Known::of(data, index, Basis::Machine));
+    let full = full.map(|known| {
+        let by = instruction(known.row).map(|text| format!(" ({text})")).unwrap_or_default();
+        format!("a full fence of the CPU costs {}{by}", known.time())
+    });
+    let none = match free.as_slice() {
+        [] => None,
+        [one] => Some(format!("{one} needs no instruction on this CPU")),
+        several => Some(format!("{} need no instruction on this CPU", enumeration(several))),
+    };
+    let parts: Vec<String> = [none, full].into_iter().flatten().collect();
+    let text = parts.join("; ");
+    let first = text.chars().next()?.to_uppercase().to_string();
+    Some(format!("{first}{}.", text.chars().skip(1).collect::<String>()))
+}

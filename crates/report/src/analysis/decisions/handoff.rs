@@ -1,0 +1,103 @@
+//! What a hand-off from thread to thread costs, and what it costs to wake the other one.
+
+use syncscope_core::{Case, Placement, Row};
+
+use super::spec::{Axis, Point, Series, Spec, Unit};
+use super::sweep::{exists, note};
+use super::{Decision, said};
+use crate::analysis::answers::cpus::waking;
+use crate::analysis::row_query::{HANDOFFS, MEDIAN_DETAIL, WAKE_UPS, short_name};
+use crate::{RunData, figure};
+
+/// Hand-offs through a queue, whose receiver spins for a while before it sleeps.
+const CHANNEL: &str = "cpu.handoff.channel";
+/// A flag that CPU and GPU set in turn.
+const FLAG: &str = "hybrid.flag.round_trip";
+/// Wake-ups of a thread that was seen asleep.
+const WAKES: [&str; 5] =
+    ["cpu.wake.futex", "cpu.wake.condvar", "cpu.wake.park", "cpu.wake.parking_lot", "cpu.wake.eventfd"];
+pub(super) const PRIMITIVES: [&str; 7] = [CHANNEL, FLAG, WAKES[0], WAKES[1], WAKES[2], WAKES[3], WAKES[4]];
+
+pub(super) fn decision(data: &RunData) -> Option<Decision> {
+    let ids: Vec<&str> =
+        HANDOFFS.iter().copied().chain([CHANNEL]).chain(WAKE_UPS.iter().copied()).chain(WAKES).chain([FLAG]).collect();
+    let usual = |id: &&str| {
+        let rows = data.rows.iter().enumerate().filter(|(_, row)| is_shown(row, id));
+        rows.min_by_key(|(_, row)| &row.case).map(|(index, _)| index)
+    };
+    let found: Vec<usize> = ids.iter().filter_map(usual).collect();
+    let id = |index: &usize| data.rows[*index].case.primitive.as_str();
+    // A wake-up of a thread that was seen asleep is the better figure of the two.
+    let is_woken = |index: &usize| {
+        let same = |other: &usize| WAKES.contains(&id(other)) && short_name(id(other)) == short_name(id(index));
+        WAKE_UPS.contains(&id(index)) && found.iter().any(same)
+    };
+    let rows: Vec<usize> = found.iter().copied().filter(|index| !is_woken(index)).collect();
+    // A flag of CPU and GPU alone is no choice.
+    rows.iter().find(|index| data.rows[**index].case.primitive != FLAG)?;
+    let timed = |index: &usize| single(data, *index);
+    let series = rows.iter().map(|index| {
+        let row = &data.rows[*index];
+        let point = timed(index).unwrap_or_else(|| Point::dot(row, *index));
+        Series { label: label(&row.case), primitive: None, colour: Some(kind(&row.case)), points: vec![point] }
+    });
+    let chart =
+        Spec::dots(Axis::log("time of one hand-off: median, bar to p90, circle at p99", Unit::Time), series.collect())?;
+    let sentence = waking(data).map_or_else(
+        || "What it costs to wake a sleeping thread cannot be decided: no hand-off of this run certainly found its thread asleep.".to_owned(),
+        said,
+    );
+    let means = rows
+        .iter()
+        .any(|index| timed(index).is_none())
+        .then(|| "Where single hand-offs were not timed, the mark is the mean of many in a row.".to_owned());
+    let spin = "Two CPU threads in close places; a hand-off is one way, the flag of CPU and GPU is there and back.";
+    let advice = "Who spins for as long as a wake-up takes, and sleeps then, waits at most twice as long as the best choice \
+                  would cost (Karlin et al., SOSP 1991).";
+    Some(Decision {
+        id: "decide-handoff",
+        question: "Spin or sleep?",
+        sentence,
+        charts: vec![chart],
+        note: note([Some(spin.to_owned()), means, Some(advice.to_owned())]),
+    })
+}
+
+fn is_shown(row: &Row, id: &str) -> bool {
+    let place = row.case.primitive == FLAG || matches!(row.case.placement, None | Some(Placement::Close));
+    row.case.primitive == id
+        && row.case.form.is_none()
+        && exists(row)
+        && place
+        && (row.case.group.is_none() || id == FLAG)
+}
+
+fn label(case: &Case) -> String {
+    match case.primitive.as_str() {
+        FLAG => "flag, CPU and GPU".to_owned(),
+        id if WAKE_UPS.contains(&id) || WAKES.contains(&id) => format!("{}, sleeps", short_name(id)),
+        id if HANDOFFS.contains(&id) => format!("{}, spins", short_name(id)),
+        id => short_name(id).to_owned(),
+    }
+}
+
+/// The number of its colour: spinning, sleeping, through a queue, of CPU and GPU.
+fn kind(case: &Case) -> usize {
+    match case.primitive.as_str() {
+        FLAG => 3,
+        id if WAKE_UPS.contains(&id) || WAKES.contains(&id) => 1,
+        id if HANDOFFS.contains(&id) => 0,
+        _ => 2,
+    }
+}
+
+/// The percentiles of a row that timed single hand-offs. They have no interval.
+fn single(data: &RunData, index: usize) -> Option<Point> {
+    let details = data.details.get(&data.rows[index].case.id())?;
+    let of = |name: &str| details.iter().find(|one| one.name == name && one.actor.is_none()).map(|one| one.value);
+    let known = |name: &str| of(name).filter(|ns| ns.is_finite() && *ns > 0.0);
+    let median = known(MEDIAN_DETAIL)?;
+    let bar = known("p90_ns").filter(|p90| *p90 > median).map(|p90| (median, p90));
+    let most = known("p99_ns").filter(|p99| *p99 > median);
+    Some(Point { bar, most, ..Point::bare(median, index, figure::time(median)) })
+}

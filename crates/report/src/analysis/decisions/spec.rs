@@ -1,0 +1,328 @@
+//! What a chart of a decision shows, in the form that the page's script draws (`assets/js/chart.js`).
+
+use serde::Serialize;
+use syncscope_core::stats::Interval;
+use syncscope_core::{Row, Verdict};
+
+use crate::figure::{Cost, interval_within_run};
+
+/// What the numbers of an axis are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// Operations per second.
+    Rate,
+    /// Threads, bytes or microseconds, as the label says.
+    Count,
+    /// A number between 0 and 1.
+    Share,
+}
+
+/// An axis of a chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Axis {
+    pub(crate) label: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) log: bool,
+    /// The only places of ticks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) values: Vec<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) domain: Option<(f64, f64)>,
+}
+
+impl Axis {
+    pub(super) const fn log(label: &'static str, unit: Unit) -> Self {
+        Self { label, unit, log: true, values: Vec::new(), domain: None }
+    }
+
+    /// A linear axis from 0 to 1.
+    pub(super) const fn share(label: &'static str) -> Self {
+        Self { label, unit: Unit::Share, log: false, values: Vec::new(), domain: Some((0.0, 1.0)) }
+    }
+}
+
+/// What a point is worth, in the words of the script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum State {
+    Resolved,
+    /// An unreliable estimate.
+    Open,
+    /// An upper bound of a cost.
+    Bound,
+    /// A cost that depends on the operations around it.
+    NonAdditive,
+    /// A primitive that hides behind what surrounds it.
+    Overlapped,
+    /// No figure.
+    Missing,
+}
+
+/// One measured point. In rows of dots the figure is `x`, and there is no `y`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Point {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) x: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) y: Option<f64>,
+    /// The interval within the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) low: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) high: Option<f64>,
+    /// What a program may meet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) p05: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) p95: Option<f64>,
+    pub(crate) state: State,
+    /// A thick line of a dot, from its figure to another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bar: Option<(f64, f64)>,
+    /// A maximum of a dot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) most: Option<f64>,
+    /// The index of its row among the rows of the run.
+    pub(crate) row: usize,
+    /// The text beside a dot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<String>,
+}
+
+/// Six digits are more than a figure has.
+fn short(value: f64) -> Option<f64> {
+    value.is_finite().then(|| format!("{value:.5e}").parse().unwrap_or(value))
+}
+
+impl Point {
+    /// A figure without an interval.
+    pub(super) fn bare(value: f64, index: usize, text: String) -> Self {
+        Self { y: short(value), state: State::Resolved, text: Some(text), ..Self::missing(index, None) }
+    }
+
+    /// A dot with the cost of a row in words beside it.
+    pub(super) fn dot(row: &Row, index: usize) -> Self {
+        let point = Self::cost(row, index, 0.0);
+        Self { text: Some(Cost::of(row).figure), ..point }
+    }
+
+    const fn missing(index: usize, x: Option<f64>) -> Self {
+        Self {
+            bar: None,
+            most: None,
+            x,
+            y: None,
+            low: None,
+            high: None,
+            p05: None,
+            p95: None,
+            state: State::Missing,
+            row: index,
+            text: None,
+        }
+    }
+
+    /// The cost of a row. A point whose row has no cost has no height.
+    pub(crate) fn cost(row: &Row, index: usize, x: f64) -> Self {
+        let missing = Self::missing(index, short(x));
+        let bound = row.ns_interval.map(|interval| interval.high).filter(|high| *high > 0.0);
+        let Some(ns) = row.ns.map(syncscope_core::Nanoseconds::value) else { return missing };
+        let state = match row.verdict {
+            Verdict::Resolved if ns > 0.0 => State::Resolved,
+            Verdict::Noisy(_) | Verdict::Interfered(_) if ns > 0.0 => State::Open,
+            Verdict::NonAdditive(_) if ns > 0.0 => State::NonAdditive,
+            Verdict::Overlapped(_) => return Self { state: State::Overlapped, ..missing },
+            Verdict::BelowResolution(_) if bound.is_some() => {
+                return Self { y: bound.and_then(short), state: State::Bound, ..missing };
+            }
+            _ => return missing,
+        };
+        let ends = |interval: Option<Interval>| {
+            let positive = |end: f64| short(end.max(0.0));
+            interval.map_or((None, None), |interval| (positive(interval.low), positive(interval.high)))
+        };
+        let ((low, high), (p05, p95)) = (ends(interval_within_run(row)), ends(row.ns_spread));
+        Self { y: short(ns), low, high, p05, p95, state, ..missing }
+    }
+
+    /// The rate of all threads of a row together. It is as uncertain as the cost of one operation.
+    pub(super) fn total_rate(row: &Row, index: usize, x: f64) -> Self {
+        let point = Self::cost(row, index, x);
+        let (Some(rate), Some(ns)) = (row.ops_per_s_total, point.y) else { return Self::missing(index, short(x)) };
+        let inverse = |cost: Option<f64>| cost.filter(|cost| *cost > 0.0).and_then(|cost| short(rate * ns / cost));
+        let (low, high) = (inverse(point.high), inverse(point.low));
+        let (p05, p95) = (inverse(point.p95), inverse(point.p05));
+        Self { y: short(rate), low, high, p05, p95, ..point }
+    }
+}
+
+/// Points with one name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Series {
+    pub(crate) label: String,
+    /// The primitive whose colour it has; without one, each series of a chart has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) primitive: Option<String>,
+    /// The number of its colour, where that says what kind of thing it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) colour: Option<usize>,
+    pub(crate) points: Vec<Point>,
+}
+
+/// A line across the chart at a position of the horizontal axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Rule {
+    pub(crate) x: f64,
+    pub(crate) label: String,
+}
+
+/// A cell of a table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Cell {
+    /// The cost, which the colour follows.
+    pub(crate) value: Option<f64>,
+    pub(crate) text: String,
+    /// The instruction.
+    pub(crate) detail: Option<String>,
+    pub(crate) row: usize,
+}
+
+/// A line of a table: a cell for each column.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Line {
+    pub(crate) label: String,
+    pub(crate) cells: Vec<Option<Cell>>,
+}
+
+/// One chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub(crate) enum Spec {
+    /// Lines over a number.
+    Lines { title: Option<String>, x: Axis, y: Axis, series: Vec<Series>, rules: Vec<Rule> },
+    /// A row for each name, its points along the axis.
+    Dots { title: Option<String>, x: Axis, rows: Vec<Series> },
+    /// A table with a cost in each cell.
+    Table { title: Option<String>, columns: Vec<&'static str>, lines: Vec<Line> },
+}
+
+/// Whether any point has a figure.
+fn have_figures(series: &[Series]) -> bool {
+    series.iter().flat_map(|series| &series.points).any(|point| point.y.is_some())
+}
+
+impl Spec {
+    /// Lines of costs or rates over a number, with a tick at each; `None` without a point that has a figure.
+    pub(super) fn lines(mut x: Axis, y: Axis, series: Vec<Series>) -> Option<Self> {
+        let mut values: Vec<f64> =
+            series.iter().flat_map(|series| &series.points).filter_map(|point| point.x).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        x.values = values;
+        have_figures(&series).then_some(Self::Lines { title: None, x, y, series, rules: Vec::new() })
+    }
+
+    /// Rows of figures, one for each series; `None` without a point that has a figure.
+    pub(super) fn dots(x: Axis, mut rows: Vec<Series>) -> Option<Self> {
+        let any = have_figures(&rows);
+        for point in rows.iter_mut().flat_map(|row| &mut row.points) {
+            point.x = point.y.take();
+        }
+        any.then_some(Self::Dots { title: None, x, rows })
+    }
+
+    pub(super) fn titled(mut self, text: impl Into<String>) -> Self {
+        let (Self::Lines { title, .. } | Self::Dots { title, .. } | Self::Table { title, .. }) = &mut self;
+        *title = Some(text.into());
+        self
+    }
+
+    /// With these vertical lines, if it has lines.
+    pub(super) fn ruled(mut self, lines: Vec<Rule>) -> Self {
+        if let Self::Lines { rules, .. } = &mut self {
+            *rules = lines;
+        }
+        self
+    }
+}
+
+/// The room above and below the figures of a shared axis, as a factor.
+const MARGIN: f64 = 1.25;
+
+/// Gives charts of lines that stand side by side one vertical axis, so that a reader can compare them.
+pub(super) fn share_vertical_axis(charts: &mut [Spec]) {
+    let ends = |point: &Point| {
+        let certain = point.state == State::Resolved;
+        [point.y, point.low.filter(|_| certain), point.high.filter(|_| certain)]
+    };
+    let mut figures = Vec::new();
+    for chart in charts.iter() {
+        if let Spec::Lines { series, .. } = chart {
+            figures.extend(series.iter().flat_map(|one| &one.points).flat_map(ends).flatten().filter(|end| *end > 0.0));
+        }
+    }
+    let (low, high) = (figures.iter().copied().reduce(f64::min), figures.iter().copied().reduce(f64::max));
+    for chart in charts {
+        if let Spec::Lines { y, .. } = chart {
+            y.domain = low.zip(high).map(|(low, high)| (low / MARGIN, high * MARGIN));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::{Case, Nanoseconds};
+
+    fn row(verdict: Verdict) -> Row {
+        Row {
+            ns: Some(Nanoseconds(10.0)),
+            ns_interval: Some(Interval { low: -4.0, high: 24.0 }),
+            ns_within: Some(Interval { low: 8.0, high: 12.5 }),
+            ..Row::unmeasured(Case::new("cpu.lock.mcs"), verdict)
+        }
+    }
+
+    #[test]
+    fn only_a_cost_has_a_height() {
+        let point = |verdict| Point::cost(&row(verdict), 0, 1.0);
+        let resolved = point(Verdict::Resolved);
+        assert_eq!((resolved.y, resolved.low, resolved.high), (Some(10.0), Some(8.0), Some(12.5)));
+        assert_eq!(point(Verdict::Noisy("wide".into())).state, State::Open);
+        let bound = point(Verdict::BelowResolution("small".into()));
+        assert_eq!((bound.y, bound.state, bound.low), (Some(24.0), State::Bound, None));
+        for verdict in
+            [Verdict::Overlapped(String::new()), Verdict::Elided(String::new()), Verdict::Failed(String::new())]
+        {
+            assert_eq!(point(verdict).y, None);
+        }
+    }
+
+    #[test]
+    fn charts_side_by_side_have_one_axis() {
+        let chart = |ns: f64| {
+            let row = Row { ns: Some(Nanoseconds(ns)), ns_within: None, ns_interval: None, ..row(Verdict::Resolved) };
+            let points = vec![Point::cost(&row, 0, 1.0)];
+            let series = vec![Series { label: "x".into(), primitive: None, colour: None, points }];
+            Spec::lines(Axis::log("threads", Unit::Count), Axis::log("time", Unit::Time), series).unwrap()
+        };
+        let mut charts = [chart(10.0), chart(4000.0)];
+        share_vertical_axis(&mut charts);
+        for chart in charts {
+            let Spec::Lines { y, .. } = chart else { panic!("lines") };
+            assert_eq!(y.domain, Some((8.0, 5000.0)));
+        }
+    }
+
+    #[test]
+    fn the_interval_of_a_rate_is_that_of_its_cost_turned_round() {
+        let row = Row { ops_per_s_total: Some(4e8), ..row(Verdict::Resolved) };
+        let point = Point::total_rate(&row, 0, 4.0);
+        assert_eq!((point.y, point.low, point.high), (Some(4e8), Some(3.2e8), Some(5e8)));
+        let unknown = Point::total_rate(&Row { ops_per_s_total: None, ..row }, 0, 4.0);
+        assert_eq!((unknown.y, unknown.state), (None, State::Missing));
+    }
+}

@@ -1,0 +1,115 @@
+//! The costs that belong beside a part of the machine: what it does, next to what the system says it is.
+
+use crate::RunData;
+use crate::analysis::ladder::LADDER;
+use crate::figure::{self, Cost};
+
+/// A part of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Cpu,
+    /// Between CPU and GPU.
+    HostLink,
+    Gpu,
+    /// Between GPUs.
+    GpuLink,
+}
+
+/// One measured cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MachineFigure {
+    pub(crate) part: Part,
+    /// `76.6 ns`, `~3.07 µs`.
+    pub(crate) figure: String,
+    /// What takes so long.
+    pub(crate) words: String,
+    /// The index of its row.
+    pub(crate) row: usize,
+}
+
+/// The rungs of the cost ladder that are drawn: the part, level and title of the rung, and what the figure is.
+const DRAWN: [(Part, &str, &str, &str); 18] = [
+    (Part::Cpu, "Two threads", "Hand-off, same core", "hand-off between hardware threads of a core"),
+    (Part::Cpu, "Two threads", "Hand-off, same L2", "hand-off within an L2 cache"),
+    (Part::Cpu, "Two threads", "Hand-off, same L3", "hand-off within an L3 cache"),
+    (Part::Cpu, "Two threads", "Hand-off, same NUMA node", "hand-off within a NUMA node"),
+    (Part::Cpu, "Two threads", "Hand-off, same package", "hand-off between NUMA nodes of a package"),
+    (Part::Cpu, "Two threads", "Hand-off, across packages", "hand-off across packages"),
+    (Part::Cpu, "Two threads", "Hand-off, close", "hand-off of a close pair"),
+    (Part::Cpu, "Two threads", "Wake a sleeping thread", "to wake a sleeping thread"),
+    (Part::Cpu, "All threads", "Barrier, best", "barrier of all threads"),
+    (Part::HostLink, "CPU and GPU", "Flag there and back", "flag there and back"),
+    (Part::HostLink, "CPU and GPU", "Kernel launch and wait", "kernel launch and wait"),
+    (Part::Gpu, "Warp", "Barrier, converged", "barrier of a warp on one path"),
+    (Part::Gpu, "Block", "Barrier, 1,024 threads", "barrier of a block of 1,024"),
+    (Part::Gpu, "Cluster", "Barrier, 8 blocks", "barrier of a cluster of 8"),
+    (Part::Gpu, "Device", "Grid barrier, best", "barrier of the grid"),
+    (Part::GpuLink, "Several GPUs", "Barrier, 2 devices, best", "barrier of 2 GPUs"),
+    (Part::GpuLink, "Several GPUs", "Barrier, 4 devices, best", "barrier of 4 GPUs"),
+    (Part::GpuLink, "Several GPUs", "Barrier, 8 devices, best", "barrier of 8 GPUs"),
+];
+
+/// The hand-off that is drawn only where the run has no class of pairs.
+const WITHOUT_CLASS: &str = "Hand-off, close";
+
+/// The measured costs of the parts of a machine, in the order of [`DRAWN`]. Rows without a figure are left out.
+pub(crate) fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
+    let mut has_class = false;
+    let mut figures = Vec::new();
+    for (part, level, title, words) in DRAWN {
+        let rung = LADDER.iter().find(|rung| rung.level == level && rung.title == title);
+        let Some(selected) = rung.and_then(|rung| rung.find(data)) else { continue };
+        let cost = Cost::of(&data.rows[selected.row]);
+        let figure = match selected.median_ns {
+            Some(ns) => figure::time(ns),
+            None if cost.interval.is_some() || cost.resolved => cost.figure,
+            None => continue,
+        };
+        if title == WITHOUT_CLASS && has_class {
+            continue;
+        }
+        has_class |= title.starts_with("Hand-off");
+        let words = selected.note.map_or_else(|| words.to_owned(), |note| format!("{words} ({note})"));
+        figures.push(MachineFigure { part, figure, words, row: selected.row });
+    }
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::stats::Interval;
+    use syncscope_core::{Case, Group, Nanoseconds, Placement, Row, Verdict};
+
+    fn pair(group: Option<Group>, ns: f64) -> Row {
+        let placement = if group.is_some() { Placement::List(vec![0, 1]) } else { Placement::Close };
+        let case =
+            Case { threads: Some(2), placement: Some(placement), group, ..Case::new("cpu.handoff.cas_pingpong") };
+        Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_within: Some(Interval { low: ns * 0.9, high: ns * 1.1 }),
+            ns_interval: Some(Interval { low: ns * 0.8, high: ns * 1.2 }),
+            ..Row::unmeasured(case, Verdict::Resolved)
+        }
+    }
+
+    fn drawn(rows: Vec<Row>) -> Vec<(String, String)> {
+        machine_figures(&crate::testing::data(rows)).into_iter().map(|one| (one.figure, one.words)).collect()
+    }
+
+    #[test]
+    fn a_class_of_pairs_replaces_the_close_pair() {
+        let close = pair(None, 70.0);
+        assert_eq!(drawn(vec![close.clone()]), [("70.0 ns".to_owned(), "hand-off of a close pair".to_owned())]);
+        let with_class = drawn(vec![close, pair(Some(Group::SameL3), 50.0)]);
+        assert_eq!(with_class, [("50.0 ns".to_owned(), "hand-off within an L3 cache".to_owned())]);
+    }
+
+    #[test]
+    fn a_row_without_a_figure_is_no_cost_of_the_machine() {
+        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..pair(None, 70.0) };
+        assert_eq!(drawn(vec![noisy.clone()])[0].0, "~70.0 ns");
+        let wide = Row { ns_within: Some(Interval { low: 1.0, high: 700.0 }), ..noisy };
+        assert_eq!(drawn(vec![wide]), []);
+    }
+}

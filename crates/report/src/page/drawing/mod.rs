@@ -1,0 +1,293 @@
+//! A drawing of the machine: what the system claims, beside what the run measured.
+//!
+//! It is made of boxes that the browser arranges, so that it fits a phone and a stage. The description of the machine has
+//! counts only: cores are drawn as if they were spread evenly over caches, nodes and packages.
+
+mod cells;
+
+use syncscope_core::machine::{Cache, CpuMachine, GpuLink, GpuMachine};
+
+use super::facts::{bytes, plural};
+use super::html::escape;
+use crate::analysis::machine_figures::{MachineFigure, Part, machine_figures};
+use crate::{RunData, naming};
+use cells::{cells, split};
+
+/// The most machines that are drawn.
+const MOST_RUNS: usize = 4;
+
+/// Columns of a picture of cores, and of multiprocessors.
+const CORE_COLUMNS: u32 = 8;
+const MULTIPROCESSOR_COLUMNS: u32 = 22;
+const FEW_CORES: u32 = 64;
+
+/// The drawings of the machines of these runs; empty for published experiments, which describe none, and for many runs.
+pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
+    let drawn: Vec<(&RunData, &String)> =
+        runs.iter().zip(labels).filter(|(data, _)| data.run.machine.cpu.cores > 0 && !data.rows.is_empty()).collect();
+    if drawn.is_empty() || runs.len() > MOST_RUNS {
+        return String::new();
+    }
+    let figures: Vec<String> = drawn
+        .iter()
+        .map(|(data, label)| {
+            let title = if runs.len() > 1 { format!("<h3>{}</h3>", escape(label)) } else { String::new() };
+            format!("{title}{}", drawing(data))
+        })
+        .collect();
+    format!(
+        "<section id=\"machine\" aria-labelledby=\"machine-title\"><h2 id=\"machine-title\">The machine</h2>\
+         <p class=\"lead\">Boxes and grey words: what the system claims. <b class=\"measured\">Figures</b>: what this run \
+         measured. A thousand operations take as many microseconds as one takes nanoseconds.</p>{}</section>",
+        figures.concat()
+    )
+}
+
+/// One machine.
+fn drawing(data: &RunData) -> String {
+    let machine = &data.run.machine;
+    let figures = machine_figures(data);
+    let has_gpu = figures.iter().any(|one| matches!(one.part, Part::Gpu | Part::GpuLink | Part::HostLink));
+    let devices = if has_gpu { machine.gpus.as_slice() } else { &[] };
+    let gpus = if devices.is_empty() {
+        String::new()
+    } else {
+        format!("{}{}", host_link(&figures), gpu_side(devices, &machine.links, &figures))
+    };
+    let contradictions = data.run.measured_topology.iter().flat_map(|measured| &measured.contradictions);
+    let contradictions: Vec<String> =
+        contradictions.map(|text| format!("<li class=\"contradiction\">{}</li>", escape(text))).collect();
+    format!(
+        "<div class=\"machine\"><div class=\"side cpu-side\">{}{}</div>{gpus}</div>",
+        cpu_boxes(&machine.cpu),
+        measured(&figures, Part::Cpu, &contradictions.concat()),
+    )
+}
+
+/// The measured figures of one part as a list.
+fn measured(figures: &[MachineFigure], part: Part, more: &str) -> String {
+    let items: Vec<String> = figures
+        .iter()
+        .filter(|one| one.part == part)
+        .map(|one| format!("<li><b>{}</b> {}</li>", escape(&one.figure), escape(&one.words)))
+        .collect();
+    let items = items.concat();
+    if items.is_empty() && more.is_empty() {
+        return String::new();
+    }
+    format!("<ul class=\"measured\">{items}{more}</ul>")
+}
+
+/// The cache of a level that holds data.
+fn cache(cpu: &CpuMachine, level: u32) -> Option<&Cache> {
+    cpu.caches.iter().find(|cache| cache.level == level && cache.kind != "instruction")
+}
+
+fn cpu_boxes(cpu: &CpuMachine) -> String {
+    let packages = cpu.packages.max(1);
+    // Nodes and caches are boxes where they divide the packages evenly; otherwise they are words in the heading.
+    let divide = |count: u32, boxes: u32| if count > 0 && count.is_multiple_of(boxes) { count / boxes } else { 1 };
+    let nodes = divide(cpu.numa_nodes, packages);
+    let last = cache(cpu, 3);
+    let groups = last.map_or(1, |cache| divide(cache.count, packages * nodes));
+    let threads = cpu.hardware_threads.checked_div(cpu.cores).unwrap_or(1);
+    let cores = split(cpu.cores, packages * nodes * groups);
+    // Few cores are drawn larger.
+    let scale = if cpu.cores <= FEW_CORES { 2 } else { 1 };
+    let last_words = last.map(|cache| format!("L3 {}", bytes(cache.size_bytes)));
+    let group = |count: u32| {
+        let picture = cells(count, threads, CORE_COLUMNS, scale, "cores").unwrap_or_default();
+        let words = last_words.as_deref().map(|text| format!("<span>{text}</span>")).unwrap_or_default();
+        format!("<div class=\"box cache\">{picture}{words}</div>")
+    };
+    let node = |cores: &[u32]| {
+        let groups: String = cores.iter().map(|count| group(*count)).collect();
+        if nodes > 1 { format!("<div class=\"box node\"><span>NUMA node</span>{groups}</div>") } else { groups }
+    };
+    let package = |cores: &[u32]| {
+        let nodes: String = cores.chunks(groups as usize).map(node).collect();
+        format!("<div class=\"box package\"><span>package</span>{nodes}</div>")
+    };
+    let boxes: String = cores.chunks((nodes * groups) as usize).map(package).collect();
+    format!(
+        "<h3>{}</h3><p class=\"claimed\">{}</p><div class=\"boxes\">{boxes}</div>",
+        escape(&naming::cpu(&cpu.model)),
+        claims(cpu)
+    )
+}
+
+/// What the system says of the CPUs.
+fn claims(cpu: &CpuMachine) -> String {
+    let smt = cpu.hardware_threads.checked_div(cpu.cores).filter(|threads| *threads > 1);
+    let parts = [
+        Some(plural(cpu.cores, "core")),
+        smt.map(|threads| format!("{} CPUs ({threads} hardware threads each core)", cpu.hardware_threads)),
+        Some(plural(cpu.packages.max(1), "package")),
+        (cpu.numa_nodes > 0).then(|| plural(cpu.numa_nodes, "NUMA node")),
+        cache(cpu, 2).map(|cache| format!("L2 {} for {}", bytes(cache.size_bytes), plural(cache.shared_by, "CPU"))),
+        cpu.memory_bytes.map(|size| format!("{} of memory", bytes(size))),
+        cpu.hypervisor.as_ref().map(|name| format!("virtual machine ({name})")),
+    ];
+    escape(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+}
+
+fn host_link(figures: &[MachineFigure]) -> String {
+    format!("<div class=\"link host-link\"><span>CPU and GPU</span>{}</div>", measured(figures, Part::HostLink, ""))
+}
+
+fn gpu_side(devices: &[GpuMachine], links: &[GpuLink], figures: &[MachineFigure]) -> String {
+    let boxes: String = devices.iter().map(gpu_box).collect();
+    let names = naming::counted_gpus(devices);
+    let between = if devices.len() > 1 {
+        format!(
+            "<div class=\"link gpu-link\"><span>{}</span>{}</div>",
+            escape(&ways(links)),
+            measured(figures, Part::GpuLink, "")
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "<div class=\"side gpu-side\"><h3>{}</h3><p class=\"claimed\">{}</p><div class=\"boxes\">{boxes}</div>{}{between}</div>",
+        escape(&names.join(" + ")),
+        escape(&gpu_claims(devices)),
+        measured(figures, Part::Gpu, "")
+    )
+}
+
+fn gpu_box(gpu: &GpuMachine) -> String {
+    let picture = cells(gpu.multiprocessors, 1, MULTIPROCESSOR_COLUMNS, 1, "multiprocessors").unwrap_or_default();
+    format!("<div class=\"box gpu\"><span>GPU {}</span>{picture}</div>", gpu.index)
+}
+
+/// What the driver says of the devices: once, where they are alike.
+fn gpu_claims(devices: &[GpuMachine]) -> String {
+    let claim = |gpu: &GpuMachine| {
+        let (major, minor) = gpu.compute_capability;
+        format!(
+            "{} · L2 {} · {} of memory · compute capability {major}.{minor}",
+            plural(gpu.multiprocessors, "multiprocessor"),
+            bytes(gpu.l2_bytes),
+            bytes(gpu.memory_bytes)
+        )
+    };
+    let mut all: Vec<String> = devices.iter().map(claim).collect();
+    all.dedup();
+    let each = if devices.len() > 1 && all.len() == 1 { "each: " } else { "" };
+    format!("{each}{}", all.join("; "))
+}
+
+/// The ways between devices: `NVLink between all pairs`, `NVLink 2 pairs, PCIe 4 pairs`.
+fn ways(links: &[GpuLink]) -> String {
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
+    for link in links.iter().filter(|link| link.from < link.to) {
+        let kind = link.kind.as_deref().unwrap_or("unknown link");
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((kind, 1)),
+        }
+    }
+    match kinds.as_slice() {
+        [] => "between the GPUs".to_owned(),
+        [(kind, 1)] => (*kind).to_owned(),
+        [(kind, _)] => format!("{kind} between all pairs"),
+        several => {
+            let words = several
+                .iter()
+                .map(|(kind, count)| format!("{kind} {count} pair{}", if *count == 1 { "" } else { "s" }));
+            words.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::machine::MeasuredTopology;
+    use syncscope_core::{Case, Row, Verdict};
+
+    fn of(cpu: CpuMachine, gpus: Vec<GpuMachine>, links: Vec<GpuLink>) -> String {
+        let skipped = Row::unmeasured(Case::new("gpu.block.syncthreads"), Verdict::Skipped("none".into()));
+        let grid = Case { blocks: Some(4), threads: Some(32), ..Case::new("gpu.grid.counter") };
+        let mut grid = Row::unmeasured(grid, Verdict::Resolved);
+        grid.ns = Some(syncscope_core::Nanoseconds(805.0));
+        let mut data = crate::testing::data(vec![skipped, grid]);
+        data.run.machine = syncscope_core::machine::Machine { cpu, gpus, links };
+        drawings(&[data], &["a".to_owned()])
+    }
+
+    fn cpu(packages: u32, numa_nodes: u32, cores: u32, hardware_threads: u32, l3: u32) -> CpuMachine {
+        let cache = Cache {
+            level: 3,
+            kind: "unified".into(),
+            size_bytes: 32 << 20,
+            line_bytes: 64,
+            shared_by: hardware_threads / l3.max(1),
+            count: l3,
+        };
+        let caches = vec![cache];
+        CpuMachine { model: "X".into(), packages, numa_nodes, cores, hardware_threads, caches, ..CpuMachine::default() }
+    }
+
+    fn gpu(index: u32) -> GpuMachine {
+        GpuMachine { index, name: "NVIDIA H200".into(), multiprocessors: 4, ..GpuMachine::default() }
+    }
+
+    fn count(html: &str, class: &str) -> usize {
+        html.matches(&format!("class=\"box {class}\"")).count()
+    }
+
+    #[test]
+    fn one_cpu() {
+        let html = of(cpu(1, 1, 1, 1, 1), vec![], vec![]);
+        assert_eq!((count(&html, "package"), count(&html, "node"), count(&html, "cache")), (1, 0, 1));
+        assert!(html.contains("1 core · 1 package · 1 NUMA node"), "{html}");
+        assert!(!html.contains("gpu-side"));
+    }
+
+    #[test]
+    fn two_packages_with_hardware_threads_and_nodes() {
+        let html = of(cpu(2, 4, 32, 64, 8), vec![], vec![]);
+        assert_eq!((count(&html, "package"), count(&html, "node"), count(&html, "cache")), (2, 4, 8));
+        assert!(html.contains("64 CPUs (2 hardware threads each core)"), "{html}");
+        let path = html.split("<path d=\"").nth(1).unwrap().split('"').next().unwrap();
+        assert_eq!(path.matches('M').count(), 8, "four cores of two threads below each L3 cache");
+    }
+
+    #[test]
+    fn counts_that_do_not_divide_lose_no_core() {
+        let html = of(cpu(2, 3, 7, 7, 5), vec![], vec![]);
+        assert_eq!((count(&html, "package"), count(&html, "node")), (2, 0));
+        let paths = html.split("<path d=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+        assert_eq!(paths.map(|path| path.matches('M').count()).sum::<usize>(), 7);
+    }
+
+    #[test]
+    fn four_gpus_with_their_links() {
+        let link = |from, to, kind: &str| GpuLink { from, to, kind: Some(kind.into()), ..GpuLink::default() };
+        let pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];
+        let html = of(cpu(1, 1, 8, 8, 1), (0..4).map(gpu).collect(), pairs.map(|(a, b)| link(a, b, "NVLink")).to_vec());
+        assert_eq!(count(&html, "gpu"), 4);
+        assert!(html.contains("4 × NVIDIA H200") && html.contains("NVLink between all pairs"), "{html}");
+        assert!(html.contains("<b>805 ns</b> barrier of the grid (counter)"), "{html}");
+        let mixed = of(cpu(1, 1, 8, 8, 1), (0..3).map(gpu).collect(), vec![link(0, 1, "NVLink"), link(0, 2, "PCIe")]);
+        assert!(mixed.contains("NVLink 1 pair, PCIe 1 pair"), "{mixed}");
+    }
+
+    #[test]
+    fn names_of_a_stored_run_are_text() {
+        let hostile = "<img src=x onerror=alert(1)>";
+        let mut data = crate::testing::data(vec![Row::unmeasured(Case::new("cpu.lock.mcs"), Verdict::Resolved)]);
+        data.run.machine.cpu =
+            CpuMachine { model: hostile.into(), hypervisor: Some(hostile.into()), ..cpu(1, 1, 2, 2, 1) };
+        data.run.measured_topology =
+            Some(MeasuredTopology { contradictions: vec![hostile.into()], ..MeasuredTopology::default() });
+        let html = drawings(&[data.clone(), data], &[hostile.to_owned(), hostile.to_owned()]);
+        assert!(!html.contains("<img") && html.contains("&lt;img"), "{html}");
+    }
+
+    #[test]
+    fn nothing_is_drawn_of_an_unknown_machine() {
+        assert_eq!(of(CpuMachine::default(), vec![], vec![]), "");
+    }
+}

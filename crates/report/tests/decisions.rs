@@ -1,0 +1,157 @@
+//! What a reader asks, and whether the page of a stored run answers it; and the charts of the decisions in a browser.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
+
+mod chromium;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use syncscope_core::Primitive;
+use syncscope_report::{RunData, compare, page};
+
+use chromium::{number, open_and, open_undrawn};
+
+fn stored(name: &str) -> RunData {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results", name].iter().collect();
+    RunData::load(&path).unwrap()
+}
+
+/// The page of a run: its text without data and scripts, and its data.
+fn page_of(data: &RunData) -> (String, Value) {
+    let catalogue = [Primitive {
+        id: "cpu.atomic.cas_fail",
+        summary: "Compare-and-swap that fails",
+        operation: "one attempt",
+        source: "C11",
+    }];
+    let html = page::render(std::slice::from_ref(data), &catalogue);
+    let (before, rest) = html.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    (before.to_owned(), serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap())
+}
+
+fn decision<'a>(page: &'a Value, id: &str) -> &'a Value {
+    let decisions = page["runs"][0]["decisions"].as_array().unwrap();
+    decisions.iter().find(|decision| decision["id"] == id).unwrap_or_else(|| panic!("no decision {id}"))
+}
+
+fn sentence<'a>(page: &'a Value, id: &str) -> &'a str {
+    decision(page, id)["sentence"].as_str().unwrap()
+}
+
+/// The series of one chart of a decision.
+fn series<'a>(page: &'a Value, id: &str, chart: usize) -> &'a [Value] {
+    let chart = &decision(page, id)["charts"][chart];
+    let name = if chart["kind"] == "dots" { "rows" } else { "series" };
+    chart[name].as_array().unwrap()
+}
+
+#[test]
+fn ten_questions_of_a_reader() {
+    let data = stored("h200");
+    let (text, page) = page_of(&data);
+    let answers = page["runs"][0]["answers"]["certain"].as_array().unwrap();
+
+    // 1. What is expensive here, and what should I do? Sentences at the top, each with its figure.
+    assert!((5..=8).contains(&answers.len()), "{answers:?}");
+    let figures: Vec<&str> = answers.iter().map(|answer| answer["figure"].as_str().unwrap()).collect();
+    assert!(figures.iter().filter(|id| id.starts_with("decide-")).count() >= 5, "{figures:?}");
+
+    // 2. How does atomicAdd scale with threads? A line from one warp to all threads of the device, and one of CPU threads.
+    let on_device = &series(&page, "decide-atomics", 1)[0]["points"];
+    assert!(on_device.as_array().unwrap().len() >= 4, "{on_device}");
+    assert!(sentence(&page, "decide-atomics").contains("135,168 GPU threads add 47.4 billion times a second"));
+
+    // 3. Which lock at 16 threads? A sentence, a line for each lock, and how fair each is.
+    assert!(
+        sentence(&page, "decide-lock").contains("pthread_mutex at 16 threads"),
+        "{}",
+        sentence(&page, "decide-lock")
+    );
+    assert_eq!((series(&page, "decide-lock", 0).len(), series(&page, "decide-lock", 1).len()), (8, 8));
+
+    // 4. Grid sync or relaunch? A graph wins, a stream does not.
+    let relaunch = sentence(&page, "decide-relaunch");
+    assert!(relaunch.contains("in a graph") && relaunch.ends_with("it is not."), "{relaunch}");
+
+    // 5. Do hyperthreads, NUMA and pinning matter? Not on this machine, as far as it was measured; the note says why.
+    assert!(sentence(&page, "decide-placement").contains("there is no better place"));
+    assert!(
+        decision(&page, "decide-placement")["note"].as_str().unwrap().contains("nothing is said about hyperthreads")
+    );
+
+    // 6. CPU and GPU side by side? Barriers and additions on both, with the same axes.
+    for id in ["decide-atomics", "decide-barrier"] {
+        let charts = decision(&page, id)["charts"].as_array().unwrap();
+        assert_eq!([&charts[0]["title"], &charts[1]["title"]], ["CPU", "GPU"]);
+        assert!(charts[0]["y"]["domain"].is_array());
+        assert_eq!(charts[0]["y"], charts[1]["y"]);
+    }
+
+    // 7. What changed from another run? `syncscope compare`, which the foot of the page names.
+    assert!(page::render(std::slice::from_ref(&data), &[]).contains("syncscope compare"));
+    assert!(compare(&data, &stored("h100"), 0.05, &|_| 0.0).cases.len() > 100);
+
+    // 8. What is cas_fail? The list of primitives.
+    let known = page["primitives"].as_array().unwrap();
+    let one = known.iter().find(|one| one["id"] == "cpu.atomic.cas_fail").unwrap();
+    assert_eq!(one["summary"], "Compare-and-swap that fails");
+
+    // 9. How far can I trust a figure? One line below the title.
+    let trust = page["runs"][0]["answers"]["trust"].as_str().unwrap();
+    assert!(trust.contains("in another run"), "{trust}");
+
+    // 10. What would a thousand of these cost? The rule stands with the figures of the machine.
+    assert!(text.contains("A thousand operations take as many microseconds as one takes nanoseconds"));
+    assert!(text.contains("<b>808 ns</b> barrier of the grid (counter)"), "0.8 ms for a thousand");
+}
+
+/// Draws everything, and compares each chart with what the data asks for.
+const COMPARE: &str = "
+    page.defaultView.dispatchEvent(new Event('beforeprint'));
+    const data = JSON.parse(page.getElementById('data').textContent);
+    const wrong = [];
+    let drawn = 0;
+    for (const decision of data.runs[0].decisions) {
+        const card = page.getElementById(decision.id);
+        const charts = [...card.querySelectorAll('svg.chart, table')];
+        if (charts.length !== decision.charts.length) wrong.push(decision.id + ': ' + charts.length + ' charts');
+        decision.charts.forEach((spec, at) => {
+            const chart = charts[at];
+            drawn += 1;
+            if (spec.kind === 'table') {
+                const cells = spec.lines.flatMap((line) => line.cells).filter(Boolean).length;
+                if (chart.querySelectorAll('td button').length !== cells) wrong.push(decision.id + ': cells');
+                return;
+            }
+            (spec.series || spec.rows).forEach((one, line) => {
+                if (!chart.querySelector('.line-' + line)) wrong.push(decision.id + ': ' + one.label);
+            });
+            if (chart.querySelectorAll('.rule').length !== (spec.rules || []).length) wrong.push(decision.id + ': rules');
+        });
+        if (!card.textContent.replace(/\\u00a0/g, ' ').includes(decision.sentence)) wrong.push(decision.id + ': sentence');
+    }
+    root.dataset.wrong = wrong.join('|');
+    root.dataset.drawn = drawn;
+    root.dataset.boxes = page.querySelectorAll('#machine .box').length;
+    root.dataset.wide = page.scrollingElement.scrollWidth - page.defaultView.innerWidth;";
+
+#[test]
+fn every_chart_has_the_series_of_its_data() {
+    let Some((counts, _)) = open_undrawn(&[stored("h200-x4")], 390, COMPARE, "") else { return };
+    assert_eq!((counts.get("errors"), counts["wrong"].as_str()), (None, ""), "{counts:?}");
+    assert_eq!(number(&counts, "drawn"), 11);
+    // One package with its cache, and four devices.
+    assert_eq!(number(&counts, "boxes"), 2 + 4);
+    assert!(number(&counts, "wide") <= 0, "the drawing is wider than a phone: {counts:?}");
+}
+
+#[test]
+fn the_decisions_of_several_runs_stand_together() {
+    let script = "root.dataset.groups = page.querySelectorAll('.decision-group').length;
+        root.dataset.locks = page.getElementById('decide-lock').querySelectorAll('article').length;
+        root.dataset.machines = page.querySelectorAll('.machine').length;";
+    let Some((counts, _)) = open_and(&[stored("h200"), stored("h100")], 1280, script) else { return };
+    assert_eq!(counts.get("errors"), None, "{counts:?}");
+    assert_eq!((number(&counts, "groups"), number(&counts, "locks"), number(&counts, "machines")), (8, 2, 2));
+}

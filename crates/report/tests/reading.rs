@@ -1,0 +1,143 @@
+//! The page as a reader uses it: links land on their target, the explorer keeps its state, charts and rows become files.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
+
+mod chromium;
+mod synthetic;
+
+use chromium::{Counts, number, open_undrawn, plain};
+
+const DESKTOP: u32 = 1280;
+
+fn words<'a>(counts: &'a Counts, name: &str) -> Vec<&'a str> {
+    counts[name].split('|').filter(|one| !one.is_empty()).collect()
+}
+
+/// Links from the top of a page whose charts are not drawn yet, and again when all of them are.
+#[test]
+fn navigation_lands_on_its_target_at_every_width() {
+    let script = "
+        const view = page.defaultView;
+        const place = (id) => Math.round(page.getElementById(id).getBoundingClientRect().top);
+        const atEnd = () => view.scrollY + view.innerHeight >= page.scrollingElement.scrollHeight - 2;
+        const missed = [];
+        let links = 0;
+        const wide = [];
+        for (const width of [390, 1280, 1920]) {
+            frame.width = width;
+            await wait(300);
+            for (const link of page.querySelectorAll('#nav a')) {
+                links += 1;
+                view.scrollTo(0, 0);
+                await wait(50);
+                link.click();
+                const id = link.getAttribute('href').slice(1);
+                // What is drawn later must not move the target.
+                for (const later of [0, 6000]) {
+                    await wait(later);
+                    if (Math.abs(place(id) - 64) > 40 && !(atEnd() && place(id) > 0)) missed.push([width, id, later, place(id)]);
+                }
+            }
+            if (page.scrollingElement.scrollWidth > view.innerWidth) wide.push(width);
+        }
+        root.dataset.links = links;
+        root.dataset.missed = missed.join('|');
+        root.dataset.wide = wide.join('|');";
+    let Some((counts, _)) = open_undrawn(&[synthetic::wide::complete()], 390, script, "") else { return };
+    assert_eq!(counts.get("errors"), None, "{counts:?}");
+    assert!(number(&counts, "links") >= 3 * 6, "{counts:?}");
+    assert_eq!(words(&counts, "missed"), [""; 0], "width, target, milliseconds later, its place");
+    assert_eq!(words(&counts, "wide"), [""; 0], "the page is wider than the window");
+}
+
+#[test]
+fn the_state_of_the_explorer_is_in_the_address_and_survives_a_reload() {
+    let script = "
+        const state = () => ['x', 'y', 'scale', 'facet', 'variables']
+            .map((key) => page.querySelector('#explore select[data-key=' + key + ']').value).join(' ');
+        const charts = () => [...page.querySelectorAll('.explored svg.chart')].map((one) => one.getAttribute('aria-label')).join(';');
+        const choose = (key, value) => {
+            const select = page.querySelector('#explore select[data-key=' + key + ']');
+            select.value = value;
+            select.dispatchEvent(new Event('change'));
+        };
+        root.dataset.given = state();
+        choose('facet', 'dtype');
+        choose('variables', 'private, stride 1');
+        const before = [page.defaultView.location.hash, state(), charts()];
+        page.defaultView.location.reload();
+        await new Promise((resolve) => (frame.onload = resolve));
+        frame.onload = null;
+        [page, root] = [frame.contentDocument, frame.contentDocument.documentElement];
+        await wait(500);
+        const after = [page.defaultView.location.hash, state(), charts()];
+        const filter = page.getElementById('explore-filter');
+        Object.assign(document.documentElement.dataset, { hash: before[0], state: before[1], drawn: before[2].split(';').length });
+        document.documentElement.dataset.same = String(JSON.stringify(before) === JSON.stringify(after));
+        filter.value = 'lock ticket';
+        filter.dispatchEvent(new Event('input'));
+        await wait(500);
+        document.documentElement.dataset.filtered = page.defaultView.location.hash;
+        page.querySelector('[data-question=\"cpu.barrier\"]').click();
+        document.documentElement.dataset.asked = page.defaultView.location.hash + ' ' + filter.value;";
+    let hash = "#explore?q=domain:cpu%20family:atomic&y=total&scale=linear";
+    let Some((counts, _)) = open_undrawn(&[synthetic::both()], DESKTOP, script, hash) else { return };
+    assert_eq!(counts.get("errors"), None, "{counts:?}");
+    assert_eq!(counts["state"], "threads total linear dtype private, stride 1");
+    assert!(counts["hash"].contains("facet=dtype") && counts["hash"].contains("y=total"), "{counts:?}");
+    assert!(number(&counts, "drawn") >= 3, "a chart for each type: {counts:?}");
+    assert_eq!(counts["same"], "true", "{counts:?}");
+    assert!(counts["filtered"].contains("q=lock%20ticket"), "{counts:?}");
+    assert_eq!(counts["asked"], "#explore?q=domain:cpu%20family:barrier domain:cpu family:barrier");
+}
+
+#[test]
+fn charts_and_rows_become_files() {
+    let script = "
+        const view = page.defaultView;
+        const saved = [];
+        view.URL.createObjectURL = (blob) => (saved.push(blob), '#');
+        view.HTMLAnchorElement.prototype.click = function () {};
+        const figure = page.querySelector('.explored figure');
+        const [svg, png, csv] = figure.querySelectorAll('.exports button');
+        for (const button of [svg, csv, png]) button.click();
+        await wait(1000);
+        const text = await saved[0].text();
+        const file = new DOMParser().parseFromString(text, 'image/svg+xml');
+        root.dataset.broken = file.querySelectorAll('parsererror').length;
+        root.dataset.lines = file.querySelectorAll('path').length;
+        root.dataset.named = [...file.querySelectorAll('text')].some((one) => one.textContent.startsWith('ticket'));
+        root.dataset.variables = /var\\(|color-mix|oklab|light-dark/.test(text);
+        const lines = (await saved[1].text()).trim().split('\\n');
+        root.dataset.header = lines[0];
+        root.dataset.points = lines.length - 1;
+        root.dataset.marks = figure.querySelectorAll('.mark path').length;
+        root.dataset.ragged = lines.filter((line) => line.replace(/\"[^\"]*\"/g, '').split(',').length !== 12).length;
+        root.dataset.image = saved[2] ? saved[2].type + ' ' + (saved[2].size > 2000) : 'none';
+        const button = (name) => [...page.querySelectorAll('#rows .controls button')].find((one) => one.textContent === name);
+        button('Save as CSV').click();
+        const rows = (await saved[3].text()).trim().split('\\n');
+        root.dataset.rows = rows.length - 1;
+        root.dataset.first = rows[0];
+        let copied = '';
+        Object.defineProperty(view.navigator, 'clipboard', { value: { writeText: async (all) => (copied = all) } });
+        button('Copy as Markdown').click();
+        await wait(100);
+        root.dataset.markdown = copied.split('\\n').slice(0, 2).join(' ');
+        root.dataset.copied = copied.trim().split('\\n').length - 2;";
+    let data = synthetic::cpu_only();
+    let count = i64::try_from(data.rows.len()).unwrap();
+    let Some((counts, _)) = open_undrawn(&[data], DESKTOP, script, "#explore?q=domain:cpu%20family:lock") else {
+        return;
+    };
+    assert_eq!(counts.get("errors"), None, "{counts:?}");
+    assert_eq!((number(&counts, "broken"), counts["named"].as_str()), (0, "true"), "{counts:?}");
+    assert!(number(&counts, "lines") > 20, "{counts:?}");
+    assert_eq!(counts["variables"], "false", "a file has no style sheet of the page");
+    assert!(counts["header"].starts_with("line,x,y,low,high,p05,p95,state,run,primitive"), "{counts:?}");
+    assert_eq!((number(&counts, "points"), number(&counts, "ragged")), (number(&counts, "marks"), 0), "{counts:?}");
+    assert_eq!(counts["image"], "image/png true");
+    assert_eq!((number(&counts, "rows"), number(&counts, "copied")), (count, count));
+    assert!(counts["first"].starts_with("title,dtype,variables,threads"), "{counts:?}");
+    assert!(plain(&counts["markdown"]).starts_with("| Primitive | Type | Variables | Threads |"), "{counts:?}");
+}
