@@ -160,7 +160,7 @@ fn a_claim_leads_to_its_rows() {
         root.dataset.claimed = link.dataset.rows.split(' ').length;
         link.click();
         root.dataset.listed = page.querySelectorAll('#rows tbody tr').length;";
-    let Some((counts, dom)) = open_undrawn(&[run], DESKTOP, script) else { return };
+    let Some((counts, dom)) = open_undrawn(&[run], DESKTOP, script, "") else { return };
     assert!(number(&counts, "claimed") > 0, "{counts:?}");
     assert_eq!(number(&counts, "listed"), number(&counts, "claimed"), "{counts:?}");
     assert!(dom.contains("Findings: what papers claim"));
