@@ -107,7 +107,8 @@ function decisionCard(decision, run, isWide) {
     charts,
     decision.note ? el("p", { class: "fixed" }, unbroken(decision.note)) : null,
   );
-  if (RUNS.length <= MOST_CHARTED_RUNS) decision.charts.forEach((spec) => drawDecisionChart(charts, spec, run, decision.question));
+  if (RUNS.length <= MOST_CHARTED_RUNS)
+    decision.charts.forEach((spec) => drawDecisionChart(charts, spec, run, decision.question));
   return card;
 }
 
