@@ -216,6 +216,9 @@ pub(crate) const LAYOUTS: &[Layout] = layouts! {
     [0x98f 0xd8f] Turing..BlackwellRtx:
         CACHE_ADDRESS, Field::new(78, 2, &["", "U", "C", "I"]), Field::new(87, 4, CACHE_OPERATIONS);
 
+    // R2UR: compilers write it where they pass the registers of each lane to a bulk copy in turn.
+    [0x2ca] Blackwell..BlackwellRtx: Field::flag(87, &["", "BROADCAST"]);
+
     // SYNCS: barriers in shared memory.
     [0x3a7] Hopper..BlackwellRtx: Field::fixed(&["FLUSH"]);
     [0x5a7] Hopper..BlackwellRtx: Field::fixed(&["PHASECHK.TRANS64"]), Field::flag(72, &["", "TRYWAIT"]);
