@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test test-cluster lint format charts deny miri loom truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
+.PHONY: run test test-kernels test-cluster lint format charts deny miri loom truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -10,11 +10,15 @@ build:
 	scripts/setup build
 	cargo build --release --quiet
 
-test:                 ## everything that needs no GPU; every kernel for every architecture last
+test:                 ## everything that needs no GPU; the machine code of the kernels last
 	scripts/setup build kernels browser
 	scripts/test
 	cargo test --workspace --doc --quiet
 	scripts/test kernels
+
+test-kernels:         ## the machine code of every program for every architecture: minutes more than in `make test`
+	scripts/setup build kernels
+	scripts/test all-kernels
 
 lint:                 ## formatting, lints and documentation
 	scripts/setup build format

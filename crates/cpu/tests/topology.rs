@@ -185,8 +185,9 @@ fn only_allowed_cpus_are_used() {
         scheduling::bind_to(&[first]).unwrap();
         let mut laboratory = CpuLaboratory::open().unwrap();
         assert_eq!(laboratory.topology().allowed_cpus(), [first]);
-        // Hand-offs have two threads, which share the CPU here.
-        let alone = |case: &Case| case.threads == Some(1) || case.primitive.starts_with("cpu.handoff.");
+        // Hand-offs and wake-ups have two threads, which share the CPU here.
+        let shares = |case: &Case| ["cpu.handoff.", "cpu.wake."].iter().any(|start| case.primitive.starts_with(start));
+        let alone = |case: &Case| case.threads == Some(1) || shares(case);
         for case in laboratory.plan(Preset::Standard).iter().filter(|case| !alone(case)) {
             assert!(
                 matches!(laboratory.experiment(case), Err(Refusal::Skipped(reason)) if reason.contains("may use")),

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use syncscope_core::{Case, Dtype, Evidence, Layout, Mode, Preset, Space};
 use syncscope_gpu::cache::Cache;
@@ -27,6 +28,16 @@ const MOST_OTHERS: usize = 8;
 fn compiler(arch: &str, cache: &Path) -> Compiler {
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"));
     Compiler::new(nvrtc, Cache::in_folder(cache), arch.to_owned(), headers())
+}
+
+/// A compiler that has these programs. One test compiles at a time, with all CPUs; the next one finds them in the cache.
+fn prepared<'a>(arch: &str, programs: impl IntoIterator<Item = &'a Program>) -> Compiler {
+    static COMPILING: Mutex<()> = Mutex::new(());
+    let _one = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut compiler = compiler(arch, kept());
+    let programs: Vec<Program> = programs.into_iter().cloned().collect();
+    compiler.prepare(&programs, &mut |_, _| {});
+    compiler
 }
 
 /// A cache of machine code that is kept between test runs.
@@ -104,8 +115,7 @@ fn wrong_evidence(arch: &str, programs: &[(Case, Program)]) -> Vec<String> {
     let there: Vec<_> = programs.iter().filter(is_there).collect();
     // Reductions and the barrier object came with Ampere, clusters with Hopper.
     assert_eq!(there.len() == programs.len(), capability(arch) >= (9, 0));
-    let mut compiler = compiler(arch, kept());
-    compiler.prepare(&there.iter().map(|(_, program)| program.clone()).collect::<Vec<_>>(), &mut |_, _| {});
+    let mut compiler = prepared(arch, there.iter().map(|(_, program)| program));
     let wrong = |(case, program): &(Case, Program)| {
         // What is declared as elided must not become an instruction, and nothing else may be elided.
         let is_elided = elided_by_nature(case, capability(arch)).is_some();
@@ -153,7 +163,7 @@ fn the_expected_instructions_are_between_the_clock_readings() {
 }
 
 #[test]
-#[ignore = "takes minutes the first time; `make test` runs it last"]
+#[ignore = "takes minutes the first time; `make test-kernels` runs it"]
 fn every_program_has_its_instructions_on_every_architecture() {
     let wrong: Vec<String> = ARCHITECTURES.into_iter().flat_map(|arch| wrong_evidence(arch, &programs())).collect();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
@@ -163,11 +173,10 @@ fn every_program_has_its_instructions_on_every_architecture() {
 #[test]
 fn every_kernel_takes_the_arguments_that_the_host_passes() {
     for arch in ARCHITECTURES {
-        let mut compiler = compiler(arch, kept());
-        for (case, program) in some_programs(arch) {
-            if unavailable(&case.primitive, capability(arch)).is_some() {
-                continue;
-            }
+        let mut programs = some_programs(arch);
+        programs.retain(|(case, _)| unavailable(&case.primitive, capability(arch)).is_none());
+        let mut compiler = prepared(arch, programs.iter().map(|(_, program)| program));
+        for (case, program) in programs {
             let taken = syncscope_sass::parameter_bytes(&compiler.cubin(&program).unwrap()).unwrap();
             for kernel in ["baseline", "test", "check"] {
                 assert_eq!(taken.get(kernel).copied(), argument_bytes(&case), "{kernel} of {case} on {arch}");

@@ -163,7 +163,7 @@ fn every_instruction_is_taken_apart_and_together_bit_by_bit() {
 }
 
 #[test]
-#[ignore = "takes minutes the first time; `make test` runs it last"]
+#[ignore = "takes minutes the first time; `make test-kernels` runs it"]
 fn every_instruction_of_every_program_is_taken_apart_and_together() {
     for arch in ARCHITECTURES {
         let count = taken_apart(&compiled_all(arch));
