@@ -192,7 +192,7 @@ pub(crate) fn bounds(row: &Row) -> Option<Interval> {
 }
 
 /// The cheapest row among those of the smallest `size`, the one whose cost is certainly below the least bound: noisy rows
-/// take part with their intervals, as a wide interval is no reason to call a dearer row the best. The note names it, and
+/// take part with their intervals, as a wide interval is no reason to call a more expensive row the best. The note names it, and
 /// with it each primitive whose interval reaches below the same bound.
 fn cheapest(fitting: &[IndexedRow<'_>], size: fn(&Case) -> u64) -> Option<Selected> {
     let known = || fitting.iter().filter_map(|(index, row)| Some((*index, *row, bounds(row)?)));

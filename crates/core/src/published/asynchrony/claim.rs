@@ -32,6 +32,6 @@ words! {
         /// The opposite was observed.
         DoesNotHold = "does_not_hold",
         /// The experiment cannot decide it on this device.
-        CannotBeTold = "cannot_be_told",
+        CannotBeDecided = "cannot_be_told",
     }
 }

@@ -178,7 +178,7 @@ fn none_inside<'a>(sizes: &Sizes<'a>) -> Judged<'a> {
     }
     if sizes.count(PositionClass::ALL) == 0 {
         let found = format!("none anywhere in {executions} executions: no two updates were seen apart");
-        return (ClaimVerdict::CannotBeTold, inside, found);
+        return (ClaimVerdict::CannotBeDecided, inside, found);
     }
     (ClaimVerdict::Holds, inside, format!("none inside a warp in {executions} executions"))
 }
@@ -190,14 +190,14 @@ fn occurs<'a>(sizes: &Sizes<'a>, classes: &[PositionClass]) -> Judged<'a> {
     let words: Vec<String> =
         sizes.classes(classes).iter().map(|row| format!("{} {}", row.inconsistencies, row.class)).collect();
     if sizes.classes(classes).iter().all(|row| row.components == 0) {
-        return (ClaimVerdict::CannotBeTold, None, "the vector has no such border".to_owned());
+        return (ClaimVerdict::CannotBeDecided, None, "the vector has no such border".to_owned());
     }
     if count > 0 {
         return (ClaimVerdict::Holds, most, words.join(", "));
     }
     let found = format!("none in {executions} executions");
     if executions < PAPER_EXECUTIONS {
-        return (ClaimVerdict::CannotBeTold, most, format!("{found}, fewer than the paper's {PAPER_EXECUTIONS}"));
+        return (ClaimVerdict::CannotBeDecided, most, format!("{found}, fewer than the paper's {PAPER_EXECUTIONS}"));
     }
     (ClaimVerdict::DoesNotHold, most, found)
 }
@@ -207,7 +207,7 @@ fn first_only<'a>(sizes: &Sizes<'a>) -> Judged<'a> {
     let last = sizes.most(&[WarpLast, BlockLast]);
     let found = format!("{at_first} at the first, {at_last} at the last component");
     match (at_first, at_last) {
-        (0, 0) => (ClaimVerdict::CannotBeTold, last, "none at any border".to_owned()),
+        (0, 0) => (ClaimVerdict::CannotBeDecided, last, "none at any border".to_owned()),
         (_, 0) => (ClaimVerdict::Holds, last, found),
         _ => (ClaimVerdict::DoesNotHold, last, found),
     }
@@ -223,7 +223,7 @@ fn side_follows_loads(classes: &[ClassRow]) -> Vec<ClaimRow> {
         let [[first, last], [control_first, control_last]] =
             [paper, control].map(|sizes| [sizes.count(&[WarpFirst, BlockFirst]), sizes.count(&[WarpLast, BlockLast])]);
         let verdict = match (first + last, control_first + control_last) {
-            (0, _) | (_, 0) => ClaimVerdict::CannotBeTold,
+            (0, _) | (_, 0) => ClaimVerdict::CannotBeDecided,
             _ if first > last && control_first < control_last => ClaimVerdict::Holds,
             _ => ClaimVerdict::DoesNotHold,
         };
@@ -255,7 +255,7 @@ fn together(claim: Claim, variant: Option<Variant>, rows: &[ClaimRow]) -> Option
     let words = [
         (ClaimVerdict::Holds, "holds for blocks of"),
         (ClaimVerdict::DoesNotHold, "does not hold for blocks of"),
-        (ClaimVerdict::CannotBeTold, "cannot be decided for blocks of"),
+        (ClaimVerdict::CannotBeDecided, "cannot be decided for blocks of"),
     ];
     let mut parts: Vec<String> = words
         .iter()
@@ -266,8 +266,8 @@ fn together(claim: Claim, variant: Option<Variant>, rows: &[ClaimRow]) -> Option
     // The paper makes it for each of its sizes: one counterexample decides, and so does one that is not known.
     let verdict = if of(ClaimVerdict::DoesNotHold).next().is_some() {
         ClaimVerdict::DoesNotHold
-    } else if of(ClaimVerdict::CannotBeTold).next().is_some() {
-        ClaimVerdict::CannotBeTold
+    } else if of(ClaimVerdict::CannotBeDecided).next().is_some() {
+        ClaimVerdict::CannotBeDecided
     } else {
         ClaimVerdict::Holds
     };
@@ -315,7 +315,7 @@ pub fn claims_of_arrival(neighbours: &[NeighbourRow]) -> Vec<ClaimRow> {
         let verdict = match (row.share_low, row.share_high) {
             (Some(low), _) if low > 0.5 => ClaimVerdict::Holds,
             (_, Some(high)) if high < 0.5 => ClaimVerdict::DoesNotHold,
-            _ => ClaimVerdict::CannotBeTold,
+            _ => ClaimVerdict::CannotBeDecided,
         };
         let correlation = row.rank_correlation.map(|correlation| format!("; rank correlation {correlation:.2}"));
         let found = format!(
@@ -347,8 +347,8 @@ pub fn claim_of_orders(summary: Option<OrderSummary>, device: &str) -> Option<Cl
     let OrderSummary { launches, assignments, draws, alternating_draws, orders } = summary?;
     let has_two_variants = assignments == 2 * orders && alternating_draws == draws;
     let verdict = match orders {
-        _ if !device.contains("H200") => ClaimVerdict::CannotBeTold,
-        0..8 if has_two_variants => ClaimVerdict::CannotBeTold,
+        _ if !device.contains("H200") => ClaimVerdict::CannotBeDecided,
+        0..8 if has_two_variants => ClaimVerdict::CannotBeDecided,
         8 if has_two_variants => ClaimVerdict::Holds,
         _ => ClaimVerdict::DoesNotHold,
     };
@@ -373,7 +373,7 @@ mod tests {
     use super::super::counted::Counted;
     use super::super::testing::{counted, executed};
     use super::*;
-    use ClaimVerdict::{CannotBeTold, DoesNotHold, Holds};
+    use ClaimVerdict::{CannotBeDecided, DoesNotHold, Holds};
 
     fn rows(counted: &[Counted]) -> Vec<ClaimRow> {
         claims_of_kernels(&counted.iter().flat_map(Counted::classes).collect::<Vec<_>>())
@@ -451,8 +451,8 @@ mod tests {
     #[test]
     fn a_device_without_inconsistencies_tells_little() {
         let found = rows(&[counted(Variant::Global, 64, &[])]);
-        assert_eq!(verdict(&found, Claim::NoneInsideWarp, 64), CannotBeTold);
-        assert_eq!(verdict(&found, Claim::FirstComponentOnly, 64), CannotBeTold);
+        assert_eq!(verdict(&found, Claim::NoneInsideWarp, 64), CannotBeDecided);
+        assert_eq!(verdict(&found, Claim::FirstComponentOnly, 64), CannotBeDecided);
         let borders = row(&found, Claim::AtBlockBorders, Variant::Global, Some(64));
         assert_eq!(borders.verdict, DoesNotHold, "as many executions as in the paper, and none");
         assert!(borders.share_high.is_some_and(|high| high < 4e-6), "{borders:?}");
@@ -462,14 +462,14 @@ mod tests {
     fn too_few_executions_do_not_refute() {
         let mut few = counted(Variant::Global, 64, &[]);
         few.batches.truncate(1);
-        assert_eq!(verdict(&rows(&[few]), Claim::AtBlockBorders, 64), CannotBeTold);
+        assert_eq!(verdict(&rows(&[few]), Claim::AtBlockBorders, 64), CannotBeDecided);
     }
 
     #[test]
     fn a_single_block_has_no_border_and_no_size_of_the_paper_is_replaced() {
         let found = rows(&[counted(Variant::Global, 1024, &[(32, 1)])]);
         let borders = row(&found, Claim::AtBlockBorders, Variant::Global, Some(1024));
-        assert_eq!((borders.verdict, borders.share, borders.in_paper), (CannotBeTold, None, false));
+        assert_eq!((borders.verdict, borders.share, borders.in_paper), (CannotBeDecided, None, false));
         assert!(found.iter().all(|row| row.block_threads.is_some()), "no verdict over sizes that were not measured");
     }
 
@@ -496,7 +496,7 @@ mod tests {
         };
         assert_eq!(side(&[(64, 9), (63, 1)], &[(63, 4), (31, 5)]), Holds);
         assert_eq!(side(&[(64, 9)], &[(64, 4)]), DoesNotHold, "the same side: a property of the device");
-        assert_eq!(side(&[(64, 9)], &[]), CannotBeTold);
+        assert_eq!(side(&[(64, 9)], &[]), CannotBeDecided);
         let alone = rows(&[counted(Variant::Global, 64, &[(64, 9)])]);
         assert!(alone.iter().all(|row| row.claim != Claim::SideFollowsLoads));
     }
@@ -526,7 +526,7 @@ mod tests {
         ]);
         assert_eq!(
             rows.iter().map(|row| row.verdict).collect::<Vec<_>>(),
-            [CannotBeTold, Holds, CannotBeTold, DoesNotHold]
+            [CannotBeDecided, Holds, CannotBeDecided, DoesNotHold]
         );
         assert!(rows[0].block_threads.is_none() && !rows[3].in_paper, "512 is no size of the paper");
     }
@@ -537,11 +537,11 @@ mod tests {
         let verdict = |summary, device| claim_of_orders(Some(summary), device).map(|row| row.verdict);
         assert_eq!(verdict(summary, "NVIDIA H200"), Some(Holds));
         let part = OrderSummary { orders: 7, assignments: 14, ..summary };
-        assert_eq!(verdict(part, "NVIDIA H200"), Some(CannotBeTold), "a part of them came");
+        assert_eq!(verdict(part, "NVIDIA H200"), Some(CannotBeDecided), "a part of them came");
         assert_eq!(verdict(OrderSummary { orders: 9, assignments: 18, ..summary }, "NVIDIA H200"), Some(DoesNotHold));
         assert_eq!(verdict(OrderSummary { assignments: 13, ..part }, "NVIDIA H200"), Some(DoesNotHold));
         assert_eq!(verdict(OrderSummary { alternating_draws: 119, ..summary }, "NVIDIA H200"), Some(DoesNotHold));
-        assert_eq!(verdict(summary, "NVIDIA A100"), Some(CannotBeTold));
+        assert_eq!(verdict(summary, "NVIDIA A100"), Some(CannotBeDecided));
         assert_eq!(claim_of_orders(None, "NVIDIA H200"), None);
     }
 }

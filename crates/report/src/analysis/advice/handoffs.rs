@@ -57,13 +57,13 @@ fn advice(situation: &str, decision: Decision) -> Advice {
 /// Which hand-offs to a thread that may sleep certainly cost more.
 fn against_sleeping(choice: &Choice, sleeping: &[Candidate]) -> Option<String> {
     let high = choice.cost.interval.high;
-    let dearer: Vec<String> = sleeping
+    let costlier: Vec<String> = sleeping
         .iter()
         .filter(|other| other.bounds.low > high)
         .filter_map(|other| Some(format!("{} {}", other.name, figure::time(other.cost?.ns))))
         .collect();
-    let verb = if dearer.len() == 1 { "costs" } else { "cost" };
-    (!dearer.is_empty()).then(|| format!("where the other may sleep, {} {verb} more", enumeration(&dearer)))
+    let verb = if costlier.len() == 1 { "costs" } else { "cost" };
+    (!costlier.is_empty()).then(|| format!("where the other may sleep, {} {verb} more", enumeration(&costlier)))
 }
 
 /// The median of single hand-offs says whether the thread was asleep: a loop of them keeps both awake.

@@ -123,17 +123,17 @@ pub(super) fn block_barriers(data: &RunData) -> Option<Finding> {
         let index = data.rows.iter().position(|row| row.case.primitive == id && same(&row.case))?;
         Known::of(data, index, Basis::Run).filter(|other| plain.is_below(other))
     };
-    let dearer: Vec<(&str, Known<'_>)> =
+    let costlier: Vec<(&str, Known<'_>)> =
         BLOCK_BARRIERS.into_iter().filter_map(|(name, id)| Some((name, of(id)?))).collect();
-    if dearer.is_empty() {
+    if costlier.is_empty() {
         return None;
     }
-    let texts: Vec<String> = dearer
+    let texts: Vec<String> = costlier
         .iter()
         .map(|(name, one)| format!("{} cheaper than {name} ({})", one.times(&plain), one.time()))
         .collect();
     let text = format!("In a block of 1,024 threads __syncthreads ({}) is {}.", plain.time(), enumeration(&texts));
-    let rows = std::iter::once(plain.index).chain(dearer.iter().map(|(_, one)| one.index));
+    let rows = std::iter::once(plain.index).chain(costlier.iter().map(|(_, one)| one.index));
     Some(Finding::certain("gpu.block", text, rows))
 }
 

@@ -26,10 +26,10 @@ pub(in crate::analysis) fn kernel_or_grid_barrier(data: &RunData) -> Option<Find
         of.iter().map(|(way, one)| format!("{way} ({})", one.time())).collect::<Vec<_>>().join(" or ")
     };
     let (cheap, rest): (Vec<_>, Vec<_>) = kernels.iter().copied().partition(|(_, kernel)| wins(kernel));
-    let (dear, open): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(_, kernel)| loses(kernel));
+    let (expensive, open): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(_, kernel)| loses(kernel));
     let uncertain =
         if open.is_empty() { String::new() } else { format!("; {}, it is not certain", with_figures(&open)) };
-    let text = match (cheap.is_empty(), dear.is_empty()) {
+    let text = match (cheap.is_empty(), expensive.is_empty()) {
         (true, true) => {
             return Some(Finding::Open(format!(
                 "whether one kernel more ({} {}) is cheaper than a grid barrier ({barrier})",
@@ -39,10 +39,11 @@ pub(in crate::analysis) fn kernel_or_grid_barrier(data: &RunData) -> Option<Find
         }
         (true, false) => format!(
             "A grid barrier{blocks} ({barrier}) is cheaper than one kernel more {}{uncertain}.",
-            with_figures(&dear)
+            with_figures(&expensive)
         ),
-        (false, dear_is_empty) => {
-            let other = if dear_is_empty { String::new() } else { format!("; {} it is not", with_figures(&dear)) };
+        (false, expensive_is_empty) => {
+            let other =
+                if expensive_is_empty { String::new() } else { format!("; {} it is not", with_figures(&expensive)) };
             format!(
                 "One kernel more {} is cheaper than any grid barrier{blocks} (from {}){other}{uncertain}.",
                 with_figures(&cheap),

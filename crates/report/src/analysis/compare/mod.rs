@@ -1,4 +1,4 @@
-//! Two runs, case by case: what is slower in the second, what is faster, what is the same, and what cannot be told.
+//! Two runs, case by case: what is slower in the second, what is faster, what is the same, and what cannot be decided.
 //!
 //! - `ratio`: the ratio of two costs and how sure it is
 //! - `discoveries`: the correction for many cases

@@ -36,7 +36,7 @@ pub(super) fn findings(data: &RunData) -> Vec<Finding> {
             let holds = match row.verdict {
                 CountedVerdict::Holds => Some(true),
                 CountedVerdict::DoesNotHold => Some(false),
-                CountedVerdict::CannotBeTold => None,
+                CountedVerdict::CannotBeDecided => None,
             };
             let text = match row.variant {
                 Some(variant) => format!("{} Kernel {variant}.", row.claim.statement()),

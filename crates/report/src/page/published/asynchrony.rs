@@ -66,7 +66,7 @@ fn claim(row: &ClaimRow) -> (parts::Outcome, String, String) {
     let outcome = match row.verdict {
         ClaimVerdict::Holds => parts::Outcome::Holds,
         ClaimVerdict::DoesNotHold => parts::Outcome::Fails,
-        ClaimVerdict::CannotBeTold => parts::Outcome::Open,
+        ClaimVerdict::CannotBeDecided => parts::Outcome::Open,
     };
     let kernel = row.variant.map(|variant| format!(" Kernel {variant}.")).unwrap_or_default();
     let figures = format!("{}; {}", row.found, row.claim.source());
