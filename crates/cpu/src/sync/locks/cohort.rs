@@ -7,7 +7,7 @@ use super::{CachePadded, RawLock, WaitLimit, WaitTimeout};
 
 /// A ticket lock for each group of threads and one for the groups (Dice, Marathe and Shavit, *Lock cohorting*, PPoPP 2012:
 /// C-TKT-TKT). A holder passes the lock to a waiter of its own group, whose caches have what the lock protects. After
-/// [`MAX_PASSES`] of them the other groups are served.
+/// `MAX_PASSES` of them the other groups are served.
 #[derive(Debug)]
 pub struct CohortLock {
     groups: Box<[CachePadded<Group>]>,
