@@ -169,7 +169,7 @@ fn of_two_gpus_of_one_generation_the_cluster_barrier_differs_most() {
     }
     let differences: Vec<&str> =
         json["differences"].as_array().unwrap().iter().map(|one| one["what"].as_str().unwrap()).collect();
-    assert!(differences.contains(&"GPU") && differences.contains(&"GPU L2 cache"), "{differences:?}");
+    assert_eq!(differences[0], "GPU", "{differences:?}");
     let families = json["families"].as_array().unwrap();
     let shuffles = families.iter().find(|family| family["family"] == "gpu.shuffle").unwrap();
     assert_eq!((&shuffles["slower"], &shuffles["faster"]), (&0.into(), &0.into()), "registers are the same");

@@ -74,13 +74,14 @@ fn hardware(machine: &Machine) -> Vec<Property> {
             )),
         ),
         property("caches", Some(cpu.caches.iter().map(caches).collect::<Vec<_>>().join(", "))),
-        property("memory", cpu.memory_bytes.map(|bytes| format!("{} GiB", bytes >> 30))),
-        property("hypervisor", Some(cpu.hypervisor.as_deref().unwrap_or("none"))),
         property("GPU", Some(if gpus.is_empty() { "none".to_owned() } else { gpus.join(" + ") })),
         property("multiprocessors", list(machine.gpus.iter().map(multiprocessors))),
         property("GPU L2 cache", list(machine.gpus.iter().map(|gpu| format!("{} MiB", gpu.l2_bytes >> 20)))),
         property("GPU memory", list(machine.gpus.iter().map(|gpu| format!("{} GiB", gpu.memory_bytes >> 30)))),
         property("ECC", list(machine.gpus.iter().filter_map(|gpu| gpu.ecc).map(on_off))),
+        // Two guests on one host differ in these.
+        property("memory", cpu.memory_bytes.map(|bytes| format!("{} GiB", bytes >> 30))),
+        property("hypervisor", Some(cpu.hypervisor.as_deref().unwrap_or("none"))),
     ]
 }
 
