@@ -17,6 +17,8 @@ mod trust;
 
 pub(crate) use trust::trust;
 
+use syncscope_core::Row;
+
 use crate::RunData;
 #[cfg(doc)]
 use field::Basis;
@@ -83,6 +85,9 @@ pub(crate) fn named_primitives() -> impl Iterator<Item = &'static str> {
 
 /// The answers that the rows of a run give.
 pub(crate) fn answers(data: &RunData) -> Answers {
+    if lacks_intervals(data) {
+        return Answers { certain: Vec::new(), open: Some(WITHOUT_INTERVALS.to_owned()) };
+    }
     let mut certain = Vec::new();
     let mut open = Vec::new();
     for finding in RULES.iter().filter_map(|rule| rule(data)) {
@@ -94,6 +99,15 @@ pub(crate) fn answers(data: &RunData) -> Answers {
     certain.truncate(MOST);
     let open = (!open.is_empty()).then(|| format!("Not certain in this run: {}.", open.join("; ")));
     Answers { certain, open }
+}
+
+/// What stands in the place of sentences about figures without intervals, such as those of others.
+pub(in crate::analysis) const WITHOUT_INTERVALS: &str = "These figures have no intervals, so nothing is certain.";
+
+/// Whether there are figures and none has an interval.
+pub(in crate::analysis) fn lacks_intervals(data: &RunData) -> bool {
+    let has_interval = |row: &Row| row.ns_interval.is_some() || row.ns_within.is_some();
+    data.rows.iter().any(|row| row.ns.is_some()) && !data.rows.iter().any(has_interval)
 }
 
 #[cfg(test)]
@@ -178,5 +192,17 @@ mod tests {
         const ALWAYS: Rule = |_| Some(Finding::certain("ladder", "x".into(), [0]));
         assert!(RULES.len() > MOST && ALWAYS(&testing::data(vec![])).is_some());
         assert!(answers(&testing::data(vec![])).certain.len() <= MOST);
+    }
+
+    #[test]
+    fn figures_without_intervals_make_nothing_certain() {
+        let barrier = |name: &str, ns| testing::row(testing::case(&format!("cpu.barrier.{name}"), 16), ns, 0.1);
+        let mut data = testing::data(vec![barrier("std", 30_000.0), barrier("dissemination", 1_000.0)]);
+        assert!(answers(&data).certain.iter().any(|answer| answer.text.contains("dissemination")));
+        for row in &mut data.rows {
+            (row.ns_interval, row.ns_within) = (None, None);
+        }
+        let without = answers(&data);
+        assert!(without.certain.is_empty() && without.open.as_deref() == Some(WITHOUT_INTERVALS));
     }
 }

@@ -20,7 +20,7 @@ mod tests;
 
 use serde::Serialize;
 
-use super::answers::Finding;
+use super::answers::{self, Finding};
 use crate::RunData;
 use spec::Spec;
 
@@ -52,7 +52,13 @@ const DECISIONS: [fn(&RunData) -> Option<Decision>; 8] = [
 
 /// The decisions for which a run has rows.
 pub(crate) fn decisions(data: &RunData) -> Vec<Decision> {
-    DECISIONS.iter().filter_map(|decision| decision(data)).collect()
+    let mut decisions: Vec<Decision> = DECISIONS.iter().filter_map(|decision| decision(data)).collect();
+    if answers::lacks_intervals(data) {
+        for decision in &mut decisions {
+            answers::WITHOUT_INTERVALS.clone_into(&mut decision.sentence);
+        }
+    }
+    decisions
 }
 
 /// The ids that decisions name; the others are those of the cost ladder.
