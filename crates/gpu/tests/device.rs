@@ -10,6 +10,8 @@ mod barriers;
 mod crosscheck;
 #[path = "device/reductions.rs"]
 mod reductions;
+#[path = "device/stress.rs"]
+mod stress;
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
