@@ -13,6 +13,7 @@ use crate::primitives::Workload;
 use crate::team::{Body, Executor, Record, TeamError};
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
+use crate::timing::occupancy::Occupancy;
 use crate::timing::smt_interference::InterferenceDetector;
 
 /// Time that a batch gets in addition to what is expected of it.
@@ -43,11 +44,16 @@ const OVERSUBSCRIBED_SHARE: f64 = 0.5;
 /// Iterations of the loop that proves a primitive.
 const PROOF_ITERATIONS: u64 = 200;
 
+/// The least share of their CPUs' time with which threads that spin could have been done.
+const LEAST_SHARE: f64 = 0.5;
+
 /// How the threads of a team share the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sharing {
     /// What a reader must know: "4 threads on 2 CPUs".
     pub(crate) remark: Option<String>,
+    /// How many CPUs the threads have.
+    pub(crate) cpus: u32,
     /// Whether there are more threads than CPUs: then context switches are part of what is measured.
     pub(crate) oversubscribed: bool,
     /// Whether the operating system chooses the CPUs: then migrations are part of what is measured.
@@ -96,6 +102,25 @@ impl<'a> TeamExperiment<'a> {
         let iterations: u64 = shots.iter().map(|shot| shot.iterations).sum();
         let expected = Duration::try_from_secs_f64(iterations as f64 * self.ns_per_iteration * TOLERANCE / 1e9);
         GRACE + expected.unwrap_or_default()
+    }
+
+    /// Why a batch was not done in time, if its threads lacked their CPUs. Threads that spin use all the time that they get.
+    /// (A fair spin lock passes from thread to thread in order of arrival: where fourteen other threads want the CPUs,
+    /// every hand-over waits until the next thread in the queue gets one, 20 ms and more.)
+    fn lacked_cpus(&self, error: &TeamError, started: &Occupancy) -> Option<ExperimentError> {
+        let TeamError::TimedOut(limit) = error else { return None };
+        if self.workload.blocks {
+            return None;
+        }
+        let share = started.share(self.sharing.cpus);
+        (share < LEAST_SHARE).then(|| {
+            ExperimentError::Interfered(format!(
+                "not done after {:.1} s, in which its threads got {:.0} % of the time of their CPUs: stop other programs, or \
+                 wait until they are done",
+                limit.as_secs_f64(),
+                share * 100.0
+            ))
+        })
     }
 
     fn record_speed(&mut self, shots: &[Shot], samples: &[Sample]) {
@@ -187,7 +212,9 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let records = self.team.run(&self.workload.body, shots, self.limit(shots)).map_err(error_of)?;
+        let started = Occupancy::begin();
+        let outcome = self.team.run(&self.workload.body, shots, self.limit(shots));
+        let records = outcome.map_err(|error| self.lacked_cpus(&error, &started).unwrap_or_else(|| error_of(error)))?;
         if self.defect.is_none() {
             self.defect = records.iter().flatten().find_map(|record| record.defect.clone());
         }

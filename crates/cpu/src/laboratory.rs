@@ -277,6 +277,7 @@ impl CpuLaboratory {
         let throttled = quota.map(|quota| format!("{threads} threads with the time of {quota} CPUs"));
         let remarks: Vec<String> = oversubscribed.into_iter().chain(throttled).collect();
         Sharing {
+            cpus: placed.available.min(threads as u32),
             oversubscribed: !remarks.is_empty(),
             unbound: *placement == Placement::None,
             has_siblings: self.topology.share_a_core(&placed.cpus),
