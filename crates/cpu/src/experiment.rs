@@ -74,6 +74,12 @@ impl Sharing {
     }
 }
 
+/// A job whose time does not count.
+enum Untimed {
+    Proof(Arc<dyn Body>),
+    FollowUp(Arc<dyn Body>),
+}
+
 /// A workload on a team.
 pub(crate) struct TeamExperiment<'a> {
     team: &'a mut dyn Executor,
@@ -109,7 +115,8 @@ impl<'a> TeamExperiment<'a> {
     /// every hand-over waits until the next thread in the queue gets one, 20 ms and more.)
     fn lacked_cpus(&self, error: &TeamError, started: &Occupancy) -> Option<ExperimentError> {
         let TeamError::TimedOut(limit) = error else { return None };
-        if self.workload.blocks {
+        // The time of other processes is not this one's.
+        if self.workload.blocks || self.workload.in_processes {
             return None;
         }
         let share = started.share(self.sharing.cpus);
@@ -129,10 +136,14 @@ impl<'a> TeamExperiment<'a> {
     }
 
     /// Runs untimed shots of another job and keeps the error of its verification.
-    fn run_untimed(&mut self, body: &Arc<dyn Body>, shots: u64) {
+    fn run_untimed(&mut self, job: &Untimed, shots: u64) {
         let shot = |pair| Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair };
         let shots: Vec<Shot> = (0..shots).map(shot).collect();
-        match self.team.run(body, &shots, GRACE) {
+        let outcome = match job {
+            Untimed::Proof(body) => self.team.prove(body, &shots, GRACE),
+            Untimed::FollowUp(body) => self.team.run(body, &shots, GRACE),
+        };
+        match outcome {
             Ok(records) => self.defect = records.into_iter().flatten().find_map(|record| record.defect),
             Err(error) => self.defect = Some(error.to_string()),
         }
@@ -289,11 +300,11 @@ impl Experiment for TeamExperiment<'_> {
     /// Runs the proof that needs a loop of its own, then the follow-up.
     fn details(&mut self) -> Result<Vec<Detail>, String> {
         if let Some(proof) = self.workload.proof.clone() {
-            self.run_untimed(&proof, 1);
+            self.run_untimed(&Untimed::Proof(proof), 1);
         }
         let follow_up = self.workload.follow_up.as_ref().map(|make| make(self.clock));
         if let (Some(follow_up), None) = (&follow_up, &self.defect) {
-            self.run_untimed(&(Arc::clone(follow_up) as Arc<dyn Body>), follow_up.repetitions());
+            self.run_untimed(&Untimed::FollowUp(Arc::clone(follow_up) as Arc<dyn Body>), follow_up.repetitions());
         }
         let found = follow_up.map_or_else(Vec::new, |follow_up| follow_up.details());
         self.defect.clone().map_or(Ok(found), Err)

@@ -44,6 +44,8 @@ fn locks_exclude() {
     visit_locks(&mut Excludes);
     excludes("pthread_mutex", PthreadMutex::free());
     excludes("pthread_spin", PthreadSpin::free());
+    excludes("pthread_mutex between processes", PthreadMutex::between_processes());
+    excludes("futex between processes", SpinParkLock::between_processes(LIMIT));
 }
 
 struct TimesOut;
@@ -95,6 +97,9 @@ impl BarrierVisitor for SeparatesPhases {
 #[test]
 fn barriers_separate_phases() {
     visit_barriers(&mut SeparatesPhases);
+    SeparatesPhases.visit("pthread", |threads, _| PthreadBarrier::new(threads), 0);
+    SeparatesPhases.visit("pthread between processes", |threads, _| PthreadBarrier::between_processes(threads), 0);
+    SeparatesPhases.visit("futex between processes", FutexBarrier::between_processes, 0);
 }
 
 struct MissesAThread;
