@@ -18,12 +18,11 @@ impl ProcessPool {
         let failed = |error: TeamError| Refusal::Failed(error.to_string());
         self.0.retain(Executor::is_fit);
         let kept = self.0.iter().position(|team| team.cpus() == cpus).map(|index| self.0.remove(index));
-        let team = match kept {
-            Some(team) => team,
-            None => {
-                self.make_room(cpus.len());
-                ProcessTeam::start(cpus).map_err(failed)?
-            }
+        let team = if let Some(team) = kept {
+            team
+        } else {
+            self.make_room(cpus.len());
+            ProcessTeam::start(cpus).map_err(failed)?
         };
         self.0.push(team);
         let last = self.0.last_mut().ok_or_else(|| Refusal::Failed("no process".to_owned()))?;

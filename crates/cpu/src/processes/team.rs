@@ -42,12 +42,13 @@ impl ProcessTeam {
         if std::env::var_os(IS_WORKER).is_some() {
             return Err(does_not_serve("starts further processes"));
         }
-        let inherited = Inherited::create().map_err(not_started)?;
+        let inherited = Inherited::create().map_err(|error| not_started(&error))?;
         let (sender, answers) = mpsc::channel();
         let mut team = Self { cpus: cpus.to_vec(), workers: Vec::new(), answers, failed: false };
         for (number, cpu) in cpus.iter().enumerate() {
             // Those that were started end with the team.
-            team.workers.push(Worker::start(number, cpus.len(), *cpu, &inherited, &sender).map_err(not_started)?);
+            let worker = Worker::start(number, cpus.len(), *cpu, &inherited, &sender);
+            team.workers.push(worker.map_err(|error| not_started(&error))?);
         }
         drop(sender);
         team.expect_ready(STARTUP_TIMEOUT, 0..cpus.len())?;
@@ -218,7 +219,7 @@ impl Drop for Worker {
     }
 }
 
-fn not_started(error: io::Error) -> TeamError {
+fn not_started(error: &io::Error) -> TeamError {
     TeamError::Process(format!("could not start this program again as a worker process: {error}; check `ulimit -u -n`"))
 }
 

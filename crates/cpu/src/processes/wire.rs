@@ -1,6 +1,7 @@
 //! What a parent and its workers say to each other, as lines of text.
 
 use std::fmt::Write as _;
+use std::str::FromStr;
 
 use syncscope_core::{Case, Dtype, Form, Layout, Placement, Shot, Side, Ticks};
 
@@ -48,8 +49,8 @@ impl Request {
             "new" => {
                 let mut words = rest.split(' ');
                 let case = Case::new(words.next()?);
-                let dtype = known::<Dtype>(words.next()?)?;
-                let form = known::<Form>(words.next()?)?;
+                let dtype = optional::<Dtype>(words.next()?).ok()?;
+                let form = optional::<Form>(words.next()?).ok()?;
                 let (threads, placement) = (Some(workers), Some(Placement::Close));
                 Some(Self::New(Case { dtype, form, layout: dtype.map(|_| Layout::Shared), threads, placement, ..case }))
             }
@@ -60,9 +61,9 @@ impl Request {
     }
 }
 
-/// A value, or none for `-`; `None` for a word that is neither.
-fn known<T: std::str::FromStr>(word: &str) -> Option<Option<T>> {
-    if word == "-" { Some(None) } else { word.parse().ok().map(Some) }
+/// A value, or none for `-`.
+fn optional<T: FromStr>(word: &str) -> Result<Option<T>, T::Err> {
+    if word == "-" { Ok(None) } else { word.parse().map(Some) }
 }
 
 /// A shot as text: `test 400 0`.
@@ -104,7 +105,7 @@ pub(super) fn record_from(line: &str) -> Option<Record> {
     let mut next = || words.next();
     let (started, stopped) = (Ticks(next()?.parse().ok()?), Ticks(next()?.parse().ok()?));
     let (switched, migrated) = (next()?.parse().ok()?, next()?.parse().ok()?);
-    let mut number = || known::<f64>(next()?);
+    let mut number = || optional::<f64>(next()?).ok();
     let (counted_per_tick, chained_per_tick) = (number()?, number()?);
     let contention_ratio = [number()?, number()?];
     let defect = next().map(str::to_owned);

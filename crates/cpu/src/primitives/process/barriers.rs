@@ -5,7 +5,6 @@ use syncscope_core::Primitive;
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
-use crate::primitives::workload::Workload;
 use crate::primitives::{barrier, process};
 use crate::sync::{FutexBarrier, PthreadBarrier};
 
@@ -41,8 +40,8 @@ pub(super) static PTHREAD: Entry = Entry::of(
     process::several,
     |case| {
         let workload = barrier::workload_between_processes(case, PthreadBarrier::between_processes)?;
-        Some(workload.expecting(Expected::Uncounted("the barrier is passed in a library, behind a call")))
-            .map(Workload::long_blocking)
+        let expected = Expected::Uncounted("the barrier is passed in a library, behind a call");
+        Some(workload.expecting(expected).long_blocking())
     },
 )
 .beyond_quick();

@@ -5,7 +5,6 @@ use syncscope_core::Primitive;
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
-use crate::primitives::workload::Workload;
 use crate::primitives::{lock, process};
 use crate::sync::{PthreadMutex, SpinParkLock};
 
@@ -40,7 +39,7 @@ pub(super) static PTHREAD: Entry = Entry::of(
     process::several_on_a_counter,
     |case| {
         let workload = lock::workload_between_processes(case, PthreadMutex::between_processes)?;
-        Some(workload.expecting(lock::IN_A_LIBRARY)).map(Workload::blocking)
+        Some(workload.expecting(lock::IN_A_LIBRARY).blocking())
     },
 )
 .beyond_quick();
