@@ -68,6 +68,12 @@ fn workers(of: &Child) -> Vec<u32> {
     }
 }
 
+/// Whether a process exists that is no zombie: nobody may wait for the orphans of a run.
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+}
+
 /// Sends a signal to a worker of a run. The rows that the run ends with.
 fn rows_after(signal: &str) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();
@@ -82,9 +88,7 @@ fn rows_after(signal: &str) -> Vec<Row> {
         assert!(killed.elapsed() < LIMIT, "the run hangs");
         sleep(Duration::from_millis(20));
     }
-    for pid in all {
-        assert!(!Path::new(&format!("/proc/{pid}")).exists(), "a worker outlives its run");
-    }
+    assert!(!all.into_iter().any(is_alive), "a worker outlives its run");
     rows(&out)
 }
 
@@ -103,6 +107,23 @@ fn a_worker_that_is_killed_fails_its_case() {
 fn a_worker_that_stands_still_times_out() {
     let rows = rows_after("-STOP");
     assert!(rows.iter().any(|row| matches!(row.verdict, Verdict::TimedOut(_))), "{rows:?}");
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = run("cpu.process.pthread_*", folder.path().join("run").to_str().unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let all = workers(&run);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let killed = Instant::now();
+    while all.iter().any(|pid| is_alive(*pid)) {
+        assert!(killed.elapsed() < LIMIT, "a worker outlives its run");
+        sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]

@@ -139,9 +139,11 @@ impl<'a> TeamExperiment<'a> {
     fn run_untimed(&mut self, job: &Untimed, shots: u64) {
         let shot = |pair| Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair };
         let shots: Vec<Shot> = (0..shots).map(shot).collect();
+        // A busy machine, which made the samples longer, makes this longer too.
+        let limit = self.limit(&shots);
         let outcome = match job {
-            Untimed::Proof(body) => self.team.prove(body, &shots, GRACE),
-            Untimed::FollowUp(body) => self.team.run(body, &shots, GRACE),
+            Untimed::Proof(body) => self.team.prove(body, &shots, limit),
+            Untimed::FollowUp(body) => self.team.run(body, &shots, limit),
         };
         match outcome {
             Ok(records) => self.defect = records.into_iter().flatten().find_map(|record| record.defect),

@@ -6,6 +6,7 @@
 mod dissemination;
 mod futex;
 mod openmp;
+mod pthread;
 mod sense;
 mod std_barrier;
 mod tree;
@@ -34,6 +35,7 @@ pub(super) static ENTRIES: &[&Entry] = &[
     &dissemination::ENTRY,
     &tree::ENTRY,
     &futex::ENTRY,
+    &pthread::ENTRY,
     &wait_group::ENTRY,
     &openmp::ENTRY,
 ];
