@@ -67,13 +67,14 @@ pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
 }
 
 /// The families in the order of the reports, each with its heading.
-const FAMILIES: [(&str, &str); 17] = [
+const FAMILIES: [(&str, &str); 18] = [
     ("atomic", "Atomics"),
     ("barrier", "Barriers"),
     ("lock", "Locks"),
     ("fence", "Fences"),
     ("handoff", "Handoff"),
     ("wake", "Wake-ups"),
+    ("process", "Between processes"),
     ("block", "Block barriers"),
     ("warp", "Warp barriers"),
     ("shuffle", "Shuffles"),

@@ -20,6 +20,7 @@ pub(crate) const CPU_BARRIERS: &[&str] = &[
     "cpu.barrier.tree",
     "cpu.barrier.openmp",
     "cpu.barrier.futex",
+    "cpu.barrier.pthread",
     "cpu.barrier.crossbeam_wait_group",
 ];
 /// Locks that one CPU thread at a time holds, the most common ones first.
