@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::machine::{GpuMachine, Machine};
+use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
 use syncscope_core::{Case, Form, Group, Layout};
 
 use crate::RunData;
@@ -31,6 +31,25 @@ pub(crate) fn counted_gpus(devices: &[GpuMachine]) -> Vec<String> {
     let counted =
         |(name, count): (&str, usize)| if count == 1 { name.to_owned() } else { format!("{count} × {name}") };
     counts.into_iter().map(counted).collect()
+}
+
+/// The processor with the number of its hardware threads: `Intel Xeon, 16 CPUs`.
+pub(crate) fn cpus(cpus: &CpuMachine) -> String {
+    let threads = match cpus.hardware_threads {
+        0 => String::new(),
+        1 => ", 1 CPU".to_owned(),
+        count => format!(", {count} CPUs"),
+    };
+    format!("{}{threads}", cpu(&cpus.model))
+}
+
+/// What executes a case, as far as `run.json` says: a launch needs the processor, too.
+pub(crate) fn hardware(machine: &Machine, case: &Case) -> String {
+    match case.domain_and_family() {
+        ("cpu", _) => cpus(&machine.cpu),
+        ("gpu", family) if family != "launch" => machine.gpus.first().map_or_else(String::new, |gpu| gpu.name.clone()),
+        _ => [vec![cpus(&machine.cpu)], gpus(machine)].concat().join(", "),
+    }
 }
 
 /// The machine in one line: `AMD EPYC 9274F + NVIDIA H200`.

@@ -1,6 +1,7 @@
 //! What the reports derive from the rows of a run.
 //!
 //! - [`advice`] says which primitive to take for a stated need.
+//! - [`anchors`] are figures of stored runs on other machines.
 //! - [`ladder`] holds the questions behind the cost ladder of the page. Each question is a [`row_query`], which selects one
 //!   row.
 //! - [`answers`] holds the rules behind the sentences at the top of the page and below the table.
@@ -12,6 +13,7 @@
 //! - [`false_sharing`] finds the stride from which private elements no longer share a cache line.
 
 pub(crate) mod advice;
+pub(crate) mod anchors;
 pub(crate) mod answers;
 pub(crate) mod compare;
 pub(crate) mod decisions;

@@ -5,7 +5,7 @@
 
 mod asynchrony;
 mod crosscheck;
-mod parts;
+pub(super) mod parts;
 mod reductions;
 mod svg;
 mod timeline;
