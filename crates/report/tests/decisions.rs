@@ -161,6 +161,31 @@ fn every_chart_has_the_series_of_its_data() {
 }
 
 #[test]
+fn labels_of_close_rules_touch_nothing_on_a_phone() {
+    let script = "const boxes = (nodes) => [...nodes].map((node) => node.getBoundingClientRect());
+        const touch = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+        let touching = 0;
+        let labels = 0;
+        for (const chart of page.querySelectorAll('#decisions svg.chart.lines')) {
+            const own = boxes(chart.querySelectorAll('.rules text'));
+            const others = boxes(chart.querySelectorAll('.mark path, .mark circle, .axis-title, .end-label'));
+            labels += own.length;
+            touching += own.filter((a, at) => [...own.slice(at + 1), ...others].some((b) => touch(a, b))).length;
+        }
+        root.dataset.touching = touching;
+        root.dataset.labels = labels;
+        root.dataset.text = page.querySelector('#decide-lock .rules').textContent;";
+    let mut data = stored("xeon-16cpu-vm");
+    data.run.machine.cpu.cores = 15;
+    let Some((counts, _)) = open_and(&[data.clone()], 390, script) else { return };
+    assert_eq!((counts.get("errors"), number(&counts, "touching")), (None, 0), "{counts:?}");
+    assert!(number(&counts, "labels") >= 4 && counts["text"] == "cores: 15, CPUs: 16", "{counts:?}");
+    data.run.machine.cpu.cores = 2;
+    let Some((counts, _)) = open_and(&[data], 1280, script) else { return };
+    assert_eq!((number(&counts, "touching"), counts["text"].as_str()), (0, "cores: 2CPUs: 16"), "two labels");
+}
+
+#[test]
 fn the_ladder_has_a_tick_for_each_figure_of_another_machine() {
     let script = "const data = JSON.parse(page.getElementById('data').textContent);
         const ladder = page.getElementById('ladder');

@@ -167,7 +167,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         label,
         name: &data.name,
         parts: naming::measured_parts(data),
-        cpu: naming::cpu(&data.run.machine.cpu.model),
+        cpu: naming::processor(&data.run.machine.cpu),
         gpus: naming::gpus(&data.run.machine),
         duration: data.seconds().map(figure::duration),
         facts: super::facts::facts(&data.run),

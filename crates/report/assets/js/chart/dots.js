@@ -241,7 +241,7 @@ function dotChart(spec, width) {
     y: { type: "linear", domain: [0, height || 1], range: [box.top, box.top + height], axis: null },
     marks: [
       ...dotAxis(spec, domain, box, position),
-      ...ruleMarks(spec.rules, position, box.top, box.bottom, box.right),
+      ...ruleMarks(spec.rules, position, box),
       () => dotLabels(spec, places, box, position),
       () => anchorTicks(spec, places, box, position, behind),
       ...spec.rows.flatMap((row, at) => rowMarks(row, at, places[at].points)),
