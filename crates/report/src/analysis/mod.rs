@@ -8,6 +8,7 @@
 //! - [`decisions`] holds the charts of the decisions that people take, each with a sentence.
 //! - [`machine_figures`] are the costs beside the drawing of the machine.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
+//! - [`paper_tables`] are tables of a paper with the figures of a run.
 //! - [`compare`] matches the cases of two runs and says what changed.
 //! - [`findings`] holds published claims as predicates that rows decide.
 //! - [`false_sharing`] finds the stride from which private elements no longer share a cache line.
@@ -23,6 +24,7 @@ pub(crate) mod fleet;
 pub(crate) mod ladder;
 pub(crate) mod machine_figures;
 pub(crate) mod matrix;
+pub(crate) mod paper_tables;
 pub(crate) mod row_query;
 
 /// The ids of the primitives that this crate names. A test of the command compares them with the catalogues, on which
@@ -35,5 +37,6 @@ pub fn named_primitives() -> Vec<&'static str> {
     ids.extend(answers::named_primitives());
     ids.extend(findings::named_primitives());
     ids.extend(decisions::named_primitives());
+    ids.extend(paper_tables::PRIMITIVES);
     ids
 }

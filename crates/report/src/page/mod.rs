@@ -5,7 +5,8 @@
 //! library. The data of the runs is made in `data`, with the cells of the rows from `columns` and the description of
 //! machine and environment from `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers
 //! without scripts. `published` draws the sections of published experiments, which need no script, and `findings` the
-//! section of published claims, `changes` that of what changed between two runs. [`fleet`] is a page of its own.
+//! section of published claims, `paper_tables` that of a paper's tables, `changes` that of what
+//! changed between two runs. [`fleet`] is a page of its own.
 
 mod changes;
 mod columns;
@@ -16,6 +17,7 @@ mod fallback;
 mod findings;
 pub mod fleet;
 pub(crate) mod html;
+mod paper_tables;
 mod published;
 
 use changes::RunEffect;
@@ -121,6 +123,7 @@ fn page(runs: &[RunData], catalogue: &[Primitive], run_effect: Option<RunEffect<
         "machine" => drawing::drawings(runs, &labels),
         "changes" => run_effect.map(|run_effect| changes::section(runs, &labels, run_effect)).unwrap_or_default(),
         "published" => published::sections(runs, &labels),
+        "paper_tables" => paper_tables::section(runs, &labels),
         "charts" => CHART_LIBRARY.to_owned(),
         "findings" => findings::section(runs, &labels),
         "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),

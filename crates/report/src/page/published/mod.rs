@@ -7,7 +7,7 @@ mod asynchrony;
 mod crosscheck;
 pub(super) mod parts;
 mod reductions;
-mod svg;
+pub(super) mod svg;
 mod timeline;
 
 use std::fmt::Write;

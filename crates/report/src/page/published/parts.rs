@@ -55,8 +55,11 @@ pub(in crate::page) fn table(headings: &[&str], rows: &[Vec<String>]) -> String 
 }
 
 fn is_number(cell: &str) -> bool {
-    cell.trim_start_matches(['-', '+', '−', '<', '±', '~', ' '])
-        .starts_with(|character: char| character.is_ascii_digit())
+    // A dash stands in the place of a figure.
+    cell == "–"
+        || cell
+            .trim_start_matches(['-', '+', '−', '<', '±', '~', ' '])
+            .starts_with(|character: char| character.is_ascii_digit())
 }
 
 /// What became of a statement of the source.
