@@ -119,6 +119,7 @@ impl CpuLaboratory {
             // A container may hide a part from either of them.
             memory_bytes: self.topology.memory_bytes.max(self.system.memory_bytes()),
             hypervisor: self.system.hypervisor(),
+            signature: self.system.signature(),
         }
     }
 

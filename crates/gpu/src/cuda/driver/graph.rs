@@ -21,6 +21,14 @@ impl Stream {
         &self,
         queue: impl FnOnce(&Self) -> Result<(), CudaError>,
     ) -> Result<ExecutableGraph, CudaError> {
+        ExecutableGraph::new(self.captured(queue)?)
+    }
+
+    /// What `queue` queues, as a graph that belongs to the caller.
+    pub(super) fn captured(
+        &self,
+        queue: impl FnOnce(&Self) -> Result<(), CudaError>,
+    ) -> Result<sys::CUgraph, CudaError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is alive, and nothing captures it yet: the call below ends what this one begins.
         checked("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(self.0, mode) })?;
@@ -31,7 +39,7 @@ impl Stream {
             checked("cuStreamEndCapture", unsafe { sys::cuStreamEndCapture(self.0, &raw mut graph) }).map(|()| graph);
         // A failed launch makes the capture fail too, and its error explains more.
         queued?;
-        ExecutableGraph::new(ended?)
+        ended
     }
 
     /// Uploads a graph to the device, so that its first replay costs the same as the others.
@@ -60,12 +68,19 @@ pub(crate) struct ExecutableGraph(sys::CUgraphExec);
 impl ExecutableGraph {
     /// Makes it from a template, and destroys the template.
     fn new(template: sys::CUgraph) -> Result<Self, CudaError> {
-        let mut graph = ptr::null_mut();
-        // SAFETY: the pointer is valid for the call, the template is alive.
-        let made = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut graph, template, 0) };
+        let graph = Self::of_template(template, 0);
         // SAFETY: the template is ours; what was made of it does not refer to it.
         let _ = unsafe { sys::cuGraphDestroy(template) };
-        checked("cuGraphInstantiateWithFlags", made)?;
+        graph
+    }
+
+    /// Makes it from a template, which stays the caller's.
+    pub(super) fn of_template(template: sys::CUgraph, flags: u64) -> Result<Self, CudaError> {
+        let mut graph = ptr::null_mut();
+        // SAFETY: the pointer is valid for the call, the template is alive.
+        checked("cuGraphInstantiateWithFlags", unsafe {
+            sys::cuGraphInstantiateWithFlags(&raw mut graph, template, flags)
+        })?;
         Ok(Self(graph))
     }
 }
