@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use syncscope_core::{Case, Dtype, Form, Layout, Placement, Refusal, Shot, Side, Ticks};
-use syncscope_host::scheduling;
+use syncscope_host::{processes, scheduling};
 
 use crate::primitives::{self, Workload};
 use crate::team::{Body, Executor, Record, TeamError};
@@ -30,7 +30,7 @@ use crate::timing::smt_interference::contention_ratio;
 /// The argument that makes this program the child. No command has it.
 const ARGUMENT: &str = "--one-thread-process";
 
-/// Set for the child. A program that does not serve would otherwise start itself again and again.
+/// Set for the child: the number of its parent. A program that does not serve would otherwise start itself again and again.
 const IS_CHILD: &str = "SYNCSCOPE_ONE_THREAD_PROCESS";
 
 /// What the child answers when it is ready.
@@ -48,6 +48,11 @@ const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
 pub fn serve_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args().skip(1);
     (arguments.next()? == ARGUMENT).then(|| {
+        // A parent that is killed in the middle of a loop that never ends leaves no process behind.
+        let parent = std::env::var(IS_CHILD).ok().and_then(|number| number.parse().ok());
+        if parent.is_some_and(|parent| !processes::end_with_parent(parent)) {
+            return ExitCode::FAILURE;
+        }
         let words: Vec<String> = arguments.collect();
         let mut output = io::stdout().lock();
         let served = serve(&words, &mut io::stdin().lock(), &mut output);
@@ -220,7 +225,7 @@ impl OneThreadProcess {
         let cpu_word = cpu.map_or_else(|| "any".to_owned(), |cpu| cpu.to_string());
         let mut child = Command::new(std::env::current_exe().map_err(failed)?)
             .args([ARGUMENT, &case.primitive, &dtype, &cpu_word])
-            .env(IS_CHILD, "1")
+            .env(IS_CHILD, std::process::id().to_string())
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -3,6 +3,7 @@
 //! - [`scheduling`]: the calling thread's CPUs, its priority and its context switches. Start here.
 //! - [`clock`]: the raw monotonic clock.
 //! - [`descriptors`]: event counters and waiting for a descriptor.
+//! - [`processes`]: memory shared with a child, and children that end with their parent.
 //! - [`futex`]: sleeping on a word of memory, and waking the sleeper.
 //! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.
 //! - [`c_library_version`]: the C library that this program runs with.
@@ -14,6 +15,7 @@ pub mod clock;
 pub mod cpu_list;
 pub mod descriptors;
 pub mod futex;
+pub mod processes;
 pub mod scheduling;
 
 mod c_library;

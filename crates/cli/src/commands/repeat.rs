@@ -17,9 +17,10 @@ use syncscope_host::cpu_list;
 
 use crate::args::{CpuList, RunArguments};
 use crate::axes::AxisFilter;
-use crate::commands::run::{BegunWith, begun_with, cancel_on_signal, default_directory, report};
+use crate::commands::run::{BegunWith, begun_with, default_directory, report};
 use crate::failure::{Failure, Outcome};
 use crate::launcher;
+use crate::signals::cancel_on_signal;
 use crate::terminal;
 
 /// How often the child is looked at.

@@ -61,6 +61,14 @@ pub enum Fault {
     Elided,
     /// The laboratory is lost with it.
     LosesLaboratory,
+    /// The sample fails, and the laboratory is lost for the cases that follow.
+    BreaksLaboratory,
+    /// The process is aborted.
+    Crashes,
+    /// The thread panics.
+    Panics,
+    /// The call never returns.
+    NeverReturns,
 }
 
 /// A case whose true cost is known.
@@ -172,6 +180,12 @@ impl Experiment for FakeExperiment {
         match &self.fault {
             Fault::TimesOut => return Err(ExperimentError::TimedOut { limit: Duration::from_secs(2) }),
             Fault::Fails(reason) => return Err(ExperimentError::Failed(reason.clone())),
+            Fault::BreaksLaboratory => return Err(ExperimentError::Failed("the fake broke its context".to_owned())),
+            Fault::Crashes => std::process::abort(),
+            Fault::Panics => unreachable!("a fault that was asked for"),
+            Fault::NeverReturns => loop {
+                std::thread::sleep(Duration::from_secs(3600));
+            },
             _ => {}
         }
         let operations = self.operations(shot.side, shot.iterations) as f64;
