@@ -26,6 +26,9 @@ fn main() -> ExitCode {
     if let Some(code) = syncscope_cpu::one_thread::serve_if_asked() {
         return code;
     }
+    if let Some(code) = syncscope_gpu::compiler_process::serve_if_asked() {
+        return code;
+    }
     let outcome = Arguments::read().and_then(|arguments| match arguments.command {
         Command::Run(run) => commands::run(&run),
         Command::List(list) => supervised(|| commands::list(&list)),
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Command::Timeline(timeline) => supervised(|| commands::timeline(&timeline)),
         Command::Reductions(reductions) => supervised(|| commands::reductions(&reductions)),
     });
+    supervisor::ends(&outcome);
     match outcome {
         Ok(outcome) => outcome.exit_code(),
         Err(failure) => {

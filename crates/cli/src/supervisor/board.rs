@@ -39,6 +39,8 @@ pub(crate) enum Step {
     Ending,
     /// It does what has limits of its own.
     Other,
+    /// It has said how it ended.
+    Done,
 }
 
 /// The places of the three texts. Each is ended by a zero.
@@ -94,8 +96,8 @@ pub(super) fn adopt() -> bool {
 impl Board {
     pub(super) fn new(instructions: &[Instruction]) -> io::Result<Self> {
         let board = Self(processes::memory_file()?);
-        let lines: String = instructions.iter().map(|instruction| format!("{}\n", instruction.to_line())).collect();
-        board.0.write_all_at(format!("{MAGIC}\n{lines}\0").as_bytes(), INSTRUCTIONS)?;
+        let lines: Vec<String> = instructions.iter().map(Instruction::to_line).collect();
+        board.0.write_all_at(format!("{MAGIC}\n{}\0", lines.join("\n")).as_bytes(), INSTRUCTIONS)?;
         board.write(STEP, Step::Starting.to_text(0).as_bytes());
         Ok(board)
     }
@@ -151,6 +153,7 @@ impl Step {
             Self::Measuring { id, name } => ("measuring", id.0.as_str(), name.as_str()),
             Self::Ending => ("ending", "", ""),
             Self::Other => ("other", "", ""),
+            Self::Done => ("done", "", ""),
         };
         format!("{number}\n{word}\n{id}\n{}\n{number}", name.replace('\n', " "))
     }
@@ -166,6 +169,7 @@ impl Step {
             "measuring" => Self::Measuring { id: CaseId(id.to_owned()), name: name.to_owned() },
             "ending" => Self::Ending,
             "other" => Self::Other,
+            "done" => Self::Done,
             _ => return None,
         };
         Some((number, step))

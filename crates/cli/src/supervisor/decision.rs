@@ -65,15 +65,16 @@ impl History {
         let what = match end {
             End::Code(LABORATORY_LOST) => "its laboratory was lost".to_owned(),
             End::Code(PANICKED) => "the process that measured it panicked".to_owned(),
-            End::Code(code) => return Decision::Done(code),
+            End::Code(code) if *step == Step::Done => return Decision::Done(code),
+            End::Code(code) => format!("the process that measured it ended with exit code {code}"),
             End::Signal(signal) => format!("the process that measured it was ended by {}", signal_name(signal)),
             End::Hung(limit) => format!("it did not end within {}", humantime::format_duration(limit)),
         };
         let message = match step {
-            Step::Measuring { id, name } => match self.blame(id, end, &what) {
-                true => format!("{name}: {what}; another process measures the rest"),
-                false => "another process measures the rest".to_owned(),
-            },
+            Step::Measuring { id, name } if self.blame(id, end, &what) => {
+                format!("{name}: {what}; another process measures the rest")
+            }
+            Step::Measuring { .. } => "another process measures the rest".to_owned(),
             Step::OpeningGpu | Step::Preparing if !self.is_without_gpu() => {
                 let doing = if *step == Step::Preparing { "compiling kernels" } else { "opening the GPUs" };
                 let reason = format!("{doing}: {}", what.replace("that measured it ", ""));
@@ -116,7 +117,7 @@ fn doing(step: &Step) -> &'static str {
         Step::OpeningGpu => "opening the GPUs",
         Step::Preparing => "preparing",
         Step::Measuring { .. } | Step::Other => "measuring",
-        Step::Ending => "writing the results",
+        Step::Ending | Step::Done => "writing the results",
     }
 }
 
@@ -131,7 +132,7 @@ fn signal_name(signal: i32) -> String {
         15 => "SIGTERM",
         _ => return format!("signal {signal}"),
     };
-    format!("{name}")
+    name.to_owned()
 }
 
 impl Instruction {
@@ -170,7 +171,10 @@ mod tests {
     #[test]
     fn a_worker_that_ends_by_itself_has_the_last_word() {
         for code in [0, 1, 2, 3] {
-            assert_eq!(History::default().decide(&measuring("a"), End::Code(code)), Decision::Done(code));
+            assert_eq!(History::default().decide(&Step::Done, End::Code(code)), Decision::Done(code));
+            // A library may end the process.
+            let decision = History::default().decide(&measuring("a"), End::Code(code));
+            assert!(matches!(decision, Decision::Restart(text) if text.contains("exit code")));
         }
     }
 
@@ -203,7 +207,10 @@ mod tests {
             assert!(history.instructions.is_empty(), "an earlier case has broken it");
         }
         history.decide(&measuring("b"), lost);
-        assert_eq!(history.instructions.iter().filter_map(given_up).map(|(id, _)| id.0.as_str()).collect::<Vec<_>>(), ["b"]);
+        assert_eq!(
+            history.instructions.iter().filter_map(given_up).map(|(id, _)| id.0.as_str()).collect::<Vec<_>>(),
+            ["b"]
+        );
     }
 
     #[test]
@@ -225,7 +232,10 @@ mod tests {
         let mut history = History::default();
         for number in 1..=MOST_RESTARTS {
             assert!(!history.instructions.contains(&Instruction::Last));
-            assert!(matches!(history.decide(&measuring(&number.to_string()), SEGMENTATION_FAULT), Decision::Restart(_)));
+            assert!(matches!(
+                history.decide(&measuring(&number.to_string()), SEGMENTATION_FAULT),
+                Decision::Restart(_)
+            ));
         }
         assert!(history.instructions.contains(&Instruction::Last));
         assert!(matches!(history.decide(&measuring("z"), SEGMENTATION_FAULT), Decision::Impossible(_)));

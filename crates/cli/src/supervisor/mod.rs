@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Cancel, Case};
 use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Cancel, Case};
 use syncscope_host::processes;
 
 use self::board::{Board, Step};
@@ -98,6 +98,13 @@ pub(crate) fn supervised(
 /// Whether this process is a worker that another one will follow if its laboratory is lost.
 pub(crate) fn another_follows() -> bool {
     board::is_there() && !board::instructions().contains(&decision::Instruction::Last)
+}
+
+/// Says that this process ends because its work is done, or because it has said why it cannot be done.
+pub(crate) fn ends(outcome: &Result<Outcome, Failure>) {
+    if !matches!(outcome, Ok(Outcome::LaboratoryLost)) {
+        board::begin(&Step::Done);
+    }
 }
 
 /// How a worker ends whose laboratory was lost when it set up `case`.
@@ -217,7 +224,7 @@ impl Limits {
                 Some(self.step)
             }
             Step::Ending => Some(self.ending),
-            Step::Other => None,
+            Step::Other | Step::Done => None,
         }
     }
 }
