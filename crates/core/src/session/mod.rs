@@ -213,17 +213,22 @@ impl Session {
         measured: Result<Status, SessionError>,
         laboratories: &[&mut dyn Laboratory],
     ) -> Result<Finished, SessionError> {
-        // A full disk ends the measuring. What is in the journal is a run all the same.
         self.run.status = *measured.as_ref().unwrap_or(&Status::Interrupted);
         self.run.ended = Some(timestamp(SystemTime::now()));
-        self.run.warnings.extend(findings(&self.directory, laboratories)?);
-        self.run.measured_topology = measured_topology(&self.directory, laboratories)?;
-        self.directory.write_run(&self.run)?;
+        let recorded = self.record_end(laboratories);
+        // A full disk ends the measuring. What is in the journal is a run all the same, and the first error is the cause.
         let status = measured?;
+        recorded?;
         self.directory.tidy()?;
         let topology = self.run.measured_topology;
         let contradictions = topology.map(|topology| topology.contradictions).unwrap_or_default();
         Ok(Finished { directory: self.directory, status, contradictions })
+    }
+
+    fn record_end(&mut self, laboratories: &[&mut dyn Laboratory]) -> Result<(), RunDirectoryError> {
+        self.run.warnings.extend(findings(&self.directory, laboratories)?);
+        self.run.measured_topology = measured_topology(&self.directory, laboratories)?;
+        self.directory.write_run(&self.run)
     }
 }
 
