@@ -111,7 +111,7 @@ fn survives(victim: &Victim, kills: u32) {
     let cases = |rows: &BTreeMap<Case, Row>| rows.keys().cloned().collect::<Vec<Case>>();
     assert_eq!(cases(&resumed), cases(&finished(&whole)), "the cases of an uninterrupted run");
     assert_kept(&before, &resumed, "at the end");
-    println!(
+    eprintln!(
         "{kills} kills: {kept} finished rows found again, {completed} runs completed meanwhile, {} cases at the end",
         resumed.len()
     );

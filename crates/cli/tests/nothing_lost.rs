@@ -86,7 +86,7 @@ fn a_run_on_a_disk_that_gets_full_keeps_its_rows_and_goes_on_when_there_is_room(
         begun += 1;
         rows += before.len();
     }
-    println!("{} full disks, {begun} with a run, {rows} finished rows found again", sizes());
+    eprintln!("{} full disks, {begun} with a run, {rows} finished rows found again", sizes());
     assert!(rows > 0, "no disk was large enough for a row");
 }
 

@@ -46,7 +46,7 @@ const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
 /// called before anything starts a thread.
 #[must_use]
 pub fn serve_if_asked() -> Option<ExitCode> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     (arguments.next()? == ARGUMENT).then(|| {
         // A parent that is killed in the middle of a loop that never ends leaves no process behind.
         let parent = std::env::var(IS_CHILD).ok().and_then(|number| number.parse().ok());

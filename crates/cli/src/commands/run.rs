@@ -296,7 +296,7 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
     Run {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args().collect(),
+        command: provenance::command_line(),
         preset: request.preset.to_string(),
         only: request.only.clone(),
         skip: request.skip.clone(),
