@@ -79,10 +79,12 @@ fn measure(arguments: &RunArguments, started: Instant, deadline: Option<Instant>
     profile::time(Phase::Crosscheck, || laboratories.check_chains(request.seed));
     let mut session = begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish())?;
     board::begin(&Step::Preparing);
-    progress.suspend(|| {
-        session.run().warnings.iter().for_each(|text| terminal::warning(text));
-        laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
-    });
+    if !request.target.is_known() {
+        progress.suspend(|| {
+            session.run().warnings.iter().for_each(|text| terminal::warning(text));
+            laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
+        });
+    }
     let start = SessionStart::now(&laboratories);
     let limits = Limits { cancel: cancel_on_signal(), deadline };
     let mut measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
@@ -161,6 +163,11 @@ impl Target {
             Self::New(path) => path,
             Self::Resumed(directory, _) => directory.path(),
         }
+    }
+
+    /// Whether the process before this one measured the same run: its warnings have been shown.
+    fn is_known(&self) -> bool {
+        matches!(self, Self::Resumed(..)) && board::instructions().contains(&Instruction::Again)
     }
 
     /// Whether the run that is resumed was begun with GPUs.
@@ -285,7 +292,7 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
 fn given_up(instructions: Vec<Instruction>) -> HashMap<CaseId, Verdict> {
     let case = |instruction| match instruction {
         Instruction::GiveUp(id, verdict) => Some((id, verdict)),
-        Instruction::WithoutGpu(_) | Instruction::Last => None,
+        Instruction::WithoutGpu(_) | Instruction::Again | Instruction::Last => None,
     };
     instructions.into_iter().filter_map(case).collect()
 }

@@ -34,6 +34,8 @@ pub(crate) enum Instruction {
     GiveUp(CaseId, Verdict),
     /// The GPUs ended a worker before a case was measured, for this reason.
     WithoutGpu(String),
+    /// A worker before this one has shown what the user has to know of the machine.
+    Again,
     /// There will be no other worker.
     Last,
 }
@@ -83,6 +85,9 @@ impl History {
             }
             _ => return Decision::Impossible(format!("{}: {}", doing(step), what.replace("that measured it ", ""))),
         };
+        if self.restarts == 0 {
+            self.instructions.push(Instruction::Again);
+        }
         self.restarts += 1;
         if self.restarts > MOST_RESTARTS {
             return Decision::Impossible(format!("{message}, but {MOST_RESTARTS} processes have been ended already"));
@@ -141,6 +146,7 @@ impl Instruction {
         match self {
             Self::GiveUp(id, verdict) => format!("give_up\t{}\t{}\t{}", id.0, verdict.name(), line(verdict.reason())),
             Self::WithoutGpu(reason) => format!("without_gpu\t{}", line(reason)),
+            Self::Again => "again".to_owned(),
             Self::Last => "last".to_owned(),
         }
     }
@@ -151,6 +157,7 @@ impl Instruction {
             ["give_up", id, "TimedOut", reason] => Self::GiveUp(CaseId(id.into()), Verdict::TimedOut(reason.into())),
             ["give_up", id, "Failed", reason] => Self::GiveUp(CaseId(id.into()), Verdict::Failed(reason.into())),
             ["without_gpu", reason] => Self::WithoutGpu(reason.into()),
+            ["again"] => Self::Again,
             ["last"] => Self::Last,
             _ => return None,
         })
@@ -204,7 +211,7 @@ mod tests {
         let lost = End::Code(LABORATORY_LOST);
         for case in ["a", "b"] {
             assert!(matches!(history.decide(&measuring(case), lost), Decision::Restart(_)));
-            assert!(history.instructions.is_empty(), "an earlier case has broken it");
+            assert_eq!(history.instructions, [Instruction::Again], "an earlier case has broken it");
         }
         history.decide(&measuring("b"), lost);
         assert_eq!(
@@ -247,6 +254,7 @@ mod tests {
             Instruction::GiveUp(CaseId("0a".into()), Verdict::TimedOut("it hung".into())),
             Instruction::GiveUp(CaseId("0b".into()), Verdict::Failed("it crashed".into())),
             Instruction::WithoutGpu("the driver crashed".into()),
+            Instruction::Again,
             Instruction::Last,
         ];
         for instruction in instructions {

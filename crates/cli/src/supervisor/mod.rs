@@ -40,6 +40,10 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// The results of a large run are written, and its page.
 const ENDING_LIMIT: Duration = Duration::from_secs(900);
 
+/// A published experiment, or the machine code of all kernels for all architectures: minutes, and more where a user asks for
+/// more executions.
+const OTHER_LIMIT: Duration = Duration::from_secs(4 * 3600);
+
 /// How often the worker is looked at: often when it may end at once, then rarely, to disturb no measurement.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LATER_LOOKS: Duration = Duration::from_millis(200);
@@ -189,7 +193,8 @@ fn watch(child: &mut Child, board: &Board, cancel: &Cancel) -> std::io::Result<(
         if let Some(now) = board.step().filter(|now| now.0 != last.0) {
             (last, age) = (now, Duration::ZERO);
         }
-        if let Some(limit) = limits.of(&last.1).filter(|limit| age > *limit) {
+        let limit = limits.of(&last.1);
+        if age > limit {
             child.kill()?;
             let deadline = Instant::now() + KILL_LIMIT;
             while child.try_wait()?.is_none() && Instant::now() < deadline {
@@ -206,25 +211,24 @@ fn end_of(status: ExitStatus) -> End {
     status.code().map(End::Code).or(status.signal().map(End::Signal)).unwrap_or(End::Code(1))
 }
 
-/// Longest times of steps.
+/// Longest times of steps; a longer one that is asked for holds for all.
 struct Limits {
-    step: Duration,
-    ending: Duration,
+    asked: Option<Duration>,
 }
 
 impl Limits {
     fn of_process() -> Self {
         let asked = std::env::var(STEP_LIMIT).ok().and_then(|text| humantime::parse_duration(&text).ok());
-        Self { step: asked.unwrap_or(LIMIT), ending: asked.map_or(ENDING_LIMIT, |asked| asked.max(ENDING_LIMIT)) }
+        Self { asked }
     }
 
-    fn of(&self, step: &Step) -> Option<Duration> {
+    fn of(&self, step: &Step) -> Duration {
         match step {
             Step::Starting | Step::OpeningCpu | Step::OpeningGpu | Step::Preparing | Step::Measuring { .. } => {
-                Some(self.step)
+                self.asked.unwrap_or(LIMIT)
             }
-            Step::Ending => Some(self.ending),
-            Step::Other | Step::Done => None,
+            Step::Ending | Step::Done => self.asked.unwrap_or_default().max(ENDING_LIMIT),
+            Step::Other => self.asked.unwrap_or_default().max(OTHER_LIMIT),
         }
     }
 }
