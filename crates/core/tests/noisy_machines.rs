@@ -10,7 +10,9 @@ use std::time::Duration;
 use altered::Altered;
 use syncscope_core::fake::{FakeExperiment, Noise};
 use syncscope_core::stopping::PrecisionRule;
-use syncscope_core::{BlockCount, Cancel, Disturbance, Engine, Experiment, Settings, Ticks, Verdict};
+use syncscope_core::{
+    BlockCount, Cancel, Disturbance, Engine, Experiment, Measurement, Sample, Settings, Ticks, Verdict,
+};
 
 /// A tick of a fake is a tenth of a nanosecond.
 const TICKS_PER_US: f64 = 10_000.0;
@@ -83,6 +85,39 @@ fn measure(busy: Busy, cost_ns: f64, seed: u64) -> (Verdict, Option<f64>) {
     let mut found = found.unwrap();
     found.settle();
     (found.verdict, found.estimate.map(|estimate| estimate.ns.value()))
+}
+
+/// All but one of 40 blocks lose their CPU. What is left agrees with itself.
+#[test]
+fn what_is_left_of_one_block_is_not_resolved() {
+    let verdict_of = |lost: u32, cause: Disturbance| {
+        let rule = PrecisionRule { precision: 0.01, min_pairs: 6, max_pairs: 240, max_time: Duration::from_secs(3600) };
+        let settings = Settings { sample: Duration::from_micros(40), noisy_above: 0.05, rule };
+        let engine = Engine::new(settings, Cancel::new()).with_blocks(BlockCount { min: 40, max: 40 });
+        let mut found: Option<Measurement> = None;
+        while found.as_ref().is_none_or(|found| engine.needs_another_block(found)) {
+            let is_lost = found.as_ref().map_or(0, |found| found.blocks) < lost;
+            let fake = FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(50.0));
+            let disturbance = is_lost.then(|| cause.clone());
+            let mut experiment = Altered::of(fake, |fake, shot| {
+                fake.sample(shot).map(|sample| Sample { disturbance: disturbance.clone(), ..sample })
+            });
+            found = Some(engine.measure_block(&mut experiment, found, 1).unwrap());
+        }
+        let mut found = found.unwrap();
+        found.settle();
+        found.verdict
+    };
+    assert_eq!(verdict_of(0, Disturbance::InvoluntarySwitch), Verdict::Resolved);
+    assert_eq!(verdict_of(20, Disturbance::InvoluntarySwitch), Verdict::Resolved, "half of the blocks are enough");
+    for cause in [Disturbance::InvoluntarySwitch, Disturbance::Migration] {
+        let verdict = verdict_of(39, cause);
+        assert!(
+            verdict.name() == "Interfered" && verdict.reason().contains("39 of 40 measurement blocks"),
+            "{verdict:?}"
+        );
+    }
+    assert_eq!(verdict_of(39, Disturbance::SmtInterference), Verdict::Resolved, "moments alone are what is asked for");
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub(crate) const TOLERANCE: f64 = 0.10;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Deviation {
     pub(crate) case: Case,
-    /// The disturbed figure over the quiet one.
+    /// The disturbed figure over the nearest quiet one.
     pub(crate) ratio: f64,
 }
 
@@ -27,14 +27,20 @@ pub(crate) struct Agreement {
 }
 
 impl Agreement {
-    pub(crate) fn of(quiet: &[Row], disturbed: &[Row]) -> Self {
-        let quiet: HashMap<&Case, f64> = quiet.iter().filter_map(|row| Some((&row.case, resolved(row)?))).collect();
+    /// Compares with quiet runs. A machine has several states, such as the cores that a host gives to the CPUs of a guest,
+    /// and each quiet run shows one of them: a figure has to agree with one.
+    pub(crate) fn of(quiet: &[&[Row]], disturbed: &[Row]) -> Self {
+        let mut expected: HashMap<&Case, Vec<f64>> = HashMap::new();
+        for row in quiet.iter().copied().flatten() {
+            expected.entry(&row.case).or_default().extend(resolved(row));
+        }
         let mut agreement = Self::default();
         for row in disturbed {
             *agreement.verdicts.entry(row.verdict.name()).or_default() += 1;
-            let (Some(ns), Some(expected)) = (resolved(row), quiet.get(&row.case)) else { continue };
+            let (Some(ns), Some(expected)) = (resolved(row), expected.get(&row.case)) else { continue };
+            let ratios = expected.iter().map(|quiet| ns / quiet);
+            let Some(ratio) = ratios.min_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs())) else { continue };
             agreement.compared += 1;
-            let ratio = ns / expected;
             if !((1.0 - TOLERANCE)..=(1.0 + TOLERANCE)).contains(&ratio) {
                 agreement.off.push(Deviation { case: row.case.clone(), ratio });
             }

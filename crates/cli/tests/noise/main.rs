@@ -1,5 +1,5 @@
-//! Are resolved figures right on a machine that is disturbed? A quiet run is compared with runs beside busy processes and
-//! under a quota of half a CPU: `make noise`, on a machine that is quiet otherwise.
+//! Are resolved figures right on a machine that is disturbed? Runs beside busy processes and under a quota of half a CPU
+//! are compared with quiet runs before and after: `make noise`, on a machine that is quiet otherwise.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
@@ -59,19 +59,20 @@ fn rows(name: &str, start: impl FnOnce() -> Command) -> Vec<Row> {
 #[ignore = "measures for minutes, and wants a machine that is quiet otherwise: `make noise`"]
 fn what_is_resolved_beside_busy_processes_is_right() {
     let syncscope = || Command::new(env!("CARGO_BIN_EXE_syncscope"));
-    let quiet = rows("quiet", syncscope);
-    let again = Agreement::of(&quiet, &rows("quiet-again", syncscope));
-    println!("{}", again.text("quiet, again"));
+    let before = rows("quiet", syncscope);
     let busy = {
         let _busy = BusyProcesses::on_all_cpus();
-        Agreement::of(&quiet, &rows("busy", syncscope))
+        rows("busy", syncscope)
     };
-    println!("{}", busy.text("a busy process on every CPU"));
     let quota = Quota::of_half_a_cpu();
-    let throttled = quota.map(|quota| {
-        let start = || quota.command(env!("CARGO_BIN_EXE_syncscope"));
-        Agreement::of(&quiet, &rows("half-a-cpu", start))
-    });
+    let throttled = quota.map(|quota| rows("half-a-cpu", || quota.command(env!("CARGO_BIN_EXE_syncscope"))));
+    let after = rows("quiet-again", syncscope);
+    // Where they differ, the machine has changed its state meanwhile. That is no fault.
+    println!("{}", Agreement::of(&[&before], &after).text("quiet, again"));
+    let quiet = [before.as_slice(), &after];
+    let busy = Agreement::of(&quiet, &busy);
+    println!("{}", busy.text("a busy process on every CPU"));
+    let throttled = throttled.map(|rows| Agreement::of(&quiet, &rows));
     if let Some(throttled) = &throttled {
         println!("{}", throttled.text("half a CPU"));
     }
@@ -91,9 +92,18 @@ fn only_what_both_runs_resolve_is_compared() {
     let noisy = || Verdict::Noisy("wide".to_owned());
     let quiet = [row(1, 5.0, Verdict::Resolved), row(2, 50.0, Verdict::Resolved), row(3, 9.0, noisy())];
     let disturbed = [row(1, 5.4, Verdict::Resolved), row(2, 90.0, noisy()), row(3, 20.0, Verdict::Resolved)];
-    let agreement = Agreement::of(&quiet, &disturbed);
+    let agreement = Agreement::of(&[&quiet], &disturbed);
     assert_eq!((agreement.compared, agreement.share()), (1, Some(1.0)));
-    assert_eq!(Agreement::of(&quiet, &[row(2, 90.0, noisy())]).share(), None, "to resolve nothing is no merit");
+    assert_eq!(Agreement::of(&[&quiet], &[row(2, 90.0, noisy())]).share(), None, "to resolve nothing is no merit");
+}
+
+#[test]
+fn a_machine_of_two_states_has_two_quiet_figures() {
+    let of = |ns| [row(2, ns, Verdict::Resolved)];
+    let (near, far) = (of(23.0), of(126.0));
+    for (ns, share) in [(24.0, 1.0), (125.0, 1.0), (60.0, 0.0)] {
+        assert_eq!(Agreement::of(&[&near, &far], &of(ns)).share(), Some(share), "{ns}");
+    }
 }
 
 #[test]
@@ -104,7 +114,7 @@ fn figures_that_are_half_or_twice_as_large_are_found() {
     let mut disturbed = all(1.09);
     disturbed[3] = row(4, 2.0, Verdict::Resolved);
     disturbed[7] = row(8, 20.0, Verdict::Resolved);
-    let agreement = Agreement::of(&all(1.0), &disturbed);
+    let agreement = Agreement::of(&[&all(1.0)], &disturbed);
     assert_eq!((agreement.compared, agreement.share()), (10, Some(0.8)));
     let off: Vec<f64> = agreement.off.iter().map(|off| off.ratio).collect();
     assert_eq!(off, [2.5, 0.5], "the furthest first");
