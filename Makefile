@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test test-kernels test-cluster lint format charts deny miri loom truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
+.PHONY: run test test-kernels test-cluster lint format charts deny miri loom truths noise truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -47,6 +47,9 @@ loom:                 ## every interleaving of small models of the locks and bar
 
 truths:               ## figures that are known in advance; wants an idle machine
 	cargo test --release -p syncscope-cpu --test truths -- --ignored --nocapture --test-threads 1
+
+noise:                ## are resolved figures right beside busy processes and with half a CPU? minutes; wants an idle machine
+	cargo test --release -p syncscope --test noise -- --ignored --nocapture
 
 truths-gpu:           ## the same on a CUDA device: a float addition takes 4 cycles by two clocks
 	scripts/setup build gpu

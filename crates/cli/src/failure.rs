@@ -5,6 +5,9 @@ use std::process::ExitCode;
 use syncscope_core::run::directory::RunDirectoryError;
 use syncscope_core::session::SessionError;
 
+/// The exit code of [`Outcome::LaboratoryLost`]; only the supervisor sees it.
+pub(crate) const LABORATORY_LOST: u8 = 75;
+
 /// The outcome of a command that did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -18,6 +21,10 @@ pub(crate) enum Outcome {
     SomeNodesDiffer,
     /// A signal ended the work early.
     Interrupted,
+    /// This process can measure nothing any more, and another one follows.
+    LaboratoryLost,
+    /// Another process did the work and ended with this exit code.
+    OfWorker(u8),
 }
 
 impl Outcome {
@@ -25,6 +32,8 @@ impl Outcome {
         ExitCode::from(match self {
             Self::Done => 0,
             Self::Interrupted => 1,
+            Self::LaboratoryLost => LABORATORY_LOST,
+            Self::OfWorker(code) => code,
             Self::SomeCasesFailed | Self::SomeCasesSlower | Self::SomeNodesDiffer => 3,
         })
     }

@@ -11,15 +11,17 @@ use syncscope_core::run::chain_check::ChainCheck;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Laboratory, Listing};
 use syncscope_cpu::CpuLaboratory;
-use syncscope_gpu::GpuLaboratory;
+use syncscope_gpu::{GpuError, GpuLaboratory};
 
 use crate::failure::Failure;
+use crate::supervisor::board::{self, Step};
+use crate::supervisor::decision::Instruction;
 
 /// The laboratories that measure in this process.
 pub(crate) struct Laboratories {
     pub(crate) cpu: Option<CpuLaboratory>,
     /// The GPUs, or why they cannot be measured.
-    pub(crate) gpu: Result<GpuLaboratory, syncscope_gpu::GpuError>,
+    pub(crate) gpu: Result<GpuLaboratory, GpuError>,
     fake: Option<FakeLaboratory>,
     /// What the check of the clocks found, if it was made.
     chain_checks: Vec<ChainCheck>,
@@ -31,15 +33,26 @@ const FAKE: &str = "SYNCSCOPE_FAKE";
 impl Laboratories {
     /// Opens all laboratories. A machine without a GPU is an error only if `devices` names GPUs.
     pub(crate) fn open(devices: Option<&[u32]>) -> Result<Self, Failure> {
+        let laboratories = Self::open_all(devices);
+        board::begin(&Step::Other);
+        laboratories
+    }
+
+    fn open_all(devices: Option<&[u32]>) -> Result<Self, Failure> {
         if let Some(script) = std::env::var_os(FAKE) {
             let script = script.to_string_lossy();
             let chain_checks = fake_check(&script).into_iter().collect();
-            let gpu = Err(syncscope_gpu::GpuError::NotAsked);
+            let gpu = Err(GpuError::NotAsked);
             return Ok(Self { cpu: None, gpu, fake: Some(fake(&script)), chain_checks });
         }
         // The CPU comes first: it reads the affinity of the main thread before anything can change it.
+        board::begin(&Step::OpeningCpu);
         let cpu = CpuLaboratory::open().map_err(|error| Failure::CouldNot(error.to_string()))?;
-        let gpu = GpuLaboratory::open(devices);
+        board::begin(&Step::OpeningGpu);
+        let gpu = match gpu_fault() {
+            Some(reason) => Err(GpuError::EndedProcess(reason)),
+            None => GpuLaboratory::open(devices),
+        };
         match &gpu {
             Err(error) if error.is_usage() => return Err(Failure::Usage(error.to_string())),
             Err(error) if devices.is_some() => return Err(Failure::CouldNot(error.to_string())),
@@ -79,11 +92,14 @@ impl Laboratories {
         if self.fake.is_some() {
             return;
         }
+        board::begin(&Step::OpeningCpu);
         let cpu = self.cpu.as_ref().and_then(|cpu| cpu.check_chain(seed)).map(|series| chain_check(&series));
+        board::begin(&Step::OpeningGpu);
         let gpu = self.gpu.as_mut().ok().and_then(|gpu| match gpu.check_chain(seed) {
             Ok(series) => series.as_ref().map(chain_check),
             Err(error) => Some(ChainCheck::without_figures("gpu", "float_addition", error.to_string())),
         });
+        board::begin(&Step::Other);
         self.chain_checks = cpu.into_iter().chain(gpu).collect();
     }
 
@@ -127,11 +143,24 @@ impl Laboratories {
         self.all().iter().zip(&plan.parts).flat_map(|(laboratory, cases)| laboratory.notes(cases)).collect()
     }
 
+    /// Whether the GPUs are left out because an earlier process ended when it opened them.
+    pub(crate) const fn is_without_gpu_on_request(&self) -> bool {
+        matches!(self.gpu, Err(GpuError::EndedProcess(_)))
+    }
+
     /// Why the GPUs are not measured; `None` if they are, or with a fake.
     pub(crate) fn without_gpu(&self) -> Option<String> {
         let error = self.gpu.as_ref().err().filter(|_| self.fake.is_none())?;
         Some(format!("the GPU is not measured: {error}"))
     }
+}
+
+/// Why an earlier process failed to open the GPUs: this one does not try.
+fn gpu_fault() -> Option<String> {
+    board::instructions().into_iter().find_map(|instruction| match instruction {
+        Instruction::WithoutGpu(reason) => Some(reason),
+        Instruction::GiveUp(..) | Instruction::Again | Instruction::Last => None,
+    })
 }
 
 /// The check of a fake clock, if the script has one: `clock=nominal` is a host that converts with a nominal frequency.
@@ -152,6 +181,10 @@ fn fake(script: &str) -> FakeLaboratory {
             ("fault", "loses") => fake.fault = Fault::LosesLaboratory,
             ("fault", "elided") => fake.fault = Fault::Elided,
             ("fault", "miscounts") => fake.fault = Fault::Miscounts,
+            ("fault", "breaks") => fake.fault = Fault::BreaksLaboratory,
+            ("fault", "crashes") => fake.fault = Fault::Crashes,
+            ("fault", "panics") => fake.fault = Fault::Panics,
+            ("fault", "hangs") => fake.fault = Fault::NeverReturns,
             _ => {}
         }
     }

@@ -11,22 +11,29 @@ mod progress;
 mod provenance;
 mod runs;
 mod selection;
+mod signals;
+mod supervisor;
 mod terminal;
 
 use std::process::ExitCode;
 
 use args::{Arguments, Command};
+use failure::{Failure, Outcome};
+use supervisor::Resuming;
 
 fn main() -> ExitCode {
     // First of all: a worker of a measurement must have started no thread.
     if let Some(code) = syncscope_cpu::processes::serve_if_asked() {
         return code;
     }
+    if let Some(code) = syncscope_gpu::compiler_process::serve_if_asked() {
+        return code;
+    }
     let outcome = Arguments::read().and_then(|arguments| match arguments.command {
         Command::Run(run) => commands::run(&run),
-        Command::List(list) => commands::list(&list),
-        Command::System(system) => commands::system(&system),
-        Command::Verify(verify) => commands::verify(&verify),
+        Command::List(list) => supervised(|| commands::list(&list)),
+        Command::System(system) => supervised(|| commands::system(&system)),
+        Command::Verify(verify) => supervised(|| commands::verify(&verify)),
         Command::Report(report) => commands::report(report),
         Command::Gallery(gallery) => commands::gallery(&gallery),
         Command::Compare(compare) => commands::compare(&compare),
@@ -37,11 +44,12 @@ fn main() -> ExitCode {
         Command::Import(import) => commands::import(&import),
         Command::Completions(completions) => commands::completions(&completions),
         Command::Man(man) => commands::man(&man),
-        Command::Asynchrony(asynchrony) => commands::asynchrony(&asynchrony),
-        Command::Crosscheck(crosscheck) => commands::crosscheck(&crosscheck),
-        Command::Timeline(timeline) => commands::timeline(&timeline),
-        Command::Reductions(reductions) => commands::reductions(&reductions),
+        Command::Asynchrony(asynchrony) => supervised(|| commands::asynchrony(&asynchrony)),
+        Command::Crosscheck(crosscheck) => supervised(|| commands::crosscheck(&crosscheck)),
+        Command::Timeline(timeline) => supervised(|| commands::timeline(&timeline)),
+        Command::Reductions(reductions) => supervised(|| commands::reductions(&reductions)),
     });
+    supervisor::ends(&outcome);
     match outcome {
         Ok(outcome) => outcome.exit_code(),
         Err(failure) => {
@@ -49,4 +57,9 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// In a process of its own. What was measured is not resumed.
+fn supervised(work: impl FnOnce() -> Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+    supervisor::supervised(Resuming::default(), work)
 }

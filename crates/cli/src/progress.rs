@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use syncscope_core::Case;
 use syncscope_core::session::observer::{Observer, Work};
 
+use crate::supervisor::board::{self, Step};
 use crate::terminal;
 
 /// The time between two lines where no bar can be drawn.
@@ -95,6 +96,7 @@ impl Progress {
 
 impl Observer for Progress {
     fn preparing(&mut self, done: usize, total: usize) {
+        board::begin(&Step::Preparing);
         self.show(&format!("preparing {done}/{total}"));
     }
 
@@ -110,7 +112,9 @@ impl Observer for Progress {
     }
 
     fn measuring(&mut self, case: &Case) {
-        self.show(&case.to_string());
+        let name = case.to_string();
+        self.show(&name);
+        board::begin(&Step::Measuring { id: case.id(), name });
     }
 
     fn measured(&mut self, laboratory: usize, blocks: u64, spent: Duration) {

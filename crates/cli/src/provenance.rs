@@ -20,6 +20,11 @@ pub(crate) fn tool() -> Tool {
     }
 }
 
+/// The words of this command. Those that are no UTF-8, such as paths may be, stand there with replacement characters.
+pub(crate) fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 /// Why the rest of a run is not quite comparable with its beginning: another build resumes it.
 pub(crate) fn another_build(begun: Option<&Tool>, here: &Tool) -> Option<String> {
     let begun = begun.filter(|begun| *begun != here)?;

@@ -202,20 +202,6 @@ fn a_dry_run_shows_the_plan_and_writes_nothing() {
     assert!(!Path::new(&out).exists());
 }
 
-#[test]
-fn a_lost_laboratory_leaves_its_cases_for_a_resumed_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = path(folder.path(), "run");
-    let run = command(&["run", "--out", &out, "--seed", "1"]).env("SYNCSCOPE_FAKE", "fault=loses").output().unwrap();
-    assert_eq!(run.status.code(), Some(1));
-    let messages = stderr(&run);
-    assert!(messages.contains("warning: the fake broke its laboratory") && messages.contains("--resume"), "{messages}");
-    let before = finished(&out);
-    assert!(before < 12);
-    assert_eq!(output(&["run", "--resume", &out]).status.code(), Some(0));
-    assert_eq!(finished(&out), 12);
-}
-
 /// Starts a slow run and waits until its journal holds the first rows.
 fn slow_run(out: &str) -> std::process::Child {
     let child = command(&["run", "--out", out, "--seed", "3"])

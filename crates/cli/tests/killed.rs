@@ -1,12 +1,13 @@
-//! Runs that are killed at any moment lose nothing that was finished. `SYNCSCOPE_KILLS=200` tries more moments.
+//! Runs that are killed at any moment lose nothing that was finished. `SYNCSCOPE_KILLS=200` tries more moments, of a fake
+//! with thousands of cases and of this machine's CPUs.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -15,15 +16,63 @@ use fastrand::Rng;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Case, Row};
 
-/// A fake of 80 cases, which take some seconds.
-const FAKE: &str = "threads=20";
-const NEW: [&str; 8] = ["run", "--seed", "3", "--only", "cpu.atomic.add", "--only", "cpu.[fl]*.*", "--out"];
-
-fn start(words: &[&str]) -> Child {
-    command(words).env("SYNCSCOPE_FAKE", FAKE).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+/// What is killed, again and again.
+struct Victim {
+    /// What stands in for the hardware; `None` for the real one.
+    fake: Option<&'static str>,
+    /// The options that begin the run.
+    options: &'static [&'static str],
+    /// A process is killed within this time.
+    within: Duration,
 }
 
-/// The rows of the cases that are finished.
+/// 80 cases, which take some seconds.
+const FEW: Victim = Victim { fake: Some("threads=20"), options: OPTIONS, within: Duration::from_secs(1) };
+
+/// 4,000 cases, which take a minute.
+const MANY: Victim = Victim { fake: Some("threads=1000"), options: OPTIONS, within: Duration::from_secs(2) };
+
+const OPTIONS: &[&str] = &["--seed", "3", "--only", "cpu.atomic.add", "--only", "cpu.[fl]*.*"];
+
+/// This machine. A case of the CPU is finished at the end of a run, so that some kills have to come there.
+const CPUS: Victim = Victim {
+    fake: None,
+    options: &["--seed", "3", "--only", "cpu.atomic.[arw]*", "--threads", "1", "--dtype", "i32"],
+    within: Duration::from_secs(5),
+};
+
+impl Victim {
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = command(words);
+        match self.fake {
+            Some(fake) => command.env("SYNCSCOPE_FAKE", fake),
+            None => command.env_remove("SYNCSCOPE_FAKE"),
+        };
+        command
+    }
+
+    /// Goes on with the run in `path`, or begins it. A process that was killed before it wrote `run.json` left no run.
+    fn next(&self, path: &Path) -> Command {
+        let out = path.to_str().unwrap();
+        if path.join("run.json").is_file() {
+            return self.command(&["run", "--resume", out]);
+        }
+        let _ = std::fs::remove_dir_all(path);
+        self.command(&[&["run"], self.options, &["--out", out]].concat())
+    }
+
+    fn start(&self, path: &Path) -> Child {
+        self.next(path).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+}
+
+/// The cases that have a row, be it provisional.
+fn known(folder: &Path) -> BTreeSet<Case> {
+    let rows = RunDirectory::open(folder).and_then(|directory| directory.read_rows());
+    rows.map(|rows| rows.into_iter().map(|row| row.case).collect()).unwrap_or_default()
+}
+
+/// The rows of the cases that are finished. That a line was read which was cut off shows in [`assert_kept`].
 fn finished(folder: &Path) -> BTreeMap<Case, Row> {
     // The run may not have begun to write.
     let Ok(directory) = RunDirectory::open(folder) else { return BTreeMap::new() };
@@ -31,51 +80,73 @@ fn finished(folder: &Path) -> BTreeMap<Case, Row> {
     rows.into_iter().filter(|row| !row.provisional).map(|row| (row.case.clone(), row)).collect()
 }
 
-/// What goes on with the run in `path`, or begins it. A process that was killed before it wrote `run.json` left no run.
-fn words(path: &Path) -> Vec<&str> {
-    let out = path.to_str().unwrap();
-    if path.join("run.json").is_file() {
-        return vec!["run", "--resume", out];
+fn assert_kept(before: &BTreeMap<Case, Row>, after: &BTreeMap<Case, Row>, when: &str) {
+    for (case, row) in before {
+        assert_eq!(after.get(case), Some(row), "{when}: a finished row is lost or changed");
     }
-    let _ = std::fs::remove_dir_all(path);
-    [&NEW[..], &[out]].concat()
 }
 
-fn kills() -> u32 {
-    std::env::var("SYNCSCOPE_KILLS").ok().map_or(8, |count| count.parse().unwrap())
-}
-
-#[test]
-fn what_was_finished_survives_kills_and_the_rest_is_resumed() {
+fn survives(victim: &Victim, kills: u32) {
     let mut rng = Rng::with_seed(7);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
-    let mut before = BTreeMap::new();
-    for kill in 0..kills() {
-        let mut child = start(&words(&path));
-        sleep(Duration::from_micros(rng.u64(0..1_000_000)));
+    let (mut before, mut known_before) = (BTreeMap::new(), BTreeSet::new());
+    let (mut completed, mut kept, mut provisional) = (0, 0, 0);
+    for kill in 0..kills {
+        let mut child = victim.start(&path);
+        sleep(Duration::from_micros(rng.u64(0..victim.within.as_micros() as u64)));
         child.kill().unwrap();
         child.wait().unwrap();
         let after = finished(&path);
-        for (case, row) in &before {
-            assert_eq!(after.get(case), Some(row), "kill {kill} lost or changed a finished row");
-        }
-        before = after;
+        assert_kept(&before, &after, &format!("kill {kill}"));
+        let known_after = known(&path);
+        assert!(known_before.is_subset(&known_after), "kill {kill}: a provisional row is lost");
+        kept += before.len();
+        provisional += known_before.len() - before.len();
+        (before, known_before) = (after, known_after);
         if RunDirectory::open(&path).is_ok_and(|run| run.read_run().unwrap().ended.is_some()) {
             // All is measured: begin anew.
             std::fs::remove_dir_all(&path).unwrap();
             before.clear();
+            known_before.clear();
+            completed += 1;
         }
     }
-    let last = command(&words(&path)).env("SYNCSCOPE_FAKE", FAKE).output().unwrap();
+    let last = victim.next(&path).output().unwrap();
     assert!(last.status.success(), "{}", stderr(&last));
     let whole = folder.path().join("whole");
-    let uninterrupted = command(&[&NEW[..], &[whole.to_str().unwrap()]].concat()).env("SYNCSCOPE_FAKE", FAKE).output();
-    assert!(uninterrupted.unwrap().status.success());
-    let cases = |path: &Path| finished(path).into_keys().collect::<Vec<Case>>();
-    assert_eq!(cases(&path), cases(&whole), "the cases of an uninterrupted run");
+    let uninterrupted = victim.next(&whole).output().unwrap();
+    assert!(uninterrupted.status.success(), "{}", stderr(&uninterrupted));
     let resumed = finished(&path);
-    assert!(before.iter().all(|(case, row)| resumed.get(case) == Some(row)), "finished rows stay as they are");
+    let cases = |rows: &BTreeMap<Case, Row>| rows.keys().cloned().collect::<Vec<Case>>();
+    assert_eq!(cases(&resumed), cases(&finished(&whole)), "the cases of an uninterrupted run");
+    assert_kept(&before, &resumed, "at the end");
+    eprintln!(
+        "{kills} kills: {kept} finished and {provisional} provisional rows found again, {completed} runs completed \
+         meanwhile, {} cases at the end",
+        resumed.len()
+    );
+}
+
+/// In the large form.
+fn kills() -> Option<u32> {
+    std::env::var("SYNCSCOPE_KILLS").ok().map(|count| count.parse().unwrap())
+}
+
+#[test]
+fn what_was_finished_survives_kills_and_the_rest_is_resumed() {
+    match kills() {
+        Some(kills) => survives(&MANY, kills),
+        None => survives(&FEW, 8),
+    }
+}
+
+#[test]
+fn a_run_of_the_cpus_survives_kills() {
+    match kills() {
+        Some(kills) => survives(&CPUS, kills),
+        None => eprintln!("skipped: SYNCSCOPE_KILLS=200 kills runs of this machine's CPUs"),
+    }
 }
 
 /// The second process ends at once, and the first one's run is whole.
@@ -83,14 +154,15 @@ fn what_was_finished_survives_kills_and_the_rest_is_resumed() {
 fn two_processes_do_not_write_into_one_directory() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let mut first = start(&[&NEW[..], &[out]].concat());
+    let begin = [&["run"], FEW.options, &["--out", out]].concat();
+    let mut first = FEW.start(folder.path());
     let deadline = Instant::now() + Duration::from_secs(20);
     while RunDirectory::open(folder.path()).is_err() {
         assert!(Instant::now() < deadline, "the first run does not begin");
         sleep(Duration::from_millis(5));
     }
-    for words in [vec!["run", "--resume", out], [&NEW[..], &[out]].concat()] {
-        let second = command(&words).env("SYNCSCOPE_FAKE", FAKE).output().unwrap();
+    for words in [vec!["run", "--resume", out], begin] {
+        let second = FEW.command(&words).output().unwrap();
         assert!(!second.status.success(), "{words:?}");
         let text = stderr(&second);
         assert!(text.contains("in use by another syncscope") || text.contains("is not empty"), "{text}");

@@ -37,7 +37,7 @@ pub use catalogue::Fault;
 pub use catalogue::limits::DeviceLimits;
 pub use catalogue::{argument_bytes, cases, peer, primitives, program_of, third_loop_of, unavailable};
 pub use cuda::error::{CudaError, GpuError, NvrtcError};
-pub use cuda::{cache, compile, discovery, nvrtc};
+pub use cuda::{cache, compile, compiler_process, discovery, nvrtc};
 pub use evidence::evidence_of;
 pub use laboratory::{GpuLaboratory, run_effect};
 pub use launch::arguments::UNROLL;

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt as _, parent_id};
-use std::process::Command;
+use std::process::{Child, Command};
 
 /// Lets the child of `command` have these descriptors, with the same numbers. They have to be open when it is started.
 pub fn inherit(command: &mut Command, descriptors: &[BorrowedFd<'_>]) {
@@ -50,11 +50,19 @@ pub fn end_with_parent(parent: u32) -> io::Result<()> {
     if parent_id() == parent { Ok(()) } else { Err(io::Error::other("the process that started this one has ended")) }
 }
 
+/// Asks a child to end (`SIGTERM`). One that has ended already hears nothing.
+pub fn ask_to_end(child: &Child) {
+    let Ok(process) = libc::pid_t::try_from(child.id()) else { return };
+    // SAFETY: the child has not been waited for by anyone but the owner of `child`, so its number is still its own.
+    unsafe { libc::kill(process, libc::SIGTERM) };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Write as _;
     use std::os::fd::AsFd as _;
+    use std::os::unix::process::ExitStatusExt as _;
 
     #[test]
     fn a_child_gets_the_descriptors_that_it_is_given_and_no_others() {
@@ -80,5 +88,12 @@ mod tests {
     #[test]
     fn a_process_of_another_parent_is_told() {
         std::thread::spawn(|| assert!(end_with_parent(u32::MAX).is_err())).join().unwrap();
+    }
+
+    #[test]
+    fn a_child_that_is_asked_ends() {
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        ask_to_end(&child);
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
     }
 }

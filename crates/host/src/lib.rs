@@ -5,7 +5,7 @@
 //! - [`descriptors`]: event counters and waiting for a descriptor.
 //! - [`futex`]: sleeping on a word of memory, and waking the sleeper.
 //! - [`shared_memory`]: memory that several processes map.
-//! - [`child_process`]: what a child gets from its parent.
+//! - [`child_process`]: what a child gets from its parent, and how both end.
 //! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.
 //! - [`c_library_version`]: the C library that this program runs with.
 //! - [`file_hash`]: the identity of a file's content.

@@ -5,6 +5,20 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::ptr::{self, NonNull};
 
+/// A file that is memory alone (`memfd_create(2)`). It needs no folder, and it is gone with the last process that has it.
+///
+/// # Errors
+/// What the operating system says, where it has no such files or refuses.
+pub fn memory_file() -> io::Result<File> {
+    // SAFETY: the name is ended by a zero; the call returns a descriptor or -1.
+    let descriptor = unsafe { libc::memfd_create(c"syncscope".as_ptr(), libc::MFD_CLOEXEC) };
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just opened it, and nothing else owns it.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+}
+
 /// A file in memory, mapped into this process. It begins with zeroes.
 #[derive(Debug)]
 pub struct SharedMemory {
@@ -24,13 +38,7 @@ impl SharedMemory {
     /// # Errors
     /// What the operating system says.
     pub fn create(bytes: usize) -> io::Result<Self> {
-        // SAFETY: the name ends with a zero; the call returns a descriptor or -1.
-        let descriptor = unsafe { libc::memfd_create(c"syncscope".as_ptr(), libc::MFD_CLOEXEC) };
-        if descriptor < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just opened it, and nothing else owns it.
-        let file = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });
+        let file = memory_file()?;
         file.set_len(bytes as u64)?;
         Self::of_file(file)
     }
@@ -93,6 +101,8 @@ impl Drop for SharedMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::FileExt as _;
+    use std::process::{Command, Stdio};
     use std::sync::atomic::{AtomicU32, Ordering};
 
     fn word(memory: &SharedMemory) -> &AtomicU32 {
@@ -115,5 +125,13 @@ mod tests {
     #[test]
     fn an_empty_file_is_no_memory() {
         assert!(SharedMemory::create(0).is_err());
+    }
+
+    #[test]
+    fn a_child_sees_the_memory_of_its_parent() {
+        let file = memory_file().unwrap();
+        file.write_all_at(b"seen\n", 0).unwrap();
+        let child = Command::new("cat").stdin(Stdio::from(file.try_clone().unwrap())).output();
+        assert_eq!(child.unwrap().stdout, b"seen\n");
     }
 }

@@ -193,7 +193,8 @@ fn one_line(error: &clap::Error) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
     let message = message.collect::<Vec<_>>().join(" ");
-    let command = std::env::args().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
+    let command =
+        crate::provenance::command_line().into_iter().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
     let help = if command.is_empty() { "syncscope --help".to_owned() } else { format!("syncscope {command} --help") };
     format!("{} (see `{help}`)", message.trim_start_matches("error: "))
 }

@@ -17,9 +17,11 @@ use syncscope_host::cpu_list;
 
 use crate::args::{CpuList, RunArguments};
 use crate::axes::AxisFilter;
-use crate::commands::run::{BegunWith, begun_with, cancel_on_signal, default_directory, report};
+use crate::commands::run::{BegunWith, begun_with, default_directory, report};
 use crate::failure::{Failure, Outcome};
 use crate::launcher;
+use crate::provenance;
+use crate::signals::cancel_on_signal;
 use crate::terminal;
 
 /// How often the child is looked at.
@@ -67,7 +69,7 @@ impl Request {
             seed,
             axes: AxisFilter::new(&arguments.axes),
             cpus: arguments.cpus.clone(),
-            command: std::env::args().collect(),
+            command: provenance::command_line(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! `syncscope run`: measures this machine, then writes the page and shows the table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -10,7 +10,7 @@ use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::run::{SCHEMA, Status, timestamp};
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Limits, Session};
-use syncscope_core::{Cancel, Preset, Run};
+use syncscope_core::{CaseId, Preset, Run, Verdict};
 use syncscope_host::{cpu_list, scheduling};
 use syncscope_report::{page, table};
 
@@ -25,6 +25,10 @@ use crate::progress::Progress;
 use crate::provenance::{self, SessionStart};
 use crate::runs;
 use crate::selection::Selection;
+use crate::signals::cancel_on_signal;
+use crate::supervisor::board::{self, Step};
+use crate::supervisor::decision::Instruction;
+use crate::supervisor::{self, Resuming, supervised};
 use crate::terminal;
 
 /// Measures this machine.
@@ -44,6 +48,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
         return repeat::run(arguments, count);
     }
     let started = Instant::now();
+    let deadline = arguments.budget.map(|budget| started + budget);
+    let resuming = Resuming { devices: arguments.device.as_deref(), deadline };
+    supervised(resuming, || measure(arguments, started, deadline))
+}
+
+/// The part of the worker.
+fn measure(arguments: &RunArguments, started: Instant, deadline: Option<Instant>) -> Result<Outcome, Failure> {
     if std::env::var_os(PROFILE).is_some() {
         profile::enable();
     }
@@ -67,20 +78,29 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     }
     profile::time(Phase::Crosscheck, || laboratories.check_chains(request.seed));
     let mut session = begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish())?;
-    progress.suspend(|| {
-        session.run().warnings.iter().for_each(|text| terminal::warning(text));
-        laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
-    });
-    let limits = Limits { cancel: cancel_on_signal(), deadline: arguments.budget.map(|budget| started + budget) };
+    board::begin(&Step::Preparing);
+    if !request.target.is_known() {
+        progress.suspend(|| {
+            session.run().warnings.iter().for_each(|text| terminal::warning(text));
+            laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
+        });
+    }
     let start = SessionStart::now(&laboratories);
-    let measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
+    let limits = Limits { cancel: cancel_on_signal(), deadline };
+    let mut measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
     progress.finish();
+    board::begin(&Step::Ending);
     let record = start.ended(&laboratories);
     record.stolen.as_ref().and_then(StolenTime::warning).iter().for_each(|text| terminal::warning(text));
     session.add_record(record);
+    if request.target.had_gpus() && laboratories.is_without_gpu_on_request() && matches!(measured, Ok(Status::Done)) {
+        // The cases of the GPUs are left.
+        measured = Ok(Status::Interrupted);
+    }
+    let lost_at = session.lost_at().filter(|_| !limits.cancel.is_cancelled() && supervisor::another_follows()).cloned();
     let outcome = profile::time(Phase::Report, || {
         let finished = session.finish(measured, &laboratories.all())?;
-        report(&finished)
+        lost_at.map_or_else(|| report(&finished), |case| Ok(supervisor::lost(&case)))
     });
     show_profile(started.elapsed());
     outcome
@@ -135,6 +155,25 @@ struct Request {
 enum Target {
     New(PathBuf),
     Resumed(RunDirectory, Box<Run>),
+}
+
+impl Target {
+    fn path(&self) -> &Path {
+        match self {
+            Self::New(path) => path,
+            Self::Resumed(directory, _) => directory.path(),
+        }
+    }
+
+    /// Whether the process before this one measured the same run: its warnings have been shown.
+    fn is_known(&self) -> bool {
+        matches!(self, Self::Resumed(..)) && board::instructions().contains(&Instruction::Again)
+    }
+
+    /// Whether the run that is resumed was begun with GPUs.
+    fn had_gpus(&self) -> bool {
+        matches!(self, Self::Resumed(_, earlier) if !earlier.machine.gpus.is_empty())
+    }
 }
 
 impl Request {
@@ -226,20 +265,36 @@ pub(super) fn default_directory(preset: Preset) -> PathBuf {
 
 fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, Failure> {
     let preset = request.preset;
-    Ok(match &request.target {
+    let mut session = match &request.target {
         Target::New(path) => {
             let directory = RunDirectory::create(path)?;
             Session::start(directory, new_run(request, laboratories, &plan), preset, plan)?
         }
         Target::Resumed(directory, earlier) => {
-            let machine = laboratories.machine();
+            let mut machine = laboratories.machine();
+            if laboratories.is_without_gpu_on_request() {
+                // They are there all the same.
+                (machine.gpus, machine.links) = (earlier.machine.gpus.clone(), earlier.machine.links.clone());
+            }
             let mut begun = earlier.as_ref().clone();
             let another_build = provenance::another_build(begun.tool.as_ref(), &provenance::tool());
             let here = another_build.into_iter().chain(laboratories.failed_checks());
             begun.warnings.extend(here.filter(|warning| !earlier.warnings.contains(warning)));
             Session::resume(directory.clone(), begun, &machine, preset, plan, &laboratories.all())?
         }
-    })
+    };
+    board::results_in(request.target.path());
+    session.give_up(&given_up(board::instructions()))?;
+    Ok(session)
+}
+
+/// The cases that ended earlier processes.
+fn given_up(instructions: Vec<Instruction>) -> HashMap<CaseId, Verdict> {
+    let case = |instruction| match instruction {
+        Instruction::GiveUp(id, verdict) => Some((id, verdict)),
+        Instruction::WithoutGpu(_) | Instruction::Again | Instruction::Last => None,
+    };
+    instructions.into_iter().filter_map(case).collect()
 }
 
 fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> Run {
@@ -248,7 +303,7 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
     Run {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args().collect(),
+        command: provenance::command_line(),
         preset: request.preset.to_string(),
         only: request.only.clone(),
         skip: request.skip.clone(),
@@ -293,16 +348,6 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     }
     let failed = data.rows.iter().any(|row| row.verdict.is_failure());
     Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
-}
-
-/// The flag that Ctrl-C and SIGTERM set.
-pub(super) fn cancel_on_signal() -> Cancel {
-    let cancel = Cancel::new();
-    let flag = cancel.clone();
-    if let Err(error) = ctrlc::set_handler(move || flag.cancel()) {
-        terminal::warning(&format!("Ctrl-C will end the run without a report: {error}"));
-    }
-    cancel
 }
 
 fn show_plan(plan: &Plan, preset: Preset, runs: u32) -> Result<(), Failure> {

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod cgroup;
+pub(crate) mod fake_libraries;
+
 use std::process::{Command, Output, Stdio};
 
 /// The command with these words, not started.

@@ -1,6 +1,8 @@
 //! Which pairs are excluded from an estimate, and why. The causes are seen outside the measured value; the value itself
 //! never decides.
 
+use std::collections::BTreeMap;
+
 use crate::model::observation::Observation;
 use crate::model::sample::Disturbance;
 use crate::stats;
@@ -20,6 +22,19 @@ pub(crate) fn exclude_other_clocks(observations: &mut [Observation], usual: Hert
             observation.excluded.get_or_insert(Disturbance::ClockChange);
         }
     }
+}
+
+/// Whether a measurement block was lost to other processes, for each block: no pair counts, and one at least lost its CPU.
+pub(crate) fn lost_blocks(observations: &[Observation]) -> Vec<bool> {
+    let mut pairs: BTreeMap<u32, Vec<Option<&Disturbance>>> = BTreeMap::new();
+    for observation in observations {
+        pairs.entry(observation.block).or_default().push(observation.excluded.as_ref());
+    }
+    let is_of_others = |cause: &Disturbance| matches!(cause, Disturbance::InvoluntarySwitch | Disturbance::Migration);
+    let is_lost = |causes: &Vec<Option<&Disturbance>>| {
+        causes.iter().all(Option::is_some) && causes.iter().copied().flatten().any(is_of_others)
+    };
+    pairs.values().map(is_lost).collect()
 }
 
 /// How many pairs were excluded, and why.

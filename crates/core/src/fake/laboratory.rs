@@ -32,6 +32,8 @@ pub struct FakeLaboratory {
     pub most_threads: u32,
     /// What goes wrong with `cpu.lock.std_mutex`.
     pub fault: Fault,
+    /// A case has broken it.
+    is_broken: bool,
 }
 
 impl Laboratory for FakeLaboratory {
@@ -59,6 +61,10 @@ impl Laboratory for FakeLaboratory {
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        if self.is_broken {
+            return Err(Refusal::Lost("an earlier case broke the laboratory of fakes".to_owned()));
+        }
+        self.is_broken = self.fault == Fault::BreaksLaboratory && case.primitive == "cpu.lock.std_mutex";
         let threads = f64::from(case.threads.unwrap_or(1));
         let cost = |ns: f64| FakeExperiment::new(ns, case.id().number()).with_dwell(self.dwell);
         Ok(Box::new(match case.primitive.as_str() {

@@ -63,6 +63,14 @@ pub enum Fault {
     Elided,
     /// The laboratory is lost with it.
     LosesLaboratory,
+    /// The sample fails, and the laboratory is lost for the cases that follow.
+    BreaksLaboratory,
+    /// The process is aborted.
+    Crashes,
+    /// The thread panics.
+    Panics,
+    /// The call never returns.
+    NeverReturns,
 }
 
 /// A case whose true cost is known.
@@ -175,6 +183,12 @@ impl Experiment for FakeExperiment {
             Fault::TimesOut => return Err(ExperimentError::TimedOut { limit: Duration::from_secs(2) }),
             Fault::Interfered => return Err(ExperimentError::Interfered("the processors were taken".to_owned())),
             Fault::Fails(reason) => return Err(ExperimentError::Failed(reason.clone())),
+            Fault::BreaksLaboratory => return Err(ExperimentError::Failed("the fake broke its context".to_owned())),
+            Fault::Crashes => std::process::abort(),
+            Fault::Panics => unreachable!("a fault that was asked for"),
+            Fault::NeverReturns => loop {
+                std::thread::sleep(Duration::from_secs(3600));
+            },
             _ => {}
         }
         let operations = self.operations(shot.side, shot.iterations) as f64;

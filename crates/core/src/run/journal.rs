@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use csv::StringRecord;
@@ -62,7 +63,17 @@ impl LineFile {
         let bytes = writer
             .into_inner()
             .map_err(|error| RunDirectoryError::Io { path: self.path.clone(), source: error.into_error() })?;
-        self.file.write_all(&bytes).at(&self.path)
+        let before = self.file.metadata().at(&self.path)?;
+        // Without a name, what is written is lost. That is found out now, not after the last case.
+        if before.nlink() == 0 {
+            return Err(io::Error::other("the file was deleted while the run goes on")).at(&self.path);
+        }
+        let written = self.file.write_all(&bytes);
+        if written.is_err() {
+            // Half a line would spoil the next one, if there is room again.
+            let _ = self.file.set_len(before.len());
+        }
+        written.at(&self.path)
     }
 }
 
@@ -201,6 +212,17 @@ mod tests {
         assert_eq!(fs::read(directory.measurements()).unwrap(), whole);
         journal.append(&row("cpu.barrier.sense"), &[], &[]).unwrap();
         assert_eq!(directory.read_rows().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_file_that_is_deleted_under_way_is_an_error_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(&folder.path().join("run")).unwrap();
+        let mut journal = Journal::open(&directory).unwrap();
+        journal.append(&row("cpu.barrier.std"), &[observation()], &[]).unwrap();
+        fs::remove_dir_all(directory.path()).unwrap();
+        let error = journal.append(&row("cpu.barrier.sense"), &[observation()], &[]).unwrap_err().to_string();
+        assert!(error.contains("samples.csv") && error.contains("deleted"), "{error}");
     }
 
     #[test]

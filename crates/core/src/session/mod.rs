@@ -19,17 +19,19 @@ pub mod preset;
 
 pub use additivity_sample::additivity_sample;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
 use crate::engine::cancel::Cancel;
-use crate::model::case::CaseId;
+use crate::model::case::{Case, CaseId};
+use crate::model::verdict::Verdict;
 use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::journal::Journal;
 use crate::run::lock::WriteLock;
 use crate::run::machine::{Machine, MeasuredTopology};
 use crate::run::provenance::{SessionRecord, StolenTime};
+use crate::run::row::Row;
 use crate::run::{Run, Status, timestamp};
 use crate::session::laboratory::Laboratory;
 use crate::session::observer::Observer;
@@ -71,6 +73,7 @@ pub struct Session {
     run: Run,
     preset: Preset,
     plan: Plan,
+    lost_at: Option<Case>,
     now: Box<dyn Fn() -> Instant>,
 }
 
@@ -104,7 +107,7 @@ impl Session {
     ) -> Result<Self, SessionError> {
         directory.write_run(&run)?;
         let journal = Journal::open(&directory)?;
-        Ok(Self { directory, journal, _lock: lock, run, preset, plan, now: Box::new(Instant::now) })
+        Ok(Self { directory, journal, _lock: lock, run, preset, plan, lost_at: None, now: Box::new(Instant::now) })
     }
 
     /// Continues a run. The cases of `plan` that it has finished are left out; those with provisional rows are measured
@@ -148,6 +151,29 @@ impl Session {
         &self.run
     }
 
+    /// Gives cases of the plan a row without a figure and leaves them out: an earlier process ended while it measured them.
+    /// Cases that the plan does not have are passed over.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn give_up(&mut self, cases: &HashMap<CaseId, Verdict>) -> Result<(), SessionError> {
+        for case in self.plan.cases() {
+            if let Some(verdict) = cases.get(&case.id()) {
+                self.journal.append(&Row::unmeasured(case.clone(), verdict.clone()), &[], &[])?;
+            }
+        }
+        let plan = std::mem::replace(&mut self.plan, Plan { parts: Vec::new() });
+        self.plan = plan.without(&cases.keys().cloned().collect());
+        Ok(())
+    }
+
+    /// The case that could not be set up, because its laboratory can measure nothing any more in this process. It and the
+    /// others of the laboratory are left for another one.
+    #[must_use]
+    pub const fn lost_at(&self) -> Option<&Case> {
+        self.lost_at.as_ref()
+    }
+
     /// Adds what is only known when this process has measured: its record and what it warns of.
     pub fn add_record(&mut self, record: SessionRecord) {
         self.run.warnings.extend(record.stolen.as_ref().and_then(StolenTime::warning));
@@ -171,6 +197,7 @@ impl Session {
             journal: &mut self.journal,
             observer,
             listings: HashSet::new(),
+            lost_at: &mut self.lost_at,
             now: &*self.now,
         };
         Ok(passes.measure(laboratories, &self.plan, self.preset)?)
@@ -186,17 +213,22 @@ impl Session {
         measured: Result<Status, SessionError>,
         laboratories: &[&mut dyn Laboratory],
     ) -> Result<Finished, SessionError> {
-        // A full disk ends the measuring. What is in the journal is a run all the same.
         self.run.status = *measured.as_ref().unwrap_or(&Status::Interrupted);
         self.run.ended = Some(timestamp(SystemTime::now()));
-        self.run.warnings.extend(findings(&self.directory, laboratories)?);
-        self.run.measured_topology = measured_topology(&self.directory, laboratories)?;
-        self.directory.write_run(&self.run)?;
+        let recorded = self.record_end(laboratories);
+        // A full disk ends the measuring. What is in the journal is a run all the same, and the first error is the cause.
         let status = measured?;
+        recorded?;
         self.directory.tidy()?;
         let topology = self.run.measured_topology;
         let contradictions = topology.map(|topology| topology.contradictions).unwrap_or_default();
         Ok(Finished { directory: self.directory, status, contradictions })
+    }
+
+    fn record_end(&mut self, laboratories: &[&mut dyn Laboratory]) -> Result<(), RunDirectoryError> {
+        self.run.warnings.extend(findings(&self.directory, laboratories)?);
+        self.run.measured_topology = measured_topology(&self.directory, laboratories)?;
+        self.directory.write_run(&self.run)
     }
 }
 

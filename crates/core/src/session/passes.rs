@@ -81,6 +81,8 @@ pub(super) struct Passes<'a> {
     pub(super) observer: &'a mut dyn Observer,
     /// Names of the disassemblies that are written.
     pub(super) listings: HashSet<String>,
+    /// The case that could not be set up when a laboratory was lost.
+    pub(super) lost_at: &'a mut Option<Case>,
     pub(super) now: &'a dyn Fn() -> Instant,
 }
 
@@ -235,6 +237,7 @@ impl Passes<'_> {
             Refusal::Failed(reason) => Verdict::Failed(reason),
             Refusal::Lost(reason) => {
                 self.observer.warning(&reason);
+                *self.lost_at = Some(pending.case.clone());
                 return Ok(Ended::Lost);
             }
         };

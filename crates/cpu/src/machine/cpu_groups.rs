@@ -11,10 +11,6 @@ pub(crate) struct CpuGroups {
     count: usize,
 }
 
-/// Why a machine has no such groups.
-pub(crate) const ONE_GROUP: &str =
-    "the CPUs have one NUMA node and one last-level cache in common: there are no two groups of CPUs";
-
 impl CpuGroups {
     /// The NUMA nodes. Where there is one, the CPUs of each third-level cache, or else of each second-level cache that
     /// several cores share. `None` where no level has two groups of CPUs that this process may use.
@@ -25,6 +21,15 @@ impl CpuGroups {
             of_level.map(|cache| cache.cpus.as_slice()).collect()
         };
         [nodes, caches(3), caches(2)].into_iter().find_map(|level| Self::at(topology, level))
+    }
+
+    /// Why a machine has no such groups.
+    pub(crate) fn absence(topology: Option<&Topology>) -> &'static str {
+        if topology.is_none_or(|topology| topology.caches.is_empty()) {
+            "the caches of the CPUs are not known (is /sys mounted?), so no groups of CPUs are"
+        } else {
+            "the CPUs have one NUMA node and one last-level cache in common: there are no two groups of CPUs"
+        }
     }
 
     /// Groups of one level: two at least, of which one has several cores.

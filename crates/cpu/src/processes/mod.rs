@@ -43,7 +43,7 @@ const IS_WORKER: &str = "SYNCSCOPE_WORKER_PROCESS";
 /// called before anything starts a thread.
 #[must_use]
 pub fn serve_if_asked() -> Option<ExitCode> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     (arguments.next()? == ARGUMENT).then(|| {
         let words: Vec<String> = arguments.collect();
         let mut output = io::stdout().lock();

@@ -154,6 +154,11 @@ pub trait Executor {
     fn prove(&mut self, proof: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
         self.run(proof, shots, limit)
     }
+
+    /// Tells the threads of a team that failed to leave, and gives them away: some may never return from their job.
+    fn let_go(&mut self) -> Vec<JoinHandle<()>> {
+        Vec::new()
+    }
 }
 
 /// A persistent team of threads of this program.
@@ -208,6 +213,11 @@ impl Executor for Team {
             return Err(TeamError::Poisoned);
         }
         self.fail_on_error(|shared| shared.run(body, shots, limit))
+    }
+
+    fn let_go(&mut self) -> Vec<JoinHandle<()>> {
+        self.shared.post(Command::Leave);
+        std::mem::take(&mut self.workers)
     }
 }
 

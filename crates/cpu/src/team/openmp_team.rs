@@ -63,6 +63,11 @@ impl Executor for OpenMpTeam {
         self.failed = collected.is_err();
         collected
     }
+
+    fn let_go(&mut self) -> Vec<JoinHandle<()>> {
+        self.shared.post(Command::Leave);
+        self.helper.take().into_iter().collect()
+    }
 }
 
 impl Drop for OpenMpTeam {

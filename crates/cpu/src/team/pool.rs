@@ -1,6 +1,9 @@
 //! The teams that are kept for the next case. Cases come in random order, and starting sixteen threads takes longer
 //! than measuring many of them.
 
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
 use syncscope_core::Refusal;
 
 use crate::team::openmp::Runtime;
@@ -10,9 +13,23 @@ use crate::timing::clock::Clock;
 /// Threads that are kept at most. They sleep and disturb nothing, but each counts for the process limit of a container.
 const MAX_THREADS: usize = 512;
 
-/// TeamPool of threads, the one used last at the end.
-#[derive(Default)]
-pub(crate) struct TeamPool(Vec<Box<dyn Executor>>);
+/// How long threads that failed may take to leave. Those that wait for others see at once that the job has
+/// ended, and need a CPU to leave.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The teams, the one used last at the end.
+pub(crate) struct TeamPool {
+    teams: Vec<Box<dyn Executor>>,
+    /// Threads of teams that failed. One that never returns from its job occupies its CPU.
+    leaving: Vec<JoinHandle<()>>,
+    patience: Duration,
+}
+
+impl Default for TeamPool {
+    fn default() -> Self {
+        Self { teams: Vec::new(), leaving: Vec::new(), patience: PATIENCE }
+    }
+}
 
 impl TeamPool {
     /// Threads of this program or of `runtime` on these CPUs: a kept team that is fit, or a new one.
@@ -22,36 +39,54 @@ impl TeamPool {
         cpus: &[Option<u32>],
         clock: &Clock,
     ) -> Result<&mut dyn Executor, Refusal> {
+        self.let_failed_go()?;
         let name = runtime.map(|runtime| runtime.name);
         // The threads of an OpenMP runtime spin while they wait for work: they end before other threads are timed.
-        self.0.retain(|team| team.is_fit() && (team.runtime().is_none() || team.runtime() == name));
-        let kept = self.0.iter().position(|team| team.cpus() == cpus && team.runtime() == name);
+        self.teams.retain(|team| team.runtime().is_none() || team.runtime() == name);
+        let kept = self.teams.iter().position(|team| team.cpus() == cpus && team.runtime() == name);
         let team = if let Some(index) = kept {
-            self.0.remove(index)
+            self.teams.remove(index)
         } else {
             self.make_room(cpus.len(), name);
             assemble(runtime, cpus, clock).map_err(|error| Refusal::Failed(error.to_string()))?
         };
-        self.0.push(team);
-        let last = self.0.last_mut().ok_or_else(|| Refusal::Failed("no team".to_owned()))?;
+        self.teams.push(team);
+        let last = self.teams.last_mut().ok_or_else(|| Refusal::Failed("no team".to_owned()))?;
         Ok(last.as_mut())
     }
 
     /// Ends the threads of OpenMP runtimes, which spin: other processes are measured.
     pub(crate) fn end_runtimes(&mut self) {
-        self.0.retain(|team| team.runtime().is_none());
+        self.teams.retain(|team| team.runtime().is_none());
+    }
+
+    /// Waits until the threads of failed teams have left. While one of them works on, no figure of this process is right.
+    fn let_failed_go(&mut self) -> Result<(), Refusal> {
+        for team in self.teams.iter_mut().filter(|team| !team.is_fit()) {
+            self.leaving.extend(team.let_go());
+        }
+        self.teams.retain(|team| team.is_fit());
+        let deadline = Instant::now() + self.patience;
+        while !self.leaving.iter().all(JoinHandle::is_finished) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.leaving.retain(|thread| !thread.is_finished());
+        match self.leaving.len() {
+            0 => Ok(()),
+            count => Err(Refusal::Lost(format!("{count} threads of an earlier case never returned and occupy CPUs"))),
+        }
     }
 
     /// Ends the least recently used teams until `new_threads` fit. A runtime has one team at a time.
     fn make_room(&mut self, new_threads: usize, runtime: Option<&'static str>) {
-        self.0.retain(|team| team.runtime().is_none() || team.runtime() != runtime);
-        while !self.0.is_empty() && self.threads() + new_threads > MAX_THREADS {
-            self.0.remove(0);
+        self.teams.retain(|team| team.runtime().is_none() || team.runtime() != runtime);
+        while !self.teams.is_empty() && self.threads() + new_threads > MAX_THREADS {
+            self.teams.remove(0);
         }
     }
 
     fn threads(&self) -> usize {
-        self.0.iter().map(|team| team.cpus().len()).sum()
+        self.teams.iter().map(|team| team.cpus().len()).sum()
     }
 }
 
@@ -69,7 +104,10 @@ fn assemble(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::team::openmp;
+    use crate::team::{Body, openmp};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use syncscope_core::{Shot, Side};
 
     /// The address of the team, which distinguishes it from an equal one.
     fn address(teams: &mut TeamPool, runtime: Option<&'static Runtime>, threads: usize, clock: &Clock) -> usize {
@@ -82,10 +120,44 @@ mod tests {
         let one = address(&mut teams, None, 1, &clock);
         let two = address(&mut teams, None, 2, &clock);
         assert_ne!(one, two);
-        assert_eq!((address(&mut teams, None, 1, &clock), teams.0.len()), (one, 2));
+        assert_eq!((address(&mut teams, None, 1, &clock), teams.teams.len()), (one, 2));
         assert_eq!(address(&mut teams, None, 2, &clock), two);
         assert!(teams.team_on(None, &[Some(16_000)], &clock).is_err());
         assert_eq!((address(&mut teams, None, 1, &clock), teams.threads()), (one, 3), "a failure changes nothing");
+    }
+
+    /// Does not return before it is released.
+    #[derive(Default)]
+    struct Stuck(AtomicBool);
+
+    impl Body for Stuck {
+        fn prepare(&self, _: &Shot, _: usize) {}
+        fn run(&self, _: &Shot, thread: usize) {
+            while thread == 1 && !self.0.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+        }
+        fn verify(&self, _: &Shot, _: usize) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nothing_is_measured_beside_a_thread_that_does_not_return() {
+        let mut teams = TeamPool { patience: Duration::from_millis(20), ..TeamPool::default() };
+        let clock = Clock::calibrate();
+        let stuck = Arc::new(Stuck::default());
+        let body: Arc<dyn Body> = Arc::clone(&stuck) as _;
+        let shot = Shot { side: Side::Test, iterations: 1, pair: 0 };
+        let team = teams.team_on(None, &[None; 2], &clock).unwrap();
+        assert!(team.run(&body, &[shot], Duration::from_millis(1)).is_err());
+        for _ in 0..2 {
+            let refused = teams.team_on(None, &[None], &clock).err();
+            assert!(matches!(&refused, Some(Refusal::Lost(reason)) if reason.starts_with("1 threads")), "{refused:?}");
+        }
+        stuck.0.store(true, Ordering::Relaxed);
+        teams.patience = PATIENCE;
+        assert!(teams.team_on(None, &[None], &clock).is_ok(), "it has left");
     }
 
     #[test]
@@ -95,7 +167,7 @@ mod tests {
         address(&mut teams, None, 3, &clock);
         assert_eq!(address(&mut teams, None, 2, &clock), two);
         teams.make_room(MAX_THREADS - 2, None);
-        assert_eq!((teams.0.len(), teams.threads()), (1, 2), "the team of three was the least recently used");
+        assert_eq!((teams.teams.len(), teams.threads()), (1, 2), "the team of three was the least recently used");
     }
 
     #[test]
@@ -105,9 +177,9 @@ mod tests {
             let team = address(&mut teams, Some(runtime), 2, &clock);
             assert_eq!(address(&mut teams, Some(runtime), 2, &clock), team);
             address(&mut teams, Some(runtime), 3, &clock);
-            assert!(teams.0.iter().filter(|team| team.runtime().is_some()).count() == 1);
+            assert!(teams.teams.iter().filter(|team| team.runtime().is_some()).count() == 1);
         }
         address(&mut teams, None, 1, &clock);
-        assert!(teams.0.iter().all(|team| team.runtime().is_none()));
+        assert!(teams.teams.iter().all(|team| team.runtime().is_none()));
     }
 }

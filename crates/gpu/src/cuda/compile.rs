@@ -9,6 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use crate::cuda::cache::{Cache, Key};
+use crate::cuda::compiler_process::CompilerProcesses;
 use crate::cuda::error::NvrtcError;
 use crate::cuda::nvrtc::{Nvrtc, Source};
 
@@ -54,6 +55,9 @@ impl Hash for Program {
     }
 }
 
+/// How a CUBIN begins.
+const ELF: &[u8] = b"\x7fELF";
+
 /// The compiler for one architecture, with the programs that it has compiled.
 #[derive(Debug)]
 pub struct Compiler {
@@ -97,7 +101,8 @@ impl Compiler {
         let missing: Vec<&Program> = unknown.filter(|program| seen.insert(*program)).collect();
         let results = {
             let compiler = &*self;
-            in_parallel(missing.len(), |index| compiler.obtain(missing[index]), progress)
+            let processes = CompilerProcesses::new(&self.nvrtc);
+            in_parallel(missing.len(), |index| compiler.obtain(&processes, missing[index]), progress)
         };
         for (index, Obtained { cubin, warning }) in results {
             self.warning = self.warning.take().or(warning);
@@ -130,17 +135,24 @@ impl Compiler {
         if let Some(known) = self.done.get(program) {
             return known.clone();
         }
-        let Obtained { cubin, warning } = self.obtain_with(program, folders, version);
+        let Obtained { cubin, warning } =
+            self.obtain_with(&CompilerProcesses::new(&self.nvrtc), program, folders, version);
         self.warning = self.warning.take().or(warning);
         self.done.insert(program.clone(), cubin.clone());
         cubin
     }
 
-    fn obtain(&self, program: &Program) -> Obtained {
-        self.obtain_with(program, &[], "")
+    fn obtain(&self, processes: &CompilerProcesses<'_>, program: &Program) -> Obtained {
+        self.obtain_with(processes, program, &[], "")
     }
 
-    fn obtain_with(&self, program: &Program, folders: &[PathBuf], header_version: &str) -> Obtained {
+    fn obtain_with(
+        &self,
+        processes: &CompilerProcesses<'_>,
+        program: &Program,
+        folders: &[PathBuf],
+        header_version: &str,
+    ) -> Obtained {
         let mut options = options(program);
         options.extend(folders.iter().map(|folder| format!("-I{}", folder.display())));
         let version = self.nvrtc.version();
@@ -154,9 +166,11 @@ impl Compiler {
             return Obtained { cubin: Ok(cubin.into()), warning: None };
         }
         let source = Source { file: program.file, text: program.text, headers: self.headers };
-        match self.nvrtc.compile(source, &self.arch, &options) {
+        match processes.compile(source, &self.arch, &options) {
             Ok(cubin) => {
-                let warning = self.cache.put(&key, &cubin).err();
+                // What a broken compiler returns is no reason to fail with a compiler that works.
+                let is_cubin = cubin.starts_with(ELF);
+                let warning = is_cubin.then(|| self.cache.put(&key, &cubin).err()).flatten();
                 Obtained { cubin: Ok(cubin.into()), warning }
             }
             Err(error) => Obtained { cubin: Err(error), warning: None },

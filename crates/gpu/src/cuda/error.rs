@@ -105,6 +105,9 @@ pub enum GpuError {
     /// GPUs were not requested.
     #[error("GPUs were not asked for")]
     NotAsked,
+    /// Opening them ended a process before this one, by a crash or because a call did not return.
+    #[error("{0}; libcuda.so.1 or NVRTC may be broken, or the driver may hang: does `nvidia-smi` answer?")]
+    EndedProcess(String),
     /// There is no driver.
     #[error("no NVIDIA driver (libcuda.so.1 cannot be loaded); GPUs are measured where one is installed")]
     NoDriver,

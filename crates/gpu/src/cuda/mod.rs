@@ -8,6 +8,7 @@
 //! | [`discovery`] | where libraries may be on this machine |
 //! | [`nvrtc`] | the binding of NVRTC, the run-time compiler |
 //! | [`compile`], [`cache`] | from a kernel's text to machine code, kept from run to run |
+//! | [`compiler_process`] | NVRTC in processes of their own, which may crash or hang |
 //! | [`nvml`] | the management library: clocks, throttling, NVLink |
 //! | [`device_state`] | firmware, limits and modes of a device, by the management library |
 //! | [`mps`] | whether the Multi-Process Service is active |
@@ -18,6 +19,7 @@
 
 pub mod cache;
 pub mod compile;
+pub mod compiler_process;
 pub mod discovery;
 pub mod nvrtc;
 

@@ -133,7 +133,7 @@ impl Nvrtc {
         })
     }
 
-    fn load(candidate: &Candidate) -> Result<Self, String> {
+    pub(super) fn load(candidate: &Candidate) -> Result<Self, String> {
         let failed = |error: libloading::Error| error.to_string();
         let builtins = match candidate {
             Candidate::File(path) => load_builtins(path),
@@ -262,9 +262,15 @@ impl Functions {
         if status == SUCCESS {
             return Ok(());
         }
-        // SAFETY: the library gives a static text for every number.
-        let text = unsafe { CStr::from_ptr((self.error_string)(status)) };
-        Err(NvrtcError::Call { call, text: text.to_string_lossy().into_owned() })
+        // SAFETY: the function takes any number.
+        let text = unsafe { (self.error_string)(status) };
+        let text = if text.is_null() {
+            format!("error {status}")
+        } else {
+            // SAFETY: a static text, ended by a zero.
+            unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+        };
+        Err(NvrtcError::Call { call, text })
     }
 }
 

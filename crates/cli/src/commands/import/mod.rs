@@ -17,6 +17,7 @@ use syncscope_report::syncperformance::{ResultFigure, ResultFile, ResultFileErro
 
 use crate::args::{ImportArguments, ImportSource, SyncperformanceArguments};
 use crate::failure::{Failure, Outcome};
+use crate::provenance;
 use crate::terminal;
 
 /// The name of the result files.
@@ -163,7 +164,7 @@ impl Results {
         Run {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: std::env::args().collect(),
+            command: provenance::command_line(),
             preset: "imported".to_owned(),
             only: vec![],
             skip: vec![],

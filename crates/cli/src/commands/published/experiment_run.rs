@@ -41,7 +41,7 @@ impl ExperimentRun {
         let run = Run {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: std::env::args().collect(),
+            command: provenance::command_line(),
             preset: experiment.to_string(),
             only: Vec::new(),
             skip: Vec::new(),

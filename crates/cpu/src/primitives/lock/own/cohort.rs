@@ -7,7 +7,7 @@ use syncscope_host::scheduling;
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
-use crate::machine::cpu_groups::{CpuGroups, ONE_GROUP};
+use crate::machine::cpu_groups::CpuGroups;
 use crate::machine::hwloc;
 use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Raw};
@@ -32,7 +32,10 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
     },
 )
 .beyond_quick()
-.requiring(|| groups().map(|_| ()).ok_or_else(|| ONE_GROUP.to_owned()));
+.requiring(|| match groups() {
+    Some(_) => Ok(()),
+    None => Err(CpuGroups::absence(hwloc::load().as_ref()).to_owned()),
+});
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     if axes.has_cpu_groups { lock::cases_of_one_type(primitive, axes) } else { Vec::new() }

@@ -1,0 +1,208 @@
+//! The memory that supervisor and worker share: what the worker is doing, and what the supervisor tells it at its start.
+//!
+//! The worker writes without waking anybody, because it is measuring; the supervisor looks now and then.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, stdin};
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use syncscope_core::CaseId;
+use syncscope_host::shared_memory;
+
+use super::decision::Instruction;
+
+/// What a worker is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It reads its arguments, or the run that it resumes.
+    Starting,
+    /// It looks at the CPUs.
+    OpeningCpu,
+    /// It loads the driver, NVRTC, and opens the GPUs.
+    OpeningGpu,
+    /// It compiles kernels.
+    Preparing,
+    /// It takes a measurement block of a case.
+    Measuring {
+        /// The case.
+        id: CaseId,
+        /// The case in words.
+        name: String,
+    },
+    /// It writes the results.
+    Ending,
+    /// It does what has limits of its own.
+    Other,
+    /// It has said how it ended.
+    Done,
+}
+
+/// The places of the three texts. Each is ended by a zero.
+const STEP: u64 = 0;
+const DIRECTORY: u64 = 4096;
+const INSTRUCTIONS: u64 = 16384;
+
+/// At the beginning of the instructions: a file that lies at the standard input for another reason does not have it.
+const MAGIC: &str = "syncscope";
+
+/// The shared memory, as one of both sides sees it.
+#[derive(Debug)]
+pub(super) struct Board(File);
+
+/// Of the worker; `None` in a process that nobody supervises.
+static OWN: OnceLock<Option<Board>> = OnceLock::new();
+
+/// Says what this process does from here on.
+pub(crate) fn begin(step: &Step) {
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    if let Some(Some(board)) = OWN.get() {
+        // Relaxed: one thread begins steps.
+        board.write(STEP, step.to_text(COUNT.fetch_add(1, Ordering::Relaxed)).as_bytes());
+    }
+}
+
+/// Says where the results of this process are, so that another one can resume the run.
+pub(crate) fn results_in(directory: &Path) {
+    if let Some(Some(board)) = OWN.get() {
+        let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+        board.write(DIRECTORY, directory.as_os_str().as_bytes());
+    }
+}
+
+/// What the supervisor said when it started this process; nothing if nobody supervises it.
+pub(crate) fn instructions() -> Vec<Instruction> {
+    let own = OWN.get().and_then(Option::as_ref);
+    own.and_then(Board::instructions).unwrap_or_default()
+}
+
+/// Whether this process is a worker.
+pub(super) fn is_there() -> bool {
+    OWN.get().is_some_and(Option::is_some)
+}
+
+/// Makes this process a worker whose standard input is the board. `false` if it is something else.
+pub(super) fn adopt() -> bool {
+    let board = stdin().as_fd().try_clone_to_owned().map(|descriptor| Board(File::from(descriptor)));
+    let board = board.ok().filter(|board| board.instructions().is_some());
+    OWN.get_or_init(|| board).is_some()
+}
+
+impl Board {
+    pub(super) fn new(instructions: &[Instruction]) -> io::Result<Self> {
+        let board = Self(shared_memory::memory_file()?);
+        let lines: Vec<String> = instructions.iter().map(Instruction::to_line).collect();
+        board.0.write_all_at(format!("{MAGIC}\n{}\0", lines.join("\n")).as_bytes(), INSTRUCTIONS)?;
+        board.write(STEP, Step::Starting.to_text(0).as_bytes());
+        Ok(board)
+    }
+
+    /// The same memory for the worker.
+    pub(super) fn for_worker(&self) -> io::Result<File> {
+        self.0.try_clone()
+    }
+
+    /// What the worker does, and the number of this step; `None` while it writes.
+    pub(super) fn step(&self) -> Option<(u64, Step)> {
+        Step::from_text(&String::from_utf8_lossy(&self.read(STEP)))
+    }
+
+    pub(super) fn directory(&self) -> Option<PathBuf> {
+        let bytes = self.read(DIRECTORY);
+        (!bytes.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(&bytes)))
+    }
+
+    fn instructions(&self) -> Option<Vec<Instruction>> {
+        let text = String::from_utf8(self.read(INSTRUCTIONS)).ok()?;
+        Some(text.strip_prefix(MAGIC)?.lines().filter_map(Instruction::from_line).collect())
+    }
+
+    /// Nobody is waiting for it: where it fails, the supervisor sees an older step.
+    fn write(&self, place: u64, text: &[u8]) {
+        const MOST: usize = 4000;
+        let _ = self.0.write_all_at(&[&text[..text.len().min(MOST)], b"\0"].concat(), place);
+    }
+
+    fn read(&self, place: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut piece = [0; 4096];
+        while let Ok(count) = self.0.read_at(&mut piece, place + bytes.len() as u64) {
+            let end = piece[..count].iter().position(|byte| *byte == 0);
+            bytes.extend_from_slice(&piece[..end.unwrap_or(count)]);
+            if end.is_some() || count == 0 {
+                break;
+            }
+        }
+        bytes
+    }
+}
+
+impl Step {
+    /// The number stands at both ends, so that a text that is half overwritten is recognized.
+    fn to_text(&self, number: u64) -> String {
+        let (word, id, name) = match self {
+            Self::Starting => ("starting", "", ""),
+            Self::OpeningCpu => ("opening_cpu", "", ""),
+            Self::OpeningGpu => ("opening_gpu", "", ""),
+            Self::Preparing => ("preparing", "", ""),
+            Self::Measuring { id, name } => ("measuring", id.0.as_str(), name.as_str()),
+            Self::Ending => ("ending", "", ""),
+            Self::Other => ("other", "", ""),
+            Self::Done => ("done", "", ""),
+        };
+        format!("{number}\n{word}\n{id}\n{}\n{number}", name.replace('\n', " "))
+    }
+
+    fn from_text(text: &str) -> Option<(u64, Self)> {
+        let [first, word, id, name, last] = text.split('\n').collect::<Vec<_>>().try_into().ok()?;
+        let number = first.parse().ok().filter(|_| first == last)?;
+        let step = match word {
+            "starting" => Self::Starting,
+            "opening_cpu" => Self::OpeningCpu,
+            "opening_gpu" => Self::OpeningGpu,
+            "preparing" => Self::Preparing,
+            "measuring" => Self::Measuring { id: CaseId(id.to_owned()), name: name.to_owned() },
+            "ending" => Self::Ending,
+            "other" => Self::Other,
+            "done" => Self::Done,
+            _ => return None,
+        };
+        Some((number, step))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_is_half_written_is_no_step() {
+        let step = Step::Measuring { id: CaseId("0123456789abcdef".into()), name: "cpu.atomic.add threads=2".into() };
+        let text = step.to_text(42);
+        assert_eq!(Step::from_text(&text), Some((42, step)));
+        let torn = text.replacen("42", "43", 1);
+        assert_eq!(Step::from_text(&torn), None);
+        assert_eq!(Step::from_text(&text[..text.len() - 1]), None);
+        assert_eq!(Step::from_text(""), None);
+    }
+
+    #[test]
+    fn both_sides_see_the_same() {
+        let instructions = [Instruction::WithoutGpu("no answer".into()), Instruction::Last];
+        let board = Board::new(&instructions).unwrap();
+        let worker = Board(board.for_worker().unwrap());
+        assert_eq!(worker.instructions().unwrap(), instructions);
+        assert_eq!((board.step(), board.directory()), (Some((0, Step::Starting)), None));
+        worker.write(STEP, Step::Preparing.to_text(1).as_bytes());
+        worker.write(STEP, Step::Other.to_text(2).as_bytes());
+        worker.write(DIRECTORY, b"/tmp/r\xff");
+        assert_eq!(board.step(), Some((2, Step::Other)));
+        assert_eq!(board.directory().unwrap().as_os_str().as_bytes(), b"/tmp/r\xff");
+        assert!(Board(shared_memory::memory_file().unwrap()).instructions().is_none(), "another file");
+    }
+}

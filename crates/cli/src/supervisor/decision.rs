@@ -1,0 +1,267 @@
+//! What the supervisor does when a worker has ended: a pure function of how and where it ended.
+
+use std::time::Duration;
+
+use syncscope_core::{CaseId, Verdict};
+
+use super::board::Step;
+use crate::failure;
+
+/// Exit code of a worker whose laboratory is lost, so that another process has to measure the rest.
+const LABORATORY_LOST: i32 = failure::LABORATORY_LOST as i32;
+
+/// Exit code of a Rust program that panicked.
+const PANICKED: i32 = 101;
+
+/// Most workers after the first one.
+pub(super) const MOST_RESTARTS: usize = 10;
+
+/// How a worker ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// By itself.
+    Code(i32),
+    /// By a signal that the supervisor did not send.
+    Signal(i32),
+    /// By the supervisor, because a step took longer than this.
+    Hung(Duration),
+}
+
+/// What a worker has to know at its start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Instruction {
+    /// This case ended a worker. It is not measured again.
+    GiveUp(CaseId, Verdict),
+    /// The GPUs ended a worker before a case was measured, for this reason.
+    WithoutGpu(String),
+    /// A worker before this one has shown what the user has to know of the machine.
+    Again,
+    /// There will be no other worker.
+    Last,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// The worker did its work, or said why it could not.
+    Done(i32),
+    /// Another worker takes over. What the user should know.
+    Restart(String),
+    /// No worker can do it, for this reason.
+    Impossible(String),
+}
+
+/// What is known after some workers.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// For all workers to come.
+    pub(super) instructions: Vec<Instruction>,
+    restarts: usize,
+    /// The case that was set up when a laboratory was lost.
+    lost_at: Option<CaseId>,
+}
+
+impl History {
+    /// What to do after a worker that ended like this while it did `step`.
+    pub(super) fn decide(&mut self, step: &Step, end: End) -> Decision {
+        let what = match end {
+            End::Code(LABORATORY_LOST) => "its laboratory was lost".to_owned(),
+            End::Code(PANICKED) => "the process that measured it panicked".to_owned(),
+            End::Code(code) if *step == Step::Done => return Decision::Done(code),
+            End::Code(code) => format!("the process that measured it ended with exit code {code}"),
+            End::Signal(signal) => format!("the process that measured it was ended by {}", signal_name(signal)),
+            End::Hung(limit) => format!("it did not end within {}", humantime::format_duration(limit)),
+        };
+        let message = match step {
+            Step::Measuring { id, name } if self.blame(id, end, &what) => {
+                format!("{name}: {what}; another process measures the rest")
+            }
+            Step::Measuring { .. } => "another process measures the rest".to_owned(),
+            Step::OpeningGpu | Step::Preparing if !self.is_without_gpu() => {
+                let doing = if *step == Step::Preparing { "compiling kernels" } else { "opening the GPUs" };
+                let reason = format!("{doing}: {}", what.replace("that measured it ", ""));
+                self.instructions.push(Instruction::WithoutGpu(reason.clone()));
+                format!("{reason}; going on without the GPUs")
+            }
+            _ => return Decision::Impossible(format!("{}: {}", doing(step), what.replace("that measured it ", ""))),
+        };
+        if self.restarts == 0 {
+            self.instructions.push(Instruction::Again);
+        }
+        self.restarts += 1;
+        if self.restarts > MOST_RESTARTS {
+            return Decision::Impossible(format!("{message}, but {MOST_RESTARTS} processes have been ended already"));
+        }
+        if self.restarts == MOST_RESTARTS {
+            self.instructions.push(Instruction::Last);
+        }
+        Decision::Restart(message)
+    }
+
+    /// Whether the case is to blame. A laboratory that is lost was broken by an earlier case, which has its verdict. Only
+    /// if the next worker loses it at the same case, it is this one.
+    fn blame(&mut self, id: &CaseId, end: End, what: &str) -> bool {
+        let verdict = match end {
+            End::Code(LABORATORY_LOST) if self.lost_at.replace(id.clone()).as_ref() != Some(id) => return false,
+            End::Hung(_) => Verdict::TimedOut(what.to_owned()),
+            _ => Verdict::Failed(what.to_owned()),
+        };
+        self.instructions.push(Instruction::GiveUp(id.clone(), verdict));
+        true
+    }
+
+    pub(super) fn is_without_gpu(&self) -> bool {
+        self.instructions.iter().any(|instruction| matches!(instruction, Instruction::WithoutGpu(_)))
+    }
+}
+
+fn doing(step: &Step) -> &'static str {
+    match step {
+        Step::Starting => "starting",
+        Step::OpeningCpu => "inspecting the CPUs",
+        Step::OpeningGpu => "opening the GPUs",
+        Step::Preparing => "preparing",
+        Step::Measuring { .. } | Step::Other => "measuring",
+        Step::Ending | Step::Done => "writing the results",
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL, which the system sends where memory runs out",
+        11 => "SIGSEGV",
+        15 => "SIGTERM",
+        _ => return format!("signal {signal}"),
+    };
+    name.to_owned()
+}
+
+impl Instruction {
+    pub(super) fn to_line(&self) -> String {
+        let line = |text: &str| text.replace(['\n', '\t'], " ");
+        match self {
+            Self::GiveUp(id, verdict) => format!("give_up\t{}\t{}\t{}", id.0, verdict.name(), line(verdict.reason())),
+            Self::WithoutGpu(reason) => format!("without_gpu\t{}", line(reason)),
+            Self::Again => "again".to_owned(),
+            Self::Last => "last".to_owned(),
+        }
+    }
+
+    pub(super) fn from_line(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split('\t').collect();
+        Some(match words[..] {
+            ["give_up", id, "TimedOut", reason] => Self::GiveUp(CaseId(id.into()), Verdict::TimedOut(reason.into())),
+            ["give_up", id, "Failed", reason] => Self::GiveUp(CaseId(id.into()), Verdict::Failed(reason.into())),
+            ["without_gpu", reason] => Self::WithoutGpu(reason.into()),
+            ["again"] => Self::Again,
+            ["last"] => Self::Last,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measuring(id: &str) -> Step {
+        Step::Measuring { id: CaseId(id.into()), name: format!("case {id}") }
+    }
+
+    const LIMIT: Duration = Duration::from_secs(120);
+    const SEGMENTATION_FAULT: End = End::Signal(11);
+
+    #[test]
+    fn a_worker_that_ends_by_itself_has_the_last_word() {
+        for code in [0, 1, 2, 3] {
+            assert_eq!(History::default().decide(&Step::Done, End::Code(code)), Decision::Done(code));
+            // A library may end the process.
+            let decision = History::default().decide(&measuring("a"), End::Code(code));
+            assert!(matches!(decision, Decision::Restart(text) if text.contains("exit code")));
+        }
+    }
+
+    #[test]
+    fn the_case_that_ends_a_worker_gets_the_verdict() {
+        let mut history = History::default();
+        let ends = [(SEGMENTATION_FAULT, "SIGSEGV"), (End::Code(101), "panicked"), (End::Hung(LIMIT), "within 2m")];
+        for (end, word) in ends {
+            let decision = history.decide(&measuring(word), end);
+            assert!(matches!(decision, Decision::Restart(text) if text.contains(word) && text.contains("the rest")));
+        }
+        let verdicts: Vec<_> = history.instructions.iter().filter_map(given_up).collect();
+        assert!(verdicts[..2].iter().all(|(_, verdict)| verdict.name() == "Failed"), "{verdicts:?}");
+        assert_eq!(verdicts[2].1.name(), "TimedOut");
+    }
+
+    fn given_up(instruction: &Instruction) -> Option<(&CaseId, &Verdict)> {
+        match instruction {
+            Instruction::GiveUp(id, verdict) => Some((id, verdict)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_lost_laboratory_is_the_fault_of_a_case_only_the_second_time() {
+        let mut history = History::default();
+        let lost = End::Code(LABORATORY_LOST);
+        for case in ["a", "b"] {
+            assert!(matches!(history.decide(&measuring(case), lost), Decision::Restart(_)));
+            assert_eq!(history.instructions, [Instruction::Again], "an earlier case has broken it");
+        }
+        history.decide(&measuring("b"), lost);
+        assert_eq!(
+            history.instructions.iter().filter_map(given_up).map(|(id, _)| id.0.as_str()).collect::<Vec<_>>(),
+            ["b"]
+        );
+    }
+
+    #[test]
+    fn gpus_that_cannot_be_opened_are_left_out_once() {
+        for step in [Step::OpeningGpu, Step::Preparing] {
+            let mut history = History::default();
+            assert!(matches!(history.decide(&step, End::Hung(LIMIT)), Decision::Restart(_)));
+            assert!(history.is_without_gpu());
+            assert!(matches!(history.decide(&step, End::Hung(LIMIT)), Decision::Impossible(_)));
+        }
+    }
+
+    #[test]
+    fn nothing_is_tried_for_ever() {
+        for step in [Step::Starting, Step::OpeningCpu, Step::Ending, Step::Other] {
+            let decision = History::default().decide(&step, SEGMENTATION_FAULT);
+            assert!(matches!(&decision, Decision::Impossible(text) if text.contains("SIGSEGV")), "{decision:?}");
+        }
+        let mut history = History::default();
+        for number in 1..=MOST_RESTARTS {
+            assert!(!history.instructions.contains(&Instruction::Last));
+            assert!(matches!(
+                history.decide(&measuring(&number.to_string()), SEGMENTATION_FAULT),
+                Decision::Restart(_)
+            ));
+        }
+        assert!(history.instructions.contains(&Instruction::Last));
+        assert!(matches!(history.decide(&measuring("z"), SEGMENTATION_FAULT), Decision::Impossible(_)));
+    }
+
+    #[test]
+    fn instructions_survive_the_board() {
+        let instructions = [
+            Instruction::GiveUp(CaseId("0a".into()), Verdict::TimedOut("it hung".into())),
+            Instruction::GiveUp(CaseId("0b".into()), Verdict::Failed("it crashed".into())),
+            Instruction::WithoutGpu("the driver crashed".into()),
+            Instruction::Again,
+            Instruction::Last,
+        ];
+        for instruction in instructions {
+            assert_eq!(Instruction::from_line(&instruction.to_line()), Some(instruction));
+        }
+        let hostile = Instruction::WithoutGpu("two\nlines\tand a tab".into()).to_line();
+        assert_eq!(Instruction::from_line(&hostile), Some(Instruction::WithoutGpu("two lines and a tab".into())));
+        assert_eq!(Instruction::from_line("give_up\t0a\tResolved\t"), None, "a supervisor has no figures");
+    }
+}

@@ -1,0 +1,234 @@
+//! Commands that use the hardware run in a process of their own, the worker, and this one watches it: foreign libraries
+//! may crash or never return, and a case that deadlocks ends nothing else.
+//!
+//! - this file: starts workers and watches them
+//! - [`board`]: the memory that both share, and the steps of a worker
+//! - [`decision`]: what follows from the end of a worker
+//!
+//! A worker is this program with the same arguments. One that follows another resumes the run directory.
+
+pub(crate) mod board;
+pub(crate) mod decision;
+
+use std::ffi::OsString;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Cancel, Case};
+use syncscope_host::child_process;
+
+use self::board::{Board, Step};
+use self::decision::{Decision, End, History};
+use crate::failure::{Failure, Outcome};
+use crate::launcher;
+use crate::signals::cancel_on_signal;
+use crate::terminal;
+
+/// Set for a worker: the number of the process that supervises it.
+const WORKER: &str = "SYNCSCOPE_WORKER";
+
+/// The environment variable with another limit of a step, such as `10m`; see CONTRIBUTING.md.
+const STEP_LIMIT: &str = "SYNCSCOPE_STEP_LIMIT";
+
+/// Longest time of one step. A measurement block takes milliseconds to seconds; a driver that opens eight devices for the
+/// first time takes half a minute.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// The results of a large run are written, and its page.
+const ENDING_LIMIT: Duration = Duration::from_secs(900);
+
+/// A published experiment, or the machine code of all kernels for all architectures: minutes, and more where a user asks for
+/// more executions.
+const OTHER_LIMIT: Duration = Duration::from_secs(4 * 3600);
+
+/// How often the worker is looked at: often when it may end at once, then rarely, to disturb no measurement.
+const FIRST_LOOK: Duration = Duration::from_millis(2);
+const LATER_LOOKS: Duration = Duration::from_millis(200);
+
+/// How long a process that was killed may take to end. One that is inside a driver call that does not return stays.
+const KILL_LIMIT: Duration = Duration::from_secs(20);
+
+/// How a worker resumes the run of the one before.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Resuming<'a> {
+    /// The devices that the command names.
+    pub(crate) devices: Option<&'a [u32]>,
+    /// The end of the budget.
+    pub(crate) deadline: Option<Instant>,
+}
+
+/// Does `work` in a worker, and returns how it ended. In the worker itself, and where no worker can be started, `work` is
+/// done here.
+pub(crate) fn supervised(
+    resuming: Resuming<'_>,
+    work: impl FnOnce() -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    if let Some(parent) = std::env::var(WORKER).ok().and_then(|number| number.parse().ok()) {
+        if child_process::end_with_parent(parent).is_err() {
+            return Ok(Outcome::Interrupted);
+        }
+        if board::adopt() {
+            return work();
+        }
+    }
+    let Some(mut worker) = Worker::first() else { return work() };
+    let cancel = cancel_on_signal();
+    let mut history = History::default();
+    loop {
+        let (step, end, directory) = worker.run(&history, &cancel)?;
+        if cancel.is_cancelled() && !matches!(end, End::Code(0..=3)) {
+            return Ok(Outcome::Interrupted);
+        }
+        match history.decide(&step, end) {
+            Decision::Done(code) => return Ok(Outcome::OfWorker(code.try_into().unwrap_or(1))),
+            Decision::Restart(message) => {
+                terminal::warning(&message);
+                worker.resume(directory.as_deref(), &resuming, history.is_without_gpu());
+            }
+            Decision::Impossible(reason) => {
+                let is_begun = |directory: &&Path| RunDirectory::open(directory).is_ok();
+                let remedy = directory.as_deref().filter(is_begun).map_or_else(String::new, |directory| {
+                    format!("; go on with: syncscope run --resume {}", directory.display())
+                });
+                return Err(Failure::CouldNot(format!("{reason}{remedy}")));
+            }
+        }
+    }
+}
+
+/// Whether this process is a worker that another one will follow if its laboratory is lost.
+pub(crate) fn another_follows() -> bool {
+    board::is_there() && !board::instructions().contains(&decision::Instruction::Last)
+}
+
+/// Says that this process ends because its work is done, or because it has said why it cannot be done.
+pub(crate) fn ends(outcome: &Result<Outcome, Failure>) {
+    if !matches!(outcome, Ok(Outcome::LaboratoryLost)) {
+        board::begin(&Step::Done);
+    }
+}
+
+/// How a worker ends whose laboratory was lost when it set up `case`.
+pub(crate) fn lost(case: &Case) -> Outcome {
+    board::begin(&Step::Measuring { id: case.id(), name: case.to_string() });
+    Outcome::LaboratoryLost
+}
+
+/// The command line of the next worker.
+struct Worker {
+    program: OsString,
+    words: Vec<OsString>,
+    keeps_directory: bool,
+}
+
+impl Worker {
+    /// With the arguments of this process. `None` where the program does not find itself, or there is no shared memory.
+    fn first() -> Option<Self> {
+        Board::new(&[]).ok()?;
+        let program = std::env::current_exe().ok().filter(|program| program.is_file())?.into_os_string();
+        Some(Self { program, words: std::env::args_os().skip(1).collect(), keeps_directory: false })
+    }
+
+    /// The next one resumes the run, if the last one began any.
+    fn resume(&mut self, directory: Option<&Path>, resuming: &Resuming<'_>, without_gpu: bool) {
+        let Some(directory) = directory.filter(|directory| RunDirectory::open(directory).is_ok()) else { return };
+        self.words = vec!["run".into(), "--resume".into(), directory.into()];
+        self.keeps_directory = true;
+        if let Some(devices) = resuming.devices.filter(|_| !without_gpu) {
+            let list: Vec<String> = devices.iter().map(u32::to_string).collect();
+            self.words.extend(["--device".into(), list.join(",").into()]);
+        }
+        if let Some(deadline) = resuming.deadline {
+            let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+            self.words.extend(["--budget".into(), format!("{}ms", left.as_millis()).into()]);
+        }
+    }
+
+    /// Runs it to its end: what it did last, how it ended, and where its results are.
+    fn run(&self, history: &History, cancel: &Cancel) -> Result<(Step, End, Option<PathBuf>), Failure> {
+        let could_not = |error: std::io::Error| Failure::CouldNot(format!("the program cannot start itself: {error}"));
+        let board = Board::new(&history.instructions).map_err(could_not)?;
+        let mut command = Command::new(&self.program);
+        command.args(&self.words).env(WORKER, std::process::id().to_string());
+        command.stdin(board.for_worker().map_err(could_not)?);
+        // `run.json` records the command as it was typed.
+        if let Some(name) = std::env::args_os().next() {
+            command.arg0(name);
+        }
+        if self.keeps_directory {
+            launcher::keep_directory(&mut command);
+        }
+        let mut child = command.spawn().map_err(could_not)?;
+        let (step, end) = watch(&mut child, &board, cancel).map_err(could_not)?;
+        if child.try_wait().map_err(could_not)?.is_none() {
+            return Err(Failure::CouldNot(format!(
+                "process {} hangs in a call of the operating system or a driver and cannot be ended; see `dmesg`, and go \
+                 on with `syncscope run --resume` when it is gone",
+                child.id()
+            )));
+        }
+        Ok((step, end, board.directory()))
+    }
+}
+
+/// Looks at a worker until it has ended, or a step took too long and it was killed.
+fn watch(child: &mut Child, board: &Board, cancel: &Cancel) -> std::io::Result<(Step, End)> {
+    let limits = Limits::of_process();
+    let (mut last, mut age, mut pause) = ((0, Step::Starting), Duration::ZERO, FIRST_LOOK);
+    let mut was_asked = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            let (_, step) = board.step().unwrap_or(last);
+            return Ok((step, end_of(status)));
+        }
+        if cancel.is_cancelled() && !was_asked {
+            was_asked = true;
+            child_process::ask_to_end(child);
+        }
+        // Pauses are counted, not the time: a process that is stopped and continued has not been waiting.
+        age += pause;
+        if let Some(now) = board.step().filter(|now| now.0 != last.0) {
+            (last, age) = (now, Duration::ZERO);
+        }
+        let limit = limits.of(&last.1);
+        if age > limit {
+            child.kill()?;
+            let deadline = Instant::now() + KILL_LIMIT;
+            while child.try_wait()?.is_none() && Instant::now() < deadline {
+                std::thread::sleep(FIRST_LOOK);
+            }
+            return Ok((last.1, End::Hung(limit)));
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LATER_LOOKS);
+    }
+}
+
+fn end_of(status: ExitStatus) -> End {
+    status.code().map(End::Code).or(status.signal().map(End::Signal)).unwrap_or(End::Code(1))
+}
+
+/// Longest times of steps; a longer one that is asked for holds for all.
+struct Limits {
+    asked: Option<Duration>,
+}
+
+impl Limits {
+    fn of_process() -> Self {
+        let asked = std::env::var(STEP_LIMIT).ok().and_then(|text| humantime::parse_duration(&text).ok());
+        Self { asked }
+    }
+
+    fn of(&self, step: &Step) -> Duration {
+        match step {
+            Step::Starting | Step::OpeningCpu | Step::OpeningGpu | Step::Preparing | Step::Measuring { .. } => {
+                self.asked.unwrap_or(LIMIT)
+            }
+            Step::Ending | Step::Done => self.asked.unwrap_or_default().max(ENDING_LIMIT),
+            Step::Other => self.asked.unwrap_or_default().max(OTHER_LIMIT),
+        }
+    }
+}
