@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test test-kernels test-cluster lint format charts deny miri loom truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
+.PHONY: run test test-kernels test-cluster test-topology lint format charts deny miri loom loom-mutations truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -45,6 +45,9 @@ miri:                 ## undefined behaviour in the crates without foreign code;
 loom:                 ## every interleaving of small models of the locks and barriers
 	RUSTFLAGS="--cfg loom" cargo test --profile loom -p syncscope-cpu --test loom --target-dir target/loom
 
+loom-mutations:       ## one ordering after the other is weakened, and the models must notice: minutes
+	RUSTFLAGS="--cfg loom" cargo test --profile loom -p syncscope-cpu --test loom --target-dir target/loom -- --ignored --nocapture
+
 truths:               ## figures that are known in advance; wants an idle machine
 	cargo test --release -p syncscope-cpu --test truths -- --ignored --nocapture --test-threads 1
 
@@ -63,6 +66,10 @@ sanitize-gpu:         ## every kernel under compute-sanitizer: memory, races, in
 test-cluster: build   ## Slurm, Open MPI and MPICH on this machine; wants root and installs Debian's packages
 	! command -v apt-get || apt-get install -y --no-install-recommends openmpi-bin mpich slurmctld slurmd slurm-client munge
 	scripts/test-cluster
+
+test-topology: build  ## kernels of machines with two packages, NUMA nodes and hardware threads, of one CPU and of 64, in QEMU: minutes
+	! command -v apt-get || apt-get install -y --no-install-recommends qemu-system-x86 busybox-static cpio
+	scripts/test-topology
 
 bundle:               ## dist/syncscope.tar.gz: the command and the GPU tests, for a machine without Rust
 	scripts/setup build

@@ -132,6 +132,7 @@ impl CpuLaboratory {
         environment.boost = self.system.boost();
         environment.load = self.load;
         environment.clocks.push(self.clock.description());
+        environment.emulator = self.system.emulator();
         environment.core_cycles = Some(self.core_cycles.clone());
         environment.libraries.extend(libraries());
         let runtimes = crate::team::openmp::runtimes().iter();
@@ -173,7 +174,10 @@ impl CpuLaboratory {
                     "the frequency governor is {governor}: `cpupower frequency-set -g performance` steadies the clock"
                 )
             }),
-            self.system.hypervisor().map(|name| {
+            self.system.emulator().map(|name| {
+                format!("every instruction is emulated ({name}): the figures are those of no hardware; only their cases are real")
+            }),
+            self.system.hypervisor().filter(|_| self.system.emulator().is_none()).map(|name| {
                 format!(
                     "this is a virtual machine ({name}): its topology may be wrong and other guests may disturb it; \
                          measure on the host or on a dedicated instance for figures of the hardware"

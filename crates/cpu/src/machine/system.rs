@@ -104,6 +104,14 @@ impl System {
         cpuid_hypervisor().or_else(|| self.read("sys/hypervisor/type")).or_else(|| self.firmware_hypervisor())
     }
 
+    /// The emulator that executes the instructions; `None` on a processor, under a monitor too. QEMU names its own in CPUID,
+    /// or where that is hidden in the name of its own models of a processor.
+    #[must_use]
+    pub fn emulator(&self) -> Option<String> {
+        let is_named = self.processor().is_some_and(|name| name.contains("TCG"));
+        (is_named || cpuid_hypervisor().as_deref() == Some(TCG)).then(|| TCG.to_owned())
+    }
+
     /// The monitor that the firmware of a virtual machine names. Needed where there is no CPUID.
     fn firmware_hypervisor(&self) -> Option<String> {
         const MONITORS: [&str; 5] = ["QEMU", "VMware", "VirtualBox", "Xen", "Virtual Machine"];
@@ -111,6 +119,9 @@ impl System {
         names.into_iter().flatten().find(|name| MONITORS.iter().any(|monitor| name.contains(monitor)))
     }
 }
+
+/// QEMU's translator of machine code.
+const TCG: &str = "QEMU TCG";
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe, reason = "`__cpuid` became safe after the oldest supported compiler")]
@@ -129,6 +140,7 @@ fn cpuid_hypervisor() -> Option<String> {
         "Microsoft Hv" => "Hyper-V".to_owned(),
         "VMwareVMware" => "VMware".to_owned(),
         "XenVMMXenVMM" => "Xen".to_owned(),
+        "TCGTCGTCGTCG" => TCG.to_owned(),
         "" => "unknown".to_owned(),
         _ => name,
     })
@@ -174,6 +186,15 @@ pub(crate) mod tests {
         assert_eq!(system.governor(&[0]).as_deref(), Some("performance"));
         assert_eq!(system.governor(&[0, 1]).as_deref(), Some("performance, powersave"));
         assert_eq!(system.boost(), Some(true));
+    }
+
+    #[test]
+    fn an_emulator_is_no_monitor() {
+        let named = |model: &str| system(&[("proc/cpuinfo", &format!("model name\t: {model}\n"))]);
+        let (_root, emulated) = named("QEMU TCG CPU version 2.5+");
+        assert_eq!(emulated.emulator().as_deref(), Some("QEMU TCG"));
+        let (_root, guest) = named("AMD EPYC 9575F");
+        assert_eq!(guest.emulator().is_some(), cpuid_hypervisor().as_deref() == Some(TCG));
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! - [`Barrier`]: what a barrier is; `barriers/`. Start with `barriers/sense.rs`.
 //! - [`WaitLimit`]: all of them wait with a time limit. A thread spins for a while and then yields the CPU at every
 //!   look, so that more threads than CPUs are slow but no deadlock. When one thread does not come, all waits end.
-//! - `shim.rs`: the atomics and the futex they are made of; loom's under `--cfg loom`.
+//! - `shim.rs`: the atomics and the futex they are made of; loom's under `--cfg loom`, where `weakened.rs` gives one use
+//!   of them a weaker ordering.
 //!
 //! [`visit_locks`] and [`visit_barriers`] list them for the tests: `tests.rs` runs real threads, `tests/loom.rs` tries
 //! every interleaving of two or three threads. A new lock or barrier is added to these lists and is tested by both.
@@ -16,6 +17,8 @@ mod barriers;
 mod locks;
 mod shim;
 mod wait_limit;
+#[cfg(loom)]
+pub mod weakened;
 
 use std::time::Duration;
 
