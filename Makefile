@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test test-kernels test-cluster test-topology lint format charts deny miri loom loom-mutations truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
+.PHONY: run test test-kernels test-cluster test-topology lint format charts deny miri fuzz loom loom-mutations truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -41,6 +41,9 @@ deny:                 ## licences, advisories and sources of the dependencies; n
 miri:                 ## undefined behaviour in the crates without foreign code; needs a nightly toolchain with Miri
 	cargo +nightly miri test -p syncscope-sass --lib
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p syncscope-core --lib
+
+fuzz:                 ## every reader of other people's bytes for a minute; needs a nightly toolchain and cargo-fuzz
+	scripts/fuzz
 
 loom:                 ## every interleaving of small models of the locks and barriers
 	RUSTFLAGS="--cfg loom" cargo test --profile loom -p syncscope-cpu --test loom --target-dir target/loom

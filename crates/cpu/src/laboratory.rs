@@ -158,6 +158,12 @@ impl CpuLaboratory {
         StealCounters::read(&self.system, &self.topology.allowed_cpus())
     }
 
+    /// The most memory that this process had at a time, where the system reports it.
+    #[must_use]
+    pub fn peak_memory_bytes(&self) -> Option<u64> {
+        self.system.peak_memory_bytes()
+    }
+
     /// What may disturb the figures, and what to do about it.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
@@ -319,15 +325,10 @@ fn allowed_topology() -> Result<Topology, CpuError> {
 
 /// Versions of the libraries whose primitives are measured: parking_lot, crossbeam, Rust's standard library, the C library.
 fn libraries() -> BTreeMap<String, String> {
-    let locked = |name: &str| {
-        let entry = format!("name = \"{name}\"\nversion = \"");
-        let (_, rest) = include_str!("../../../Cargo.lock").split_once(&entry)?;
-        Some(rest.split('"').next()?.to_owned())
-    };
+    let locked = env!("SYNCSCOPE_LIBRARIES").split(',').filter_map(|library| library.split_once('='));
     let compiler = Some(env!("SYNCSCOPE_RUSTC").to_owned()).filter(|version| !version.is_empty());
-    let versions = ["parking_lot", "crossbeam-channel", "crossbeam-utils"].map(|name| (name, locked(name)));
-    let versions = versions.into_iter().chain([("rust", compiler)]);
-    let known = versions.filter_map(|(name, version)| Some((name, version?)));
+    let locked = locked.map(|(name, version)| (name, version.to_owned()));
+    let known = locked.chain(compiler.map(|version| ("rust", version)));
     known.chain(c_library_version()).map(|(name, version)| (name.to_owned(), version)).collect()
 }
 

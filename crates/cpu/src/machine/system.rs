@@ -69,9 +69,13 @@ impl System {
     /// Main memory in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> Option<u64> {
-        let text = self.field("proc/meminfo", ':', "MemTotal")?;
-        let kibibytes: u64 = text.split_whitespace().next()?.parse().ok()?;
-        Some(kibibytes * 1024)
+        bytes(&self.field("proc/meminfo", ':', "MemTotal")?)
+    }
+
+    /// The most memory that this process had at a time.
+    #[must_use]
+    pub fn peak_memory_bytes(&self) -> Option<u64> {
+        bytes(&self.field("proc/self/status", ':', "VmHWM")?)
     }
 
     /// The frequency governors of `cpus`; several are joined by commas.
@@ -118,6 +122,11 @@ impl System {
         let names = ["sys/class/dmi/id/product_name", "sys/class/dmi/id/sys_vendor"].map(|path| self.read(path));
         names.into_iter().flatten().find(|name| MONITORS.iter().any(|monitor| name.contains(monitor)))
     }
+}
+
+/// `1024 kB` as bytes.
+fn bytes(text: &str) -> Option<u64> {
+    text.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// QEMU's translator of machine code.
@@ -172,6 +181,7 @@ pub(crate) mod tests {
         let (_root, system) = system(&[
             ("proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC 9575F\n"),
             ("proc/meminfo", "MemTotal:       1024 kB\nMemFree: 1 kB\n"),
+            ("proc/self/status", "Name:\tsyncscope\nVmHWM:\t   20480 kB\n"),
             ("proc/loadavg", "0.25 0.50 0.75 1/100 4242\n"),
             ("proc/sys/kernel/osrelease", "6.12.1\n"),
             ("etc/os-release", "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 13\"\n"),
@@ -181,6 +191,7 @@ pub(crate) mod tests {
         ]);
         assert_eq!(system.processor().as_deref(), Some("AMD EPYC 9575F"));
         assert_eq!(system.memory_bytes(), Some(1 << 20));
+        assert_eq!(system.peak_memory_bytes(), Some(20 << 20));
         assert_eq!(system.load(), Some(0.25));
         assert_eq!(system.os(), "Debian GNU/Linux 13, kernel 6.12.1");
         assert_eq!(system.governor(&[0]).as_deref(), Some("performance"));

@@ -74,17 +74,6 @@ macro_rules! weakenable {
             pub(in crate::sync) fn swap(&self, value: $value, ordering: Ordering) -> $value {
                 self.0.swap(value, effective(Location::caller(), ordering))
             }
-
-            #[track_caller]
-            pub(in crate::sync) fn compare_exchange(
-                &self,
-                current: $value,
-                new: $value,
-                success: Ordering,
-                failure: Ordering,
-            ) -> Result<$value, $value> {
-                self.0.compare_exchange(current, new, effective(Location::caller(), success), failure)
-            }
         }
     };
 }
@@ -93,6 +82,17 @@ weakenable!(AtomicBool, bool);
 weakenable!(AtomicU32, u32);
 
 impl AtomicU32 {
+    #[track_caller]
+    pub(in crate::sync) fn compare_exchange(
+        &self,
+        current: u32,
+        new: u32,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u32, u32> {
+        self.0.compare_exchange(current, new, effective(Location::caller(), success), failure)
+    }
+
     #[track_caller]
     pub(in crate::sync) fn fetch_add(&self, value: u32, ordering: Ordering) -> u32 {
         self.0.fetch_add(value, effective(Location::caller(), ordering))
