@@ -46,7 +46,9 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             sources(&path, found);
-        } else if path.extension().is_some_and(|end| end == "rs") && path.file_name().is_some_and(|name| name != "tests.rs") {
+        } else if path.extension().is_some_and(|end| end == "rs")
+            && path.file_name().is_some_and(|name| name != "tests.rs")
+        {
             found.push(path);
         }
     }
@@ -55,9 +57,11 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 /// How often a text is `unsafe`, comments and words in texts aside.
 fn count(text: &str) -> usize {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
-    code.map(|line| ["{", "fn ", "impl ", "impl<", "extern ", "trait "].map(|next| line.matches(&format!("unsafe {next}")).count()))
-        .map(|counts| counts.iter().sum::<usize>())
-        .sum()
+    code.map(|line| {
+        ["{", "fn ", "impl ", "impl<", "extern ", "trait "].map(|next| line.matches(&format!("unsafe {next}")).count())
+    })
+    .map(|counts| counts.iter().sum::<usize>())
+    .sum()
 }
 
 #[test]
@@ -74,7 +78,8 @@ fn unsafe_code_stands_in_the_named_modules() {
         if here > 0 {
             let name = file.strip_prefix(&root).unwrap();
             let module = MODULES.iter().find(|(module, _)| name.starts_with(module));
-            let (module, _) = module.unwrap_or_else(|| panic!("{} has unsafe code and is not on the list", name.display()));
+            let (module, _) =
+                module.unwrap_or_else(|| panic!("{} has unsafe code and is not on the list", name.display()));
             *found.get_mut(module).unwrap() += here;
         }
     }
@@ -83,6 +88,9 @@ fn unsafe_code_stands_in_the_named_modules() {
 
 #[test]
 fn comments_and_words_are_not_counted() {
-    assert_eq!(count("// unsafe { }\nlet a = \"unsafe\"; unsafe { b() } // unsafe {\nunsafe impl<T> Send for P<T> {}"), 2);
+    assert_eq!(
+        count("// unsafe { }\nlet a = \"unsafe\"; unsafe { b() } // unsafe {\nunsafe impl<T> Send for P<T> {}"),
+        2
+    );
     assert_eq!(count("pub unsafe fn a() {}\n#![forbid(unsafe_code)]\nunsafe extern \"C\" {}"), 2);
 }

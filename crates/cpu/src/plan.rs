@@ -88,12 +88,15 @@ mod tests {
                 plan(*preset, topology).iter().filter(|case| case.placement.is_some() && of(case)).count()
             };
             let siblings = |case: &Case| {
-                matches!(case.group, Some(Group::SiblingIdle | Group::SiblingBusy)) || case.group == Some(Group::SameCore)
+                matches!(case.group, Some(Group::SiblingIdle | Group::SiblingBusy))
+                    || case.group == Some(Group::SameCore)
             };
             let homes = |case: &Case| matches!(case.group, Some(Group::LineOnNode(Some(_))));
             let spread = |case: &Case| case.placement == Some(Placement::Spread);
             let (flat, both) = (regular(1, 1, 1, 4, 1), regular(2, 1, 1, 2, 2));
-            for (name, of) in [("siblings", &siblings as &dyn Fn(&Case) -> bool), ("homes", &homes), ("spread", &spread)] {
+            for (name, of) in
+                [("siblings", &siblings as &dyn Fn(&Case) -> bool), ("homes", &homes), ("spread", &spread)]
+            {
                 assert!(count(&both, of) > 3, "{preset:?} {name}");
                 assert_eq!(count(&flat, of), 0, "{preset:?} {name}");
             }
