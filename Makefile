@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test test-kernels test-cluster test-topology lint format charts deny miri fuzz loom loom-mutations truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
+.PHONY: run test test-kernels test-cluster test-topology test-footprint lint format charts deny miri fuzz loom loom-mutations truths truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -73,6 +73,9 @@ test-cluster: build   ## Slurm, Open MPI and MPICH on this machine; wants root a
 test-topology: build  ## kernels of machines with two packages, NUMA nodes and hardware threads, of one CPU and of 64, in QEMU: minutes
 	! command -v apt-get || apt-get install -y --no-install-recommends qemu-system-x86 busybox-static cpio
 	scripts/test-topology
+
+test-footprint: build ## size, memory, files, network and packages of the command; wants strace
+	scripts/test-footprint
 
 bundle:               ## dist/syncscope.tar.gz: the command and the GPU tests, for a machine without Rust
 	scripts/setup build
