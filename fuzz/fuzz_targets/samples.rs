@@ -3,6 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use syncscope_core::stored_samples::cost_of;
 use syncscope_fuzz::FOLDER;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
         folder.remove(gone);
         folder.write(there, bytes);
         if let Ok(samples) = folder.directory().read_samples() {
-            let _ = samples.values().flatten().filter_map(|pair| pair.observation()).count();
+            let _ = samples.values().filter_map(|pairs| cost_of(pairs)).count();
         }
     });
 });

@@ -25,7 +25,7 @@ pub fn parse(text: &str) -> Option<Vec<u32>> {
     let run = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        (first <= last && last < MAX_CPUS).then(|| first..=last)
+        (first <= last && last < MAX_CPUS).then_some(first..=last)
     };
     let mut cpus = Vec::new();
     for part in text.split(',') {
