@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test test-kernels test-cluster lint format charts deny miri loom truths noise truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
+.PHONY: run test test-kernels test-cluster test-topology test-footprint lint format charts deny miri fuzz loom loom-mutations truths noise truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -42,8 +42,14 @@ miri:                 ## undefined behaviour in the crates without foreign code;
 	cargo +nightly miri test -p syncscope-sass --lib
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p syncscope-core --lib
 
+fuzz:                 ## every reader of other people's bytes for a minute; needs a nightly toolchain and cargo-fuzz
+	scripts/fuzz
+
 loom:                 ## every interleaving of small models of the locks and barriers
 	RUSTFLAGS="--cfg loom" cargo test --profile loom -p syncscope-cpu --test loom --target-dir target/loom
+
+loom-mutations:       ## one ordering after the other is weakened, and the models must notice: minutes
+	RUSTFLAGS="--cfg loom" cargo test --profile loom -p syncscope-cpu --test loom --target-dir target/loom -- --ignored --nocapture
 
 truths:               ## figures that are known in advance; wants an idle machine
 	cargo test --release -p syncscope-cpu --test truths -- --ignored --nocapture --test-threads 1
@@ -66,6 +72,13 @@ sanitize-gpu:         ## every kernel under compute-sanitizer: memory, races, in
 test-cluster: build   ## Slurm, Open MPI and MPICH on this machine; wants root and installs Debian's packages
 	! command -v apt-get || apt-get install -y --no-install-recommends openmpi-bin mpich slurmctld slurmd slurm-client munge
 	scripts/test-cluster
+
+test-topology: build  ## kernels of machines with two packages, NUMA nodes and hardware threads, of one CPU and of 64, in QEMU: minutes
+	! command -v apt-get || apt-get install -y --no-install-recommends qemu-system-x86 busybox-static cpio
+	scripts/test-topology
+
+test-footprint: build ## size, memory, files, network and packages of the command; wants strace
+	scripts/test-footprint
 
 bundle:               ## dist/syncscope.tar.gz: the command and the GPU tests, for a machine without Rust
 	scripts/setup build

@@ -1,5 +1,7 @@
 //! The `syncscope` command. It parses the arguments, runs one command and sets the exit code. Only this crate prints.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod axes;
 mod catalogue;

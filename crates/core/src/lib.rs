@@ -17,6 +17,8 @@
 //! - [`published`]: the experiments of papers, as data
 //! - [`fake`]: an experiment and a laboratory made of numbers, for tests
 
+#![forbid(unsafe_code)]
+
 mod words;
 
 pub mod engine;

@@ -116,9 +116,12 @@ impl Axes {
         let cpus = topology.allowed().count().max(1) as u32;
         let counts = team_sizes(preset, topology);
         let mut threads = vec![(Placement::Close, counts.clone())];
-        if preset != Preset::Quick {
-            threads.push((Placement::Spread, where_spread_differs(topology, &counts)));
+        let mut spread = where_spread_differs(topology, &counts);
+        if preset == Preset::Quick {
+            // On most machines a thread on each core, or on every second one.
+            spread.drain(..spread.len().saturating_sub(1));
         }
+        threads.push((Placement::Spread, spread));
         if preset == Preset::Paper {
             // The paper on CUDA and OpenMP has runs whose threads the system places.
             threads.push((Placement::None, powers_of_two(cpus).into_iter().filter(|count| *count > 1).collect()));
@@ -201,10 +204,11 @@ mod tests {
     fn spread_is_measured_where_it_differs() {
         let flat = regular(1, 1, 1, 4, 1);
         let smt = regular(1, 1, 1, 4, 2);
-        let spread = |topology| Axes::of(Preset::Standard, topology).threads[1].1.clone();
-        assert!(spread(&flat).is_empty());
+        let spread = |topology, preset| Axes::of(preset, topology).threads[1].1.clone();
+        assert!(spread(&flat, Preset::Quick).is_empty() && spread(&flat, Preset::Standard).is_empty());
+        assert_eq!(spread(&smt, Preset::Quick), [4], "one on each core");
         assert_eq!(
-            spread(&smt),
+            spread(&smt, Preset::Standard),
             [2, 3, 4, 5, 6],
             "one thread stands on the first core, seven leave one hardware thread free"
         );

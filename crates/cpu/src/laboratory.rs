@@ -133,6 +133,7 @@ impl CpuLaboratory {
         environment.boost = self.system.boost();
         environment.load = self.load;
         environment.clocks.push(self.clock.description());
+        environment.emulator = self.system.emulator();
         environment.core_cycles = Some(self.core_cycles.clone());
         environment.libraries.extend(libraries());
         let runtimes = crate::team::openmp::runtimes().iter();
@@ -158,6 +159,12 @@ impl CpuLaboratory {
         StealCounters::read(&self.system, &self.topology.allowed_cpus())
     }
 
+    /// The most memory that this process had at a time, where the system reports it.
+    #[must_use]
+    pub fn peak_memory_bytes(&self) -> Option<u64> {
+        self.system.peak_memory_bytes()
+    }
+
     /// What may disturb the figures, and what to do about it.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
@@ -174,7 +181,10 @@ impl CpuLaboratory {
                     "the frequency governor is {governor}: `cpupower frequency-set -g performance` steadies the clock"
                 )
             }),
-            self.system.hypervisor().map(|name| {
+            self.system.emulator().map(|name| {
+                format!("every instruction is emulated ({name}): the figures are those of no hardware; only their cases are real")
+            }),
+            self.system.hypervisor().filter(|_| self.system.emulator().is_none()).map(|name| {
                 format!(
                     "this is a virtual machine ({name}): its topology may be wrong and other guests may disturb it; \
                          measure on the host or on a dedicated instance for figures of the hardware"
@@ -317,15 +327,10 @@ fn allowed_topology() -> Result<Topology, CpuError> {
 
 /// Versions of the libraries whose primitives are measured: parking_lot, crossbeam, Rust's standard library, the C library.
 fn libraries() -> BTreeMap<String, String> {
-    let locked = |name: &str| {
-        let entry = format!("name = \"{name}\"\nversion = \"");
-        let (_, rest) = include_str!("../../../Cargo.lock").split_once(&entry)?;
-        Some(rest.split('"').next()?.to_owned())
-    };
+    let locked = env!("SYNCSCOPE_LIBRARIES").split(',').filter_map(|library| library.split_once('='));
     let compiler = Some(env!("SYNCSCOPE_RUSTC").to_owned()).filter(|version| !version.is_empty());
-    let versions = ["parking_lot", "crossbeam-channel", "crossbeam-utils"].map(|name| (name, locked(name)));
-    let versions = versions.into_iter().chain([("rust", compiler)]);
-    let known = versions.filter_map(|(name, version)| Some((name, version?)));
+    let locked = locked.map(|(name, version)| (name, version.to_owned()));
+    let known = locked.chain(compiler.map(|version| ("rust", version)));
     known.chain(c_library_version()).map(|(name, version)| (name.to_owned(), version)).collect()
 }
 

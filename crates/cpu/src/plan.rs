@@ -80,6 +80,30 @@ mod tests {
         assert!(threads("cpu.lock.cohort", Preset::Paper).is_empty(), "one group of CPUs");
     }
 
+    /// What a machine has beyond cores that are alike, every preset shows.
+    #[test]
+    fn siblings_homes_and_spread_have_rows_in_every_preset() {
+        for preset in Preset::ALL {
+            let count = |topology: &Topology, of: &dyn Fn(&Case) -> bool| {
+                plan(*preset, topology).iter().filter(|case| case.placement.is_some() && of(case)).count()
+            };
+            let siblings = |case: &Case| {
+                matches!(case.group, Some(Group::SiblingIdle | Group::SiblingBusy))
+                    || case.group == Some(Group::SameCore)
+            };
+            let homes = |case: &Case| matches!(case.group, Some(Group::LineOnNode(Some(_))));
+            let spread = |case: &Case| case.placement == Some(Placement::Spread);
+            let (flat, both) = (regular(1, 1, 1, 4, 1), regular(2, 1, 1, 2, 2));
+            for (name, of) in
+                [("siblings", &siblings as &dyn Fn(&Case) -> bool), ("homes", &homes), ("spread", &spread)]
+            {
+                assert!(count(&both, of) > 3, "{preset:?} {name}");
+                assert_eq!(count(&flat, of), 0, "{preset:?} {name}");
+            }
+            assert!(count(&regular(1, 1, 1, 4, 2), &siblings) > 3 && count(&regular(2, 1, 1, 4, 1), &homes) > 3);
+        }
+    }
+
     #[test]
     fn the_quick_plan_has_few_chains_and_forms() {
         let count = |preset| {

@@ -2,9 +2,12 @@
 //! read: `RUSTFLAGS="--cfg loom" cargo test --release -p syncscope-cpu --test loom`, in a build folder of its own
 //! (`CARGO_TARGET_DIR`), because loom's atomics replace the real ones.
 //!
-//! `sync::visit_locks` and `sync::visit_barriers` list what is checked.
+//! `sync::visit_locks` and `sync::visit_barriers` list what is checked. `every_ordering_is_needed` weakens one ordering
+//! after the other and wants the model to fail: `make loom-mutations`.
 #![cfg(loom)]
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
+
+mod mutations;
 
 use std::time::Duration;
 
@@ -53,9 +56,10 @@ struct Excludes;
 
 impl LockVisitor for Excludes {
     fn visit<L: RawLock>(&mut self, name: &str, make: fn(u32, Duration) -> L, preemptions: usize) {
-        println!("{name}");
-        excludes(2, 2, 3, make);
-        excludes(3, 1, preemptions, make);
+        mutations::check(name, || {
+            excludes(2, 2, 3, make);
+            excludes(3, 1, preemptions, make);
+        });
     }
 }
 
@@ -120,9 +124,10 @@ struct SeparatesPhases;
 
 impl BarrierVisitor for SeparatesPhases {
     fn visit<B: Barrier>(&mut self, name: &str, make: fn(u32, Duration) -> B, phases: u32) {
-        println!("{name}");
-        separates_phases(2, phases, 3, make);
-        separates_phases(3, 2, 0, make);
+        mutations::check(name, || {
+            separates_phases(2, phases, 3, make);
+            separates_phases(3, 2, 0, make);
+        });
     }
 }
 

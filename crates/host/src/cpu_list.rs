@@ -18,16 +18,23 @@ pub fn format(cpus: &[u32]) -> String {
     texts.collect::<Vec<_>>().join(",")
 }
 
-/// The numbers of a list such as `0-3,8`. `None` where the text is something else, or names no CPU.
+/// The numbers of a list such as `0-3,8`. `None` where the text is something else, names no CPU, or names more than there
+/// can be.
 #[must_use]
 pub fn parse(text: &str) -> Option<Vec<u32>> {
     let run = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        (first <= last && last < MAX_CPUS).then(|| (first..=last).collect::<Vec<u32>>())
+        (first <= last && last < MAX_CPUS).then_some(first..=last)
     };
-    let runs: Option<Vec<Vec<u32>>> = text.split(',').map(run).collect();
-    runs.map(|runs| runs.concat())
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        cpus.extend(run(part)?);
+        if cpus.len() > MAX_CPUS as usize {
+            return None;
+        }
+    }
+    Some(cpus)
 }
 
 /// Linux is built for fewer CPUs than this.
@@ -51,5 +58,8 @@ mod tests {
         for wrong in ["", "3-1", "a", "0-", "0-99999999", "1,,2"] {
             assert_eq!(parse(wrong), None, "{wrong}");
         }
+        // Each part is fine, and together they are gigabytes.
+        let many = vec!["0-16383"; 10_000].join(",");
+        assert_eq!(parse(&many), None);
     }
 }

@@ -9,6 +9,8 @@
 //! # Ok::<(), syncscope_core::run_directory::RunDirectoryError>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod analysis;
 mod figure;
 mod generation;

@@ -38,6 +38,8 @@
 //! | `edit/` | edits that keep dependencies, and files with edited code |
 //! | `arch`, `bits`, `error` | generations with one encoding, bit fields, errors |
 
+#![forbid(unsafe_code)]
+
 mod arch;
 mod bits;
 mod control;

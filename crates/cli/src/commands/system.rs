@@ -58,6 +58,7 @@ fn system_lines(machine: &Machine, environment: &Environment) -> Vec<String> {
         line("CPU", &machine.cpu.model),
         line("system", &environment.os),
         line("hypervisor", machine.cpu.hypervisor.as_deref().unwrap_or("none detected")),
+        line("emulator", environment.emulator.as_deref().unwrap_or("none detected")),
         line("allowed CPUs", &environment.allowed_cpus),
         line("CPU quota", &quota),
         line("governor", environment.governor.as_deref().unwrap_or("not reported")),

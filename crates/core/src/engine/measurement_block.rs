@@ -121,6 +121,8 @@ impl MeasurementBlock {
         shots.splice(0..0, shots[..warm_up].to_vec());
         let samples = profile::time(Phase::Pairs, || experiment.samples(&shots))?;
         let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2)).skip(warm_up / 2);
+        // No more than that: thousands of unfinished cases keep theirs.
+        self.observations.reserve_exact(pairs.len());
         self.observations.extend(pairs.map(|(shots, samples)| self.formula.observe(shots, samples, self.number)));
         Ok(())
     }

@@ -191,6 +191,9 @@ pub struct Environment {
     /// Whether idle CPUs were kept from halting, and why; of each process that measured a part of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_awake: Option<String>,
+    /// What executed the instructions in place of a processor, such as `QEMU TCG`: the figures are those of no hardware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulator: Option<String>,
     /// Versions of the libraries that are themselves measured, such as parking_lot.
     pub libraries: BTreeMap<String, String>,
     /// The OpenMP runtimes that were loaded; empty in older files.

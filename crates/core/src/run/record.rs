@@ -55,8 +55,8 @@ impl Row {
         if let Some(id) = line.cell("case_id") {
             row.case = row.case.without_implied_mode(id);
         }
-        if line.position("actor").is_none() {
-            // Rows of older versions are of the slowest thread.
+        if line.cell("actor").is_none() {
+            // Rows of older versions do not say whose cost it is, nor do copies of them.
             row.actor = None;
         }
         Ok(row)
@@ -100,7 +100,8 @@ mod tests {
         let remarked = Row { remark: Some("4 threads on 2 CPUs".into()), ..full() };
         let provisional = [&full(), &remarked, &Row { verdict: Verdict::Noisy("wide".into()), ..full() }]
             .map(|row| Row { provisional: true, ..row.clone() });
-        for row in [full(), skipped, remarked].into_iter().chain(provisional) {
+        let older = Row { actor: None, ..full() };
+        for row in [full(), skipped, remarked, older].into_iter().chain(provisional) {
             let record = row.to_record();
             assert_eq!(record.len(), COLUMNS.len());
             assert_eq!(Row::from_record(&header(), &record), Ok(row));

@@ -85,9 +85,13 @@ impl System {
     /// Main memory in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> Option<u64> {
-        let text = self.field("proc/meminfo", ':', "MemTotal")?;
-        let kibibytes: u64 = text.split_whitespace().next()?.parse().ok()?;
-        Some(kibibytes * 1024)
+        bytes(&self.field("proc/meminfo", ':', "MemTotal")?)
+    }
+
+    /// The most memory that this process had at a time.
+    #[must_use]
+    pub fn peak_memory_bytes(&self) -> Option<u64> {
+        bytes(&self.field("proc/self/status", ':', "VmHWM")?)
     }
 
     /// The frequency governors of `cpus`; several are joined by commas.
@@ -120,6 +124,14 @@ impl System {
         cpuid_hypervisor().or_else(|| self.read("sys/hypervisor/type")).or_else(|| self.firmware_hypervisor())
     }
 
+    /// The emulator that executes the instructions; `None` on a processor, under a monitor too. QEMU names its own in CPUID,
+    /// or where that is hidden in the name of its own models of a processor.
+    #[must_use]
+    pub fn emulator(&self) -> Option<String> {
+        let is_named = self.processor().is_some_and(|name| name.contains("TCG"));
+        (is_named || cpuid_hypervisor().as_deref() == Some(TCG)).then(|| TCG.to_owned())
+    }
+
     /// The monitor that the firmware of a virtual machine names. Needed where there is no CPUID.
     fn firmware_hypervisor(&self) -> Option<String> {
         const MONITORS: [&str; 5] = ["QEMU", "VMware", "VirtualBox", "Xen", "Virtual Machine"];
@@ -127,6 +139,14 @@ impl System {
         names.into_iter().flatten().find(|name| MONITORS.iter().any(|monitor| name.contains(monitor)))
     }
 }
+
+/// `1024 kB` as bytes.
+fn bytes(text: &str) -> Option<u64> {
+    text.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// QEMU's translator of machine code.
+const TCG: &str = "QEMU TCG";
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe, reason = "`__cpuid` became safe after the oldest supported compiler")]
@@ -145,6 +165,7 @@ fn cpuid_hypervisor() -> Option<String> {
         "Microsoft Hv" => "Hyper-V".to_owned(),
         "VMwareVMware" => "VMware".to_owned(),
         "XenVMMXenVMM" => "Xen".to_owned(),
+        "TCGTCGTCGTCG" => TCG.to_owned(),
         "" => "unknown".to_owned(),
         _ => name,
     })
@@ -179,6 +200,7 @@ pub(crate) mod tests {
                 "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC 9575F\nstepping\t: 1\n",
             ),
             ("proc/meminfo", "MemTotal:       1024 kB\nMemFree: 1 kB\n"),
+            ("proc/self/status", "Name:\tsyncscope\nVmHWM:\t   20480 kB\n"),
             ("proc/loadavg", "0.25 0.50 0.75 1/100 4242\n"),
             ("proc/sys/kernel/osrelease", "6.12.1\n"),
             ("etc/os-release", "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 13\"\n"),
@@ -190,11 +212,21 @@ pub(crate) mod tests {
         let signature = system.signature().unwrap();
         assert_eq!((signature.vendor.as_str(), signature.family, signature.model), ("AuthenticAMD", 26, 2));
         assert_eq!(system.memory_bytes(), Some(1 << 20));
+        assert_eq!(system.peak_memory_bytes(), Some(20 << 20));
         assert_eq!(system.load(), Some(0.25));
         assert_eq!(system.os(), "Debian GNU/Linux 13, kernel 6.12.1");
         assert_eq!(system.governor(&[0]).as_deref(), Some("performance"));
         assert_eq!(system.governor(&[0, 1]).as_deref(), Some("performance, powersave"));
         assert_eq!(system.boost(), Some(true));
+    }
+
+    #[test]
+    fn an_emulator_is_no_monitor() {
+        let named = |model: &str| system(&[("proc/cpuinfo", &format!("model name\t: {model}\n"))]);
+        let (_root, emulated) = named("QEMU TCG CPU version 2.5+");
+        assert_eq!(emulated.emulator().as_deref(), Some("QEMU TCG"));
+        let (_root, guest) = named("AMD EPYC 9575F");
+        assert_eq!(guest.emulator().is_some(), cpuid_hypervisor().as_deref() == Some(TCG));
     }
 
     #[test]

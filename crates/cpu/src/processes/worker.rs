@@ -64,11 +64,12 @@ impl Worker {
         if threads != 1 {
             return Err(format!("the process has {threads} threads at its start; unset LD_PRELOAD"));
         }
-        if let Ok(cpu) = cpu.parse() {
+        let cpu = cpu.parse().ok();
+        if let Some(cpu) = cpu {
             scheduling::bind_to_one(cpu).map_err(|error| format!("could not bind to CPU {cpu}: {error}"))?;
         }
         let inherited = Inherited::adopt(descriptors, thread == 0)?;
-        let (thread, actor) = (thread as usize, Actor::here(thread as usize));
+        let (thread, actor) = (thread as usize, Actor::here(thread as usize, cpu));
         Ok(Self { thread, workers, clock: Clock::calibrate(), actor, inherited, job: None })
     }
 

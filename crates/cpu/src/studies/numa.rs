@@ -7,6 +7,7 @@ use syncscope_core::{Case, Group, Placement, Preset};
 
 use super::study::{Setting, Study};
 use crate::machine::pair_class::PairClass;
+use crate::machine::topology::Topology;
 
 /// How the cost of a contended line depends on the NUMA node that it is on.
 pub(crate) struct Numa;
@@ -16,14 +17,20 @@ impl Study for Numa {
         "numa"
     }
 
-    /// Every template on each pair of CPUs with the line on each node. A machine with one node has one case.
+    /// Every template on each pair of CPUs with the line on each node; in the quick preset on the nodes of the pair that is
+    /// farthest apart. A machine with one node has one case, in the quick preset none.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
-        if setting.preset == Preset::Quick {
-            return Vec::new();
-        }
+        let is_quick = setting.preset == Preset::Quick;
         let pairs = contenders(setting);
-        let nodes: Vec<u32> = setting.topology.numa_nodes.iter().map(|node| node.os).collect();
+        let mut nodes: Vec<u32> = setting.topology.numa_nodes.iter().map(|node| node.os).collect();
+        if is_quick {
+            let ends = pairs.last().map_or(Vec::new(), |pair| nodes_of(setting.topology, pair));
+            nodes.retain(|node| ends.contains(node));
+        }
         if nodes.len() < 2 || pairs.is_empty() {
+            if is_quick {
+                return Vec::new();
+            }
             let missing = |case: &Case| Case { threads: Some(2), group: Some(Group::LineOnNode(None)), ..case.clone() };
             return templates.iter().take(1).map(missing).collect();
         }
@@ -58,6 +65,11 @@ impl Study for Numa {
     }
 }
 
+/// The nodes next to these CPUs.
+fn nodes_of(topology: &Topology, cpus: &[u32]) -> Vec<u32> {
+    topology.threads.iter().filter(|thread| cpus.contains(&thread.os)).map(|thread| thread.numa_node).collect()
+}
+
 /// The pairs of CPUs that contend: of the classes of two cores, the nearest and the farthest.
 fn contenders(setting: &Setting) -> Vec<[u32; 2]> {
     let mut cores = setting.classes.iter().filter(|(class, _)| *class != PairClass::SameCore).map(|(_, pair)| *pair);
@@ -69,7 +81,6 @@ fn contenders(setting: &Setting) -> Vec<[u32; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::topology::Topology;
     use crate::machine::topology::tests::regular;
 
     fn studied(topology: &Topology, preset: Preset) -> Vec<Case> {
@@ -84,7 +95,18 @@ mod tests {
         let expected = ["0,1", "0,8"].map(|pair| (0..4).map(move |node| (pair.to_owned(), Some(node))));
         assert_eq!(facts, expected.into_iter().flatten().collect::<Vec<_>>());
         assert!(cases.iter().all(|case| Numa.unavailable(case).is_none() && case.threads == Some(2)));
-        assert!(studied(&regular(2, 1, 1, 4, 1), Preset::Quick).is_empty());
+    }
+
+    #[test]
+    fn the_quick_preset_has_the_nodes_of_the_farthest_pair() {
+        let homes = |topology: &Topology| -> Vec<(String, Option<u32>)> {
+            let cases = studied(topology, Preset::Quick);
+            cases.iter().map(|case| (case.placement.clone().unwrap().to_string(), Numa.home_node(case))).collect()
+        };
+        let expected = [("0,1", 0), ("0,1", 2), ("0,8", 0), ("0,8", 2)];
+        assert_eq!(homes(&regular(2, 2, 1, 4, 2)), expected.map(|(pair, node)| (pair.to_owned(), Some(node))));
+        assert!(homes(&regular(1, 1, 1, 4, 2)).is_empty());
+        assert!(homes(&regular(2, 1, 1, 4, 1).restricted(|cpu| cpu < 4)).is_empty(), "both CPUs are next to one node");
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //! - [`WaitLimit`]: all of them wait with a time limit. A thread spins for a while and then yields the CPU at every
 //!   look, so that more threads than CPUs are slow but no deadlock. When one thread does not come, all waits end.
 //! - `between_processes.rs`: what of it may stand in memory that several processes map.
-//! - `shim.rs`: the atomics and the futex they are made of; loom's under `--cfg loom`.
+//! - `shim.rs`: the atomics and the futex they are made of; loom's under `--cfg loom`, where `weakened.rs` gives one use
+//!   of them a weaker ordering.
 //!
 //! [`visit_locks`] and [`visit_barriers`] list them for the tests: `tests.rs` runs real threads, `tests/loom.rs` tries
 //! every interleaving of two or three threads. A new lock or barrier is added to these lists and is tested by both.
@@ -18,6 +19,8 @@ mod between_processes;
 mod locks;
 mod shim;
 mod wait_limit;
+#[cfg(loom)]
+pub mod weakened;
 
 use std::time::Duration;
 

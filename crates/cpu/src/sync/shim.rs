@@ -9,10 +9,9 @@ use syncscope_host::futex::{self, Scope};
 use super::WaitTimeout;
 
 #[cfg(loom)]
-pub(in crate::sync) use loom::{
-    cell::UnsafeCell,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering},
-};
+pub(in crate::sync) use super::weakened::{AtomicBool, AtomicU32};
+#[cfg(loom)]
+pub(in crate::sync) use loom::{cell::UnsafeCell, sync::atomic::Ordering};
 #[cfg(not(loom))]
 pub(in crate::sync) use {
     cell::UnsafeCell,

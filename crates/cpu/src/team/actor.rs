@@ -17,6 +17,8 @@ use crate::timing::smt_interference::contention_ratio;
 /// One thread of a team.
 pub(crate) struct Actor {
     thread: usize,
+    /// The CPU that it is bound to.
+    cpu: Option<u32>,
     /// The counter of this thread's cycles, where there is one. Only thread 0 counts.
     meter: Option<Meter<UserCycles>>,
 }
@@ -31,11 +33,11 @@ pub(crate) enum Stopped {
 }
 
 impl Actor {
-    /// The calling thread, as number `thread` of the team.
-    pub(crate) fn here(thread: usize) -> Self {
+    /// The calling thread, as number `thread` of the team, bound to `cpu`.
+    pub(crate) fn here(thread: usize, cpu: Option<u32>) -> Self {
         // Without a counter there is the chain of additions. `run.json` says why there is no counter.
         let meter = if thread == 0 { Meter::of_this_thread().ok() } else { None };
-        Self { thread, meter }
+        Self { thread, cpu, meter }
     }
 
     /// Runs all shots of a batch.
@@ -82,6 +84,8 @@ impl Actor {
         body.prepare(shot, self.thread);
         let ratio_before = contention_ratio(clock);
         let cpu = scheduling::current_cpu();
+        // The system moves a bound thread, too, when its CPU is taken away (hot-unplug, a smaller cpuset).
+        let is_astray = self.cpu.is_some() && cpu.is_some() && self.cpu != cpu;
         let before = scheduling::involuntary_switches();
         barrier.wait(sense)?;
         let cycles = self.meter.as_ref().and_then(Meter::start);
@@ -98,7 +102,7 @@ impl Actor {
             started: Ticks(started),
             stopped: Ticks(stopped),
             switched,
-            migrated,
+            migrated: migrated || is_astray,
             contention_ratio: [ratio_before, ratio_after],
             defect: body.verify(shot, self.thread).err(),
             counted_per_tick: counted,

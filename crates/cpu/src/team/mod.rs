@@ -333,6 +333,33 @@ mod tests {
         assert!(!team.is_fit());
     }
 
+    /// Moves the calling thread to another CPU in its second shot, as the system does when a CPU is taken away.
+    struct Moved(u32);
+
+    impl Body for Moved {
+        fn prepare(&self, shot: &Shot, _: usize) {
+            if shot.pair == 1 {
+                syncscope_host::scheduling::bind_to_one(self.0).unwrap();
+            }
+        }
+        fn run(&self, _: &Shot, _: usize) {}
+        fn verify(&self, _: &Shot, _: usize) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_thread_whose_cpu_is_taken_away_counts_as_migrated_and_comes_back() {
+        let [cpu, other, ..] = crate::machine::topology::tests::usable_cpus()[..] else { return };
+        let mut team = Team::assemble(&[Some(cpu)], &Clock::calibrate()).unwrap();
+        let body: Arc<dyn Body> = Arc::new(Moved(other));
+        for _ in 0..2 {
+            let records = team.run(&body, &shots(3), LIMIT).unwrap();
+            let migrated: Vec<bool> = records[0].iter().map(|record| record.migrated).collect();
+            assert_eq!(migrated, [false, true, true]);
+        }
+    }
+
     #[test]
     fn a_cpu_that_does_not_exist_is_named() {
         let error = Team::assemble(&[None, Some(16_000)], &Clock::calibrate()).err().unwrap();

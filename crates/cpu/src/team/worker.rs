@@ -23,7 +23,7 @@ impl Worker {
         let is_bound = bound.is_ok();
         // Joined before the report: no thread may use the barrier earlier.
         let mut sense = shared.barrier.join(thread);
-        let actor = Actor::here(thread);
+        let actor = Actor::here(thread, cpu);
         shared.report(thread, bound.map(|()| Vec::new()).map_err(Failure::Cause));
         let mut seen = 0;
         if !is_bound {
@@ -31,13 +31,24 @@ impl Worker {
         }
         loop {
             let Command::Run(batch) = shared.next_command(&mut seen) else { return };
-            let report = actor.run_batch(&shared, &batch, &mut sense);
+            let report = match returned(thread, cpu) {
+                Ok(()) => actor.run_batch(&shared, &batch, &mut sense),
+                Err(cause) => Err(Failure::Cause(cause)),
+            };
             let failed = report.is_err();
             shared.report(thread, report);
             if failed {
                 return;
             }
         }
+    }
+}
+
+/// Binds the calling thread again if its CPU was taken away since.
+fn returned(thread: usize, cpu: Option<u32>) -> Result<(), TeamError> {
+    match cpu {
+        Some(cpu) if scheduling::current_cpu() != Some(cpu) => bind(thread, cpu),
+        _ => Ok(()),
     }
 }
 

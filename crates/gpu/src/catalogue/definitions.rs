@@ -7,7 +7,7 @@ macro_rules! kernel {
     ($file:literal, $arguments:ident) => {
         $crate::catalogue::entry::Kernel {
             file: $file,
-            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/", $file)),
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $file)),
             arguments: $crate::launch::arguments::ArgumentKind::$arguments,
         }
     };

@@ -10,7 +10,7 @@ use super::arguments::{LAYOUTS, Layout};
 /// Embeds a header of `kernels/`.
 macro_rules! header {
     ($file:literal) => {
-        ($file, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/", $file)))
+        ($file, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $file)))
     };
 }
 

@@ -29,9 +29,20 @@ pub(crate) fn read(plain: &Path) -> Result<Option<(PathBuf, Vec<u8>)>, RunDirect
     }
     let path = packed(plain);
     let Some(compressed) = read_if_there(&path)? else { return Ok(None) };
-    let mut bytes = Vec::new();
-    MultiGzDecoder::new(compressed.as_slice()).read_to_end(&mut bytes).at(&path)?;
+    let bytes = unpack(&compressed, MOST_BYTES).at(&path)?;
     Ok(Some((path, bytes)))
+}
+
+/// Larger tables are refused: a kilobyte can unpack to a megabyte. The paper's grid on 16 CPUs has a tenth of it.
+const MOST_BYTES: u64 = 1 << 30;
+
+fn unpack(compressed: &[u8], most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    MultiGzDecoder::new(compressed).take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it unpacks to more than {most} bytes")));
+    }
+    Ok(bytes)
 }
 
 /// Replaces a table by these lines, uncompressed, as a run that goes on adds to them.
@@ -61,6 +72,18 @@ pub(crate) fn write_packed(plain: &Path, bytes: &[u8]) -> Result<(), RunDirector
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_unpacks_to_too_much_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let plain = folder.path().join("table.csv");
+        write_packed(&plain, &vec![b'0'; 100_000]).unwrap();
+        let compressed = fs::read(packed(&plain)).unwrap();
+        assert!(compressed.len() < 1000, "{} bytes", compressed.len());
+        assert_eq!(unpack(&compressed, 100_000).unwrap().len(), 100_000);
+        let error = unpack(&compressed, 99_999).unwrap_err().to_string();
+        assert!(error.contains("more than 99999 bytes"), "{error}");
+    }
 
     #[test]
     fn the_plain_table_counts_and_a_broken_archive_is_named() {

@@ -11,7 +11,7 @@ use crate::cuda::error::CudaError;
 pub fn asynchrony_program(block_threads: u32) -> Program {
     Program {
         file: "published_asynchrony.cu",
-        text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/published_asynchrony.cu")),
+        text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/published_asynchrony.cu")),
         definitions: vec![format!("BLOCK_THREADS={block_threads}")],
     }
 }

@@ -70,7 +70,7 @@ pub fn chain_program(operation: Operation, body: u64, tail: u64) -> Program {
     let kind = if operation == Operation::BlockBarrier { "BLOCK_BARRIER" } else { "FLOAT_ADDITION" };
     Program {
         file: "published_crosscheck.cu",
-        text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/published_crosscheck.cu")),
+        text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/published_crosscheck.cu")),
         definitions: vec![format!("KIND={kind}"), format!("BODY={body}"), format!("TAIL={tail}")],
     }
 }

@@ -156,8 +156,8 @@ impl Recipe {
 }
 
 const FILE: &str = "published_reductions.cu";
-const TEXT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/published_reductions.cu"));
-const CUB: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/published_cub.cu"));
+const TEXT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/published_reductions.cu"));
+const CUB: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/published_cub.cu"));
 
 const fn program(file: &'static str, text: &'static str, definitions: Vec<String>) -> Program {
     Program { file, text, definitions }

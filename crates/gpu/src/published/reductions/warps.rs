@@ -39,7 +39,7 @@ pub fn warp_program(method: WarpMethod) -> Program {
     };
     Program {
         file: "published_warp_reductions.cu",
-        text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/published_warp_reductions.cu")),
+        text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/published_warp_reductions.cu")),
         definitions: vec![format!("METHOD={name}"), format!("SYNCSCOPE_UNROLL={SUMS}")],
     }
 }

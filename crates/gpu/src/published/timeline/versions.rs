@@ -25,7 +25,7 @@ pub struct Prepared {
 /// The program with all snippets.
 #[must_use]
 pub fn program() -> Program {
-    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/published_timeline.cu"));
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/published_timeline.cu"));
     Program { file: "published_timeline.cu", text, definitions: Vec::new() }
 }
 

@@ -15,6 +15,11 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
     }
     let share = (100.0 * resolved as f64 / existing as f64).floor();
     let parts = [
+        data.run
+            .environment
+            .emulator
+            .as_ref()
+            .map(|name| format!("not at all: every instruction was emulated ({name})")),
         Some(format!("{share:.0} % of the {existing} cases are resolved")),
         width(data, "cpu", "CPU"),
         width(data, "gpu", "GPU"),
@@ -85,6 +90,12 @@ mod tests {
         let text = trust(&data).unwrap();
         let end = "; a virtual machine (KVM); the hypervisor took 1.5 % of the CPUs' time; idle CPUs could sleep.";
         assert!(text.ends_with(end), "{text}");
+        data.run.environment.emulator = Some("QEMU TCG".into());
+        let text = trust(&data).unwrap();
+        assert!(
+            text.starts_with("How far to trust it: not at all: every instruction was emulated (QEMU TCG); 75 %"),
+            "{text}"
+        );
     }
 
     #[test]

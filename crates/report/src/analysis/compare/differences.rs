@@ -134,6 +134,7 @@ fn settings(run: &Run) -> Vec<Property> {
         property("CPU quota", Some(environment.cpu_quota.map_or("none".to_owned(), |quota| format!("{quota} CPUs")))),
         property("governor", environment.governor.as_ref()),
         property("boost", environment.boost.map(on_off)),
+        property("emulator", Some(environment.emulator.as_deref().unwrap_or("none"))),
         property("idle CPUs kept awake", environment.keep_awake.as_ref()),
         setting("microcode", |settings| settings.microcode.clone()),
         setting("kernel parameters", |settings| settings.kernel_parameters.clone()),

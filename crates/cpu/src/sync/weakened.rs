@@ -1,0 +1,105 @@
+//! Loom's atomics, of which one use may have a weaker ordering than it asks for. A model that then still holds does not
+//! check that ordering: `tests/loom_mutations.rs`.
+
+use std::collections::BTreeSet;
+use std::panic::Location;
+use std::sync::{Mutex, PoisonError};
+
+use loom::sync::atomic;
+use loom::sync::atomic::Ordering;
+
+/// A use of an atomic: where it stands in the source, and the ordering that it asks for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Use {
+    /// `sense.rs:53:25`.
+    pub place: String,
+    /// `AcqRel`.
+    pub ordering: String,
+}
+
+/// The uses seen so far.
+static SEEN: Mutex<BTreeSet<Use>> = Mutex::new(BTreeSet::new());
+
+/// The place whose ordering is weakened, and the ordering that it gets.
+static WEAKENED: Mutex<Option<(String, Ordering)>> = Mutex::new(None);
+
+/// The uses of this process so far, with an ordering that orders.
+#[must_use]
+pub fn seen() -> Vec<Use> {
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+}
+
+/// From now on the use at `place` has this ordering.
+pub fn weaken(place: &str, ordering: Ordering) {
+    *WEAKENED.lock().unwrap_or_else(PoisonError::into_inner) = Some((place.to_owned(), ordering));
+}
+
+/// The ordering of a use: the one that it asks for, or the weaker one.
+fn effective(place: &Location<'_>, asked: Ordering) -> Ordering {
+    if asked == Ordering::Relaxed {
+        return asked;
+    }
+    let file = place.file().rsplit('/').next().unwrap_or_default();
+    let place = format!("{file}:{}:{}", place.line(), place.column());
+    let weakened = WEAKENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let given = weakened.as_ref().filter(|(at, _)| *at == place).map(|(_, ordering)| *ordering);
+    drop(weakened);
+    let ordering = format!("{asked:?}");
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(Use { place, ordering });
+    given.unwrap_or(asked)
+}
+
+macro_rules! weakenable {
+    ($name:ident, $value:ty) => {
+        /// The part of the atomic that the locks and barriers use.
+        #[derive(Debug, Default)]
+        pub(in crate::sync) struct $name(atomic::$name);
+
+        impl $name {
+            pub(in crate::sync) fn new(value: $value) -> Self {
+                Self(atomic::$name::new(value))
+            }
+
+            #[track_caller]
+            pub(in crate::sync) fn load(&self, ordering: Ordering) -> $value {
+                self.0.load(effective(Location::caller(), ordering))
+            }
+
+            #[track_caller]
+            pub(in crate::sync) fn store(&self, value: $value, ordering: Ordering) {
+                self.0.store(value, effective(Location::caller(), ordering));
+            }
+
+            #[track_caller]
+            pub(in crate::sync) fn swap(&self, value: $value, ordering: Ordering) -> $value {
+                self.0.swap(value, effective(Location::caller(), ordering))
+            }
+        }
+    };
+}
+
+weakenable!(AtomicBool, bool);
+weakenable!(AtomicU32, u32);
+
+impl AtomicU32 {
+    #[track_caller]
+    pub(in crate::sync) fn compare_exchange(
+        &self,
+        current: u32,
+        new: u32,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u32, u32> {
+        self.0.compare_exchange(current, new, effective(Location::caller(), success), failure)
+    }
+
+    #[track_caller]
+    pub(in crate::sync) fn fetch_add(&self, value: u32, ordering: Ordering) -> u32 {
+        self.0.fetch_add(value, effective(Location::caller(), ordering))
+    }
+
+    #[track_caller]
+    pub(in crate::sync) fn fetch_sub(&self, value: u32, ordering: Ordering) -> u32 {
+        self.0.fetch_sub(value, effective(Location::caller(), ordering))
+    }
+}

@@ -1,0 +1,118 @@
+//! Each ordering of the own locks and barriers is weakened, one at a time: the model must fail. Every trial is a process of its
+//! own, which this program starts with the name of the model and the use that is weakened in its environment.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use loom::sync::atomic::Ordering;
+use syncscope_cpu::sync::weakened;
+
+/// The model that a process checks; without it, all.
+const MODEL: &str = "SYNCSCOPE_MODEL";
+/// The use that it weakens: `sense.rs:53:25=Acquire`.
+const WEAKEN: &str = "SYNCSCOPE_WEAKEN";
+/// What stands before each use that a model has, in the output.
+const USE: &str = "use of an ordering: ";
+
+/// A model that holds takes this long at most.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Checks a model, unless this process is for another one.
+pub(crate) fn check(name: &str, model: impl FnOnce()) {
+    let wanted = std::env::var(MODEL).ok();
+    if wanted.as_deref().is_some_and(|wanted| wanted != name) {
+        return;
+    }
+    println!("{name}");
+    if let Ok(weaken) = std::env::var(WEAKEN) {
+        let (place, ordering) = weaken.split_once('=').expect("a place and an ordering");
+        weakened::weaken(place, ordering_of(ordering));
+    }
+    model();
+    if wanted.is_some() {
+        weakened::seen().iter().for_each(|used| println!("{USE}{} {}", used.place, used.ordering));
+    }
+}
+
+fn ordering_of(word: &str) -> Ordering {
+    match word {
+        "Relaxed" => Ordering::Relaxed,
+        "Acquire" => Ordering::Acquire,
+        "Release" => Ordering::Release,
+        "AcqRel" => Ordering::AcqRel,
+        other => panic!("no weaker ordering: {other}"),
+    }
+}
+
+/// The orderings that are weaker by one step.
+fn weaker(ordering: &str) -> &'static [&'static str] {
+    match ordering {
+        "Acquire" | "Release" => &["Relaxed"],
+        "AcqRel" => &["Acquire", "Release"],
+        "SeqCst" => &["AcqRel"],
+        other => panic!("an ordering that orders nothing: {other}"),
+    }
+}
+
+/// Runs one test of this program for one model; `None` if it takes too long.
+fn run(test: &str, model: &str, weaken: Option<&str>) -> Option<(bool, String)> {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env(MODEL, model);
+    command.env_remove("RUST_BACKTRACE").stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(weaken) = weaken {
+        command.env(WEAKEN, weaken);
+    }
+    let (began, mut child) = (Instant::now(), command.spawn().unwrap());
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > LIMIT {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = child.wait_with_output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    Some((output.status.success(), text))
+}
+
+/// What the model found: the line behind that of the first panic.
+fn finding(text: &str) -> String {
+    let mut lines = text.lines().skip_while(|line| !line.contains("panicked at"));
+    lines.next();
+    lines.next().unwrap_or("no message").trim().chars().take(56).collect()
+}
+
+#[test]
+#[ignore = "minutes: make loom-mutations"]
+fn every_ordering_is_needed() {
+    let locks = ["ttas", "ticket", "mcs", "clh", "cohort", "spin_park"].map(|name| ("locks_exclude", name));
+    let barriers = ["sense", "dissemination", "tree", "futex"].map(|name| ("barriers_separate_phases", name));
+    let (mut trials, mut survivors) = (0, Vec::new());
+    println!("| model | ordering | weakened to | what the model says |\n|---|---|---|---|");
+    for (test, model) in locks.into_iter().chain(barriers) {
+        let (holds, text) = run(test, model, None).expect("the model itself is checked in time");
+        assert!(holds, "{model}: {text}");
+        let uses: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(USE)).collect();
+        assert!(!uses.is_empty(), "{model} uses no ordering");
+        for used in uses {
+            let (place, ordering) = used.split_once(' ').unwrap();
+            for weaker in weaker(ordering) {
+                trials += 1;
+                let said = match run(test, model, Some(&format!("{place}={weaker}"))) {
+                    Some((false, text)) => finding(&text),
+                    Some((true, _)) => "**holds**".to_owned(),
+                    None => "**holds for too long**".to_owned(),
+                };
+                println!("| {model} | `{place}` {ordering} | {weaker} | {said} |");
+                std::io::stdout().flush().unwrap();
+                if said.starts_with("**") {
+                    survivors.push(format!("{model} with {weaker} at {place}"));
+                }
+            }
+        }
+    }
+    println!("{trials} trials, {} without a failure", survivors.len());
+    assert!(trials > 30 && survivors.is_empty(), "an ordering that no model needs: {survivors:?}");
+}

@@ -1,0 +1,43 @@
+//! The tables of the published experiments. The first byte names the table.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use syncscope_core::Published;
+use syncscope_fuzz::FOLDER;
+
+/// Tables without the first of their experiment are not read: the first one stands there, empty.
+const FIRST: [&str; 4] = ["crosscheck.csv", "asynchrony.csv", "timeline.csv", "reductions.csv"];
+
+const TABLES: [&str; 18] = [
+    "crosscheck.csv",
+    "crosscheck_samples.csv",
+    "asynchrony.csv",
+    "asynchrony_classes.csv",
+    "asynchrony_claims.csv",
+    "asynchrony_neighbours.csv",
+    "asynchrony_launches.csv",
+    "asynchrony_arrivals.csv",
+    "timeline.csv",
+    "timeline_figures.csv",
+    "timeline_edits.csv",
+    "timeline_code.csv",
+    "timeline_clocks.csv",
+    "reductions.csv",
+    "reductions_warps.csv",
+    "reductions_costs.csv",
+    "reductions_predictions.csv",
+    "reductions_decisions.csv",
+];
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((table, bytes)) = bytes.split_first() else { return };
+    let name = TABLES[usize::from(*table) % TABLES.len()];
+    FOLDER.with(|folder| {
+        let first = FIRST.into_iter().find(|first| name.starts_with(first.trim_end_matches(".csv")));
+        first.into_iter().for_each(|first| folder.write(first, b""));
+        folder.write(name, bytes);
+        let _ = Published::read(&folder.directory());
+        first.into_iter().chain([name]).for_each(|name| folder.remove(name));
+    });
+});

@@ -1,0 +1,49 @@
+//! What the fuzz targets share: a run directory in memory whose files hold the bytes under test.
+
+use std::fs;
+use std::path::Path;
+
+use syncscope_core::run_directory::RunDirectory;
+use tempfile::TempDir;
+
+/// A run directory whose `run.json` is in order. It stands in memory where the system has a file system there.
+pub struct Folder {
+    folder: TempDir,
+}
+
+impl Default for Folder {
+    fn default() -> Self {
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        let folder = Self { folder: folder.expect("a folder for files") };
+        folder.write("run.json", include_bytes!("../seeds/run_json/run.json"));
+        folder
+    }
+}
+
+impl Folder {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Replaces a file.
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path().join(name), bytes).expect("room for a file");
+    }
+
+    /// Removes a file, if it is there.
+    pub fn remove(&self, name: &str) {
+        let _ = fs::remove_file(self.path().join(name));
+    }
+
+    /// The folder as a run.
+    pub fn directory(&self) -> RunDirectory {
+        RunDirectory::open(self.path()).expect("run.json is there")
+    }
+}
+
+thread_local! {
+    /// The folder of this thread; one for all executions.
+    pub static FOLDER: Folder = Folder::default();
+}
