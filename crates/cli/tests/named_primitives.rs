@@ -32,7 +32,7 @@ fn is_id(text: &str) -> bool {
     let parts: Vec<&str> = text.split('.').collect();
     let is_word =
         |part: &str| !part.is_empty() && part.chars().all(|letter| letter == '_' || letter.is_ascii_alphanumeric());
-    parts.len() == 3 && ["cpu", "gpu", "hybrid"].contains(&parts[0]) && parts.into_iter().all(is_word)
+    parts.len() == 3 && ["cpu", "gpu", "hybrid", "mpi"].contains(&parts[0]) && parts.into_iter().all(is_word)
 }
 
 #[test]

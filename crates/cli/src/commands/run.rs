@@ -18,6 +18,7 @@ use crate::args::{Arguments, AxisArguments, Command, CpuList, RunArguments};
 use crate::axes::AxisFilter;
 use crate::catalogue::catalogue;
 use crate::commands::repeat;
+use crate::commands::together::{self, Together};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::launcher::{self, Part};
@@ -29,20 +30,24 @@ use crate::terminal;
 
 /// Measures this machine.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
-    let of_node;
-    let arguments = match launcher::part(arguments.out.as_deref().or(arguments.resume.as_deref()), arguments.anonymous)?
-    {
-        Part::Alone => arguments,
-        Part::Nothing => return Ok(Outcome::Done),
-        Part::Node(directory) if arguments.resume.is_some() && is_complete(&directory) => return Ok(Outcome::Done),
-        Part::Node(directory) => {
-            of_node = in_directory(arguments, directory);
-            &of_node
-        }
-    };
+    match launcher::part(arguments)? {
+        Part::Alone => measure(arguments, None),
+        Part::Nothing => Ok(Outcome::Done),
+        Part::Together(process) => match together::join(arguments, process)? {
+            Some(together) => measure(arguments, Some(together)),
+            None => Ok(Outcome::Done),
+        },
+        Part::Node(directory) if arguments.resume.is_some() && is_complete(&directory) => Ok(Outcome::Done),
+        Part::Node(directory) => measure(&in_directory(arguments, directory), None),
+    }
+}
+
+/// The same, once it is known what this process measures: for itself, or together with others.
+fn measure(arguments: &RunArguments, together: Option<Together>) -> Result<Outcome, Failure> {
     if let Some(count) = repeats(arguments)? {
         return repeat::run(arguments, count);
     }
+    let (processes, cancel) = together.map(|together| (together.laboratory, together.cancel)).unzip();
     let started = Instant::now();
     if std::env::var_os(PROFILE).is_some() {
         profile::enable();
@@ -54,7 +59,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     }
     let mut progress = Progress::new("inspecting this machine");
     let opened = profile::time(Phase::Open, || Laboratories::open(arguments.device.as_deref()));
-    let mut laboratories = opened.inspect_err(|_| progress.finish())?;
+    let mut laboratories = opened.inspect_err(|_| progress.finish())?.with_processes(processes);
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
     for value in request.selection.missing_values(&plan) {
@@ -71,10 +76,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
         session.run().warnings.iter().for_each(|text| terminal::warning(text));
         laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
     });
-    let limits = Limits { cancel: cancel_on_signal(), deadline: arguments.budget.map(|budget| started + budget) };
+    let cancel = cancel.unwrap_or_else(cancel_on_signal);
+    let limits = Limits { cancel, deadline: arguments.budget.map(|budget| started + budget) };
     let start = SessionStart::now(&laboratories);
     let measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
     progress.finish();
+    let dismissed = laboratories.dismiss_processes();
     let record = start.ended(&laboratories);
     record.stolen.as_ref().and_then(StolenTime::warning).iter().for_each(|text| terminal::warning(text));
     session.add_record(record);
@@ -82,6 +89,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
         let finished = session.finish(measured, &laboratories.all())?;
         report(&finished)
     });
+    dismissed?;
     show_profile(started.elapsed());
     outcome
 }
