@@ -30,8 +30,9 @@ pub(super) struct ShimLibrary {
     error: unsafe extern "C" fn(c_int, *mut c_char, c_int),
     start: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> c_int,
     collect: unsafe extern "C" fn(*const i64, c_int, *mut i64) -> c_int,
-    begin_message: unsafe extern "C" fn(*mut i64, c_int) -> c_int,
-    message_done: unsafe extern "C" fn(*mut c_int) -> c_int,
+    send: unsafe extern "C" fn(*const i64, c_int) -> c_int,
+    begin_receive: unsafe extern "C" fn(*mut i64, c_int) -> c_int,
+    received: unsafe extern "C" fn(*mut c_int) -> c_int,
     prepare: unsafe extern "C" fn(c_int, c_int) -> c_int,
     timed_loop: TimedLoop,
     meet: unsafe extern "C" fn(c_int) -> c_int,
@@ -39,7 +40,7 @@ pub(super) struct ShimLibrary {
     gather: Gather,
     phases: unsafe extern "C" fn(c_int, c_int, *mut i64) -> c_int,
     finish: unsafe extern "C" fn() -> c_int,
-    /// Where a message arrives: the library writes to it until the message is done.
+    /// Where a message arrives: the library writes to it until it has.
     message: Box<[i64; WORDS]>,
 }
 
@@ -79,8 +80,9 @@ impl ShimLibrary {
             error: function!(b"syncscope_error"),
             start: function!(b"syncscope_start"),
             collect: function!(b"syncscope_collect"),
-            begin_message: function!(b"syncscope_begin_message"),
-            message_done: function!(b"syncscope_message_done"),
+            send: function!(b"syncscope_send"),
+            begin_receive: function!(b"syncscope_begin_receive"),
+            received: function!(b"syncscope_received"),
             prepare: function!(b"syncscope_prepare"),
             timed_loop: function!(b"syncscope_loop"),
             meet: function!(b"syncscope_meet"),
@@ -132,20 +134,26 @@ impl ShimLibrary {
         Ok(all)
     }
 
-    /// Begins to send the words of rank 0, or to receive them elsewhere.
-    pub(super) fn begin_message(&mut self, words: &[i64; WORDS]) -> Result<(), String> {
-        *self.message = *words;
-        // SAFETY: the buffer is on the heap and stays as long as this value. Nothing else touches it until the message is done.
-        let code = unsafe { (self.begin_message)(self.message.as_mut_ptr(), WORDS as c_int) };
-        self.checked("begin a message", code)
+    /// Sends a message of rank 0 to the processes that get it from this one.
+    pub(super) fn send(&self, words: &[i64; WORDS]) -> Result<(), String> {
+        // SAFETY: the pointer and the length describe `words`.
+        let code = unsafe { (self.send)(words.as_ptr(), WORDS as c_int) };
+        self.checked("send a message", code)
+    }
+
+    /// Begins to wait for a message.
+    pub(super) fn begin_receive(&mut self) -> Result<(), String> {
+        // SAFETY: the buffer is on the heap and stays as long as this value. Nothing else touches it until it has arrived.
+        let code = unsafe { (self.begin_receive)(self.message.as_mut_ptr(), WORDS as c_int) };
+        self.checked("wait for a message", code)
     }
 
     /// The words, once they have arrived.
-    pub(super) fn message(&self) -> Result<Option<[i64; WORDS]>, String> {
+    pub(super) fn received(&self) -> Result<Option<[i64; WORDS]>, String> {
         let mut done = 0;
         // SAFETY: the pointer is to a local.
-        let code = unsafe { (self.message_done)(&raw mut done) };
-        self.checked("pass a message on", code)?;
+        let code = unsafe { (self.received)(&raw mut done) };
+        self.checked("receive a message", code)?;
         Ok((done != 0).then_some(*self.message))
     }
 

@@ -114,26 +114,18 @@ impl MpiProcess {
     /// Rank 0: has all processes do this, takes part itself, and returns what the members of the slot report, one after
     /// the other.
     pub(super) fn order(&mut self, message: &Message) -> Result<Vec<i64>, String> {
-        self.shim.begin_message(&message.to_words())?;
-        let shim = &self.shim;
-        self.watchdog.during(BATCH, || {
-            loop {
-                if shim.message()?.is_some() {
-                    return Ok::<(), String>(());
-                }
-            }
-        })?;
+        self.watchdog.during(BATCH, || self.shim.send(&message.to_words()))?;
         self.act(message)
     }
 
     fn receive(&mut self) -> Result<Message, String> {
-        self.shim.begin_message(&Message::End.to_words())?;
+        self.shim.begin_receive()?;
         let shim = &self.shim;
         let words = self.watchdog.during(MESSAGE, || {
             let started = Instant::now();
             loop {
-                if let Some(words) = shim.message()? {
-                    return Ok::<_, String>(words);
+                if let Some(words) = shim.received()? {
+                    return shim.send(&words).map(|()| words);
                 }
                 if started.elapsed() < AWAKE { thread::yield_now() } else { thread::sleep(NAP) }
             }
