@@ -88,7 +88,7 @@ impl<'a> MpiExperiment<'a> {
         };
         let check = match process.order(&Message::Prove { slot: member.slot }) {
             Ok(words) => {
-                let of_each = words.chunks_exact((words.len() / member.size).max(1));
+                let of_each = words.chunks_exact((words.len() / member.size as usize).max(1));
                 let mut defects = of_each.map(|seen| phase_defect(seen, member.size));
                 defects.find_map(|defect| defect).map_or(Check::Ok, Check::Failed)
             }

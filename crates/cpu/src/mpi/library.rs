@@ -50,6 +50,11 @@ impl std::fmt::Debug for ShimLibrary {
     }
 }
 
+/// A length as MPI counts it. What is exchanged here has far fewer elements than fit.
+fn length_of<T>(elements: &[T]) -> c_int {
+    c_int::try_from(elements.len()).unwrap_or(0)
+}
+
 /// Rank and size of this process's world, and the lowest rank on its node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
@@ -101,7 +106,7 @@ impl ShimLibrary {
     pub(super) fn version(&self) -> String {
         let mut text = [0; 8192];
         // SAFETY: the buffer is as long as said; the function may be called before the start.
-        let is_known = unsafe { (self.version)(text.as_mut_ptr().cast(), text.len() as c_int) } != 0;
+        let is_known = unsafe { (self.version)(text.as_mut_ptr().cast(), length_of(&text)) } != 0;
         let text = CStr::from_bytes_until_nul(&text).map(CStr::to_string_lossy).unwrap_or_default();
         if is_known { text.trim().to_owned() } else { "MPI library of unknown version".to_owned() }
     }
@@ -112,7 +117,7 @@ impl ShimLibrary {
         }
         let mut text = [0; 1024];
         // SAFETY: the buffer is as long as said.
-        unsafe { (self.error)(code, text.as_mut_ptr().cast(), text.len() as c_int) };
+        unsafe { (self.error)(code, text.as_mut_ptr().cast(), length_of(&text)) };
         let text = CStr::from_bytes_until_nul(&text).map(CStr::to_string_lossy).unwrap_or_default();
         Err(format!("MPI could not {what}: {text}"))
     }
@@ -129,7 +134,7 @@ impl ShimLibrary {
     pub(super) fn collect(&self, own: &[i64], processes: usize) -> Result<Vec<i64>, String> {
         let mut all = vec![0; own.len() * processes];
         // SAFETY: `all` has room for the words of every process.
-        let code = unsafe { (self.collect)(own.as_ptr(), own.len() as c_int, all.as_mut_ptr()) };
+        let code = unsafe { (self.collect)(own.as_ptr(), length_of(own), all.as_mut_ptr()) };
         self.checked("collect what the processes are", code)?;
         Ok(all)
     }
@@ -137,14 +142,15 @@ impl ShimLibrary {
     /// Sends a message of rank 0 to the processes that get it from this one.
     pub(super) fn send(&self, words: &[i64; WORDS]) -> Result<(), String> {
         // SAFETY: the pointer and the length describe `words`.
-        let code = unsafe { (self.send)(words.as_ptr(), WORDS as c_int) };
+        let code = unsafe { (self.send)(words.as_ptr(), length_of(words)) };
         self.checked("send a message", code)
     }
 
     /// Begins to wait for a message.
     pub(super) fn begin_receive(&mut self) -> Result<(), String> {
+        let length = length_of(&*self.message);
         // SAFETY: the buffer is on the heap and stays as long as this value. Nothing else touches it until it has arrived.
-        let code = unsafe { (self.begin_receive)(self.message.as_mut_ptr(), WORDS as c_int) };
+        let code = unsafe { (self.begin_receive)(self.message.as_mut_ptr(), length) };
         self.checked("wait for a message", code)
     }
 
@@ -158,8 +164,8 @@ impl ShimLibrary {
     }
 
     /// Prepares a slot; `place` is that of this process among the members.
-    pub(super) fn prepare(&self, slot: i32, place: Option<usize>) -> Result<(), String> {
-        let place = place.map_or(NOT_A_MEMBER, |place| place as c_int);
+    pub(super) fn prepare(&self, slot: i32, place: Option<u32>) -> Result<(), String> {
+        let place = place.map_or(NOT_A_MEMBER, u32::cast_signed);
         // SAFETY: rank 0 gives each slot a number below `SLOTS`, once.
         self.checked("prepare a communicator and a window", unsafe { (self.prepare)(slot, place) })
     }
@@ -190,10 +196,10 @@ impl ShimLibrary {
     }
 
     /// The words of all members; of use to the first of them only.
-    pub(super) fn gather(&self, slot: i32, own: &[i64], members: usize) -> Result<Vec<i64>, String> {
-        let mut all = vec![0; own.len() * members];
+    pub(super) fn gather(&self, slot: i32, own: &[i64], members: u32) -> Result<Vec<i64>, String> {
+        let mut all = vec![0; own.len() * members as usize];
         // SAFETY: as in `run`; `all` has room for the words of every member.
-        let code = unsafe { (self.gather)(slot, own.as_ptr(), own.len() as c_int, all.as_mut_ptr()) };
+        let code = unsafe { (self.gather)(slot, own.as_ptr(), length_of(own), all.as_mut_ptr()) };
         self.checked("collect samples", code)?;
         Ok(all)
     }
@@ -202,7 +208,7 @@ impl ShimLibrary {
     pub(super) fn phases(&self, slot: i32, phases: usize) -> Result<Vec<i64>, String> {
         let mut seen = vec![0; phases];
         // SAFETY: as in `run`; there is room for every phase.
-        let code = unsafe { (self.phases)(slot, phases as c_int, seen.as_mut_ptr()) };
+        let code = unsafe { (self.phases)(slot, length_of(&seen), seen.as_mut_ptr()) };
         self.checked("run the phases of a barrier", code)?;
         Ok(seen)
     }

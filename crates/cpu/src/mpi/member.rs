@@ -47,8 +47,8 @@ impl Record {
 pub(super) struct Member {
     pub(super) slot: i32,
     /// Its place among the members.
-    pub(super) place: usize,
-    pub(super) size: usize,
+    pub(super) place: u32,
+    pub(super) size: u32,
     /// Ticks of the first member's clock in a tick of its own.
     pub(super) tick: f64,
 }
@@ -64,20 +64,20 @@ impl Member {
     }
 
     fn run_loop(self, shim: &ShimLibrary, clock: &Clock, call: Call, one: Loop) -> Result<Record, String> {
-        let counter_before = self.counter(shim, call)?;
+        let earlier = self.counter(shim, call)?;
         let mut counts = Counts { value: self.first_value(call), ..Counts::default() };
-        let switches = scheduling::involuntary_switches();
+        let interruptions = scheduling::involuntary_switches();
         shim.meet(self.slot)?;
-        let started = clock.start();
+        let begin = clock.start();
         let code = shim.run(self.slot, call, one, &mut counts);
-        let stopped = clock.stop();
-        let switched = scheduling::involuntary_switches() != switches;
+        let end = clock.stop();
+        let switched = scheduling::involuntary_switches() != interruptions;
         shim.meet(self.slot)?;
         shim.judged(code)?;
-        let counted = self.counter(shim, call)? - counter_before;
-        let elapsed = (stopped.saturating_sub(started) as f64 * self.tick).round() as i64;
+        let grown = self.counter(shim, call)? - earlier;
+        let elapsed = (end.saturating_sub(begin) as f64 * self.tick).round() as i64;
         let expected = self.expected(call, one.executions());
-        Ok(Record { elapsed, switched, found: self.found(call, counts, counted), expected })
+        Ok(Record { elapsed, switched, found: self.found(call, counts, grown), expected })
     }
 
     /// The counter that the others add to; 0 on a process that does not have it.
@@ -86,16 +86,16 @@ impl Member {
     }
 
     /// Sums are those of different values.
-    const fn first_value(self, call: Call) -> i64 {
+    fn first_value(self, call: Call) -> i64 {
         match call {
-            Call::Allreduce => self.place as i64,
+            Call::Allreduce => i64::from(self.place),
             Call::Barrier | Call::PingPong | Call::FetchOp => 0,
         }
     }
 
     /// What the process counts if so many executions of the primitive did their work.
-    const fn expected(self, call: Call, executions: i64) -> i64 {
-        let size = self.size as i64;
+    fn expected(self, call: Call, executions: i64) -> i64 {
+        let size = i64::from(self.size);
         match call {
             Call::Barrier => executions,
             // The sum over the executions k = 1, 2... of the sum over all places of `place + k`.
@@ -105,20 +105,20 @@ impl Member {
         }
     }
 
-    /// What it counted; `counted` is by how much its counter grew.
-    const fn found(self, call: Call, counts: Counts, counted: i64) -> i64 {
+    /// What it counted; its counter grew by `grown`.
+    const fn found(self, call: Call, counts: Counts, grown: i64) -> i64 {
         match call {
             Call::Barrier | Call::PingPong => counts.value,
             Call::Allreduce => counts.sum,
-            Call::FetchOp if self.place == 0 => counted,
+            Call::FetchOp if self.place == 0 => grown,
             Call::FetchOp => counts.sum - counts.disorder,
         }
     }
 }
 
 /// Whether a process saw at the counter, after each phase of a barrier, that all had arrived and none was a phase ahead.
-pub(super) fn phase_defect(seen: &[i64], size: usize) -> Option<String> {
-    let size = size as i64;
+pub(super) fn phase_defect(seen: &[i64], size: u32) -> Option<String> {
+    let size = i64::from(size);
     (1..).zip(seen).find_map(|(phase, seen)| {
         // The processes that have left this phase may have arrived at the next one.
         let is_right = (size * phase..=size * (phase + 1)).contains(seen);
@@ -130,7 +130,7 @@ pub(super) fn phase_defect(seen: &[i64], size: usize) -> Option<String> {
 mod tests {
     use super::*;
 
-    const fn member(place: usize, size: usize) -> Member {
+    const fn member(place: u32, size: u32) -> Member {
         Member { slot: 0, place, size, tick: 1.0 }
     }
 

@@ -55,7 +55,12 @@ impl Message {
                 words[..4].copy_from_slice(&[1, i64::from(*slot), i64::from(team.nodes), i64::from(team.processes)]);
             }
             Self::Run { slot, call, loops } => {
-                words[..4].copy_from_slice(&[2, i64::from(*slot), *call as i64, loops.len() as i64]);
+                words[..4].copy_from_slice(&[
+                    2,
+                    i64::from(*slot),
+                    *call as i64,
+                    i64::try_from(loops.len()).unwrap_or(0),
+                ]);
                 for (pair, one) in words[4..].chunks_exact_mut(2).zip(loops) {
                     pair.copy_from_slice(&[i64::from(one.copies), one.iterations]);
                 }
@@ -111,7 +116,7 @@ mod tests {
             assert_eq!(Message::from_words(&words), None);
         }
         let mut too_many = Message::Run { slot: 0, call: Call::Barrier, loops: Vec::new() }.to_words();
-        too_many[3] = 1 + MOST_SHOTS as i64;
+        too_many[3] = 65;
         assert_eq!(Message::from_words(&too_many), None);
     }
 

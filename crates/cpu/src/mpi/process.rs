@@ -141,8 +141,9 @@ impl MpiProcess {
             Message::End => Ok(Vec::new()),
             Message::Prepare { slot, team } => {
                 let members = self.world.members(*team).unwrap_or_default();
-                let place = members.iter().position(|member| *member == self.rank);
-                let member = place.map(|place| Member { slot: *slot, place, size: members.len(), tick: self.tick() });
+                let size = u32::try_from(members.len()).unwrap_or(0);
+                let place = (0..size).zip(&members).find(|(_, rank)| **rank == self.rank).map(|(place, _)| place);
+                let member = place.map(|place| Member { slot: *slot, place, size, tick: self.tick() });
                 self.slots.push(member);
                 let Self { watchdog, shim, .. } = self;
                 watchdog.during(BATCH, || shim.prepare(*slot, place)).map(|()| Vec::new())

@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn waits_end_the_watch() {
         let watchdog = Watchdog::start(Cancel::new(), |_| {}).unwrap();
-        assert_eq!(watchdog.during(Duration::from_secs(60), || watchdog.left.load(Ordering::Relaxed) <= 600), true);
+        assert!(watchdog.during(Duration::from_secs(60), || watchdog.left.load(Ordering::Relaxed) <= 600));
         assert_eq!(watchdog.left.load(Ordering::Relaxed), IDLE);
     }
 }

@@ -90,12 +90,12 @@ impl World {
     pub(super) fn teams(&self) -> BTreeSet<Team> {
         let nodes = self.nodes();
         let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
-        let of_one = nodes.first().map_or(0, |ranks| count(ranks.len()));
+        let on_first = nodes.first().map_or(0, |ranks| count(ranks.len()));
         let each = nodes.iter().map(|ranks| count(ranks.len())).min().unwrap_or(0);
-        let on_one = doubled(of_one).into_iter().map(|processes| Team { nodes: 1, processes });
+        let on_one_node = doubled(on_first).into_iter().map(|processes| Team { nodes: 1, processes });
         let on_several = doubled(count(nodes.len())).into_iter();
         let on_several = on_several.flat_map(|nodes| [1, each].map(|each| Team { nodes, processes: nodes * each }));
-        on_one.chain(on_several).collect()
+        on_one_node.chain(on_several).collect()
     }
 
     /// The ranks of a team, in the order of the nodes; `None` if there are not so many.
