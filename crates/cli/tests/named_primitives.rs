@@ -8,7 +8,12 @@ use std::collections::BTreeSet;
 use syncscope_report::{named_primitives, page};
 
 fn catalogues() -> BTreeSet<&'static str> {
-    syncscope_cpu::catalogue().iter().chain(syncscope_gpu::primitives()).map(|primitive| primitive.id).collect()
+    syncscope_cpu::catalogue()
+        .iter()
+        .chain(syncscope_gpu::primitives())
+        .chain(syncscope_cpu::mpi::primitives())
+        .map(|primitive| primitive.id)
+        .collect()
 }
 
 #[test]

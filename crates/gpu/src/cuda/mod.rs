@@ -8,6 +8,7 @@
 //! | [`discovery`] | where libraries may be on this machine |
 //! | [`nvrtc`] | the binding of NVRTC, the run-time compiler |
 //! | [`compile`], [`cache`] | from a kernel's text to machine code, kept from run to run |
+//! | [`nccl`] | the library for collectives of several devices |
 //! | [`nvml`] | the management library: clocks, throttling, NVLink |
 //! | [`device_state`] | firmware, limits and modes of a device, by the management library |
 //! | [`mps`] | whether the Multi-Process Service is active |
@@ -27,4 +28,5 @@ pub(crate) mod driver;
 pub(crate) mod error;
 pub(crate) mod links;
 pub(crate) mod mps;
+pub(crate) mod nccl;
 pub(crate) mod nvml;
