@@ -149,6 +149,7 @@ impl Nccl {
     }
 
     /// Ends a device's part. Nothing may be in its stream any more.
+    #[allow(clippy::needless_pass_by_value, reason = "nobody can use it any more")]
     pub(crate) fn destroy(&self, communicator: Communicator) {
         // There is no caller left for an error.
         // SAFETY: the communicator is alive, and given up here.
