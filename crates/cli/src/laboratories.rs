@@ -134,6 +134,9 @@ impl Laboratories {
     /// What may disturb the measurements, and what to do about it.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.cpu.as_ref().map(CpuLaboratory::warnings).unwrap_or_default();
+        // A launcher binds each of its processes on purpose.
+        let alone = self.cpu.as_ref().filter(|_| self.mpi.is_none());
+        warnings.extend(alone.and_then(CpuLaboratory::restriction));
         warnings.extend(self.gpu.as_ref().map(GpuLaboratory::warnings).unwrap_or_default());
         warnings.extend(self.failed_checks());
         warnings
