@@ -163,17 +163,32 @@ pub(crate) const LADDER: &[Rung] = {
         rung("CPU and GPU", "Flag there and back", &["hybrid.flag.round_trip"], any, FewestActors),
         rung("CPU and GPU", "Kernel launch and wait", &["gpu.launch.stream_sync"], any, FewestActors),
         rung("Processes", "Message, one node", &["mpi.handoff.pingpong"], one_node, FewestActors),
-        rung("Processes", "MPI barrier, one node, 2", &["mpi.barrier.blocking"], one_node, FewestActors),
-        rung("Processes", "MPI barrier, one node, all", &["mpi.barrier.blocking"], one_node, MostActors),
+        rung("Processes", "MPI barrier, 2 processes", &["mpi.barrier.blocking"], one_node, FewestActors),
+        rung("Processes", "MPI barrier, one node", &["mpi.barrier.blocking"], many_on_one_node, MostActors),
         rung("Several nodes", "Message", &["mpi.handoff.pingpong"], several_nodes, FewestActors),
-        rung("Several nodes", "MPI barrier, 2 nodes", &["mpi.barrier.blocking"], several_nodes, FewestActors),
-        rung("Several nodes", "MPI barrier, all nodes", &["mpi.barrier.blocking"], several_nodes, MostActors),
+        rung("Several nodes", "MPI barrier, 2 nodes", &["mpi.barrier.blocking"], two_nodes, FewestActors),
+        rung("Several nodes", "MPI barrier, all", &["mpi.barrier.blocking"], more_on_several_nodes, MostActors),
     ]
 };
 
 /// Processes of one machine.
 fn one_node(case: &Case, _: MachineSize) -> bool {
     in_group(case, &Group::Nodes(1))
+}
+
+/// The same, more than two.
+fn many_on_one_node(case: &Case, machine: MachineSize) -> bool {
+    one_node(case, machine) && case.threads > Some(2)
+}
+
+/// One process of each of two machines.
+fn two_nodes(case: &Case, _: MachineSize) -> bool {
+    in_group(case, &Group::Nodes(2)) && case.threads == Some(2)
+}
+
+/// More processes than those.
+fn more_on_several_nodes(case: &Case, machine: MachineSize) -> bool {
+    several_nodes(case, machine) && !two_nodes(case, machine)
 }
 
 /// Processes of several machines.
