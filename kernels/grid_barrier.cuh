@@ -32,10 +32,15 @@ struct PhaseCounts {
 // What the devices write for each other at one memory offset. Each part is in a line of its own.
 struct Exchange {
     u32 counter;
-    u32 unused[31];
+    u32 chosen_copy;  // of this device, plus 1; 0: not chosen yet
+    u32 unused[30];
     u32 flags[MOST_DEVICES];  // one for each device that writes here
-    u32 unused_too[16];
+    u32 probe;                // added to, to measure how far away the flags are
+    u32 unused_too[15];
 };
+
+// There are more copies of all exchanges, one after the other, so that flags can be in both halves of a cache.
+constexpr u32 EXCHANGE_COPIES = 9;
 
 // The devices of a case, written by the host before the first launch; `multi/loaded_program.rs` has the same structure.
 struct DeviceTable {
@@ -44,11 +49,12 @@ struct DeviceTable {
     u32 *phases;  // one for each thread of this device
     u32 device;   // 0 to devices - 1
     u32 devices;
+    u64 copy_distance;                  // in exchanges, from one copy to the next
     Exchange *exchanges[MOST_DEVICES];  // of each device, one for each memory offset
     u32 *block_flags[MOST_DEVICES];     // of each device, one for each of its blocks
 };
 
-static_assert(sizeof(PhaseCounts) == 32 && sizeof(Exchange) == 256 && sizeof(DeviceTable) == 288,
+static_assert(sizeof(PhaseCounts) == 32 && sizeof(Exchange) == 256 && sizeof(DeviceTable) == 296,
               "the host's structures must be these");
 
 extern "C" {
@@ -150,6 +156,38 @@ __device__ __forceinline__ void add_one_release_gpu(u32 *word) {
 
 __device__ __forceinline__ void add_one_relaxed_gpu(u32 *word) {
     asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(word) : "memory");
+}
+
+// The cycles of an atomic addition of nothing and its way back, of some that follow each other, at best. Additions go
+// to the half of the second-level cache that keeps the word; reads may find a copy in the near half, and tell less. On
+// an H200 the near half takes 270 to 310 cycles and the far one 480 to 550.
+__device__ __noinline__ u32 atomic_latency(u32 *word) {
+    constexpr u32 TIMES = 5, ADDITIONS = 4;
+    u32 least = ~0u;
+#pragma unroll 1
+    for (u32 time = 0; time < TIMES; time++) {
+        u32 value = 0;
+        const u32 start = read_clock_low();
+        // Each addition needs the result of the one before; the highest bit of a count is 0.
+#pragma unroll
+        for (u32 number = 0; number < ADDITIONS; number++) {
+            asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 0;"
+                         : "=r"(value)
+                         : "l"(word + (value >> 31))
+                         : "memory");
+        }
+        // The clock is read when the last value is here.
+        if (value >> 31 != 0) break;
+        least = min(least, (read_clock_low() - start) / ADDITIONS);
+    }
+    return least;
+}
+
+// Waits some cycles, in steps of about 30.
+__device__ __forceinline__ void pause_cycles(u32 cycles) {
+    const u32 start = read_clock_low();
+    while (read_clock_low() - start < cycles) {
+    }
 }
 
 __device__ __forceinline__ void store_release_gpu(u32 *word, u32 value) {

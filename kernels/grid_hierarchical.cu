@@ -1,15 +1,17 @@
 // Barriers of all threads of a grid that try to be faster than one counter (gpu.grid.hierarchical). Compute capability
 // 9.0 or later.
 //
-// KIND selects the barrier, RELAXED=1 the one that orders no memory accesses. ABSENT=1 is a fault for tests: the last
-// block does not arrive, except in clusters, whose own barrier has no limit. All of them are split in the same way:
-// the writes of a block are made visible to its first thread by the barrier of the block, that thread releases them,
-// the polls are relaxed, and one fence at the end acquires. In the memory model of PTX a release (red.release, or
-// fence.release and a relaxed addition after it) synchronizes with a relaxed read that observes the addition and with
-// the fence.acquire after that read. Additions to one counter continue each other, so a read of the whole count
-// observes all of them. What a block acquires, its second barrier passes on to its other threads.
+// KIND selects the barrier, CLUSTERS=1 a launch in clusters, ROOMY=1 kernels with more registers, RELAXED=1 the one
+// that orders no memory accesses. ABSENT=1 is a fault for tests: the last block does not arrive, except in clusters,
+// whose own barrier has no limit. All of them are split in the same way: the writes of a block are made visible to its
+// first thread by the barrier of the block, that thread releases them, the polls are relaxed, and one fence at the end
+// acquires. In the memory model of PTX a release (red.release, or fence.release and a relaxed addition after it)
+// synchronizes with a relaxed read that observes the addition and with the fence.acquire after that read. Additions to
+// one counter continue each other, so a read of the whole count observes all of them. What a block acquires, its second
+// barrier passes on to its other threads.
 #include "cluster.cuh"
 #include "grid_barrier.cuh"
+#include "near_counters.cuh"
 
 using Arguments = GridBarrierArguments;
 
@@ -17,21 +19,21 @@ using Arguments = GridBarrierArguments;
 #define ABSENT 0
 #endif
 
-enum Kind { ACQUIRE_FENCE, PAUSED_ACQUIRE, TWO_COUNTERS, CLUSTER };
+enum Kind { ACQUIRE_FENCE, PAUSED_ACQUIRE, NEAR_COUNTERS, SPREAD, CLUSTER };
+
+// Counters of SPREAD, each in a page of its own.
+constexpr u32 SPREAD_COUNTERS = 8;
 
 struct Barrier {
     u32 *state;
-    u32 *near;  // TWO_COUNTERS: the counter that this block reads, and the other one
-    u32 *far;
-    u32 arrivals;    // that one barrier adds to a counter
+    NearCounters near_counters;
+    u32 arrivals;    // that one barrier adds to the counter that this thread reads
     bool is_leader;  // whether this block adds and waits
     u32 epoch;       // barriers passed at this memory offset
     WaitLimit limit;
 
     __device__ __forceinline__ explicit Barrier(const Arguments &arguments)
         : state(state_of(arguments)),
-          near(state),
-          far(state),
           arrivals(gridDim.x),
           is_leader(true),
           epoch((u32)arguments.barriers_passed),
@@ -40,8 +42,12 @@ struct Barrier {
             arrivals /= cluster_blocks();
             is_leader = cluster_rank() == 0;
         }
-        if constexpr (KIND == TWO_COUNTERS) {
-            if (threadIdx.x == 0) choose_counters();
+        if constexpr (KIND == SPREAD) {
+            const u32 watched = threadIdx.x % SPREAD_COUNTERS;
+            arrivals = (gridDim.x - watched + SPREAD_COUNTERS - 1) / SPREAD_COUNTERS;
+        }
+        if constexpr (KIND == NEAR_COUNTERS) {
+            if (threadIdx.x == 0) near_counters.choose(state, limit);
             __syncthreads();
         }
     }
@@ -53,9 +59,11 @@ struct Barrier {
             in_clusters();
         } else {
             __syncthreads();
-            if (threadIdx.x == 0) {
-                if constexpr (KIND == TWO_COUNTERS) {
-                    two_counters();
+            if constexpr (KIND == SPREAD) {
+                if (threadIdx.x < 32) spread();
+            } else if (threadIdx.x == 0) {
+                if constexpr (KIND == NEAR_COUNTERS) {
+                    at_near_counters();
                 } else {
                     counter();
                 }
@@ -68,16 +76,16 @@ struct Barrier {
     // additions.
     __device__ __forceinline__ void counter() {
         arrive_at(state);
-        if constexpr (KIND == PAUSED_ACQUIRE) pause();
-        wait_for_count(state);
+        if constexpr (KIND == PAUSED_ACQUIRE) pause_cycles(PAUSE);
+        const u32 target = epoch * arrivals;
+        limit.wait_for([&] { return reached(load_relaxed_gpu(state), target); });
+        if constexpr (IS_ORDERED) fence_acquire_gpu();
     }
 
-    // In cycles: the best delay of `gpu.grid.counter`, see grid_kinds.cuh.
-    __device__ __forceinline__ static void pause() {
-        const u32 start = read_clock_low();
-        while (read_clock_low() - start < 350) {
-        }
-    }
+    // In cycles. Measured on an H200 with one block of 32 threads on each multiprocessor, ordered and relaxed: after
+    // 180 cycles 1,620 and 899, after 220 1,605 and 887, after 260 1,560 and 915, after 300 1,502 and 940, after 350
+    // 1,525 and 981.
+    static constexpr u32 PAUSE = IS_ORDERED ? 300 : 220;
 
     __device__ __forceinline__ static void arrive_at(u32 *counter) {
         if constexpr (IS_ORDERED) {
@@ -87,65 +95,32 @@ struct Barrier {
         }
     }
 
-    __device__ __forceinline__ void wait_for_count(const u32 *counter) {
-        const u32 target = epoch * arrivals;
-        limit.wait_for([&] { return reached(load_relaxed_gpu(counter), target); });
+    __device__ __forceinline__ void at_near_counters() {
+        near_counters.arrive();
+        near_counters.pause();
+        const u32 target = epoch * gridDim.x;
+        limit.wait_for([&] { return near_counters.have_arrived(target); });
         if constexpr (IS_ORDERED) fence_acquire_gpu();
     }
 
-    // A counter in each half of the second-level cache. Every block adds to both and reads the near one: a read takes
-    // the shorter way, and each counter has half of the readers. One fence releases both additions.
-    __device__ __forceinline__ void two_counters() {
-        if constexpr (IS_ORDERED) fence_release_gpu();
-        add_one_relaxed_gpu(far);
-        add_one_relaxed_gpu(near);
-        wait_for_count(near);
-    }
-
-    // Which half has an address is the secret of the hardware, so latencies decide. The first block measures the
-    // candidates once for each memory offset, and keeps the nearest and the farthest; both stay the same for all
-    // launches, because the counts go on. Each block then measures which of the two is nearer to itself.
-    __device__ __forceinline__ void choose_counters() {
-        u32 chosen = load_relaxed_gpu(state);
-        if (blockIdx.x == 0 && chosen == 0) {
-            u32 nearest = 0, farthest = 0, least = ~0u, most = 0;
-#pragma unroll 1
-            for (u32 number = 0; number < CANDIDATES; number++) {
-                const u32 cycles = latency(candidate(number));
-                if (cycles < least) least = cycles, nearest = number;
-                if (cycles >= most) most = cycles, farthest = number;
-            }
-            store_release_gpu(state, 1 + nearest * CANDIDATES + farthest);
+    // Many blocks on each multiprocessor: eight counters, because one address executes its additions one after the
+    // other. A lane waits for each of them, until that one is complete. The pause grows with the additions. (H200,
+    // ordered, with 264, 1,056, 2,112 and 4,224 blocks: 1,922, 2,605, 6,055 and 12,868 cycles after 300 cycles; 2,213,
+    // 2,318, 4,521 and 11,852 after 700; 3,001, 3,082, 3,424 and 7,215 after 1,500; 3,993, 4,047, 4,371 and 5,719 after
+    // 2,500.)
+    __device__ __forceinline__ void spread() {
+        if (threadIdx.x == 0) arrive_at(NearCounters::page(state, blockIdx.x % SPREAD_COUNTERS));
+        __syncwarp();
+        pause_cycles(max(PAUSE, gridDim.x * 5 / 8));
+        const u32 target = epoch * arrivals;
+        if (threadIdx.x < SPREAD_COUNTERS) {
+            const u32 *const watched = NearCounters::page(state, threadIdx.x);
+            limit.wait_for([&] { return reached(load_relaxed_gpu(watched), target); });
         }
-        limit.wait_for([&] { return (chosen = load_acquire_gpu(state)) != 0; });
-        // A block that gave up waits for no counter.
-        if (chosen == 0) return;
-        u32 *const first = candidate((chosen - 1) / CANDIDATES), *const second = candidate((chosen - 1) % CANDIDATES);
-        const bool is_first = latency(first) <= latency(second);
-        near = is_first ? first : second;
-        far = is_first ? second : first;
-    }
-
-    // Likely a page of 4 KiB is in one half as a whole; sixteen pages are in one half only once in 2^15 cases.
-    // `laboratory/multi.rs` reserves as much.
-    static constexpr u32 CANDIDATES = 16, CANDIDATE_WORDS = 4096 / sizeof(u32), FIRST_CANDIDATE = 32;
-
-    __device__ __forceinline__ u32 *candidate(u32 number) const {
-        return state + FIRST_CANDIDATE + number * CANDIDATE_WORDS;
-    }
-
-    // Cycles of some reads, each of which needs the result of the one before, at best. The highest bit of a count is 0.
-    __device__ __noinline__ static u32 latency(const u32 *word) {
-        u32 least = ~0u;
-#pragma unroll 1
-        for (u32 time = 0; time < 3; time++) {
-            u32 value = 0;
-            const u32 start = read_clock_low();
-#pragma unroll
-            for (u32 read = 0; read < 5; read++) value = load_relaxed_gpu(word + (value >> 31));
-            least = min(least, read_clock_low() - start);
+        __syncwarp();
+        if constexpr (IS_ORDERED) {
+            if (threadIdx.x == 0) fence_acquire_gpu();
         }
-        return least;
     }
 
     // The blocks of a cluster gather first, so fewer blocks add to the counter and read it. The barriers of the cluster
@@ -179,6 +154,8 @@ struct Barrier {
 
 #if CLUSTERS
 SYNCSCOPE_GRID_BARRIERS_AS(SYNCSCOPE_CLUSTER_KERNEL, Barrier)
+#elif ROOMY
+SYNCSCOPE_GRID_BARRIERS_AS(SYNCSCOPE_ROOMY_KERNEL, Barrier)
 #else
 SYNCSCOPE_GRID_BARRIERS(Barrier)
 #endif

@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
-    // First of all: the child of a measurement must have started no thread.
-    if let Some(code) = syncscope_cpu::one_thread::serve_if_asked() {
+    // First of all: a worker of a measurement must have started no thread.
+    if let Some(code) = syncscope_cpu::processes::serve_if_asked() {
         return code;
     }
     // As long as there is one thread: the environment is that of all.

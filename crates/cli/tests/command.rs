@@ -369,25 +369,3 @@ fn the_real_machine_is_described() {
     let text = String::from_utf8_lossy(&list.stdout).into_owned();
     assert!(text.contains("cpu.atomic.add") && text.contains("gpu.block.syncthreads"), "{text}");
 }
-
-#[test]
-fn a_process_of_one_thread_answers_with_readings() {
-    use std::io::Write as _;
-    let mut child = command(&["--one-thread-process", "cpu.lock.pthread_mutex", "u64", "any"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(b"new\nbaseline 100 0;test 100 1;double 10 2\n").unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[..2], ["ready", "ready"], "{text}");
-    assert_eq!(lines.len(), 5, "{text}");
-    for line in &lines[2..] {
-        let words: Vec<&str> = line.split(' ').collect();
-        assert_eq!(words.len(), 7, "no defect: {line}");
-        assert!(words[1].parse::<u64>().unwrap() > words[0].parse::<u64>().unwrap(), "{line}");
-    }
-}

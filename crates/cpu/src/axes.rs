@@ -6,6 +6,7 @@ use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Preset, 
 use crate::machine::cpu_groups::CpuGroups;
 use crate::machine::placement::where_spread_differs;
 use crate::machine::topology::Topology;
+use crate::team_sizes::{powers_of_two, team_sizes};
 
 /// The values that primitives vary. Each primitive uses the axes that apply to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub(crate) struct Axes {
     pub(crate) chain_dtypes: Vec<Dtype>,
     /// Whether the CPUs form groups that have a memory or a cache in common.
     pub(crate) has_cpu_groups: bool,
+    /// Numbers of processes.
+    pub(crate) processes: Vec<u32>,
     /// Numbers of threads that execute such chains.
     chain_threads: Vec<u32>,
 }
@@ -104,19 +107,14 @@ fn line_bytes(topology: &Topology) -> Option<u32> {
 /// The types that processors treat differently: two widths, integer and floating point.
 const DTYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 
-/// Every number of threads up to this one is measured. Beyond it there are eight steps to each next power of two.
-const DENSE: u32 = 16;
+/// Each process takes some milliseconds to start, and its kernel memory.
+const MOST_PROCESSES: u32 = 16;
 
 impl Axes {
     /// The axes of `preset` on a machine.
     pub(crate) fn of(preset: Preset, topology: &Topology) -> Self {
         let cpus = topology.allowed().count().max(1) as u32;
-        let counts = match preset {
-            Preset::Quick => powers_of_two(cpus),
-            Preset::Standard => thinned(cpus),
-            // The papers measure some more threads than CPUs.
-            Preset::Paper => thinned(cpus).into_iter().chain(cpus + 1..=cpus + 4).collect(),
-        };
+        let counts = team_sizes(preset, topology);
         let mut threads = vec![(Placement::Close, counts.clone())];
         if preset != Preset::Quick {
             threads.push((Placement::Spread, where_spread_differs(topology, &counts)));
@@ -132,7 +130,18 @@ impl Axes {
             Preset::Quick => (vec![Dtype::I32], vec![1]),
             Preset::Standard | Preset::Paper => (vec![Dtype::I32, Dtype::U64], powers_of_two(cpus)),
         };
-        Self { threads, addition, other_atomics, flush, lock_dtypes, chain_dtypes, has_cpu_groups, chain_threads }
+        let processes = powers_of_two(cpus.clamp(2, MOST_PROCESSES)).into_iter().filter(|count| *count > 1).collect();
+        Self {
+            threads,
+            addition,
+            other_atomics,
+            flush,
+            lock_dtypes,
+            chain_dtypes,
+            has_cpu_groups,
+            processes,
+            chain_threads,
+        }
     }
 
     /// The cases of an operation that depends on the one before, on one shared variable.
@@ -183,36 +192,10 @@ impl Axes {
     }
 }
 
-/// 1, 2, 4, ... and `most`.
-fn powers_of_two(most: u32) -> Vec<u32> {
-    let mut counts: Vec<u32> =
-        std::iter::successors(Some(1_u32), |count| count.checked_mul(2)).take_while(|count| *count < most).collect();
-    counts.push(most);
-    counts
-}
-
-/// Every number up to [`DENSE`], then eight steps for each doubling, and `most`.
-fn thinned(most: u32) -> Vec<u32> {
-    let next = |count: &u32| Some(if *count < DENSE { count + 1 } else { count + (1 << count.ilog2()) / 8 });
-    let mut counts: Vec<u32> = std::iter::successors(Some(1), next).take_while(|count| *count < most).collect();
-    counts.push(most);
-    counts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::machine::topology::tests::regular;
-
-    #[test]
-    fn numbers_of_threads() {
-        assert_eq!(powers_of_two(1), [1]);
-        assert_eq!(powers_of_two(8), [1, 2, 4, 8]);
-        assert_eq!(powers_of_two(12), [1, 2, 4, 8, 12]);
-        assert_eq!(thinned(3), [1, 2, 3]);
-        assert_eq!(thinned(27)[15..], [16, 18, 20, 22, 24, 26, 27]);
-        assert!(thinned(1024).len() < 70);
-    }
 
     #[test]
     fn spread_is_measured_where_it_differs() {

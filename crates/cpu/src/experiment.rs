@@ -13,6 +13,7 @@ use crate::primitives::Workload;
 use crate::team::{Body, Executor, Record, TeamError};
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
+use crate::timing::occupancy::Occupancy;
 use crate::timing::smt_interference::InterferenceDetector;
 
 /// Time that a batch gets in addition to what is expected of it.
@@ -43,11 +44,16 @@ const OVERSUBSCRIBED_SHARE: f64 = 0.5;
 /// Iterations of the loop that proves a primitive.
 const PROOF_ITERATIONS: u64 = 200;
 
+/// The least share of their CPUs' time with which threads that spin could have been done.
+const LEAST_SHARE: f64 = 0.5;
+
 /// How the threads of a team share the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sharing {
     /// What a reader must know: "4 threads on 2 CPUs".
     pub(crate) remark: Option<String>,
+    /// How many CPUs the threads have.
+    pub(crate) cpus: u32,
     /// Whether there are more threads than CPUs: then context switches are part of what is measured.
     pub(crate) oversubscribed: bool,
     /// Whether the operating system chooses the CPUs: then migrations are part of what is measured.
@@ -66,6 +72,12 @@ impl Sharing {
         let remarks: Vec<String> = self.remark.into_iter().chain(remark).collect();
         Self { remark: (!remarks.is_empty()).then(|| remarks.join(", ")), ..self }
     }
+}
+
+/// A job whose time does not count.
+enum Untimed {
+    Proof(Arc<dyn Body>),
+    FollowUp(Arc<dyn Body>),
 }
 
 /// A workload on a team.
@@ -98,16 +110,42 @@ impl<'a> TeamExperiment<'a> {
         GRACE + expected.unwrap_or_default()
     }
 
+    /// Why a batch was not done in time, if its threads lacked their CPUs. Threads that spin use all the time that they get.
+    /// (A fair spin lock passes from thread to thread in order of arrival: where fourteen other threads want the CPUs,
+    /// every hand-over waits until the next thread in the queue gets one, 20 ms and more.)
+    fn lacked_cpus(&self, error: &TeamError, started: &Occupancy) -> Option<ExperimentError> {
+        let TeamError::TimedOut(limit) = error else { return None };
+        // The time of other processes is not this one's.
+        if self.workload.blocks || self.workload.in_processes {
+            return None;
+        }
+        let share = started.share(self.sharing.cpus);
+        (share < LEAST_SHARE).then(|| {
+            ExperimentError::Interfered(format!(
+                "not done after {:.1} s, in which its threads got {:.0} % of the time of their CPUs: stop other programs, or \
+                 wait until they are done",
+                limit.as_secs_f64(),
+                share * 100.0
+            ))
+        })
+    }
+
     fn record_speed(&mut self, shots: &[Shot], samples: &[Sample]) {
         let ns = |(shot, sample): (&Shot, &Sample)| sample.slowest_ns() / shot.iterations.max(1) as f64;
         self.ns_per_iteration = shots.iter().zip(samples).map(ns).fold(0.0, f64::max);
     }
 
     /// Runs untimed shots of another job and keeps the error of its verification.
-    fn run_untimed(&mut self, body: &Arc<dyn Body>, shots: u64) {
+    fn run_untimed(&mut self, job: &Untimed, shots: u64) {
         let shot = |pair| Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair };
         let shots: Vec<Shot> = (0..shots).map(shot).collect();
-        match self.team.run(body, &shots, GRACE) {
+        // A busy machine, which made the samples longer, makes this longer too.
+        let limit = self.limit(&shots);
+        let outcome = match job {
+            Untimed::Proof(body) => self.team.prove(body, &shots, limit),
+            Untimed::FollowUp(body) => self.team.run(body, &shots, limit),
+        };
+        match outcome {
             Ok(records) => self.defect = records.into_iter().flatten().find_map(|record| record.defect),
             Err(error) => self.defect = Some(error.to_string()),
         }
@@ -187,7 +225,9 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let records = self.team.run(&self.workload.body, shots, self.limit(shots)).map_err(error_of)?;
+        let started = Occupancy::begin();
+        let outcome = self.team.run(&self.workload.body, shots, self.limit(shots));
+        let records = outcome.map_err(|error| self.lacked_cpus(&error, &started).unwrap_or_else(|| error_of(error)))?;
         if self.defect.is_none() {
             self.defect = records.iter().flatten().find_map(|record| record.defect.clone());
         }
@@ -262,11 +302,11 @@ impl Experiment for TeamExperiment<'_> {
     /// Runs the proof that needs a loop of its own, then the follow-up.
     fn details(&mut self) -> Result<Vec<Detail>, String> {
         if let Some(proof) = self.workload.proof.clone() {
-            self.run_untimed(&proof, 1);
+            self.run_untimed(&Untimed::Proof(proof), 1);
         }
         let follow_up = self.workload.follow_up.as_ref().map(|make| make(self.clock));
         if let (Some(follow_up), None) = (&follow_up, &self.defect) {
-            self.run_untimed(&(Arc::clone(follow_up) as Arc<dyn Body>), follow_up.repetitions());
+            self.run_untimed(&Untimed::FollowUp(Arc::clone(follow_up) as Arc<dyn Body>), follow_up.repetitions());
         }
         let found = follow_up.map_or_else(Vec::new, |follow_up| follow_up.details());
         self.defect.clone().map_or(Ok(found), Err)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Environment, MeasuredTopology};
 use syncscope_core::{
-    Actor, Case, CaseId, Detail, Experiment, Form, Laboratory, Listing, Placement, Preset, Refusal, Row, RunEffect,
+    Actor, Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row, RunEffect,
 };
 use syncscope_host::scheduling::{self, AffinityGuard};
 use syncscope_host::{c_library_version, cpu_list};
@@ -18,9 +18,9 @@ use crate::machine::steal::StealCounters;
 use crate::machine::system::System;
 use crate::machine::topology::Topology;
 use crate::machine::{cgroup, hwloc, page_homes};
-use crate::one_thread::OneThreadProcesses;
 use crate::plan;
 use crate::primitives::{self, Entry, Workload};
+use crate::processes::ProcessPool;
 use crate::run_effect::run_effect;
 use crate::studies::{self, inference};
 use crate::team::pool::TeamPool;
@@ -55,7 +55,7 @@ pub struct CpuLaboratory {
     quota: Option<f64>,
     load: Option<f64>,
     teams: TeamPool,
-    one_thread: OneThreadProcesses,
+    processes: ProcessPool,
     interference: InterferenceDetector,
     /// Whether the CPUs are kept awake; decided before measuring.
     awake: Option<AwakePolicy>,
@@ -87,7 +87,7 @@ impl CpuLaboratory {
             load,
             system,
             teams: TeamPool::default(),
-            one_thread: OneThreadProcesses::default(),
+            processes: ProcessPool::default(),
             interference: InterferenceDetector::default(),
             awake: None,
         })
@@ -119,6 +119,7 @@ impl CpuLaboratory {
             // A container may hide a part from either of them.
             memory_bytes: self.topology.memory_bytes.max(self.system.memory_bytes()),
             hypervisor: self.system.hypervisor(),
+            signature: self.system.signature(),
         }
     }
 
@@ -284,6 +285,7 @@ impl CpuLaboratory {
         let throttled = quota.map(|quota| format!("{threads} threads with the time of {quota} CPUs"));
         let remarks: Vec<String> = oversubscribed.into_iter().chain(throttled).collect();
         Sharing {
+            cpus: placed.available.min(threads as u32),
             oversubscribed: !remarks.is_empty(),
             unbound: *placement == Placement::None,
             has_siblings: self.topology.share_a_core(&placed.cpus),
@@ -369,11 +371,11 @@ impl Laboratory for CpuLaboratory {
         let placed = self.placed(&placement, threads)?;
         let sharing = self.sharing(&placement, &placed, Some(case)).with_remark(remark);
         let sharing = sharing.with_remark(self.kept_awake(&workload));
-        let team = match case.form {
-            Some(Form::OneThreadProcess) => {
-                self.one_thread.process_for(case, placed.cpus.first().copied().flatten())?
-            }
-            _ => self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?,
+        let team = if workload.in_processes {
+            self.teams.end_runtimes();
+            self.processes.team_for(case, &placed.cpus)?
+        } else {
+            self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?
         };
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }

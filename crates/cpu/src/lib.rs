@@ -12,7 +12,7 @@
 //! | [`evidence`] | the machine code of the timed loops |
 //! | [`primitives`] | the catalogue: a folder for each family, a file for each primitive |
 //! | [`mpi`] | primitives between processes, by an MPI library |
-//! | [`one_thread`] | a child process of one thread, for the cases that need one |
+//! | [`processes`] | worker processes, for the cases that need some |
 //! | `awake_policy.rs` | whether CPUs are kept from halting during a run |
 //! | [`published`] | the experiments of papers |
 //! | [`studies`] | cases on chosen CPUs and NUMA nodes; the topology that the core-to-core matrix shows |
@@ -27,8 +27,8 @@ pub mod experiment;
 pub mod laboratory;
 pub mod machine;
 pub mod mpi;
-pub mod one_thread;
 pub mod primitives;
+pub mod processes;
 pub mod published;
 pub mod studies;
 pub mod sync;
@@ -40,6 +40,7 @@ mod axes;
 mod numbers;
 mod plan;
 mod run_effect;
+mod team_sizes;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use machine::topology::Topology;

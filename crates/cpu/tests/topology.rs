@@ -20,8 +20,12 @@ fn print_topology() {
         Ok(laboratory) => {
             println!("TOPOLOGY {}", serde_json::to_string(laboratory.topology()).unwrap());
             let plan = laboratory.plan(Preset::Standard);
-            let group = |case: Case| case.group.map(|group| group.to_string()).unwrap_or_default();
-            let groups: Vec<String> = plan.into_iter().map(group).collect();
+            let group = |case: &Case| case.group.as_ref().map(Group::to_string).unwrap_or_default();
+            let groups: Vec<String> = plan.iter().map(group).collect();
+            let team =
+                |case: &Case| Some((case.primitive.clone(), case.placement.as_ref()?.to_string(), case.threads?));
+            let teams: Vec<_> = plan.iter().filter(|case| case.group.is_none()).filter_map(team).collect();
+            println!("TEAMS {}", serde_json::to_string(&teams).unwrap());
             println!("PLAN {}", serde_json::to_string(&groups).unwrap());
         }
         Err(error) => println!("ERROR {error}"),
@@ -49,6 +53,15 @@ fn topology_of(description: &str) -> Result<Topology, String> {
 /// The column `group` of all cases planned there.
 fn plan_of(description: &str) -> Vec<String> {
     serde_json::from_str(&ask(description, "PLAN ").unwrap()).unwrap()
+}
+
+/// The sizes of the teams of a primitive there, for a placement.
+fn sizes_of(description: &str, primitive: &str, placement: &str) -> Vec<u32> {
+    let teams: Vec<(String, String, u32)> = serde_json::from_str(&ask(description, "TEAMS ").unwrap()).unwrap();
+    let of = |team: &&(String, String, u32)| team.0 == primitive && team.1 == placement;
+    let mut sizes: Vec<u32> = teams.iter().filter(of).map(|team| team.2).collect();
+    sizes.dedup();
+    sizes
 }
 
 fn cpus(topology: &Topology, placement: &Placement, threads: u32) -> Vec<u32> {
@@ -141,7 +154,31 @@ fn three_hundred_cpus_on_an_odd_machine() {
     for class in ["same_core", "same_l3", "same_node", "across"] {
         assert!(of_class(class) >= 100, "{class}: {}", of_class(class));
     }
-    assert!(planned.len() < 20_000, "{}", planned.len());
+    assert!(planned.len() < 7_000, "{}", planned.len());
+}
+
+/// Packages of 64 cores with two hardware threads each, eight cores on a cache: locks and barriers are measured where a team
+/// fills a core, a cache, one package and all.
+#[test]
+fn locks_and_barriers_are_planned_by_class_on_large_machines() {
+    for (description, packages) in
+        [("pack:2 [numa] l3:8 l2:8 core:1 pu:2", 2_u32), ("pack:8 [numa] l3:8 l2:8 core:1 pu:2", 8)]
+    {
+        let most = packages * 128;
+        assert_eq!(topology_of(description).unwrap().threads.len(), most as usize);
+        assert!((1_000..7_000).contains(&plan_of(description).len()), "{}", plan_of(description).len());
+        // The cohort lock needs groups of CPUs, which the nodes are.
+        for primitive in ["cpu.lock.ticket", "cpu.lock.mcs", "cpu.lock.clh", "cpu.lock.cohort", "cpu.barrier.tree"] {
+            let close = sizes_of(description, primitive, "close");
+            let across = (1..=packages.ilog2()).map(|power| 128 << power);
+            let expected = [1, 2, 16, 128].into_iter().chain(across);
+            assert!({ expected }.all(|size| close.contains(&size)), "{primitive}: {close:?}");
+            assert_eq!(close.last(), Some(&most), "{primitive}");
+            let spread = sizes_of(description, primitive, "spread");
+            assert!([2, 16, 128].iter().all(|size| spread.contains(size)), "{primitive}: {spread:?}");
+        }
+        assert_eq!(sizes_of(description, "cpu.process.futex_lock", "close"), [2, 4, 8, 16]);
+    }
 }
 
 #[test]
@@ -185,8 +222,10 @@ fn only_allowed_cpus_are_used() {
         scheduling::bind_to(&[first]).unwrap();
         let mut laboratory = CpuLaboratory::open().unwrap();
         assert_eq!(laboratory.topology().allowed_cpus(), [first]);
-        // Hand-offs and wake-ups have two threads, which share the CPU here.
-        let shares = |case: &Case| ["cpu.handoff.", "cpu.wake."].iter().any(|start| case.primitive.starts_with(start));
+        // Hand-offs, wake-ups and processes have two threads, which share the CPU here.
+        let shares = |case: &Case| {
+            ["cpu.handoff.", "cpu.wake.", "cpu.process."].iter().any(|start| case.primitive.starts_with(start))
+        };
         let alone = |case: &Case| case.threads == Some(1) || shares(case);
         for case in laboratory.plan(Preset::Standard).iter().filter(|case| !alone(case)) {
             assert!(

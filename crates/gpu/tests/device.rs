@@ -12,6 +12,8 @@ mod crosscheck;
 mod nccl;
 #[path = "device/reductions.rs"]
 mod reductions;
+#[path = "device/stress.rs"]
+mod stress;
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};

@@ -1,5 +1,7 @@
 //! The raw monotonic clock, and the unit of the kernel's accounts.
 
+use std::time::Duration;
+
 /// Nanoseconds of `CLOCK_MONOTONIC_RAW`, which no time service adjusts.
 #[inline]
 #[must_use]
@@ -8,6 +10,16 @@ pub fn raw_ns() -> u64 {
     // SAFETY: the pointer is to a `timespec` on this thread's stack; this clock exists since Linux 2.6.28.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &raw mut time) };
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}
+
+/// The time that all threads of this process have spent on CPUs so far.
+#[inline]
+#[must_use]
+pub fn process_cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a `timespec` on this thread's stack; this clock exists since Linux 2.6.12.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32)
 }
 
 /// Ticks of the kernel's accounts (`/proc/stat`) in a second.
@@ -21,7 +33,7 @@ pub fn ticks_per_second() -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{raw_ns, ticks_per_second};
+    use super::{process_cpu_time, raw_ns, ticks_per_second};
     use std::time::Duration;
 
     #[test]
@@ -29,6 +41,15 @@ mod tests {
         let before = raw_ns();
         std::thread::sleep(Duration::from_millis(2));
         assert!(raw_ns() - before >= 2_000_000);
+    }
+
+    #[test]
+    fn a_working_process_spends_time_on_cpus() {
+        let before = process_cpu_time();
+        while process_cpu_time() == before {
+            std::hint::spin_loop();
+        }
+        assert!(process_cpu_time() > before);
     }
 
     #[test]

@@ -62,6 +62,13 @@ impl EventFd {
     }
 }
 
+impl From<OwnedFd> for EventFd {
+    /// A counter that another process created.
+    fn from(descriptor: OwnedFd) -> Self {
+        Self(File::from(descriptor))
+    }
+}
+
 impl AsFd for EventFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()

@@ -4,6 +4,8 @@
 //! - [`clock`]: the raw monotonic clock.
 //! - [`descriptors`]: event counters and waiting for a descriptor.
 //! - [`futex`]: sleeping on a word of memory, and waking the sleeper.
+//! - [`shared_memory`]: memory that several processes map.
+//! - [`child_process`]: what a child gets from its parent.
 //! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.
 //! - [`c_library_version`]: the C library that this program runs with.
 //! - [`file_hash`], [`content_hash`]: the identity of a file's content, or of bytes.
@@ -12,11 +14,13 @@
 //!
 //! This crate knows nothing of measurements and depends on no other crate of syncscope.
 
+pub mod child_process;
 pub mod clock;
 pub mod cpu_list;
 pub mod descriptors;
 pub mod futex;
 pub mod scheduling;
+pub mod shared_memory;
 
 mod c_library;
 mod cache_folder;

@@ -1,4 +1,4 @@
-//! Writes the page of a synthetic run, to develop the page without a measurement:
+//! Writes the page of a synthetic run, or of stored ones, to develop the page without a measurement:
 //! `cargo run -p syncscope-report --example demo_page -- both demo.html`.
 
 #[path = "../tests/synthetic/mod.rs"]
@@ -7,7 +7,7 @@ mod synthetic;
 use syncscope_report::{RunData, page};
 
 fn main() -> Result<(), String> {
-    let usage = "demo_page both|complete|cpu|two|unresolved|empty|large|paper|matrix|crosscheck FILE";
+    let usage = "demo_page both|complete|cpu|two|unresolved|empty|large|paper|matrix|crosscheck|RUN,.. FILE";
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, path] = arguments.as_slice() else { return Err(usage.to_owned()) };
     let runs = match kind.as_str() {
@@ -21,7 +21,11 @@ fn main() -> Result<(), String> {
         "paper" => vec![synthetic::wide::paper()],
         "matrix" => vec![RunData { rows: synthetic::wide::matrix(64), ..synthetic::wide::complete() }],
         "large" => vec![synthetic::large(10_000)],
+        folders if !folders.is_empty() => {
+            let load = |folder: &str| RunData::load(folder.as_ref()).map_err(|error| format!("{error}; {usage}"));
+            folders.split(',').map(load).collect::<Result<_, _>>()?
+        }
         _ => return Err(usage.to_owned()),
     };
-    std::fs::write(path, page::render(&runs, &[])).map_err(|error| format!("{path}: {error}"))
+    std::fs::write(path, page::render_compared(&runs, &[], &|_| 0.02)).map_err(|error| format!("{path}: {error}"))
 }

@@ -11,6 +11,7 @@
 
 mod analysis;
 mod figure;
+mod generation;
 mod naming;
 mod run_data;
 #[cfg(test)]

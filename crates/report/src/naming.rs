@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use syncscope_core::machine::{GpuMachine, Machine};
+use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
 use syncscope_core::{Case, Form, Group, Layout};
 
 use crate::RunData;
+use crate::generation::generation;
 
 /// The model of a processor without the words that do not identify it: `AMD EPYC 9274F` for `AMD EPYC 9274F 24-Core Processor`,
 /// `Intel Xeon Gold 6242` for `Intel(R) Xeon(R) Gold 6242 CPU @ 2.80GHz`.
@@ -15,6 +16,15 @@ pub(crate) fn cpu(model: &str) -> String {
     let is_filler = |word: &str| matches!(word, "CPU" | "Processor") || word.ends_with("-Core");
     let words: Vec<&str> = model.split_whitespace().filter(|word| !is_filler(word)).collect();
     if words.is_empty() { "unnamed CPU".to_owned() } else { words.join(" ") }
+}
+
+/// The processor with its generation where that can be derived: `Intel Xeon (Sapphire Rapids)`.
+pub(crate) fn processor(machine: &CpuMachine) -> String {
+    let name = cpu(&machine.model);
+    match generation(machine) {
+        Some(generation) if !name.contains(generation) => format!("{name} ({generation})"),
+        _ => name,
+    }
 }
 
 /// The devices, with the number of equal ones: `4 × NVIDIA H200`.
@@ -33,9 +43,28 @@ pub(crate) fn counted_gpus(devices: &[GpuMachine]) -> Vec<String> {
     counts.into_iter().map(counted).collect()
 }
 
+/// The processor with the number of its hardware threads: `Intel Xeon, 16 CPUs`.
+pub(crate) fn cpus(cpus: &CpuMachine) -> String {
+    let threads = match cpus.hardware_threads {
+        0 => String::new(),
+        1 => ", 1 CPU".to_owned(),
+        count => format!(", {count} CPUs"),
+    };
+    format!("{}{threads}", cpu(&cpus.model))
+}
+
+/// What executes a case, as far as `run.json` says: a launch needs the processor, too.
+pub(crate) fn hardware(machine: &Machine, case: &Case) -> String {
+    match case.domain_and_family() {
+        ("cpu", _) => cpus(&machine.cpu),
+        ("gpu", family) if family != "launch" => machine.gpus.first().map_or_else(String::new, |gpu| gpu.name.clone()),
+        _ => [vec![cpus(&machine.cpu)], gpus(machine)].concat().join(", "),
+    }
+}
+
 /// The machine in one line: `AMD EPYC 9274F + NVIDIA H200`.
 pub(crate) fn machine(machine: &Machine) -> String {
-    let mut parts = vec![cpu(&machine.cpu.model)];
+    let mut parts = vec![processor(&machine.cpu)];
     parts.extend(gpus(machine));
     parts.join(" + ")
 }
@@ -44,7 +73,7 @@ pub(crate) fn machine(machine: &Machine) -> String {
 /// about.
 pub(crate) fn measured_parts(data: &RunData) -> Vec<String> {
     let with_devices = data.rows.is_empty() || data.rows.iter().any(|row| row.case.domain_and_family().0 != "cpu");
-    let mut parts = vec![cpu(&data.run.machine.cpu.model)];
+    let mut parts = vec![processor(&data.run.machine.cpu)];
     parts.extend(gpus(&data.run.machine).into_iter().filter(|_| with_devices));
     parts
 }
@@ -67,13 +96,14 @@ pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
 }
 
 /// The families in the order of the reports, each with its heading.
-const FAMILIES: [(&str, &str); 17] = [
+const FAMILIES: [(&str, &str); 18] = [
     ("atomic", "Atomics"),
     ("barrier", "Barriers"),
     ("lock", "Locks"),
     ("fence", "Fences"),
     ("handoff", "Handoff"),
     ("wake", "Wake-ups"),
+    ("process", "Between processes"),
     ("block", "Block barriers"),
     ("warp", "Warp barriers"),
     ("shuffle", "Shuffles"),
@@ -165,12 +195,24 @@ mod tests {
 
     use super::*;
     use syncscope_core::Verdict;
+    use syncscope_core::machine::CpuSignature;
 
     #[test]
     fn filler_words_are_removed() {
         assert_eq!(cpu("AMD EPYC 9274F 24-Core Processor"), "AMD EPYC 9274F");
         assert_eq!(cpu("Intel(R) Xeon(R) Gold 6242 CPU @ 2.80GHz"), "Intel Xeon Gold 6242");
         assert_eq!(cpu(""), "unnamed CPU");
+    }
+
+    #[test]
+    fn a_known_generation_stands_behind_the_name() {
+        let signature = CpuSignature { vendor: "GenuineIntel".into(), family: 6, model: 0x8f, stepping: 8 };
+        let hidden = CpuMachine { model: "Intel(R) Xeon(R) Processor".into(), ..CpuMachine::default() };
+        assert_eq!(processor(&hidden), "Intel Xeon");
+        let known = CpuMachine { signature: Some(signature), ..hidden };
+        assert_eq!(processor(&known), "Intel Xeon (Sapphire Rapids)");
+        let named = CpuMachine { model: "Intel Xeon Processor (Sapphire Rapids)".into(), ..known };
+        assert_eq!(processor(&named), "Intel Xeon (Sapphire Rapids)", "it is not said twice");
     }
 
     #[test]

@@ -88,7 +88,13 @@ fn ten_questions_of_a_reader() {
         assert_eq!(charts[0]["y"], charts[1]["y"]);
     }
 
-    // 7. What changed from another run? `syncscope compare`, which the foot of the page names.
+    // 7. What changed from another run? Below the ladder, as far as a stored run is of the same hardware. A page of two runs
+    // has a section of its own, and the foot of the page names `syncscope compare`.
+    let changed = page["changed"].as_str().unwrap();
+    assert!(changed.contains("hardware of the same name (NVIDIA H200)") && changed.contains("faster: "), "{changed}");
+    let two = page::render_compared(&[data.clone(), stored("h100")], &[], &|_| 0.02);
+    let (_, section) = two.split_once("id=\"changes\"").unwrap();
+    assert!(section.contains(" slower, ") && section.contains("gpu.cluster.sync 32 threads 8 blocks cluster 8"));
     assert!(page::render(std::slice::from_ref(&data), &[]).contains("syncscope compare"));
     assert!(compare(&data, &stored("h100"), 0.05, &|_| 0.0).cases.len() > 100);
 
@@ -97,9 +103,17 @@ fn ten_questions_of_a_reader() {
     let one = known.iter().find(|one| one["id"] == "cpu.atomic.cas_fail").unwrap();
     assert_eq!(one["summary"], "Compare-and-swap that fails");
 
-    // 9. How far can I trust a figure? One line below the title.
+    // 9. Is this figure good, and for my machine? How far to trust it stands below the title; the ladder has the figures of
+    // other machines behind its own, each with what it is worth.
     let trust = page["runs"][0]["answers"]["trust"].as_str().unwrap();
     assert!(trust.contains("in another run"), "{trust}");
+    let rungs = page["ladder"].as_array().unwrap();
+    let compared = rungs.iter().filter(|rung| rung["anchors"].as_array().is_some_and(|anchors| !anchors.is_empty()));
+    assert!(2 * compared.count() > rungs.len(), "most rungs have the figure of another machine");
+    let cluster = rungs.iter().find(|rung| rung["title"] == "Barrier, 8 blocks").unwrap();
+    let tips: Vec<&str> =
+        cluster["anchors"].as_array().unwrap().iter().map(|anchor| anchor["tip"].as_str().unwrap()).collect();
+    assert!(tips.iter().any(|tip| tip.starts_with("NVIDIA H100 80GB HBM3\n405 ns")), "{tips:?}");
 
     // 10. What would a thousand of these cost? The rule stands with the figures of the machine.
     assert!(text.contains("A thousand operations take as many microseconds as one takes nanoseconds"));
@@ -144,6 +158,65 @@ fn every_chart_has_the_series_of_its_data() {
     // One package with its cache, and four devices.
     assert_eq!(number(&counts, "boxes"), 2 + 4);
     assert!(number(&counts, "wide") <= 0, "the drawing is wider than a phone: {counts:?}");
+}
+
+#[test]
+fn labels_of_close_rules_touch_nothing_on_a_phone() {
+    let script = "const boxes = (nodes) => [...nodes].map((node) => node.getBoundingClientRect());
+        const touch = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+        let touching = 0;
+        let labels = 0;
+        for (const chart of page.querySelectorAll('#decisions svg.chart.lines')) {
+            const own = boxes(chart.querySelectorAll('.rules text'));
+            const others = boxes(chart.querySelectorAll('.mark path, .mark circle, .axis-title, .end-label'));
+            labels += own.length;
+            touching += own.filter((a, at) => [...own.slice(at + 1), ...others].some((b) => touch(a, b))).length;
+        }
+        root.dataset.touching = touching;
+        root.dataset.labels = labels;
+        root.dataset.text = page.querySelector('#decide-lock .rules').textContent;";
+    let mut data = stored("xeon-16cpu-vm");
+    data.run.machine.cpu.cores = 15;
+    let Some((counts, _)) = open_and(&[data.clone()], 390, script) else { return };
+    assert_eq!((counts.get("errors"), number(&counts, "touching")), (None, 0), "{counts:?}");
+    assert!(number(&counts, "labels") >= 4 && counts["text"] == "cores: 15, CPUs: 16", "{counts:?}");
+    data.run.machine.cpu.cores = 2;
+    let Some((counts, _)) = open_and(&[data], 1280, script) else { return };
+    assert_eq!((number(&counts, "touching"), counts["text"].as_str()), (0, "cores: 2CPUs: 16"), "two labels");
+}
+
+#[test]
+fn the_ladder_has_a_tick_for_each_figure_of_another_machine() {
+    let script = "const data = JSON.parse(page.getElementById('data').textContent);
+        const ladder = page.getElementById('ladder');
+        const anchors = data.ladder.flatMap((rung) => rung.anchors || []);
+        const ticks = [...ladder.querySelectorAll('.anchors .anchor')];
+        root.dataset.anchors = anchors.length;
+        root.dataset.ticks = ticks.length;
+        root.dataset.bare = anchors.filter((anchor) => !anchor.certain).length;
+        root.dataset.dotted = ticks.filter((tick) => tick.classList.contains('bare')).length;
+        const chart = ladder.querySelector('svg.chart').getBoundingClientRect();
+        root.dataset.outside = ticks.filter((tick) => {
+            const { left, right } = tick.getBoundingClientRect();
+            return left < chart.left || right > chart.right;
+        }).length;
+        const named = (machine) => ladder.textContent.includes(machine);
+        root.dataset.unnamed = anchors.filter(({ machine }) => !machine.includes(',') && !named(machine)).length;
+        const place = ticks[0].getBoundingClientRect();
+        const over = { clientX: place.left, clientY: place.top, pointerType: 'mouse', bubbles: true };
+        ladder.querySelector('svg.chart').dispatchEvent(new page.defaultView.PointerEvent('pointermove', over));
+        root.dataset.tip = page.getElementById('tooltip').textContent;";
+    let Some((counts, _)) = open_and(&[stored("h200")], 390, script) else { return };
+    assert_eq!(counts.get("errors"), None, "{counts:?}");
+    assert!(number(&counts, "anchors") > 40 && number(&counts, "bare") > 5, "{counts:?}");
+    assert_eq!(number(&counts, "ticks"), number(&counts, "anchors"));
+    assert_eq!(number(&counts, "dotted"), number(&counts, "bare"));
+    assert_eq!((number(&counts, "outside"), number(&counts, "unnamed")), (0, 0), "{counts:?}");
+    assert!(counts["tip"].contains("stored run"), "{counts:?}");
+    // With another run on the page, it is the other machine.
+    let script = "root.dataset.ticks = page.querySelectorAll('.anchor').length;";
+    let Some((counts, _)) = open_and(&[stored("h200"), stored("h100")], 1280, script) else { return };
+    assert_eq!(number(&counts, "ticks"), 0);
 }
 
 #[test]

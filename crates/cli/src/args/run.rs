@@ -85,12 +85,12 @@ fn preset_parser() -> impl TypedValueParser<Value = Preset> {
 /// How long a preset takes and how many cases it has. A test of the command compares the smaller machine with its plan.
 const fn extent(preset: Preset) -> &'static str {
     match preset {
-        Preset::Quick => "A first look: about 40 s and 80 cases on 2 CPUs, 1 min and 440 cases on 16 CPUs and a GPU",
+        Preset::Quick => "A first look: about 40 s and 90 cases on 2 CPUs, 1 min and 440 cases on 16 CPUs and a GPU",
         Preset::Standard => {
-            "Every parameter that matters: 2 min and 290 cases on 2 CPUs, 9 min and 8,900 cases on 16 CPUs and a GPU"
+            "Every parameter that matters: 2 min and 350 cases on 2 CPUs, 9 min and 8,900 cases on 16 CPUs and a GPU"
         }
         Preset::Paper => {
-            "The grids of the papers: 1 min and 1,300 cases on 2 CPUs, 11 min and 23,000 cases on 16 CPUs and a GPU"
+            "The grids of the papers: 1 min and 1,600 cases on 2 CPUs, 11 min and 23,000 cases on 16 CPUs and a GPU"
         }
     }
 }

@@ -31,6 +31,10 @@ pub enum ExperimentError {
         /// The bound.
         limit: Duration,
     },
+    /// The loop did not end within its bound, because other programs held the processors. It says nothing of the
+    /// primitive.
+    #[error("{0}")]
+    Interfered(String),
     /// This case cannot run here, which only showed when it was tried.
     #[error("{0}")]
     Unsupported(String),

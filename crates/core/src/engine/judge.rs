@@ -68,6 +68,7 @@ fn of_cost(ns: &Cost, judged: &Judged<'_>, noisy_above: f64) -> Verdict {
 pub(crate) fn of_error(error: ExperimentError) -> Verdict {
     match error {
         ExperimentError::TimedOut { .. } => Verdict::TimedOut(error.to_string()),
+        ExperimentError::Interfered(reason) => Verdict::Interfered(reason),
         ExperimentError::Unsupported(reason) => Verdict::Skipped(reason),
         ExperimentError::Elided(reason) => Verdict::Elided(reason),
         ExperimentError::Failed(reason) => Verdict::Failed(reason),

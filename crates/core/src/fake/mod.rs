@@ -45,6 +45,8 @@ pub enum Fault {
     None,
     /// No sample ends.
     TimesOut,
+    /// No sample ends, because other programs hold the processors.
+    Interfered,
     /// Every sample fails.
     Fails(String),
     /// Every fifth sample is disturbed.
@@ -171,6 +173,7 @@ impl Experiment for FakeExperiment {
         std::thread::sleep(self.dwell);
         match &self.fault {
             Fault::TimesOut => return Err(ExperimentError::TimedOut { limit: Duration::from_secs(2) }),
+            Fault::Interfered => return Err(ExperimentError::Interfered("the processors were taken".to_owned())),
             Fault::Fails(reason) => return Err(ExperimentError::Failed(reason.clone())),
             _ => {}
         }

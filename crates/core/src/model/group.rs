@@ -61,8 +61,12 @@ pub enum Group {
     AcquireFence,
     /// The same with a pause before the first poll.
     PausedAcquire,
-    /// A barrier with a counter in each half of the second-level cache.
-    TwoCounters,
+    /// A barrier with counters in both halves of the second-level cache, of which a block adds to a near one.
+    NearCounters,
+    /// A barrier with several counters, of which a block adds to one.
+    Spread,
+    /// A barrier with flags in both halves of the second-level cache, of which a block reads the near ones.
+    NearFlags,
     /// A barrier at which every block arrives at every device.
     Direct,
     /// Threads that only arrive, and threads that wait for them.
@@ -84,7 +88,7 @@ pub enum Group {
 }
 
 /// The words without a number.
-const WORDS: [(&str, Group); 27] = [
+const WORDS: [(&str, Group); 29] = [
     ("same_core", Group::SameCore),
     ("same_l2", Group::SameL2),
     ("same_l3", Group::SameL3),
@@ -104,7 +108,9 @@ const WORDS: [(&str, Group); 27] = [
     ("driver_launch", Group::DriverLaunch),
     ("acquire_fence", Group::AcquireFence),
     ("paused_acquire", Group::PausedAcquire),
-    ("two_counters", Group::TwoCounters),
+    ("near_counters", Group::NearCounters),
+    ("spread", Group::Spread),
+    ("near_flags", Group::NearFlags),
     ("direct", Group::Direct),
     ("producer_consumer", Group::ProducerConsumer),
     ("near", Group::Near),

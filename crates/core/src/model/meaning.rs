@@ -14,6 +14,7 @@ impl Family {
             | Self::Lock
             | Self::Handoff
             | Self::Wake
+            | Self::Process
             | Self::Block
             | Self::Warp
             | Self::Cluster

@@ -31,6 +31,8 @@ words! {
         Handoff = "handoff",
         /// One thread wakes another one that sleeps.
         Wake = "wake",
+        /// Synchronization between processes.
+        Process = "process",
         /// Barriers of a thread block.
         Block = "block",
         /// Barriers within a warp.

@@ -19,6 +19,20 @@ pub struct Machine {
     pub links: Vec<GpuLink>,
 }
 
+impl Machine {
+    /// Whether this may be the other machine: everything that both descriptions say is the same. Descriptions of earlier
+    /// versions lack the signature of the processor.
+    #[must_use]
+    pub fn may_be(&self, other: &Self) -> bool {
+        let is_signed = self.cpu.signature.is_some() && other.cpu.signature.is_some();
+        let compared = |machine: &Self| {
+            let signature = machine.cpu.signature.clone().filter(|_| is_signed);
+            Self { cpu: CpuMachine { signature, ..machine.cpu.clone() }, ..machine.clone() }
+        };
+        compared(self) == compared(other)
+    }
+}
+
 /// The CPUs of a machine, as the operating system reports them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,6 +55,23 @@ pub struct CpuMachine {
     pub memory_bytes: Option<u64>,
     /// The virtual machine monitor underneath, if one shows itself.
     pub hypervisor: Option<String>,
+    /// Which design it is; `None` where the processor has no such numbers, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<CpuSignature>,
+}
+
+/// What an x86-64 processor says of its design (CPUID, leaf 1). It stands where the model's name was hidden by a hypervisor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CpuSignature {
+    /// `AuthenticAMD`, `GenuineIntel`.
+    pub vendor: String,
+    /// Family, with the extended one added.
+    pub family: u32,
+    /// Model, with the extended one in front.
+    pub model: u32,
+    /// Stepping.
+    pub stepping: u32,
 }
 
 /// One level of cache.
@@ -293,4 +324,21 @@ pub struct Clock {
     pub resolution_ns: f64,
     /// Cost of a reading.
     pub read_cost_ns: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_signature_is_no_other_machine() {
+        let with = |model: Option<u32>, cores| {
+            let signature =
+                model.map(|model| CpuSignature { vendor: "GenuineIntel".into(), family: 6, model, stepping: 8 });
+            Machine { cpu: CpuMachine { cores, signature, ..CpuMachine::default() }, ..Machine::default() }
+        };
+        assert!(with(None, 8).may_be(&with(Some(0x8f), 8)) && with(Some(0x8f), 8).may_be(&with(None, 8)));
+        assert!(!with(Some(0xcf), 8).may_be(&with(Some(0x8f), 8)), "another design");
+        assert!(!with(None, 8).may_be(&with(Some(0x8f), 16)), "another size");
+    }
 }

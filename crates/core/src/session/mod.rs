@@ -121,7 +121,7 @@ impl Session {
         plan: Plan,
         laboratories: &[&mut dyn Laboratory],
     ) -> Result<Self, SessionError> {
-        if begun.machine != *here {
+        if !begun.machine.may_be(here) {
             let (path, model) = (directory.path().to_owned(), begun.machine.cpu.model);
             return Err(SessionError::AnotherMachine { path, model });
         }

@@ -198,8 +198,8 @@ impl Passes<'_> {
         let seed = self.run.seed ^ pending.case.id().number();
         let earlier = pending.found.clone();
         let Ok(found) = engine.measure_block(experiment.as_mut(), earlier, seed) else { return Ok(Ended::Cancelled) };
-        pending.is_finished = !engine.needs_another_block(&found);
-        pending.found = Some(found);
+        pending.add_block(found);
+        pending.is_finished = pending.found.as_ref().is_none_or(|found| !engine.needs_another_block(found));
         profile::time(Phase::Write, || {
             if pending.is_finished { self.record_everything(pending) } else { self.record_first_row(pending) }
         })?;

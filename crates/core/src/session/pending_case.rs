@@ -51,6 +51,15 @@ impl PendingCase {
         }
     }
 
+    /// Takes what was `found` with one more block. A block that other programs prevented takes no earlier one away.
+    pub(super) fn add_block(&mut self, found: Measurement) {
+        let is_prevented = found.stop.is_none() && matches!(found.verdict, Verdict::Interfered(_));
+        self.found = match self.found.take() {
+            Some(earlier) if is_prevented => Some(Measurement { blocks: found.blocks, ..earlier }),
+            _ => Some(found),
+        };
+    }
+
     /// How many blocks were taken.
     pub(super) fn blocks(&self) -> u32 {
         self.found.as_ref().map_or(0, |found| found.blocks)
@@ -131,6 +140,33 @@ fn strata(found: &Measurement) -> Vec<Detail> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Engine;
+    use crate::engine::cancel::Cancel;
+    use crate::fake::{FakeExperiment, Fault};
+    use crate::session::preset::Preset;
+
+    #[test]
+    fn a_block_that_other_programs_prevent_takes_no_earlier_one_away() {
+        let case = Case::new("cpu.lock.std_mutex");
+        let budget = Preset::Standard.budget(&case, 1);
+        let engine = Engine::new(budget.settings.clone(), Cancel::new()).with_blocks(budget.blocks);
+        let mut pending = PendingCase::new(case, budget);
+        let mut take = |fault| {
+            let mut experiment = FakeExperiment::new(5.0, 1).with_fault(fault);
+            pending.add_block(engine.measure_block(&mut experiment, pending.found.clone(), 1).unwrap());
+            let found = pending.found.as_ref().unwrap();
+            (found.blocks, found.observations.len(), found.verdict.name(), engine.needs_another_block(found))
+        };
+        let (_, pairs, _, _) = take(Fault::None);
+        assert_eq!(take(Fault::Interfered), (2, pairs, "Resolved", true));
+        assert_eq!(take(Fault::TimesOut), (3, 0, "TimedOut", false), "that is the primitive's doing");
+        pending.found = None;
+        let mut experiment = FakeExperiment::new(5.0, 1).with_fault(Fault::Interfered);
+        pending.add_block(engine.measure_block(&mut experiment, None, 1).unwrap());
+        let found = pending.found.as_ref().unwrap();
+        assert_eq!(found.verdict, Verdict::Interfered("the processors were taken".to_owned()));
+        assert!(!engine.needs_another_block(found), "each attempt lasts as long as its limit");
+    }
 
     #[test]
     fn a_contest_that_gives_another_cost_is_remarked() {

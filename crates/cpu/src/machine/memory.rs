@@ -9,12 +9,14 @@ use std::ops::{Deref, Range};
 use std::ptr::NonNull;
 use std::{ptr, slice};
 
+use crate::sync::BetweenProcesses;
+
 /// Elements that share their pages with nothing else. The thread that calls [`Pages::filled`] touches them first.
 pub(crate) struct Pages<T> {
     first: NonNull<T>,
     count: usize,
-    /// Length of the mapping.
-    bytes: usize,
+    /// Length of the mapping; `None` where the elements stand in memory that belongs to something else.
+    bytes: Option<usize>,
 }
 
 // SAFETY: it owns its elements as a boxed slice does.
@@ -27,7 +29,7 @@ impl<T> Pages<T> {
     pub(crate) fn filled(count: usize, mut make: impl FnMut(usize) -> T) -> Self {
         const { assert!(align_of::<T>() <= SMALLEST_PAGE) };
         let bytes = count.saturating_mul(size_of::<T>()).max(1);
-        let mut pages = Self { first: map(bytes).cast(), count: 0, bytes };
+        let mut pages = Self { first: map(bytes).cast(), count: 0, bytes: Some(bytes) };
         for index in 0..count {
             // SAFETY: the mapping has room for `count` elements, and pages are aligned to more than an element is.
             unsafe { pages.first.add(index).write(make(index)) };
@@ -35,6 +37,18 @@ impl<T> Pages<T> {
             pages.count = index + 1;
         }
         pages
+    }
+
+    /// `count` elements that stand in memory which several processes map.
+    ///
+    /// # Safety
+    /// From `first` on there are `count` elements, which are never dropped and live as long as this process.
+    pub(crate) unsafe fn shared(first: NonNull<T>, count: usize) -> Self
+    where
+        T: BetweenProcesses,
+    {
+        const { assert!(!std::mem::needs_drop::<T>()) };
+        Self { first, count, bytes: None }
     }
 
     /// The addresses of the elements.
@@ -53,13 +67,20 @@ impl<T> Deref for Pages<T> {
     }
 }
 
+impl<T> AsRef<[T]> for Pages<T> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
 impl<T> Drop for Pages<T> {
     fn drop(&mut self) {
+        let Some(bytes) = self.bytes else { return };
         let elements = ptr::slice_from_raw_parts_mut(self.first.as_ptr(), self.count);
         // SAFETY: no reference to the elements is left, and they are dropped only here.
         unsafe { ptr::drop_in_place(elements) };
         // SAFETY: the range is the mapping, which nothing refers to any more.
-        unsafe { libc::munmap(self.first.as_ptr().cast(), self.bytes) };
+        unsafe { libc::munmap(self.first.as_ptr().cast(), bytes) };
     }
 }
 

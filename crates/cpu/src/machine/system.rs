@@ -3,6 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use syncscope_core::machine::CpuSignature;
+
+const CPUINFO: &str = "proc/cpuinfo";
+
 /// The files of a system; the root is `/` but in tests.
 #[derive(Debug, Clone)]
 pub struct System {
@@ -47,13 +51,25 @@ impl System {
     /// The processor's name. ARM systems have numbers or, in the device tree, the board's name.
     #[must_use]
     pub fn processor(&self) -> Option<String> {
-        const CPUINFO: &str = "proc/cpuinfo";
         let arm = || {
             let field = |key| self.field(CPUINFO, ':', key);
             Some(format!("implementer {} part {}", field("CPU implementer")?, field("CPU part")?))
         };
         let board = || Some(self.read("proc/device-tree/model")?.trim_end_matches('\0').to_owned());
         self.field(CPUINFO, ':', "model name").or_else(arm).or_else(board)
+    }
+
+    /// Which design the processor is; `None` but on x86-64.
+    #[must_use]
+    pub fn signature(&self) -> Option<CpuSignature> {
+        let field = |key| self.field(CPUINFO, ':', key);
+        let number = |key| field(key)?.parse().ok();
+        Some(CpuSignature {
+            vendor: field("vendor_id")?,
+            family: number("cpu family")?,
+            model: number("model")?,
+            stepping: number("stepping")?,
+        })
     }
 
     /// Distribution and kernel.
@@ -158,7 +174,10 @@ pub(crate) mod tests {
     #[test]
     fn files_are_read() {
         let (_root, system) = system(&[
-            ("proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC 9575F\n"),
+            (
+                "proc/cpuinfo",
+                "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC 9575F\nstepping\t: 1\n",
+            ),
             ("proc/meminfo", "MemTotal:       1024 kB\nMemFree: 1 kB\n"),
             ("proc/loadavg", "0.25 0.50 0.75 1/100 4242\n"),
             ("proc/sys/kernel/osrelease", "6.12.1\n"),
@@ -168,6 +187,8 @@ pub(crate) mod tests {
             ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
         ]);
         assert_eq!(system.processor().as_deref(), Some("AMD EPYC 9575F"));
+        let signature = system.signature().unwrap();
+        assert_eq!((signature.vendor.as_str(), signature.family, signature.model), ("AuthenticAMD", 26, 2));
         assert_eq!(system.memory_bytes(), Some(1 << 20));
         assert_eq!(system.load(), Some(0.25));
         assert_eq!(system.os(), "Debian GNU/Linux 13, kernel 6.12.1");
@@ -180,6 +201,7 @@ pub(crate) mod tests {
     fn missing_files_are_none() {
         let (_root, system) = system(&[("proc/cpuinfo", "CPU implementer\t: 0x41\nCPU part\t: 0xd4f\n")]);
         assert_eq!(system.processor().as_deref(), Some("implementer 0x41 part 0xd4f"));
+        assert_eq!(system.signature(), None);
         assert_eq!((system.memory_bytes(), system.load(), system.boost()), (None, None, None));
         assert_eq!((system.governor(&[0]), system.os()), (None, "Linux".to_owned()));
     }

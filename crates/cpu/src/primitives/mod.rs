@@ -26,6 +26,7 @@ mod opaque;
 mod operation;
 mod orders;
 mod percentiles;
+mod process;
 pub(crate) mod wait;
 mod wake;
 mod workload;
@@ -39,8 +40,15 @@ pub use self::operation::{Operation, UNROLL};
 pub use self::workload::Workload;
 
 /// The families, in the order of the catalogue.
-static FAMILIES: [&[&Entry]; 6] =
-    [atomic::ENTRIES, fence::ENTRIES, barrier::ENTRIES, lock::ENTRIES, handoff::ENTRIES, wake::ENTRIES];
+static FAMILIES: [&[&Entry]; 7] = [
+    atomic::ENTRIES,
+    fence::ENTRIES,
+    barrier::ENTRIES,
+    lock::ENTRIES,
+    handoff::ENTRIES,
+    wake::ENTRIES,
+    process::ENTRIES,
+];
 
 /// The descriptions of all primitives, whether they can be measured here or not.
 #[must_use]

@@ -48,6 +48,8 @@ pub struct Workload {
     pub(crate) runtime: Option<&'static Runtime>,
     /// Whether threads block in the kernel while they wait for each other.
     pub(crate) blocks: bool,
+    /// Whether processes run the job, each with one thread, instead of threads of this one.
+    pub(crate) in_processes: bool,
     /// A run after the samples that yields details.
     pub(crate) follow_up: Option<MakeFollowUp>,
 }
@@ -90,6 +92,7 @@ impl Workload {
             extents: Vec::new(),
             runtime: None,
             blocks: false,
+            in_processes: false,
             follow_up: None,
         }
     }
@@ -131,6 +134,12 @@ impl Workload {
     /// otherwise.
     pub(crate) fn long_blocking(self) -> Self {
         Self { blocks: true, max_iterations: self.max_iterations.min(MAX_LONG_BLOCKING_ITERATIONS), ..self }
+    }
+
+    /// Lets processes of one thread run the job. They run its proof too, but no follow-up, whose findings this process could
+    /// not read.
+    pub(crate) fn in_processes(self) -> Self {
+        Self { in_processes: true, follow_up: None, ..self }
     }
 
     /// Sets the run that follows the samples.

@@ -5,6 +5,7 @@
 //! - [`Barrier`]: what a barrier is; `barriers/`. Start with `barriers/sense.rs`.
 //! - [`WaitLimit`]: all of them wait with a time limit. A thread spins for a while and then yields the CPU at every
 //!   look, so that more threads than CPUs are slow but no deadlock. When one thread does not come, all waits end.
+//! - `between_processes.rs`: what of it may stand in memory that several processes map.
 //! - `shim.rs`: the atomics and the futex they are made of; loom's under `--cfg loom`.
 //!
 //! [`visit_locks`] and [`visit_barriers`] list them for the tests: `tests.rs` runs real threads, `tests/loom.rs` tries
@@ -13,13 +14,15 @@
 #![allow(clippy::inline_always, reason = "these operations are themselves measured and must stand in the timed loop")]
 
 mod barriers;
+mod between_processes;
 mod locks;
 mod shim;
 mod wait_limit;
 
 use std::time::Duration;
 
-pub use self::barriers::{DisseminationBarrier, FutexBarrier, LocalSense, SenseBarrier, TreeBarrier};
+pub use self::barriers::{DisseminationBarrier, FutexBarrier, LocalSense, PthreadBarrier, SenseBarrier, TreeBarrier};
+pub(crate) use self::between_processes::BetweenProcesses;
 pub use self::locks::{
     ClhLock, ClhState, CohortLock, Guarded, McsLock, PthreadMutex, PthreadSpin, RawLock, SpinParkLock, ThreadState,
     TicketLock, TtasLock,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 #[cfg(not(loom))]
-use syncscope_host::futex;
+use syncscope_host::futex::{self, Scope};
 
 use super::WaitTimeout;
 
@@ -41,6 +41,8 @@ mod cell {
 #[derive(Debug)]
 pub(in crate::sync) struct Futex {
     pub(in crate::sync) word: AtomicU32,
+    #[cfg(not(loom))]
+    scope: Scope,
     /// What the kernel does: the comparison and the begin of the sleep are one step for every thread that wakes. A model
     /// in which a wake-up is lost has a thread that sleeps for ever, which loom reports.
     #[cfg(loom)]
@@ -50,20 +52,25 @@ pub(in crate::sync) struct Futex {
 #[cfg(not(loom))]
 impl Futex {
     pub(in crate::sync) fn new(value: u32) -> Self {
-        Self { word: AtomicU32::new(value) }
+        Self { word: AtomicU32::new(value), scope: Scope::Process }
+    }
+
+    /// For threads of several processes that map the word.
+    pub(in crate::sync) fn between_processes(value: u32) -> Self {
+        Self { scope: Scope::System, ..Self::new(value) }
     }
 
     /// Sleeps while the word is `value`. It may also return without a reason.
     pub(in crate::sync) fn sleep_while(&self, value: u32, limit: Duration) -> Result<(), WaitTimeout> {
-        futex::wait(&self.word, value, limit).map_err(|futex::FutexTimeout| WaitTimeout)
+        futex::wait(&self.word, value, limit, self.scope).map_err(|futex::FutexTimeout| WaitTimeout)
     }
 
     pub(in crate::sync) fn wake_one(&self) {
-        futex::wake_one(&self.word);
+        futex::wake_one(&self.word, self.scope);
     }
 
     pub(in crate::sync) fn wake_all(&self) {
-        futex::wake_all(&self.word);
+        futex::wake_all(&self.word, self.scope);
     }
 }
 
@@ -71,6 +78,11 @@ impl Futex {
 impl Futex {
     pub(in crate::sync) fn new(value: u32) -> Self {
         Self { word: AtomicU32::new(value), sleepers: Default::default() }
+    }
+
+    /// The algorithm is the same.
+    pub(in crate::sync) fn between_processes(value: u32) -> Self {
+        Self::new(value)
     }
 
     /// Loom's threads know no time.

@@ -1,55 +1,84 @@
-//! What a thread of a team does with a batch, whether this program or an OpenMP runtime started it.
+//! What a thread of a team does with a batch, whether this program, an OpenMP runtime or another process started it.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
 
 use syncscope_core::{Shot, Ticks};
 use syncscope_host::scheduling;
 
 use super::mailbox::{Batch, Failure, Report, Shared};
 use super::{Body, Record, TeamError};
-use crate::sync::{Barrier, LocalSense, WaitTimeout};
+use crate::sync::{Barrier, LocalSense, SenseBarrier, WaitTimeout};
+use crate::timing::clock::Clock;
 use crate::timing::cycles::{self, Meter};
 use crate::timing::perf::UserCycles;
 use crate::timing::smt_interference::contention_ratio;
 
 /// One thread of a team.
-pub(super) struct Actor {
+pub(crate) struct Actor {
     thread: usize,
-    shared: Arc<Shared>,
     /// The counter of this thread's cycles, where there is one. Only thread 0 counts.
     meter: Option<Meter<UserCycles>>,
 }
 
+/// What ended a batch early.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    /// A wait for another thread timed out. A primitive unwinds with [`WaitTimeout`] then.
+    WaitTimeout,
+    /// A panic, with its message.
+    Panicked(String),
+}
+
 impl Actor {
     /// The calling thread, as number `thread` of the team.
-    pub(super) fn here(thread: usize, shared: Arc<Shared>) -> Self {
+    pub(crate) fn here(thread: usize) -> Self {
         // Without a counter there is the chain of additions. `run.json` says why there is no counter.
         let meter = if thread == 0 { Meter::of_this_thread().ok() } else { None };
-        Self { thread, shared, meter }
+        Self { thread, meter }
     }
 
-    /// Runs all shots of a batch. The report also holds a panic.
-    pub(super) fn run_batch(&self, batch: &Batch, sense: &mut LocalSense) -> Report {
-        match panic::catch_unwind(AssertUnwindSafe(|| self.run_shots(batch, sense))) {
-            Ok(Ok(records)) => Ok(records),
-            Ok(Err(WaitTimeout)) => Err(Failure::PeerFailed),
-            Err(payload) => Err(self.failure_of(payload.as_ref())),
-        }
+    /// Runs all shots of a batch.
+    pub(super) fn run_batch(&self, shared: &Shared, batch: &Batch, sense: &mut LocalSense) -> Report {
+        let outcome = self.run_shots(&shared.clock, &shared.barrier, batch.body.as_ref(), &batch.shots, sense);
+        outcome.map_err(|stopped| match stopped {
+            Stopped::WaitTimeout => Failure::PeerFailed,
+            Stopped::Panicked(message) => Failure::Cause(TeamError::Panicked { thread: self.thread, message }),
+        })
     }
 
-    fn run_shots(&self, batch: &Batch, sense: &mut LocalSense) -> Result<Vec<Record>, WaitTimeout> {
+    /// Runs shots one after the other. Each begins and ends with a wait at the barrier for the other threads.
+    pub(crate) fn run_shots(
+        &self,
+        clock: &Clock,
+        barrier: &SenseBarrier,
+        body: &dyn Body,
+        shots: &[Shot],
+        sense: &mut LocalSense,
+    ) -> Result<Vec<Record>, Stopped> {
         // No allocation between the shots.
-        let mut records = Vec::with_capacity(batch.shots.len());
-        for shot in &batch.shots {
-            records.push(self.run_shot(batch.body.as_ref(), shot, sense)?);
+        let mut records = Vec::with_capacity(shots.len());
+        let all = || -> Result<(), WaitTimeout> {
+            for shot in shots {
+                records.push(self.run_shot(clock, barrier, body, shot, sense)?);
+            }
+            Ok(())
+        };
+        match panic::catch_unwind(AssertUnwindSafe(all)) {
+            Ok(Ok(())) => Ok(records),
+            Ok(Err(WaitTimeout)) => Err(Stopped::WaitTimeout),
+            Err(payload) => Err(stopped_by(payload.as_ref())),
         }
-        Ok(records)
     }
 
-    fn run_shot(&self, body: &dyn Body, shot: &Shot, sense: &mut LocalSense) -> Result<Record, WaitTimeout> {
-        let Shared { clock, barrier, .. } = &*self.shared;
+    fn run_shot(
+        &self,
+        clock: &Clock,
+        barrier: &SenseBarrier,
+        body: &dyn Body,
+        shot: &Shot,
+        sense: &mut LocalSense,
+    ) -> Result<Record, WaitTimeout> {
         body.prepare(shot, self.thread);
         let ratio_before = contention_ratio(clock);
         let cpu = scheduling::current_cpu();
@@ -76,15 +105,14 @@ impl Actor {
             chained_per_tick: (self.thread == 0).then(|| cycles::per_tick(clock)).flatten(),
         })
     }
+}
 
-    /// The failure that the payload of a panic means. A primitive whose wait timed out unwinds with [`WaitTimeout`].
-    fn failure_of(&self, payload: &(dyn Any + Send)) -> Failure {
-        if payload.is::<WaitTimeout>() {
-            return Failure::PeerFailed;
-        }
-        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let message = text.or_else(|| payload.downcast_ref::<String>().cloned());
-        let message = message.unwrap_or_else(|| "no message".to_owned());
-        Failure::Cause(TeamError::Panicked { thread: self.thread, message })
+/// What the payload of a panic means.
+fn stopped_by(payload: &(dyn Any + Send)) -> Stopped {
+    if payload.is::<WaitTimeout>() {
+        return Stopped::WaitTimeout;
     }
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let message = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    Stopped::Panicked(message.unwrap_or_else(|| "no message".to_owned()))
 }

@@ -29,6 +29,8 @@ use self::mailbox::{Command, Shared};
 use self::worker::Worker;
 use crate::timing::clock::Clock;
 
+pub(crate) use self::actor::{Actor, Stopped};
+pub(crate) use self::mailbox::PEER_TIMEOUT;
 pub use self::openmp_team::OpenMpTeam;
 
 /// What the threads of a team do in a shot.
@@ -144,6 +146,14 @@ pub trait Executor {
     /// # Errors
     /// When a thread panics or not all are done after `limit`; the threads then take no more jobs.
     fn run(&mut self, body: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError>;
+
+    /// The same for the proof of a case.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    fn prove(&mut self, proof: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
+        self.run(proof, shots, limit)
+    }
 }
 
 /// A persistent team of threads of this program.

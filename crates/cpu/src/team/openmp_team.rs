@@ -124,9 +124,9 @@ impl Job<'_> {
         // The runtime may use its threads in another region afterwards: they get their old CPUs back.
         let _restored_at_the_end = AffinityGuard::save();
         let bound = cpus[thread].map_or(Ok(()), |cpu| worker::bind(thread, cpu));
-        let actor = Actor::here(thread, Arc::clone(shared));
+        let actor = Actor::here(thread);
         let report = match bound {
-            Ok(()) => actor.run_batch(self.batch, &mut shared.barrier.join(thread)),
+            Ok(()) => actor.run_batch(shared, self.batch, &mut shared.barrier.join(thread)),
             Err(cause) => Err(Failure::Cause(cause)),
         };
         shared.report(thread, report);

@@ -37,6 +37,11 @@ impl TeamPool {
         Ok(last.as_mut())
     }
 
+    /// Ends the threads of OpenMP runtimes, which spin: other processes are measured.
+    pub(crate) fn end_runtimes(&mut self) {
+        self.0.retain(|team| team.runtime().is_none());
+    }
+
     /// Ends the least recently used teams until `new_threads` fit. A runtime has one team at a time.
     fn make_room(&mut self, new_threads: usize, runtime: Option<&'static str>) {
         self.0.retain(|team| team.runtime().is_none() || team.runtime() != runtime);

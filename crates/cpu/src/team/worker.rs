@@ -23,7 +23,7 @@ impl Worker {
         let is_bound = bound.is_ok();
         // Joined before the report: no thread may use the barrier earlier.
         let mut sense = shared.barrier.join(thread);
-        let actor = Actor::here(thread, Arc::clone(&shared));
+        let actor = Actor::here(thread);
         shared.report(thread, bound.map(|()| Vec::new()).map_err(Failure::Cause));
         let mut seen = 0;
         if !is_bound {
@@ -31,7 +31,7 @@ impl Worker {
         }
         loop {
             let Command::Run(batch) = shared.next_command(&mut seen) else { return };
-            let report = actor.run_batch(&batch, &mut sense);
+            let report = actor.run_batch(&shared, &batch, &mut sense);
             let failed = report.is_err();
             shared.report(thread, report);
             if failed {

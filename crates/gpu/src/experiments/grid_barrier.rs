@@ -206,6 +206,24 @@ impl<'a> GridBarrierExperiment<'a> {
         self.device_group.run(&self.setup.program, &[launch])?;
         Ok(self.device_group.counts(&self.setup.program))
     }
+
+    /// Runs the kernel `check` at one set of memory offsets after the other, until each thread has passed at least so many
+    /// barriers. Returns how many, and what all checks found.
+    pub(crate) fn stress(&mut self, barriers: u64) -> Result<(u64, Check), Outage> {
+        let of_a_launch = BARRIERS_OF_A_CHECK * u64::from(1 + CHECKS);
+        let mut passed = 0;
+        let mut check = Check::Ok;
+        for pair in 0.. {
+            if passed >= barriers || check != Check::Ok {
+                break;
+            }
+            let launch = self.counted(Role::Check, CHECKS, pair, of_a_launch);
+            self.device_group.run(&self.setup.program, &[launch])?;
+            passed += of_a_launch * u64::from(self.setup.offsets.per_sample());
+            check = judged(self.device_group.counts(&self.setup.program));
+        }
+        Ok((passed, check))
+    }
 }
 
 /// What one launch took.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use syncscope_core::{Case, Experiment, Refusal};
+use syncscope_core::{Case, Check, Experiment, Refusal};
 
 use super::GpuLaboratory;
 use super::contexts::{lost, usable};
@@ -104,6 +104,19 @@ impl GpuLaboratory {
         let program =
             absent_block_program(case).ok_or_else(|| Refusal::Skipped(format!("there is no {}", case.primitive)))?;
         self.grid_barrier_within(case, &program, TimedBy::Device, limit)
+    }
+
+    /// Passes a barrier at least so many times, with blocks that arrive late, and checks each time that all have arrived
+    /// and, unless it is relaxed, that their writes are visible. Returns the barriers passed and what was found.
+    ///
+    /// # Errors
+    /// As [`syncscope_core::Laboratory::experiment`].
+    #[doc(hidden)]
+    pub fn stress(&mut self, case: &Case, barriers: u64) -> Result<(u64, Check), Refusal> {
+        let program = program_of(case).ok_or_else(|| Refusal::Skipped(format!("there is no {}", case.primitive)))?;
+        let mut experiment =
+            self.grid_barrier_at_offsets(case, &program, TimedBy::Device, LIMIT, OFFSETS_PER_SAMPLE)?;
+        experiment.stress(barriers).map_err(failed)
     }
 
     /// Sets a program up on the devices of a case.

@@ -49,7 +49,7 @@ fn deviation(case: &Case) -> f64 {
         Family::Multi => SEVERAL_DEVICES,
         Family::Launch => WITH_HOST,
         // Families of the CPU, and of both, which have the domain `hybrid`.
-        Family::Barrier | Family::Handoff | Family::Wake | Family::Flag => 0.0,
+        Family::Barrier | Family::Handoff | Family::Wake | Family::Process | Family::Flag => 0.0,
     }
 }
 

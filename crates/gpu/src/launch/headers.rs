@@ -16,11 +16,12 @@ macro_rules! header {
 
 static LAYOUTS_TEXT: LazyLock<String> = LazyLock::new(|| layouts_text(LAYOUTS));
 
-static HEADERS: LazyLock<[(&str, &str); 6]> = LazyLock::new(|| {
+static HEADERS: LazyLock<[(&str, &str); 7]> = LazyLock::new(|| {
     [
         header!("arguments.cuh"),
         header!("cluster.cuh"),
         header!("grid_barrier.cuh"),
+        header!("near_counters.cuh"),
         header!("grid_kinds.cuh"),
         header!("harness.cuh"),
         ("layouts.cuh", &LAYOUTS_TEXT),

@@ -197,6 +197,7 @@ impl DeviceGroup {
             phases: 0,
             device: 0,
             devices: u32::try_from(shared.len()).unwrap_or(u32::MAX),
+            copy_distance: layout.copy_distance as u64,
             exchanges: [0; MOST_DEVICES],
             block_flags: [0; MOST_DEVICES],
         };

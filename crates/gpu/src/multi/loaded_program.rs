@@ -14,6 +14,12 @@ pub(crate) const MOST_DEVICES: usize = 16;
 /// `Exchange` in `grid_barrier.cuh`.
 const EXCHANGE_BYTES: usize = 256;
 
+/// `EXCHANGE_COPIES` in `grid_barrier.cuh`.
+const EXCHANGE_COPIES: usize = 9;
+
+/// Exchanges of a page of memory, which is in one half of a second-level cache: copies are in pages of their own.
+const EXCHANGES_PER_PAGE: usize = 4096 / EXCHANGE_BYTES;
+
 /// `DeviceTable` in `grid_barrier.cuh`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,11 +29,12 @@ pub(crate) struct DeviceTable {
     pub(crate) phases: DevicePointer,
     pub(crate) device: u32,
     pub(crate) devices: u32,
+    pub(crate) copy_distance: u64,
     pub(crate) exchanges: [DevicePointer; MOST_DEVICES],
     pub(crate) block_flags: [DevicePointer; MOST_DEVICES],
 }
 
-const _: () = assert!(size_of::<DeviceTable>() == 288);
+const _: () = assert!(size_of::<DeviceTable>() == 296);
 
 /// A program on one of the devices.
 #[derive(Debug, Clone, Copy)]
@@ -65,18 +72,21 @@ impl LoadedProgram {
 pub(super) struct Layout {
     pub(super) flags: usize,
     pub(super) exchanges: usize,
+    /// In exchanges, from one copy of all of them to the next.
+    pub(super) copy_distance: usize,
     pub(super) offsets: usize,
     pub(super) bytes: usize,
 }
 
 impl Layout {
-    /// A phase for each thread, a flag for each block, an exchange for each offset, then the offsets.
+    /// A phase for each thread, a flag for each block, the copies of an exchange for each offset, then the offsets.
     pub(super) fn of(shape: Shape, offsets: &MemoryOffsets) -> Self {
         const LINE: usize = 512;
         let flags = (shape.grid_threads() * size_of::<u32>()).next_multiple_of(LINE);
         let exchanges = flags + (shape.blocks as usize * size_of::<u32>()).next_multiple_of(LINE);
-        let first = exchanges + (offsets.count() * EXCHANGE_BYTES).next_multiple_of(LINE);
-        Self { flags, exchanges, offsets: first, bytes: first + offsets.bytes() }
+        let copy_distance = offsets.count().next_multiple_of(EXCHANGES_PER_PAGE);
+        let first = exchanges + EXCHANGE_COPIES * copy_distance * EXCHANGE_BYTES;
+        Self { flags, exchanges, copy_distance, offsets: first, bytes: first + offsets.bytes() }
     }
 
     /// What other devices must be able to access.
@@ -96,7 +106,8 @@ mod tests {
         let layout = Layout::of(shape, &offsets);
         assert!(layout.flags >= 4224 * 64 * 4);
         assert!(layout.exchanges - layout.flags >= 4224 * 4);
-        assert!(layout.offsets - layout.exchanges >= offsets.count() * EXCHANGE_BYTES);
+        assert!(layout.copy_distance >= offsets.count());
+        assert_eq!(layout.offsets - layout.exchanges, EXCHANGE_COPIES * layout.copy_distance * EXCHANGE_BYTES);
         assert_eq!(layout.bytes - layout.offsets, offsets.bytes());
         assert_eq!(layout.shared_bytes(), layout.offsets - layout.flags);
         assert!([layout.flags, layout.exchanges, layout.offsets].iter().all(|offset| offset.is_multiple_of(256)));

@@ -18,6 +18,9 @@ function cellShade(value, values) {
   return `background: color-mix(in oklab, var(--s1) ${Math.round(8 + 30 * share)}%, var(--surface))`;
 }
 
+/** The room of the names of lines, in letters. */
+const labelWidth = (spec) => Math.max(4.6, ...spec.lines.map(({ label }) => 0.68 * label.length));
+
 /** A table with a cost and an instruction in each cell. A press shows the row. */
 function costTable(spec, run) {
   const cells = spec.lines.flatMap((line) => line.cells).filter(Boolean);
@@ -44,13 +47,14 @@ function costTable(spec, run) {
   return el(
     "table",
     { class: "cost-table" },
+    spec.title ? el("caption", null, spec.title) : null,
     el(
       "thead",
       null,
       el(
         "tr",
         null,
-        el("td"),
+        el("td", { style: `width: ${labelWidth(spec)}em` }),
         spec.columns.map((text) => el("th", { scope: "col" }, text)),
       ),
     ),

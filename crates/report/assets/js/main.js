@@ -1,9 +1,10 @@
 // Draws the page from top to bottom.
 
 function drawNavigation() {
-  const published = [...document.querySelectorAll("section.published")];
+  const published = [...document.querySelectorAll("#published > section")];
   const targets = [
     ["machine", "Machine"],
+    ["changes", "Changes"],
     ["answers", "Answers"],
     ["ladder", "Ladder"],
     ["decisions", "Decisions"],

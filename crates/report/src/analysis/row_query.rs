@@ -20,6 +20,7 @@ pub(crate) const CPU_BARRIERS: &[&str] = &[
     "cpu.barrier.tree",
     "cpu.barrier.openmp",
     "cpu.barrier.futex",
+    "cpu.barrier.pthread",
     "cpu.barrier.crossbeam_wait_group",
 ];
 /// Locks that one CPU thread at a time holds, the most common ones first.
@@ -38,8 +39,22 @@ pub(crate) const CPU_LOCKS: &[&str] = &[
 ];
 /// Hand-offs between two spinning threads.
 pub(crate) const HANDOFFS: &[&str] = &["cpu.handoff.cas_pingpong", "cpu.handoff.store_pingpong"];
-/// Hand-offs to a thread that sleeps.
-pub(crate) const WAKE_UPS: &[&str] = &["cpu.handoff.futex", "cpu.handoff.condvar", "cpu.handoff.park"];
+/// Hand-offs to a thread that may sleep.
+pub(crate) const SLEEPING_HANDOFFS: [&str; 3] = ["cpu.handoff.futex", "cpu.handoff.condvar", "cpu.handoff.park"];
+/// Wake-ups of a thread that was seen asleep.
+pub(crate) const SEEN_ASLEEP: [&str; 5] =
+    ["cpu.wake.futex", "cpu.wake.condvar", "cpu.wake.park", "cpu.wake.parking_lot", "cpu.wake.eventfd"];
+/// Both, the better figure first.
+pub(crate) const WAKE_UPS: &[&str] = &[
+    SEEN_ASLEEP[0],
+    SEEN_ASLEEP[1],
+    SEEN_ASLEEP[2],
+    SEEN_ASLEEP[3],
+    SEEN_ASLEEP[4],
+    SLEEPING_HANDOFFS[0],
+    SLEEPING_HANDOFFS[1],
+    SLEEPING_HANDOFFS[2],
+];
 /// Barriers of all blocks of a grid.
 pub(crate) const GRID_BARRIERS: &[&str] = &["gpu.grid.cooperative", "gpu.grid.counter", "gpu.grid.lock_free"];
 /// Barriers of the grids of several devices.
@@ -82,7 +97,8 @@ pub(crate) enum Choice {
     CheapestOfMost,
     /// The row with the median cost: one pair of CPUs represents its class.
     MedianCost,
-    /// The row with the smallest median of single operations that slept, see [`SLEEP_NS`].
+    /// The cheapest wake-up of a thread that was seen asleep. Without one, the row with the smallest median of single
+    /// hand-offs that slept, see [`SLEEP_NS`].
     CheapestSleep,
 }
 
@@ -149,7 +165,11 @@ impl RowQuery {
             Choice::CheapestOfFewest => cheapest(&fitting, fewest).or_else(|| usual(fewest).map(named)),
             Choice::CheapestOfMost => cheapest(&fitting, most).or_else(|| usual(most).map(named)),
             Choice::MedianCost => self.median(&fitting).or_else(|| usual(fewest)).map(Selected::usual),
-            Choice::CheapestSleep => cheapest_sleep(&fitting, data),
+            Choice::CheapestSleep => {
+                let (seen, others): (Vec<_>, Vec<_>) =
+                    fitting.into_iter().partition(|(_, row)| SEEN_ASLEEP.contains(&row.case.primitive.as_str()));
+                cheapest(&seen, fewest).or_else(|| cheapest_sleep(&others, data))
+            }
         }
     }
 

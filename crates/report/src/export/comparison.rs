@@ -88,7 +88,7 @@ fn runs(comparison: &Comparison<'_>) -> Grid {
 }
 
 /// `None` where nothing differs.
-fn differences(comparison: &Comparison<'_>) -> Option<Grid> {
+pub(crate) fn differences(comparison: &Comparison<'_>) -> Option<Grid> {
     let mut grid = Grid::new(&[text("what"), text("A"), text("B")]);
     for difference in &comparison.differences {
         grid.add([difference.what.clone(), difference.a.clone(), difference.b.clone()]);
@@ -96,7 +96,7 @@ fn differences(comparison: &Comparison<'_>) -> Option<Grid> {
     (!comparison.differences.is_empty()).then_some(grid)
 }
 
-fn families(comparison: &Comparison<'_>) -> Grid {
+pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
     let mut grid = Grid::new(&[
         text("family"),
         number("cases"),
@@ -117,7 +117,7 @@ fn families(comparison: &Comparison<'_>) -> Grid {
 }
 
 /// The certain changes.
-fn changes(comparison: &Comparison<'_>, most: usize) -> Grid {
+pub(crate) fn changes(comparison: &Comparison<'_>, most: usize) -> Grid {
     let mut grid =
         Grid::new(&[text("B is"), number("B/A"), text("95 % interval"), number("A"), number("B"), text("case")]);
     let certain = comparison.cases.iter().filter(|case| matches!(case.change, Change::Slower | Change::Faster));

@@ -4,7 +4,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 /// A table whose last columns may be wide text.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Grid {
+pub(crate) struct Grid {
     headings: Vec<Heading>,
     lines: Vec<Vec<String>>,
 }
@@ -54,6 +54,11 @@ impl Grid {
             first.set_padding((2, 1));
         }
         table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Its headings and lines, for a page.
+    pub(crate) fn parts(&self) -> (Vec<&'static str>, &[Vec<String>]) {
+        (self.headings.iter().map(|heading| heading.name).collect(), &self.lines)
     }
 
     pub(super) fn as_markdown(&self) -> String {

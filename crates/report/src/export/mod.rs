@@ -15,6 +15,6 @@ pub mod advice;
 pub mod comparison;
 pub mod findings;
 pub mod fleet;
-mod grid;
+pub(crate) mod grid;
 pub mod rows;
 pub mod trackers;

@@ -70,13 +70,7 @@ impl Machine<'_> {
     /// What executes a case, as far as `run.json` says: a launch needs the processor, too. Runs on equal hardware are no
     /// rivals.
     pub(super) fn hardware(&self, case: &Case) -> String {
-        match case.domain_and_family() {
-            ("cpu", _) => self.cpu(),
-            ("gpu", family) if family != "launch" => {
-                self.data.run.machine.gpus.first().map_or_else(String::new, |gpu| gpu.name.clone())
-            }
-            _ => format!("{}, {}", self.cpu(), self.gpus()),
-        }
+        naming::hardware(&self.data.run.machine, case)
     }
 
     /// The colour of its dots, as a value for `--c`.
@@ -128,13 +122,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn cpu(&self) -> String {
-        let cpu = &self.data.run.machine.cpu;
-        let threads = match cpu.hardware_threads {
-            0 => String::new(),
-            1 => ", 1 CPU".to_owned(),
-            count => format!(", {count} CPUs"),
-        };
-        format!("{}{threads}", naming::cpu(&cpu.model))
+        naming::cpus(&self.data.run.machine.cpu)
     }
 
     pub(super) fn gpus(&self) -> String {

@@ -7,6 +7,7 @@ use syncscope_core::{Form, Primitive, PublishedExperiment, Row, Run};
 
 use super::columns::{self, Cells};
 use super::html::escape_json;
+use crate::analysis::anchors::{self, Mark};
 use crate::analysis::answers::{self, Answer};
 use crate::analysis::decisions::{self, Decision};
 use crate::analysis::ladder::{LADDER, Rung};
@@ -19,6 +20,9 @@ struct Page<'a> {
     columns: Vec<&'static str>,
     runs: Vec<PageRun<'a>>,
     ladder: Vec<PageRung>,
+    /// What changed since stored runs on the same hardware; for a page of one run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<String>,
     families: Vec<PageFamily<'a>>,
     /// The primitives of the rows, in the order of the catalogue, with their meaning.
     primitives: Vec<PagePrimitive<'a>>,
@@ -105,6 +109,9 @@ struct PageRung {
     title: &'static str,
     #[serde(flatten)]
     selection: Selection,
+    /// Figures of other machines; empty on a page of several runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    anchors: Vec<Mark>,
 }
 
 #[derive(Serialize)]
@@ -132,6 +139,7 @@ pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive])
         columns: columns::names(),
         runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect(),
         ladder: ladder(runs),
+        changed: if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
         families: families(runs),
         primitives: primitives(runs, catalogue),
         forms: Form::ALL.iter().map(|form| (form.to_string(), naming::form(*form))).collect(),
@@ -143,8 +151,13 @@ pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive])
 
 fn ladder(runs: &[RunData]) -> Vec<PageRung> {
     let line = |rung: &Rung| {
-        let selection = Selection::of(runs.iter().map(|data| rung.find(data)).collect())?;
-        Some(PageRung { domain: rung.domain(), level: rung.level, title: rung.title, selection })
+        let found: Vec<Option<Selected>> = runs.iter().map(|data| rung.find(data)).collect();
+        let anchors = match (runs, found.as_slice()) {
+            ([data], [Some(selected)]) => anchors::behind(rung, data, selected),
+            _ => Vec::new(),
+        };
+        let selection = Selection::of(found)?;
+        Some(PageRung { domain: rung.domain(), level: rung.level, title: rung.title, selection, anchors })
     };
     LADDER.iter().filter_map(line).collect()
 }
@@ -154,7 +167,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         label,
         name: &data.name,
         parts: naming::measured_parts(data),
-        cpu: naming::cpu(&data.run.machine.cpu.model),
+        cpu: naming::processor(&data.run.machine.cpu),
         gpus: naming::gpus(&data.run.machine),
         duration: data.seconds().map(figure::duration),
         facts: super::facts::facts(&data.run),

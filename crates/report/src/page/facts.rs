@@ -1,7 +1,9 @@
 //! The description of machine and environment on the page, as labels and texts.
 
 use syncscope_core::Run;
-use syncscope_core::machine::{Cache, CpuMachine, Environment, GpuMachine};
+use syncscope_core::machine::{Cache, CpuMachine, CpuSignature, Environment, GpuMachine};
+
+use crate::generation::generation;
 
 /// The description of the machine of a run. Unknown values are left out.
 pub(super) fn facts(run: &Run) -> Vec<(&'static str, String)> {
@@ -24,6 +26,7 @@ fn cpu(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
     let caches = cpu.caches.iter().map(cache).collect::<Vec<_>>().join(", ");
     [
         ("CPU", Some(counts)),
+        ("generation", generation_words(cpu)),
         ("caches", Some(caches).filter(|text| !text.is_empty())),
         ("memory", cpu.memory_bytes.map(bytes)),
         ("hypervisor", cpu.hypervisor.clone()),
@@ -31,6 +34,13 @@ fn cpu(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
     .into_iter()
     .filter_map(|(label, text)| Some((label, text?)))
     .collect()
+}
+
+/// `Zen 3, by AuthenticAMD family 25, model 1, stepping 1`; the numbers alone where the generation is unknown.
+fn generation_words(cpu: &CpuMachine) -> Option<String> {
+    let CpuSignature { vendor, family, model, stepping } = cpu.signature.as_ref()?;
+    let words = generation(cpu).map(|words| format!("{words}, by ")).unwrap_or_default();
+    Some(format!("{words}{vendor} family {family}, model {model}, stepping {stepping}"))
 }
 
 fn cache(cache: &Cache) -> String {

@@ -5,8 +5,10 @@
 //! library. The data of the runs is made in `data`, with the cells of the rows from `columns` and the description of
 //! machine and environment from `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers
 //! without scripts. `published` draws the sections of published experiments, which need no script, and `findings` the
-//! section of published claims. [`fleet`] is a page of its own.
+//! section of published claims, `paper_tables` that of a paper's tables, `changes` that of what
+//! changed between two runs. [`fleet`] is a page of its own.
 
+mod changes;
 mod columns;
 mod data;
 mod drawing;
@@ -15,9 +17,11 @@ mod fallback;
 mod findings;
 pub mod fleet;
 pub(crate) mod html;
+mod paper_tables;
 mod published;
 
-use syncscope_core::Primitive;
+use changes::RunEffect;
+use syncscope_core::{Case, Primitive};
 
 use crate::{RunData, naming};
 
@@ -95,6 +99,18 @@ const SCRIPTS: [&str; 37] = [
 /// the command joins the catalogues of the hardware crates, on which this crate does not depend.
 #[must_use]
 pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
+    page(runs, catalogue, None)
+}
+
+/// The page as [`render`] makes it. With two runs it says what changed from the first to the second. `run_effect` is by how
+/// much two runs on one machine differ in a case (standard deviation, relative to the cost); rows of older versions do not
+/// say it.
+#[must_use]
+pub fn render_compared(runs: &[RunData], catalogue: &[Primitive], run_effect: &dyn Fn(&Case) -> f64) -> String {
+    page(runs, catalogue, Some(run_effect))
+}
+
+fn page(runs: &[RunData], catalogue: &[Primitive], run_effect: Option<RunEffect<'_>>) -> String {
     let runs: Vec<RunData> = runs.iter().map(|data| data.in_order(catalogue)).collect();
     let runs = runs.as_slice();
     let labels = naming::labels(runs);
@@ -105,7 +121,9 @@ pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
         "data" => data::json(runs, &labels, catalogue),
         "fallback" => fallback::tables(runs, &labels),
         "machine" => drawing::drawings(runs, &labels),
+        "changes" => run_effect.map(|run_effect| changes::section(runs, &labels, run_effect)).unwrap_or_default(),
         "published" => published::sections(runs, &labels),
+        "paper_tables" => paper_tables::section(runs, &labels),
         "charts" => CHART_LIBRARY.to_owned(),
         "findings" => findings::section(runs, &labels),
         "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),

@@ -6,11 +6,13 @@
 mod dissemination;
 mod futex;
 mod openmp;
+mod pthread;
 mod sense;
 mod std_barrier;
 mod tree;
 mod wait_group;
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,7 +24,8 @@ use crate::primitives::entry::Entry;
 use crate::primitives::operation::{Operation, SLOTS, slot_of};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::{Proof, Workload};
-use crate::sync::{Barrier, CachePadded};
+use crate::processes;
+use crate::sync::{Barrier, BetweenProcesses, CachePadded};
 use crate::team::Body;
 
 /// The family, in the order of the catalogue.
@@ -32,6 +35,7 @@ pub(super) static ENTRIES: &[&Entry] = &[
     &dissemination::ENTRY,
     &tree::ENTRY,
     &futex::ENTRY,
+    &pthread::ENTRY,
     &wait_group::ENTRY,
     &openmp::ENTRY,
 ];
@@ -46,23 +50,48 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 /// The loops of a barrier that `make` creates for a number of threads.
 fn workload<B: Barrier>(case: &Case, make: impl Fn(u32) -> B) -> Option<Workload> {
     let threads = case.threads?;
-    let barriers: Arc<[CachePadded<B>]> = (0..SLOTS).map(|_| CachePadded::new(make(threads))).collect();
-    let proof: Proof = Arc::new(Phases {
-        barriers: Arc::clone(&barriers),
-        reached: (0..threads).map(|_| CachePadded::default()).collect(),
-        defects: (0..threads).map(|_| CachePadded::default()).collect(),
-    });
-    Some(Workload::of(Wait(barriers)).with_proof(proof))
+    let barriers: Vec<_> = (0..SLOTS).map(|_| CachePadded::new(make(threads))).collect();
+    let reached: Vec<CachePadded<AtomicU64>> = (0..threads).map(|_| CachePadded::default()).collect();
+    Some(loops_and_proof(threads, barriers, reached))
+}
+
+/// The same for a barrier whose threads belong to several processes.
+pub(super) fn workload_between_processes<B: Barrier + BetweenProcesses>(
+    case: &Case,
+    make: fn(u32) -> B,
+) -> Option<Workload> {
+    let threads = case.threads?;
+    let barriers = processes::state(SLOTS, |_| CachePadded::new(make(threads)))?;
+    let reached = processes::state(threads as usize, |_| CachePadded::new(AtomicU64::new(0)))?;
+    Some(loops_and_proof(threads, barriers, reached).in_processes())
+}
+
+fn loops_and_proof<B: Barrier>(
+    threads: u32,
+    barriers: impl AsRef<[CachePadded<B>]> + Send + Sync + 'static,
+    reached: impl AsRef<[CachePadded<AtomicU64>]> + Send + Sync + 'static,
+) -> Workload {
+    let barriers = Arc::new(barriers);
+    let defects = (0..threads).map(|_| CachePadded::default()).collect();
+    let proof: Proof = Arc::new(Phases { barriers: Arc::clone(&barriers), reached, defects, kind: PhantomData });
+    Workload::of(Wait { barriers, kind: PhantomData }).with_proof(proof)
 }
 
 /// One barrier in each slot.
-struct Wait<B>(Arc<[CachePadded<B>]>);
+struct Wait<S, B> {
+    barriers: Arc<S>,
+    kind: PhantomData<fn(B)>,
+}
 
-impl<B: Barrier> Operation for Wait<B> {
+impl<S, B> Operation for Wait<S, B>
+where
+    S: AsRef<[CachePadded<B>]> + Send + Sync + 'static,
+    B: Barrier,
+{
     type Local<'a> = (&'a B, B::Local);
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
-        let barrier = &*self.0[slot];
+        let barrier = &*(*self.barriers).as_ref()[slot];
         (barrier, barrier.join(thread))
     }
 
@@ -81,27 +110,33 @@ impl<B: Barrier> Operation for Wait<B> {
 
 /// Proves that no thread leaves the barrier before the last one has arrived. Each thread publishes its phase and waits.
 /// Then every other thread must be in the same phase, or in the next one if it was faster.
-struct Phases<B> {
-    barriers: Arc<[CachePadded<B>]>,
-    reached: Vec<CachePadded<AtomicU64>>,
-    /// How often a thread found another one behind.
+struct Phases<S, R, B> {
+    barriers: Arc<S>,
+    reached: R,
+    /// How often a thread found another one behind. Each looks at its own count alone.
     defects: Vec<CachePadded<AtomicU64>>,
+    kind: PhantomData<fn(B)>,
 }
 
-impl<B: Barrier> Body for Phases<B> {
+impl<S, R, B> Body for Phases<S, R, B>
+where
+    S: AsRef<[CachePadded<B>]> + Send + Sync + 'static,
+    R: AsRef<[CachePadded<AtomicU64>]> + Send + Sync + 'static,
+    B: Barrier,
+{
     fn prepare(&self, _shot: &Shot, thread: usize) {
-        self.reached[thread].store(0, Ordering::Relaxed);
+        self.reached.as_ref()[thread].store(0, Ordering::Relaxed);
         self.defects[thread].store(0, Ordering::Relaxed);
     }
 
     fn run(&self, shot: &Shot, thread: usize) {
-        let barrier = &*self.barriers[slot_of(shot.pair)];
+        let (barrier, reached) = (&*(*self.barriers).as_ref()[slot_of(shot.pair)], self.reached.as_ref());
         let mut local = barrier.join(thread);
         for phase in 1..=shot.iterations {
             // Relaxed: the barrier has to make the store visible to the other threads.
-            self.reached[thread].store(phase, Ordering::Relaxed);
+            reached[thread].store(phase, Ordering::Relaxed);
             or_unwind(barrier.wait(&mut local));
-            let behind = self.reached.iter().filter(|other| other.load(Ordering::Relaxed) < phase).count();
+            let behind = reached.iter().filter(|other| other.load(Ordering::Relaxed) < phase).count();
             self.defects[thread].fetch_add(behind as u64, Ordering::Relaxed);
         }
     }

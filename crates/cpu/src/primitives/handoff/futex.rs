@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use syncscope_core::Primitive;
-use syncscope_host::futex::{self, FutexTimeout};
+use syncscope_host::futex::{self, FutexTimeout, Scope};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
@@ -52,10 +52,10 @@ impl Handoff for FutexToken {
                 break;
             }
             // The call does not block if the word has changed since.
-            futex::wait(&self.0, found, LIMIT).map_err(|FutexTimeout| WaitTimeout)?;
+            futex::wait(&self.0, found, LIMIT, Scope::Process).map_err(|FutexTimeout| WaitTimeout)?;
         }
         self.0.store(turn.wrapping_add(1), Ordering::Release);
-        futex::wake_one(&self.0);
+        futex::wake_one(&self.0, Scope::Process);
         Ok(())
     }
 

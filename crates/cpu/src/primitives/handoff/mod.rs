@@ -18,6 +18,7 @@ mod crossbeam;
 mod futex;
 mod kernel;
 mod park;
+mod parking_lot_condvar;
 mod round_trips;
 mod std_mpsc;
 mod store;
@@ -28,7 +29,11 @@ use std::sync::Arc;
 use syncscope_core::{Case, Placement, Preset, Primitive, sweep::Sweep};
 
 use self::round_trips::RoundTrips;
-use self::token::{Handoff, LINES, counted};
+use self::token::{LINES, counted};
+
+pub(super) use self::kernel::{Inherited, eventfd::Events, pipe::Pipes};
+pub(super) use self::store::StoreToken;
+pub(super) use self::token::Handoff;
 use crate::axes::Axes;
 use crate::evidence::Expected;
 use crate::machine::memory::Pages;
@@ -37,8 +42,9 @@ use crate::primitives::follow_up::MakeFollowUp;
 use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::Workload;
+use crate::processes;
 use crate::studies::{CpuPairs, Participation};
-use crate::sync::CachePadded;
+use crate::sync::{BetweenProcesses, CachePadded};
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[
@@ -48,8 +54,10 @@ pub(super) static ENTRIES: &[&Entry] = &[
     &crossbeam::bounded::ENTRY,
     &crossbeam::rendezvous::ENTRY,
     &crossbeam::parker::ENTRY,
+    &crossbeam::backoff::ENTRY,
     &std_mpsc::ENTRY,
     &condvar::ENTRY,
+    &parking_lot_condvar::ENTRY,
     &park::ENTRY,
     &futex::ENTRY,
     &kernel::eventfd::ENTRY,
@@ -82,6 +90,16 @@ fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
     let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(RoundTrips::new(Arc::clone(&timed), clock)));
     let workload =
         Workload::of(Passing::<H> { tokens }).expecting(expected).with_follow_up(follow_up).in_memory(extent);
+    (case.threads == Some(2)).then(|| workload.with_operations_per_execution(2))
+}
+
+/// The same for two threads that belong to two processes.
+pub(super) fn workload_between_processes<H: Handoff + BetweenProcesses>(
+    case: &Case,
+    expected: Expected,
+) -> Option<Workload> {
+    let tokens = processes::state(SLOTS * H::TOKENS, |_| CachePadded::new(H::new()))?;
+    let workload = Workload::of(Passing::<H> { tokens: Arc::new(tokens) }).expecting(expected).in_processes();
     (case.threads == Some(2)).then(|| workload.with_operations_per_execution(2))
 }
 
@@ -160,10 +178,11 @@ mod tests {
     use crate::primitives::handoff::cas::CasToken;
     use crate::primitives::handoff::channel::Channels;
     use crate::primitives::handoff::condvar::Signalled;
-    use crate::primitives::handoff::crossbeam::{parker::Parkers, rendezvous::Rendezvous};
+    use crate::primitives::handoff::crossbeam::{backoff::BackoffToken, parker::Parkers, rendezvous::Rendezvous};
     use crate::primitives::handoff::futex::FutexToken;
     use crate::primitives::handoff::kernel::{eventfd::Events, pipe::Pipes};
     use crate::primitives::handoff::park::Parked;
+    use crate::primitives::handoff::parking_lot_condvar;
     use crate::primitives::handoff::std_mpsc::Inboxes;
     use crate::primitives::handoff::store::StoreToken;
     use crate::primitives::wait::LIMIT;
@@ -207,7 +226,7 @@ mod tests {
         assert!(tokens > 1 && StoreToken::TOKENS as u64 == tokens);
         // Every token twice, the first half of them a third time.
         let often = 2 * tokens + tokens / 2;
-        for found in [passed::<CasToken>(often), passed::<StoreToken>(often)] {
+        for found in [passed::<CasToken>(often), passed::<StoreToken>(often), passed::<BackoffToken>(often)] {
             let half = found.len() / 2;
             assert!(found[..half].iter().all(|turns| *turns == 3 * 2 * 3), "{found:?}");
             assert!(found[half..].iter().all(|turns| *turns == 2 * 2 * 3), "{found:?}");
@@ -218,6 +237,7 @@ mod tests {
             passed::<Rendezvous>(5),
             passed::<Parkers>(5),
             passed::<Inboxes>(5),
+            passed::<parking_lot_condvar::Signalled>(5),
             passed::<Events>(5),
             passed::<Pipes>(5),
         ] {
@@ -236,6 +256,8 @@ mod tests {
             scope.spawn(gives_up_on_a_missing_partner::<FutexToken>);
             scope.spawn(gives_up_on_a_missing_partner::<Channels<64>>);
             scope.spawn(gives_up_on_a_missing_partner::<Parkers>);
+            scope.spawn(gives_up_on_a_missing_partner::<BackoffToken>);
+            scope.spawn(gives_up_on_a_missing_partner::<parking_lot_condvar::Signalled>);
             scope.spawn(gives_up_on_a_missing_partner::<Inboxes>);
             scope.spawn(gives_up_on_a_missing_partner::<Events>);
             scope.spawn(gives_up_on_a_missing_partner::<Pipes>);

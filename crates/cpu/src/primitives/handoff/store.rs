@@ -9,7 +9,7 @@ use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Handoff};
 use crate::primitives::wait::LIMIT;
 use crate::studies::{CoreToCore, Participation};
-use crate::sync::{WaitLimit, WaitTimeout};
+use crate::sync::{BetweenProcesses, WaitLimit, WaitTimeout};
 
 /// In theory: a store that takes the line from the other core, and a read of the other core that fetches it: one
 /// transfer of a line, and the delay until the waiting core reads again. No message between cores costs less. A sample
@@ -40,10 +40,13 @@ fn in_papers(primitive: &Primitive, preset: Preset) -> Vec<Case> {
 }
 
 /// The number of turns; nothing else on its line changes.
-pub(super) struct StoreToken {
+pub(in crate::primitives) struct StoreToken {
     turns: AtomicU32,
     wait_limit: WaitLimit,
 }
+
+// SAFETY: a number and a wait limit.
+unsafe impl BetweenProcesses for StoreToken {}
 
 impl Handoff for StoreToken {
     const TOKENS: usize = handoff::LINES;

@@ -3,7 +3,7 @@
 use crate::sync::{CachePadded, WaitTimeout};
 
 /// A way to pass a token between threads 0 and 1.
-pub(super) trait Handoff: Send + Sync + 'static {
+pub(in crate::primitives) trait Handoff: Send + Sync + 'static {
     /// How many tokens a sample passes, one after the other. One, unless the cost is that of moving a cache line: where
     /// a thread blocks, waking it takes a hundred times as long, and the library has lines of its own.
     const TOKENS: usize = 1;

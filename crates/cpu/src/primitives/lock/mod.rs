@@ -21,7 +21,8 @@ use crate::primitives::number::Number;
 use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::Workload;
-use crate::sync::{CachePadded, Guarded, RawLock, ThreadState};
+use crate::processes;
+use crate::sync::{BetweenProcesses, CachePadded, Guarded, RawLock, ThreadState};
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[
@@ -125,7 +126,7 @@ fn cases_of_one_type(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 /// Why instructions of a lock in a library are not counted.
-const IN_A_LIBRARY: Expected = Expected::Uncounted("the lock is taken in a library, behind a call");
+pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the lock is taken in a library, behind a call");
 
 /// The loops of a kind of lock.
 fn workload<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
@@ -140,30 +141,51 @@ fn workload<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
 
 fn locked<K: LockKind, N: PlainNumber>(case: &Case, kind: &K) -> Option<Workload> {
     let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
-    let slots = (0..SLOTS).map(|_| CachePadded::new(kind.make::<N>(threads))).collect();
-    let operation = Locked::<K::Around<N>, N> { slots, threads, counter: PhantomData };
+    let slots: Vec<_> = (0..SLOTS).map(|_| CachePadded::new(kind.make::<N>(threads))).collect();
+    let operation = Locked { slots, threads, kind: PhantomData };
     Some(Workload::contended(operation, threads).with_most_operations(N::LARGEST_COUNT, threads))
 }
 
-struct Locked<L, N> {
-    slots: Vec<CachePadded<L>>,
-    threads: u32,
-    counter: PhantomData<fn(N)>,
+/// The loops of a lock whose threads belong to several processes.
+pub(super) fn workload_between_processes<L: RawLock + BetweenProcesses>(
+    case: &Case,
+    make: fn() -> L,
+) -> Option<Workload> {
+    let threads = case.threads?;
+    let slots = processes::state(SLOTS, |_| CachePadded::new(Guarded::new(make(), 0_u64)))?;
+    let operation = Locked { slots, threads, kind: PhantomData };
+    Some(Workload::of(operation).with_most_operations(u64::MAX, threads).in_processes())
 }
 
-impl<L: Lock<N>, N: PlainNumber> Locked<L, N> {
+/// The locks of all slots, each around a counter.
+struct Locked<S, L, N> {
+    slots: S,
+    threads: u32,
+    kind: PhantomData<fn(L, N)>,
+}
+
+impl<S: AsRef<[CachePadded<L>]>, L: Lock<N>, N: PlainNumber> Locked<S, L, N> {
+    fn lock(&self, slot: usize) -> &L {
+        &self.slots.as_ref()[slot]
+    }
+
     /// Lets one thread use the counter, outside the timed loops.
     fn with_counter(&self, slot: usize, thread: usize, critical: impl FnOnce(&mut N)) {
-        let lock = &*self.slots[slot];
+        let lock = self.lock(slot);
         lock.with(&mut lock.thread_state(thread), critical);
     }
 }
 
-impl<L: Lock<N>, N: PlainNumber> Operation for Locked<L, N> {
+impl<S, L, N> Operation for Locked<S, L, N>
+where
+    S: AsRef<[CachePadded<L>]> + Send + Sync + 'static,
+    L: Lock<N>,
+    N: PlainNumber,
+{
     type Local<'a> = (&'a L, L::ThreadState);
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
-        let lock = &*self.slots[slot];
+        let lock = self.lock(slot);
         (lock, lock.thread_state(thread))
     }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use syncscope_core::Primitive;
-use syncscope_host::futex::{self, FutexTimeout};
+use syncscope_host::futex::{self, FutexTimeout, Scope};
 
 use super::sleeper::states_are_shown;
 use super::way::Way;
@@ -42,13 +42,13 @@ impl Way for Word {
             if found == number {
                 return Ok(());
             }
-            futex::wait(&self.0, found, LIMIT).map_err(|FutexTimeout| WaitTimeout)?;
+            futex::wait(&self.0, found, LIMIT, Scope::Process).map_err(|FutexTimeout| WaitTimeout)?;
         }
     }
 
     #[inline]
     fn wake(&self, number: u32) {
         self.0.store(number, Ordering::Release);
-        futex::wake_one(&self.0);
+        futex::wake_one(&self.0, Scope::Process);
     }
 }

@@ -27,6 +27,12 @@ impl FutexBarrier {
             limit,
         }
     }
+
+    /// The same for one thread of each of so many processes.
+    #[must_use]
+    pub fn between_processes(processes: u32, limit: Duration) -> Self {
+        Self { episode: CachePadded::new(Futex::between_processes(0)), ..Self::new(processes, limit) }
+    }
 }
 
 impl Barrier for FutexBarrier {

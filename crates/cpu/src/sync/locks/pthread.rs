@@ -20,6 +20,22 @@ impl PthreadMutex {
         // The static initializer is a value: the mutex may be moved until it is first locked.
         Self(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER))
     }
+
+    /// A free lock for the threads of several processes.
+    #[must_use]
+    pub fn between_processes() -> Self {
+        let (mut attributes, mut mutex) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        // SAFETY: the pointers are to memory of this thread's stack, which the calls fill; Linux lets none of them fail for
+        // these values. A free mutex is numbers (glibc, musl), which may be moved until it is first locked.
+        let mutex = unsafe {
+            libc::pthread_mutexattr_init(attributes.as_mut_ptr());
+            libc::pthread_mutexattr_setpshared(attributes.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED);
+            libc::pthread_mutex_init(mutex.as_mut_ptr(), attributes.as_ptr());
+            libc::pthread_mutexattr_destroy(attributes.as_mut_ptr());
+            mutex.assume_init()
+        };
+        Self(UnsafeCell::new(mutex))
+    }
 }
 
 // SAFETY: mutual exclusion and ordering are what POSIX promises of it (IEEE Std 1003.1, 4.12).

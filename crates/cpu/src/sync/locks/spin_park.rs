@@ -30,6 +30,12 @@ impl SpinParkLock {
         Self { futex: Futex::new(FREE), spin, limit }
     }
 
+    /// A free lock for the threads of several processes, whose waiters sleep at once.
+    #[must_use]
+    pub fn between_processes(limit: Duration) -> Self {
+        Self { futex: Futex::between_processes(FREE), spin: Duration::ZERO, limit }
+    }
+
     /// Takes the lock if it is free.
     #[inline(always)]
     fn try_lock(&self) -> bool {
@@ -51,6 +57,9 @@ impl SpinParkLock {
 
     #[cfg(not(loom))]
     fn spins_until_taken(&self) -> bool {
+        if self.spin.is_zero() {
+            return self.try_lock();
+        }
         let started = Instant::now();
         loop {
             // Relaxed: the attempt acquires.

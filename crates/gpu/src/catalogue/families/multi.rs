@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Group, Preset, Primitive};
 
-use super::grid::{UNROLL, heat_map, one_block_each};
+use super::grid::{UNROLL, heat_map, one_block_each, roomy};
 use crate::catalogue::definitions::{in_order_of, kernel, relaxed};
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
 use crate::catalogue::instructions::ExpectedInstructions;
@@ -68,11 +68,13 @@ fn with_variants(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let of_group = |group: &Group| -> Vec<Case> {
         smallest.iter().map(|case| Case { group: Some(group.clone()), ..case.clone() }).collect()
     };
-    let direct = of_group(&Group::Direct);
     // A relaxed barrier has no fence, so this variant has no relaxed twin of its own.
     cases.extend(of_group(&Group::AcquireFence));
-    cases.extend(relaxed(&direct));
-    cases.extend(direct);
+    for variant in [Group::NearFlags, Group::Direct] {
+        let ordered = of_group(&variant);
+        cases.extend(relaxed(&ordered));
+        cases.extend(ordered);
+    }
     cases
 }
 
@@ -104,14 +106,15 @@ static COUNTER: Entry = Entry {
 };
 
 /// In theory: the first half of a grid's barrier, one way over the link, and a read of the device's own memory. Only writes
-/// go over the link, and every block reads the flags itself. Two variants: relaxed reads with one fence at the end, and no
-/// gathering (`direct`): every block adds to a counter of every device, so there is one way instead of two, with as many
+/// go over the link, and every block reads the flags itself. Variants: relaxed reads with one fence at the end, the same with
+/// flags in both halves of each device's cache, and no gathering (`direct`): every block adds to a counter of every device, so there is one way instead of two, with as many
 /// additions over the link as there are blocks.
 static FLAGS: Entry = Entry {
     primitive: Primitive {
         id: "gpu.multi.flags",
         summary: "Barrier of the grids of several devices, each with flags in the memory of all; in groups with one fence \
-                  after relaxed polls, or with a counter at which all blocks arrive; relaxed: it orders no writes, and \
+                  after relaxed polls, with flags in both halves of the cache, or with a counter at which all blocks \
+                  arrive; relaxed: it orders no writes, and \
                   its check tests arrivals alone",
         operation: "one barrier passed by all threads of the grids of all devices",
         source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
@@ -120,13 +123,16 @@ static FLAGS: Entry = Entry {
     definitions: |case| {
         let kind = match case.group {
             Some(Group::AcquireFence) => "ACQUIRE_FENCE",
+            Some(Group::NearFlags) => "NEAR_FLAGS",
             Some(Group::Direct) => "DIRECT",
             _ => "FLAGS",
         };
-        definitions(case, kind)
+        [definitions(case, kind), roomy(case)].concat()
     },
     expected: |case| match case.group {
         Some(Group::Direct) => ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
+        // A flag in each half of the cache.
+        Some(Group::NearFlags) => ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]).times(2),
         _ => ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]),
     },
     adds_across_devices: |case| case.group == Some(Group::Direct),

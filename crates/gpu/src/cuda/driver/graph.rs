@@ -21,9 +21,17 @@ impl Stream {
         &self,
         queue: impl FnOnce(&Self) -> Result<(), CudaError>,
     ) -> Result<ExecutableGraph, CudaError> {
+        ExecutableGraph::new(self.captured(queue)?)
+    }
+
+    /// What `queue` queues, as a graph that belongs to the caller.
+    pub(super) fn captured(
+        &self,
+        queue: impl FnOnce(&Self) -> Result<(), CudaError>,
+    ) -> Result<sys::CUgraph, CudaError> {
         self.begin_capture()?;
         let queued = queue(self);
-        let ended = self.end_capture();
+        let ended = self.end_raw_capture();
         // A failed launch makes the capture fail too, and its error explains more.
         queued?;
         ended
@@ -38,10 +46,13 @@ impl Stream {
 
     /// Makes a graph of what was captured.
     pub(crate) fn end_capture(&self) -> Result<ExecutableGraph, CudaError> {
+        ExecutableGraph::new(self.end_raw_capture()?)
+    }
+
+    fn end_raw_capture(&self) -> Result<sys::CUgraph, CudaError> {
         let mut graph = ptr::null_mut();
         // SAFETY: the pointer is valid for the call; the driver refuses a stream that is not being captured by this thread.
-        checked("cuStreamEndCapture", unsafe { sys::cuStreamEndCapture(self.0, &raw mut graph) })?;
-        ExecutableGraph::new(graph)
+        checked("cuStreamEndCapture", unsafe { sys::cuStreamEndCapture(self.0, &raw mut graph) }).map(|()| graph)
     }
 
     /// Uploads a graph to the device, so that its first replay costs the same as the others.
@@ -70,12 +81,19 @@ pub(crate) struct ExecutableGraph(sys::CUgraphExec);
 impl ExecutableGraph {
     /// Makes it from a template, and destroys the template.
     fn new(template: sys::CUgraph) -> Result<Self, CudaError> {
-        let mut graph = ptr::null_mut();
-        // SAFETY: the pointer is valid for the call, the template is alive.
-        let made = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut graph, template, 0) };
+        let graph = Self::of_template(template, 0);
         // SAFETY: the template is ours; what was made of it does not refer to it.
         let _ = unsafe { sys::cuGraphDestroy(template) };
-        checked("cuGraphInstantiateWithFlags", made)?;
+        graph
+    }
+
+    /// Makes it from a template, which stays the caller's.
+    pub(super) fn of_template(template: sys::CUgraph, flags: u64) -> Result<Self, CudaError> {
+        let mut graph = ptr::null_mut();
+        // SAFETY: the pointer is valid for the call, the template is alive.
+        checked("cuGraphInstantiateWithFlags", unsafe {
+            sys::cuGraphInstantiateWithFlags(&raw mut graph, template, flags)
+        })?;
         Ok(Self(graph))
     }
 }

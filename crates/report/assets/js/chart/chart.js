@@ -16,10 +16,10 @@
 //         state: "resolved" | "open" (an unreliable estimate) | "bound" (`above`: a lower one) | "nonadditive" |
 //         "overlapped" | "missing"; without it, resolved. The last two need no figure.
 //         row: a row, or [run, index]: the tooltip shows it. tip: a text for the tooltip in its place.
-//   row   { label, heading, primitive, colour, variant, points: [point], texts: [text] }
+//   row   { label, heading, primitive, colour, variant, points: [point], texts: [text], anchors: [anchor] }
 //         `heading` alone is a line between rows. `texts` stand in the columns at the right; without columns, each point has
 //         its own `text`. In dots, points may have `primitive`, `colour`, `variant` and `run` of their own, and
-//         bar: [from, to], a thick line, and most, a maximum.
+//         bar: [from, to], a thick line, and most, a maximum. An anchor { x, certain, tip } is a grey tick behind them.
 //   cell  { x, y, value, text, state, colour, row, tip }
 //         x and y count columns and lines. The colour follows from the value within `range`, or is given. A cell that is
 //         "missing" is hatched.

@@ -163,6 +163,34 @@ function rowMarks(row, at, y) {
   });
 }
 
+const ANCHOR_HEIGHT = 7;
+
+/** The tick of another figure, behind the points: without an interval it is dotted. */
+const anchorTick = (certain, x, y) =>
+  svg("line", {
+    class: certain ? "anchor" : "anchor bare",
+    x1: x,
+    x2: x,
+    y1: y - ANCHOR_HEIGHT,
+    y2: y + ANCHOR_HEIGHT,
+  });
+
+const anchorSample = (certain) => anchorTick(certain, 7, 7);
+
+/** The figures of other machines, and where the pointer finds them. */
+function anchorTicks(spec, places, box, position, spots) {
+  const root = svg("g", { class: "anchors" });
+  spec.rows.forEach((row, at) => {
+    const y = round(box.top + places[at].points);
+    for (const anchor of row.anchors || []) {
+      const x = round(position(anchor.x));
+      root.append(anchorTick(anchor.certain, x, y));
+      spots.push({ x, y, point: anchor, series: `line-${at}` });
+    }
+  });
+  return root;
+}
+
 /** The marks of points without a place stand at the beginning of their row. */
 function placelessMark(point, style, x, y, name) {
   const paint = paintOf(point.state, style.colour);
@@ -195,11 +223,12 @@ function dotChart(spec, width) {
   const { places, height } = dotHeights(spec, width);
   const box = dotBox(spec, width);
   const points = spec.rows.flatMap((row) => row.points || []);
-  const known = domainFor(spec.x, points, "x");
+  const anchors = spec.rows.flatMap((row) => row.anchors || []);
+  const known = domainFor(spec.x, points.concat(points.length ? anchors : []), "x");
   const domain = known || [1, 10];
   const range = [box.left + 10, box.right - 10];
   const position = positionOn(spec.x, domain, range);
-  const spots = [];
+  const [spots, behind] = [[], []];
   const root = Plot.plot({
     className: "chart",
     width,
@@ -212,13 +241,15 @@ function dotChart(spec, width) {
     y: { type: "linear", domain: [0, height || 1], range: [box.top, box.top + height], axis: null },
     marks: [
       ...dotAxis(spec, domain, box, position),
-      ...ruleMarks(spec.rules, position, box.top, box.bottom, box.right),
+      ...ruleMarks(spec.rules, position, box),
       () => dotLabels(spec, places, box, position),
+      () => anchorTicks(spec, places, box, position, behind),
       ...spec.rows.flatMap((row, at) => rowMarks(row, at, places[at].points)),
       () => columnTexts(spec, places, box),
       () => dotOverlay(spec, places, box, position, spots),
       known || spec.rows.length === 0 ? [] : () => nothingHere({ ...box, top: 0, bottom: 60 }),
     ].flat(),
   });
-  return { root, spots, highlight: highlighter(root) };
+  // The points come first, for the keyboard: at one place a point hides a tick.
+  return { root, spots: spots.concat(behind), highlight: highlighter(root) };
 }

@@ -208,7 +208,7 @@ function lineBox(spec, width, domain, labelled, longest) {
   const box = {
     left: Math.round(widest * CHARACTER + 12),
     right: Math.round(width - room),
-    top: 30,
+    top: spec.rules && spec.rules.length ? 42 : 30,
     bottom: height - 46,
   };
   return { ...box, width, height };
@@ -237,19 +237,41 @@ function lineAxes(spec, domains, box) {
   ];
 }
 
-/** Vertical lines with a label, such as the number of cores; each label on a line of its own. */
-function ruleMarks(rules, position, top, bottom, right) {
-  return (rules || []).map(({ x, label }, index) => () => {
+/** The width of a character of a rule's label. */
+const RULE_CHARACTER = 6.3;
+
+/** The labels of rules, from the left. Labels that would touch become one, so that each is read on a phone. */
+function ruleLabels(rules, position, left, right) {
+  const wide = (text) => text.length * RULE_CHARACTER;
+  const placed = (group) => {
+    const text = group.map(({ label }) => label).join(", ");
+    const middle = group.reduce((sum, { x }) => sum + position(x), 0) / group.length;
+    const start = Math.max(left, Math.min(middle - wide(text) / 2, right - wide(text)));
+    return { group, text, start, end: start + wide(text) };
+  };
+  const labels = [];
+  for (const rule of [...rules].sort((a, b) => a.x - b.x)) {
+    let label = placed([rule]);
+    while (labels.length && labels[labels.length - 1].end + 10 > label.start) {
+      label = placed([...labels.pop().group, ...label.group]);
+    }
+    labels.push(label);
+  }
+  return labels;
+}
+
+/** Vertical lines, such as the number of cores, with their labels above the chart. */
+function ruleMarks(rules, position, box) {
+  if (!rules || rules.length === 0) return [];
+  const { left, right, top, bottom } = box;
+  const line = ({ x }) => {
     const at = round(position(x));
-    const isLeft = at + label.length * 6 > right;
-    const place = { x: isLeft ? at - 5 : at + 5, y: top + 9 + 14 * index, "text-anchor": isLeft ? "end" : "start" };
-    return svg(
-      "g",
-      { class: "rules" },
-      svg("line", { class: "rule", x1: at, x2: at, y1: top, y2: bottom }),
-      words(place, label),
-    );
-  });
+    return svg("line", { class: "rule", x1: at, x2: at, y1: top - 2, y2: bottom });
+  };
+  const label = ({ text, start }) => words({ x: round(start), y: top - 7 }, text);
+  return [
+    () => svg("g", { class: "rules" }, rules.map(line), ruleLabels(rules, position, left, right + 10).map(label)),
+  ];
 }
 
 function xDomain(spec, points) {
@@ -291,7 +313,7 @@ function lineChart(spec, width) {
     y: { type: spec.y.log ? "log" : "linear", domain: domains.y, range: yRange, clamp: true, axis: null },
     marks: [
       ...lineAxes({ ...spec, x: { ...spec.x, log: xLog } }, domains, box),
-      ...ruleMarks(spec.rules, position.x, box.top, box.bottom, box.right),
+      ...ruleMarks(spec.rules, position.x, box),
       ...series.flatMap((one, at) => seriesMarks(one, series.length <= MOST_SPREADS, floorOf(at))),
       known ? [] : () => nothingHere(box),
       labelled ? () => drawLabels(groups, box, position, most) : [],

@@ -43,7 +43,7 @@ function ladderRows() {
     if (own !== level) rows.push({ heading: own });
     level = own;
     const numbers = RUNS.length <= MOST_NUMBERS ? { texts: rungTexts(rung) } : {};
-    rows.push({ label: rungTitle(rung), points, ...numbers });
+    rows.push({ label: rungTitle(rung), points, anchors: rung.anchors || [], ...numbers });
   }
   return rows;
 }
@@ -54,7 +54,40 @@ function ladderKeys() {
     : Object.keys(SIDES)
         .filter((domain) => DATA.ladder.some((rung) => rung.domain === domain))
         .map((domain, at) => colourKey(SIDE_COLOURS[domain], at, SIDES[domain]));
-  return el("p", { class: "keys" }, keys, spreadKeys(TIME));
+  return el("p", { class: "keys" }, keys, spreadKeys(TIME), anchorKeys());
+}
+
+/** What a grey tick is: a figure of another machine, measured, or published by others without an interval. */
+function anchorKeys() {
+  const all = DATA.ladder.flatMap((rung) => rung.anchors || []);
+  const key = (certain, text) =>
+    all.some((anchor) => anchor.certain === certain)
+      ? el(
+          "span",
+          { class: "key" },
+          svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, anchorSample(certain)),
+          text,
+        )
+      : null;
+  return [key(true, "stored run of another machine"), key(false, "without an interval")];
+}
+
+/** The machines behind the points, by name: the ticks alone do not say it. */
+function anchorLine() {
+  const all = DATA.ladder.flatMap((rung) => rung.anchors || []);
+  const named = [...new Set(all.map(({ machine }) => machine))];
+  // A launch names the CPU and the device, which stand alone, too.
+  const isPart = (name) => !named.some((other) => other !== name && name.endsWith(other));
+  const names = (certain) =>
+    named.filter((name) => isPart(name) && all.some((one) => one.machine === name && one.certain === certain));
+  const [measured, others] = [names(true), names(false).filter((name) => !names(true).includes(name))];
+  if (all.length === 0) return null;
+  const parts = [
+    measured.length ? `Grey ticks are stored runs on ${measured.join("; ")}.` : null,
+    others.length ? `Dotted ones are figures without an interval: ${others.join("; ")}.` : null,
+    "Each is of the same operation and size, and of the same instructions as far as both runs name them. A press on a tick shows its figure and the run.",
+  ];
+  return el("p", { class: "fixed" }, unbroken(parts.filter(Boolean).join(" ")));
 }
 
 /** The section with the ladder; null if there are too few rungs. */
@@ -69,6 +102,8 @@ function ladderSection() {
     rows: ladderRows(),
     columns: RUNS.length <= MOST_NUMBERS ? titles : [],
   });
+  for (const line of [anchorLine(), DATA.changed ? el("p", { class: "fixed" }, unbroken(DATA.changed)) : null])
+    if (line) card.append(line);
   return el(
     "section",
     { id: "ladder", "aria-labelledby": "ladder-title" },

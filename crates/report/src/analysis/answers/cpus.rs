@@ -18,22 +18,29 @@ pub(in crate::analysis) const CLASSES: [(&str, &str); 6] = [
     ("Hand-off, across packages", "across packages"),
 ];
 
-/// A hand-off to a thread that sleeps against one to a thread that spins. The median of single hand-offs has no interval; it
-/// must be at least this factor above the interval, for another run, of the spinning one.
+/// The median of single hand-offs to a thread that sleeps has no interval. It must be at least this factor above the interval,
+/// for another run, of the hand-off to a thread that spins.
 const CERTAIN_FACTOR: f64 = 2.0;
 
+/// A wake-up of a thread that sleeps against a hand-off to one that spins. A waiter that was seen asleep has an interval of
+/// its own; without such a row, the median of single hand-offs takes its place.
 pub(in crate::analysis) fn waking(data: &RunData) -> Option<Finding> {
     let asleep = rung(data, "Two threads", "Wake a sleeping thread")?;
-    let median = asleep.median_ns?;
     let mut rungs = std::iter::once("Hand-off, close").chain(CLASSES.map(|(title, _)| title));
     let awake = rungs.find_map(|title| Known::on_rung(data, "Two threads", title, Basis::Machine))?;
-    (median > CERTAIN_FACTOR * awake.bounds.high).then(|| {
+    let ways = asleep.note.as_deref().unwrap_or_default();
+    let (is_certain, figure, ratio) = if let Some(median) = asleep.median_ns {
         let ratio = |ns: f64| median / ns;
+        let times = times(ratio(awake.ns), ratio(awake.bounds.high), ratio(awake.bounds.low));
+        let is_certain = median > CERTAIN_FACTOR * awake.bounds.high;
+        (is_certain, format!("{} ({ways}, median)", figure::time(median)), times)
+    } else {
+        let woken = Known::of(data, asleep.row, Basis::Machine)?;
+        (awake.is_below(&woken), format!("{} ({ways})", woken.time()), woken.times(&awake))
+    };
+    is_certain.then(|| {
         let text = format!(
-            "Waking a sleeping thread takes {} ({}, median), {} as long as a hand-off to a spinning one ({}).",
-            figure::time(median),
-            asleep.note.as_deref().unwrap_or_default(),
-            times(ratio(awake.ns), ratio(awake.bounds.high), ratio(awake.bounds.low)),
+            "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning one ({}).",
             awake.time()
         );
         Finding::certain("decide-handoff", text, [asleep.row, awake.index])
@@ -130,6 +137,11 @@ mod tests {
         assert_eq!(said_of(waking, &run), Some(Ok(sentence.into())));
         run.rows[0].ns_interval = Some(syncscope_core::stats::Interval { low: 60.0, high: 3000.0 });
         assert_eq!(said_of(waking, &run), None, "another run may be another world");
+        run.rows.push(row(case("cpu.wake.park", 2), 3100.0, 0.1));
+        assert_eq!(said_of(waking, &run), None, "2.79 to 3.41 \u{b5}s and up to 3 \u{b5}s overlap");
+        run.rows[0].ns_interval = Some(syncscope_core::stats::Interval { low: 71.0, high: 72.0 });
+        let sentence = "Waking a sleeping thread takes 3.10 µs (park), 43 times as long as a hand-off to a spinning one (71.5 ns).";
+        assert_eq!(said_of(waking, &run), Some(Ok(sentence.into())), "not the 4.54 µs of the hand-off");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use syncscope_core::Run;
 use syncscope_core::machine::{Cache, Clock, GpuMachine, GpuState, Machine};
 
+use crate::generation::generation;
 use crate::naming;
 
 /// One property that two runs do not share.
@@ -65,6 +66,7 @@ fn hardware(machine: &Machine) -> Vec<Property> {
     let multiprocessors = |gpu: &GpuMachine| gpu.multiprocessors.to_string();
     vec![
         property("CPU", Some(naming::cpu(&cpu.model))),
+        property("CPU generation", generation(cpu)),
         property("architecture", Some(&cpu.architecture)),
         property(
             "CPU topology",

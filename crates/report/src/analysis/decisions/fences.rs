@@ -57,7 +57,7 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let chart = Spec::Table {
         title: None,
         lines: lines.iter().map(cut).collect(),
-        columns: shown.iter().map(|(_, name)| *name).collect(),
+        columns: shown.iter().map(|(_, name)| (*name).to_owned()).collect(),
     };
     let has = |on_cpu: bool| shown.iter().any(|(_, name)| (*name == CPU_COLUMN) == on_cpu);
     let cpu = has(true).then(|| "On the CPU, one thread.".to_owned());

@@ -6,21 +6,18 @@ use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::sweep::{exists, note};
 use super::{Decision, said};
 use crate::analysis::answers::cpus::waking;
-use crate::analysis::row_query::{HANDOFFS, MEDIAN_DETAIL, WAKE_UPS, short_name};
+use crate::analysis::row_query::{HANDOFFS, MEDIAN_DETAIL, SEEN_ASLEEP, SLEEPING_HANDOFFS, WAKE_UPS, short_name};
 use crate::{RunData, figure};
 
 /// Hand-offs through a queue, whose receiver spins for a while before it sleeps.
 const CHANNEL: &str = "cpu.handoff.channel";
 /// A flag that CPU and GPU set in turn.
 const FLAG: &str = "hybrid.flag.round_trip";
-/// Wake-ups of a thread that was seen asleep.
-const WAKES: [&str; 5] =
-    ["cpu.wake.futex", "cpu.wake.condvar", "cpu.wake.park", "cpu.wake.parking_lot", "cpu.wake.eventfd"];
-pub(super) const PRIMITIVES: [&str; 7] = [CHANNEL, FLAG, WAKES[0], WAKES[1], WAKES[2], WAKES[3], WAKES[4]];
+pub(super) const PRIMITIVES: [&str; 2] = [CHANNEL, FLAG];
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
-    let ids: Vec<&str> =
-        HANDOFFS.iter().copied().chain([CHANNEL]).chain(WAKE_UPS.iter().copied()).chain(WAKES).chain([FLAG]).collect();
+    let sleeping = SLEEPING_HANDOFFS.into_iter().chain(SEEN_ASLEEP);
+    let ids: Vec<&str> = HANDOFFS.iter().copied().chain([CHANNEL]).chain(sleeping).chain([FLAG]).collect();
     let usual = |id: &&str| {
         let rows = data.rows.iter().enumerate().filter(|(_, row)| is_shown(row, id));
         rows.min_by_key(|(_, row)| &row.case).map(|(index, _)| index)
@@ -29,8 +26,8 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let id = |index: &usize| data.rows[*index].case.primitive.as_str();
     // A wake-up of a thread that was seen asleep is the better figure of the two.
     let is_woken = |index: &usize| {
-        let same = |other: &usize| WAKES.contains(&id(other)) && short_name(id(other)) == short_name(id(index));
-        WAKE_UPS.contains(&id(index)) && found.iter().any(same)
+        let same = |other: &usize| SEEN_ASLEEP.contains(&id(other)) && short_name(id(other)) == short_name(id(index));
+        SLEEPING_HANDOFFS.contains(&id(index)) && found.iter().any(same)
     };
     let rows: Vec<usize> = found.iter().copied().filter(|index| !is_woken(index)).collect();
     // A flag of CPU and GPU alone is no choice.
@@ -44,7 +41,10 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let chart =
         Spec::dots(Axis::log("time of one hand-off: median, bar to p90, circle at p99", Unit::Time), series.collect())?;
     let sentence = waking(data).map_or_else(
-        || "What it costs to wake a sleeping thread cannot be decided: no hand-off of this run certainly found its thread asleep.".to_owned(),
+        || {
+            "What it costs to wake a sleeping thread cannot be decided: no thread of this run was certainly asleep."
+                .to_owned()
+        },
         said,
     );
     let means = rows
@@ -75,7 +75,7 @@ fn is_shown(row: &Row, id: &str) -> bool {
 fn label(case: &Case) -> String {
     match case.primitive.as_str() {
         FLAG => "flag, CPU and GPU".to_owned(),
-        id if WAKE_UPS.contains(&id) || WAKES.contains(&id) => format!("{}, sleeps", short_name(id)),
+        id if WAKE_UPS.contains(&id) => format!("{}, sleeps", short_name(id)),
         id if HANDOFFS.contains(&id) => format!("{}, spins", short_name(id)),
         id => short_name(id).to_owned(),
     }
@@ -85,7 +85,7 @@ fn label(case: &Case) -> String {
 fn kind(case: &Case) -> usize {
     match case.primitive.as_str() {
         FLAG => 3,
-        id if WAKE_UPS.contains(&id) || WAKES.contains(&id) => 1,
+        id if WAKE_UPS.contains(&id) => 1,
         id if HANDOFFS.contains(&id) => 0,
         _ => 2,
     }

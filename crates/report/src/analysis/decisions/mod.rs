@@ -2,10 +2,11 @@
 //!
 //! One file holds one decision. Its sentence follows from intervals, as those of [`super::answers`]: it states what they
 //! make certain, and says where they leave the decision open. [`spec`] is what the page draws, [`sweep`] selects the rows of
-//! a line, and [`cheapest`] compares rows by number of threads.
+//! a line, [`cheapest`] compares rows by number of threads, and [`break_even`] finds where the cheaper one changes.
 
 mod atomics;
 mod barrier;
+mod break_even;
 mod cheapest;
 mod false_sharing;
 mod fences;

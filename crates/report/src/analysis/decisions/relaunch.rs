@@ -1,58 +1,81 @@
 //! Synchronize within a kernel, or end it and launch the next one.
 
-use syncscope_core::{Case, Group};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::spec::{Axis, Point, Series, Spec, Unit};
+use syncscope_core::{Case, Group, Row, Verdict};
+
+use super::break_even::{BreakEven, ByLength, break_evens, margin, standing};
+use super::spec::{Axis, Cell, Line, Point, Rule, Series, Spec, Unit};
 use super::sweep::{exists, note, plain_series, unreliable};
 use super::{Decision, said};
-use crate::RunData;
-use crate::analysis::answers::field::{Basis, field, rung};
+use crate::analysis::answers::barriers::enumeration;
+use crate::analysis::answers::field::{Basis, Field, Known, field, rung};
 use crate::analysis::answers::relaunch;
 use crate::analysis::row_query::{GRID_BARRIERS, short_name};
+use crate::{RunData, figure};
 
-pub(super) const LAUNCHES: [&str; 2] = ["gpu.launch.graph", "gpu.launch.stream"];
+/// The ways to have one kernel more behind another one, with what a sentence calls them.
+const WAYS: [(&str, &str); 7] = [
+    ("gpu.launch.graph", "in a graph"),
+    ("gpu.launch.programmatic", "programmatic"),
+    ("gpu.launch.stream", "in a stream"),
+    ("gpu.launch.wait_value", "in another stream behind a value"),
+    ("gpu.launch.event_wait", "in another stream behind an event"),
+    ("gpu.launch.conditional", "in a loop of a graph"),
+    ("gpu.launch.device_graph", "in a graph that the device launches"),
+];
+pub(super) const LAUNCHES: [&str; 7] = [WAYS[0].0, WAYS[1].0, WAYS[2].0, WAYS[3].0, WAYS[4].0, WAYS[5].0, WAYS[6].0];
 
 pub(super) fn decision(data: &RunData) -> Option<Decision> {
-    let grid: Vec<usize> = grid_rows(data)?;
-    let launches = launch_rows(data);
+    let grid = grid_field(data).filter(|grid| !grid.known.is_empty())?;
+    let launches = launch_rows(data, grid.known[0].row);
     if launches.is_empty() {
         return None;
     }
-    let lengths = |index: &usize| length(&data.rows[*index].case);
-    let mut known: Vec<u32> = launches.iter().filter_map(lengths).collect();
-    known.sort_unstable();
-    known.dedup();
-    let chart =
-        if known.len() > 1 { by_length(data, &grid, &launches, &known) } else { as_dots(data, &grid, &launches) }?;
-    let sentence = relaunch::kernel_or_grid_barrier(data).map_or_else(
-        || {
-            "Whether one kernel more is cheaper than a grid barrier cannot be decided: one of the two has no figure."
-                .to_owned()
-        },
-        said,
-    );
+    let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).collect();
+    let known: Vec<u32> = known.into_iter().collect();
+    let rows: Vec<usize> = grid.known.iter().map(|one| one.index).collect();
+    let (charts, sentence) = if known.len() > 1 {
+        let ways = ways(data, &launches);
+        let points: Vec<Vec<BreakEven>> = ways.iter().map(|(_, launch)| break_evens(launch, &grid)).collect();
+        let chart = by_length(data, &rows, &launches, &known)?.ruled(rules(&ways, &points));
+        let table = margins(&ways, &points, &grid);
+        ([Some(chart), table], by_length_in_words(&ways, &points, &grid)?)
+    } else {
+        ([as_dots(data, &rows, &launches), None], at_one_length(data))
+    };
     let blocks = data.rows[launches[0]].case.blocks.unwrap_or(1);
     let shape = match known.as_slice() {
         [one] => format!("The kernels last {one} µs and have {blocks} block{}.", if blocks == 1 { "" } else { "s" }),
         _ => format!("The kernels have {blocks} block{}.", if blocks == 1 { "" } else { "s" }),
     };
-    let why = "The cost of a kernel more is the gap between two kernels that the host launched in time. \
-               Kernels shorter than a launch wait for the host, and are left out.";
-    let all: Vec<usize> = grid.iter().chain(&launches).copied().collect();
+    let why = "The cost of a kernel more is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
+               is the time in which the host launches one.";
+    let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
     Some(Decision {
         id: "decide-relaunch",
         question: "Synchronize or relaunch?",
         sentence,
-        charts: vec![chart],
-        note: note([Some(shape), Some(why.to_owned()), unreliable(data, &all)]),
+        charts: charts.into_iter().flatten().collect(),
+        note: note([Some(shape), Some(why.to_owned()), missing(data), unreliable(data, &all)]),
     })
 }
 
+fn at_one_length(data: &RunData) -> String {
+    relaunch::kernel_or_grid_barrier(data).map_or_else(
+        || {
+            "Whether one kernel more is cheaper than a grid barrier cannot be decided: one of the two has no figure."
+                .to_owned()
+        },
+        said,
+    )
+}
+
 /// The barriers of a grid with one block on each multiprocessor.
-fn grid_rows(data: &RunData) -> Option<Vec<usize>> {
+fn grid_field(data: &RunData) -> Option<Field<'_>> {
     let like = &data.rows.get(rung(data, "Device", "Grid barrier, best")?.row)?.case;
-    let rows: Vec<usize> = field(data, GRID_BARRIERS, like, Basis::Machine).known.iter().map(|one| one.index).collect();
-    (!rows.is_empty()).then_some(rows)
+    Some(field(data, GRID_BARRIERS, like, Basis::Machine))
 }
 
 /// The length of a kernel in microseconds; `None` for empty kernels.
@@ -63,8 +86,9 @@ fn length(case: &Case) -> Option<u32> {
     }
 }
 
-/// Launches of kernels that last longer than a launch, of the fewest blocks.
-fn launch_rows(data: &RunData) -> Vec<usize> {
+/// Launches of kernels that do not end at once, of the shape with the most lengths; among such shapes that of the barriers,
+/// then the smallest one.
+fn launch_rows(data: &RunData, barrier: &Row) -> Vec<usize> {
     let is_one = |index: &usize| {
         let row = &data.rows[*index];
         LAUNCHES.contains(&row.case.primitive.as_str())
@@ -72,9 +96,19 @@ fn launch_rows(data: &RunData) -> Vec<usize> {
             && exists(row)
             && length(&row.case).is_some()
     };
-    let rows: Vec<usize> = (0..data.rows.len()).filter(is_one).collect();
-    let fewest = rows.iter().map(|index| data.rows[*index].case.actors()).min();
-    rows.into_iter().filter(|index| Some(data.rows[*index].case.actors()) == fewest).collect()
+    let shape = |case: &Case| (case.blocks, case.threads);
+    let mut shapes: BTreeMap<(Option<u32>, Option<u32>), Vec<usize>> = BTreeMap::new();
+    for index in (0..data.rows.len()).filter(is_one) {
+        shapes.entry(shape(&data.rows[index].case)).or_default().push(index);
+    }
+    let lengths =
+        |rows: &[usize]| rows.iter().filter_map(|index| length(&data.rows[*index].case)).collect::<BTreeSet<_>>();
+    let best = shapes.into_iter().max_by(|(a, of_a), (b, of_b)| {
+        let worth = |own, rows: &[usize]| (lengths(rows).len(), own == shape(&barrier.case));
+        let fewer = || data.rows[of_b[0]].case.actors().cmp(&data.rows[of_a[0]].case.actors());
+        worth(*a, of_a).cmp(&worth(*b, of_b)).then_with(fewer)
+    });
+    best.map(|(_, rows)| rows).unwrap_or_default()
 }
 
 fn name(case: &Case) -> String {
@@ -108,4 +142,148 @@ fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]
         series.push(Series { label: name(&row.case), primitive: None, colour: None, points });
     }
     Spec::lines(Axis::log("length of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
+}
+
+/// The costs of each way by length, in the order of [`WAYS`]. Ways without a known cost are left out.
+fn ways<'a>(data: &'a RunData, launches: &[usize]) -> Vec<(&'static str, ByLength<'a>)> {
+    let of = |(id, words): (&str, &'static str)| {
+        let own = launches.iter().filter(|index| data.rows[**index].case.primitive == id);
+        let known =
+            own.filter_map(|index| Some((length(&data.rows[*index].case)?, Known::of(data, *index, Basis::Machine)?)));
+        let mut known: ByLength<'_> = known.collect();
+        known.sort_by_key(|(length, _)| *length);
+        (words, known)
+    };
+    WAYS.into_iter().map(of).filter(|(_, known)| !known.is_empty()).collect()
+}
+
+/// The break-even points as vertical lines.
+fn rules(ways: &[(&'static str, ByLength<'_>)], points: &[Vec<BreakEven>]) -> Vec<Rule> {
+    let of = |((_, launch), points): (&(&str, ByLength<'_>), &Vec<BreakEven>)| {
+        let name = launch.first().map_or("", |(_, known)| known.name()).to_owned();
+        points
+            .iter()
+            .map(|point| Rule { x: point.at_us, label: format!("{name}: {}", microseconds(point.at_us)) })
+            .collect()
+    };
+    ways.iter().zip(points).flat_map::<Vec<Rule>, _>(of).collect()
+}
+
+/// `1.9 µs`, `24 µs`.
+fn microseconds(length: f64) -> String {
+    if length < 9.95 { format!("{length:.1} µs") } else { format!("{length:.0} µs") }
+}
+
+/// A difference of times with its sign: `−118 ns`.
+fn signed(ns: f64) -> String {
+    format!("{}{}", if ns < 0.0 { "−" } else { "+" }, figure::time(ns.abs()))
+}
+
+/// The break-even points, and what a kernel more costs more than the best barrier for the shortest and the longest kernels.
+fn margins(ways: &[(&'static str, ByLength<'_>)], points: &[Vec<BreakEven>], grid: &Field<'_>) -> Option<Spec> {
+    let best = grid.best()?;
+    let cell = |(_, known): &(u32, Known<'_>)| {
+        let (more, interval) = margin(known, grid)?;
+        Some(Cell {
+            value: Some(more).filter(|_| standing(known, grid) == Some(Ordering::Greater)),
+            text: signed(more),
+            detail: Some(format!("{} to {}", signed(interval.low), signed(interval.high))),
+            row: known.index,
+        })
+    };
+    let shortest = ways.iter().filter_map(|(_, launch)| launch.first()).map(|(length, _)| *length).min()?;
+    let longest = ways.iter().filter_map(|(_, launch)| launch.last()).map(|(length, _)| *length).max()?;
+    let line = |((_, launch), points): (&(&str, ByLength<'_>), &Vec<BreakEven>)| {
+        let at = |length: u32| launch.iter().find(|(own, _)| *own == length).and_then(cell);
+        let (_, first) = launch.first()?;
+        let text = |one: &BreakEven| microseconds(one.at_us);
+        let between = |one: &BreakEven| format!("{} to {} µs", one.between.0, one.between.1);
+        let words = |of: &dyn Fn(&BreakEven) -> String| points.iter().map(of).collect::<Vec<_>>().join(", ");
+        let is_any = !points.is_empty();
+        let break_even = Cell {
+            value: None,
+            text: if is_any { words(&text) } else { "none".to_owned() },
+            detail: is_any.then(|| words(&between)),
+            row: first.index,
+        };
+        Some(Line { label: first.name().to_owned(), cells: vec![Some(break_even), at(shortest), at(longest)] })
+    };
+    let columns = vec!["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
+    let lines: Vec<Line> = ways.iter().zip(points).filter_map(line).collect();
+    let title = format!("One kernel more against the barrier ({})", best.name());
+    Some(Spec::Table { title: None, columns, lines }.titled(title))
+}
+
+/// What is certain of each way: where it is cheaper than any barrier, and by how much at the longest length that decides it.
+fn by_length_in_words(
+    ways: &[(&'static str, ByLength<'_>)],
+    points: &[Vec<BreakEven>],
+    grid: &Field<'_>,
+) -> Option<String> {
+    let best = grid.best()?;
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    let mut add = |group: String, words: String| match groups.iter_mut().find(|(known, _)| *known == group) {
+        Some((_, all)) => all.push(words),
+        None => groups.push((group, vec![words])),
+    };
+    for ((words, launch), points) in ways.iter().zip(points) {
+        let decided: Vec<(u32, Ordering)> =
+            launch.iter().filter_map(|(length, known)| Some((*length, standing(known, grid)?))).collect();
+        let words = (*words).to_owned();
+        match (points.as_slice(), decided.first()) {
+            (_, None) => add("it is not certain".to_owned(), words),
+            ([], Some((_, Ordering::Less))) => add("it is cheaper wherever that is certain".to_owned(), words),
+            ([], Some(_)) => add("it is more expensive wherever that is certain".to_owned(), words),
+            ([one], Some(_)) => {
+                let side = if one.launch_wins { "for longer kernels" } else { "for shorter kernels" };
+                let (from, to) = one.between;
+                let point = microseconds(one.at_us);
+                add(format!("it is cheaper {side} than about {point} (between {from} and {to} µs)"), words);
+            }
+            (several, Some(_)) => {
+                let all: Vec<String> = several.iter().map(|one| microseconds(one.at_us)).collect();
+                add(format!("the cheaper one changes at about {}", enumeration(&all)), words);
+            }
+        }
+    }
+    let parts: Vec<String> = groups.into_iter().map(|(group, words)| format!("{} {group}", either(&words))).collect();
+    let blocks = best.row.case.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "One kernel more, or a grid barrier{blocks} ({}, {})? {}.",
+            best.name(),
+            best.time(),
+            capitalized(&parts.join("; "))
+        )
+    })
+}
+
+/// `a, b or c`.
+fn either(words: &[String]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The ways that this run could not measure, with the reason that its rows give.
+fn missing(data: &RunData) -> Option<String> {
+    let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for row in &data.rows {
+        if let Verdict::Skipped(reason) = &row.verdict
+            && LAUNCHES.contains(&row.case.primitive.as_str())
+        {
+            reasons.entry(reason).or_default().insert(short_name(&row.case.primitive));
+        }
+    }
+    let words = |(reason, names): (&str, BTreeSet<&str>)| {
+        format!("Not measured: {} ({reason}).", names.into_iter().collect::<Vec<_>>().join(", "))
+    };
+    let all: Vec<String> = reasons.into_iter().map(words).collect();
+    (!all.is_empty()).then(|| all.join(" "))
 }

@@ -206,7 +206,7 @@ pub(crate) enum Spec {
     /// A row for each name, its points along the axis.
     Dots { title: Option<String>, x: Axis, rows: Vec<Series> },
     /// A table with a cost in each cell.
-    Table { title: Option<String>, columns: Vec<&'static str>, lines: Vec<Line> },
+    Table { title: Option<String>, columns: Vec<String>, lines: Vec<Line> },
 }
 
 /// Whether any point has a figure.

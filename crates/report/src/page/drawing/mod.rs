@@ -111,7 +111,7 @@ fn cpu_boxes(cpu: &CpuMachine) -> String {
     let boxes: String = cores.chunks((nodes * groups) as usize).map(package).collect();
     format!(
         "<h3>{}</h3><p class=\"claimed\">{}</p><div class=\"boxes\">{boxes}</div>",
-        escape(&naming::cpu(&cpu.model)),
+        escape(&naming::processor(cpu)),
         claims(cpu)
     )
 }

@@ -5,9 +5,9 @@
 
 mod asynchrony;
 mod crosscheck;
-mod parts;
+pub(super) mod parts;
 mod reductions;
-mod svg;
+pub(super) mod svg;
 mod timeline;
 
 use std::fmt::Write;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::super::html::escape;
 
 /// A card with a heading, a note beside it, and its content, which is markup.
-pub(super) fn card(title: &str, note: &str, content: &str) -> String {
+pub(in crate::page) fn card(title: &str, note: &str, content: &str) -> String {
     format!(
         "<article class=\"panel published-card\"><header><h3>{}</h3><span class=\"note\">{}</span></header>\n{content}\
          </article>\n",
@@ -20,17 +20,17 @@ pub(super) fn grid(cards: &[String]) -> String {
 }
 
 /// A paragraph of plain text.
-pub(super) fn paragraph(text: &str) -> String {
+pub(in crate::page) fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text))
 }
 
 /// Content that is shown when its summary is pressed.
-pub(super) fn folded(summary: &str, content: &str) -> String {
+pub(in crate::page) fn folded(summary: &str, content: &str) -> String {
     format!("<details><summary>{}</summary>{content}</details>\n", escape(summary))
 }
 
 /// A table of text. The first column names the row; cells that begin with a digit, a sign or `<` are aligned as numbers.
-pub(super) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+pub(in crate::page) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let mut html = String::from("<div class=\"scroll\"><table><thead><tr>");
     for (column, heading) in headings.iter().enumerate() {
         let mut cells = rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
@@ -55,7 +55,11 @@ pub(super) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 fn is_number(cell: &str) -> bool {
-    cell.trim_start_matches(['-', '+', '−', '<', '±', ' ']).starts_with(|character: char| character.is_ascii_digit())
+    // A dash stands in the place of a figure.
+    cell == "–"
+        || cell
+            .trim_start_matches(['-', '+', '−', '<', '±', '~', ' '])
+            .starts_with(|character: char| character.is_ascii_digit())
 }
 
 /// What became of a statement of the source.

@@ -36,7 +36,7 @@ enum Scale {
 
 /// An axis: the range of its values and its title.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Axis {
+pub(in crate::page) struct Axis {
     title: String,
     low: f64,
     high: f64,
@@ -45,7 +45,7 @@ pub(super) struct Axis {
 
 impl Axis {
     /// From `low` to `high`, each widened to a round number.
-    pub(super) fn linear(title: &str, low: f64, high: f64) -> Self {
+    pub(in crate::page) fn linear(title: &str, low: f64, high: f64) -> Self {
         let (low, high) = range(low, high, (0.0, 1.0));
         let step = step(high - low);
         let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
@@ -53,20 +53,20 @@ impl Axis {
     }
 
     /// From `low` to `high` exactly, with a tick at each multiple of `step`: for positions, which are counted in powers of two.
-    pub(super) fn stepped(title: &str, low: f64, high: f64, step: f64) -> Self {
+    pub(in crate::page) fn stepped(title: &str, low: f64, high: f64, step: f64) -> Self {
         let (low, high) = range(low, high, (0.0, 1.0));
         Self { title: title.to_owned(), low, high, scale: Scale::Stepped(step) }
     }
 
     /// From `low` to `high`, which are positive. Ticks are at powers of ten and, where few of them fit, at 2 and 5.
-    pub(super) fn logarithmic(title: &str, low: f64, high: f64) -> Self {
+    pub(in crate::page) fn logarithmic(title: &str, low: f64, high: f64) -> Self {
         let low = if low > 0.0 { low } else { high / 1000.0 };
         let (low, high) = if low > 0.0 { range(low, high, (1.0, 10.0)) } else { (1.0, 10.0) };
         Self { title: title.to_owned(), low: low / 1.06, high: high * 1.06, scale: Scale::Logarithmic }
     }
 
     /// One place for each name, the first at 0.
-    pub(super) fn names(title: &str, names: &[&str]) -> Self {
+    pub(in crate::page) fn names(title: &str, names: &[&str]) -> Self {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         Self { title: title.to_owned(), low: -0.5, high: names.len().max(1) as f64 - 0.5, scale: Scale::Names(names) }
     }
@@ -150,15 +150,15 @@ fn grouped(value: f64, decimals: usize) -> String {
 
 /// A point with its interval, if it has one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Point {
-    pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) interval: Option<(f64, f64)>,
+pub(in crate::page) struct Point {
+    pub(in crate::page) x: f64,
+    pub(in crate::page) y: f64,
+    pub(in crate::page) interval: Option<(f64, f64)>,
 }
 
 /// A picture with two axes. See the module's description.
 #[derive(Debug, Clone)]
-pub(super) struct Chart {
+pub(in crate::page) struct Chart {
     label: String,
     width: f64,
     height: f64,
@@ -171,7 +171,7 @@ pub(super) struct Chart {
 
 impl Chart {
     /// An empty chart; `label` says to those who do not see it what it shows. `height` is without the legend.
-    pub(super) fn new(label: &str, (width, height): (u32, u32), x: Axis, y: Axis) -> Self {
+    pub(in crate::page) fn new(label: &str, (width, height): (u32, u32), x: Axis, y: Axis) -> Self {
         let longest = y.ticks().iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         let left = LEFT.max(24.0 + longest as f64 * CHARACTER);
         let (width, height) = (f64::from(width), f64::from(height));
@@ -185,7 +185,7 @@ impl Chart {
     }
 
     /// A line through these points. A point without a place interrupts it.
-    pub(super) fn line(&mut self, points: &[(f64, f64)], colour: usize) {
+    pub(in crate::page) fn line(&mut self, points: &[(f64, f64)], colour: usize) {
         let mut path = String::new();
         let mut pen = 'M';
         for (x, y) in points {
@@ -202,7 +202,7 @@ impl Chart {
     }
 
     /// Points, each with its interval.
-    pub(super) fn points(&mut self, points: &[Point], colour: usize) {
+    pub(in crate::page) fn points(&mut self, points: &[Point], colour: usize) {
         let mut marks = String::new();
         for Point { x, y, interval } in points {
             if let Some((low, high)) = interval
@@ -218,7 +218,7 @@ impl Chart {
     }
 
     /// A filled rectangle between two corners, such as a bar or the span of a timeline; `tip` is shown under the pointer.
-    pub(super) fn bar(&mut self, from: (f64, f64), to: (f64, f64), colour: usize, tip: &str) {
+    pub(in crate::page) fn bar(&mut self, from: (f64, f64), to: (f64, f64), colour: usize, tip: &str) {
         let (Some((x0, y0)), Some((x1, y1))) = (self.place(from.0, from.1), self.place(to.0, to.1)) else { return };
         let (x, y, width, height) = (x0.min(x1), y0.min(y1), (x1 - x0).abs().max(0.5), (y1 - y0).abs().max(0.5));
         let title = if tip.is_empty() { String::new() } else { format!("<title>{}</title>", escape(tip)) };
@@ -229,7 +229,7 @@ impl Chart {
     }
 
     /// A vertical line at `x` over the whole area, with a text at its top.
-    pub(super) fn rule(&mut self, x: f64, text: &str) {
+    pub(in crate::page) fn rule(&mut self, x: f64, text: &str) {
         let Some((x, _)) = self.place(x, self.y.high) else { return };
         let anchor = if x > self.width / 2.0 { "end" } else { "start" };
         let beside = if anchor == "end" { x - 5.0 } else { x + 5.0 };
@@ -244,7 +244,7 @@ impl Chart {
     }
 
     /// A horizontal line at `y` over the whole area, with a text above its right end.
-    pub(super) fn level(&mut self, y: f64, text: &str) {
+    pub(in crate::page) fn level(&mut self, y: f64, text: &str) {
         let Some((_, y)) = self.place(self.x.high, y) else { return };
         let right = self.width - RIGHT;
         let _ = write!(
@@ -258,7 +258,7 @@ impl Chart {
     }
 
     /// An entry of the legend below the chart.
-    pub(super) fn legend(&mut self, colour: usize, text: &str) {
+    pub(in crate::page) fn legend(&mut self, colour: usize, text: &str) {
         self.legend.push((colour, text.to_owned()));
     }
 
@@ -267,7 +267,7 @@ impl Chart {
     }
 
     /// The `svg` element.
-    pub(super) fn finish(self) -> String {
+    pub(in crate::page) fn finish(self) -> String {
         let (legend, legend_height) = self.legend_lines();
         let (width, height) = (self.width, self.height + legend_height);
         format!(

@@ -3,3 +3,7 @@
 
 pub(super) mod eventfd;
 pub(super) mod pipe;
+
+/// Descriptors that two processes have from the one that started them.
+#[derive(Default)]
+pub(in crate::primitives) struct Inherited;

@@ -10,10 +10,12 @@ use syncscope_host::descriptors::wait_readable;
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
+use crate::primitives::handoff::kernel::Inherited;
 use crate::primitives::handoff::{self, Handoff};
 use crate::primitives::wait::{LIMIT, or_fail};
 use crate::primitives::workload::Workload;
-use crate::sync::WaitTimeout;
+use crate::processes;
+use crate::sync::{BetweenProcesses, WaitTimeout};
 
 /// In theory: as an eventfd, with a buffer page and a mutex of the pipe, and four bytes that are copied in and out.
 pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
@@ -32,26 +34,46 @@ pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
 .in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
-/// A pipe to each thread, opened where it is needed: most tokens are never passed. The token is in that of the thread
-/// whose turn it is.
-pub(in crate::primitives::handoff) struct Pipes {
+/// A pipe to each thread: `E` has them. The token is in that of the thread whose turn it is.
+pub(in crate::primitives) struct Pipes<E = Opened> {
     turns: AtomicU32,
-    to: OnceLock<io::Result<[(PipeReader, PipeWriter); 2]>>,
+    ends: E,
 }
 
-impl Pipes {
-    fn to(&self, thread: usize) -> &(PipeReader, PipeWriter) {
-        let pipes = self.to.get_or_init(|| Ok([io::pipe()?, io::pipe()?]));
-        &or_fail(pipes.as_ref(), "no pipe (see `ulimit -n`)")[thread]
-    }
+// SAFETY: a number; the pipes are each process's own.
+unsafe impl BetweenProcesses for Pipes<Inherited> {}
 
+/// Pipes of one process, opened where they are needed: most tokens are never passed.
+#[derive(Default)]
+pub(in crate::primitives) struct Opened(OnceLock<io::Result<[(PipeReader, PipeWriter); 2]>>);
+
+impl BothPipes for Opened {
+    fn pipes(&self) -> &[(PipeReader, PipeWriter); 2] {
+        let pipes = self.0.get_or_init(|| Ok([io::pipe()?, io::pipe()?]));
+        or_fail(pipes.as_ref(), "no pipe (see `ulimit -n`)")
+    }
+}
+
+impl BothPipes for Inherited {
+    fn pipes(&self) -> &[(PipeReader, PipeWriter); 2] {
+        &or_fail(processes::ends().ok_or("this process is no worker"), "no pipe").pipes
+    }
+}
+
+/// Has a pipe to each of two threads.
+pub(in crate::primitives) trait BothPipes: Default + Send + Sync + 'static {
+    /// They are.
+    fn pipes(&self) -> &[(PipeReader, PipeWriter); 2];
+}
+
+impl<E: BothPipes> Pipes<E> {
     fn send(&self, thread: usize, token: u32) {
-        or_fail((&self.to(thread).1).write_all(&token.to_ne_bytes()), "the pipe could not be written");
+        or_fail((&self.ends.pipes()[thread].1).write_all(&token.to_ne_bytes()), "the pipe could not be written");
     }
 
     /// The token, once it is there.
     fn receive(&self, thread: usize, limit: Duration) -> Option<u32> {
-        let mut reader = &self.to(thread).0;
+        let mut reader = &self.ends.pipes()[thread].0;
         let mut token = [0; 4];
         or_fail(wait_readable(reader, limit), "the pipe could not be polled").then(|| {
             or_fail(reader.read_exact(&mut token), "the pipe could not be read");
@@ -60,9 +82,9 @@ impl Pipes {
     }
 }
 
-impl Handoff for Pipes {
+impl<E: BothPipes> Handoff for Pipes<E> {
     fn new() -> Self {
-        Self { turns: AtomicU32::new(0), to: OnceLock::new() }
+        Self { turns: AtomicU32::new(0), ends: E::default() }
     }
 
     fn join(&self, thread: usize) {

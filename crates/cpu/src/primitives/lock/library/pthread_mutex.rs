@@ -44,5 +44,6 @@ fn workload(case: &Case) -> Option<Workload> {
     if case.form == Some(Form::OneThreadProcess) && case.threads != Some(1) {
         return None;
     }
-    Some(lock::workload(case, &Raw(|_| PthreadMutex::free()))?.expecting(lock::IN_A_LIBRARY))
+    let workload = lock::workload(case, &Raw(|_| PthreadMutex::free()))?.expecting(lock::IN_A_LIBRARY);
+    Some(if case.form == Some(Form::OneThreadProcess) { workload.in_processes() } else { workload })
 }

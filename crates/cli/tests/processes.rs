@@ -1,0 +1,135 @@
+//! Cases that processes of their own run, on the real CPU: they check their work, and a worker that is lost ends its case
+//! and not the run.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "what a test needs and does not get fails the test")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{command, stderr};
+use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Form, Row, Verdict};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+fn run(only: &str, out: &str) -> Command {
+    let mut command = command(&["run", "--preset", "standard", "--only", only, "--budget", "20s", "--out", out]);
+    command.env_remove("SYNCSCOPE_FAKE").stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+fn rows(out: &Path) -> Vec<Row> {
+    RunDirectory::open(out).unwrap().read_rows().unwrap()
+}
+
+#[test]
+fn processes_check_their_work() {
+    let folder = tempfile::tempdir().unwrap();
+    for only in ["cpu.process.*", "cpu.lock.pthread_mutex"] {
+        let out = folder.path().join(&only[4..8]);
+        let done = run(only, out.to_str().unwrap()).output().unwrap();
+        let rows = rows(&out);
+        let in_processes = |row: &&Row| {
+            row.case.form == Some(Form::OneThreadProcess) || row.case.primitive.starts_with("cpu.process.")
+        };
+        assert!(rows.iter().any(|row| in_processes(&row)), "{}", stderr(&done));
+        for row in rows.iter().filter(in_processes) {
+            // A busy machine may interfere, but no addition is lost and no barrier is left early.
+            assert!(!matches!(row.verdict, Verdict::Failed(_) | Verdict::Skipped(_)), "{} {}", row.case, row.verdict);
+            assert!(row.verdict.is_failure() || row.check == Some(true), "{} {}", row.case, row.verdict);
+        }
+    }
+}
+
+/// The worker processes of a run, once it has some that wait for requests or work.
+fn workers(of: &Child) -> Vec<u32> {
+    let started = Instant::now();
+    loop {
+        let pids =
+            fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let is_worker = |pid: &u32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
+            let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            parent == Some(of.id()) && arguments.contains("--worker-process")
+        };
+        let found: Vec<u32> = pids.filter(is_worker).collect();
+        if found.len() >= 2 {
+            return found;
+        }
+        assert!(started.elapsed() < LIMIT, "no worker was started");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a process exists that is no zombie: nobody may wait for the orphans of a run.
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+}
+
+/// Sends a signal to a worker of a run. The rows that the run ends with.
+fn rows_after(signal: &str) -> Vec<Row> {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    // Its waits have no limit of their own.
+    let mut run = run("cpu.process.pthread_*", out.to_str().unwrap()).stderr(Stdio::null()).spawn().unwrap();
+    let all = workers(&run);
+    sleep(Duration::from_millis(200));
+    assert!(Command::new("kill").args([signal, &all[0].to_string()]).status().unwrap().success());
+    let killed = Instant::now();
+    while run.try_wait().unwrap().is_none() {
+        assert!(killed.elapsed() < LIMIT, "the run hangs");
+        sleep(Duration::from_millis(20));
+    }
+    assert!(!all.into_iter().any(is_alive), "a worker outlives its run");
+    rows(&out)
+}
+
+#[test]
+fn a_worker_that_is_killed_fails_its_case() {
+    let rows = rows_after("-KILL");
+    let reason = |row: &Row| match &row.verdict {
+        Verdict::Failed(reason) => Some(reason.clone()),
+        _ => None,
+    };
+    let reasons: Vec<String> = rows.iter().filter_map(reason).collect();
+    assert!(reasons.iter().any(|reason| reason.contains("worker process") && reason.contains("signal: 9")), "{rows:?}");
+}
+
+#[test]
+fn a_worker_that_stands_still_times_out() {
+    let rows = rows_after("-STOP");
+    assert!(rows.iter().any(|row| matches!(row.verdict, Verdict::TimedOut(_))), "{rows:?}");
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = run("cpu.process.pthread_*", folder.path().join("run").to_str().unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let all = workers(&run);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let killed = Instant::now();
+    while all.iter().any(|pid| is_alive(*pid)) {
+        assert!(killed.elapsed() < LIMIT, "a worker outlives its run");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_worker_without_a_parent_says_so() {
+    let worker = command(&["--worker-process", "0", "1", "any", "0", "0"]).output().unwrap();
+    let answer = String::from_utf8_lossy(&worker.stdout).into_owned();
+    assert!(answer.starts_with("error: ") && answer.contains("has ended"), "{answer}");
+    assert_eq!(answer.lines().count(), 1);
+}

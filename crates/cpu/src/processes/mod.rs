@@ -1,0 +1,54 @@
+//! Processes that measure: this program, started again.
+//!
+//! - This file: [`serve_if_asked`], which makes a process a worker. Start here.
+//! - `team.rs`: the workers of some CPUs, as a team that runs shots. `pool.rs`: the teams that are kept.
+//! - `worker.rs`: what a worker does. `wire.rs`: the lines that both exchange over pipes.
+//! - `inherited.rs`: the memory and the descriptors that all workers of a team have, as places for the state of a case.
+//!
+//! Two kinds of cases need them. glibc leaves out the lock prefix of a mutex while a process has one thread: this process
+//! has had several, and that does not come back. And synchronization between processes needs processes.
+//!
+//! The program starts itself again instead of forking: this process has threads, and after `fork` such a process may call
+//! little besides `exec`, because other threads may have held any lock of any library. [`serve_if_asked`] is the first
+//! line of `main`. Each worker has one thread, bound to its CPU, makes the workload of the case and runs its shots. The loops
+//! are those of any other case, because parent and workers are one program.
+//!
+//! ```text
+//! parent: "new cpu.lock.pthread_mutex u64 one_thread_process" | "run baseline 400 0;test 400 0" | "prove test 200 0"
+//! worker: "ready" | one line of readings for each shot | "late" | "error: ..."
+//! ```
+//!
+//! Every wait ends. The parent kills the workers of a team when one of them ends, reports an error or is late; the system
+//! kills a worker when its parent ends.
+
+mod inherited;
+mod pool;
+mod team;
+mod wire;
+mod worker;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+pub(crate) use self::inherited::{ends, state};
+pub(crate) use self::pool::ProcessPool;
+
+/// The argument that makes this program a worker. No command has it.
+const ARGUMENT: &str = "--worker-process";
+
+/// Set for a worker. A program that does not serve would otherwise start itself again and again.
+const IS_WORKER: &str = "SYNCSCOPE_WORKER_PROCESS";
+
+/// Serves shots if this process is a worker, until the parent closes the pipe. `None` in any other process. Has to be
+/// called before anything starts a thread.
+#[must_use]
+pub fn serve_if_asked() -> Option<ExitCode> {
+    let mut arguments = std::env::args().skip(1);
+    (arguments.next()? == ARGUMENT).then(|| {
+        let words: Vec<String> = arguments.collect();
+        let mut output = io::stdout().lock();
+        let served = worker::serve(&words, &mut io::stdin().lock(), &mut output);
+        let reported = served.or_else(|reason| writeln!(output, "{}{reason}", wire::ERROR).map_err(|_| reason));
+        if reported.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    })
+}

@@ -1,0 +1,244 @@
+//! The workers of some CPUs, as a team.
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use syncscope_core::{Case, Shot};
+use syncscope_host::child_process;
+
+use super::inherited::Inherited;
+use super::wire::{ERROR, LATE, READY, Request, record_from};
+use super::{ARGUMENT, IS_WORKER};
+use crate::team::{Body, Executor, Record, TeamError};
+
+/// How long workers may take until they are ready: each calibrates the clock.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A line of a worker, by its number; `None` when it has ended.
+type Answer = (usize, Option<String>);
+
+/// Processes of one thread each, one for each CPU. Between two shots they sleep, as the threads of a team do.
+pub(super) struct ProcessTeam {
+    cpus: Vec<Option<u32>>,
+    workers: Vec<Worker>,
+    answers: Receiver<Answer>,
+    failed: bool,
+}
+
+/// One of them, in a process group of its own: an interrupt from the terminal is for the parent alone.
+struct Worker {
+    child: Child,
+    input: Option<ChildStdin>,
+}
+
+impl ProcessTeam {
+    /// Starts a worker for each entry of `cpus`.
+    pub(super) fn start(cpus: &[Option<u32>]) -> Result<Self, TeamError> {
+        if std::env::var_os(IS_WORKER).is_some() {
+            return Err(does_not_serve("starts further processes"));
+        }
+        let inherited = Inherited::create().map_err(|error| not_started(&error))?;
+        let (sender, answers) = mpsc::channel();
+        let mut team = Self { cpus: cpus.to_vec(), workers: Vec::new(), answers, failed: false };
+        for (number, cpu) in cpus.iter().enumerate() {
+            // Those that were started end with the team.
+            let worker = Worker::start(number, cpus.len(), *cpu, &inherited, &sender);
+            team.workers.push(worker.map_err(|error| not_started(&error))?);
+        }
+        drop(sender);
+        team.expect_ready(STARTUP_TIMEOUT, 0..cpus.len())?;
+        Ok(team)
+    }
+
+    /// Lets the workers make the workload of a case, on new memory.
+    pub(super) fn renew(&mut self, case: &Case) -> Result<(), TeamError> {
+        let request = Request::New(case.clone());
+        for workers in [0..1, 1..self.workers.len()] {
+            self.ask(&request, workers.clone())?;
+            self.expect_ready(STARTUP_TIMEOUT, workers)?;
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, request: &Request, workers: std::ops::Range<usize>) -> Result<(), TeamError> {
+        let line = request.line();
+        for worker in workers {
+            let input = self.workers[worker].input.as_mut();
+            let sent = input.map(|input| writeln!(input, "{line}").and_then(|()| input.flush()));
+            if sent.and_then(Result::ok).is_none() {
+                return Err(self.ended(worker));
+            }
+        }
+        Ok(())
+    }
+
+    /// So many lines of each of these workers, which come within `limit`. After an error the team takes no more requests.
+    fn answers(
+        &mut self,
+        limit: Duration,
+        workers: std::ops::Range<usize>,
+        lines: usize,
+    ) -> Result<Vec<Vec<String>>, TeamError> {
+        let (started, first) = (Instant::now(), workers.start);
+        let mut found: Vec<Vec<String>> = workers.map(|_| Vec::with_capacity(lines)).collect();
+        while found.iter().any(|of_worker| of_worker.len() < lines) {
+            let left = limit.saturating_sub(started.elapsed());
+            let (worker, line) = match self.answers.recv_timeout(left) {
+                Ok(answer) => answer,
+                Err(RecvTimeoutError::Timeout) => return Err(self.end(TeamError::TimedOut(limit))),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.ended(0)),
+            };
+            let Some(line) = line else { return Err(self.ended(worker)) };
+            if line == LATE {
+                let waited = Duration::from_millis(started.elapsed().as_millis() as u64);
+                return Err(self.end(TeamError::TimedOut(waited)));
+            }
+            if let Some(reason) = line.strip_prefix(ERROR) {
+                return Err(self.end(TeamError::Process(format!("worker process {worker}: {reason}"))));
+            }
+            match worker.checked_sub(first).and_then(|index| found.get_mut(index)) {
+                Some(of_worker) => of_worker.push(line),
+                None => return Err(self.end(does_not_serve("answered unasked"))),
+            }
+        }
+        Ok(found)
+    }
+
+    fn expect_ready(&mut self, limit: Duration, workers: std::ops::Range<usize>) -> Result<(), TeamError> {
+        let lines = self.answers(limit, workers, 1)?;
+        if lines.iter().flatten().all(|line| line == READY) {
+            return Ok(());
+        }
+        Err(self.end(does_not_serve("gave another answer")))
+    }
+
+    fn records(&mut self, request: &Request, shots: usize, limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
+        if self.failed {
+            return Err(TeamError::Poisoned);
+        }
+        self.ask(request, 0..self.workers.len())?;
+        let lines = self.answers(limit, 0..self.workers.len(), shots)?;
+        let records: Option<Vec<Vec<Record>>> =
+            lines.iter().map(|of_worker| of_worker.iter().map(|line| record_from(line)).collect()).collect();
+        records.ok_or_else(|| self.end(does_not_serve("gave another answer")))
+    }
+
+    /// The error of a worker that has ended, which ends the others.
+    fn ended(&mut self, worker: usize) -> TeamError {
+        let status = self.workers.get_mut(worker).and_then(|worker| worker.child.wait().ok());
+        let error = match status {
+            Some(status) if !status.success() && std::os::unix::process::ExitStatusExt::signal(&status).is_some() => {
+                TeamError::Process(format!("worker process {worker} of {} ended: {status}", self.cpus.len()))
+            }
+            _ => does_not_serve("ended"),
+        };
+        self.end(error)
+    }
+
+    /// Kills all workers: they may be waiting for each other, with no limit in the locks of the C library.
+    fn end(&mut self, error: TeamError) -> TeamError {
+        self.failed = true;
+        self.workers.iter_mut().for_each(Worker::kill);
+        error
+    }
+}
+
+impl Executor for ProcessTeam {
+    fn cpus(&self) -> &[Option<u32>] {
+        &self.cpus
+    }
+
+    fn runtime(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn is_fit(&self) -> bool {
+        !self.failed
+    }
+
+    /// Runs the job of the case: the workers have made the same `body` for themselves.
+    fn run(&mut self, _body: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
+        self.records(&Request::Run(shots.to_vec()), shots.len(), limit)
+    }
+
+    fn prove(
+        &mut self,
+        _proof: &Arc<dyn Body>,
+        shots: &[Shot],
+        limit: Duration,
+    ) -> Result<Vec<Vec<Record>>, TeamError> {
+        self.records(&Request::Prove(shots.to_vec()), shots.len(), limit)
+    }
+}
+
+impl Worker {
+    fn start(
+        number: usize,
+        workers: usize,
+        cpu: Option<u32>,
+        inherited: &Inherited,
+        answers: &Sender<Answer>,
+    ) -> io::Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command
+            .args([ARGUMENT, &number.to_string(), &workers.to_string()])
+            .args([cpu.map_or_else(|| "any".to_owned(), |cpu| cpu.to_string()), std::process::id().to_string()])
+            .arg(inherited.argument())
+            .env(IS_WORKER, "1")
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        child_process::inherit(&mut command, &inherited.descriptors());
+        let mut child = command.spawn()?;
+        let (input, output, answers) = (child.stdin.take(), child.stdout.take(), answers.clone());
+        // It ends with the pipe, which the end of the child closes.
+        thread::spawn(move || {
+            let lines = output.into_iter().flat_map(|output| BufReader::new(output).lines()).map_while(Result::ok);
+            lines.map(Some).chain([None]).for_each(|line| drop(answers.send((number, line))));
+        });
+        Ok(Self { child, input })
+    }
+
+    fn kill(&mut self) {
+        // Both fail only for a child that has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        self.kill();
+    }
+}
+
+fn not_started(error: &io::Error) -> TeamError {
+    TeamError::Process(format!("could not start this program again as a worker process: {error}; check `ulimit -u -n`"))
+}
+
+/// The worker is not what it should be.
+fn does_not_serve(what: &str) -> TeamError {
+    TeamError::Process(format!(
+        "a worker process {what}: the program must call `syncscope_cpu::processes::serve_if_asked` first in `main`, as \
+         the command syncscope does, and its file must not change during the run"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_does_not_serve_is_named_as_the_reason() {
+        // The program of the tests does not know the argument.
+        let Err(error) = ProcessTeam::start(&[None, None]) else { panic!("the tests do not serve") };
+        assert!(error.to_string().contains("serve_if_asked"), "{error}");
+    }
+}

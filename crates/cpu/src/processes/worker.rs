@@ -1,0 +1,120 @@
+//! A worker: a process of one thread that makes the workload of a case and runs its shots.
+
+use std::io::{BufRead, Write};
+
+use syncscope_core::{Case, Shot};
+use syncscope_host::{child_process, scheduling};
+
+use super::inherited::{self, Inherited};
+use super::wire::{LATE, READY, Request, line_of};
+use crate::machine::memory::Pages;
+use crate::primitives::{self, Workload};
+use crate::sync::{Barrier as _, LocalSense, SenseBarrier};
+use crate::team::{Actor, Body, PEER_TIMEOUT, Record, Stopped};
+use crate::timing::clock::Clock;
+
+/// The process that a worker is.
+struct Worker {
+    thread: usize,
+    workers: u32,
+    clock: Clock,
+    actor: Actor,
+    inherited: &'static Inherited,
+    job: Option<Job>,
+}
+
+/// A case that is ready to run.
+struct Job {
+    workload: Workload,
+    /// At which the workers of a team begin and end each shot.
+    barrier: Pages<SenseBarrier>,
+    sense: LocalSense,
+}
+
+/// Serves until the input ends. `words` are the worker's number, how many there are, its CPU, the process that started it
+/// and the numbers of its descriptors.
+pub(super) fn serve(words: &[String], input: &mut impl BufRead, output: &mut impl Write) -> Result<(), String> {
+    let mut worker = Worker::of(words)?;
+    let mut send = |text: &str| writeln!(output, "{text}").and_then(|()| output.flush()).map_err(|e| e.to_string());
+    send(READY)?;
+    for line in input.lines() {
+        let line = line.map_err(|error| error.to_string())?;
+        let request = Request::of_line(&line, worker.workers).ok_or_else(|| format!("`{line}` cannot be read"))?;
+        match request {
+            Request::New(case) => {
+                worker.renew(&case)?;
+                send(READY)?;
+            }
+            Request::Run(shots) => send(&worker.run(&shots, |workload| Some(workload.body.as_ref()))?)?,
+            Request::Prove(shots) => send(&worker.run(&shots, |workload| workload.proof.as_deref())?)?,
+        }
+    }
+    Ok(())
+}
+
+impl Worker {
+    fn of(words: &[String]) -> Result<Self, String> {
+        let [thread, workers, cpu, parent, descriptors] = words else {
+            return Err("five arguments are expected".to_owned());
+        };
+        let number = |word: &str| word.parse::<u32>().map_err(|_| format!("{word} is no number"));
+        let (thread, workers) = (number(thread)?, number(workers)?);
+        child_process::end_with_parent(number(parent)?).map_err(|error| error.to_string())?;
+        let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+        if threads != 1 {
+            return Err(format!("the process has {threads} threads at its start; unset LD_PRELOAD"));
+        }
+        if let Ok(cpu) = cpu.parse() {
+            scheduling::bind_to_one(cpu).map_err(|error| format!("could not bind to CPU {cpu}: {error}"))?;
+        }
+        let inherited = Inherited::adopt(descriptors, thread == 0)?;
+        let (thread, actor) = (thread as usize, Actor::here(thread as usize));
+        Ok(Self { thread, workers, clock: Clock::calibrate(), actor, inherited, job: None })
+    }
+
+    /// Makes the workload of a case, on new memory. The parent asks the first worker before the others.
+    fn renew(&mut self, case: &Case) -> Result<(), String> {
+        self.job = None;
+        // SAFETY: this worker's job is gone, and the others run none: the parent has their answers. The first one makes the
+        // new state before the others are asked for theirs.
+        unsafe { self.inherited.renew()? };
+        let barrier =
+            inherited::state(1, |_| SenseBarrier::new(self.workers, PEER_TIMEOUT)).ok_or("no memory is left")?;
+        let workload = primitives::workload_of(case).map_err(|refusal| refusal.to_string())?;
+        let sense = barrier[0].join(self.thread);
+        self.job = Some(Job { workload, barrier, sense });
+        Ok(())
+    }
+
+    /// Runs shots of a job of the case: the lines of their records, or of what stopped them.
+    fn run(&mut self, shots: &[Shot], body: impl Fn(&Workload) -> Option<&dyn Body>) -> Result<String, String> {
+        let Job { workload, barrier, sense } = self.job.as_mut().ok_or("no case was named")?;
+        let body = body(workload).ok_or("the case has no such job")?;
+        match self.actor.run_shots(&self.clock, &barrier[0], body, shots, sense) {
+            Ok(records) => Ok(lines_of(&records)),
+            Err(Stopped::WaitTimeout) => Ok(LATE.to_owned()),
+            Err(Stopped::Panicked(message)) => Err(message),
+        }
+    }
+}
+
+fn lines_of(records: &[Record]) -> String {
+    records.iter().map(line_of).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_process_of_several_threads_measures_nothing() {
+        let serve = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            super::serve(&words, &mut "".as_bytes(), &mut Vec::new())
+        };
+        let parent = std::os::unix::process::parent_id().to_string();
+        let on_a_thread = || serve(&["0", "1", "any", &parent, "0"]);
+        let served = std::thread::scope(|scope| scope.spawn(on_a_thread).join().unwrap());
+        assert!(served.is_err_and(|reason| reason.contains("threads at its start")));
+        assert!(serve(&["0", "1", "any", "0", "0"]).is_err_and(|reason| reason.contains("has ended")));
+        assert!(serve(&["0", "one", "any", &parent, "0"]).is_err_and(|reason| reason.contains("no number")));
+    }
+}

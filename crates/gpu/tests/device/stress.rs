@@ -1,0 +1,88 @@
+//! The fastest barriers, passed millions of times with every block late at times, alone and beside another process that
+//! computes on the same device. `SYNCSCOPE_STRESS` sets the number of barriers.
+
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use syncscope_core::{Case, Check, Group, Laboratory, Preset};
+use syncscope_gpu::GpuLaboratory;
+
+use super::{measure, on_grid, open, planned};
+
+/// The variable that makes the test of this name compute for so many seconds instead of nothing.
+const LOAD_SECONDS: &str = "SYNCSCOPE_STRESS_LOAD_SECONDS";
+
+fn barriers() -> u64 {
+    std::env::var("SYNCSCOPE_STRESS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000_000)
+}
+
+/// The ordered barriers of 32 threads in a block that own designs measure, on as many devices as there are.
+fn designs(laboratory: &GpuLaboratory) -> Vec<Case> {
+    let devices = u32::try_from(laboratory.machine().len()).unwrap();
+    let is_meant = |case: &Case| {
+        let is_small = case.threads == Some(32) && case.order.is_none();
+        let is_own = matches!(case.group, Some(Group::NearCounters | Group::Spread))
+            || (case.group == Some(Group::NearFlags) && case.devices == Some(devices));
+        is_small && is_own
+    };
+    laboratory.plan(Preset::Standard).into_iter().filter(is_meant).collect()
+}
+
+/// Fails unless the barrier holds; returns what was done.
+fn held(laboratory: &mut GpuLaboratory, case: &Case) -> String {
+    let started = Instant::now();
+    let (passed, check) = laboratory.stress(case, barriers()).unwrap_or_else(|refusal| panic!("{case}: {refusal}"));
+    assert_eq!(check, Check::Ok, "{case} after {passed} barriers");
+    assert!(passed >= barriers());
+    format!("{case}: {passed} barriers in {:.1?}", started.elapsed())
+}
+
+#[test]
+#[ignore = "needs a CUDA device of compute capability 9.0: make test-gpu"]
+fn the_fastest_barriers_hold() {
+    let mut laboratory = open();
+    let designs = designs(&laboratory);
+    assert!(designs.iter().any(|case| case.group == Some(Group::NearCounters)), "{designs:?}");
+    for case in &designs {
+        println!("{}", held(&mut laboratory, case));
+    }
+}
+
+/// A process that is killed when the test ends, however it ends.
+struct Load(Child);
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device of compute capability 9.0: make test-gpu"]
+fn the_fastest_barriers_hold_beside_another_process() {
+    let program = std::env::current_exe().unwrap();
+    let mut load = Command::new(program);
+    load.args(["--ignored", "--exact", "stress::a_process_computes"]).env(LOAD_SECONDS, "600");
+    let mut load = Load(load.spawn().unwrap());
+    let mut laboratory = open();
+    for case in designs(&laboratory) {
+        println!("{}", held(&mut laboratory, &case));
+    }
+    assert_eq!(load.0.try_wait().unwrap(), None, "the other process ended early");
+}
+
+/// The other process: additions of all threads of the device, for as long as the variable says.
+#[test]
+#[ignore = "the load of another test"]
+fn a_process_computes() {
+    let Some(seconds) = std::env::var(LOAD_SECONDS).ok().and_then(|text| text.parse().ok()) else { return };
+    let mut laboratory = open();
+    let blocks = laboratory.machine()[0].multiprocessors;
+    let case = planned(&laboratory, |case| on_grid(case, "gpu.atomic.add", blocks, 1024));
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(seconds) {
+        measure(&mut laboratory, &case);
+    }
+}

@@ -1,0 +1,119 @@
+//! Memory that several processes map (`memfd_create(2)`, `mmap(2)`).
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::ptr::{self, NonNull};
+
+/// A file in memory, mapped into this process. It begins with zeroes.
+#[derive(Debug)]
+pub struct SharedMemory {
+    file: File,
+    first: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: it owns a mapping, to which it gives nothing but its address.
+unsafe impl Send for SharedMemory {}
+// SAFETY: as above.
+unsafe impl Sync for SharedMemory {}
+
+impl SharedMemory {
+    /// New memory.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn create(bytes: usize) -> io::Result<Self> {
+        // SAFETY: the name ends with a zero; the call returns a descriptor or -1.
+        let descriptor = unsafe { libc::memfd_create(c"syncscope".as_ptr(), libc::MFD_CLOEXEC) };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just opened it, and nothing else owns it.
+        let file = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });
+        file.set_len(bytes as u64)?;
+        Self::of_file(file)
+    }
+
+    /// The memory that another process created, all of it.
+    ///
+    /// # Errors
+    /// What the operating system says; `InvalidInput` for an empty file.
+    pub fn of_file(file: File) -> io::Result<Self> {
+        let bytes = usize::try_from(file.metadata()?.len()).unwrap_or_default();
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at an address of the system's choice overlaps no memory in use.
+        let address = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let first = NonNull::new(address.cast()).ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Self { file, first, bytes })
+    }
+
+    /// Its first byte; it begins a page.
+    #[must_use]
+    pub const fn first(&self) -> NonNull<u8> {
+        self.first
+    }
+
+    /// How long it is.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Gives all pages back to the system, for every process: what is read next are zeroes, on other pages.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    ///
+    /// # Safety
+    /// No process uses what is in the memory, now or later.
+    pub unsafe fn renew(&self) -> io::Result<()> {
+        // SAFETY: the range is this mapping; the caller promised the rest.
+        let result = unsafe { libc::madvise(self.first.as_ptr().cast(), self.bytes, libc::MADV_REMOVE) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+impl AsFd for SharedMemory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // SAFETY: the range is this mapping; whoever was given its address outlives nothing.
+        unsafe { libc::munmap(self.first.as_ptr().cast(), self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    fn word(memory: &SharedMemory) -> &AtomicU32 {
+        // SAFETY: the memory begins a page and has one at least; it is borrowed, and all that a word can be is valid.
+        unsafe { memory.first().cast().as_ref() }
+    }
+
+    #[test]
+    fn two_mappings_of_one_file_hold_the_same() {
+        let one = SharedMemory::create(8192).unwrap();
+        let other = SharedMemory::of_file(File::from(one.as_fd().try_clone_to_owned().unwrap())).unwrap();
+        assert_eq!((other.bytes(), word(&other).load(Ordering::Relaxed)), (8192, 0));
+        word(&one).store(7, Ordering::Relaxed);
+        assert_eq!(word(&other).load(Ordering::Relaxed), 7);
+        // SAFETY: nothing else uses it.
+        unsafe { other.renew() }.unwrap();
+        assert_eq!(word(&one).load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn an_empty_file_is_no_memory() {
+        assert!(SharedMemory::create(0).is_err());
+    }
+}

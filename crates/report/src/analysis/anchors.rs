@@ -1,0 +1,411 @@
+//! Figures of stored runs on other machines, for the rungs of the cost ladder: a reader sees how a machine compares.
+//!
+//! `assets/anchors.csv` holds them. `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report anchors` makes the file of the runs in
+//! `results/`; without the variable, the same test says whether it is current.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+use syncscope_core::Row;
+use syncscope_core::stats::Interval;
+
+use crate::analysis::compare::instructions;
+use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
+use crate::analysis::ladder::{LADDER, Rung};
+use crate::analysis::row_query::{Selected, bounds, short_name};
+use crate::{RunData, figure, naming};
+
+const TABLE: &str = include_str!("../../assets/anchors.csv");
+
+/// How much a figure is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    /// With an interval for another run.
+    Measured,
+    /// With an interval that holds within its run alone, as earlier versions wrote it.
+    Within,
+    /// A median of single operations, without an interval.
+    Median,
+    /// A figure of others, without an interval.
+    Published,
+}
+
+/// What a stored run has on a rung: one line of the table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Anchor {
+    /// The folder of the run, and when it started.
+    run: String,
+    started: String,
+    /// What executed the case.
+    hardware: String,
+    level: String,
+    title: String,
+    primitive: String,
+    /// Threads, blocks and devices, in words.
+    size: String,
+    /// What the evidence names; empty where a run does not say it.
+    evidence: String,
+    kind: Kind,
+    is_noisy: bool,
+    ns: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+static ANCHORS: LazyLock<Vec<Anchor>> = LazyLock::new(|| {
+    // A test reads every line.
+    csv::Reader::from_reader(TABLE.as_bytes()).deserialize().filter_map(Result::ok).collect()
+});
+
+/// A mark behind a rung.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Mark {
+    /// The cost in ns.
+    pub(crate) x: f64,
+    /// Whether it has an interval.
+    pub(crate) certain: bool,
+    /// `NVIDIA H100 80GB HBM3`.
+    pub(crate) machine: String,
+    /// The figure with everything that a reader must know about it.
+    pub(crate) tip: String,
+}
+
+/// What executes the case of a row, with the hypervisor beneath CPUs.
+fn hardware(data: &RunData, row: &Row) -> String {
+    let machine = &data.run.machine;
+    let name = naming::hardware(machine, &row.case);
+    match (&machine.cpu.hypervisor, row.case.domain_and_family().0) {
+        (Some(hypervisor), "cpu") => format!("{name} ({hypervisor})"),
+        _ => name,
+    }
+}
+
+/// The stored figures for a rung that are comparable with the selected row: of one size, and of one primitive only where both
+/// executed the same instructions. Each hardware has one, the one with the narrowest interval. The run itself is no anchor.
+/// The order is that of the table.
+pub(crate) fn behind(rung: &Rung, data: &RunData, selected: &Selected) -> Vec<Mark> {
+    let Some(row) = data.rows.get(selected.row) else { return Vec::new() };
+    let mut marks: Vec<&Anchor> = Vec::new();
+    for anchor in comparable(rung, data, row) {
+        if !marks.iter().any(|known| known.hardware == anchor.hardware) {
+            marks.push(anchor);
+        }
+    }
+    marks.into_iter().map(mark).collect()
+}
+
+fn comparable<'a>(rung: &'a Rung, data: &'a RunData, row: &'a Row) -> impl Iterator<Item = &'static Anchor> + 'a {
+    let size = naming::size(&row.case);
+    ANCHORS.iter().filter(move |anchor| {
+        anchor.level == rung.level
+            && anchor.title == rung.title
+            && anchor.size == size
+            && !(anchor.started == data.run.started && anchor.run == data.name)
+            && anchor.ns >= PLAUSIBLE_NS
+            && has_same_code(anchor, row)
+            && (anchor.kind != Kind::Published || has_one_code(anchor))
+    })
+}
+
+/// A third of a cycle at 3 GHz. Less is noise of a figure that has no interval.
+const PLAUSIBLE_NS: f64 = 0.1;
+
+/// A change of less is none, as in `syncscope compare`.
+const THRESHOLD: f64 = 0.05;
+
+/// What changed on this hardware, in a sentence: the rungs of the ladder against stored runs on hardware of the same name.
+/// Both intervals are those for another run. `None` where no stored run has one of the rungs.
+pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
+    let found = pairs_on_equal_hardware(data);
+    let hardware: BTreeSet<&str> = found.iter().map(|pair| pair.anchor.hardware.as_str()).collect();
+    let level = 0.025 / (found.len().max(1) as f64);
+    let names = |is_so: &dyn Fn(&Pair<'_>) -> bool| -> Vec<String> {
+        found.iter().filter(|pair| is_so(pair)).map(Pair::words).collect()
+    };
+    let slower = names(&|pair| p_at_most(&pair.own, 1.0 + THRESHOLD, &pair.stored) <= level);
+    let faster = names(&|pair| p_at_most(&pair.stored, 1.0 + THRESHOLD, &pair.own) <= level);
+    let of = |names: &[String]| match names {
+        [] => "none".to_owned(),
+        names => format!("{} ({})", names.len(), names.join("; ")),
+    };
+    let count = match found.len() {
+        0 => return None,
+        1 => "1 operation has".to_owned(),
+        several => format!("{several} operations have"),
+    };
+    Some(format!(
+        "What changed: {count} a figure in stored runs on hardware of the same name ({}). Certainly more than {:.0} % slower: {}. \
+         Certainly more than {:.0} % faster: {}.",
+        hardware.into_iter().collect::<Vec<_>>().join("; "),
+        100.0 * THRESHOLD,
+        of(&slower),
+        100.0 * THRESHOLD,
+        of(&faster)
+    ))
+}
+
+/// A row of a run and the stored figure for the same primitive.
+struct Pair<'a> {
+    rung: &'static Rung,
+    row: &'a Row,
+    own: UncertainCost,
+    anchor: &'static Anchor,
+    stored: UncertainCost,
+}
+
+impl Pair<'_> {
+    /// `Cluster, Barrier, 8 blocks: 405 ns, stored 167 ns`.
+    fn words(&self) -> String {
+        let (own, stored) = (figure::time(self.own.ns), figure::time(self.stored.ns));
+        format!("{}, {}: {own}, stored {stored}", self.rung.level, self.rung.title.trim_end_matches(", best"))
+    }
+}
+
+fn pairs_on_equal_hardware(data: &RunData) -> Vec<Pair<'_>> {
+    let mut pairs: Vec<Pair<'_>> = Vec::new();
+    for rung in LADDER {
+        let Some(selected) = rung.find(data) else { continue };
+        let Some(row) = data.rows.get(selected.row).filter(|_| selected.median_ns.is_none()) else { continue };
+        // Two rungs may select one row.
+        let is_known = pairs.iter().any(|known| std::ptr::eq(known.row, row));
+        // Rows of earlier versions have no interval for another run.
+        if is_known || bounds(row).is_none() || row.ns_within.is_none() {
+            continue;
+        }
+        let own = row.ns.zip(row.ns_interval).and_then(|(ns, quoted)| certain_cost(ns.value(), quoted));
+        let name = hardware(data, row);
+        let is_like = |anchor: &&Anchor| anchor.hardware == name && anchor.primitive == row.case.primitive;
+        let like = comparable(rung, data, row).filter(|anchor| anchor.kind == Kind::Measured).find(is_like);
+        let stored = like.and_then(|anchor| {
+            let (low, high) = anchor.low.zip(anchor.high)?;
+            Some((anchor, certain_cost(anchor.ns, Interval { low, high })?))
+        });
+        if let Some((own, (anchor, stored))) = own.zip(stored) {
+            pairs.push(Pair { rung, row, own, anchor, stored });
+        }
+    }
+    pairs
+}
+
+/// A cost of which this interval for another run says all.
+fn certain_cost(ns: f64, quoted: Interval) -> Option<UncertainCost> {
+    const MANY_BLOCKS: f64 = 1e6;
+    UncertainCost::of_interval(ns, quoted, MANY_BLOCKS)
+}
+
+/// Versions of syncscope compile some primitives otherwise, and so do other architectures.
+fn has_same_code(anchor: &Anchor, row: &Row) -> bool {
+    let own = row.evidence.as_deref().unwrap_or_default();
+    anchor.primitive != row.case.primitive
+        || own.is_empty()
+        || anchor.evidence.is_empty()
+        || code(own) == code(&anchor.evidence)
+}
+
+/// The instructions of an evidence, and whether the baseline has them, too: what surrounds a primitive is a part of its figure.
+fn code(evidence: &str) -> (BTreeSet<Vec<&str>>, bool) {
+    (instructions(evidence), !evidence.contains(" 0/"))
+}
+
+/// Whether all stored runs execute the same instructions for the primitive of this anchor. Where they do not, a figure without
+/// evidence may be of something else.
+fn has_one_code(anchor: &Anchor) -> bool {
+    let like = ANCHORS.iter().filter(|other| {
+        (&other.level, &other.title, &other.primitive) == (&anchor.level, &anchor.title, &anchor.primitive)
+            && !other.evidence.is_empty()
+    });
+    let mut codes: Vec<_> = like.map(|other| code(&other.evidence)).collect();
+    codes.dedup();
+    codes.len() <= 1
+}
+
+fn mark(anchor: &Anchor) -> Mark {
+    let interval = anchor.low.zip(anchor.high).map(|(low, high)| Interval { low, high });
+    let width = interval.and_then(|interval| figure::relative(anchor.ns, interval));
+    let doubt = if anchor.is_noisy { "~" } else { "" };
+    let worth = match anchor.kind {
+        Kind::Measured => format!(" {} in another run", width.unwrap_or_default()),
+        Kind::Within => format!(" {} within its run", width.unwrap_or_default()),
+        Kind::Median => ", median of single operations without an interval".to_owned(),
+        Kind::Published => ", a published figure without an interval".to_owned(),
+    };
+    let tip = format!(
+        "{}\n{doubt}{}{worth}\n{}, {}; stored run {}",
+        anchor.hardware,
+        figure::time(anchor.ns),
+        short_name(&anchor.primitive),
+        anchor.size,
+        anchor.run
+    );
+    Mark { x: anchor.ns, certain: interval.is_some(), machine: anchor.hardware.clone(), tip }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::figure::Cost;
+    use syncscope_core::machine::GpuMachine;
+    use syncscope_core::{Case, Nanoseconds, Verdict};
+
+    /// How many runs on one hardware the table has for a rung: the run of a page may be one of them.
+    const RUNS_OF_HARDWARE: usize = 2;
+
+    fn anchor(rung: &Rung, data: &RunData) -> Option<Anchor> {
+        let selected = rung.find(data)?;
+        let row = data.rows.get(selected.row)?;
+        let cost = Cost::of(row);
+        let is_noisy = cost.figure.starts_with('~');
+        let (kind, ns, interval) = match (selected.median_ns, row.ns_interval) {
+            (Some(median), _) => (Kind::Median, median, None),
+            (None, Some(interval)) if is_noisy || cost.resolved => {
+                let kind = if row.ns_within.is_some() { Kind::Measured } else { Kind::Within };
+                (kind, row.ns?.value(), Some(interval))
+            }
+            (None, None) if cost.resolved => (Kind::Published, row.ns.map(Nanoseconds::value)?, None),
+            _ => return None,
+        };
+        let short = |value: f64| format!("{value:.4e}").parse().unwrap_or(value);
+        Some(Anchor {
+            run: data.name.clone(),
+            started: data.run.started.clone(),
+            hardware: hardware(data, row),
+            level: rung.level.to_owned(),
+            title: rung.title.to_owned(),
+            primitive: row.case.primitive.clone(),
+            size: naming::size(&row.case),
+            evidence: row.evidence.clone().unwrap_or_default(),
+            kind,
+            is_noisy: is_noisy && interval.is_some(),
+            ns: short(ns),
+            low: interval.map(|interval| short(interval.low)),
+            high: interval.map(|interval| short(interval.high)),
+        })
+    }
+
+    fn stored() -> Vec<RunData> {
+        let results: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results"].iter().collect();
+        let mut folders: Vec<PathBuf> =
+            std::fs::read_dir(results).unwrap().map(|entry| entry.unwrap().path()).collect();
+        folders.retain(|folder| folder.join("run.json").is_file());
+        folders.sort();
+        let runs = folders.iter().map(|folder| RunData::load(folder).unwrap());
+        runs.filter(|data| !data.rows.is_empty()).collect()
+    }
+
+    /// The table of the stored runs: of each hardware and size the runs with the narrowest intervals, those for another run first.
+    fn table() -> String {
+        let runs = stored();
+        let mut kept: Vec<Anchor> = Vec::new();
+        let width = |one: &Anchor| one.low.zip(one.high).map_or(f64::INFINITY, |(low, high)| (high - low) / one.ns);
+        for rung in LADDER {
+            let mut all: Vec<Anchor> = runs.iter().filter_map(|data| anchor(rung, data)).collect();
+            let worth =
+                |one: &Anchor| [Kind::Measured, Kind::Within].iter().position(|kind| *kind == one.kind).unwrap_or(2);
+            all.sort_by(|a, b| worth(a).cmp(&worth(b)).then(width(a).total_cmp(&width(b))).then(a.run.cmp(&b.run)));
+            for one in &all {
+                let is_like = |other: &&Anchor| other.hardware == one.hardware && other.size == one.size;
+                let of_rung = kept.iter().filter(|other| other.level == rung.level && other.title == rung.title);
+                if of_rung.filter(is_like).count() < RUNS_OF_HARDWARE {
+                    kept.push(one.clone());
+                }
+            }
+        }
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for one in &kept {
+            writer.serialize(one).unwrap();
+        }
+        String::from_utf8(writer.into_inner().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_table_of_anchors_is_current() {
+        if std::env::var_os("SYNCSCOPE_UPDATE").is_some() {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/anchors.csv");
+            return std::fs::write(path, table()).unwrap();
+        }
+        assert!(TABLE == table(), "assets/anchors.csv is out of date; run this test with SYNCSCOPE_UPDATE=1");
+        assert_eq!(ANCHORS.len() + 1, TABLE.lines().count(), "every line is read");
+    }
+
+    fn barrier(threads: u32, evidence: &str) -> RunData {
+        let case = Case { threads: Some(threads), blocks: Some(1), ..Case::new("gpu.block.syncthreads") };
+        let evidence = Some(evidence.to_owned()).filter(|text| !text.is_empty());
+        let row = Row { ns: Some(Nanoseconds(38.0)), evidence, ..Row::unmeasured(case, Verdict::Resolved) };
+        let mut data = crate::testing::data(vec![row]);
+        data.run.machine.gpus = vec![GpuMachine { name: "NVIDIA B300".into(), ..GpuMachine::default() }];
+        data
+    }
+
+    fn marks(data: &RunData, title: &str) -> Vec<Mark> {
+        let rung = LADDER.iter().find(|rung| rung.level == "Block" && rung.title == title).unwrap();
+        behind(rung, data, &rung.find(data).unwrap())
+    }
+
+    #[test]
+    fn each_other_hardware_has_one_mark_and_says_what_it_is_worth() {
+        let found = marks(&barrier(1024, ""), "Barrier, 1,024 threads");
+        let of = |machine: &str| found.iter().filter(|mark| mark.machine.contains(machine)).collect::<Vec<_>>();
+        assert_eq!((of("H100").len(), of("H200").len()), (1, 1), "{found:?}");
+        assert!(of("H200")[0].certain && of("H200")[0].tip.contains("% in another run"), "{found:?}");
+        let published = of("RTX 4090");
+        assert_eq!(published.len(), 1);
+        assert!(!published[0].certain && published[0].tip.contains("a published figure without an interval"));
+    }
+
+    #[test]
+    fn other_instructions_and_other_sizes_are_no_anchor() {
+        let title = "Barrier, 1,024 threads";
+        let measured = |data: &RunData| marks(data, title).into_iter().filter(|mark| mark.certain).count();
+        assert!(measured(&barrier(1024, "BAR.SYNC.DEFER_BLOCKING 64/96")) > 0);
+        assert_eq!(measured(&barrier(1024, "NOP 64/96")), 0);
+        // The baseline of the stored fences of a block has fences in one version alone, so those of others may be either.
+        let mut fence = barrier(32, "");
+        fence.rows[0].case.primitive = "gpu.fence.block".into();
+        let found = marks(&fence, "Fence");
+        assert!(!found.is_empty() && found.iter().all(|mark| mark.certain), "{found:?}");
+        let of_64 = ANCHORS.iter().filter(|one| one.title == "Atomic add, contended" && one.size == "64 threads");
+        assert!(of_64.count() > 0, "the table has other sizes");
+        let add = Case { threads: Some(16), ..Case::new("cpu.atomic.add") };
+        let data =
+            crate::testing::data(vec![Row { ns: Some(Nanoseconds(300.0)), ..Row::unmeasured(add, Verdict::Resolved) }]);
+        let rung = LADDER.iter().find(|rung| rung.title == "Atomic add, contended").unwrap();
+        let found = behind(rung, &data, &rung.find(&data).unwrap());
+        assert!(!found.is_empty() && found.iter().all(|mark| mark.tip.contains(", 16 threads;")), "{found:?}");
+    }
+
+    #[test]
+    fn a_run_is_no_anchor_of_itself() {
+        let data = barrier(1024, "");
+        let title = "Barrier, 1,024 threads";
+        let first = |data: &RunData| marks(data, title).into_iter().find(|mark| mark.machine == "NVIDIA H200").unwrap();
+        let nearest = first(&data);
+        let anchor = ANCHORS.iter().find(|one| nearest.tip.ends_with(&format!("stored run {}", one.run))).unwrap();
+        let mut own = data;
+        (own.name, own.run.started) = (anchor.run.clone(), anchor.started.clone());
+        assert_ne!(first(&own).tip, nearest.tip, "the other run on this hardware");
+    }
+
+    #[test]
+    fn what_changed_on_equal_hardware_is_said_where_it_is_certain() {
+        let mut data = barrier(1024, "");
+        assert_eq!(against_equal_hardware(&data), None, "no stored run is of this device");
+        data.run.machine.gpus[0].name = "NVIDIA H200".into();
+        let mut with = |ns: f64, share: f64| {
+            data.rows[0].ns = Some(Nanoseconds(ns));
+            data.rows[0].ns_interval = Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
+            data.rows[0].ns_within = data.rows[0].ns_interval;
+            against_equal_hardware(&data).unwrap()
+        };
+        let same = with(38.4, 0.01);
+        assert!(same.contains("1 operation has a figure") && same.contains("(NVIDIA H200)"), "{same}");
+        assert!(same.contains("slower: none.") && same.ends_with("faster: none."), "{same}");
+        let slower = with(60.0, 0.01);
+        assert!(slower.contains("slower: 1 (Block, Barrier, 1,024 threads: 60.0 ns, stored 38.4 ns)"), "{slower}");
+        assert!(with(60.0, 0.4).contains("slower: none."), "an interval of 40 % makes nothing certain");
+        assert!(with(20.0, 0.01).contains("faster: 1 ("), "cheaper");
+    }
+}

@@ -1,0 +1,376 @@
+//! Tables 7 to 9 and figure 11 of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*) with the figures
+//! of a run beside those of the paper. Figures 8 to 10 are the heat maps of the page.
+
+use syncscope_core::{Case, Form, Group, MemoryOrder, Row};
+
+use crate::RunData;
+use crate::analysis::answers::field::{Basis, Known};
+use crate::analysis::row_query::{DEVICE_BARRIERS, GRID_BARRIERS, short_name};
+
+/// A table as texts; the first column names the lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PaperTable {
+    pub(crate) title: &'static str,
+    pub(crate) headings: Vec<String>,
+    pub(crate) lines: Vec<Vec<String>>,
+    /// What a reader must know to hold it against the paper.
+    pub(crate) note: &'static str,
+}
+
+/// Figure 11: the cost of one barrier over the number of devices.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct DeviceLine {
+    pub(crate) primitive: String,
+    /// `4 blocks per SM of 256 threads`.
+    pub(crate) shape: String,
+    /// Number of devices, cost and interval within the run, in microseconds.
+    pub(crate) points: Vec<(u32, f64, (f64, f64))>,
+}
+
+const TILE: &str = "gpu.warp.tile";
+const COALESCED: &str = "gpu.warp.coalesced";
+const BLOCK: &str = "gpu.block.syncthreads";
+const HIERARCHICAL: &str = "gpu.grid.hierarchical";
+/// The ids that these tables name beside those of the cost ladder.
+pub(crate) const PRIMITIVES: [&str; 4] = [TILE, COALESCED, BLOCK, HIERARCHICAL];
+
+const WARP: u32 = 32;
+/// Threads of the block with which the paper measures the throughput of warps.
+const FULL_BLOCK: u32 = 1024;
+/// What is drawn for a figure that a run does not have.
+const NONE: &str = "–";
+
+/// The tables for which the run has at least one figure.
+pub(crate) fn tables(data: &RunData) -> Vec<PaperTable> {
+    [throughput(data), grid(data), two_devices(data)].into_iter().flatten().collect()
+}
+
+/// The ordered barriers of a run in their default form, without a variant.
+fn barriers<'a>(data: &'a RunData, ids: &'a [&str]) -> impl Iterator<Item = Known<'a>> {
+    let takes_part = |row: &Row| {
+        let Case { form, order, group, .. } = &row.case;
+        form.is_none() && group.is_none() && *order != Some(MemoryOrder::Relaxed)
+    };
+    (0..data.rows.len())
+        .filter(move |index| ids.contains(&data.rows[*index].case.primitive.as_str()) && takes_part(&data.rows[*index]))
+        .filter_map(|index| Known::of(data, index, Basis::Run))
+}
+
+/// Blocks on each multiprocessor and warps on it; `None` where the blocks cannot be spread evenly.
+fn on_multiprocessor(data: &RunData, case: &Case) -> Option<(u32, u32)> {
+    let count = data.run.machine.gpus.first().map(|gpu| gpu.multiprocessors).filter(|count| *count > 0)?;
+    let blocks = case.blocks.filter(|blocks| *blocks > 0 && blocks % count == 0)? / count;
+    Some((blocks, blocks * case.threads?.div_ceil(WARP)))
+}
+
+fn microseconds(ns: f64) -> String {
+    format!("{:.2}", ns / 1e3)
+}
+
+fn rate(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+/// The synchronizations that one block of 1,024 threads makes in a cycle: each group counts. A NOP is no synchronization, and
+/// its rate would be that of the loop around it.
+fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Option<String> {
+    let fits = |row: &Row| {
+        let Case { primitive, blocks, threads, .. } = &row.case;
+        primitive == id
+            && (*blocks, *threads) == (Some(1), Some(FULL_BLOCK))
+            && row.case.group.as_ref() == Some(group)
+            && row.case.form == form
+    };
+    let mut known = (0..data.rows.len()).filter_map(|index| Known::of(data, index, Basis::Run));
+    let row = known.find(|known| fits(known.row))?.row;
+    if form.is_none() && row.evidence.as_ref().is_some_and(|evidence| evidence.starts_with("NOP ")) {
+        return Some("a NOP".to_owned());
+    }
+    let cycles = row.cycles.map(syncscope_core::Cycles::value).filter(|cycles| *cycles > 0.0)?;
+    let groups = match group {
+        Group::Tile(size) => FULL_BLOCK / size,
+        // One coalesced group in each warp.
+        _ => FULL_BLOCK / WARP,
+    };
+    Some(rate(f64::from(groups) / cycles))
+}
+
+/// The highest rate of warps that pass a block barrier, over the numbers of blocks that a multiprocessor holds.
+fn block_rate(data: &RunData, threads: impl Fn(u32) -> bool) -> Option<(f64, f64)> {
+    let gpu = data.run.machine.gpus.first()?;
+    let mut best: Vec<(u32, f64)> = Vec::new();
+    for known in barriers(data, &[BLOCK]) {
+        let case = &known.row.case;
+        let (Some(size), Some((blocks, warps))) = (case.threads, on_multiprocessor(data, case)) else { continue };
+        let is_resident =
+            blocks <= gpu.max_blocks_per_multiprocessor && warps * WARP <= gpu.max_threads_per_multiprocessor;
+        if size < WARP || !threads(size) || !is_resident || known.ns <= 0.0 {
+            continue;
+        }
+        let rate = f64::from(warps) / known.ns;
+        match best.iter_mut().find(|(known, _)| *known == size) {
+            Some((_, highest)) => *highest = highest.max(rate),
+            None => best.push((size, rate)),
+        }
+    }
+    let rates = best.iter().map(|(_, rate)| *rate);
+    Some((rates.clone().reduce(f64::min)?, rates.reduce(f64::max)?))
+}
+
+fn throughput(data: &RunData) -> Option<PaperTable> {
+    let mut lines: Vec<(String, String, String, [Option<String>; 2])> = Vec::new();
+    for size in [1, 2, 4, 8, 16, 32] {
+        let of = |form| warp_rate(data, TILE, &Group::Tile(size), form);
+        let paper = |of_one: f64| rate(of_one / f64::from(size));
+        let label = format!("Tile of {size}, sync/cycle");
+        lines.push((label, paper(8.353), paper(2.89), [of(None), of(Some(Form::Alone))]));
+    }
+    for (size, v100, label) in [(16, 0.166, "Coalesced, 1 to 31 (here 16)"), (32, 0.769, "Coalesced, 32")] {
+        let of = |form| warp_rate(data, COALESCED, &Group::Coalesced(size), form);
+        lines.push((format!("{label}, sync/cycle"), rate(v100), rate(1.882), [of(None), of(Some(Form::Alone))]));
+    }
+    let of_blocks = |threads: fn(u32) -> bool| {
+        block_rate(data, threads).map(|(low, high)| {
+            if rate(low) == rate(high) { rate(low) } else { format!("{} to {}", rate(low), rate(high)) }
+        })
+    };
+    for (label, v100, p100, threads) in [
+        ("Block of 32", "0.219", "0.087", (|threads| threads == 32) as fn(u32) -> bool),
+        ("Block of 64", "0.402", "0.103", |threads| threads == 64),
+        ("Block of more", "0.626 to 0.658", "0.102 to 0.111", |threads| threads > 64),
+    ] {
+        lines.push((format!("{label}, warp-sync/ns"), v100.into(), p100.into(), [of_blocks(threads), None]));
+    }
+    lines.iter().any(|(.., here)| here[0].is_some()).then(|| PaperTable {
+        title: "Table 7: throughput of warp and block barriers",
+        headings: ["barrier", "V100", "P100", "this device", "set up each time"].map(str::to_owned).to_vec(),
+        lines: lines
+            .into_iter()
+            .map(|(label, v100, p100, here)| {
+                let [default, alone] = here.map(|text| text.unwrap_or_else(|| NONE.to_owned()));
+                vec![label, v100, p100, default, alone]
+            })
+            .collect(),
+        note: "Warps: one block of 1,024 threads; the paper's coalesced figures are those of its table 4, which its table 7 \
+               contradicts. Where the compiler leaves a NOP of a warp's barrier there is nothing to count; \"set up each time\" \
+               keeps what one use of it costs. Blocks: the highest rate of all numbers of blocks that a multiprocessor holds.",
+    })
+}
+
+/// The least and the largest cost of the rows that fit, in microseconds.
+fn range<'a>(rows: impl Iterator<Item = Known<'a>>) -> String {
+    let costs: Vec<f64> = rows.map(|known| known.ns).collect();
+    let ends = costs.iter().copied().reduce(f64::min).zip(costs.iter().copied().reduce(f64::max));
+    match ends {
+        None => NONE.to_owned(),
+        Some((low, high)) if microseconds(low) == microseconds(high) => microseconds(low),
+        Some((low, high)) => format!("{} to {}", microseconds(low), microseconds(high)),
+    }
+}
+
+/// The primitives that have a row, as columns behind those of the paper.
+fn columns<'a>(data: &'a RunData, ids: &'a [&'a str], fits: fn(&Case) -> bool) -> Vec<&'a str> {
+    ids.iter().copied().filter(|id| barriers(data, &[*id]).any(|known| fits(&known.row.case))).collect()
+}
+
+fn headings(first: &str, paper: &[&str], ids: &[&str]) -> Vec<String> {
+    let own = ids.iter().map(|id| short_name(id).to_owned());
+    std::iter::once(first).chain(paper.iter().copied()).map(str::to_owned).chain(own).collect()
+}
+
+fn grid(data: &RunData) -> Option<PaperTable> {
+    /// Blocks on a multiprocessor, and the paper's least and largest latencies in microseconds.
+    const PAPER: [(u32, &str, &str); 6] = [
+        (1, "1.435 to 2.199", "1.762 to 2.254"),
+        (2, "1.838 to 3.485", "2.050 to 3.493"),
+        (4, "2.847 to 4.536", "3.421 to 4.852"),
+        (8, "5.055 to 6.649", "6.420 to 8.478"),
+        (16, "9.207 to 10.393", "13.228 to 16.627"),
+        (32, "21.061 to 24.785", "31.345 to 35.134"),
+    ];
+    let ids: Vec<&str> = GRID_BARRIERS.iter().copied().chain([HIERARCHICAL]).collect();
+    let ids = columns(data, &ids, |_| true);
+    let line = |(blocks, v100, p100): (u32, &str, &str)| {
+        let of = |id: &&str| {
+            let ids = [*id];
+            let on = |known: &Known<'_>| on_multiprocessor(data, &known.row.case).is_some_and(|on| on.0 == blocks);
+            range(barriers(data, &ids).filter(on))
+        };
+        [vec![blocks.to_string(), v100.to_owned(), p100.to_owned()], ids.iter().map(of).collect()].concat()
+    };
+    let lines: Vec<Vec<String>> = PAPER.into_iter().map(line).collect();
+    has_figures(&lines, 3).then(|| PaperTable {
+        title: "Table 8: barriers of a grid (µs)",
+        headings: headings("blocks per SM", &["V100", "P100"], &ids),
+        lines,
+        note: "The least and the largest cost over the measured sizes of a block.",
+    })
+}
+
+fn two_devices(data: &RunData) -> Option<PaperTable> {
+    type Fits = fn(u32, u32) -> bool;
+    const FEW: Fits = |blocks, warps| blocks <= 4 && warps <= 16;
+    const MANY: Fits = |blocks, warps| blocks >= 16 || warps >= 64;
+    let paper: [(&str, &str, Fits); 3] = [
+        ("at most 4 blocks and 16 warps per SM", "6.02 to 9.12", FEW),
+        ("in between", "11.39 to 16.40", |blocks, warps| !FEW(blocks, warps) && !MANY(blocks, warps)),
+        ("at least 16 blocks or 64 warps per SM", "22.00 to 58.32", MANY),
+    ];
+    let on_two = |case: &Case| case.devices == Some(2);
+    let ids = columns(data, DEVICE_BARRIERS, on_two);
+    let line = |(label, v100, fits): (&str, &str, Fits)| {
+        let of = |id: &&str| {
+            let ids = [*id];
+            let rows = barriers(data, &ids).filter(|known| on_two(&known.row.case));
+            range(rows.filter(|known| on_multiprocessor(data, &known.row.case).is_some_and(|on| fits(on.0, on.1))))
+        };
+        [vec![label.to_owned(), v100.to_owned()], ids.iter().map(of).collect()].concat()
+    };
+    let lines: Vec<Vec<String>> = paper.into_iter().map(line).collect();
+    has_figures(&lines, 2).then(|| PaperTable {
+        title: "Table 9: barriers of two devices (µs)",
+        headings: headings("case", &["V100"], &ids),
+        lines,
+        note: "The least and the largest cost over the measured shapes. The P100 of the paper has other classes.",
+    })
+}
+
+/// Whether a column behind the first ones has a figure.
+fn has_figures(lines: &[Vec<String>], first: usize) -> bool {
+    lines.iter().flat_map(|line| line.iter().skip(first)).any(|text| text != NONE)
+}
+
+/// Figure 11: for each barrier the fastest shape of the paper, its general case and its slowest one, over the number of
+/// devices. Of the slowest one (32 blocks of 64 threads per multiprocessor) the largest measured block takes the place where
+/// it is missing. Lines of one point are left out.
+pub(crate) fn over_devices(data: &RunData) -> Vec<DeviceLine> {
+    let mut lines = Vec::new();
+    for id in DEVICE_BARRIERS {
+        let ids = [*id];
+        let rows: Vec<(Known<'_>, u32)> = barriers(data, &ids)
+            .filter_map(|known| Some((known, on_multiprocessor(data, &known.row.case)?.0)))
+            .collect();
+        let of_32 = rows.iter().filter(|(_, blocks)| *blocks == 32).filter_map(|(known, _)| known.row.case.threads);
+        let slowest = of_32.filter(|threads| *threads <= 64).max();
+        for (blocks, threads) in [(1, Some(32)), (4, Some(256)), (32, slowest)] {
+            let own = rows.iter().filter(|(known, each)| *each == blocks && known.row.case.threads == threads);
+            let point = |(known, _): &(Known<'_>, u32)| {
+                let ends = (known.bounds.low / 1e3, known.bounds.high / 1e3);
+                Some((known.row.case.devices?, known.ns / 1e3, ends))
+            };
+            let mut points: Vec<_> = own.filter_map(point).collect();
+            points.sort_by_key(|(devices, ..)| *devices);
+            points.dedup_by_key(|(devices, ..)| *devices);
+            if let Some(threads) = threads.filter(|_| points.len() > 1) {
+                let shape = format!("{blocks} × {threads}");
+                lines.push(DeviceLine { primitive: short_name(id).to_owned(), shape, points });
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::machine::GpuMachine;
+    use syncscope_core::stats::Interval;
+    use syncscope_core::{Cycles, Nanoseconds, Verdict};
+
+    fn row(case: Case, ns: f64, cycles: f64) -> Row {
+        Row {
+            ns: Some(Nanoseconds(ns)),
+            cycles: Some(Cycles(cycles)),
+            ns_within: Some(Interval { low: ns * 0.99, high: ns * 1.01 }),
+            ..Row::unmeasured(case, Verdict::Resolved)
+        }
+    }
+
+    fn on(id: &str, blocks: u32, threads: u32, devices: Option<u32>) -> Case {
+        Case { blocks: Some(blocks), threads: Some(threads), devices, ..Case::new(id) }
+    }
+
+    fn data(rows: Vec<Row>) -> RunData {
+        let mut data = crate::testing::data(rows);
+        data.run.machine.gpus = vec![GpuMachine {
+            multiprocessors: 10,
+            max_blocks_per_multiprocessor: 32,
+            max_threads_per_multiprocessor: 2048,
+            ..GpuMachine::default()
+        }];
+        data
+    }
+
+    fn line<'a>(table: &'a PaperTable, label: &str) -> &'a [String] {
+        table.lines.iter().find(|line| line[0].starts_with(label)).unwrap_or_else(|| panic!("{label}: {table:?}"))
+    }
+
+    #[test]
+    fn throughput_is_in_the_units_of_the_paper() {
+        let tile = |size, form| {
+            let case = Case { group: Some(Group::Tile(size)), form, ..on("gpu.warp.tile", 1, 1024, None) };
+            row(case, 4.0, 8.0)
+        };
+        let nop = Row { evidence: Some("NOP 32/64 for WARPSYNC".into()), ..tile(16, None) };
+        let block = |blocks, threads, ns| row(on("gpu.block.syncthreads", blocks, threads, None), ns, 1.0);
+        let rows = vec![
+            tile(4, None),
+            Row { cycles: Some(Cycles(64.0)), ..tile(4, Some(Form::Alone)) },
+            nop,
+            block(10, 32, 10.0),
+            block(320, 32, 40.0),
+            // More blocks than a multiprocessor holds run one after another.
+            block(640, 32, 1.0),
+            // One block is not a full device.
+            block(1, 32, 1.0),
+            block(20, 256, 20.0),
+            block(10, 1024, 80.0),
+        ];
+        let tables = tables(&data(rows));
+        assert_eq!(tables.len(), 1);
+        // 256 tiles of 4 in 8 cycles, and in 64.
+        assert_eq!(line(&tables[0], "Tile of 4")[1..], ["2.088", "0.723", "32.000", "4.000"]);
+        assert_eq!(line(&tables[0], "Tile of 8")[3..], [NONE, NONE]);
+        assert_eq!(line(&tables[0], "Tile of 16")[3], "a NOP");
+        // 32 warps in 40 ns beat one warp in 10 ns.
+        assert_eq!(line(&tables[0], "Block of 32")[3], "0.800");
+        assert_eq!(line(&tables[0], "Block of more")[3], "0.400 to 0.800");
+    }
+
+    #[test]
+    fn grids_and_devices_stand_in_the_classes_of_the_paper() {
+        let barrier =
+            |id: &str, blocks, threads, devices, us: f64| row(on(id, blocks, threads, devices), us * 1e3, 1.0);
+        let relaxed = Case { order: Some(MemoryOrder::Relaxed), ..on("gpu.grid.counter", 10, 32, None) };
+        let rows = vec![
+            barrier("gpu.grid.counter", 10, 32, None, 0.8),
+            barrier("gpu.grid.counter", 10, 1024, None, 0.9),
+            row(relaxed, 100.0, 1.0),
+            barrier("gpu.multi.flags", 10, 32, Some(1), 1.8),
+            barrier("gpu.multi.flags", 10, 32, Some(2), 2.2),
+            barrier("gpu.multi.flags", 40, 128, Some(2), 2.4),
+            barrier("gpu.multi.flags", 10, 1024, Some(2), 2.6),
+            barrier("gpu.multi.flags", 320, 32, Some(2), 9.0),
+            barrier("gpu.multi.flags", 320, 32, Some(4), 9.5),
+        ];
+        let data = data(rows);
+        let tables = tables(&data);
+        let [grid, devices] = tables.as_slice() else { panic!("{tables:?}") };
+        assert_eq!(grid.headings, ["blocks per SM", "V100", "P100", "counter"]);
+        assert_eq!(line(grid, "1")[3], "0.80 to 0.90", "a relaxed barrier is another one");
+        assert_eq!(line(grid, "2")[3], NONE);
+        assert_eq!(line(devices, "at most 4")[2], "2.20 to 2.40");
+        assert_eq!(line(devices, "in between")[2], "2.60");
+        assert_eq!(line(devices, "at least 16")[2], "9.00");
+        let lines = over_devices(&data);
+        let shapes: Vec<(&str, Vec<u32>)> =
+            lines.iter().map(|line| (line.shape.as_str(), line.points.iter().map(|point| point.0).collect())).collect();
+        assert_eq!(shapes, [("1 × 32", vec![1, 2]), ("32 × 32", vec![2, 4])]);
+    }
+
+    #[test]
+    fn a_run_without_such_rows_has_no_tables() {
+        let data = data(vec![row(on("gpu.atomic.add", 1, 32, None), 1.0, 2.0)]);
+        assert_eq!((tables(&data), over_devices(&data)), (vec![], vec![]));
+    }
+}

@@ -1,0 +1,108 @@
+//! The section of a page of two runs that says what changed from the first to the second.
+
+use syncscope_core::Case;
+
+use super::html::escape;
+use super::published::parts::{card, folded, paragraph, table};
+use crate::RunData;
+use crate::analysis::compare::{Comparison, compare};
+use crate::export::{comparison, grid::Grid};
+
+/// By how much two runs on one machine differ in a case (standard deviation, relative to the cost).
+pub(super) type RunEffect<'a> = &'a dyn Fn(&Case) -> f64;
+
+/// The relative change that counts, as in `syncscope compare`.
+const THRESHOLD: f64 = 0.05;
+
+/// The most changes that the page shows; `syncscope compare` has all.
+const MOST_CHANGES: usize = 20;
+
+/// The section; empty unless there are two runs that have a case in common.
+pub(super) fn section(runs: &[RunData], labels: &[String], run_effect: RunEffect<'_>) -> String {
+    let ([a, b], [label_a, label_b]) = (runs, labels) else { return String::new() };
+    let found = compare(a, b, THRESHOLD, run_effect);
+    if found.cases.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section class=\"published\" id=\"changes\" aria-labelledby=\"changes-title\"><h2 id=\"changes-title\">What changed</h2>\
+         <p class=\"lead\">From A, {}, to B, {}: {}.</p>{}</section>\n",
+        escape(label_a),
+        escape(label_b),
+        escape(&comparison::summary(&found)),
+        content(&found)
+    )
+}
+
+fn content(found: &Comparison<'_>) -> String {
+    let as_table = |grid: &Grid| {
+        let (headings, lines) = grid.parts();
+        table(&headings, lines)
+    };
+    // The case names its line, so it stands first.
+    let by_case = |grid: &Grid| {
+        let (mut headings, lines) = grid.parts();
+        let mut lines = lines.to_vec();
+        headings.rotate_right(1);
+        for line in &mut lines {
+            line.rotate_right(1);
+        }
+        table(&headings, &lines)
+    };
+    let mut html: String = found.remarks.iter().map(|remark| paragraph(remark)).collect();
+    let changes = comparison::changes(found, MOST_CHANGES);
+    let shown = changes.parts().1.len();
+    if shown > 0 {
+        let note = "B/A with its 95 % interval; all cases: syncscope compare A B --format csv";
+        html.push_str(&card(&format!("The {shown} largest certain changes"), note, &by_case(&changes)));
+    }
+    html.push_str(&folded("By family", &as_table(&comparison::families(found))));
+    if let Some(differences) = comparison::differences(found) {
+        html.push_str(&folded("What differs between machines and environments", &as_table(&differences)));
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::stats::Interval;
+    use syncscope_core::{Nanoseconds, Row, Verdict};
+
+    fn run(name: &str, costs: &[f64]) -> RunData {
+        let row = |(at, ns): (usize, &f64)| Row {
+            ns: Some(Nanoseconds(*ns)),
+            ns_interval: Some(Interval { low: ns * 0.99, high: ns * 1.01 }),
+            ns_within: Some(Interval { low: ns * 0.995, high: ns * 1.005 }),
+            pairs: Some(100),
+            ..Row::unmeasured(
+                Case { threads: u32::try_from(at + 1).ok(), ..Case::new("cpu.lock.ticket") },
+                Verdict::Resolved,
+            )
+        };
+        RunData { name: name.to_owned(), ..crate::testing::data(costs.iter().enumerate().map(row).collect()) }
+    }
+
+    fn html(runs: &[RunData]) -> String {
+        let labels: Vec<String> = runs.iter().map(|data| data.name.clone()).collect();
+        section(runs, &labels, &|_| 0.01)
+    }
+
+    #[test]
+    fn two_runs_say_what_changed() {
+        let html = html(&[run("<a>", &[100.0, 200.0, 300.0]), run("b", &[100.0, 400.0, 300.0])]);
+        assert!(
+            html.contains("From A, &lt;a&gt;, to B, b: 3 in common: 1 slower, 0 faster, 2 same within 5 %"),
+            "{html}"
+        );
+        assert!(html.contains("The 1 largest certain changes") && html.contains(">2.00<"), "{html}");
+    }
+
+    #[test]
+    fn other_numbers_of_runs_and_runs_without_a_common_case_say_nothing() {
+        let one = run("a", &[100.0]);
+        assert_eq!(html(std::slice::from_ref(&one)), "");
+        assert_eq!(html(&[one.clone(), one.clone(), one.clone()]), "");
+        assert_eq!(html(&[one, run("b", &[])]), "");
+    }
+}

@@ -1,0 +1,123 @@
+//! The section with tables of Zhang, Wahib, Matsuoka and their figure 11, with the figures of the runs.
+
+use std::fmt::Write;
+
+use super::html::escape;
+use super::published::parts::{card, folded, paragraph, table};
+use super::published::svg::{Axis, Chart, Point};
+use crate::RunData;
+use crate::analysis::paper_tables::{DeviceLine, over_devices, tables};
+
+/// The section; empty if no run has rows for any table.
+pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
+    let mut html = String::new();
+    for (data, label) in runs.iter().zip(labels) {
+        let own = cards(data);
+        if runs.len() > 1 && !own.is_empty() {
+            // Writing to a String cannot fail.
+            let _ = write!(html, "<h3 class=\"published-run\">{}</h3>", escape(label));
+        }
+        html.push_str(&own);
+    }
+    if html.is_empty() {
+        return html;
+    }
+    format!(
+        "<section class=\"published\" id=\"tables\" aria-labelledby=\"tables-title\"><h2 id=\"tables-title\">Tables of a paper</h2>\
+         <p class=\"lead\">Zhang, Wahib, Matsuoka, <cite>A Study of Synchronization Methods in Modern GPUs</cite>: the figures of \
+         its V100 and P100 beside those of this run. Where a run has several shapes, its heat maps are the \
+         paper's figures 8 to 10.</p>{html}</section>\n"
+    )
+}
+
+fn cards(data: &RunData) -> String {
+    let mut html = String::new();
+    for one in tables(data) {
+        let headings: Vec<&str> = one.headings.iter().map(String::as_str).collect();
+        html.push_str(&card(one.title, "", &format!("{}{}", table(&headings, &one.lines), paragraph(one.note))));
+    }
+    let lines = over_devices(data);
+    if !lines.is_empty() {
+        html.push_str(&card("Figure 11: barriers over the number of devices", "", &figure(&lines)));
+    }
+    html
+}
+
+fn figure(lines: &[DeviceLine]) -> String {
+    let most = lines.iter().flat_map(|line| &line.points).map(|(devices, ..)| *devices).max().unwrap_or(1);
+    let mut primitives: Vec<&str> = lines.iter().map(|line| line.primitive.as_str()).collect();
+    primitives.dedup();
+    let charts: Vec<String> = primitives.iter().map(|primitive| chart(lines, primitive, most)).collect();
+    let note = "Blocks per multiprocessor × threads per block: the paper's fastest, general and slowest shape (32 × 64; a smaller \
+                block where that was not measured). Its V100s took 6.0 µs for two devices at 1 × 32, and about as long for up to \
+                five.";
+    format!(
+        "<div class=\"small-charts\">{}</div>{}{}",
+        charts.concat(),
+        paragraph(note),
+        folded("The figures", &figures(lines, most))
+    )
+}
+
+/// The shapes of one barrier. All charts have one vertical axis.
+fn chart(lines: &[DeviceLine], primitive: &str, most: u32) -> String {
+    let ends = lines.iter().flat_map(|line| &line.points).flat_map(|(_, _, (low, high))| [*low, *high]);
+    let ends = ends.filter(|end| *end > 0.0);
+    let (low, high) = (ends.clone().fold(f64::INFINITY, f64::min), ends.fold(0.0, f64::max));
+    let mut chart = Chart::new(
+        &format!("Cost of a barrier of several devices, {primitive}, over the number of devices"),
+        (360, 300),
+        Axis::stepped("devices", 1.0, f64::from(most), 1.0),
+        Axis::logarithmic("µs", low, high),
+    );
+    for (colour, line) in lines.iter().filter(|line| line.primitive == primitive).enumerate() {
+        let places: Vec<(f64, f64)> = line.points.iter().map(|(devices, us, _)| (f64::from(*devices), *us)).collect();
+        let marks = |(devices, us, interval): &(u32, f64, (f64, f64))| Point {
+            x: f64::from(*devices),
+            y: *us,
+            interval: Some(*interval),
+        };
+        chart.line(&places, colour);
+        chart.points(&line.points.iter().map(marks).collect::<Vec<_>>(), colour);
+        chart.legend(colour, &line.shape);
+    }
+    format!("<div><h4>{}</h4>{}</div>", escape(primitive), chart.finish())
+}
+
+fn figures(lines: &[DeviceLine], most: u32) -> String {
+    let counts: Vec<String> =
+        (1..=most).map(|count| format!("{count} device{}", if count == 1 { "" } else { "s" })).collect();
+    let headings: Vec<&str> = std::iter::once("barrier").chain(counts.iter().map(String::as_str)).collect();
+    let line = |line: &DeviceLine| {
+        let of = |devices: u32| {
+            let point = line.points.iter().find(|(count, ..)| *count == devices);
+            point.map_or_else(|| "–".to_owned(), |(_, us, (low, high))| format!("{us:.2} µs ({low:.2} to {high:.2})"))
+        };
+        std::iter::once(format!("{}, {}", line.primitive, line.shape)).chain((1..=most).map(of)).collect()
+    };
+    table(&headings, &lines.iter().map(line).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_over_devices_is_drawn_and_written() {
+        let line = DeviceLine {
+            primitive: "flags".into(),
+            shape: "1 × 32".into(),
+            points: vec![(1, 1.8, (1.7, 1.9)), (2, 2.2, (2.1, 2.3)), (4, 2.4, (2.3, 2.5))],
+        };
+        let html = figure(&[line]);
+        assert!(
+            html.contains("<h4>flags</h4>")
+                && html.contains("flags, 1 × 32")
+                && html.contains(">2.20 µs (2.10 to 2.30)<"),
+            "{html}"
+        );
+        assert_eq!(html.matches("class=\"mark resolved\"").count(), 3);
+        assert!(html.contains(">3 devices<") && html.contains(">–<"), "three devices were not measured");
+        assert!(!html.contains("NaN") && !html.contains("inf"), "{html}");
+    }
+}
