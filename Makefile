@@ -70,7 +70,7 @@ sanitize-gpu:         ## every kernel under compute-sanitizer: memory, races, in
 	scripts/sanitize
 
 test-cluster: build   ## Slurm, Open MPI and MPICH on this machine; wants root and installs Debian's packages
-	! command -v apt-get || apt-get install -y --no-install-recommends openmpi-bin mpich slurmctld slurmd slurm-client munge
+	! command -v apt-get || apt-get install -y --no-install-recommends openmpi-bin libopenmpi-dev mpich libmpich-dev slurmctld slurmd slurm-client munge
 	scripts/test-cluster
 
 test-topology: build  ## kernels of machines with two packages, NUMA nodes and hardware threads, of one CPU and of 64, in QEMU: minutes

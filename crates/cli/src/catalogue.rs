@@ -2,7 +2,7 @@
 
 use syncscope_core::Primitive;
 
-/// The primitives, those of the CPU first, in the order in which lists and reports show them.
+/// The primitives, those of the CPU first and those between processes last, in the order in which lists and reports show them.
 pub(crate) fn catalogue() -> Vec<Primitive> {
-    [syncscope_cpu::catalogue(), syncscope_gpu::primitives()].concat()
+    [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_cpu::mpi::primitives()].concat()
 }

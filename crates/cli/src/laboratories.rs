@@ -1,4 +1,4 @@
-//! The laboratories of this machine: the CPU and, if present, the GPUs. A fake laboratory replaces them in tests of the
+//! The laboratories of this machine: the CPU, if present the GPUs, and the processes of a common run. A fake laboratory replaces them in tests of the
 //! command.
 
 use std::collections::HashSet;
@@ -11,6 +11,7 @@ use syncscope_core::run::chain_check::ChainCheck;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Laboratory, Listing};
 use syncscope_cpu::CpuLaboratory;
+use syncscope_cpu::mpi::{self, MpiLaboratory};
 use syncscope_gpu::{GpuError, GpuLaboratory};
 
 use crate::failure::Failure;
@@ -22,6 +23,8 @@ pub(crate) struct Laboratories {
     pub(crate) cpu: Option<CpuLaboratory>,
     /// The GPUs, or why they cannot be measured.
     pub(crate) gpu: Result<GpuLaboratory, GpuError>,
+    /// The processes of this run, where there are several.
+    mpi: Option<MpiLaboratory>,
     fake: Option<FakeLaboratory>,
     /// What the check of the clocks found, if it was made.
     chain_checks: Vec<ChainCheck>,
@@ -43,7 +46,7 @@ impl Laboratories {
             let script = script.to_string_lossy();
             let chain_checks = fake_check(&script).into_iter().collect();
             let gpu = Err(GpuError::NotAsked);
-            return Ok(Self { cpu: None, gpu, fake: Some(fake(&script)), chain_checks });
+            return Ok(Self { cpu: None, gpu, mpi: None, fake: Some(fake(&script)), chain_checks });
         }
         // The CPU comes first: it reads the affinity of the main thread before anything can change it.
         board::begin(&Step::OpeningCpu);
@@ -58,7 +61,17 @@ impl Laboratories {
             Err(error) if devices.is_some() => return Err(Failure::CouldNot(error.to_string())),
             _ => {}
         }
-        Ok(Self { cpu: Some(cpu), gpu, fake: None, chain_checks: Vec::new() })
+        Ok(Self { cpu: Some(cpu), gpu, mpi: None, fake: None, chain_checks: Vec::new() })
+    }
+
+    /// The same for a run of several processes.
+    pub(crate) fn with_processes(self, mpi: Option<MpiLaboratory>) -> Self {
+        Self { mpi, ..self }
+    }
+
+    /// Ends the other processes of the run, once everything is measured.
+    pub(crate) fn dismiss_processes(&mut self) -> Result<(), Failure> {
+        self.mpi.as_mut().map_or(Ok(()), |mpi| mpi.dismiss().map_err(Failure::CouldNot))
     }
 
     /// All laboratories, in the order in which they measure.
@@ -66,7 +79,8 @@ impl Laboratories {
         let cpu = self.cpu.as_mut().map(|cpu| cpu as &mut dyn Laboratory);
         let gpu = self.gpu.as_mut().ok().map(|gpu| gpu as &mut dyn Laboratory);
         let fake = self.fake.as_mut().map(|fake| fake as &mut dyn Laboratory);
-        [cpu, gpu, fake].into_iter().flatten().collect()
+        let mpi = self.mpi.as_mut().map(|mpi| mpi as &mut dyn Laboratory);
+        [cpu, gpu, fake, mpi].into_iter().flatten().collect()
     }
 
     /// Every primitive, and why it cannot be measured on this machine, if it cannot.
@@ -75,6 +89,11 @@ impl Laboratories {
         if let (Err(error), None) = (&self.gpu, &self.fake) {
             let unavailable = Some(error.to_string());
             let primitives = syncscope_gpu::primitives().iter();
+            listing.extend(primitives.map(|primitive| Listing { primitive, unavailable: unavailable.clone() }));
+        }
+        if let (None, None) = (&self.mpi, &self.fake) {
+            let unavailable = Some(mpi::unavailable());
+            let primitives = mpi::primitives().iter();
             listing.extend(primitives.map(|primitive| Listing { primitive, unavailable: unavailable.clone() }));
         }
         listing
@@ -121,6 +140,9 @@ impl Laboratories {
         if let Ok(gpu) = &self.gpu {
             gpu.describe(&mut environment);
         }
+        if let Some(mpi) = &self.mpi {
+            mpi.describe(&mut environment);
+        }
         environment.crosscheck.clone_from(&self.chain_checks);
         environment
     }
@@ -128,6 +150,9 @@ impl Laboratories {
     /// What may disturb the measurements, and what to do about it.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.cpu.as_ref().map(CpuLaboratory::warnings).unwrap_or_default();
+        // A launcher binds each of its processes on purpose.
+        let alone = self.cpu.as_ref().filter(|_| self.mpi.is_none());
+        warnings.extend(alone.and_then(CpuLaboratory::restriction));
         warnings.extend(self.gpu.as_ref().map(GpuLaboratory::warnings).unwrap_or_default());
         warnings.extend(self.failed_checks());
         warnings

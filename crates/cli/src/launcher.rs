@@ -1,9 +1,13 @@
 //! A run under a launcher (Slurm's `srun`, Open MPI's and MPICH's `mpirun`): one process on each node, one run directory for
-//! each node under `--out`.
+//! each node under `--out`. If nothing but primitives between processes is asked for, all processes make one run together.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use syncscope_core::Domain;
+use syncscope_core::run::directory::RunDirectory;
+
+use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -37,6 +41,16 @@ impl Process {
         (size > 1).then_some(Self { rank, size, local, launcher })
     }
 
+    /// The launcher's name.
+    pub(crate) const fn launcher(self) -> &'static str {
+        self.launcher
+    }
+
+    /// How many processes the launcher started.
+    pub(crate) const fn size(self) -> u32 {
+        self.size
+    }
+
     /// The name of the directory of this node.
     fn directory(self, node: Option<&str>) -> String {
         let digits = self.size.saturating_sub(1).to_string().len();
@@ -65,23 +79,55 @@ pub(crate) enum Part {
     Node(PathBuf),
     /// Another process measures the node.
     Nothing,
+    /// It measures together with all other processes.
+    Together(Process),
 }
 
-/// The part of this process. `folder` is the common directory, from `--out` or `--resume`. Without `anonymous` the
-/// directories have the names of the nodes. All processes but the first are silent from here on.
+/// The part of this process. The common directory is that of `--out` or `--resume`. Without `--anonymous` the directories
+/// have the names of the nodes. All processes but the first are silent from here on.
 ///
 /// # Errors
-/// When a launcher started several processes and there is no common directory.
-pub(crate) fn part(folder: Option<&Path>, anonymous: bool) -> Result<Part, Failure> {
+/// When a launcher started several processes and there is no common directory, or when some of what is asked for is measured
+/// by all processes together and the rest by nodes.
+pub(crate) fn part(arguments: &RunArguments) -> Result<Part, Failure> {
     let Some(process) = Process::of(|name| std::env::var(name).ok()) else { return Ok(Part::Alone) };
-    let node = node_name();
+    let node = node_name().filter(|_| !arguments.anonymous);
     if process.rank > 0 {
-        terminal::silence(&process.directory(node.as_deref().filter(|_| !anonymous)));
+        terminal::silence(&process.directory(node.as_deref()));
     }
     if std::env::var_os(HAS_DIRECTORY).is_some() {
         return Ok(Part::Alone);
     }
-    part_of(process, folder, node.as_deref().filter(|_| !anonymous))
+    let folder = arguments.out.as_deref().or(arguments.resume.as_deref());
+    // The directory of a common run is that of `--out` itself.
+    let resumed = arguments.resume.as_deref().and_then(|path| RunDirectory::open(path).ok()?.read_run().ok());
+    let only = resumed.map_or_else(|| arguments.only.clone(), |run| run.only);
+    match of_all_processes(&only) {
+        Of::All => Ok(Part::Together(process)),
+        Of::None => part_of(process, folder, node.as_deref()),
+        Of::Some => Err(Failure::Usage(
+            "primitives between processes (mpi.*) are measured by all processes together, the others on each node; \
+             name one of both with --only"
+                .to_owned(),
+        )),
+    }
+}
+
+/// How many of the globs name primitives between processes.
+#[derive(Debug, PartialEq, Eq)]
+enum Of {
+    All,
+    Some,
+    None,
+}
+
+fn of_all_processes(only: &[String]) -> Of {
+    let named = only.iter().filter(|glob| glob.split('.').next() == Some(Domain::Mpi.as_str())).count();
+    match named {
+        0 => Of::None,
+        count if count == only.len() => Of::All,
+        _ => Of::Some,
+    }
 }
 
 fn part_of(process: Process, folder: Option<&Path>, node: Option<&str>) -> Result<Part, Failure> {
@@ -131,6 +177,17 @@ mod tests {
         assert_eq!(rank(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), None);
         assert_eq!(rank(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]), None);
         assert_eq!(rank(&[("PMI_RANK", "first"), ("PMI_SIZE", "2")]), None);
+    }
+
+    #[test]
+    fn processes_measure_together_only_what_is_between_them() {
+        let of = |only: &[&str]| of_all_processes(&only.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["mpi.*"]), Of::All);
+        assert_eq!(of(&["mpi.barrier.*", "mpi.handoff.pingpong"]), Of::All);
+        assert_eq!(of(&["mpi.*", "cpu.*"]), Of::Some);
+        for only in [&[][..], &["*.barrier.*"], &["cpu.*"], &["mpirun"]] {
+            assert_eq!(of(only), Of::None, "{only:?}");
+        }
     }
 
     #[test]

@@ -31,6 +31,8 @@ fn main() -> ExitCode {
     if let Some(code) = syncscope_gpu::compiler_process::serve_if_asked() {
         return code;
     }
+    // As long as there is one thread: the environment is that of all.
+    syncscope_gpu::turn_multicast_off();
     let outcome = Arguments::read().and_then(|arguments| match arguments.command {
         Command::Run(run) => commands::run(&run),
         Command::List(list) => supervised(|| commands::list(&list)),

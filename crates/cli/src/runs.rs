@@ -1,4 +1,4 @@
-//! Finished runs, and what only the command knows of them: the order of both catalogues, and by how much runs differ.
+//! Finished runs, and what only the command knows of them: the order of all catalogues, and by how much runs differ.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub(crate) fn load_rows(path: &Path) -> Result<RunData, Failure> {
 
 /// By how much two runs on one machine differ in the cost of a case, as far as this version knows.
 pub(crate) fn run_effect(case: &Case) -> RunEffect {
-    if case.domain_and_family().0 == Domain::Cpu.as_str() {
+    if [Domain::Cpu, Domain::Mpi].iter().any(|domain| case.domain_and_family().0 == domain.as_str()) {
         syncscope_cpu::run_effect(case)
     } else {
         syncscope_gpu::run_effect(case)

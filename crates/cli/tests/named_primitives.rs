@@ -8,7 +8,12 @@ use std::collections::BTreeSet;
 use syncscope_report::{named_primitives, page};
 
 fn catalogues() -> BTreeSet<&'static str> {
-    syncscope_cpu::catalogue().iter().chain(syncscope_gpu::primitives()).map(|primitive| primitive.id).collect()
+    syncscope_cpu::catalogue()
+        .iter()
+        .chain(syncscope_gpu::primitives())
+        .chain(syncscope_cpu::mpi::primitives())
+        .map(|primitive| primitive.id)
+        .collect()
 }
 
 #[test]
@@ -32,7 +37,7 @@ fn is_id(text: &str) -> bool {
     let parts: Vec<&str> = text.split('.').collect();
     let is_word =
         |part: &str| !part.is_empty() && part.chars().all(|letter| letter == '_' || letter.is_ascii_alphanumeric());
-    parts.len() == 3 && ["cpu", "gpu", "hybrid"].contains(&parts[0]) && parts.into_iter().all(is_word)
+    parts.len() == 3 && ["cpu", "gpu", "hybrid", "mpi"].contains(&parts[0]) && parts.into_iter().all(is_word)
 }
 
 #[test]

@@ -19,7 +19,8 @@ the slowest thread.
 fn page() -> String {
     let mut page = HEAD.to_owned();
     let mut section = String::new();
-    for primitive in syncscope_cpu::catalogue().iter().chain(syncscope_gpu::primitives()) {
+    let all = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_cpu::mpi::primitives()].concat();
+    for primitive in &all {
         let id = primitive.id.rsplit_once('.').unwrap().0.to_owned();
         if id != section {
             write!(page, "\n## {id}\n\n| id | description | operation | source |\n|---|---|---|---|\n").unwrap();

@@ -169,7 +169,7 @@ impl CpuLaboratory {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let cpus = self.topology.allowed_cpus();
-        let (count, all) = (cpus.len(), self.topology.threads.len());
+        let count = cpus.len();
         let governor = self.system.governor(&cpus).filter(|governor| governor != "performance");
         let warnings = [
             (!self.topology.this_system).then(|| {
@@ -202,15 +202,22 @@ impl CpuLaboratory {
             self.clock.fallback_reason().map(|reason| {
                 format!("{reason}: the clock of the operating system is used, which is coarser and costs more to read")
             }),
-            (count < all).then(|| {
-                format!(
-                    "this process may use {count} of {all} hardware threads ({}): \
-                         --cpus, taskset or a cpuset restricts it; start it without to measure all",
-                    cpu_list::format(&cpus)
-                )
-            }),
         ];
         warnings.into_iter().flatten().collect()
+    }
+
+    /// What to say where this process may not use all CPUs.
+    #[must_use]
+    pub fn restriction(&self) -> Option<String> {
+        let cpus = self.topology.allowed_cpus();
+        let (count, all) = (cpus.len(), self.topology.threads.len());
+        (count < all).then(|| {
+            format!(
+                "this process may use {count} of {all} hardware threads ({}): \
+                     --cpus, taskset or a cpuset restricts it; start it without to measure all",
+                cpu_list::format(&cpus)
+            )
+        })
     }
 
     /// Why nothing can be measured; `None` where this is the machine of the topology.

@@ -11,6 +11,7 @@
 //! | [`team`] | the pinned threads that run the shots |
 //! | [`evidence`] | the machine code of the timed loops |
 //! | [`primitives`] | the catalogue: a folder for each family, a file for each primitive |
+//! | [`mpi`] | primitives between processes, by an MPI library |
 //! | [`processes`] | worker processes, for the cases that need some |
 //! | `awake_policy.rs` | whether CPUs are kept from halting during a run |
 //! | [`published`] | the experiments of papers |
@@ -25,6 +26,7 @@ pub mod evidence;
 pub mod experiment;
 pub mod laboratory;
 pub mod machine;
+pub mod mpi;
 pub mod primitives;
 pub mod processes;
 pub mod published;

@@ -10,6 +10,7 @@
 //! | `catalogue/` | the primitives, their cases, kernels and expectations |
 //! | `experiments/` | what one case runs for one sample |
 //! | `multi/` | several devices that run a kernel together |
+//! | `nccl/` | sums of several devices by NCCL |
 //! | `hybrid/` | CPU and GPU threads on one piece of memory |
 //! | `evidence/` | the instructions found in the timed region, judged |
 //! | `published/` | the experiments of papers |
@@ -29,14 +30,16 @@ mod hybrid;
 mod laboratory;
 mod launch;
 mod multi;
+mod nccl;
 pub mod published;
 pub mod verify;
 
 #[doc(hidden)]
 pub use catalogue::Fault;
 pub use catalogue::limits::DeviceLimits;
-pub use catalogue::{argument_bytes, cases, peer, primitives, program_of, third_loop_of, unavailable};
+pub use catalogue::{argument_bytes, cases, peer, program_of, third_loop_of, unavailable};
 pub use cuda::error::{CudaError, GpuError, NvrtcError};
+pub use cuda::nccl::turn_multicast_off;
 pub use cuda::{cache, compile, compiler_process, discovery, nvrtc};
 pub use evidence::evidence_of;
 pub use laboratory::{GpuLaboratory, run_effect};
@@ -47,3 +50,17 @@ pub use published::reductions::{
     ReductionPlan, cub_programs, reduction_programs, several_programs, warp_instructions, warp_program,
 };
 pub use published::timeline::{Measured as MeasuredTimeline, versions as timeline_versions};
+
+/// The primitives, with or without a GPU.
+#[must_use]
+pub fn primitives() -> &'static [syncscope_core::Primitive] {
+    static PRIMITIVES: std::sync::LazyLock<Vec<syncscope_core::Primitive>> = std::sync::LazyLock::new(|| {
+        let mut primitives = catalogue::primitives().to_vec();
+        // Behind the other barriers of several devices.
+        let last = primitives.iter().rposition(|primitive| primitive.id.starts_with("gpu.multi."));
+        let place = last.map_or(primitives.len(), |last| last + 1);
+        primitives.splice(place..place, nccl::PRIMITIVES);
+        primitives
+    });
+    &PRIMITIVES
+}

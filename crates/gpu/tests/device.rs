@@ -8,6 +8,8 @@ mod asynchrony;
 mod barriers;
 #[path = "device/crosscheck.rs"]
 mod crosscheck;
+#[path = "device/nccl.rs"]
+mod nccl;
 #[path = "device/reductions.rs"]
 mod reductions;
 #[path = "device/stress.rs"]

@@ -19,6 +19,12 @@ pub fn file_hash(path: &Path) -> Option<String> {
     }
 }
 
+/// The same of bytes in memory.
+#[must_use]
+pub fn content_hash(bytes: &[u8]) -> String {
+    format!("{:016x}", hashed(OFFSET_BASIS, bytes))
+}
+
 const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 
 fn hashed(mut hash: u64, bytes: &[u8]) -> u64 {

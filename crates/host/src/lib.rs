@@ -8,7 +8,9 @@
 //! - [`child_process`]: what a child gets from its parent, and how both end.
 //! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.
 //! - [`c_library_version`]: the C library that this program runs with.
-//! - [`file_hash`]: the identity of a file's content.
+//! - [`file_hash`], [`content_hash`]: the identity of a file's content, or of bytes.
+//! - [`cache_folder`]: where the user's programs keep what they can make again.
+//! - [`exit_at_once`]: the end of this process without its exit handlers.
 //!
 //! This crate knows nothing of measurements and depends on no other crate of syncscope.
 
@@ -21,7 +23,11 @@ pub mod scheduling;
 pub mod shared_memory;
 
 mod c_library;
+mod cache_folder;
+mod exit;
 mod file_hash;
 
 pub use c_library::c_library_version;
-pub use file_hash::file_hash;
+pub use cache_folder::cache_folder;
+pub use exit::exit_at_once;
+pub use file_hash::{content_hash, file_hash};

@@ -124,7 +124,7 @@ pub(crate) fn family(family: &str) -> String {
 
 /// The position of a family in a report: CPU first, then GPU, then both. Unknown domains and families come last.
 pub(crate) fn family_order(domain: &str, family: &str) -> (usize, usize) {
-    let domains = ["cpu", "gpu", "hybrid"];
+    let domains = ["cpu", "gpu", "hybrid", "mpi"];
     let domain = domains.iter().position(|known| *known == domain).unwrap_or(domains.len());
     (domain, FAMILIES.iter().position(|(name, _)| *name == family).unwrap_or(FAMILIES.len()))
 }

@@ -13,6 +13,7 @@ mod run;
 mod shell;
 mod stored;
 mod system;
+mod together;
 mod verify;
 
 pub(crate) use import::import;

@@ -18,6 +18,7 @@ use crate::args::{Arguments, AxisArguments, Command, CpuList, RunArguments};
 use crate::axes::AxisFilter;
 use crate::catalogue::catalogue;
 use crate::commands::repeat;
+use crate::commands::together::{self, Together};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::launcher::{self, Part};
@@ -33,28 +34,41 @@ use crate::terminal;
 
 /// Measures this machine.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
-    let of_node;
-    let arguments = match launcher::part(arguments.out.as_deref().or(arguments.resume.as_deref()), arguments.anonymous)?
-    {
-        Part::Alone => arguments,
-        Part::Nothing => return Ok(Outcome::Done),
-        Part::Node(directory) if arguments.resume.is_some() && is_complete(&directory) => return Ok(Outcome::Done),
-        Part::Node(directory) => {
-            of_node = in_directory(arguments, directory);
-            &of_node
-        }
-    };
+    match launcher::part(arguments)? {
+        Part::Alone => measure(arguments, None),
+        Part::Nothing => Ok(Outcome::Done),
+        Part::Together(process) => match together::join(arguments, process)? {
+            Some(together) => measure(arguments, Some(together)),
+            None => Ok(Outcome::Done),
+        },
+        Part::Node(directory) if arguments.resume.is_some() && is_complete(&directory) => Ok(Outcome::Done),
+        Part::Node(directory) => measure(&in_directory(arguments, directory), None),
+    }
+}
+
+/// The same, once it is known what this process measures: for itself, in a process that this one watches, or together with
+/// others, which only this process can be part of.
+fn measure(arguments: &RunArguments, together: Option<Together>) -> Result<Outcome, Failure> {
     if let Some(count) = repeats(arguments)? {
         return repeat::run(arguments, count);
     }
     let started = Instant::now();
     let deadline = arguments.budget.map(|budget| started + budget);
+    if together.is_some() {
+        return measure_here(arguments, together, started, deadline);
+    }
     let resuming = Resuming { devices: arguments.device.as_deref(), deadline };
-    supervised(resuming, || measure(arguments, started, deadline))
+    supervised(resuming, || measure_here(arguments, None, started, deadline))
 }
 
-/// The part of the worker.
-fn measure(arguments: &RunArguments, started: Instant, deadline: Option<Instant>) -> Result<Outcome, Failure> {
+/// Measures in this process.
+fn measure_here(
+    arguments: &RunArguments,
+    together: Option<Together>,
+    started: Instant,
+    deadline: Option<Instant>,
+) -> Result<Outcome, Failure> {
+    let (processes, cancel) = together.map(|together| (together.laboratory, together.cancel)).unzip();
     if std::env::var_os(PROFILE).is_some() {
         profile::enable();
     }
@@ -65,7 +79,7 @@ fn measure(arguments: &RunArguments, started: Instant, deadline: Option<Instant>
     }
     let mut progress = Progress::new("inspecting this machine");
     let opened = profile::time(Phase::Open, || Laboratories::open(arguments.device.as_deref()));
-    let mut laboratories = opened.inspect_err(|_| progress.finish())?;
+    let mut laboratories = opened.inspect_err(|_| progress.finish())?.with_processes(processes);
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
     for value in request.selection.missing_values(&plan) {
@@ -86,10 +100,11 @@ fn measure(arguments: &RunArguments, started: Instant, deadline: Option<Instant>
         });
     }
     let start = SessionStart::now(&laboratories);
-    let limits = Limits { cancel: cancel_on_signal(), deadline };
+    let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
     let mut measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
     progress.finish();
     board::begin(&Step::Ending);
+    let dismissed = laboratories.dismiss_processes();
     let record = start.ended(&laboratories);
     record.stolen.as_ref().and_then(StolenTime::warning).iter().for_each(|text| terminal::warning(text));
     session.add_record(record);
@@ -102,6 +117,7 @@ fn measure(arguments: &RunArguments, started: Instant, deadline: Option<Instant>
         let finished = session.finish(measured, &laboratories.all())?;
         lost_at.map_or_else(|| report(&finished), |case| Ok(supervisor::lost(&case)))
     });
+    dismissed?;
     show_profile(started.elapsed());
     outcome
 }

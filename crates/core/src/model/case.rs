@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::model::group::Group;
+use crate::model::primitive::{Domain, Family};
 pub use crate::words::UnknownWord;
 use crate::words::words;
 
@@ -293,7 +294,13 @@ impl Case {
     /// How many threads take part on all devices together; 1 where nothing else is said.
     #[must_use]
     pub fn actors(&self) -> u64 {
-        [self.threads, self.blocks, self.devices].into_iter().flatten().map(u64::from).product()
+        let all: u64 = [self.threads, self.blocks, self.devices].into_iter().flatten().map(u64::from).product();
+        // The process that has the counter adds nothing to it.
+        if self.domain_and_family() == (Domain::Mpi.as_str(), Family::Atomic.as_str()) {
+            all.saturating_sub(1).max(1)
+        } else {
+            all
+        }
     }
 }
 
@@ -333,6 +340,13 @@ pub(super) mod tests {
             placement: Some(Placement::Close),
             ..Case::new("cpu.atomic.add")
         }
+    }
+
+    #[test]
+    fn the_process_with_the_counter_is_no_actor() {
+        let of = |id: &str, threads| Case { threads: Some(threads), ..Case::new(id) }.actors();
+        assert_eq!((of("mpi.atomic.fetch_op", 4), of("mpi.atomic.fetch_op", 2)), (3, 1));
+        assert_eq!((of("mpi.barrier.blocking", 4), of("cpu.atomic.add", 4)), (4, 4));
     }
 
     #[test]

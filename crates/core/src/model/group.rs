@@ -71,6 +71,8 @@ pub enum Group {
     Direct,
     /// Threads that only arrive, and threads that wait for them.
     ProducerConsumer,
+    /// Processes on so many machines.
+    Nodes(u32),
     /// A CPU near the device.
     Near,
     /// A CPU far from the device.
@@ -131,6 +133,7 @@ impl Group {
             ("coalesced", number) => numbered(number).map(Self::Coalesced),
             ("every_fourth", number) => numbered(number).map(Self::EveryFourth),
             ("cluster", number) => numbered(number).map(Self::Cluster),
+            ("nodes", number) => numbered(number).map(Self::Nodes),
             ("capacity", number) => numbered(number).map(Self::Capacity),
             ("spin", time) => numbered(time.strip_suffix(" us")?).map(Self::SpinUs),
             (number, "us") => numbered(number).map(Self::KernelUs),
@@ -162,6 +165,7 @@ impl fmt::Display for Group {
             Self::Coalesced(size) => f.pad(&format!("coalesced {size}")),
             Self::EveryFourth(size) => f.pad(&format!("every_fourth {size}")),
             Self::Cluster(size) => f.pad(&format!("cluster {size}")),
+            Self::Nodes(count) => f.pad(&format!("nodes {count}")),
             Self::Capacity(messages) => f.pad(&format!("capacity {messages}")),
             Self::SpinUs(length) => f.pad(&format!("spin {length} us")),
             Self::KernelUs(length) => f.pad(&format!("{length} us")),
@@ -193,6 +197,7 @@ mod tests {
             ("coalesced 3", Group::Coalesced(3)),
             ("every_fourth 8", Group::EveryFourth(8)),
             ("cluster 8", Group::Cluster(8)),
+            ("nodes 2", Group::Nodes(2)),
             ("5 us", Group::KernelUs(5)),
             ("spin 10 us", Group::SpinUs(10)),
             ("capacity 64", Group::Capacity(64)),

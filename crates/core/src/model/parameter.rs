@@ -88,7 +88,7 @@ pub static PARAMETERS: [&Parameter; 14] = [
     },
     &Parameter {
         name: "threads",
-        meaning: "threads of the team; on the GPU of each thread block",
+        meaning: "threads of the team; on the GPU of each thread block; between processes the processes",
         is_number: true,
         write: |case| text(case.threads),
         read: |case, cell, _| set(&mut case.threads, cell),
@@ -147,7 +147,7 @@ pub static PARAMETERS: [&Parameter; 14] = [
     },
     &Parameter {
         name: "group",
-        meaning: "variant, such as `tile 4`, `cluster 8`, `divergent`, `libgomp`, `spin 10 us`, `capacity 64`, or class of a machine-level study",
+        meaning: "variant, such as `tile 4`, `cluster 8`, `divergent`, `libgomp`, `spin 10 us`, `capacity 64`, `nodes 2` (machines), or class of a machine-level study",
         write: |case| text(case.group.as_ref()),
         read: |case, cell, _| set(&mut case.group, cell),
         ..FIRST

@@ -11,6 +11,8 @@ words! {
         Gpu = "gpu",
         /// Threads of both, together.
         Hybrid = "hybrid",
+        /// Processes, by an MPI library.
+        Mpi = "mpi",
     }
 }
 

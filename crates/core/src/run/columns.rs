@@ -118,7 +118,7 @@ pub static COLUMNS: [Column; 46] = [
     .derived(),
     Column::text(
         "domain",
-        "first part of the id: `cpu`, `gpu` or `hybrid`",
+        "first part of the id: `cpu`, `gpu`, `hybrid` or `mpi`",
         |row| row.case.domain_and_family().0.to_owned(),
         |_, _, _| Some(()),
     )

@@ -54,7 +54,7 @@ impl Preset {
     /// The time for a case is the time for the preset, divided by its number of cases. Experiments may ask for other
     /// samples and for a larger or smaller share.
     pub(super) fn budget(self, case: &Case, cases: usize) -> Budget {
-        let is_cpu = case.domain_and_family().0 == Domain::Cpu.as_str();
+        let is_cpu = is_on_cpus(case);
         let (rule, blocks) = if is_cpu { self.on_cpu(cases) } else { self.on_gpu() };
         Budget { settings: Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule }, blocks }
     }
@@ -89,7 +89,7 @@ impl Preset {
     /// After that time no case gets another block. Machines with more CPUs have more cases, and those of all CPUs take
     /// longer. A run of the quick preset is to end within a minute, its GPU cases and the start included.
     pub(super) fn passes(self, cases: &[Case]) -> PassSchedule {
-        let is_cpu = cases.first().is_some_and(|case| case.domain_and_family().0 == Domain::Cpu.as_str());
+        let is_cpu = cases.first().is_some_and(is_on_cpus);
         let (seconds, fewest) = match (is_cpu, self) {
             (true, Self::Quick) => (40, MIN_BLOCKS),
             (true, Self::Standard) => (240, MIN_BLOCKS),
@@ -107,7 +107,7 @@ impl Preset {
     #[must_use]
     pub fn planned_time(self, cases: &[Case]) -> Duration {
         let Some(case) = cases.first() else { return Duration::ZERO };
-        let is_cpu = case.domain_and_family().0 == Domain::Cpu.as_str();
+        let is_cpu = is_on_cpus(case);
         let Budget { settings, blocks } = self.budget(case, cases.len());
         // Many blocks on the CPU take longer than their pairs need: threads sleep, or wait for each other.
         let block = if is_cpu { 2 * CPU_BLOCK } else { settings.rule.max_time / blocks.max };
@@ -119,8 +119,13 @@ impl Preset {
     /// Whether a case may end as precise before its blocks span half of the time. The state of a CPU (its clock, its host)
     /// lasts for seconds, so that the blocks of a few seconds agree without being right.
     pub(super) fn may_end_early(case: &Case) -> bool {
-        case.domain_and_family().0 != Domain::Cpu.as_str()
+        !is_on_cpus(case)
     }
+}
+
+/// Whether the actors of a case are threads or processes.
+fn is_on_cpus(case: &Case) -> bool {
+    [Domain::Cpu, Domain::Mpi].iter().any(|domain| case.domain_and_family().0 == domain.as_str())
 }
 
 #[cfg(test)]

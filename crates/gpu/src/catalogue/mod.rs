@@ -37,6 +37,7 @@ pub(crate) use self::faults::{absent_block_program, fault_program};
 pub(crate) use self::instructions::ExpectedInstructions;
 pub(crate) use self::programs::ruler_program;
 pub use self::programs::{argument_bytes, program_of, third_loop_of};
+pub(crate) use self::registry::primitives;
 pub(crate) use self::registry::{arrays_of, entry_of};
-pub use self::registry::{cases, primitives, unavailable};
+pub use self::registry::{cases, unavailable};
 pub(crate) use self::sampling::{SamplingPolicy, Saturates};

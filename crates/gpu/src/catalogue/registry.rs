@@ -33,9 +33,8 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
     FAMILIES.iter().flat_map(|family| family.iter().copied())
 }
 
-/// The primitives, with or without a GPU.
-#[must_use]
-pub fn primitives() -> &'static [Primitive] {
+/// The primitives that have a kernel, with or without a GPU.
+pub(crate) fn primitives() -> &'static [Primitive] {
     &PRIMITIVES
 }
 

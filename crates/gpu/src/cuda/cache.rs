@@ -2,7 +2,6 @@
 //!
 //! A cache that is lost, full, read-only or damaged costs only time.
 
-use std::env;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -43,11 +42,7 @@ impl Cache {
     /// home.
     #[must_use]
     pub fn of_user() -> Self {
-        let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let folder = variable("SYNCSCOPE_CACHE")
-            .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("syncscope")))
-            .or_else(|| variable("HOME").map(|home| home.join(".cache/syncscope")));
-        Self { folder: folder.map(|folder| folder.join("kernels")) }
+        Self { folder: syncscope_host::cache_folder().map(|folder| folder.join("kernels")) }
     }
 
     /// A cache in this folder.

@@ -81,6 +81,20 @@ impl Surroundings {
         candidates
     }
 
+    /// All candidates for NCCL, in the order in which to try them. `SYNCSCOPE_NCCL` names a file or a folder.
+    #[must_use]
+    pub fn nccl_libraries(&self) -> Vec<Candidate> {
+        const FILE: &str = "libnccl.so.2";
+        let chosen = env::var_os("SYNCSCOPE_NCCL").filter(|chosen| !chosen.is_empty()).map(PathBuf::from);
+        if let Some(chosen) = chosen {
+            return vec![Candidate::File(if chosen.is_dir() { chosen.join(FILE) } else { chosen })];
+        }
+        let roots = [self.project_folders(), self.site_packages()].concat();
+        let wheels =
+            roots.into_iter().map(|root| root.join("nvidia/nccl/lib").join(FILE)).filter(|file| file.is_file());
+        std::iter::once(Candidate::Loader(FILE.to_owned())).chain(wheels.map(Candidate::File)).collect()
+    }
+
     /// The include folders of the CUDA headers; empty if there are none. The kernels of this project do not need them.
     #[must_use]
     pub fn include_folders(&self) -> Vec<PathBuf> {
@@ -203,6 +217,15 @@ mod tests {
             Candidate::Loader(_) => None,
         };
         surroundings.nvrtc_libraries().into_iter().filter_map(relative).collect()
+    }
+
+    #[test]
+    fn nccl_is_found_in_a_python_environment() {
+        let file = "venv/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2";
+        let root = tree(&[file, "venv/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl_static.a"]);
+        let surroundings = Surroundings { pythons: vec![root.path().join("venv")], ..Surroundings::default() };
+        let expected = [Candidate::Loader("libnccl.so.2".to_owned()), Candidate::File(root.path().join(file))];
+        assert_eq!(surroundings.nccl_libraries(), expected);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! | [`nvrtc`] | the binding of NVRTC, the run-time compiler |
 //! | [`compile`], [`cache`] | from a kernel's text to machine code, kept from run to run |
 //! | [`compiler_process`] | NVRTC in processes of their own, which may crash or hang |
+//! | [`nccl`] | the library for collectives of several devices |
 //! | [`nvml`] | the management library: clocks, throttling, NVLink |
 //! | [`device_state`] | firmware, limits and modes of a device, by the management library |
 //! | [`mps`] | whether the Multi-Process Service is active |
@@ -29,4 +30,5 @@ pub(crate) mod driver;
 pub(crate) mod error;
 pub(crate) mod links;
 pub(crate) mod mps;
+pub(crate) mod nccl;
 pub(crate) mod nvml;

@@ -187,7 +187,7 @@ impl GpuLaboratory {
 
     /// Why the device does not have a primitive, or `None`.
     pub(super) fn unavailable(&self, id: &str) -> Option<String> {
-        unavailable(id, self.machines.first()?.compute_capability)
+        self.without_nccl(id).or_else(|| unavailable(id, self.machines.first()?.compute_capability))
     }
 
     pub(super) fn clock_kernels(&mut self) -> Result<Kernels, Refusal> {

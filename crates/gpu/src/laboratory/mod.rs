@@ -7,6 +7,7 @@
 //! | [`description`] | what the devices are, and what to warn of |
 //! | [`kernels`] | cases that one kernel on one device measures |
 //! | [`multi`] | barriers of a grid or of several devices |
+//! | [`nccl`] | sums by NCCL |
 //! | [`host`] | cases in which the host takes part |
 //! | [`contexts`] | replaces contexts that a kernel poisoned, and those of the pass before |
 //! | [`refusal`] | errors as reasons why there is no experiment |
@@ -19,6 +20,7 @@ mod description;
 mod host;
 mod kernels;
 mod multi;
+mod nccl;
 mod opening;
 mod refusal;
 mod run_effect;
@@ -28,6 +30,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use self::contexts::give_up;
+use self::nccl::NcclState;
 pub use self::run_effect::run_effect;
 use syncscope_core::machine::GpuMachine;
 use syncscope_core::session::additivity_sample;
@@ -35,7 +38,7 @@ use syncscope_core::session::preset::GPU_CONTEXTS;
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Listing, Preset, Refusal, Ruler};
 
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::{Method, cases, entry_of, primitives, program_of, third_loop_of};
+use crate::catalogue::{Method, cases, entry_of, program_of, third_loop_of};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, Driver};
 use crate::cuda::nvml::{Nvml, Watch};
@@ -64,6 +67,8 @@ pub struct GpuLaboratory {
     bench: Option<Bench>,
     /// For barriers of a grid and of several devices.
     pub(crate) device_group: Option<DeviceGroup>,
+    /// NCCL and its groups of devices.
+    nccl: NcclState,
     /// Evidence by case without its grid: the machine code is the same for all grids.
     evidence: HashMap<Case, Evidence>,
     /// What each case carries from one measurement block to the next.
@@ -99,19 +104,21 @@ impl Drop for GpuLaboratory {
         // Contexts first, as long as the libraries are loaded. Those of occupied devices are leaked.
         self.bench = None;
         self.device_group = None;
+        self.nccl.close();
     }
 }
 
 impl Laboratory for GpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
         let list = |primitive: &'static _| Listing { primitive, unavailable: self.unavailable(primitive.id) };
-        primitives().iter().map(list).collect()
+        crate::primitives().iter().map(list).collect()
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
         let devices = self.machines.len();
         let is_there = |case: &Case| case.devices.is_none_or(|count| count as usize <= devices);
-        self.place(cases(preset, &self.limits).into_iter().filter(is_there).collect())
+        let with_kernels = cases(preset, &self.limits).into_iter().filter(is_there).collect();
+        [self.place(with_kernels), self.nccl_cases()].concat()
     }
 
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
@@ -135,6 +142,10 @@ impl Laboratory for GpuLaboratory {
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        self.nccl.checked_health()?;
+        if let Some(launching) = crate::nccl::launching_of(case) {
+            return self.nccl_sum(case, launching);
+        }
         let (Some(entry), Some(program)) = (entry_of(case), program_of(case)) else {
             return Err(Refusal::Skipped(format!("there is no primitive {} in this version", case.primitive)));
         };

@@ -7,6 +7,7 @@ use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Hertz, Ruler};
 
 use super::GpuLaboratory;
+use super::nccl::NcclState;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{self};
 use crate::cuda::cache::Cache;
@@ -64,6 +65,7 @@ impl GpuLaboratory {
             pass: 0,
             bench: Some(bench),
             device_group: None,
+            nccl: NcclState::default(),
             evidence: HashMap::new(),
             carried: HashMap::new(),
         })

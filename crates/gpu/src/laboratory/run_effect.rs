@@ -44,6 +44,8 @@ fn deviation(case: &Case) -> f64 {
         Family::Lock => LOCK,
         Family::Cluster => CLUSTER,
         Family::Grid => GRID,
+        // Sums by NCCL have no grid of ours.
+        Family::Multi if case.threads.is_none() => WITH_HOST,
         Family::Multi => SEVERAL_DEVICES,
         Family::Launch => WITH_HOST,
         // Families of the CPU, and of both, which have the domain `hybrid`.

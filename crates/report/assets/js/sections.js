@@ -24,7 +24,7 @@ function detailSections() {
 /** A note if there are no GPU figures, with the reason. */
 function gpuNote() {
   const domains = DATA.families.map(({ domain }) => domain);
-  if (domains.length === 0 || domains.includes("gpu")) return null;
+  if (domains.length === 0 || domains.includes("gpu") || domains.includes("mpi")) return null;
   const present = RUNS.some((run) => run.gpus.length > 0);
   const none = "No NVIDIA GPU was found on this machine, so there are no GPU figures.";
   return el(

@@ -1,7 +1,7 @@
 //! The cost ladder of the page: one rung for each level at which threads synchronize, selected from the rows of a run.
 //!
 //! The chart follows Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*, figures 12 and 13), from the warp to several devices. The CPU has rungs
-//! of its own, from one core to two packages.
+//! of its own, from one core to two packages, and so have processes on one machine and on several.
 
 use syncscope_core::{Case, Group, Layout, Mode, Placement, Space};
 
@@ -162,8 +162,39 @@ pub(crate) const LADDER: &[Rung] = {
         ),
         rung("CPU and GPU", "Flag there and back", &["hybrid.flag.round_trip"], any, FewestActors),
         rung("CPU and GPU", "Kernel launch and wait", &["gpu.launch.stream_sync"], any, FewestActors),
+        rung("Processes", "Message, one node", &["mpi.handoff.pingpong"], one_node, FewestActors),
+        rung("Processes", "MPI barrier, 2 processes", &["mpi.barrier.blocking"], one_node, FewestActors),
+        rung("Processes", "MPI barrier, one node", &["mpi.barrier.blocking"], many_on_one_node, MostActors),
+        rung("Several nodes", "Message", &["mpi.handoff.pingpong"], several_nodes, FewestActors),
+        rung("Several nodes", "MPI barrier, 2 nodes", &["mpi.barrier.blocking"], two_nodes, FewestActors),
+        rung("Several nodes", "MPI barrier, all", &["mpi.barrier.blocking"], more_on_several_nodes, MostActors),
     ]
 };
+
+/// Processes of one machine.
+fn one_node(case: &Case, _: MachineSize) -> bool {
+    in_group(case, &Group::Nodes(1))
+}
+
+/// The same, more than two.
+fn many_on_one_node(case: &Case, machine: MachineSize) -> bool {
+    one_node(case, machine) && case.threads > Some(2)
+}
+
+/// One process of each of two machines.
+fn two_nodes(case: &Case, _: MachineSize) -> bool {
+    in_group(case, &Group::Nodes(2)) && case.threads == Some(2)
+}
+
+/// More processes than those.
+fn more_on_several_nodes(case: &Case, machine: MachineSize) -> bool {
+    several_nodes(case, machine) && !two_nodes(case, machine)
+}
+
+/// Processes of several machines.
+fn several_nodes(case: &Case, _: MachineSize) -> bool {
+    matches!(case.group, Some(Group::Nodes(nodes)) if nodes > 1)
+}
 
 /// Several CPU threads that fit the hardware threads, without a list of CPUs.
 fn several_threads(case: &Case, machine: MachineSize) -> bool {
@@ -217,7 +248,7 @@ fn one_block_per_multiprocessor(case: &Case, machine: MachineSize) -> bool {
 }
 
 impl Rung {
-    /// The domain that waits: `cpu`, `gpu` or `hybrid`.
+    /// The domain that waits: `cpu`, `gpu`, `hybrid` or `mpi`.
     pub(crate) fn domain(&self) -> &'static str {
         self.query.primitives.first().and_then(|primitive| primitive.split('.').next()).unwrap_or_default()
     }

@@ -14,6 +14,8 @@ use crate::cuda::error::CudaError;
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(super) handle: sys::CUcontext,
+    /// The device, where this is its primary context.
+    primary: Option<sys::CUdevice>,
 }
 
 impl Context {
@@ -24,7 +26,18 @@ impl Context {
         let flags = sys::CUctx_flags::CU_CTX_SCHED_AUTO as u32 | sys::CUctx_flags::CU_CTX_MAP_HOST as u32;
         // SAFETY: the pointer is valid for the call; the function is the driver's, with its documented signature.
         checked("cuCtxCreate", unsafe { (device.create_context())(&raw mut handle, flags, device.handle) })?;
-        Ok(Self { handle })
+        Ok(Self { handle, primary: None })
+    }
+
+    /// The context of the device that libraries on top of the CUDA runtime use, made current. For such libraries alone: an
+    /// error that makes it unusable stays in the process.
+    pub(crate) fn primary(device: Device) -> Result<Self, CudaError> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: the pointer is valid for the call.
+        checked("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut handle, device.handle) })?;
+        let context = Self { handle, primary: Some(device.handle) };
+        context.make_current()?;
+        Ok(context)
     }
 
     /// Makes it current on the calling thread. Needed before other calls on a thread that did not make the context.
@@ -47,8 +60,12 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // There is no caller left for an error. A context that a kernel made unusable reports that error here again.
-        // SAFETY: the context is alive and nothing of it is used any more.
-        let _ = unsafe { sys::cuCtxDestroy_v2(self.handle) };
+        let _ = match self.primary {
+            // SAFETY: the context was retained once for this value.
+            Some(device) => unsafe { sys::cuDevicePrimaryCtxRelease_v2(device) },
+            // SAFETY: the context is alive and nothing of it is used any more.
+            None => unsafe { sys::cuCtxDestroy_v2(self.handle) },
+        };
     }
 }
 

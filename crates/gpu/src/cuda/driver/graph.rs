@@ -29,17 +29,30 @@ impl Stream {
         &self,
         queue: impl FnOnce(&Self) -> Result<(), CudaError>,
     ) -> Result<sys::CUgraph, CudaError> {
-        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        // SAFETY: the stream is alive, and nothing captures it yet: the call below ends what this one begins.
-        checked("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(self.0, mode) })?;
+        self.begin_capture()?;
         let queued = queue(self);
-        let mut graph = ptr::null_mut();
-        // SAFETY: the pointer is valid for the call; the stream is being captured by this thread.
-        let ended =
-            checked("cuStreamEndCapture", unsafe { sys::cuStreamEndCapture(self.0, &raw mut graph) }).map(|()| graph);
+        let ended = self.end_raw_capture();
         // A failed launch makes the capture fail too, and its error explains more.
         queued?;
         ended
+    }
+
+    /// From here on, what this thread queues is captured instead of run. [`Self::end_capture`] has to follow.
+    pub(crate) fn begin_capture(&self) -> Result<(), CudaError> {
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream is alive; the driver refuses one that is being captured.
+        checked("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(self.0, mode) })
+    }
+
+    /// Makes a graph of what was captured.
+    pub(crate) fn end_capture(&self) -> Result<ExecutableGraph, CudaError> {
+        ExecutableGraph::new(self.end_raw_capture()?)
+    }
+
+    fn end_raw_capture(&self) -> Result<sys::CUgraph, CudaError> {
+        let mut graph = ptr::null_mut();
+        // SAFETY: the pointer is valid for the call; the driver refuses a stream that is not being captured by this thread.
+        checked("cuStreamEndCapture", unsafe { sys::cuStreamEndCapture(self.0, &raw mut graph) }).map(|()| graph)
     }
 
     /// Uploads a graph to the device, so that its first replay costs the same as the others.

@@ -1,5 +1,6 @@
 //! Streams: queues of work on a device.
 
+use std::ffi::c_void;
 use std::ptr;
 
 use cudarc::driver::sys;
@@ -23,6 +24,11 @@ impl Stream {
         // SAFETY: the pointer is valid for the call.
         checked("cuStreamCreate", unsafe { sys::cuStreamCreate(&raw mut stream, flags) })?;
         Ok(Self(stream))
+    }
+
+    /// The stream for a library that queues work itself.
+    pub(crate) const fn handle(&self) -> *mut c_void {
+        self.0.cast()
     }
 
     /// Whether everything queued is done. Errors of kernels are returned here.

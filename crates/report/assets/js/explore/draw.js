@@ -122,7 +122,9 @@ function queryTitle(state) {
 function sideTitle(state) {
   const title = queryTitle(state);
   const question = QUESTIONS.find(({ label, q }) => label === title && q === state.q);
-  const side = question && { CPU: " on the CPU", GPU: " on the GPU", Both: " across CPU and GPU" }[question.group];
+  const side =
+    question &&
+    { CPU: " on the CPU", GPU: " on the GPU", Both: " across CPU and GPU", MPI: " between processes" }[question.group];
   return question && question.id.includes(".") ? title + side : title;
 }
 

@@ -40,7 +40,7 @@ const SPECIAL = [
   },
 ];
 
-const GROUP_TITLES = { cpu: "CPU", gpu: "GPU", hybrid: "Both" };
+const GROUP_TITLES = { cpu: "CPU", gpu: "GPU", hybrid: "Both", mpi: "MPI" };
 
 /** One question for each family, then the special ones that the rows can answer. */
 function makeQuestions() {

@@ -6,7 +6,11 @@ const column = (id, title, text) => ({ id, title, of: (row) => row[id], text: te
 const DIMENSIONS = [
   { id: "run", title: "run", of: (row) => row.run, text: (run) => RUNS[run].label },
   column("name", "primitive"),
-  column("domain", "side", (domain) => ({ cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU" })[domain] || domain),
+  column(
+    "domain",
+    "side",
+    (domain) => ({ cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU", mpi: "Processes" })[domain] || domain,
+  ),
   column("dtype", "type"),
   column("variables", "variables"),
   column("distance", "stride in elements"),

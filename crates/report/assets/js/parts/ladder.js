@@ -1,7 +1,7 @@
 // The cost ladder: each level at which threads wait for each other, on one logarithmic time axis.
 
-const SIDES = { cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU" };
-const SIDE_COLOURS = { cpu: "var(--s0)", gpu: "var(--s1)", hybrid: "var(--s3)" };
+const SIDES = { cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU", mpi: "Processes" };
+const SIDE_COLOURS = { cpu: "var(--s0)", gpu: "var(--s1)", hybrid: "var(--s3)", mpi: "var(--s2)" };
 /** Of more runs, the numbers stand in the tooltips only. */
 const MOST_NUMBERS = 4;
 
@@ -9,7 +9,7 @@ const MOST_NUMBERS = 4;
 function rungPoints(rung) {
   return answersOf(rung).map((answer) => {
     const colour = SEVERAL ? `var(--s${answer.run % COLOURS})` : SIDE_COLOURS[rung.domain];
-    const side = { cpu: 0, gpu: 1, hybrid: 2 }[rung.domain] || 0;
+    const side = { cpu: 0, gpu: 1, hybrid: 2, mpi: 3 }[rung.domain] || 0;
     return { ...asDot(answerFigure(answer)), colour, variant: SEVERAL ? answer.run : side, row: answer.row };
   });
 }
@@ -37,7 +37,7 @@ function ladderRows() {
   for (const rung of DATA.ladder) {
     const points = rungPoints(rung);
     if (points.length === 0) continue;
-    const own = ["Several GPUs", "CPU and GPU"].includes(rung.level)
+    const own = ["Several GPUs", "CPU and GPU", "Processes", "Several nodes"].includes(rung.level)
       ? rung.level
       : `${SIDES[rung.domain]}: ${rung.level.toLowerCase()}`;
     if (own !== level) rows.push({ heading: own });

@@ -79,7 +79,7 @@ const BY_BLOCK: &str = "a counter for each block, in shared memory";
 const fn own_name(on: Domain) -> &'static str {
     match on {
         Domain::Cpu => "padded per-thread counters",
-        Domain::Gpu | Domain::Hybrid => "per-thread counters",
+        Domain::Gpu | Domain::Hybrid | Domain::Mpi => "per-thread counters",
     }
 }
 

@@ -205,5 +205,6 @@ pub(crate) const fn side_name(side: Domain) -> &'static str {
         Domain::Cpu => "CPU",
         Domain::Gpu => "GPU",
         Domain::Hybrid => "CPU and GPU",
+        Domain::Mpi => "processes",
     }
 }

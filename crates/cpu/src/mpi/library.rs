@@ -1,0 +1,220 @@
+//! The functions of the compiled shim. The first use loads the MPI library into this process, where it stays.
+
+use std::ffi::{CStr, c_char, c_int};
+
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+use super::catalogue::Call;
+use super::message::{Loop, WORDS};
+use super::wrapper::Shim;
+
+/// What a process counts in a timed loop; see `struct counts` in `shim.c`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) value: i64,
+    pub(super) sum: i64,
+    pub(super) disorder: i64,
+}
+
+/// The place of a process that is no member of a slot.
+const NOT_A_MEMBER: c_int = -1;
+
+type TextOf = unsafe extern "C" fn(*mut c_char, c_int) -> c_int;
+type Gather = unsafe extern "C" fn(c_int, *const i64, c_int, *mut i64) -> c_int;
+type TimedLoop = unsafe extern "C" fn(c_int, c_int, c_int, i64, *mut Counts) -> c_int;
+
+/// The loaded shim.
+pub(super) struct ShimLibrary {
+    version: TextOf,
+    error: unsafe extern "C" fn(c_int, *mut c_char, c_int),
+    start: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> c_int,
+    collect: unsafe extern "C" fn(*const i64, c_int, *mut i64) -> c_int,
+    send: unsafe extern "C" fn(*const i64, c_int) -> c_int,
+    begin_receive: unsafe extern "C" fn(*mut i64, c_int) -> c_int,
+    received: unsafe extern "C" fn(*mut c_int) -> c_int,
+    prepare: unsafe extern "C" fn(c_int, c_int) -> c_int,
+    timed_loop: TimedLoop,
+    meet: unsafe extern "C" fn(c_int) -> c_int,
+    counter: unsafe extern "C" fn(c_int, *mut i64) -> c_int,
+    gather: Gather,
+    phases: unsafe extern "C" fn(c_int, c_int, *mut i64) -> c_int,
+    finish: unsafe extern "C" fn() -> c_int,
+    /// Where a message arrives: the library writes to it until it has.
+    message: Box<[i64; WORDS]>,
+}
+
+impl std::fmt::Debug for ShimLibrary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ShimLibrary").finish_non_exhaustive()
+    }
+}
+
+/// A length as MPI counts it. What is exchanged here has far fewer elements than fit.
+fn length_of<T>(elements: &[T]) -> c_int {
+    c_int::try_from(elements.len()).unwrap_or(0)
+}
+
+/// Rank and size of this process's world, and the lowest rank on its node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) rank: u32,
+    pub(super) size: u32,
+    pub(super) node: u32,
+}
+
+impl ShimLibrary {
+    /// Loads the shim, and with it the MPI library.
+    pub(super) fn load(shim: &Shim) -> Result<Self, String> {
+        let failed = |error: libloading::Error| {
+            let file = shim.file.display();
+            format!("{file}: {error}; if the MPI library has changed, delete this file")
+        };
+        // Open MPI's plug-ins look for its functions among all of the process.
+        // SAFETY: loading an MPI library runs its initializers, as in every program that is linked to it; the shim has none.
+        let library = unsafe { Library::open(Some(&shim.file), RTLD_NOW | RTLD_GLOBAL) }.map_err(failed)?;
+        /// A function of the shim with the type its field has.
+        macro_rules! function {
+            ($name:literal) => {
+                // SAFETY: the types of the fields are those of `shim.c`.
+                *unsafe { library.get($name) }.map_err(failed)?
+            };
+        }
+        let shim = Self {
+            version: function!(b"syncscope_version"),
+            error: function!(b"syncscope_error"),
+            start: function!(b"syncscope_start"),
+            collect: function!(b"syncscope_collect"),
+            send: function!(b"syncscope_send"),
+            begin_receive: function!(b"syncscope_begin_receive"),
+            received: function!(b"syncscope_received"),
+            prepare: function!(b"syncscope_prepare"),
+            timed_loop: function!(b"syncscope_loop"),
+            meet: function!(b"syncscope_meet"),
+            counter: function!(b"syncscope_counter"),
+            gather: function!(b"syncscope_gather"),
+            phases: function!(b"syncscope_phases"),
+            finish: function!(b"syncscope_finish"),
+            message: Box::new([0; WORDS]),
+        };
+        // MPI libraries leave threads and handlers behind that need their code.
+        std::mem::forget(library);
+        Ok(shim)
+    }
+
+    /// Name and version of the MPI library, as it says itself.
+    pub(super) fn version(&self) -> String {
+        let mut text = [0; 8192];
+        // SAFETY: the buffer is as long as said; the function may be called before the start.
+        let is_known = unsafe { (self.version)(text.as_mut_ptr().cast(), length_of(&text)) } != 0;
+        let text = CStr::from_bytes_until_nul(&text).map(CStr::to_string_lossy).unwrap_or_default();
+        if is_known { text.trim().to_owned() } else { "MPI library of unknown version".to_owned() }
+    }
+
+    fn checked(&self, what: &str, code: c_int) -> Result<(), String> {
+        if code == 0 {
+            return Ok(());
+        }
+        let mut text = [0; 1024];
+        // SAFETY: the buffer is as long as said.
+        unsafe { (self.error)(code, text.as_mut_ptr().cast(), length_of(&text)) };
+        let text = CStr::from_bytes_until_nul(&text).map(CStr::to_string_lossy).unwrap_or_default();
+        Err(format!("MPI could not {what}: {text}"))
+    }
+
+    pub(super) fn start(&self) -> Result<Place, String> {
+        let (mut rank, mut size, mut node) = (0, 0, 0);
+        // SAFETY: the pointers are to locals; called once and by the main thread.
+        let code = unsafe { (self.start)(&raw mut rank, &raw mut size, &raw mut node) };
+        self.checked("start", code)?;
+        Ok(Place { rank: rank.cast_unsigned(), size: size.cast_unsigned(), node: node.cast_unsigned() })
+    }
+
+    /// The words of all processes, on every process.
+    pub(super) fn collect(&self, own: &[i64], processes: usize) -> Result<Vec<i64>, String> {
+        let mut all = vec![0; own.len() * processes];
+        // SAFETY: `all` has room for the words of every process.
+        let code = unsafe { (self.collect)(own.as_ptr(), length_of(own), all.as_mut_ptr()) };
+        self.checked("collect what the processes are", code)?;
+        Ok(all)
+    }
+
+    /// Sends a message of rank 0 to the processes that get it from this one.
+    pub(super) fn send(&self, words: &[i64; WORDS]) -> Result<(), String> {
+        // SAFETY: the pointer and the length describe `words`.
+        let code = unsafe { (self.send)(words.as_ptr(), length_of(words)) };
+        self.checked("send a message", code)
+    }
+
+    /// Begins to wait for a message.
+    pub(super) fn begin_receive(&mut self) -> Result<(), String> {
+        let length = length_of(&*self.message);
+        // SAFETY: the buffer is on the heap and stays as long as this value. Nothing else touches it until it has arrived.
+        let code = unsafe { (self.begin_receive)(self.message.as_mut_ptr(), length) };
+        self.checked("wait for a message", code)
+    }
+
+    /// The words, once they have arrived.
+    pub(super) fn received(&self) -> Result<Option<[i64; WORDS]>, String> {
+        let mut done = 0;
+        // SAFETY: the pointer is to a local.
+        let code = unsafe { (self.received)(&raw mut done) };
+        self.checked("receive a message", code)?;
+        Ok((done != 0).then_some(*self.message))
+    }
+
+    /// Prepares a slot; `place` is that of this process among the members.
+    pub(super) fn prepare(&self, slot: i32, place: Option<u32>) -> Result<(), String> {
+        let place = place.map_or(NOT_A_MEMBER, u32::cast_signed);
+        // SAFETY: rank 0 gives each slot a number below `SLOTS`, once.
+        self.checked("prepare a communicator and a window", unsafe { (self.prepare)(slot, place) })
+    }
+
+    /// The timed loop.
+    #[inline]
+    pub(super) fn run(&self, slot: i32, call: Call, one: Loop, counts: &mut Counts) -> i32 {
+        // SAFETY: the slot is prepared, and this process is a member.
+        unsafe { (self.timed_loop)(slot, call as c_int, one.copies, one.iterations, &raw mut *counts) }
+    }
+
+    /// What the code of a timed loop means.
+    pub(super) fn judged(&self, code: i32) -> Result<(), String> {
+        self.checked("run the timed loop", code)
+    }
+
+    pub(super) fn meet(&self, slot: i32) -> Result<(), String> {
+        // SAFETY: as in `run`.
+        self.checked("bring the processes together", unsafe { (self.meet)(slot) })
+    }
+
+    pub(super) fn counter(&self, slot: i32) -> Result<i64, String> {
+        let mut value = 0;
+        // SAFETY: as in `run`; the pointer is to a local.
+        let code = unsafe { (self.counter)(slot, &raw mut value) };
+        self.checked("read the counter", code)?;
+        Ok(value)
+    }
+
+    /// The words of all members; of use to the first of them only.
+    pub(super) fn gather(&self, slot: i32, own: &[i64], members: u32) -> Result<Vec<i64>, String> {
+        let mut all = vec![0; own.len() * members as usize];
+        // SAFETY: as in `run`; `all` has room for the words of every member.
+        let code = unsafe { (self.gather)(slot, own.as_ptr(), length_of(own), all.as_mut_ptr()) };
+        self.checked("collect samples", code)?;
+        Ok(all)
+    }
+
+    /// What the process saw at the counter after each phase of a barrier.
+    pub(super) fn phases(&self, slot: i32, phases: usize) -> Result<Vec<i64>, String> {
+        let mut seen = vec![0; phases];
+        // SAFETY: as in `run`; there is room for every phase.
+        let code = unsafe { (self.phases)(slot, length_of(&seen), seen.as_mut_ptr()) };
+        self.checked("run the phases of a barrier", code)?;
+        Ok(seen)
+    }
+
+    pub(super) fn finish(&self) -> Result<(), String> {
+        // SAFETY: called once, after everything else.
+        self.checked("end", unsafe { (self.finish)() })
+    }
+}

@@ -1,0 +1,230 @@
+//! The processes of a run: on which node each of them is and which CPUs it may use, and which of them take part in a case.
+
+use std::collections::BTreeSet;
+
+use syncscope_core::{Case, Group};
+use syncscope_host::cpu_list;
+
+/// Words of 64 CPUs that a process reports.
+const MASK_WORDS: usize = 16;
+
+/// Words in which a process describes itself.
+pub(super) const PROCESS_WORDS: usize = 2 + MASK_WORDS;
+
+/// One process.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Process {
+    /// The lowest rank on its node.
+    pub(super) node: u32,
+    /// The frequency of its clock.
+    pub(super) clock_hz: f64,
+    /// The CPUs that it may use.
+    cpus: Vec<u32>,
+}
+
+impl Process {
+    pub(super) fn new(node: u32, clock_hz: f64, cpus: Vec<u32>) -> Self {
+        Self { node, clock_hz, cpus }
+    }
+
+    /// The process in words that others can read.
+    pub(super) fn to_words(&self) -> [i64; PROCESS_WORDS] {
+        let mut words = [0; PROCESS_WORDS];
+        words[0] = i64::from(self.node);
+        words[1] = self.clock_hz.to_bits().cast_signed();
+        for cpu in &self.cpus {
+            if let Some(word) = words.get_mut(2 + *cpu as usize / 64) {
+                *word |= 1 << (cpu % 64);
+            }
+        }
+        words
+    }
+
+    pub(super) fn from_words(words: &[i64]) -> Self {
+        let masks = (0_u32..).zip(words.iter().skip(2));
+        let cpus = masks.flat_map(|(index, word)| (0..64).map(move |bit| (64 * index + bit, word >> bit & 1)));
+        Self {
+            node: words.first().map_or(0, |node| *node as u32),
+            clock_hz: words.get(1).map_or(0.0, |bits| f64::from_bits(bits.cast_unsigned())),
+            cpus: cpus.filter(|(_, is_set)| *is_set == 1).map(|(cpu, _)| cpu).collect(),
+        }
+    }
+}
+
+/// So many processes on so many nodes, equally many on each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Team {
+    pub(super) nodes: u32,
+    pub(super) processes: u32,
+}
+
+impl Team {
+    pub(super) fn of_case(case: &Case) -> Option<Self> {
+        let Some(Group::Nodes(nodes)) = case.group else { return None };
+        Some(Self { nodes, processes: case.threads? })
+    }
+
+    pub(super) const fn group(self) -> Group {
+        Group::Nodes(self.nodes)
+    }
+}
+
+/// All processes, in the order of their ranks.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct World {
+    pub(super) processes: Vec<Process>,
+}
+
+impl World {
+    /// The ranks of each node, the node of rank 0 first.
+    fn nodes(&self) -> Vec<Vec<u32>> {
+        let names: BTreeSet<u32> = self.processes.iter().map(|process| process.node).collect();
+        let ranks = |node: u32| {
+            (0_u32..).zip(&self.processes).filter(move |(_, process)| process.node == node).map(|(rank, _)| rank)
+        };
+        names.into_iter().map(|node| ranks(node).collect()).collect()
+    }
+
+    /// The teams of a run. On the node of rank 0: 2, 4, 8... and all of its processes. On 2, 4, 8... and all nodes: one
+    /// process of each, and as many of each as every node has.
+    pub(super) fn teams(&self) -> BTreeSet<Team> {
+        let nodes = self.nodes();
+        let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        let on_first = nodes.first().map_or(0, |ranks| count(ranks.len()));
+        let each = nodes.iter().map(|ranks| count(ranks.len())).min().unwrap_or(0);
+        let on_one_node = doubled(on_first).into_iter().map(|processes| Team { nodes: 1, processes });
+        let on_several = doubled(count(nodes.len())).into_iter();
+        let on_several = on_several.flat_map(|nodes| [1, each].map(|each| Team { nodes, processes: nodes * each }));
+        on_one_node.chain(on_several).collect()
+    }
+
+    /// The ranks of a team, in the order of the nodes; `None` if there are not so many.
+    pub(super) fn members(&self, team: Team) -> Option<Vec<u32>> {
+        let nodes = self.nodes();
+        let each = (team.processes as usize).checked_div(team.nodes as usize)?;
+        let is_even = team.processes as usize == each * team.nodes as usize && team.processes > 1;
+        let of_nodes = nodes.get(..team.nodes as usize).filter(|_| is_even)?;
+        let members: Option<Vec<&[u32]>> = of_nodes.iter().map(|ranks| ranks.get(..each)).collect();
+        Some(members?.concat())
+    }
+
+    /// How the processes with these ranks share CPUs.
+    pub(super) fn sharing(&self, ranks: &[u32]) -> Sharing {
+        let of = |rank: &u32| self.processes.get(*rank as usize);
+        let names: BTreeSet<u32> = ranks.iter().filter_map(of).map(|process| process.node).collect();
+        let (mut cpus, mut is_oversubscribed) = (0, false);
+        for node in names {
+            let there: Vec<&Process> = ranks.iter().filter_map(of).filter(|process| process.node == node).collect();
+            let usable: BTreeSet<u32> = there.iter().flat_map(|process| &process.cpus).copied().collect();
+            cpus += usable.len();
+            is_oversubscribed |= usable.len() < there.len();
+        }
+        let bound: Option<Vec<u32>> = ranks
+            .iter()
+            .filter_map(of)
+            .map(|process| if let [cpu] = process.cpus[..] { Some(cpu) } else { None })
+            .collect();
+        let is_one_node = self.nodes().first().is_some_and(|first| ranks.iter().all(|rank| first.contains(rank)));
+        let remark = match bound {
+            _ if is_oversubscribed => format!("{} processes on {cpus} CPUs", ranks.len()),
+            Some(bound) if is_one_node => format!("processes bound to CPUs {}", cpu_list::format(&bound)),
+            Some(_) => "each process bound to one CPU".to_owned(),
+            None => "processes not bound to one CPU each".to_owned(),
+        };
+        Sharing { is_oversubscribed, remark }
+    }
+
+    /// Processes with a CPU each, so many on each node.
+    #[cfg(test)]
+    pub(super) fn of_nodes(processes: &[u32]) -> Self {
+        let mut first = 0;
+        let mut all = Vec::new();
+        for count in processes {
+            all.extend((0..*count).map(|cpu| Process::new(first, 1e9, vec![cpu])));
+            first += count;
+        }
+        Self { processes: all }
+    }
+}
+
+/// How processes share CPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sharing {
+    /// Whether a node has fewer CPUs for them than processes: then context switches are part of what is measured.
+    pub(super) is_oversubscribed: bool,
+    /// For the row.
+    pub(super) remark: String,
+}
+
+/// 2, 4, 8... up to `most`, and `most` itself.
+fn doubled(most: u32) -> BTreeSet<u32> {
+    let powers = (1..u32::BITS).map(|bit| 1 << bit).take_while(|count| *count <= most);
+    powers.chain(Some(most).filter(|most| *most > 1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn teams(processes: &[u32]) -> Vec<(u32, u32)> {
+        World::of_nodes(processes).teams().into_iter().map(|team| (team.nodes, team.processes)).collect()
+    }
+
+    #[test]
+    fn teams_are_on_one_node_and_on_several() {
+        assert_eq!(teams(&[4]), [(1, 2), (1, 4)]);
+        assert_eq!(teams(&[6]), [(1, 2), (1, 4), (1, 6)]);
+        assert_eq!(teams(&[1, 1]), [(2, 2)]);
+        assert_eq!(teams(&[2, 3, 2]), [(1, 2), (2, 2), (2, 4), (3, 3), (3, 6)]);
+        assert!(teams(&[1]).is_empty());
+    }
+
+    #[test]
+    fn every_team_has_its_members_equally_on_its_nodes() {
+        for nodes in [&[5][..], &[2, 3, 2], &[1, 1, 1, 1, 1]] {
+            let world = World::of_nodes(nodes);
+            for team in world.teams() {
+                let members = world.members(team).unwrap();
+                assert_eq!((members.len(), members[0]), (team.processes as usize, 0), "{team:?}");
+                let on = |rank: &u32| world.processes[*rank as usize].node;
+                let names: BTreeSet<u32> = members.iter().map(on).collect();
+                assert_eq!(names.len(), team.nodes as usize, "{team:?}");
+            }
+        }
+        let world = World::of_nodes(&[2, 3]);
+        assert_eq!(world.members(Team { nodes: 2, processes: 4 }), Some(vec![0, 1, 2, 3]));
+        for (nodes, processes) in [(1, 3), (3, 3), (2, 5), (0, 2), (1, 1), (2, 6)] {
+            assert_eq!(world.members(Team { nodes, processes }), None, "{nodes} {processes}");
+        }
+    }
+
+    #[test]
+    fn ranks_may_alternate_between_nodes() {
+        let process = |node| Process::new(node, 1e9, vec![0]);
+        let world = World { processes: [0, 1, 0, 1].map(process).to_vec() };
+        assert_eq!(world.members(Team { nodes: 1, processes: 2 }), Some(vec![0, 2]));
+        assert_eq!(world.members(Team { nodes: 2, processes: 2 }), Some(vec![0, 1]));
+    }
+
+    #[test]
+    fn processes_survive_the_way_into_words_and_back() {
+        for process in [Process::new(7, 2.6e9, vec![0, 63, 64, 1023]), Process::new(0, 1.0, Vec::new())] {
+            assert_eq!(Process::from_words(&process.to_words()), process);
+        }
+        let beyond = Process::new(0, 1.0, vec![3, 5000]).to_words();
+        assert_eq!(Process::from_words(&beyond).cpus, [3], "a CPU beyond the words is left out");
+    }
+
+    #[test]
+    fn more_processes_than_cpus_are_noticed_on_each_node() {
+        let world =
+            |cpus: [&[u32]; 4]| World { processes: cpus.map(|cpus| Process::new(0, 1e9, cpus.to_vec())).to_vec() };
+        let shared = world([&[0, 1]; 4]).sharing(&[0, 1, 2, 3]);
+        assert_eq!((shared.is_oversubscribed, shared.remark.as_str()), (true, "4 processes on 2 CPUs"));
+        let bound = world([&[0], &[1], &[2], &[3]]).sharing(&[0, 1, 2]);
+        assert_eq!((bound.is_oversubscribed, bound.remark.as_str()), (false, "processes bound to CPUs 0-2"));
+        assert!(!world([&[0, 1]; 4]).sharing(&[0, 1]).is_oversubscribed);
+        // The same CPU number on another node is another CPU.
+        assert!(!World::of_nodes(&[1, 1]).sharing(&[0, 1]).is_oversubscribed);
+    }
+}

@@ -1,0 +1,197 @@
+//! NCCL, NVIDIA's library for collectives of several devices, from where it is installed.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fmt;
+use std::path::Path;
+
+use libloading::Library;
+
+use super::discovery::Surroundings;
+use super::driver::{DevicePointer, Stream};
+
+/// The variable by which NCCL learns whether to use NVLink's multicast (NVLS).
+const MULTICAST: &str = "NCCL_NVLS_ENABLE";
+
+/// `ncclInt64` and `ncclSum` of `nccl.h`.
+const INT64: c_int = 4;
+const SUM: c_int = 0;
+
+type Status = c_int;
+type Handle = *mut c_void;
+
+/// The functions that are called, with the signatures of `nccl.h`.
+struct Functions {
+    version: unsafe extern "C" fn(*mut c_int) -> Status,
+    error_string: unsafe extern "C" fn(Status) -> *const c_char,
+    init_all: unsafe extern "C" fn(*mut Handle, c_int, *const c_int) -> Status,
+    destroy: unsafe extern "C" fn(Handle) -> Status,
+    group_start: unsafe extern "C" fn() -> Status,
+    group_end: unsafe extern "C" fn() -> Status,
+    all_reduce: unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_int, c_int, Handle, *mut c_void) -> Status,
+}
+
+/// The loaded library. It is never unloaded: its threads and the driver keep addresses in it.
+pub(crate) struct Nccl(Functions);
+
+impl fmt::Debug for Nccl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Nccl").finish_non_exhaustive()
+    }
+}
+
+/// A device's part in a group.
+#[derive(Debug)]
+pub(crate) struct Communicator(Handle);
+
+/// Has this process use no multicast of NVLink: sets `NCCL_NVLS_ENABLE=0` where the user has set nothing. Call it while the
+/// process has one thread; later it does nothing.
+pub fn turn_multicast_off() {
+    let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    if std::env::var_os(MULTICAST).is_none() && threads == 1 {
+        // SAFETY: there is no other thread that could read the environment meanwhile.
+        unsafe { std::env::set_var(MULTICAST, "0") };
+    }
+}
+
+impl Nccl {
+    /// The library, from `SYNCSCOPE_NCCL`, the loader's path or a Python environment.
+    ///
+    /// # Errors
+    /// What is missing, and what to do about it.
+    pub(crate) fn find(surroundings: &Surroundings) -> Result<Self, String> {
+        multicast_is_off(std::env::var(MULTICAST).ok().as_deref())?;
+        let loaded = surroundings.nccl_libraries().into_iter().find_map(|candidate| Self::load(candidate.name()));
+        loaded.ok_or_else(|| {
+            "NCCL (libnccl.so.2) was not found: install libnccl2 or `pip install nvidia-nccl-cu12` (cu13), or name the file \
+             in SYNCSCOPE_NCCL"
+                .to_owned()
+        })
+    }
+
+    fn load(name: &Path) -> Option<Self> {
+        // SAFETY: loading NCCL runs its initializers, which is what every program that links to it does.
+        let library = unsafe { Library::new(name) }.ok()?;
+        /// A function of the library with the type its field has.
+        macro_rules! function {
+            ($name:literal) => {
+                // SAFETY: the types above are those of the header.
+                *unsafe { library.get($name) }.ok()?
+            };
+        }
+        let functions = Functions {
+            version: function!(b"ncclGetVersion"),
+            error_string: function!(b"ncclGetErrorString"),
+            init_all: function!(b"ncclCommInitAll"),
+            destroy: function!(b"ncclCommDestroy"),
+            group_start: function!(b"ncclGroupStart"),
+            group_end: function!(b"ncclGroupEnd"),
+            all_reduce: function!(b"ncclAllReduce"),
+        };
+        std::mem::forget(library);
+        Some(Self(functions))
+    }
+
+    /// `2.27.3`.
+    pub(crate) fn version(&self) -> String {
+        let mut number = 0;
+        // SAFETY: the pointer is to a local.
+        let status = unsafe { (self.0.version)(&raw mut number) };
+        if status == 0 { version_of(number.unsigned_abs()) } else { "of unknown version".to_owned() }
+    }
+
+    fn checked(&self, call: &str, status: Status) -> Result<(), String> {
+        if status == 0 {
+            return Ok(());
+        }
+        // SAFETY: the function returns a constant string for any number.
+        let text = unsafe { CStr::from_ptr((self.0.error_string)(status)) };
+        Err(format!("{call}: {}; NCCL_DEBUG=WARN says more", text.to_string_lossy()))
+    }
+
+    /// A group of the devices with these numbers. It works in their primary contexts.
+    pub(crate) fn group(&self, devices: &[u32]) -> Result<Vec<Communicator>, String> {
+        let numbers: Vec<c_int> = devices.iter().map(|number| number.cast_signed()).collect();
+        let mut handles = vec![std::ptr::null_mut(); numbers.len()];
+        let count = c_int::try_from(numbers.len()).unwrap_or(0);
+        // SAFETY: there is room for a handle of each device.
+        let status = unsafe { (self.0.init_all)(handles.as_mut_ptr(), count, numbers.as_ptr()) };
+        self.checked("ncclCommInitAll", status)?;
+        Ok(handles.into_iter().map(Communicator).collect())
+    }
+
+    /// Begins a group of calls that belong together.
+    pub(crate) fn begin(&self) -> Result<(), String> {
+        // SAFETY: no requirement.
+        self.checked("ncclGroupStart", unsafe { (self.0.group_start)() })
+    }
+
+    /// Queues what the group's calls asked for.
+    pub(crate) fn end(&self) -> Result<(), String> {
+        // SAFETY: no requirement.
+        self.checked("ncclGroupEnd", unsafe { (self.0.group_end)() })
+    }
+
+    /// Adds one 64-bit integer of each device.
+    ///
+    /// # Safety
+    /// Both addresses are of 8 bytes in the memory of the communicator's device, and stay until the stream is done.
+    pub(crate) unsafe fn sum_one(
+        &self,
+        from: DevicePointer,
+        to: DevicePointer,
+        communicator: &Communicator,
+        stream: &Stream,
+    ) -> Result<(), String> {
+        let (from, to) = (from as *const c_void, to as *mut c_void);
+        // SAFETY: the caller's promise; communicator and stream are alive.
+        let status = unsafe { (self.0.all_reduce)(from, to, 1, INT64, SUM, communicator.0, stream.handle()) };
+        self.checked("ncclAllReduce", status)
+    }
+
+    /// Ends a device's part. Nothing may be in its stream any more.
+    #[allow(clippy::needless_pass_by_value, reason = "nobody can use it any more")]
+    pub(crate) fn destroy(&self, communicator: Communicator) {
+        // There is no caller left for an error.
+        // SAFETY: the communicator is alive, and given up here.
+        let _ = unsafe { (self.0.destroy)(communicator.0) };
+    }
+}
+
+/// Fails where the user asks for multicast.
+fn multicast_is_off(variable: Option<&str>) -> Result<(), String> {
+    match variable {
+        Some("0") => Ok(()),
+        Some(value) => Err(format!("{MULTICAST} is {value}: syncscope measures without NVLink multicast; set it to 0")),
+        None => Err(format!("{MULTICAST} is not set: set it to 0, syncscope measures without NVLink multicast")),
+    }
+}
+
+/// NCCL's number of a version: 10,000 major + 100 minor + patch (`nccl.h`, since 2.9).
+fn version_of(number: u32) -> String {
+    format!("{}.{}.{}", number / 10_000, number / 100 % 100, number % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read() {
+        assert_eq!(version_of(22703), "2.27.3");
+        assert_eq!(version_of(21805), "2.18.5");
+    }
+
+    #[test]
+    fn multicast_is_never_used() {
+        assert_eq!(multicast_is_off(Some("0")), Ok(()));
+        for value in [Some("1"), Some("2"), Some(""), None] {
+            assert!(multicast_is_off(value).unwrap_err().contains("set it to 0"), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn a_library_without_the_functions_is_not_nccl() {
+        assert!(Nccl::load(Path::new("libc.so.6")).is_none());
+        assert!(Nccl::load(Path::new("libnccl-not-installed.so")).is_none());
+    }
+}

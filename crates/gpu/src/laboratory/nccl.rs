@@ -1,0 +1,85 @@
+//! Sums by NCCL: the library, loaded when it is first asked for, and its groups of devices.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use syncscope_core::{Case, Experiment, Refusal};
+
+use super::GpuLaboratory;
+use super::refusal::failed;
+use super::run_effect::run_effect;
+use crate::cuda::discovery::Surroundings;
+use crate::cuda::driver::Device;
+use crate::cuda::error::GpuError;
+use crate::cuda::nccl::Nccl;
+use crate::nccl::{Launching, NcclExperiment, NcclGroup, PRIMITIVES, cases};
+
+/// NCCL as far as it was used.
+#[derive(Debug, Default)]
+pub(super) struct NcclState {
+    /// The library, or why there is none.
+    library: OnceCell<Result<Rc<Nccl>, String>>,
+    /// By the number of devices. To open one takes a second, so they stay for the whole run.
+    groups: HashMap<u32, NcclGroup>,
+}
+
+impl NcclState {
+    fn library(&self) -> Result<&Rc<Nccl>, String> {
+        let library = self.library.get_or_init(|| Nccl::find(&Surroundings::of_process()).map(Rc::new));
+        library.as_ref().map_err(Clone::clone)
+    }
+
+    /// Refuses every case once a sum did not end: it occupies its devices.
+    pub(super) fn checked_health(&self) -> Result<(), Refusal> {
+        let is_hung = self.groups.values().any(NcclGroup::is_hung);
+        if is_hung { Err(Refusal::Lost(GpuError::Occupied.to_string())) } else { Ok(()) }
+    }
+
+    pub(super) fn close(&mut self) {
+        self.groups.clear();
+    }
+}
+
+impl GpuLaboratory {
+    /// Why a sum by NCCL cannot be measured; `None` if it can, and for all other primitives.
+    pub(super) fn without_nccl(&self, id: &str) -> Option<String> {
+        PRIMITIVES.iter().find(|primitive| primitive.id == id)?;
+        if self.machines.len() < 2 {
+            return Some("needs two GPUs or more".to_owned());
+        }
+        self.nccl.library().err()
+    }
+
+    /// The cases on the devices that are there; none without NCCL.
+    pub(super) fn nccl_cases(&self) -> Vec<Case> {
+        let devices = u32::try_from(self.machines.len()).unwrap_or(u32::MAX);
+        if self.without_nccl(PRIMITIVES[0].id).is_some() { Vec::new() } else { cases(devices) }
+    }
+
+    /// A chain of sums on the first devices.
+    pub(super) fn nccl_sum(&mut self, case: &Case, launching: Launching) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        if let Some(reason) = self.without_nccl(&case.primitive) {
+            return Err(Refusal::Skipped(reason));
+        }
+        let count = case.devices.unwrap_or(0);
+        let there = self.machines.len();
+        if count < 2 || count as usize > there {
+            return Err(Refusal::Skipped(format!("asked {count} devices, there are {there}")));
+        }
+        if !self.nccl.groups.contains_key(&count) {
+            let machines = self.machines[..count as usize].iter();
+            let devices: Result<Vec<(u32, Device)>, _> = machines
+                .map(|machine| Ok((machine.index, self.driver.device(machine.index).map_err(failed)?)))
+                .collect();
+            let library = self.nccl.library().map_err(Refusal::Skipped)?;
+            let group = NcclGroup::open(library, &devices?).map_err(failed)?;
+            self.nccl.groups.insert(count, group);
+        }
+        let (ruler, cpu, run_effect) = (self.host_ruler.clone(), self.nearby_cpus.any(), run_effect(case));
+        let Some(group) = self.nccl.groups.get_mut(&count) else {
+            return Err(Refusal::Failed("the group of devices is not open".to_owned()));
+        };
+        Ok(Box::new(NcclExperiment { group, launching, devices: count, ruler, run_effect, cpu }))
+    }
+}

@@ -1,0 +1,197 @@
+//! The devices of a case: a communicator, a stream and a value of each.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use super::catalogue::Launching;
+use crate::cuda::driver::{Context, Device, DeviceBuffer, ExecutableGraph, HostBuffer, Stream};
+use crate::cuda::error::CudaError;
+use crate::cuda::nccl::{Communicator, Nccl};
+
+/// A chain takes milliseconds. After this time the devices do not answer.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Why the devices did not do what they were asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NcclError {
+    #[error(transparent)]
+    Cuda(#[from] CudaError),
+    #[error("{0}")]
+    Nccl(String),
+    #[error("the devices have not ended a sum after {LIMIT:?}")]
+    TimedOut,
+}
+
+impl From<String> for NcclError {
+    fn from(text: String) -> Self {
+        Self::Nccl(text)
+    }
+}
+
+/// One device. The context is dropped last.
+#[derive(Debug)]
+struct Member {
+    communicator: Option<Communicator>,
+    stream: Stream,
+    own: DeviceBuffer,
+    sum: DeviceBuffer,
+    found: HostBuffer<u64>,
+    context: Context,
+}
+
+impl Member {
+    fn new(device: Device, communicator: Communicator) -> Result<Self, CudaError> {
+        let context = Context::primary(device)?;
+        let value = || DeviceBuffer::new(&context, size_of::<u64>());
+        let (own, sum, found) = (value()?, value()?, HostBuffer::new(&context, 1)?);
+        let stream = Stream::new(&context)?;
+        stream.clear(&own, own.bytes())?;
+        stream.synchronize()?;
+        Ok(Self { communicator: Some(communicator), stream, own, sum, found, context })
+    }
+}
+
+/// The devices of a case, opened once.
+#[derive(Debug)]
+pub(crate) struct NcclGroup {
+    nccl: Rc<Nccl>,
+    members: Vec<Member>,
+    /// The graphs of all devices, by the number of sums.
+    graphs: HashMap<u64, Vec<ExecutableGraph>>,
+    is_hung: bool,
+}
+
+impl NcclGroup {
+    /// The devices with these numbers, in this order.
+    pub(crate) fn open(nccl: &Rc<Nccl>, devices: &[(u32, Device)]) -> Result<Self, NcclError> {
+        let numbers: Vec<u32> = devices.iter().map(|(number, _)| *number).collect();
+        let communicators = nccl.group(&numbers)?;
+        let with = |((_, device), communicator): (&(u32, Device), Communicator)| Member::new(*device, communicator);
+        let members: Result<Vec<Member>, CudaError> = devices.iter().zip(communicators).map(with).collect();
+        Ok(Self { nccl: Rc::clone(nccl), members: members?, graphs: HashMap::new(), is_hung: false })
+    }
+
+    /// Whether a sum did not end: the devices cannot be used any more.
+    pub(crate) const fn is_hung(&self) -> bool {
+        self.is_hung
+    }
+
+    /// The version of the library.
+    pub(crate) fn version(&self) -> String {
+        self.nccl.version()
+    }
+
+    /// Makes the graphs of chains of so many sums, and runs them once.
+    pub(crate) fn prepare(&mut self, launching: Launching, count: u64) -> Result<(), NcclError> {
+        if launching == Launching::Eager || self.graphs.contains_key(&count) {
+            return Ok(());
+        }
+        let graphs = self.capture(count)?;
+        for (member, graph) in self.members.iter().zip(&graphs) {
+            member.context.make_current()?;
+            member.stream.upload(graph)?;
+        }
+        self.graphs.insert(count, graphs);
+        self.launch(launching, count)?;
+        self.wait()
+    }
+
+    /// All streams are captured at the same time, because a sum is queued on all of them at once.
+    fn capture(&self, count: u64) -> Result<Vec<ExecutableGraph>, NcclError> {
+        for member in &self.members {
+            member.context.make_current()?;
+            member.stream.begin_capture()?;
+        }
+        let queued = self.queue(count);
+        let graphs: Result<Vec<ExecutableGraph>, CudaError> = self
+            .members
+            .iter()
+            .map(|member| {
+                member.context.make_current()?;
+                member.stream.end_capture()
+            })
+            .collect();
+        // A failed call makes the captures fail too, and its error explains more.
+        queued?;
+        Ok(graphs?)
+    }
+
+    /// Queues sums one after the other on all devices.
+    fn queue(&self, count: u64) -> Result<(), NcclError> {
+        for _ in 0..count {
+            self.nccl.begin()?;
+            for member in &self.members {
+                let Some(communicator) = &member.communicator else { continue };
+                // SAFETY: both values are memory of the device of this communicator, as long as the group.
+                unsafe {
+                    self.nccl.sum_one(member.own.pointer(), member.sum.pointer(), communicator, &member.stream)?;
+                }
+            }
+            self.nccl.end()?;
+        }
+        Ok(())
+    }
+
+    /// Launches a chain of so many sums, which [`Self::prepare`] has prepared.
+    pub(crate) fn launch(&self, launching: Launching, count: u64) -> Result<(), NcclError> {
+        let graphs = match launching {
+            Launching::Eager => return self.queue(count),
+            Launching::Graph => self.graphs.get(&count).map(Vec::as_slice).unwrap_or_default(),
+        };
+        for (member, graph) in self.members.iter().zip(graphs) {
+            member.context.make_current()?;
+            member.stream.replay(graph)?;
+        }
+        Ok(())
+    }
+
+    /// Waits by polling until all streams are done.
+    pub(crate) fn wait(&mut self) -> Result<(), NcclError> {
+        let started = Instant::now();
+        for member in &self.members {
+            member.context.make_current()?;
+            while !member.stream.is_done()? {
+                if started.elapsed() > LIMIT {
+                    self.is_hung = true;
+                    return Err(NcclError::TimedOut);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One sum of these values, one of each device. The result is what each device got.
+    pub(crate) fn sum_of(&mut self, launching: Launching, values: &[u64]) -> Result<Vec<u64>, NcclError> {
+        self.prepare(launching, 1)?;
+        for (member, value) in self.members.iter().zip(values) {
+            // SAFETY: the value is memory of this context with room for it, and the stream is done.
+            unsafe { member.context.write(member.own.pointer(), value)? };
+            member.stream.clear(&member.sum, member.sum.bytes())?;
+        }
+        self.launch(launching, 1)?;
+        for member in &mut self.members {
+            member.context.make_current()?;
+            member.stream.copy_to_host(&member.sum, &mut member.found, size_of::<u64>())?;
+        }
+        self.wait()?;
+        Ok(self.members.iter().filter_map(|member| member.found.values().first().copied()).collect())
+    }
+}
+
+impl Drop for NcclGroup {
+    fn drop(&mut self) {
+        if self.is_hung {
+            // Every call might wait for the sum that does not end.
+            std::mem::forget(std::mem::take(&mut self.members));
+            std::mem::forget(std::mem::take(&mut self.graphs));
+            return;
+        }
+        self.graphs.clear();
+        for mut member in self.members.drain(..) {
+            // The member's buffers are freed in their own context; there is no caller left for an error.
+            let _ = member.context.make_current();
+            member.communicator.take().into_iter().for_each(|communicator| self.nccl.destroy(communicator));
+        }
+    }
+}
