@@ -4,7 +4,7 @@ use syncscope_core::Cancel;
 use syncscope_cpu::mpi::{Family, MpiLaboratory, MpiProcess, Started};
 
 use crate::args::RunArguments;
-use crate::commands::run::cancel_on_signal;
+use crate::signals::cancel_on_signal;
 use crate::failure::Failure;
 use crate::launcher::Process;
 use crate::terminal;
