@@ -4,9 +4,9 @@ use syncscope_core::Cancel;
 use syncscope_cpu::mpi::{Family, MpiLaboratory, MpiProcess, Started};
 
 use crate::args::RunArguments;
-use crate::signals::cancel_on_signal;
 use crate::failure::Failure;
 use crate::launcher::Process;
+use crate::signals::cancel_on_signal;
 use crate::terminal;
 
 /// The processes of a common run, for the one that measures.
