@@ -19,7 +19,7 @@ using Arguments = GridBarrierArguments;
 #define ABSENT 0
 #endif
 
-enum Kind { ACQUIRE_FENCE, PAUSED_ACQUIRE, NEAR_COUNTERS, SPREAD, CLUSTER };
+enum Kind { PAUSED_ACQUIRE, NEAR_COUNTERS, SPREAD, CLUSTER };
 
 // Counters of SPREAD, each in a page of its own.
 constexpr u32 SPREAD_COUNTERS = 8;
@@ -72,11 +72,11 @@ struct Barrier {
         }
     }
 
-    // One counter. With a pause the first read arrives when the other blocks have arrived: fewer reads delay the
+    // One counter. After a pause the first read arrives when the other blocks have arrived: fewer reads delay the
     // additions.
     __device__ __forceinline__ void counter() {
         arrive_at(state);
-        if constexpr (KIND == PAUSED_ACQUIRE) pause_cycles(PAUSE);
+        pause_cycles(PAUSE);
         const u32 target = epoch * arrivals;
         limit.wait_for([&] { return reached(load_relaxed_gpu(state), target); });
         if constexpr (IS_ORDERED) fence_acquire_gpu();

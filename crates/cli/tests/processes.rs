@@ -54,10 +54,9 @@ fn workers(of: &Child) -> Vec<u32> {
         let pids =
             fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let is_worker = |pid: &u32| {
-            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
             let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            parent == Some(of.id()) && arguments.contains("--worker-process")
+            // The run watches the process that measures, which starts the workers.
+            arguments.contains("--worker-process") && parent(*pid).and_then(parent) == Some(of.id())
         };
         let found: Vec<u32> = pids.filter(is_worker).collect();
         if found.len() >= 2 {
@@ -66,6 +65,11 @@ fn workers(of: &Child) -> Vec<u32> {
         assert!(started.elapsed() < LIMIT, "no worker was started");
         sleep(Duration::from_millis(5));
     }
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok())
 }
 
 /// Whether a process exists that is no zombie: nobody may wait for the orphans of a run.

@@ -62,26 +62,23 @@ fn hierarchical(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
         let size = group.size().unwrap_or(1);
         let blocks = (limits.multiprocessors / size).max(1) * size;
         let ordered = Sweep::of(id).blocks(&[blocks]).threads(&threads).groups(std::slice::from_ref(group)).cases();
-        // A relaxed barrier has no fence: this one would be the relaxed twin of `gpu.grid.counter`.
-        let has_twin = preset != Preset::Quick && *group != Group::AcquireFence;
+        // The relaxed twins of the others differ from that of `gpu.grid.counter` by little.
+        let has_twin = *group == Group::NearCounters;
         let twins = if has_twin { relaxed(&ordered) } else { Vec::new() };
         [ordered, twins].concat()
     };
     let mut cases: Vec<Case> = groups.iter().flat_map(of_group).collect();
     if preset != Preset::Quick {
-        let spread: Vec<Case> = heat_map(id, preset, limits)
-            .into_iter()
-            .filter(|case| case.blocks > Some(limits.multiprocessors))
-            .map(|case| Case { group: Some(Group::Spread), ..case })
-            .collect();
-        cases.extend(relaxed(&spread));
-        cases.extend(spread);
+        let is_meant = |case: &Case| {
+            case.blocks > Some(limits.multiprocessors) && (preset == Preset::Paper || case.threads == Some(32))
+        };
+        let with = |case: Case| Case { group: Some(Group::Spread), ..case };
+        cases.extend(heat_map(id, preset, limits).into_iter().filter(is_meant).map(with));
     }
     cases
 }
 
-const HIERARCHICAL: [Group; 5] =
-    [Group::AcquireFence, Group::PausedAcquire, Group::NearCounters, Group::Cluster(4), Group::Cluster(8)];
+const HIERARCHICAL: [Group; 4] = [Group::PausedAcquire, Group::NearCounters, Group::Cluster(4), Group::Cluster(8)];
 
 const BARRIER: Entry = Entry {
     cases: |id, preset, limits| heat_map(id, preset, *limits),
@@ -171,11 +168,10 @@ static HIERARCHICAL_BARRIER: Entry = Entry {
     },
     definitions: |case| {
         let (kind, clusters) = match case.group {
-            Some(Group::PausedAcquire) => ("PAUSED_ACQUIRE", 0),
             Some(Group::NearCounters) => ("NEAR_COUNTERS", 0),
             Some(Group::Spread) => ("SPREAD", 0),
             Some(Group::Cluster(_)) => ("CLUSTER", 1),
-            _ => ("ACQUIRE_FENCE", 0),
+            _ => ("PAUSED_ACQUIRE", 0),
         };
         [definitions(case, kind), vec![format!("CLUSTERS={clusters}")], roomy(case)].concat()
     },
@@ -245,7 +241,7 @@ mod tests {
     fn hierarchical_grids_are_whole_clusters_and_fit_their_state() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
         let planned = hierarchical("gpu.grid.hierarchical", Preset::Paper, limits);
-        assert_eq!(planned.len(), 2 * (5 + 4) + 2 * 20, "two sizes of blocks, all but one relaxed too; spread on more");
+        assert_eq!(planned.len(), 2 * (4 + 1) + 20, "two sizes of blocks, one design relaxed too; spread on more");
         for case in &planned {
             let blocks = case.blocks.unwrap();
             assert!(blocks.is_multiple_of(cluster_of(case).max(1)) && blocks > 132 - 8, "{case}");

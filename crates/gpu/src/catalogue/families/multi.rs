@@ -70,10 +70,13 @@ fn with_variants(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     };
     // A relaxed barrier has no fence, so this variant has no relaxed twin of its own.
     cases.extend(of_group(&Group::AcquireFence));
-    for variant in [Group::NearFlags, Group::Direct] {
-        let ordered = of_group(&variant);
-        cases.extend(relaxed(&ordered));
-        cases.extend(ordered);
+    cases.extend(of_group(&Group::NearFlags));
+    let direct = of_group(&Group::Direct);
+    cases.extend(relaxed(&direct));
+    cases.extend(direct);
+    if preset == Preset::Standard {
+        let is_variant = |case: &Case| !matches!(case.group, None | Some(ONE_LAUNCH));
+        cases.retain(|case| !is_variant(case) || matches!(case.devices, Some(1 | 2 | 4 | 8)));
     }
     cases
 }
