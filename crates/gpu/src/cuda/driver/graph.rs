@@ -21,20 +21,12 @@ impl Stream {
         &self,
         queue: impl FnOnce(&Self) -> Result<(), CudaError>,
     ) -> Result<ExecutableGraph, CudaError> {
-        ExecutableGraph::new(self.captured(queue)?)
-    }
-
-    /// What `queue` queues, as a graph that belongs to the caller.
-    pub(super) fn captured(
-        &self,
-        queue: impl FnOnce(&Self) -> Result<(), CudaError>,
-    ) -> Result<sys::CUgraph, CudaError> {
         self.begin_capture()?;
         let queued = queue(self);
         let ended = self.end_raw_capture();
         // A failed launch makes the capture fail too, and its error explains more.
         queued?;
-        ended
+        ExecutableGraph::new(ended?)
     }
 
     /// From here on, what this thread queues is captured instead of run. [`Self::end_capture`] has to follow.
@@ -81,19 +73,12 @@ pub(crate) struct ExecutableGraph(sys::CUgraphExec);
 impl ExecutableGraph {
     /// Makes it from a template, and destroys the template.
     fn new(template: sys::CUgraph) -> Result<Self, CudaError> {
-        let graph = Self::of_template(template, 0);
-        // SAFETY: the template is ours; what was made of it does not refer to it.
-        let _ = unsafe { sys::cuGraphDestroy(template) };
-        graph
-    }
-
-    /// Makes it from a template, which stays the caller's.
-    pub(super) fn of_template(template: sys::CUgraph, flags: u64) -> Result<Self, CudaError> {
         let mut graph = ptr::null_mut();
         // SAFETY: the pointer is valid for the call, the template is alive.
-        checked("cuGraphInstantiateWithFlags", unsafe {
-            sys::cuGraphInstantiateWithFlags(&raw mut graph, template, flags)
-        })?;
+        let made = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut graph, template, 0) };
+        // SAFETY: the template is ours; what was made of it does not refer to it.
+        let _ = unsafe { sys::cuGraphDestroy(template) };
+        checked("cuGraphInstantiateWithFlags", made)?;
         Ok(Self(graph))
     }
 }
