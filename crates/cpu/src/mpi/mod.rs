@@ -2,20 +2,20 @@
 //!
 //! Rank 0 has a [`MpiLaboratory`]: it decides what is measured and keeps the results. The other processes
 //! [`follow`](MpiProcess::follow): they wait for its messages and take part in what these say. All of them run the same
-//! [`member`] code.
+//! `member` code.
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`catalogue`] | the primitives. Start here, then read their operations in `shim.c` |
+//! | `catalogue` | the primitives. Start here, then read their operations in `shim.c` |
 //! | `shim.c` | the timed loops around MPI's functions, in C |
-//! | [`wrapper`] | finds the compiler wrapper of the MPI library and compiles the shim with it |
-//! | [`library`] | the functions of the compiled shim |
-//! | [`world`] | the processes, their nodes and CPUs, and which of them take part in a case |
-//! | [`message`] | what rank 0 sends to all others |
-//! | [`member`] | what one process does of a batch, and its check |
-//! | [`process`] | one process among the others, from start to end |
-//! | [`experiment`], [`laboratory`] | rank 0: cases for the engine |
-//! | [`watchdog`] | ends a process whose wait for others lasts too long |
+//! | `wrapper` | finds the compiler wrapper of the MPI library and compiles the shim with it |
+//! | `library` | the functions of the compiled shim |
+//! | `world` | the processes, their nodes and CPUs, and which of them take part in a case |
+//! | `message` | what rank 0 sends to all others |
+//! | `member` | what one process does of a batch, and its check |
+//! | `process` | one process among the others, from start to end |
+//! | `experiment`, `laboratory` | rank 0: cases for the engine |
+//! | `watchdog` | ends a process whose wait for others lasts too long |
 
 mod catalogue;
 mod experiment;
