@@ -150,7 +150,8 @@ mod tests {
         let body: Arc<dyn Body> = Arc::clone(&stuck) as _;
         let shot = Shot { side: Side::Test, iterations: 1, pair: 0 };
         let team = teams.team_on(None, &[None; 2], &clock).unwrap();
-        assert!(team.run(&body, &[shot], Duration::from_millis(1)).is_err());
+        // Long enough for both threads to begin.
+        assert!(team.run(&body, &[shot], Duration::from_millis(500)).is_err());
         for _ in 0..2 {
             let refused = teams.team_on(None, &[None], &clock).err();
             assert!(matches!(&refused, Some(Refusal::Lost(reason)) if reason.starts_with("1 threads")), "{refused:?}");
