@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::{output, stderr};
-use syncscope_core::published::crosscheck::{Crosscheck, Operation, REPEAT_DIFFERENCES};
+use syncscope_core::published::crosscheck::{Crosscheck, CrosscheckRow, Operation, REPEAT_DIFFERENCES};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Published, PublishedExperiment};
 
@@ -51,7 +51,7 @@ fn the_clocks_of_the_cpu_are_compared_without_a_gpu() {
     let rows = Published::read(&RunDirectory::open(&out).unwrap()).unwrap().crosscheck.unwrap().rows;
     let of = |operation| {
         let mut differences: Vec<u64> =
-            rows.iter().filter(|row| row.operation == operation).map(|row| row.difference()).collect();
+            rows.iter().filter(|row| row.operation == operation).map(CrosscheckRow::difference).collect();
         differences.sort_unstable();
         differences
     };

@@ -26,7 +26,9 @@ pub(crate) fn crosscheck(arguments: &CrosscheckArguments) -> Result<Outcome, Fai
     let (series, missing) = measured(arguments.on, seed, &mut laboratories)?;
     let crosscheck = Crosscheck::of(&series);
     crosscheck.write(run.directory())?;
-    missing.into_iter().for_each(|reason| run.warn(reason));
+    for reason in missing {
+        run.warn(reason);
+    }
     terminal::show(&table(&crosscheck.rows))?;
     terminal::show(&summary(&crosscheck.rows))?;
     run.finish(Status::Done, &laboratories)
