@@ -5,7 +5,8 @@
 mod chromium;
 mod synthetic;
 
-use chromium::{Counts, number, open_undrawn, plain};
+use chromium::{Counts, number, open_and, open_undrawn, plain};
+use syncscope_core::{Case, Layout, Mode, Nanoseconds, Row, Verdict};
 
 const DESKTOP: u32 = 1280;
 
@@ -140,4 +141,39 @@ fn charts_and_rows_become_files() {
     assert_eq!((number(&counts, "rows"), number(&counts, "copied")), (count, count));
     assert!(counts["first"].starts_with("title,dtype,variables,threads"), "{counts:?}");
     assert!(plain(&counts["markdown"]).starts_with("| Primitive | Type | Variables | Threads |"), "{counts:?}");
+}
+
+#[test]
+fn everything_that_can_be_opened_fits_a_phone() {
+    let mut data = synthetic::both();
+    let lock = Case { threads: Some(2), ..Case::new("cpu.lock.parking_lot_rwlock_write") };
+    data.rows.push(Row { ns: Some(Nanoseconds(90.0)), ..Row::unmeasured(lock, Verdict::Resolved) });
+    let script = "
+        for (const one of page.querySelectorAll('details')) one.open = true;
+        root.dataset.opened = page.querySelectorAll('details[open]').length;
+        root.dataset.wider = root.scrollWidth - root.clientWidth;";
+    for question in ["", "#is:cpu.lock.parking_lot_rwlock_write"] {
+        let Some((counts, _)) = open_undrawn(std::slice::from_ref(&data), 390, script, question) else { return };
+        assert!(number(&counts, "opened") > 3, "{counts:?}");
+        assert!(number(&counts, "wider") <= 0, "{question}: {counts:?}");
+    }
+}
+
+#[test]
+fn names_that_differ_at_their_ends_are_not_cut() {
+    let row = |mode, threads, ns| {
+        let layout = Some(Layout::Private { stride: 1 });
+        let case = Case { layout, mode: Some(mode), threads: Some(threads), ..Case::new("gpu.cluster.dsmem_atomic") };
+        Row { ns: Some(Nanoseconds(ns)), ..Row::unmeasured(case, Verdict::Resolved) }
+    };
+    let of = |mode, ns| [row(mode, 32, ns), row(mode, 1024, 2.0 * ns)];
+    let rows = [of(Mode::Throughput, 12.0), of(Mode::Latency, 122.0)].concat();
+    let data = synthetic::data("run", synthetic::run("CPU", Some("NVIDIA H200")), rows);
+    let script = "
+        const names = [...page.querySelectorAll('#explore .end-label, #explore .line-keys .key')].map((one) => one.lastChild.textContent);
+        root.dataset.names = names.join('|');
+        root.dataset.cut = [...page.querySelectorAll('#explore .end-label')].filter((one) => one.textContent.includes('…')).length;";
+    let Some((counts, _)) = open_and(&[data], 1280, script) else { return };
+    assert_eq!(number(&counts, "cut"), 0, "{counts:?}");
+    assert!(counts["names"].contains("throughput") && counts["names"].contains("latency"), "{counts:?}");
 }
