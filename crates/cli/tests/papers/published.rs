@@ -1,14 +1,11 @@
 //! The commands of published experiments from the outside, without a GPU.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
-
-mod common;
 
 use std::fs;
 use std::path::Path;
 
-use common::{output, stderr};
+use crate::common::{output, stderr};
 use syncscope_core::published::crosscheck::Crosscheck;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Published, PublishedExperiment};
