@@ -6,7 +6,8 @@ mod chromium;
 mod synthetic;
 
 use chromium::{Counts, number, open_and, open_undrawn, plain};
-use syncscope_core::{Case, Layout, Mode, Nanoseconds, Row, Verdict};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Group, Layout, Mode, Nanoseconds, Row, Verdict};
 
 const DESKTOP: u32 = 1280;
 
@@ -176,4 +177,29 @@ fn names_that_differ_at_their_ends_are_not_cut() {
     let Some((counts, _)) = open_and(&[data], 1280, script) else { return };
     assert_eq!(number(&counts, "cut"), 0, "{counts:?}");
     assert!(counts["names"].contains("throughput") && counts["names"].contains("latency"), "{counts:?}");
+}
+
+#[test]
+fn the_ladder_names_the_best_on_a_phone_too() {
+    let barrier = |name: &str, ns| {
+        let case = Case { blocks: Some(132), threads: Some(32), ..Case::new(&format!("gpu.grid.{name}")) };
+        let group = (name == "hierarchical").then_some(Group::NearCounters);
+        let interval = Some(Interval { low: ns * 0.99, high: ns * 1.01 });
+        let resolved = Row::unmeasured(Case { group, ..case }, Verdict::Resolved);
+        Row { ns: Some(Nanoseconds(ns)), ns_within: interval, ns_interval: interval, ..resolved }
+    };
+    let rows = ["counter", "cooperative", "lock_free", "hierarchical"]
+        .map(|name| barrier(name, if name == "hierarchical" { 750.0 } else { 808.0 }));
+    let data = synthetic::data("run", synthetic::run("CPU", Some("NVIDIA H200")), rows.to_vec());
+    // The lines of a label, from the top; the numbers beside it must stay clear of it.
+    let script = "
+        const labels = [...page.querySelectorAll('.ladder .label')];
+        const best = labels.find((one) => one.textContent.startsWith('Grid barrier, best'));
+        root.dataset.lines = [...best.querySelectorAll('tspan')].map((one) => one.textContent).join('|');
+        const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+        const boxes = (kind) => [...page.querySelectorAll('.ladder ' + kind)].map((one) => one.getBoundingClientRect());
+        root.dataset.covered = boxes('.label').filter((a) => boxes('.value, .mark path').some((b) => meet(a, b))).length;";
+    let Some((counts, _)) = open_and(&[data], 390, script) else { return };
+    assert_eq!(words(&counts, "lines").join(" "), "Grid barrier, best: hierarchical near_counters", "{counts:?}");
+    assert_eq!(number(&counts, "covered"), 0, "{counts:?}");
 }
