@@ -30,4 +30,6 @@ rows <- read_rows(arguments[1])
 resolved <- rows[rows$verdict == "Resolved", ]
 cat(nrow(resolved), "of", nrow(rows), "rows are resolved\n")
 columns <- c("primitive", "dtype", "layout", "threads", "blocks", "ns", "ns_low", "ns_high")
-print(head(resolved[order(-resolved$ns), columns], 10), row.names = FALSE)
+# One line a row, and an empty cell where there is no value.
+options(width = 120)
+print(head(resolved[order(-resolved$ns), columns], 10), row.names = FALSE, na.print = "")

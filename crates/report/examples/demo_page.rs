@@ -20,7 +20,7 @@ fn main() -> Result<(), String> {
         "empty" => vec![RunData { rows: vec![], ..synthetic::both() }],
         "paper" => vec![synthetic::wide::paper()],
         "matrix" => vec![RunData { rows: synthetic::wide::matrix(64), ..synthetic::wide::complete() }],
-        "large" => vec![synthetic::large(10_000)],
+        "large" => vec![synthetic::large(20_000)],
         folders if !folders.is_empty() => {
             let load = |folder: &str| RunData::load(folder.as_ref()).map_err(|error| format!("{error}; {usage}"));
             folders.split(',').map(load).collect::<Result<_, _>>()?

@@ -336,8 +336,8 @@ fn hostile_text_does_not_run() {
 }
 
 #[test]
-fn ten_thousand_rows() {
-    for run in [synthetic::large(10_000), synthetic::wide::paper()] {
+fn twenty_thousand_rows() {
+    for run in [synthetic::large(20_000), synthetic::wide::paper()] {
         let runs = [run];
         let Some((counts, _)) = open(&runs, DESKTOP) else { return };
         assert_sound(&counts, &runs);

@@ -5,7 +5,9 @@
 mod chromium;
 mod synthetic;
 
-use chromium::{Counts, number, open_undrawn, plain};
+use chromium::{Counts, number, open_and, open_undrawn, plain};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Group, Layout, Mode, Nanoseconds, Row, Verdict};
 
 const DESKTOP: u32 = 1280;
 
@@ -140,4 +142,64 @@ fn charts_and_rows_become_files() {
     assert_eq!((number(&counts, "rows"), number(&counts, "copied")), (count, count));
     assert!(counts["first"].starts_with("title,dtype,variables,threads"), "{counts:?}");
     assert!(plain(&counts["markdown"]).starts_with("| Primitive | Type | Variables | Threads |"), "{counts:?}");
+}
+
+#[test]
+fn everything_that_can_be_opened_fits_a_phone() {
+    let mut data = synthetic::both();
+    let lock = Case { threads: Some(2), ..Case::new("cpu.lock.parking_lot_rwlock_write") };
+    data.rows.push(Row { ns: Some(Nanoseconds(90.0)), ..Row::unmeasured(lock, Verdict::Resolved) });
+    let script = "
+        for (const one of page.querySelectorAll('details')) one.open = true;
+        root.dataset.opened = page.querySelectorAll('details[open]').length;
+        root.dataset.wider = root.scrollWidth - root.clientWidth;";
+    for question in ["", "#is:cpu.lock.parking_lot_rwlock_write"] {
+        let Some((counts, _)) = open_undrawn(std::slice::from_ref(&data), 390, script, question) else { return };
+        assert!(number(&counts, "opened") > 3, "{counts:?}");
+        assert!(number(&counts, "wider") <= 0, "{question}: {counts:?}");
+    }
+}
+
+#[test]
+fn names_that_differ_at_their_ends_are_not_cut() {
+    let row = |mode, threads, ns| {
+        let layout = Some(Layout::Private { stride: 1 });
+        let case = Case { layout, mode: Some(mode), threads: Some(threads), ..Case::new("gpu.cluster.dsmem_atomic") };
+        Row { ns: Some(Nanoseconds(ns)), ..Row::unmeasured(case, Verdict::Resolved) }
+    };
+    let of = |mode, ns| [row(mode, 32, ns), row(mode, 1024, 2.0 * ns)];
+    let rows = [of(Mode::Throughput, 12.0), of(Mode::Latency, 122.0)].concat();
+    let data = synthetic::data("run", synthetic::run("CPU", Some("NVIDIA H200")), rows);
+    let script = "
+        const names = [...page.querySelectorAll('#explore .end-label, #explore .line-keys .key')].map((one) => one.lastChild.textContent);
+        root.dataset.names = names.join('|');
+        root.dataset.cut = [...page.querySelectorAll('#explore .end-label')].filter((one) => one.textContent.includes('…')).length;";
+    let Some((counts, _)) = open_and(&[data], 1280, script) else { return };
+    assert_eq!(number(&counts, "cut"), 0, "{counts:?}");
+    assert!(counts["names"].contains("throughput") && counts["names"].contains("latency"), "{counts:?}");
+}
+
+#[test]
+fn the_ladder_names_the_best_on_a_phone_too() {
+    let barrier = |name: &str, ns| {
+        let case = Case { blocks: Some(132), threads: Some(32), ..Case::new(&format!("gpu.grid.{name}")) };
+        let group = (name == "hierarchical").then_some(Group::NearCounters);
+        let interval = Some(Interval { low: ns * 0.99, high: ns * 1.01 });
+        let resolved = Row::unmeasured(Case { group, ..case }, Verdict::Resolved);
+        Row { ns: Some(Nanoseconds(ns)), ns_within: interval, ns_interval: interval, ..resolved }
+    };
+    let rows = ["counter", "cooperative", "lock_free", "hierarchical"]
+        .map(|name| barrier(name, if name == "hierarchical" { 750.0 } else { 808.0 }));
+    let data = synthetic::data("run", synthetic::run("CPU", Some("NVIDIA H200")), rows.to_vec());
+    // The lines of a label, from the top; the numbers beside it must stay clear of it.
+    let script = "
+        const labels = [...page.querySelectorAll('.ladder .label')];
+        const best = labels.find((one) => one.textContent.startsWith('Grid barrier, best'));
+        root.dataset.lines = [...best.querySelectorAll('tspan')].map((one) => one.textContent).join('|');
+        const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+        const boxes = (kind) => [...page.querySelectorAll('.ladder ' + kind)].map((one) => one.getBoundingClientRect());
+        root.dataset.covered = boxes('.label').filter((a) => boxes('.value, .mark path').some((b) => meet(a, b))).length;";
+    let Some((counts, _)) = open_and(&[data], 390, script) else { return };
+    assert_eq!(words(&counts, "lines").join(" "), "Grid barrier, best: hierarchical near_counters", "{counts:?}");
+    assert_eq!(number(&counts, "covered"), 0, "{counts:?}");
 }

@@ -49,18 +49,27 @@ fn content(found: &Comparison<'_>) -> String {
         }
         table(&headings, &lines)
     };
-    let mut html: String = found.remarks.iter().map(|remark| paragraph(remark)).collect();
+    let mut html: String = found.remarks.iter().map(|remark| paragraph(&sentence(remark))).collect();
     let changes = comparison::changes(found, MOST_CHANGES);
     let shown = changes.parts().1.len();
     if shown > 0 {
         let note = "B/A with its 95 % interval; all cases: syncscope compare A B --format csv";
-        html.push_str(&card(&format!("The {shown} largest certain changes"), note, &by_case(&changes)));
+        let title =
+            if shown == 1 { "The certain change".to_owned() } else { format!("The {shown} largest certain changes") };
+        html.push_str(&card(&title, note, &by_case(&changes)));
     }
     html.push_str(&folded("By family", &as_table(&comparison::families(found))));
     if let Some(differences) = comparison::differences(found) {
         html.push_str(&folded("What differs between machines and environments", &as_table(&differences)));
     }
     html
+}
+
+/// A remark of the terminal as a sentence of the page: what is typed stands there as it is typed.
+fn sentence(remark: &str) -> String {
+    let mut letters = remark.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str().replace('`', ""))
 }
 
 #[cfg(test)]
@@ -95,7 +104,12 @@ mod tests {
             html.contains("From A, &lt;a&gt;, to B, b: 3 in common: 1 slower, 0 faster, 2 same within 5 %"),
             "{html}"
         );
-        assert!(html.contains("The 1 largest certain changes") && html.contains(">2.00<"), "{html}");
+        assert!(html.contains(">The certain change<") && html.contains(">2.00<"), "{html}");
+    }
+
+    #[test]
+    fn remarks_are_sentences() {
+        assert_eq!(sentence("the runs differ: use `run --repeat 5`"), "The runs differ: use run --repeat 5.");
     }
 
     #[test]

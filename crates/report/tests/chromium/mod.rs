@@ -15,12 +15,21 @@ use syncscope_core::Primitive;
 use syncscope_report::{RunData, page};
 
 /// A catalogue that knows some of the primitives.
-const CATALOGUE: [Primitive; 1] = [Primitive {
-    id: "cpu.atomic.add",
-    summary: "Atomic addition",
-    operation: "one addition by each thread",
-    source: "C11, atomic_fetch_add",
-}];
+const CATALOGUE: [Primitive; 2] = [
+    Primitive {
+        id: "cpu.atomic.add",
+        summary: "Atomic addition",
+        operation: "one addition by each thread",
+        source: "C11, atomic_fetch_add",
+    },
+    // An id and a source that no line of a phone holds.
+    Primitive {
+        id: "cpu.lock.parking_lot_rwlock_write",
+        summary: "The reader-writer lock of parking_lot, taken for writing",
+        operation: "one addition to a counter under the lock by each thread",
+        source: "parking_lot::RwLock::write_and_the_version_that_run.json_holds",
+    },
+];
 
 /// The narrowest window of Chromium. A narrower page is opened in a frame.
 const NARROWEST_WINDOW: u32 = 500;

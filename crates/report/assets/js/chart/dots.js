@@ -4,22 +4,39 @@ const ROW_STEP = 28;
 const HEADING_STEP = 34;
 const NARROW = 480;
 const NARROW_STEP = 44;
+/** From one line of a label to the next. */
+const LABEL_LINE = 14;
 
 const labelRoom = (spec) => Math.max(6, ...spec.rows.map((row) => (row.label || "").length)) * 7 + 16;
 
 /** On a narrow chart long labels stand above the points of their rows. */
 const isStacked = (spec, width) => width < NARROW && ((spec.columns || []).length > 0 || labelRoom(spec) > 0.4 * width);
 
-/** The heights of rows: of the points, of the labels, and of all together. */
+/** The widths of the columns of numbers. */
+const columnWidths = (spec) =>
+  (spec.columns || []).map((title, at) => {
+    const texts = [title, ...spec.rows.map((row) => (row.texts && row.texts[at]) || "")];
+    return Math.max(...texts.map((text) => text.length * CHARACTER), 24) + 16;
+  });
+
+/** A label above its points has a second line where one is too short for it: its end may name what was found. */
+function labelLines(label, spec, width) {
+  const fits = Math.floor((width - 10 - Math.max(0, ...columnWidths(spec))) / CHARACTER);
+  const cut = label.length > fits ? label.lastIndexOf(" ", fits) : -1;
+  return cut > 0 ? [label.slice(0, cut), shortened(label.slice(cut + 1), fits)] : [shortened(label, fits)];
+}
+
+/** The heights of rows: of the points, of the first lines of the labels, and of all together. */
 function dotHeights(spec, width) {
   const stacked = isStacked(spec, width);
   let height = 0;
   const places = spec.rows.map((row) => {
-    const step = row.heading ? HEADING_STEP : stacked ? NARROW_STEP : ROW_STEP;
+    const more = stacked && !row.heading ? LABEL_LINE * (labelLines(row.label, spec, width).length - 1) : 0;
+    const step = more + (row.heading ? HEADING_STEP : stacked ? NARROW_STEP : ROW_STEP);
     height += step;
     if (row.heading) return { points: null, label: height - step / 2 + 8 };
     return stacked
-      ? { points: height - 12, label: height - 25 }
+      ? { points: height - 12, label: height - 25 - more }
       : { points: height - step / 2, label: height - step / 2 + 4 };
   });
   return { places, height };
@@ -33,10 +50,7 @@ const dotHeight = (spec, width) => DOT_TOP + dotHeights(spec, width).height + DO
 function dotBox(spec, width) {
   const stacked = isStacked(spec, width);
   const left = stacked ? 4 : Math.round(Math.min(labelRoom(spec), width * 0.45));
-  const columns = (spec.columns || []).map((title, at) => {
-    const texts = [title, ...spec.rows.map((row) => (row.texts && row.texts[at]) || "")];
-    return Math.max(...texts.map((text) => text.length * CHARACTER), 24) + 16;
-  });
+  const columns = columnWidths(spec);
   const room = stacked ? 0 : columns.reduce((sum, size) => sum + size, 0);
   const bottom = DOT_TOP + dotHeights(spec, width).height;
   return { left, right: Math.round(width - 10 - room), top: DOT_TOP, bottom, columns, width, stacked };
@@ -64,8 +78,7 @@ function rail(row, y, box, position) {
 }
 
 function dotLabels(spec, places, box, position) {
-  const room = box.stacked ? box.right - Math.max(0, ...box.columns) : box.left - 14;
-  const fits = Math.floor(room / CHARACTER);
+  const fits = Math.floor((box.left - 14) / CHARACTER);
   const root = svg("g", { class: "axes" });
   spec.rows.forEach((row, at) => {
     const y = round(box.top + places[at].label);
@@ -76,7 +89,11 @@ function dotLabels(spec, places, box, position) {
     const line = rail(row, round(box.top + places[at].points), box, position);
     if (line) root.append(line);
     const place = box.stacked ? { x: 0, y } : { x: box.left - 10, y, "text-anchor": "end" };
-    const label = words({ class: "label", ...place }, shortened(row.label, fits));
+    const [first, second] = box.stacked ? labelLines(row.label, spec, box.width) : [shortened(row.label, fits)];
+    const label = words({ class: "label", ...place }, second ? "" : first);
+    if (second) {
+      label.append(svg("tspan", { x: 0 }, first), svg("tspan", { x: 0, dy: LABEL_LINE }, second));
+    }
     label.append(svg("title", null, row.label));
     root.append(label);
   });

@@ -10,6 +10,8 @@ const MOST_SPREADS = 3;
 const CHARACTER = 6.7;
 const LABEL_CHARACTER = 7.4;
 const LABEL_STEP = 15;
+/** The most letters of a name at the end of a line. */
+const LONGEST_LABEL = 34;
 
 function lineHeight(spec, width) {
   return spec.height || (width < 480 ? 300 : 360);
@@ -291,8 +293,11 @@ function lineChart(spec, width) {
   const known = domainFor(spec.y, points, "y");
   const domains = { x: xDomain(spec, points), y: known || [1, 10] };
   const groups = mergedLabels(series);
-  const longest = Math.min(34, Math.max(0, ...groups.map((group) => groupLabel(group, 34).length)));
-  const labelled = series.length > 0 && groups.length <= MOST_LABELS && longest * LABEL_CHARACTER + 20 <= width * 0.4;
+  const longest = Math.max(0, ...groups.map((group) => groupLabel(group, LONGEST_LABEL).length));
+  // Names that are cut may be alike: a legend has all of each.
+  const isCut = groups.some((group) => groupLabel(group, LONGEST_LABEL).includes("…"));
+  const fits = groups.length <= MOST_LABELS && longest * LABEL_CHARACTER + 20 <= width * 0.4;
+  const labelled = series.length > 0 && fits && !isCut;
   const box = lineBox(spec, width, domains.y, labelled, longest);
   const xLog = Boolean(spec.x.log) && domains.x[0] > 0;
   const [from, to] = [box.left + (xLog ? 12 : 0), box.right - 12];

@@ -37,10 +37,7 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         let point = point(data, *index);
         Series { label: label(&row.case), primitive: None, colour: Some(kind(&row.case)), points: vec![point] }
     });
-    let chart = Spec::dots(
-        Axis::log("time of one hand-off; ring: one in a hundred takes longer", Unit::Time),
-        series.collect(),
-    )?;
+    let chart = Spec::dots(Axis::log("time of one hand-off; ring: 99th percentile", Unit::Time), series.collect())?;
     let sentence = waking(data).map_or_else(
         || {
             "What it costs to wake a sleeping thread cannot be decided: no thread of this run was certainly asleep."

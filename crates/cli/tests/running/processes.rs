@@ -2,9 +2,6 @@
 //! and not the run.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "what a test needs and does not get fails the test")]
-
-mod common;
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{command, stderr};
+use crate::common::{command, stderr};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Form, Row, Verdict};
 

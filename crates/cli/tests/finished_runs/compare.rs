@@ -1,13 +1,9 @@
 //! `syncscope compare` and `syncscope show` from the outside, on runs of fakes (`SYNCSCOPE_FAKE`) and on stored runs.
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::output;
+use crate::common::output;
 use syncscope_core::journal::Journal;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stats::Interval;

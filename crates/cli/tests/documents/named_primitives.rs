@@ -1,8 +1,6 @@
 //! The reports select rows by the ids of primitives. The ids are plain strings there, so a renamed primitive would
 //! disappear from the reports without an error. These tests compare them with the catalogues.
 
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
-
 use std::collections::BTreeSet;
 
 use syncscope_report::{named_primitives, page};

@@ -1,7 +1,5 @@
 //! `syncscope import`: from the files of SyncPerformance to a page.
 
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

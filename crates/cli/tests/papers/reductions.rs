@@ -1,7 +1,6 @@
 //! `syncscope reductions` from the outside, without a GPU.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
 use std::process::{Command, Output, Stdio};
 

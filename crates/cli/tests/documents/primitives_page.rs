@@ -1,7 +1,5 @@
 //! `docs/PRIMITIVES.md` is generated from the catalogues, by
-//! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope --test primitives_page`.
-
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
+//! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope --test documents primitives_page`.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,15 +1,12 @@
 //! The commands of published experiments from the outside, without a GPU.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
-
-mod common;
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{output, stderr};
+use crate::common::{output, stderr};
 use syncscope_core::published::crosscheck::{Crosscheck, CrosscheckRow, Operation, REPEAT_DIFFERENCES};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Published, PublishedExperiment};

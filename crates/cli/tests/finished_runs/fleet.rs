@@ -1,13 +1,9 @@
 //! `fleet` as users call it.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
-
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{output, stderr};
+use crate::common::{output, stderr};
 
 fn stored(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results").join(name).display().to_string()

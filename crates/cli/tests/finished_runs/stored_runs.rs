@@ -1,7 +1,5 @@
 //! From a run of the command to what is stored of it, on fakes (`SYNCSCOPE_FAKE`).
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};

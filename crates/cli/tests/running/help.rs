@@ -1,7 +1,5 @@
 //! What the command says of itself: help, completions, manual pages.
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
-
 use std::process::{Command, Output, Stdio};
 
 use syncscope_core::Preset;

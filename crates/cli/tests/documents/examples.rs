@@ -1,7 +1,5 @@
 //! The example that reads a run with pandas, where Python and pandas are there.
 
-#![allow(clippy::unwrap_used, reason = "what a test needs and does not get fails the test")]
-
 use std::path::Path;
 use std::process::{Command, Output};
 

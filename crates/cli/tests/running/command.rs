@@ -1,9 +1,6 @@
 //! The command from the outside, mostly with fake hardware (`SYNCSCOPE_FAKE`).
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
-
-mod common;
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,7 +8,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{command, output, stderr};
+use crate::common::{command, output, stderr};
 use syncscope_core::Row;
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;

@@ -1,10 +1,6 @@
 //! The files of runs against what `docs/FORMATS.md` and `docs/run.schema.json` say of them: those of a new run of fakes, and
 //! those of `results/`.
 
-#![allow(clippy::unwrap_used, reason = "what a test needs and does not get fails the test")]
-
-mod schema;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +43,7 @@ fn every_run_json_follows_the_schema() {
     let runs = [stored(), vec![fresh(folder.path())]].concat();
     assert!(runs.len() > 15);
     for run in runs {
-        assert_eq!(schema::errors(&schema, &run_json(&run)), [] as [&str; 0], "{}", run.path().display());
+        assert_eq!(crate::schema::errors(&schema, &run_json(&run)), [] as [&str; 0], "{}", run.path().display());
     }
 }
 
@@ -58,7 +54,7 @@ fn the_schema_refuses_what_no_run_json_is() {
     let places = |change: fn(&mut Value)| {
         let mut value = valid.clone();
         change(&mut value);
-        schema::errors(&schema, &value)
+        crate::schema::errors(&schema, &value)
     };
     assert!(places(|_| {}).is_empty());
     assert!(places(|run| run["schema"] = json!(2))[0].starts_with("/schema: const"));
@@ -73,8 +69,8 @@ fn the_schema_refuses_what_no_run_json_is() {
 #[test]
 fn the_schema_names_what_the_code_reads_and_writes() {
     let schema = run_schema();
-    let whole = schema::example(&schema, &schema);
-    assert_eq!(schema::errors(&schema, &whole), [] as [&str; 0]);
+    let whole = crate::schema::example(&schema, &schema);
+    assert_eq!(crate::schema::errors(&schema, &whole), [] as [&str; 0]);
     // The code refuses a key that it does not know, and leaves out none that it does.
     let run: Run = serde_json::from_value(whole.clone()).unwrap();
     assert_eq!(serde_json::to_value(&run).unwrap(), whole);

@@ -1,7 +1,5 @@
 //! `docs/WALK.md` leads a reader through the code: every file and function that it names is there, and no walk is long.
 
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

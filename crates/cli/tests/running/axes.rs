@@ -1,15 +1,12 @@
 //! The options of `syncscope run` that restrict its axes, on fakes (`SYNCSCOPE_FAKE`).
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
-
-mod common;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Output;
 
-use common::{command, output, stderr};
+use crate::common::{command, output, stderr};
 use syncscope_core::Row;
 use syncscope_core::run_directory::RunDirectory;
 

@@ -1,7 +1,5 @@
 //! `syncscope gallery` over the stored runs.
 
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,7 +1,6 @@
 //! The warnings about the core-to-core matrix, on a synthetic topology: the cases are planned, but not measured.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
 use std::path::Path;
 use std::process::{Command, Stdio};

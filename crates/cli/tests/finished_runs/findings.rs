@@ -1,12 +1,8 @@
 //! `syncscope findings` from the outside, on stored runs: those of the papers' own systems must say what the paper says.
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
-
-mod common;
-
 use std::path::Path;
 
-use common::output;
+use crate::common::output;
 use serde_json::Value;
 
 fn stored(name: &str) -> String {

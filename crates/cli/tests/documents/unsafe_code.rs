@@ -1,7 +1,5 @@
 //! `unsafe` stands in the modules that are named here, as often as it says here. Whoever adds one changes this list.
 
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! `syncscope advise` on stored runs and on a run of fakes.
 
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 

@@ -1,14 +1,10 @@
 //! `run` as one of several processes that a launcher started: the launcher is its variables.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use common::{command, stderr};
+use crate::common::{command, stderr};
 
 /// A process of three, as MPICH starts them.
 fn process(rank: u32, local: u32, node: &str, words: &[&str]) -> Output {

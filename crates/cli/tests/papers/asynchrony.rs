@@ -1,11 +1,9 @@
 //! `syncscope asynchrony` from the outside, without a GPU.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
-mod common;
+use crate::common::{output, stderr};
 
-use common::{output, stderr};
 #[test]
 fn without_a_gpu_it_says_what_it_needs() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,0 +1,11 @@
+//! What the documents say against the code, and the files of runs against their contracts.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
+
+mod examples;
+mod formats;
+mod named_primitives;
+mod primitives_page;
+mod schema;
+mod unsafe_code;
+mod walk;

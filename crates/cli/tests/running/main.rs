@@ -1,0 +1,12 @@
+//! The command and `run`: options, help, directories, launchers and processes.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod axes;
+mod command;
+mod help;
+mod launchers;
+mod processes;
