@@ -42,7 +42,7 @@ miri:                 ## undefined behaviour in the crates without foreign code;
 	cargo +nightly miri test -p syncscope-sass --lib
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p syncscope-core --lib
 
-fuzz:                 ## every reader of other people's bytes for a minute; needs a nightly toolchain and cargo-fuzz
+fuzz:                 ## every reader of other people's bytes for a minute; needs a nightly toolchain
 	scripts/fuzz
 
 loom:                 ## every interleaving of small models of the locks and barriers
