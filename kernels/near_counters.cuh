@@ -51,12 +51,10 @@ struct NearCounters {
 
     // Waits until the additions of the others have arrived, so that the first read is not too early: the next one would
     // return a round trip later. Fences end at different times, so the ordered pause is longer. All blocks wait as
-    // long. Measured on an H200 with one block of 32 threads on each multiprocessor, ordered and relaxed: after 140
-    // cycles 1,533 and 783, after 180 1,548 and 795, after 220 1,519 and 815, after 260 1,400 and 846, after 300 1,438
-    // and 913. There the round trips are 270 to 310 and 480 to 550 cycles. After a third of both, measured by the first
-    // block, 1,455; after a third of its own in each block 1,467. The ordered fraction is chosen by these figures and
-    // was not itself measured.
-    __device__ __forceinline__ void pause() const { pause_cycles(IS_ORDERED ? round_trips * 4 / 11 : round_trips / 5); }
+    // long. Measured on an H200 with one block of 32 threads on each multiprocessor, ordered: after 200 cycles 1,500,
+    // after 230 1,405, after 260 1,397, after 290 1,410, after 320 1,500. 2/7 of both round trips is within this range.
+    // Relaxed, after 140 cycles 783, after 180 795, after 220 815.
+    __device__ __forceinline__ void pause() const { pause_cycles(IS_ORDERED ? round_trips * 2 / 7 : round_trips / 5); }
 
     __device__ __forceinline__ bool have_arrived(u32 target) const {
         const u32 there = load_relaxed_gpu(far), here = load_relaxed_gpu(near);

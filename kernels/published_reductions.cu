@@ -288,6 +288,13 @@ SYNCSCOPE_REDUCTION __launch_bounds__(512, SYNCSCOPE_RESIDENT) combine(const Red
     join_partials(arguments, arguments.count);
 }
 
+// Stands before the kernels of a chain, so that all of them are queued before the first one starts: waits until the
+// host writes `count` to `barrier`, which lies in its memory.
+SYNCSCOPE_REDUCTION hold(const ReductionArguments arguments) {
+    WaitLimit limit(arguments.abort);
+    limit.wait_for([&] { return *static_cast<const volatile u32 *>(arguments.barrier) == arguments.count; });
+}
+
 // The vector of every test, which `published/reductions/vector.rs` knows too: for the maximum, values from 1 to 2^30
 // in an order that no cache line repeats; for the sum, the numbers from 0 to 1020 over and over.
 __device__ __forceinline__ int element_of(u64 index) {

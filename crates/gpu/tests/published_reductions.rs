@@ -41,6 +41,8 @@ const RED_ADD: &[&str] = &["RED.ADD", "REDG.ADD"];
 const ATOM_ADD: &[&str] = &["ATOM.ADD", "ATOMG.ADD"];
 const ANY_ATOMIC: &[&str] = &["ATOM", "ATOMG", "RED", "REDG", "ATOMS"];
 const REDUX: &[&str] = &["REDUX.MAX", "CREDUX.MAX"];
+/// A volatile read.
+const SYSTEM_READ: &[&str] = &["LDG.E.STRONG.SYS", "LD.E.STRONG.SYS", "LDG.STRONG.SYS"];
 const BARRIER: &[&str] = &["BAR.SYNC"];
 
 /// The synchronization of `reduce`: instructions, and how often.
@@ -52,13 +54,17 @@ fn expected(id: &str, operation: Operation) -> Vec<(&'static [&'static str], usi
         "listing.1" => vec![(RED_MAX, 1), (REDUX, 1), (&["SHFL"], 0), (BARRIER, 0)],
         "listing.2" => vec![(RED_MAX, 1), (&["SHFL.BFLY"], 5), (BARRIER, 0)],
         "listing.3" | "listing.4" | "listing.5" => vec![(RED_MAX, 1), (&["ATOMS.MAX"], 1), (BARRIER, 2)],
-        "device.atomic" | "device.atomic_graph_chain" => vec![(red, 1), (ANY_ATOMIC, 1), (BARRIER, 1)],
+        "device.atomic" | "device.atomic_queued" | "device.atomic_graph_chain" => {
+            vec![(red, 1), (ANY_ATOMIC, 1), (BARRIER, 1)]
+        }
         "device.last_block" => vec![(&["ATOM.INC", "ATOMG.INC"], 1), (ANY_ATOMIC, 1)],
         "device.cluster" => vec![(red, 1), (&["UCGABAR_ARV"], 2), (&["UCGABAR_WAIT"], 2)],
-        "device.grid_cooperative" | "device.grid_graph_chain" => vec![(ATOM_ADD, 1)],
+        "device.grid_cooperative" | "device.grid_queued" | "device.grid_graph_chain" => vec![(ATOM_ADD, 1)],
         "device.grid_counter" => vec![(&["RED.ADD", "REDG.ADD"], 1)],
         "device.grid_lock_free" => vec![(&["STG.STRONG.GPU", "ST.STRONG.GPU"], 2)],
-        "device.kernel_boundary" | "device.graph" | "device.graph_chain" => vec![(ANY_ATOMIC, 0), (BARRIER, 1)],
+        "device.kernel_boundary" | "device.kernel_boundary_queued" | "device.graph" | "device.graph_chain" => {
+            vec![(ANY_ATOMIC, 0), (BARRIER, 1)]
+        }
         _ => panic!("{id} has no expectation"),
     }
 }
@@ -83,10 +89,13 @@ fn every_variant_synchronizes_as_it_says_on_every_architecture() {
                 );
             }
             let parameters = syncscope_sass::parameter_bytes(&cubin).unwrap();
-            for kernel in ["reduce", "combine", "fill", "plant"] {
+            for kernel in ["reduce", "combine", "hold", "fill", "plant"] {
                 assert_eq!(parameters.get(kernel), Some(&64), "{kernel} of {id} on {arch}");
             }
             assert_eq!(count(&cubin, "combine", ANY_ATOMIC), 0, "the second kernel only reads and writes");
+            // The host may write at any time, so every poll reads host memory anew: the word, and the flag that ends it.
+            assert!(count(&cubin, "hold", SYSTEM_READ) >= 2, "{id} on {arch}");
+            assert!(count(&cubin, "hold", &["BRA"]) >= 2, "{id} on {arch}");
         }
     }
 }
@@ -129,6 +138,7 @@ fn devices_that_reduce_together_write_and_read_one_word_each() {
             let [alone, together] = [alone, together].map(|program| compiler.cubin(&program).unwrap());
             let sizes = [&alone, &together].map(|cubin| syncscope_sass::parameter_bytes(cubin).unwrap()["reduce"]);
             assert_eq!(sizes, [64, 144], "{arch}");
+            assert_eq!(syncscope_sass::parameter_bytes(&alone).unwrap()["combine"], 64, "{arch}");
             assert_eq!(count(&together, "reduce", &["STG.64.STRONG.SYS", "ST.64.STRONG.SYS"]), 1, "{arch}");
             assert_eq!(count(&together, "reduce", &["LDG.64.STRONG.SYS", "LD.64.STRONG.SYS"]), 1, "{arch}");
             assert_eq!(count(&alone, "reduce", &["STG.64.STRONG.SYS", "LDG.64.STRONG.SYS"]), 0, "{arch}");

@@ -7,7 +7,7 @@ mod synthetic;
 
 use chromium::{open, open_and, plain};
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Detail, Group, Nanoseconds, Placement, Row, Scope, Verdict};
+use syncscope_core::{Case, Detail, Group, MemoryOrder, Nanoseconds, Placement, Row, Scope, Verdict};
 use syncscope_report::RunData;
 
 const DESKTOP: u32 = 1280;
@@ -438,6 +438,65 @@ fn words_beside_marks_do_not_cover_names() {
         assert!(chromium::number(&counts, "values") >= 5, "{counts:?}");
         assert_eq!(chromium::number(&counts, "covered"), 0, "{width}: text over text");
     }
+}
+
+#[test]
+fn operations_of_one_name_have_tails_of_their_own() {
+    let flag =
+        |order| Case { order: Some(order), group: Some(Group::of_word("near")), ..case("hybrid.flag.round_trip", 1) };
+    let rows = vec![
+        exact(case("cpu.handoff.futex", 2), 700.0),
+        exact(case("cpu.wake.futex", 2), 4540.0),
+        exact(flag(MemoryOrder::Relaxed), 2470.0),
+        exact(flag(MemoryOrder::AcqRel), 3020.0),
+    ];
+    let mut data = run(rows);
+    let of_row = |row: &Row| (row.case.id(), vec![Detail::of_case("p50_ns", row.ns.unwrap().value())]);
+    data.details = data.rows.iter().map(of_row).collect();
+    let Some(dom) = text(&[data]) else { return };
+    for label in ["futex", "wake-up by futex", "flag round trip · near · 1 thread · relaxed"] {
+        assert!(dom.contains(&format!(">{label}<")), "{label}");
+    }
+    assert!(dom.contains("1 thread · acq_rel<") && !dom.contains("2 pairs"), "two orders are no two pairs of CPUs");
+}
+
+#[test]
+fn words_of_a_cost_table_are_whole() {
+    let fence = |id: &str, evidence: &str| Row { evidence: Some(evidence.into()), ..exact(grid(id, 1, 32), 500.0) };
+    let mut rows =
+        ["block", "device", "system"].map(|scope| fence(&format!("gpu.fence.{scope}"), "MEMBAR.SC.GPU 0/32")).to_vec();
+    rows.extend(
+        ["acquire", "release", "acq_rel", "seq_cst"].map(|order| exact(case(&format!("cpu.fence.{order}"), 1), 6.0)),
+    );
+    // A text on two lines has two boxes.
+    let script = "
+        const words = [...page.querySelectorAll('.cost-table th[scope=row], .cost-table b, .cost-table button span')];
+        const inner = (node) => { const range = page.createRange(); range.selectNodeContents(node); return range.getClientRects().length; };
+        root.dataset.words = words.length;
+        root.dataset.cut = words.filter((node) => inner(node) > 1).length;";
+    for width in [360, DESKTOP] {
+        let Some((counts, _)) = open_and(&[run(rows.clone())], width, script) else { return };
+        assert_eq!(chromium::number(&counts, "words"), 4 + 4 + 3 + 3, "{counts:?}");
+        assert_eq!(chromium::number(&counts, "cut"), 0, "{width}: a word on two lines");
+        assert!(chromium::number(&counts, "overflow") <= 0, "{counts:?}");
+    }
+}
+
+#[test]
+fn a_line_that_ends_early_does_not_seem_to_go_on() {
+    let block = |threads| exact(Case { mode: None, ..grid("gpu.block.syncthreads", 1, threads) }, 10.0);
+    let rows = vec![
+        block(32),
+        block(1024),
+        exact(grid("gpu.grid.counter", 132, 32), 800.0),
+        exact(grid("gpu.grid.counter", 132, 1024), 830.0),
+    ];
+    let script = "root.dataset.far = page.querySelectorAll('#decide-barrier .leader.far').length;
+        const line = page.querySelector('#decide-barrier .leader.far');
+        root.dataset.dashes = line ? frame.contentWindow.getComputedStyle(line).strokeDasharray : '';";
+    let Some((counts, _)) = open_and(&[run(rows)], DESKTOP, script) else { return };
+    assert_eq!(chromium::number(&counts, "far"), 1, "the block's: {counts:?}");
+    assert_ne!(counts["dashes"], "none");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::cuda::discovery::Surroundings;
 use crate::cuda::driver::Device;
 use crate::cuda::error::GpuError;
 use crate::cuda::nccl::Nccl;
-use crate::nccl::{Launching, NcclExperiment, NcclGroup, PRIMITIVES, cases, launching_of};
+use crate::nccl::{Launching, NcclExperiment, NcclGroup, PRIMITIVES, cases};
 
 /// NCCL as far as it was used.
 #[derive(Debug, Default)]
@@ -41,10 +41,6 @@ impl NcclState {
     }
 }
 
-/// Seen on two H200 with driver 580 and NCCL 2.28; the process did not end afterwards.
-const NO_GRAPH: &str = "the driver refuses to instantiate the captured sums of several devices \
-                        (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)";
-
 /// NCCL occupies memory and threads of its own on every device, so nobody gets it unasked.
 const NOT_ASKED: &str = "measured where SYNCSCOPE_NCCL names the folder of libnccl.so.2";
 
@@ -54,9 +50,6 @@ impl GpuLaboratory {
         PRIMITIVES.iter().find(|primitive| primitive.id == id)?;
         if self.machines.len() < 2 {
             return Some("needs two GPUs or more".to_owned());
-        }
-        if launching_of(&Case::new(id)) == Some(Launching::Graph) {
-            return Some(NO_GRAPH.to_owned());
         }
         if std::env::var_os("SYNCSCOPE_NCCL").is_none_or(|chosen| chosen.is_empty()) {
             return Some(NOT_ASKED.to_owned());

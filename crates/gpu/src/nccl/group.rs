@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::catalogue::Launching;
-use crate::cuda::driver::{Context, Device, DeviceBuffer, ExecutableGraph, HostBuffer, Stream};
+use crate::cuda::driver::{CapturedGraph, Context, Device, DeviceBuffer, ExecutableGraph, HostBuffer, Stream};
 use crate::cuda::error::CudaError;
 use crate::cuda::nccl::{Communicator, Nccl};
 
@@ -60,6 +60,8 @@ pub(crate) struct NcclGroup {
     /// The graphs of all devices, by the number of sums.
     graphs: HashMap<u64, Vec<ExecutableGraph>>,
     is_hung: bool,
+    /// A capture failed, and what the communicators then wait for is unknown.
+    is_broken: bool,
 }
 
 impl NcclGroup {
@@ -69,7 +71,7 @@ impl NcclGroup {
         let communicators = nccl.group(&numbers)?;
         let with = |((_, device), communicator): (&(u32, Device), Communicator)| Member::new(*device, communicator);
         let members: Result<Vec<Member>, CudaError> = devices.iter().zip(communicators).map(with).collect();
-        Ok(Self { nccl: Rc::clone(nccl), members: members?, graphs: HashMap::new(), is_hung: false })
+        Ok(Self { nccl: Rc::clone(nccl), members: members?, graphs: HashMap::new(), is_hung: false, is_broken: false })
     }
 
     /// Whether a sum did not end: the devices cannot be used any more.
@@ -87,7 +89,10 @@ impl NcclGroup {
         if launching == Launching::Eager || self.graphs.contains_key(&count) {
             return Ok(());
         }
+        // Set until the graphs are there: nothing is called for a group whose capture failed, not even its end.
+        self.is_broken = true;
         let graphs = self.capture(count)?;
+        self.is_broken = false;
         for (member, graph) in self.members.iter().zip(&graphs) {
             member.context.make_current()?;
             member.stream.upload(graph)?;
@@ -97,24 +102,22 @@ impl NcclGroup {
         self.wait()
     }
 
-    /// All streams are captured at the same time, because a sum is queued on all of them at once.
+    /// All streams are captured at the same time, because a sum is queued on all of them at once. The graphs are made when
+    /// no stream is being captured any more: the driver refuses to make one as long as this thread captures another.
     fn capture(&self, count: u64) -> Result<Vec<ExecutableGraph>, NcclError> {
-        for member in &self.members {
-            member.context.make_current()?;
-            member.stream.begin_capture()?;
-        }
-        let queued = self.queue(count);
-        let graphs: Result<Vec<ExecutableGraph>, CudaError> = self
-            .members
-            .iter()
-            .map(|member| {
-                member.context.make_current()?;
-                member.stream.end_capture()
-            })
-            .collect();
+        let begun = self.of_each(|member| member.stream.begin_capture());
+        let queued = begun.map_err(NcclError::from).and_then(|_| self.queue(count));
+        let captured = self.of_each(|member| member.stream.end_capture());
         // A failed call makes the captures fail too, and its error explains more.
         queued?;
+        let graphs: Result<Vec<ExecutableGraph>, CudaError> = captured?.iter().map(CapturedGraph::executable).collect();
         Ok(graphs?)
+    }
+
+    /// Does the same for each device, in its context: for all of them, also if it fails for one.
+    fn of_each<T>(&self, work: impl Fn(&Member) -> Result<T, CudaError>) -> Result<Vec<T>, CudaError> {
+        let of = |member: &Member| member.context.make_current().and_then(|()| work(member));
+        self.members.iter().map(of).collect::<Vec<_>>().into_iter().collect()
     }
 
     /// Queues sums one after the other on all devices.
@@ -181,8 +184,8 @@ impl NcclGroup {
 
 impl Drop for NcclGroup {
     fn drop(&mut self) {
-        if self.is_hung {
-            // Every call might wait for the sum that does not end.
+        if self.is_hung || self.is_broken {
+            // Every call might wait for a sum that does not end.
             std::mem::forget(std::mem::take(&mut self.members));
             std::mem::forget(std::mem::take(&mut self.graphs));
             return;

@@ -31,6 +31,42 @@ fn every_reduction_gives_the_known_answer_at_every_size() {
 
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
+fn chains_behind_a_gate_are_queued_in_time_and_give_every_result() {
+    let sizes = vec![1, 1000, 1 << 16];
+    let rows = open().reductions(&plan(sizes.clone()), &mut |_, _| {}).unwrap();
+    for id in ["device.atomic_queued", "device.grid_queued", "device.kernel_boundary_queued"] {
+        let of_variant: Vec<&ReductionRow> = rows.iter().filter(|row| row.variant == id).collect();
+        assert_eq!(of_variant.len(), 2 * sizes.len(), "{id}");
+        for row in of_variant {
+            println!("{id} {:?} {}: {:?} ns", row.operation, row.elements, row.ns);
+            assert_eq!((row.check, &row.reason), (Some(true), &None), "{row:?}");
+            // The longer chain of a pair must not fill the queue of the stream.
+            assert!(row.pairs >= 7 && (1..=120).contains(&row.chain), "{row:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs two CUDA devices: make test-gpu"]
+fn kernels_join_the_results_of_several_devices_in_streams_and_in_one_graph() {
+    // Neither a number of elements that the devices divide evenly, nor one part that is empty.
+    let rows = open().reductions(&plan(vec![1, 4099, 1 << 20]), &mut |_, _| {}).unwrap();
+    let several = |id: &str| rows.iter().filter(|row| row.variant == id).collect::<Vec<_>>();
+    if several("devices.flags").iter().all(|row| is_left_out(row)) {
+        println!("one device, or devices without access to each other: {:?}", several("devices.flags")[0].reason);
+        return;
+    }
+    for id in ["devices.events", "devices.graph_chain"] {
+        for row in several(id) {
+            println!("{id} on {:?} {:?} {}: {:?} ns", row.devices, row.operation, row.elements, row.ns);
+            assert!(row.devices >= Some(2), "{row:?}");
+            assert_eq!((row.check, &row.reason), (Some(true), &None), "{row:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
 fn a_large_reduction_is_as_fast_as_memory_and_the_listing_is_bound_by_its_atomics() {
     let rows = open().reductions(&plan(vec![1 << 26]), &mut |_, _| {}).unwrap();
     let ns = |id: &str| {

@@ -19,7 +19,7 @@ function cellShade(value, values) {
 }
 
 /** The room of the names of lines, in letters. */
-const labelWidth = (spec) => Math.max(4.6, ...spec.lines.map(({ label }) => 0.62 * label.length));
+const labelWidth = (spec) => Math.max(4.6, ...spec.lines.map(({ label }) => 0.75 * label.length + 1));
 
 /** A table with a cost and an instruction in each cell. A press shows the row. */
 function costTable(spec, run) {
@@ -37,10 +37,11 @@ function costTable(spec, run) {
       cell.detail ? el("span", null, cell.detail) : null,
     );
   const box = (line) => (cell, column) => {
-    if (!cell) return el("td", { class: "absent" }, "–");
+    const heading = { "data-column": spec.columns[column] };
+    if (!cell) return el("td", { class: "absent", ...heading }, "–");
     return el(
       "td",
-      cell.value > 0 ? { style: cellShade(cell.value, values) } : { class: "free" },
+      { ...heading, ...(cell.value > 0 ? { style: cellShade(cell.value, values) } : { class: "free" }) },
       content(cell, line, column),
     );
   };

@@ -69,7 +69,10 @@ pub(crate) fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
             continue;
         }
         has_class |= title.starts_with("Hand-off");
-        let words = selected.note.map_or_else(|| words.to_owned(), |note| format!("{words} ({note})"));
+        // A barrier that the compiler makes a NOP costs a slot of the instruction, and no wait.
+        let is_nop = data.rows[selected.row].evidence.as_deref().is_some_and(|found| found.starts_with("NOP "));
+        let note = selected.note.or_else(|| is_nop.then(|| "compiled to a NOP".to_owned()));
+        let words = note.map_or_else(|| words.to_owned(), |note| format!("{words} ({note})"));
         figures.push(MachineFigure { part, figure, words, row: selected.row });
     }
     figures
@@ -103,6 +106,17 @@ mod tests {
         assert_eq!(drawn(vec![close.clone()]), [("70.0 ns".to_owned(), "hand-off of a close pair".to_owned())]);
         let with_class = drawn(vec![close, pair(Some(Group::SameL3), 50.0)]);
         assert_eq!(with_class, [("50.0 ns".to_owned(), "hand-off within an L3 cache".to_owned())]);
+    }
+
+    #[test]
+    fn a_barrier_without_an_instruction_says_so() {
+        let group = Some(Group::Converged);
+        let case = Case { threads: Some(32), blocks: Some(1), group, ..Case::new("gpu.warp.syncwarp") };
+        let barrier = Row { ns: Some(Nanoseconds(0.505)), ..Row::unmeasured(case, Verdict::Resolved) };
+        let with =
+            |evidence: &str| drawn(vec![Row { evidence: Some(evidence.into()), ..barrier.clone() }])[0].1.clone();
+        assert_eq!(with("NOP 32/64 for WARPSYNC"), "barrier of a warp on one path (compiled to a NOP)");
+        assert_eq!(with("WARPSYNC 32/64"), "barrier of a warp on one path");
     }
 
     #[test]

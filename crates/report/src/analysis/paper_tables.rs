@@ -30,9 +30,8 @@ pub(crate) struct DeviceLine {
 const TILE: &str = "gpu.warp.tile";
 const COALESCED: &str = "gpu.warp.coalesced";
 const BLOCK: &str = "gpu.block.syncthreads";
-const HIERARCHICAL: &str = "gpu.grid.hierarchical";
 /// The ids that these tables name beside those of the cost ladder.
-pub(crate) const PRIMITIVES: [&str; 4] = [TILE, COALESCED, BLOCK, HIERARCHICAL];
+pub(crate) const PRIMITIVES: [&str; 3] = [TILE, COALESCED, BLOCK];
 
 const WARP: u32 = 32;
 /// Threads of the block with which the paper measures the throughput of warps.
@@ -47,13 +46,15 @@ pub(crate) fn tables(data: &RunData) -> Vec<PaperTable> {
 
 /// The ordered barriers of a run in their default form, without a variant.
 fn barriers<'a>(data: &'a RunData, ids: &'a [&str]) -> impl Iterator<Item = Known<'a>> {
-    let takes_part = |row: &Row| {
-        let Case { form, order, group, .. } = &row.case;
-        form.is_none() && group.is_none() && *order != Some(MemoryOrder::Relaxed)
-    };
     (0..data.rows.len())
-        .filter(move |index| ids.contains(&data.rows[*index].case.primitive.as_str()) && takes_part(&data.rows[*index]))
+        .filter(move |index| is_ordered(&data.rows[*index], ids) && data.rows[*index].case.group.is_none())
         .filter_map(|index| Known::of(data, index, Basis::Run))
+}
+
+/// Whether a row is an ordered barrier of these in its default form.
+fn is_ordered(row: &Row, ids: &[&str]) -> bool {
+    let Case { primitive, form, order, .. } = &row.case;
+    ids.contains(&primitive.as_str()) && form.is_none() && *order != Some(MemoryOrder::Relaxed)
 }
 
 /// Blocks on each multiprocessor and warps on it; `None` where the blocks cannot be spread evenly.
@@ -141,14 +142,20 @@ fn throughput(data: &RunData) -> Option<PaperTable> {
     ] {
         lines.push((format!("{label}, warp-sync/ns"), v100.into(), p100.into(), [of_blocks(threads), None]));
     }
+    let columns = if lines.iter().any(|(.., here)| here[1].is_some()) { 5 } else { 4 };
     lines.iter().any(|(.., here)| here[0].is_some()).then(|| PaperTable {
         title: "Table 7: throughput of warp and block barriers",
-        headings: ["barrier", "V100", "P100", "this device", "set up each time"].map(str::to_owned).to_vec(),
+        headings: ["barrier", "V100", "P100", "this device", "set up each time"][..columns]
+            .iter()
+            .map(|text| (*text).to_owned())
+            .collect(),
         lines: lines
             .into_iter()
             .map(|(label, v100, p100, here)| {
                 let [default, alone] = here.map(|text| text.unwrap_or_else(|| NONE.to_owned()));
-                vec![label, v100, p100, default, alone]
+                let mut line = vec![label, v100, p100, default, alone];
+                line.truncate(columns);
+                line
             })
             .collect(),
         note: "Warps: one block of 1,024 threads; the paper's coalesced figures are those of its table 4, which its table 7 \
@@ -188,20 +195,30 @@ fn grid(data: &RunData) -> Option<PaperTable> {
         (16, "9.207 to 10.393", "13.228 to 16.627"),
         (32, "21.061 to 24.785", "31.345 to 35.134"),
     ];
-    let ids: Vec<&str> = GRID_BARRIERS.iter().copied().chain([HIERARCHICAL]).collect();
-    let ids = columns(data, &ids, |_| true);
+    // A variant of a barrier is another algorithm. Whole clusters leave multiprocessors without a block.
+    let each: Vec<(String, u32, Known<'_>)> = (0..data.rows.len())
+        .filter(|index| is_ordered(&data.rows[*index], GRID_BARRIERS))
+        .filter_map(|index| Known::of(data, index, Basis::Run))
+        .filter_map(|known| Some((known.name(), on_multiprocessor(data, &known.row.case)?.0, known)))
+        .collect();
+    let mut designs: Vec<(usize, &str)> = each
+        .iter()
+        .map(|(name, _, known)| (GRID_BARRIERS.iter().position(|id| *id == known.row.case.primitive), name.as_str()))
+        .filter_map(|(place, name)| Some((place?, name)))
+        .collect();
+    designs.sort_unstable();
+    designs.dedup();
+    let designs: Vec<&str> = designs.into_iter().map(|(_, name)| name).collect();
     let line = |(blocks, v100, p100): (u32, &str, &str)| {
-        let of = |id: &&str| {
-            let ids = [*id];
-            let on = |known: &Known<'_>| on_multiprocessor(data, &known.row.case).is_some_and(|on| on.0 == blocks);
-            range(barriers(data, &ids).filter(on))
+        let of = |design: &&str| {
+            range(each.iter().filter(|(name, on, _)| name == design && *on == blocks).map(|(.., known)| *known))
         };
-        [vec![blocks.to_string(), v100.to_owned(), p100.to_owned()], ids.iter().map(of).collect()].concat()
+        [vec![blocks.to_string(), v100.to_owned(), p100.to_owned()], designs.iter().map(of).collect()].concat()
     };
     let lines: Vec<Vec<String>> = PAPER.into_iter().map(line).collect();
     has_figures(&lines, 3).then(|| PaperTable {
         title: "Table 8: barriers of a grid (µs)",
-        headings: headings("blocks per SM", &["V100", "P100"], &ids),
+        headings: headings("blocks per SM", &["V100", "P100"], &designs),
         lines,
         note: "The least and the largest cost over the measured sizes of a block.",
     })
@@ -342,10 +359,12 @@ mod tests {
         let barrier =
             |id: &str, blocks, threads, devices, us: f64| row(on(id, blocks, threads, devices), us * 1e3, 1.0);
         let relaxed = Case { order: Some(MemoryOrder::Relaxed), ..on("gpu.grid.counter", 10, 32, None) };
+        let near = Case { group: Some(Group::NearCounters), ..on("gpu.grid.hierarchical", 10, 32, None) };
         let rows = vec![
             barrier("gpu.grid.counter", 10, 32, None, 0.8),
             barrier("gpu.grid.counter", 10, 1024, None, 0.9),
             row(relaxed, 100.0, 1.0),
+            row(near, 750.0, 1.0),
             barrier("gpu.multi.flags", 10, 32, Some(1), 1.8),
             barrier("gpu.multi.flags", 10, 32, Some(2), 2.2),
             barrier("gpu.multi.flags", 40, 128, Some(2), 2.4),
@@ -356,8 +375,8 @@ mod tests {
         let data = data(rows);
         let tables = tables(&data);
         let [grid, devices] = tables.as_slice() else { panic!("{tables:?}") };
-        assert_eq!(grid.headings, ["blocks per SM", "V100", "P100", "counter"]);
-        assert_eq!(line(grid, "1")[3], "0.80 to 0.90", "a relaxed barrier is another one");
+        assert_eq!(grid.headings, ["blocks per SM", "V100", "P100", "counter", "hierarchical near_counters"]);
+        assert_eq!(line(grid, "1")[3..], ["0.80 to 0.90", "0.75"], "a relaxed barrier is another one");
         assert_eq!(line(grid, "2")[3], NONE);
         assert_eq!(line(devices, "at most 4")[2], "2.20 to 2.40");
         assert_eq!(line(devices, "in between")[2], "2.60");

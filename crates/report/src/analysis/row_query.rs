@@ -56,7 +56,8 @@ pub(crate) const WAKE_UPS: &[&str] = &[
     SLEEPING_HANDOFFS[2],
 ];
 /// Barriers of all blocks of a grid.
-pub(crate) const GRID_BARRIERS: &[&str] = &["gpu.grid.cooperative", "gpu.grid.counter", "gpu.grid.lock_free"];
+pub(crate) const GRID_BARRIERS: &[&str] =
+    &["gpu.grid.cooperative", "gpu.grid.counter", "gpu.grid.lock_free", "gpu.grid.hierarchical"];
 /// Barriers of the grids of several devices.
 pub(crate) const DEVICE_BARRIERS: &[&str] = &["gpu.multi.flags", "gpu.multi.counter", "gpu.multi.host_barrier"];
 
@@ -196,7 +197,7 @@ impl RowQuery {
 }
 
 /// Whether a case is a barrier that orders no memory accesses: it is no replacement for one that does.
-fn is_relaxed_barrier(case: &Case) -> bool {
+pub(crate) fn is_relaxed_barrier(case: &Case) -> bool {
     case.order == Some(MemoryOrder::Relaxed) && ["cluster", "grid", "multi"].contains(&case.domain_and_family().1)
 }
 
@@ -219,14 +220,40 @@ fn cheapest(fitting: &[IndexedRow<'_>], size: fn(&Case) -> u64) -> Option<Select
     let smallest = known().map(|(_, row, _)| size(&row.case)).min()?;
     let same_size = || known().filter(|(_, row, _)| size(&row.case) == smallest);
     let best = same_size().min_by(|(_, _, a), (_, _, b)| a.high.total_cmp(&b.high))?;
-    let mut names = vec![short_name(&best.1.case.primitive)];
+    let mut names = vec![design(&best.1.case)];
     for (_, row, _) in same_size().filter(|(_, _, bounds)| bounds.low <= best.2.high) {
-        let name = short_name(&row.case.primitive);
+        let name = design(&row.case);
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    Some(Selected { row: best.0, note: Some(names.join(" or ")), median_ns: None })
+    Some(Selected { row: best.0, note: Some(either(&names)), median_ns: None })
+}
+
+/// `a, b or c`.
+pub(crate) fn either(words: &[String]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// What a program would take: the primitive, and of a grid barrier the variant, which is another algorithm.
+pub(crate) fn design(case: &Case) -> String {
+    let name = short_name(&case.primitive);
+    match &case.group {
+        Some(group) if case.domain_and_family().1 == "grid" => format!("{name} {group}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// The same where room is short: of a grid barrier the variant alone.
+pub(crate) fn short_design(case: &Case) -> String {
+    match &case.group {
+        Some(Group::Cluster(size)) if case.domain_and_family().1 == "grid" => format!("clusters of {size}"),
+        Some(group) if case.domain_and_family().1 == "grid" => group.to_string(),
+        _ => short_name(&case.primitive).to_owned(),
+    }
 }
 
 /// The last part of an id.

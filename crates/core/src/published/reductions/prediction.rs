@@ -163,10 +163,8 @@ fn priced<'a>(problem: &[&'a ReductionRow], rows: &[ReductionRow], costs: &Costs
 /// The rows of each problem, in the order of the problems.
 fn by_size(rows: &[ReductionRow]) -> Vec<Vec<&ReductionRow>> {
     let mut sorted: Vec<&ReductionRow> = rows.iter().collect();
-    sorted.sort_by_key(|row| (row.class, row.operation, row.elements));
-    let is_same =
-        |a: &&ReductionRow, b: &&ReductionRow| (a.class, a.operation, a.elements) == (b.class, b.operation, b.elements);
-    sorted.chunk_by(is_same).map(<[&ReductionRow]>::to_vec).collect()
+    sorted.sort_by_key(|row| row.problem());
+    sorted.chunk_by(|a, b| a.problem() == b.problem()).map(<[&ReductionRow]>::to_vec).collect()
 }
 
 /// A prediction for every variant of known terms except the reference, at every size.
@@ -246,6 +244,23 @@ fn why_not(variant: &Priced<'_>, reference: &Priced<'_>, measured_ns: f64) -> Op
             Some("the threads do not end reading at the same moment, and wait in the barrier for the last")
         }
         "listing.1" | "listing.2" => Some("atomic operations and reading overlap in part"),
+        id if id.starts_with("cpu.tree_") => Some(
+            "at each level half of the threads join results and the others are early at the barrier; the cost is that of a \
+             loop in which all arrive together",
+        ),
+        "devices.host" => Some(
+            "the host launches on one device after the other: with flags long kernels hide that, with the host's wait nothing \
+             does",
+        ),
+        "device.atomic"
+        | "device.cluster"
+        | "device.kernel_boundary"
+        | "device.grid_cooperative"
+        | "device.grid_counter"
+        | "device.grid_lock_free" => Some(
+            "the host queues these kernels while they run: what one more costs follows from how fast it is with two \
+             different kernels and with these arguments; variants that are queued first have the device's cost alone",
+        ),
         _ => None,
     }
 }
@@ -465,6 +480,50 @@ mod tests {
         let found = predictions(&small, &costs());
         assert!(found[0].why_not.as_ref().unwrap().contains("below 2 %"), "{found:?}");
         assert_eq!(of(&predictions(&rows(), &costs()), "device.kernel_boundary").why_not, None, "it agrees");
+    }
+
+    #[test]
+    fn kernels_that_the_host_queues_while_they_run_say_so() {
+        let found = predictions(&rows(), &costs());
+        let grid = of(&found, "device.grid_cooperative");
+        assert!(grid.why_not.as_ref().unwrap().contains("the host queues these kernels"), "{grid:?}");
+        let ids = ["device.atomic_queued", "device.graph_chain"];
+        for id in ids {
+            let slower = [row("device.atomic_graph_chain", SIZE, 4000.0), row(id, SIZE, 9000.0)];
+            let found = predictions(&slower, &costs());
+            assert_eq!((found[0].agreement, &found[0].why_not), (Agreement::Outside, &None), "{id} has no such excuse");
+        }
+    }
+
+    #[test]
+    fn different_numbers_of_devices_are_different_problems() {
+        let on = |devices, id: &str, ns: f64| ReductionRow { devices: Some(devices), ..row(id, SIZE, ns) };
+        let barrier = |id: &str, devices, ns| {
+            let case = Case { devices: Some(devices), blocks: Some(264), threads: Some(512), ..Case::new(id) };
+            measured(case, ns)
+        };
+        let costs = Costs::of(
+            vec![
+                launch("gpu.launch.stream", 264, 2000.0),
+                barrier("gpu.multi.flags", 2, 2000.0),
+                barrier("gpu.multi.flags", 4, 3000.0),
+                barrier("gpu.multi.host_barrier", 2, 10_000.0),
+                barrier("gpu.multi.host_barrier", 4, 15_000.0),
+            ],
+            CostSource::Here,
+        );
+        let rows = [
+            on(2, "devices.flags", 54_000.0),
+            on(4, "devices.flags", 30_000.0),
+            on(2, "devices.host", 60_000.0),
+            on(4, "devices.host", 40_000.0),
+        ];
+        let found = predictions(&rows, &costs);
+        let measured: Vec<_> = found.iter().map(|found| (found.devices, found.measured_ns)).collect();
+        assert_eq!(measured, [(Some(2), 6000.0), (Some(4), 10_000.0)]);
+        assert!(found.iter().all(|found| found.agreement == Agreement::Within), "{found:?}");
+        let decided = decisions(&rows, &costs);
+        assert_eq!(decided.iter().map(|decision| decision.devices).collect::<Vec<_>>(), [Some(2), Some(4)]);
     }
 
     #[test]

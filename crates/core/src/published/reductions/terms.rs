@@ -39,6 +39,9 @@ impl Term {
 /// Blocks of a cluster in the variant with clusters: the largest portable size.
 pub const CLUSTER_BLOCKS: u32 = 8;
 
+/// Length of kernels behind which the host is always ahead with the next launch: the longest that a prediction uses.
+pub const LONG_KERNEL_US: u32 = 20;
+
 /// Threads of a block that saturate an atomic operation of a whole device.
 const FULL_BLOCK: u32 = 1024;
 
@@ -117,6 +120,8 @@ fn device_terms(name: &str, grid: Grid) -> Option<Vec<Term>> {
     const GRAPH: &str = "gpu.launch.graph";
     const COOPERATIVE: &str = "gpu.launch.cooperative";
     let one = |launch: &str| vec![grid.launch(launch, grid.blocks)];
+    // The device finds the next kernel in its queue, as behind long kernels.
+    let queued = |launch: &str, blocks| Grid { kernel_us: LONG_KERNEL_US, ..grid }.launch(launch, blocks);
     let joined = |launch: &str, term: Term| {
         let join = grid.join();
         one(launch).into_iter().chain([term]).chain(join).collect()
@@ -130,6 +135,14 @@ fn device_terms(name: &str, grid: Grid) -> Option<Vec<Term>> {
         "grid_lock_free" => joined(COOPERATIVE, grid.barrier("gpu.grid.lock_free")),
         "grid_graph_chain" => joined(GRAPH, grid.barrier("gpu.grid.cooperative")),
         "kernel_boundary" => joined(STREAM, grid.launch(STREAM, 1)),
+        "atomic_queued" => vec![queued(STREAM, grid.blocks)],
+        "grid_queued" => {
+            let first = [queued(COOPERATIVE, grid.blocks), grid.barrier("gpu.grid.cooperative")];
+            first.into_iter().chain(grid.join()).collect()
+        }
+        "kernel_boundary_queued" => {
+            [queued(STREAM, grid.blocks), queued(STREAM, 1)].into_iter().chain(grid.join()).collect()
+        }
         "graph_chain" => joined(GRAPH, grid.launch(GRAPH, 1)),
         _ => return None,
     })
@@ -231,6 +244,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_queued_first_has_launches_behind_long_kernels() {
+        let of = |id: &str| terms_of(&row(id, 1 << 10, 1.0), 2).unwrap();
+        let (plain, queued) = (of("device.kernel_boundary"), of("device.kernel_boundary_queued"));
+        assert_eq!(plain[0].case.group, Some(Group::KernelUs(2)));
+        let groups: Vec<_> = queued[..2].iter().map(|term| (term.case.blocks, term.case.group.clone())).collect();
+        let long = Some(Group::KernelUs(LONG_KERNEL_US));
+        assert_eq!(groups, [(Some(264), long.clone()), (Some(1), long.clone())]);
+        assert_eq!(plain[2..], queued[2..], "both join the partial results in one block");
+        let grid = of("device.grid_queued");
+        assert_eq!((grid[0].case.primitive.as_str(), &grid[0].case.group), ("gpu.launch.cooperative", &long));
+        assert_eq!(grid[1..], of("device.grid_cooperative")[1..]);
+        assert_eq!(of("device.atomic_queued"), queued[..1]);
+    }
+
+    #[test]
     fn atomics_of_every_element_overlap_with_reading() {
         let terms = terms_of(&row("listing.1", 1 << 20, 1.0), 5).unwrap();
         assert_eq!(summary(&terms), [("gpu.atomic.max".to_owned(), 1_048_576.0, true)]);
@@ -259,7 +287,16 @@ mod tests {
             .filter(|variant| terms_of(&of(variant.id), 5).is_none())
             .map(|variant| variant.id)
             .collect();
-        let expected = ["listing.3", "listing.4", "device.last_block", "device.graph", "device.cub", "cpu.sequential"];
+        let expected = [
+            "listing.3",
+            "listing.4",
+            "device.last_block",
+            "device.graph",
+            "device.cub",
+            "devices.events",
+            "devices.graph_chain",
+            "cpu.sequential",
+        ];
         assert_eq!(without, expected);
     }
 }

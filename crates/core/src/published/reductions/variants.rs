@@ -116,6 +116,9 @@ variants! {
         "device.grid_counter", "grid barrier (counter)", "the same with a barrier of one counter";
         "device.grid_lock_free", "grid barrier (lock-free)", "the same with the lock-free barrier of Xiao and Feng";
         "device.kernel_boundary", "two kernels", "two launches in a stream; the second kernel joins the partial results";
+        "device.atomic_queued", "atomic, queued first", "as atomic, all kernels of the chain in the stream before the first one starts, so that no launch waits for the host";
+        "device.grid_queued", "grid barrier, queued first", "as the grid barrier, all kernels of the chain in the stream before the first one starts";
+        "device.kernel_boundary_queued", "two kernels, queued first", "as two kernels, all kernels of the chain in the stream before the first one starts";
         "device.graph", "graph of two kernels", "the two kernels in a graph, replayed for each reduction";
         "device.graph_chain", "two kernels, all in one graph", "the two kernels of every reduction of the chain in one graph";
         "device.atomic_graph_chain", "atomic, all in one graph", "as atomic, the kernels of the chain in one graph";
@@ -125,6 +128,8 @@ variants! {
     Devices {
         "devices.flags", "flags", "each GPU reduces its part; its last block writes the result with a flag to all GPUs and waits for theirs";
         "devices.host", "host", "each GPU reduces its part; the host waits for all and joins the results";
+        "devices.events", "kernels and events", "each GPU reduces its part in a kernel; a kernel of the first GPU, which waits for the events of all, joins the results, and the next reduction waits for its end";
+        "devices.graph_chain", "kernels, all in one graph", "the same with the kernels of every reduction of the chain in one graph over all GPUs";
     }
     Cpu {
         "cpu.sequential", "one thread", "one thread, nothing to synchronize";

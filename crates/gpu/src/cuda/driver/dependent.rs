@@ -46,7 +46,7 @@ impl Stream {
 
     /// Lets what is queued from now on wait until the last recording of the event is reached.
     pub(crate) fn wait_for(&self, event: &Event) -> Result<(), CudaError> {
-        // SAFETY: stream and event are alive and of one context.
+        // SAFETY: stream and event are alive; they may be of different contexts.
         checked("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.0, event.0, 0) })
     }
 

@@ -23,10 +23,10 @@ impl Stream {
     ) -> Result<ExecutableGraph, CudaError> {
         self.begin_capture()?;
         let queued = queue(self);
-        let ended = self.end_raw_capture();
+        let captured = self.end_capture();
         // A failed launch makes the capture fail too, and its error explains more.
         queued?;
-        ExecutableGraph::new(ended?)
+        captured?.executable()
     }
 
     /// From here on, what this thread queues is captured instead of run. [`Self::end_capture`] has to follow.
@@ -36,15 +36,12 @@ impl Stream {
         checked("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(self.0, mode) })
     }
 
-    /// Makes a graph of what was captured.
-    pub(crate) fn end_capture(&self) -> Result<ExecutableGraph, CudaError> {
-        ExecutableGraph::new(self.end_raw_capture()?)
-    }
-
-    fn end_raw_capture(&self) -> Result<sys::CUgraph, CudaError> {
+    /// What was captured.
+    pub(crate) fn end_capture(&self) -> Result<CapturedGraph, CudaError> {
         let mut graph = ptr::null_mut();
         // SAFETY: the pointer is valid for the call; the driver refuses a stream that is not being captured by this thread.
-        checked("cuStreamEndCapture", unsafe { sys::cuStreamEndCapture(self.0, &raw mut graph) }).map(|()| graph)
+        let ended = unsafe { sys::cuStreamEndCapture(self.0, &raw mut graph) };
+        checked("cuStreamEndCapture", ended).map(|()| CapturedGraph(graph))
     }
 
     /// Uploads a graph to the device, so that its first replay costs the same as the others.
@@ -66,22 +63,30 @@ impl Stream {
     }
 }
 
+/// Captured work, of which an executable graph is made.
+#[derive(Debug)]
+pub(crate) struct CapturedGraph(sys::CUgraph);
+
+impl CapturedGraph {
+    /// The driver refuses this (`CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`) as long as the calling thread captures a stream.
+    pub(crate) fn executable(&self) -> Result<ExecutableGraph, CudaError> {
+        let mut graph = ptr::null_mut();
+        // SAFETY: the pointer is valid for the call, and the captured graph is alive.
+        let made = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut graph, self.0, 0) };
+        checked("cuGraphInstantiateWithFlags", made).map(|()| ExecutableGraph(graph))
+    }
+}
+
+impl Drop for CapturedGraph {
+    fn drop(&mut self) {
+        // SAFETY: the graph is ours; what was made of it does not refer to it.
+        let _ = unsafe { sys::cuGraphDestroy(self.0) };
+    }
+}
+
 /// Captured work that is replayed as a whole.
 #[derive(Debug)]
 pub(crate) struct ExecutableGraph(sys::CUgraphExec);
-
-impl ExecutableGraph {
-    /// Makes it from a template, and destroys the template.
-    fn new(template: sys::CUgraph) -> Result<Self, CudaError> {
-        let mut graph = ptr::null_mut();
-        // SAFETY: the pointer is valid for the call, the template is alive.
-        let made = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut graph, template, 0) };
-        // SAFETY: the template is ours; what was made of it does not refer to it.
-        let _ = unsafe { sys::cuGraphDestroy(template) };
-        checked("cuGraphInstantiateWithFlags", made)?;
-        Ok(Self(graph))
-    }
-}
 
 impl Drop for ExecutableGraph {
     fn drop(&mut self) {

@@ -32,7 +32,7 @@ pub(crate) use self::buffer::{DeviceBuffer, HostBuffer};
 pub(crate) use self::context::Context;
 pub(crate) use self::cooperative::{Part, launch_together, launches_on_several_devices};
 pub(crate) use self::device::{Attribute, Device, DevicePointer, Driver, device_count};
-pub(crate) use self::graph::{Event, ExecutableGraph};
+pub(crate) use self::graph::{CapturedGraph, Event, ExecutableGraph};
 pub(crate) use self::library::{load, no_device};
 pub(crate) use self::module::{Function, KernelArguments, Module};
 pub(crate) use self::peers::PeerAttribute;

@@ -1,11 +1,12 @@
 //! One variant at one size: chains of reductions, timed by the host.
 //!
-//! A sample queues n reductions, one after the other, and waits for the end of the last. Two samples of different lengths
+//! A sample queues n reductions, one after the other, and waits for the end of the last. The device starts at once, or
+//! when all of them are queued, so that no launch waits for the host. Two samples of different lengths
 //! make a pair (`syncscope_core::published::reductions::sampling`). The result of every reduction of every chain is
 //! compared with the known answer.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use syncscope_core::published::reductions::Operation;
 use syncscope_core::published::reductions::sampling::{PairedTimes, Sampling, paired_times};
@@ -13,7 +14,7 @@ use syncscope_host::scheduling::AffinityGuard;
 
 use super::arguments::ReductionArguments;
 use super::programs::{CUB_TILE, Launching, Recipe, THREADS};
-use super::session::{Loaded, MOST_RESULTS, Session};
+use super::session::{KERNEL_LIMIT, Loaded, MOST_RESULTS, Session};
 use super::vector;
 use crate::cuda::driver::ExecutableGraph;
 use crate::cuda::error::CudaError;
@@ -23,6 +24,15 @@ use crate::launch::outage::Outage;
 /// Launches that a stream takes before one must wait for the end of an earlier one. A reduction has two kernels at most.
 const QUEUE: usize = 1024;
 const _: () = assert!(2 * MOST_RESULTS < QUEUE);
+
+/// Reductions of the longest chain behind a closed gate. Nothing behind it ends, so a launch that found the queue full
+/// would wait until the kernel at the gate gives up: half of the queue stays free.
+const MOST_QUEUED: usize = MOST_RESULTS / 2;
+const _: () = assert!(2 * MOST_QUEUED < QUEUE / 2);
+
+/// A chain that is not queued within this time is not timed: the kernel at the gate may have given up.
+const QUEUED_WITHIN: Duration = Duration::from_millis(500);
+const _: () = assert!(QUEUED_WITHIN.as_millis() < KERNEL_LIMIT.as_millis());
 
 /// A variant on a grid, ready to run.
 pub(super) struct Chain<'a> {
@@ -36,7 +46,19 @@ pub(super) struct Chain<'a> {
     graphs: HashMap<u64, ExecutableGraph>,
     /// Since the state of barriers was cleared.
     barriers_passed: u64,
+    /// Whether its kernels have run. A first launch may load its kernel, and wait for the device to do so.
+    has_run: bool,
     cpu: Option<u32>,
+}
+
+/// The host was too slow. The device can still be used.
+fn late(took: Duration) -> CudaError {
+    let text = format!(
+        "the host took {} ms to queue a chain, and at most {} ms are allowed",
+        took.as_millis(),
+        QUEUED_WITHIN.as_millis()
+    );
+    CudaError { call: "cuLaunchKernel", code: 0, name: String::new(), text }
 }
 
 /// What a chain reduces.
@@ -58,8 +80,8 @@ impl<'a> Chain<'a> {
     ) -> Result<Self, Outage> {
         let Problem { operation, elements, blocks } = problem;
         session.clear_state()?;
-        let (graphs, barriers_passed) = (HashMap::new(), 0);
-        Ok(Self { session, recipe, loaded, operation, elements, blocks, graphs, barriers_passed, cpu })
+        let (graphs, barriers_passed, has_run) = (HashMap::new(), 0, false);
+        Ok(Self { session, recipe, loaded, operation, elements, blocks, graphs, barriers_passed, has_run, cpu })
     }
 
     /// Blocks of the first kernel.
@@ -77,7 +99,8 @@ impl<'a> Chain<'a> {
     pub(super) fn measure(&mut self, time: Duration, seed: u64) -> Result<(PairedTimes, u64), Outage> {
         let _here = self.cpu.map(AffinityGuard::bind_to);
         let mut wrong = 0;
-        let sampling = Sampling { time, longest: MOST_RESULTS as u64, seed };
+        let longest = if self.recipe.launching.is_queued_first() { MOST_QUEUED } else { MOST_RESULTS };
+        let sampling = Sampling { time, longest: longest as u64, seed };
         let times = paired_times(sampling, |count| {
             let (ns, wrong_here) = self.sample(count)?;
             wrong += wrong_here;
@@ -88,6 +111,13 @@ impl<'a> Chain<'a> {
 
     /// Runs a chain. Returns its time in nanoseconds, and how many of its results are wrong.
     fn sample(&mut self, count: u64) -> Result<(f64, u64), Outage> {
+        let is_queued_first = self.recipe.launching.is_queued_first();
+        if is_queued_first && !self.has_run {
+            self.run(1)?;
+            self.session.wait()?;
+            self.barriers_passed += 1;
+            self.has_run = true;
+        }
         self.session.clear_results()?;
         if matches!(self.recipe.launching, Launching::GraphChain | Launching::CooperativeGraphChain) {
             self.capture(count, count)?;
@@ -95,8 +125,7 @@ impl<'a> Chain<'a> {
             self.capture(1, 1)?;
         }
         self.session.wait()?;
-        let started = host_clock::now_ns();
-        self.run(count)?;
+        let started = if is_queued_first { self.queue_and_start(count)? } else { self.start(count)? };
         self.session.wait()?;
         let elapsed = host_clock::now_ns().saturating_sub(started);
         self.barriers_passed += count;
@@ -107,9 +136,34 @@ impl<'a> Chain<'a> {
         Ok((elapsed as f64, results.saturating_sub(right)))
     }
 
+    /// Launches a chain. Returns when that began.
+    fn start(&self, count: u64) -> Result<u64, Outage> {
+        let started = host_clock::now_ns();
+        self.run(count)?;
+        Ok(started)
+    }
+
+    /// Queues a chain behind a closed gate, then opens it. Returns when it was opened.
+    fn queue_and_start(&mut self, count: u64) -> Result<u64, Outage> {
+        let closed = Instant::now();
+        self.session.close_gate(&self.loaded)?;
+        let queued = self.run(count);
+        let took = closed.elapsed();
+        let started = host_clock::now_ns();
+        self.session.open_gate();
+        queued?;
+        if took > QUEUED_WITHIN {
+            self.session.wait()?;
+            return Err(late(took).into());
+        }
+        Ok(started)
+    }
+
     fn run(&self, count: u64) -> Result<(), CudaError> {
         match self.recipe.launching {
-            Launching::Stream | Launching::Cooperative => (0..count).try_for_each(|number| self.queue(number)),
+            Launching::Stream | Launching::StreamQueued | Launching::Cooperative | Launching::CooperativeQueued => {
+                (0..count).try_for_each(|number| self.queue(number))
+            }
             Launching::GraphEach => match self.graphs.get(&1) {
                 Some(graph) => (0..count).try_for_each(|_| self.session.stream()?.replay(graph)),
                 None => Ok(()),

@@ -6,7 +6,7 @@ use super::arguments::ReductionArguments;
 use super::programs::THREADS;
 use super::session::{KERNEL_LIMIT, missing};
 use super::vector::PLANTED;
-use crate::cuda::driver::{Context, Device, DeviceBuffer, DevicePointer, Function, HostBuffer, Module};
+use crate::cuda::driver::{Context, Device, DeviceBuffer, DevicePointer, Event, Function, HostBuffer, Module};
 use crate::cuda::error::CudaError;
 use crate::multi::DeviceTable;
 use crate::published::device::ExperimentDevice;
@@ -17,11 +17,17 @@ pub(super) const MOST_MEMBERS: usize = 8;
 /// Words that each device has for the others: one from each, for every other reduction.
 const WORDS: usize = 2 * MOST_MEMBERS;
 
+/// Bytes of partial results: a word of each block, and at the end a word of each device.
+const PARTIALS: usize = 1 << 16;
+const PARTS_AT: usize = PARTIALS - MOST_MEMBERS * size_of::<u32>();
+
 /// The kernels on one device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kernels {
     pub(super) alone: Function,
     pub(super) together: Function,
+    /// Joins partial results.
+    pub(super) combine: Function,
     fill: Function,
     plant: Function,
 }
@@ -39,6 +45,8 @@ pub(super) struct Member {
     abort: DevicePointer,
     pub(super) kernels: Option<Kernels>,
     pub(super) elements: u64,
+    /// Of the first device: its last reduction is done; of others: their part of one is.
+    pub(super) event: Event,
     pub(super) device: ExperimentDevice,
 }
 
@@ -54,14 +62,14 @@ impl Member {
         let device = ExperimentDevice::on(device)?;
         let context = device.context()?;
         let bytes = usize::try_from(elements * 4).unwrap_or(usize::MAX).max(16);
-        let (data, partials) = (DeviceBuffer::new(context, bytes)?, DeviceBuffer::new(context, 1 << 16)?);
+        let (data, partials) = (DeviceBuffer::new(context, bytes)?, DeviceBuffer::new(context, PARTIALS)?);
         let (counter, counts) = (DeviceBuffer::new(context, 128)?, DeviceBuffer::new(context, 128)?);
         let words = DeviceBuffer::new(context, WORDS * size_of::<u64>())?;
         let abort = HostBuffer::new(context, 1)?;
         for buffer in [&counter, &counts, &words] {
             device.stream()?.clear(buffer, buffer.bytes())?;
         }
-        let pointer = abort.device_pointer()?;
+        let (pointer, event) = (abort.device_pointer()?, Event::new(context)?);
         Ok(Self {
             data,
             partials,
@@ -72,6 +80,7 @@ impl Member {
             abort: pointer,
             kernels: None,
             elements,
+            event,
             device,
         })
     }
@@ -87,6 +96,11 @@ impl Member {
         }
     }
 
+    /// Where kernels of all devices leave a word each, for a kernel of this one.
+    pub(super) fn parts(&self) -> DevicePointer {
+        self.partials.pointer() + PARTS_AT as DevicePointer
+    }
+
     pub(super) fn load(&mut self, alone: &[u8], together: &[u8]) -> Result<(), CudaError> {
         let context = self.device.context()?;
         context.make_current()?;
@@ -99,6 +113,7 @@ impl Member {
         self.kernels = Some(Kernels {
             alone: alone.function(c"reduce")?,
             together: together.function(c"reduce")?,
+            combine: alone.function(c"combine")?,
             fill: alone.function(c"fill")?,
             plant: alone.function(c"plant")?,
         });

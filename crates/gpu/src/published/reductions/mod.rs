@@ -7,6 +7,7 @@
 //! | [`session`] | one device with the vector, the results and the kernels |
 //! | [`chain`] | one variant at one size |
 //! | [`several`], [`member`] | several devices, and one of them |
+//! | [`joining`] | what is queued for one reduction on several devices |
 //! | [`vector`] | the vector and the known answers |
 //! | [`arguments`] | what the host passes to the kernels |
 //! | [`warps`] | sums within a warp |
@@ -15,6 +16,7 @@
 
 mod arguments;
 mod chain;
+mod joining;
 mod member;
 mod plan;
 mod programs;
@@ -63,7 +65,7 @@ pub fn cub_programs() -> Vec<Program> {
 /// The programs of reductions on several devices: for each operation one without waits, and one in which devices wait.
 #[must_use]
 pub fn several_programs() -> Vec<[Program; 2]> {
-    [Operation::Max, Operation::Sum].map(several::programs).to_vec()
+    [Operation::Max, Operation::Sum].map(joining::programs).to_vec()
 }
 
 fn operations_of(recipe: &'static Recipe) -> impl Iterator<Item = Operation> {

@@ -24,8 +24,12 @@ const CUB_SUBSCRIPTION: u64 = 5;
 pub(super) enum Launching {
     /// Into a stream.
     Stream,
+    /// Into a stream, all kernels of a chain before the first one starts.
+    StreamQueued,
     /// Into a stream, all blocks at the same time.
     Cooperative,
+    /// The same, all kernels of a chain before the first one starts.
+    CooperativeQueued,
     /// As a graph of its own.
     GraphEach,
     /// All reductions of a chain in one graph.
@@ -36,7 +40,12 @@ pub(super) enum Launching {
 
 impl Launching {
     pub(super) const fn is_cooperative(self) -> bool {
-        matches!(self, Self::Cooperative | Self::CooperativeGraphChain)
+        matches!(self, Self::Cooperative | Self::CooperativeQueued | Self::CooperativeGraphChain)
+    }
+
+    /// Whether the device begins when the host has queued everything.
+    pub(super) const fn is_queued_first(self) -> bool {
+        matches!(self, Self::StreamQueued | Self::CooperativeQueued)
     }
 }
 
@@ -99,6 +108,9 @@ pub(super) const RECIPES: &[Recipe] = &[
     recipe("device.grid_counter", &["VARIANT=GRID", "KIND=COUNTER"], Launching::Cooperative),
     recipe("device.grid_lock_free", &["VARIANT=GRID", "KIND=LOCK_FREE"], Launching::Cooperative),
     two("device.kernel_boundary", Launching::Stream),
+    recipe("device.atomic_queued", &["VARIANT=ATOMIC"], Launching::StreamQueued),
+    recipe("device.grid_queued", &["VARIANT=GRID", "KIND=COOPERATIVE"], Launching::CooperativeQueued),
+    two("device.kernel_boundary_queued", Launching::StreamQueued),
     two("device.graph", Launching::GraphEach),
     two("device.graph_chain", Launching::GraphChain),
     recipe("device.atomic_graph_chain", &["VARIANT=ATOMIC"], Launching::GraphChain),
@@ -184,15 +196,30 @@ mod tests {
     fn variants_that_are_compared_have_the_same_grid() {
         for elements in [1, 1 << 10, (1 << 12) + 1, 1 << 16, 1 << 28] {
             let grid = blocks("device.atomic", elements);
-            for id in
-                ["device.grid_cooperative", "device.kernel_boundary", "device.graph_chain", "device.grid_graph_chain"]
-            {
-                assert_eq!(blocks(id, elements), grid, "{id} at {elements}");
+            let own_grids = ["device.cluster", "device.cub"];
+            for id in VARIANTS.iter().filter(|variant| variant.class == Class::Device).map(|variant| variant.id) {
+                assert!(own_grids.contains(&id) || blocks(id, elements) == grid, "{id} at {elements}");
             }
         }
         assert_eq!(blocks("device.atomic", 1), 1);
         assert_eq!(blocks("device.atomic", 2049), 2);
         assert_eq!(blocks("device.atomic", 1 << 28), 264);
+    }
+
+    #[test]
+    fn variants_that_are_queued_first_differ_from_others_by_that_alone() {
+        let of = |id: &str| RECIPES.iter().find(|recipe| recipe.id == id).unwrap();
+        for (queued, plain) in [
+            ("device.atomic_queued", "device.atomic"),
+            ("device.grid_queued", "device.grid_cooperative"),
+            ("device.kernel_boundary_queued", "device.kernel_boundary"),
+        ] {
+            let (queued, plain) = (of(queued), of(plain));
+            assert!(queued.launching.is_queued_first() && !plain.launching.is_queued_first());
+            assert_eq!(queued.program(Operation::Max).definitions, plain.program(Operation::Max).definitions);
+            assert_eq!(queued.has_second, plain.has_second);
+            assert_eq!(queued.launching.is_cooperative(), plain.launching.is_cooperative());
+        }
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub(super) const RESULT_BYTES: usize = 128;
 /// Results of the longest chain. A stream takes about 1,024 launches, and a reduction has two kernels at most.
 pub(super) const MOST_RESULTS: usize = 480;
 
+/// What the host writes for the kernel `hold`.
+const OPEN: u32 = 1;
+
 /// Blocks of the largest grid whose blocks write partial results or wait for each other.
 const MOST_PARTIALS: usize = 1 << 16;
 
@@ -42,6 +45,10 @@ struct Buffers {
     _abort: HostBuffer<u32>,
     /// Where the device sees it. Asked for once: a call of the driver for each launch would limit the launches.
     abort: DevicePointer,
+    /// What the kernel `hold` waits for.
+    gate: HostBuffer<u32>,
+    /// Where the device sees it.
+    gate_at: DevicePointer,
     /// By recipe and operation.
     loaded: HashMap<(&'static str, Operation), Loaded>,
 }
@@ -54,6 +61,8 @@ pub(super) struct Loaded {
     pub(super) combine: Option<Function>,
     /// CUB's kernel for a vector of one tile.
     pub(super) single: Option<Function>,
+    /// The kernel that waits for the host.
+    hold: Option<Function>,
     fill: Option<Function>,
     plant: Option<Function>,
 }
@@ -76,7 +85,7 @@ impl Session {
         let context = device.context()?;
         let (data, capacity) = allocated(context, elements)?;
         let results = (1 + MOST_RESULTS) * RESULT_BYTES;
-        let abort = HostBuffer::new(context, 1)?;
+        let (abort, gate) = (HostBuffer::new(context, 1)?, HostBuffer::new(context, 1)?);
         let buffers = Buffers {
             data,
             partials: DeviceBuffer::new(context, MOST_PARTIALS * size_of::<u32>())?,
@@ -86,6 +95,8 @@ impl Session {
             state: DeviceBuffer::new(context, RESULT_BYTES + 2 * MOST_PARTIALS)?,
             abort: abort.device_pointer()?,
             _abort: abort,
+            gate_at: gate.device_pointer()?,
+            gate,
             loaded: HashMap::new(),
         };
         Ok(Self { buffers: Some(buffers), filled: None, planted: None, capacity, device })
@@ -123,6 +134,7 @@ impl Session {
             reduce,
             combine: if recipe.has_second { Some(module.function(c"combine")?) } else { None },
             single: if recipe.is_cub() { Some(module.function(c"single")?) } else { None },
+            hold: own(c"hold")?,
             fill: own(c"fill")?,
             plant: own(c"plant")?,
         };
@@ -182,6 +194,23 @@ impl Session {
             abort: buffers.abort,
             ..ReductionArguments::default()
         })
+    }
+
+    /// What is queued from now on starts when the gate opens.
+    pub(super) fn close_gate(&mut self, loaded: &Loaded) -> Result<(), CudaError> {
+        let Some(hold) = loaded.hold else { return Err(missing("the kernel that waits for the host")) };
+        let common = self.arguments(0)?;
+        let Some(buffers) = self.buffers.as_mut() else { return Err(missing("the buffers")) };
+        buffers.gate.write_volatile(0, 0);
+        let barrier = buffers.gate_at;
+        self.stream()?.launch(hold, 1, 1, &ReductionArguments { barrier, count: OPEN, ..common })
+    }
+
+    /// Lets what is behind the gate start.
+    pub(super) fn open_gate(&mut self) {
+        if let Some(buffers) = self.buffers.as_mut() {
+            buffers.gate.write_volatile(0, OPEN);
+        }
     }
 
     /// Clears the state of barriers, which stays from one launch to the next.

@@ -1,9 +1,9 @@
 //! Reductions on several devices: each reduces its part of the vector, then all join their results.
 //!
-//! With flags, the last block of each device writes its result to all devices and waits for theirs, so that every device
-//! knows the result of all. With the host, the host waits for all devices, joins their results and begins the next
-//! reduction. Results are in host memory that every device can access.
+//! How they do that is in [`super::joining`]. With the host, the host waits for all devices, joins their results and begins
+//! the next reduction. Results are in host memory that every device can access.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,71 +12,18 @@ use syncscope_core::published::reductions::variants::of_class;
 use syncscope_core::published::reductions::{Class, Operation, ReductionRow, Variant};
 use syncscope_host::scheduling::AffinityGuard;
 
-use super::arguments::ReductionArguments;
+use super::joining::{ALONE, Joining, Round, programs};
 use super::member::{MOST_MEMBERS, Member};
 use super::plan::ReductionPlan;
-use super::programs::{Grid, Launching, Recipe, THREADS};
+use super::programs::THREADS;
 use super::session::{LIMIT, MOST_RESULTS, RESULT_BYTES, missing};
+use super::survived;
 use super::vector::{self, PLANTED};
 use crate::GpuLaboratory;
-use crate::cuda::driver::{Device, DevicePointer, HostBuffer, KernelArguments};
+use crate::cuda::driver::{Device, DevicePointer, ExecutableGraph, HostBuffer};
 use crate::cuda::error::CudaError;
 use crate::launch::host_clock;
 use crate::launch::outage::Outage;
-
-/// `SeveralArguments` in `kernels/published_reductions.cu`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-struct SeveralArguments {
-    common: ReductionArguments,
-    words: [DevicePointer; MOST_MEMBERS],
-    device: u32,
-    devices: u32,
-    epoch: u32,
-    reserved: u32,
-}
-
-// SAFETY: it holds numbers and device addresses.
-unsafe impl KernelArguments for SeveralArguments {}
-
-const _: () = assert!(size_of::<SeveralArguments>() == 144);
-
-/// The kernels: those of one device, and those that wait for each other.
-const ALONE: Recipe = recipe(&["VARIANT=LAST_BLOCK"]);
-const TOGETHER: Recipe = recipe(&["VARIANT=LAST_BLOCK", "SEVERAL"]);
-
-const fn recipe(definitions: &'static [&'static str]) -> Recipe {
-    Recipe {
-        id: "devices",
-        definitions,
-        launching: Launching::Stream,
-        grid: Grid::Shared,
-        has_second: false,
-        needs: (7, 5),
-    }
-}
-
-/// The programs of reductions on several devices.
-pub(super) fn programs(operation: Operation) -> [crate::cuda::compile::Program; 2] {
-    [ALONE.program(operation), TOGETHER.program(operation)]
-}
-
-/// How the devices join their results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Joining {
-    Flags,
-    Host,
-}
-
-impl Joining {
-    fn of(variant: &Variant) -> Option<Self> {
-        match variant.id {
-            "devices.flags" => Some(Self::Flags),
-            "devices.host" => Some(Self::Host),
-            _ => None,
-        }
-    }
-}
 
 impl GpuLaboratory {
     /// Measures reductions on 2, 4 and 8 of the opened devices, or on all of them. With one device the rows say what is missing.
@@ -94,8 +41,9 @@ impl GpuLaboratory {
         if there < MOST_MEMBERS && !counts.contains(&there) {
             counts.push(there);
         }
-        let cells = counts.len() * plan.sizes.len() * 2 * plan.operations.len();
-        let each = plan.time / 4 / u32::try_from(cells.max(1)).unwrap_or(u32::MAX);
+        let variants = of_class(Class::Devices).count();
+        let cells = counts.len() * plan.sizes.len() * variants * plan.operations.len();
+        let each = plan.time / 2 / u32::try_from(cells.max(1)).unwrap_or(u32::MAX);
         let measured = |count| self.on_devices(count, each, plan, progress);
         counts.into_iter().flat_map(measured).collect()
     }
@@ -131,8 +79,13 @@ impl GpuLaboratory {
                 group.prepare(*operation, *elements).map_err(|error| error.to_string())?;
                 for variant in of_class(Class::Devices) {
                     progress(variant.id, *elements);
-                    let row = group.cell(variant, *operation, *elements, (each, plan.seed));
-                    rows.push(row.map_err(|error| error.to_string())?);
+                    let row = survived(group.cell(variant, *operation, *elements, (each, plan.seed)));
+                    let refused = |reason| ReductionRow {
+                        devices: Some(count as u32),
+                        check: Some(false),
+                        ..ReductionRow::unmeasured(variant, *operation, *elements, reason)
+                    };
+                    rows.push(row.map_err(|error| error.to_string())?.unwrap_or_else(refused));
                 }
             }
         }
@@ -163,6 +116,8 @@ struct Group {
     results: Option<HostBuffer<u64>>,
     /// Where the devices see them.
     results_at: DevicePointer,
+    /// By number of reductions, of the part that is reduced now.
+    graphs: HashMap<u64, ExecutableGraph>,
     members: Vec<Member>,
     /// Of the first device.
     multiprocessors: u32,
@@ -200,7 +155,7 @@ impl Group {
         let results = HostBuffer::for_all(first, words).map_err(text)?;
         let (results_at, results) = (results.device_pointer().map_err(text)?, Some(results));
         let (multiprocessors, cpu) = (laboratory.limits().multiprocessors, laboratory.launching_cpu());
-        Ok(Self { results, results_at, members, multiprocessors, cpu, epoch: 0 })
+        Ok(Self { results, results_at, graphs: HashMap::new(), members, multiprocessors, cpu, epoch: 0 })
     }
 
     fn load(&mut self, alone: &Arc<[u8]>, together: &Arc<[u8]>) -> Result<(), Outage> {
@@ -214,6 +169,8 @@ impl Group {
     /// Divides the first `elements` of a vector among the devices, and plants the largest element at the end of the last
     /// part.
     fn prepare(&mut self, operation: Operation, elements: u64) -> Result<(), Outage> {
+        // They hold the kernels and the sizes of before.
+        self.graphs.clear();
         let count = self.members.len() as u64;
         for (index, member) in (0..).zip(&mut self.members) {
             let at = |index: u64| elements * index / count;
@@ -270,54 +227,61 @@ impl Group {
         count: u64,
         answer: u32,
     ) -> Result<(f64, u64), Outage> {
+        if joining == Joining::Graph {
+            self.capture(count)?;
+            self.wait()?;
+        }
         let started = host_clock::now_ns();
         let mut wrong = 0;
-        for number in 0..count {
-            self.queue(joining, number)?;
-            if joining == Joining::Host {
-                self.wait()?;
-                let parts = (0..self.members.len()).map(|index| self.result(index, number));
-                let joined = parts.fold(None, |joined, part| Some(join(operation, joined, part)));
-                wrong += u64::from(joined != Some(answer));
+        if joining == Joining::Graph {
+            self.replay(count)?;
+        } else {
+            for number in 0..count {
+                self.epoch += u32::from(joining == Joining::Flags);
+                self.round(number).queue(joining)?;
+                if joining == Joining::Host {
+                    self.wait()?;
+                    let parts = (0..self.members.len()).map(|index| self.result(index, number));
+                    let joined = parts.fold(None, |joined, part| Some(join(operation, joined, part)));
+                    wrong += u64::from(joined != Some(answer));
+                }
             }
         }
         self.wait()?;
         let elapsed = host_clock::now_ns().saturating_sub(started);
-        if joining == Joining::Flags {
-            let results = (0..self.members.len()).flat_map(|index| (0..count).map(move |number| (index, number)));
-            wrong = results.filter(|(index, number)| self.result(*index, *number) != answer).count() as u64;
-        }
+        let results = (0..joining.knowing(self.members.len())).flat_map(|index| (0..count).map(move |at| (index, at)));
+        wrong += results.filter(|(index, number)| self.result(*index, *number) != answer).count() as u64;
         self.clear();
         Ok((elapsed as f64, wrong))
     }
 
-    /// Queues one reduction on every device.
-    fn queue(&mut self, joining: Joining, number: u64) -> Result<(), CudaError> {
-        let (count, blocks) = (self.members.len(), self.blocks());
-        if joining == Joining::Flags {
-            self.epoch += 1;
+    /// One reduction of a chain.
+    fn round(&self, number: u64) -> Round<'_> {
+        let (blocks, results_at, lines, epoch) = (self.blocks(), self.results_at, LONGEST, self.epoch);
+        Round { members: &self.members, blocks, results_at, lines, number, epoch }
+    }
+
+    /// Makes the graph of so many reductions over all devices, unless it exists.
+    fn capture(&mut self, count: u64) -> Result<(), CudaError> {
+        if self.graphs.contains_key(&count) {
+            return Ok(());
         }
-        let mut words = [0; MOST_MEMBERS];
-        for (word, member) in words.iter_mut().zip(&self.members) {
-            *word = member.words.pointer();
-        }
-        for (index, member) in self.members.iter().enumerate() {
-            member.device.context()?.make_current()?;
-            let line = (index * LONGEST + number as usize % LONGEST) * RESULT_BYTES;
-            let result = self.results_at + line as DevicePointer;
-            let common = ReductionArguments { result, ..member.arguments() };
-            let kernels = member.kernels.ok_or_else(|| missing("the kernels"))?;
-            let stream = member.device.stream()?;
-            match joining {
-                Joining::Host => stream.launch(kernels.alone, blocks, THREADS, &common)?,
-                Joining::Flags => {
-                    let (device, devices) = (index as u32, count as u32);
-                    let arguments = SeveralArguments { common, words, device, devices, epoch: self.epoch, reserved: 0 };
-                    stream.launch(kernels.together, blocks, THREADS, &arguments)?;
-                }
-            }
-        }
+        let first = &self.members.first().ok_or_else(|| missing("the devices"))?.device;
+        first.context()?.make_current()?;
+        let stream = first.stream()?;
+        // The streams of the other devices take part from the moment on when they wait for an event of this one.
+        let graph = stream.capture(|_| (0..count).try_for_each(|number| self.round(number).queue(Joining::Graph)))?;
+        first.context()?.make_current()?;
+        stream.upload(&graph)?;
+        self.graphs.insert(count, graph);
         Ok(())
+    }
+
+    fn replay(&self, count: u64) -> Result<(), CudaError> {
+        let first = &self.members.first().ok_or_else(|| missing("the devices"))?.device;
+        first.context()?.make_current()?;
+        let graph = self.graphs.get(&count).ok_or_else(|| missing("the graph"))?;
+        first.stream()?.replay(graph)
     }
 
     fn result(&self, member: usize, number: u64) -> u32 {
@@ -356,6 +320,7 @@ impl Drop for Group {
     fn drop(&mut self) {
         if self.members.iter().any(|member| member.device.is_occupied()) {
             std::mem::forget(self.results.take());
+            std::mem::forget(std::mem::take(&mut self.graphs));
             std::mem::forget(std::mem::take(&mut self.members));
             return;
         }
@@ -388,7 +353,7 @@ mod tests {
             seed: 0,
         };
         let rows = refused(&plan, None, "needs at least two GPUs");
-        assert_eq!(rows.len(), 2 * 2 * 2);
+        assert_eq!(rows.len(), 2 * 2 * of_class(Class::Devices).count());
         assert!(rows.iter().all(|row| row.check.is_none() && row.ns.is_none() && row.reason.is_some()));
     }
 }

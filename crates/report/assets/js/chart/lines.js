@@ -107,7 +107,9 @@ function drawLabels(groups, box, position, most) {
     const own = svg("g", { class: `series ${group.map((one) => one.name).join(" ")}` });
     if (Math.abs(at - wanted) > 3 || box.right - x > 6) {
       const path = `M${round(x + 6)},${round(wanted)}L${round(Math.max(x + 6, box.right + 2))},${round(wanted)}L${start - 3},${round(at)}`;
-      own.append(svg("path", { class: "leader", d: path, stroke: colour, fill: "none" }));
+      // A line that ends early must not seem to go on.
+      const isFar = box.right - x > 20;
+      own.append(svg("path", { class: isFar ? "leader far" : "leader", d: path, stroke: colour, fill: "none" }));
     }
     const title = svg("title", null, group.map(({ label }) => label).join(", "));
     const attributes = {

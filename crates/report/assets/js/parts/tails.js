@@ -4,14 +4,18 @@ const PERCENTILES = ["p50_ns", "p90_ns", "p99_ns", "max_ns"];
 /** The most hand-offs in the chart. */
 const MOST_TAILS = 40;
 
+/** A wake-up and a hand-off of the same name are two operations, and so are two memory orders. */
+function tailLabel(row) {
+  if (row.family === "handoff") return [row.name, row.group].filter(Boolean).join(" · ");
+  const name = row.family === "wake" ? `wake-up by ${row.name}` : `${row.family} ${row.name.replace(/_/g, " ")}`;
+  const threads = row.threads === null || row.family === "wake" ? null : plural(row.threads, "thread");
+  return [name, row.group, threads, row.order].filter(Boolean).join(" · ");
+}
+
 /** One entry per primitive and class of pairs. The pair with the median of the medians represents its class. */
 function tailsOf(domain) {
   const rows = ROWS.filter((row) => row.domain === domain && detailOf(row, "p50_ns") !== null);
-  const label = (row) =>
-    [row.name, row.group, row.family === "handoff" ? null : row.threads && plural(row.threads, "thread")]
-      .filter(Boolean)
-      .join(" · ");
-  return [...groupedBy(rows, label)].map(([name, alike]) => ({
+  return [...groupedBy(rows, tailLabel)].map(([name, alike]) => ({
     label: name,
     entries: [...groupedBy(alike, (row) => row.run).values()].map((own) => {
       const sorted = own.sort((a, b) => detailOf(a, "p50_ns") - detailOf(b, "p50_ns"));
@@ -52,7 +56,7 @@ function tailsCard(domain) {
   const rest = all.length > rows.length ? [`${formatCount(rows.length)} of ${formatCount(all.length)} are drawn.`] : [];
   drawChart(card, {
     kind: "dots",
-    title: `Tail latency of hand-offs${domain === "hybrid" ? " between CPU and GPU" : ""}`,
+    title: domain === "hybrid" ? "Tail latency of flags between CPU and GPU" : "Tail latency of hand-offs and wake-ups",
     x: { label: "time of a single hand-off", unit: "time", log: true },
     rows,
     note: [keys, ...rest],

@@ -1,13 +1,13 @@
 //! The end of a phase of all GPU threads: a barrier within the kernel, or the next kernel.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Domain, Group};
 
 use super::contest::{Candidate, candidates, decide, other_sizes, takes_part};
 use super::{Advice, Decision, Inquiry, Need, barriers};
 use crate::analysis::answers::field::Basis;
-use crate::analysis::row_query::{GRID_BARRIERS, short_name, unusualness};
+use crate::analysis::row_query::{GRID_BARRIERS, design, is_relaxed_barrier, unusualness};
 use crate::naming;
 
 /// Kernels that follow each other, and how their candidates are called.
@@ -48,20 +48,23 @@ pub(super) fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Advice> {
     lengths.into_iter().filter_map(|length| of_length(inquiry, length, threads)).collect()
 }
 
-fn of_length(inquiry: Inquiry<'_>, length: &Group, threads: u32) -> Option<Advice> {
+fn of_length<'a>(inquiry: Inquiry<'a>, length: &Group, threads: u32) -> Option<Advice> {
     let multiprocessors = inquiry.data.run.machine.gpus.first().map_or(0, |gpu| gpu.multiprocessors);
     let resident =
         |case: &Case| (multiprocessors == 0 || case.blocks == Some(multiprocessors)) && case.threads == Some(threads);
-    // One row of each barrier, the usual one: some runs have it in several memory orders.
-    let usual = |id: &&str| {
-        let rows = inquiry.data.rows.iter().filter(|row| takes_part(row, &[id]) && resident(&row.case));
-        rows.map(|row| &row.case).min_by_key(|case| (unusualness(case), (*case).clone()))
-    };
-    let barriers: Vec<&Case> = GRID_BARRIERS.iter().filter_map(usual).collect();
+    // One row of each design, the usual one: some runs have it in several memory orders.
+    let mut designs: BTreeMap<String, Vec<&Case>> = BTreeMap::new();
+    let rows = inquiry.data.rows.iter().filter(|row| takes_part(row, GRID_BARRIERS) && resident(&row.case));
+    for case in rows.map(|row| &row.case).filter(|case| !is_relaxed_barrier(case)) {
+        designs.entry(design(case)).or_default().push(case);
+    }
+    let usual = |cases: Vec<&'a Case>| cases.into_iter().min_by_key(|case| (unusualness(case), (*case).clone()));
+    let barriers: Vec<&Case> = designs.into_values().filter_map(usual).collect();
     let mut rivals = candidates(inquiry, GRID_BARRIERS, |case| barriers.contains(&case), Basis::Machine);
     let size = rivals.first().and_then(|one| Some(naming::size(&inquiry.data.rows.get(one.row?)?.case)))?;
     for rival in &mut rivals {
-        rival.name = format!("a grid barrier ({})", short_name(&rival.id));
+        let case = rival.row.and_then(|row| Some(&inquiry.data.rows.get(row)?.case));
+        rival.name = format!("a grid barrier ({})", case.map_or_else(String::new, design));
     }
     let barriers = rivals.len();
     rivals.extend(KERNELS.into_iter().filter_map(|(id, name)| kernel(inquiry, id, name, length, threads)));

@@ -3,7 +3,7 @@
 use syncscope_core::{Case, Placement};
 
 use super::Finding;
-use super::field::{Basis, Known, field, rung};
+use super::field::{Basis, Known, field, rung, that_orders};
 use crate::RunData;
 use crate::analysis::row_query::{CPU_BARRIERS, GRID_BARRIERS};
 
@@ -81,9 +81,10 @@ pub(super) fn cluster_or_grid(data: &RunData) -> Option<Finding> {
         return Some(Finding::Open("whether a barrier of a cluster is cheaper than one of the grid".to_owned()));
     }
     let text = format!(
-        "A barrier of a cluster of {size} blocks ({}) is {} cheaper than the cheapest barrier of the grid ({}, {}).",
+        "A barrier of a cluster of {size} blocks ({}) is {} cheaper than the cheapest barrier of the grid{} ({}, {}).",
         cluster.time(),
         best.times(&cluster),
+        that_orders(data, like),
         best.name(),
         best.time()
     );

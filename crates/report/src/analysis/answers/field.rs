@@ -5,7 +5,7 @@ use syncscope_core::{Case, Row, Verdict};
 
 use crate::RunData;
 use crate::analysis::ladder::LADDER;
-use crate::analysis::row_query::{Selected, bounds, short_name};
+use crate::analysis::row_query::{GRID_BARRIERS, Selected, bounds, design, is_relaxed_barrier};
 use crate::figure;
 
 /// By which interval rows are compared.
@@ -54,14 +54,25 @@ impl<'a> Known<'a> {
         format!("{doubt}{}", figure::time(self.ns))
     }
 
-    pub(in crate::analysis) fn name(&self) -> &'a str {
-        short_name(&self.row.case.primitive)
+    pub(in crate::analysis) fn name(&self) -> String {
+        design(&self.row.case)
     }
 
     /// How many times as much as `other` this one costs, see [`times`].
     pub(in crate::analysis) fn times(&self, other: &Self) -> String {
         times(self.ns / other.ns, self.bounds.low / other.bounds.high, self.bounds.high / other.bounds.low)
     }
+}
+
+/// What tells the barriers of a grid that are compared from the relaxed ones of the run, which order no memory accesses and
+/// may be cheaper: ` that orders memory`, and nothing where the run has no relaxed one of this shape.
+pub(in crate::analysis) fn that_orders(data: &RunData, like: &Case) -> &'static str {
+    let is_relaxed = |row: &Row| {
+        is_relaxed_barrier(&row.case)
+            && GRID_BARRIERS.contains(&row.case.primitive.as_str())
+            && (row.case.blocks, row.case.threads) == (like.blocks, like.threads)
+    };
+    if data.rows.iter().any(is_relaxed) { " that orders memory" } else { "" }
 }
 
 /// The row on a rung of the cost ladder.
@@ -112,7 +123,7 @@ impl<'a> Field<'a> {
         self.known.iter().copied().min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high))
     }
 
-    /// The cheapest row with its rivals of other primitives, the cheapest first, if it is certainly the cheapest; otherwise
+    /// The cheapest row with its rivals of other designs, the cheapest first, if it is certainly the cheapest; otherwise
     /// the reason why that is not certain. `None` without a rival.
     pub(in crate::analysis) fn winner(&self) -> Option<Result<(Known<'a>, Vec<Known<'a>>), String>> {
         let best = self.best()?;
@@ -153,7 +164,7 @@ mod tests {
         let won = |rows: &[Row]| {
             let data = data(rows.to_vec());
             let result = field(&data, &locks, &like, Basis::Run).winner();
-            result.map(|winner| winner.map(|(best, rivals)| (best.name().to_owned(), rivals.len())))
+            result.map(|winner| winner.map(|(best, rivals)| (best.name(), rivals.len())))
         };
         assert_eq!(won(&rows), Some(Ok(("ticket".into(), 2))));
         rows[2].verdict = Verdict::Interfered("too many".into());

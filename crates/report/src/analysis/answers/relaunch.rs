@@ -1,7 +1,7 @@
 //! Synchronize in a kernel, or end it and launch the next one.
 
 use super::Finding;
-use super::field::{Basis, Known, field, rung};
+use super::field::{Basis, Known, field, rung, that_orders};
 use crate::RunData;
 use crate::analysis::row_query::GRID_BARRIERS;
 
@@ -45,9 +45,11 @@ pub(in crate::analysis) fn kernel_or_grid_barrier(data: &RunData) -> Option<Find
             let other =
                 if expensive_is_empty { String::new() } else { format!("; {} it is not", with_figures(&expensive)) };
             format!(
-                "One kernel more {} is cheaper than any grid barrier{blocks} (from {}){other}{uncertain}.",
+                "One kernel more {} is cheaper than any grid barrier{blocks}{} (from {}, {}){other}{uncertain}.",
                 with_figures(&cheap),
-                best.time()
+                that_orders(data, like),
+                best.time(),
+                best.name()
             )
         }
     };
@@ -59,7 +61,7 @@ pub(in crate::analysis) fn kernel_or_grid_barrier(data: &RunData) -> Option<Find
 mod tests {
     use super::super::testing::{case, on_blocks, row, said};
     use super::*;
-    use syncscope_core::{Case, Group, Row, Verdict};
+    use syncscope_core::{Case, Group, MemoryOrder, Row, Verdict};
 
     fn grid(name: &str, ns: f64, share: f64) -> Row {
         row(on_blocks(&format!("gpu.grid.{name}"), 132, 32), ns, share)
@@ -81,11 +83,34 @@ mod tests {
         assert_eq!(
             said(kernel_or_grid_barrier, rows),
             Some(Ok(
-                "One kernel more in a graph (468 ns) is cheaper than any grid barrier of 132 blocks (from 806 ns); in \
-                     a stream (1.53 µs) it is not."
+                "One kernel more in a graph (468 ns) is cheaper than any grid barrier of 132 blocks (from 806 ns, \
+                     counter); in a stream (1.53 µs) it is not."
                     .into()
             ))
         );
+    }
+
+    #[test]
+    fn any_barrier_is_any_design_that_orders_memory() {
+        let with = |row: Row, group, order| Row { case: Case { group, order, ..row.case.clone() }, ..row };
+        let near = with(grid("hierarchical", 750.0, 0.01), Some(Group::NearCounters), None);
+        let relaxed = with(grid("counter", 414.0, 0.01), None, Some(MemoryOrder::Relaxed));
+        let rows = vec![kernel("graph", 645.0), grid("counter", 806.0, 0.01), near.clone(), relaxed];
+        assert_eq!(
+            said(kernel_or_grid_barrier, rows),
+            Some(Ok("One kernel more in a graph (645 ns) is cheaper than any grid barrier of 132 blocks that orders memory \
+                     (from 750 ns, hierarchical near_counters)."
+                .into()))
+        );
+        let between = vec![kernel("graph", 770.0), grid("counter", 806.0, 0.01), near];
+        let sentence = "A grid barrier of 132 blocks (hierarchical near_counters, 750 ns) is cheaper than one kernel more in a \
+                        graph (770 ns).";
+        let certain = between.into_iter().map(|row| within_a_hundredth(&row)).collect();
+        assert_eq!(said(kernel_or_grid_barrier, certain), Some(Ok(sentence.into())), "the best of all designs decides");
+    }
+
+    fn within_a_hundredth(row: &Row) -> Row {
+        Row { ns_interval: row.ns_within, ..row.clone() }
     }
 
     #[test]

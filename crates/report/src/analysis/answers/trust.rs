@@ -14,13 +14,14 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
         return None;
     }
     let share = (100.0 * resolved as f64 / existing as f64).floor();
+    let which = if existing < data.rows.len() { " that can be measured here" } else { "" };
     let parts = [
         data.run
             .environment
             .emulator
             .as_ref()
             .map(|name| format!("not at all: every instruction was emulated ({name})")),
-        Some(format!("{share:.0} % of the {existing} cases are resolved")),
+        Some(format!("{share:.0} % of the {existing} cases{which} are resolved")),
         width(data, "cpu", "CPU"),
         width(data, "gpu", "GPU"),
         data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("a virtual machine ({name})")),
@@ -77,7 +78,7 @@ mod tests {
         let mut data = data(vec![add(1, 0.1), add(2, 0.17), add(4, 0.2), noisy, skipped]);
         assert_eq!(
             trust(&data).unwrap(),
-            "How far to trust it: 75 % of the 4 cases are resolved; half of the CPU figures hold to ±17 % in another run."
+            "How far to trust it: 75 % of the 4 cases that can be measured here are resolved; half of the CPU figures hold to ±17 % in another run."
         );
         data.run.machine.cpu.hypervisor = Some("KVM".into());
         data.run.environment.keep_awake = Some("off (no trial: 16 CPUs, more than 8)".into());

@@ -11,7 +11,9 @@ use super::sweep::{
 use crate::RunData;
 use crate::analysis::answers::barriers::enumeration;
 use crate::analysis::answers::field::{Basis, Known, rung};
-use crate::analysis::row_query::{CPU_BARRIERS, DEVICE_BARRIERS, GRID_BARRIERS, MachineSize, short_name};
+use crate::analysis::row_query::{
+    CPU_BARRIERS, DEVICE_BARRIERS, GRID_BARRIERS, MachineSize, is_relaxed_barrier, short_design, short_name,
+};
 
 /// The smallest team whose barrier is a question.
 const LEAST_TEAM: u32 = 2;
@@ -47,12 +49,14 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         "A grid has one block on each multiprocessor; its lines begin at one warp in each block and end at full blocks."
             .to_owned()
     });
+    let relaxed = data.rows.iter().any(|row| row.case.domain_and_family().0 == "gpu" && is_relaxed_barrier(&row.case));
+    let relaxed = relaxed.then(|| "Relaxed barriers, which order no memory accesses, are not drawn.".to_owned());
     Some(Decision {
         id: "decide-barrier",
         question: "Which barrier?",
         sentence,
         charts,
-        note: note([shape, unreliable(data, &all)]),
+        note: note([shape, relaxed, unreliable(data, &all)]),
     })
 }
 
@@ -63,7 +67,7 @@ fn gpu_rows(data: &RunData) -> Vec<usize> {
     let fits = |case: &Case| match case.primitive.as_str() {
         BLOCK_BARRIER => case.blocks.unwrap_or(1) == 1,
         CLUSTER_BARRIER => case.group.as_ref().and_then(Group::size) == case.blocks && case.blocks.is_some(),
-        id if GRID_BARRIERS.contains(&id) => fills(case) && case.group.is_none(),
+        id if GRID_BARRIERS.contains(&id) => fills(case) && !is_relaxed_barrier(case),
         _ => false,
     };
     let is_shown = |row: &Row| {
@@ -102,7 +106,7 @@ fn reach(case: &Case) -> String {
         (BLOCK_BARRIER, ..) => "block".to_owned(),
         (CLUSTER_BARRIER, Some(size), _) => format!("cluster of {size}"),
         (id, _, Some(devices)) if DEVICE_BARRIERS.contains(&id) => format!("{devices} GPUs: {name}"),
-        _ => format!("grid: {name}"),
+        _ => format!("grid: {}", short_design(case)),
     }
 }
 

@@ -62,7 +62,8 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let has = |on_cpu: bool| shown.iter().any(|(_, name)| (*name == CPU_COLUMN) == on_cpu);
     let cpu = has(true).then(|| "On the CPU, one thread.".to_owned());
     let gpu = has(false)
-        .then(|| "__threadfence() and its kin are sequentially consistent fences; one warp executes them.".to_owned());
+        .then(|| "One warp executes the fences of the GPU. __threadfence(), __threadfence_block() and __threadfence_system() are sequentially \
+             consistent.".to_owned());
     let stores = Some("A fence that waits for more stores costs more.".to_owned());
     Some(Decision {
         id: "decide-fences",

@@ -32,14 +32,15 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let rows: Vec<usize> = found.iter().copied().filter(|index| !is_woken(index)).collect();
     // A flag of CPU and GPU alone is no choice.
     rows.iter().find(|index| data.rows[**index].case.primitive != FLAG)?;
-    let timed = |index: &usize| single(data, *index);
     let series = rows.iter().map(|index| {
         let row = &data.rows[*index];
-        let point = timed(index).unwrap_or_else(|| Point::dot(row, *index));
+        let point = point(data, *index);
         Series { label: label(&row.case), primitive: None, colour: Some(kind(&row.case)), points: vec![point] }
     });
-    let chart =
-        Spec::dots(Axis::log("time of one hand-off: median, bar to p90, circle at p99", Unit::Time), series.collect())?;
+    let chart = Spec::dots(
+        Axis::log("time of one hand-off; ring: one in a hundred takes longer", Unit::Time),
+        series.collect(),
+    )?;
     let sentence = waking(data).map_or_else(
         || {
             "What it costs to wake a sleeping thread cannot be decided: no thread of this run was certainly asleep."
@@ -47,10 +48,10 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         },
         said,
     );
-    let means = rows
-        .iter()
-        .any(|index| timed(index).is_none())
-        .then(|| "Where single hand-offs were not timed, the mark is the mean of many in a row.".to_owned());
+    let medians = rows.iter().any(|index| is_of_single_ones(data, *index)).then(|| {
+        "The mark of a hand-off that may sleep is the median of single ones: many in a row find their thread awake."
+            .to_owned()
+    });
     let spin = "Two CPU threads in close places; a hand-off is one way, the flag of CPU and GPU is there and back.";
     let advice = "Who spins for as long as a wake-up takes, and sleeps then, waits at most twice as long as the best choice \
                   would cost (Karlin et al., SOSP 1991).";
@@ -59,7 +60,7 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         question: "Spin or sleep?",
         sentence,
         charts: vec![chart],
-        note: note([Some(spin.to_owned()), means, Some(advice.to_owned())]),
+        note: note([Some(spin.to_owned()), medians, Some(advice.to_owned())]),
     })
 }
 
@@ -91,13 +92,29 @@ fn kind(case: &Case) -> usize {
     }
 }
 
-/// The percentiles of a row that timed single hand-offs. They have no interval.
-fn single(data: &RunData, index: usize) -> Option<Point> {
+/// A percentile of the single hand-offs of a row; `None` where these were not timed.
+fn percentile(data: &RunData, index: usize, name: &str) -> Option<f64> {
     let details = data.details.get(&data.rows[index].case.id())?;
-    let of = |name: &str| details.iter().find(|one| one.name == name && one.actor.is_none()).map(|one| one.value);
-    let known = |name: &str| of(name).filter(|ns| ns.is_finite() && *ns > 0.0);
-    let median = known(MEDIAN_DETAIL)?;
-    let bar = known("p90_ns").filter(|p90| *p90 > median).map(|p90| (median, p90));
-    let most = known("p99_ns").filter(|p99| *p99 > median);
-    Some(Point { bar, most, ..Point::bare(median, index, figure::time(median)) })
+    let of = details.iter().find(|one| one.name == name && one.actor.is_none()).map(|one| one.value);
+    of.filter(|ns| ns.is_finite() && *ns > 0.0)
+}
+
+/// Whether the mark of a row is the median of single hand-offs, as in the sentence: whoever hands over in a loop may find
+/// the other thread awake.
+fn is_of_single_ones(data: &RunData, index: usize) -> bool {
+    SLEEPING_HANDOFFS.contains(&data.rows[index].case.primitive.as_str())
+        && percentile(data, index, MEDIAN_DETAIL).is_some()
+}
+
+/// The figure that the sentence names, and the 99th percentile of single hand-offs.
+fn point(data: &RunData, index: usize) -> Point {
+    let most = percentile(data, index, "p99_ns");
+    if is_of_single_ones(data, index)
+        && let Some(median) = percentile(data, index, MEDIAN_DETAIL)
+    {
+        return Point { most: most.filter(|p99| *p99 > median), ..Point::bare(median, index, figure::time(median)) };
+    }
+    let point = Point::dot(&data.rows[index], index);
+    let cost = point.y;
+    Point { most: most.filter(|p99| cost.is_some_and(|cost| *p99 > cost)), ..point }
 }

@@ -12,18 +12,18 @@ use super::{Decision, said};
 use crate::analysis::answers::barriers::enumeration;
 use crate::analysis::answers::field::{Basis, Field, Known, field, rung};
 use crate::analysis::answers::relaunch;
-use crate::analysis::row_query::{GRID_BARRIERS, short_name};
+use crate::analysis::row_query::{GRID_BARRIERS, either, short_design, short_name};
 use crate::{RunData, figure};
 
-/// The ways to have one kernel more behind another one, with what a sentence calls them.
-const WAYS: [(&str, &str); 7] = [
-    ("gpu.launch.graph", "in a graph"),
-    ("gpu.launch.programmatic", "programmatic"),
-    ("gpu.launch.stream", "in a stream"),
-    ("gpu.launch.wait_value", "in another stream behind a value"),
-    ("gpu.launch.event_wait", "in another stream behind an event"),
-    ("gpu.launch.conditional", "in a loop of a graph"),
-    ("gpu.launch.device_graph", "in a graph that the device launches"),
+/// The ways to have one kernel more behind another one, with what a sentence and what a chart call them.
+const WAYS: [(&str, &str, &str); 7] = [
+    ("gpu.launch.graph", "in a graph", "in a graph"),
+    ("gpu.launch.programmatic", "programmatic", "programmatic"),
+    ("gpu.launch.stream", "in a stream", "in a stream"),
+    ("gpu.launch.wait_value", "in another stream behind a value", "behind a value"),
+    ("gpu.launch.event_wait", "in another stream behind an event", "behind an event"),
+    ("gpu.launch.conditional", "in a loop of a graph", "in a loop of a graph"),
+    ("gpu.launch.device_graph", "in a graph that the device launches", "in a graph of the device"),
 ];
 pub(super) const LAUNCHES: [&str; 7] = [WAYS[0].0, WAYS[1].0, WAYS[2].0, WAYS[3].0, WAYS[4].0, WAYS[5].0, WAYS[6].0];
 
@@ -111,9 +111,17 @@ fn launch_rows(data: &RunData, barrier: &Row) -> Vec<usize> {
     best.map(|(_, rows)| rows).unwrap_or_default()
 }
 
+/// What a chart calls a way to launch.
+fn way(id: &str) -> &str {
+    WAYS.iter().find(|(known, ..)| *known == id).map_or_else(|| short_name(id), |(.., label)| label)
+}
+
 fn name(case: &Case) -> String {
-    let name = short_name(&case.primitive);
-    if length(case).is_some() { format!("one kernel more, {name}") } else { format!("grid barrier, {name}") }
+    if length(case).is_some() {
+        format!("next kernel, {}", way(&case.primitive))
+    } else {
+        format!("grid barrier, {}", short_design(case))
+    }
 }
 
 fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
@@ -146,7 +154,7 @@ fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]
 
 /// The costs of each way by length, in the order of [`WAYS`]. Ways without a known cost are left out.
 fn ways<'a>(data: &'a RunData, launches: &[usize]) -> Vec<(&'static str, ByLength<'a>)> {
-    let of = |(id, words): (&str, &'static str)| {
+    let of = |(id, words, _): (&str, &'static str, &str)| {
         let own = launches.iter().filter(|index| data.rows[**index].case.primitive == id);
         let known =
             own.filter_map(|index| Some((length(&data.rows[*index].case)?, Known::of(data, *index, Basis::Machine)?)));
@@ -160,7 +168,7 @@ fn ways<'a>(data: &'a RunData, launches: &[usize]) -> Vec<(&'static str, ByLengt
 /// The break-even points as vertical lines.
 fn rules(ways: &[(&'static str, ByLength<'_>)], points: &[Vec<BreakEven>]) -> Vec<Rule> {
     let of = |((_, launch), points): (&(&str, ByLength<'_>), &Vec<BreakEven>)| {
-        let name = launch.first().map_or("", |(_, known)| known.name()).to_owned();
+        let name = launch.first().map_or("", |(_, known)| way(&known.row.case.primitive));
         points
             .iter()
             .map(|point| Rule { x: point.at_us, label: format!("{name}: {}", microseconds(point.at_us)) })
@@ -206,7 +214,10 @@ fn margins(ways: &[(&'static str, ByLength<'_>)], points: &[Vec<BreakEven>], gri
             detail: is_any.then(|| words(&between)),
             row: first.index,
         };
-        Some(Line { label: first.name().to_owned(), cells: vec![Some(break_even), at(shortest), at(longest)] })
+        Some(Line {
+            label: way(&first.row.case.primitive).to_owned(),
+            cells: vec![Some(break_even), at(shortest), at(longest)],
+        })
     };
     let columns = vec!["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
     let lines: Vec<Line> = ways.iter().zip(points).filter_map(line).collect();
@@ -258,14 +269,6 @@ fn by_length_in_words(
     })
 }
 
-/// `a, b or c`.
-fn either(words: &[String]) -> String {
-    match words {
-        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
-        _ => words.concat(),
-    }
-}
-
 fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -278,11 +281,18 @@ fn missing(data: &RunData) -> Option<String> {
         if let Verdict::Skipped(reason) = &row.verdict
             && LAUNCHES.contains(&row.case.primitive.as_str())
         {
-            reasons.entry(reason).or_default().insert(short_name(&row.case.primitive));
+            reasons.entry(reason).or_default().insert(way(&row.case.primitive));
         }
     }
     let words = |(reason, names): (&str, BTreeSet<&str>)| {
-        format!("Not measured: {} ({reason}).", names.into_iter().collect::<Vec<_>>().join(", "))
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        // Reasons that begin with what this sentence says already.
+        match reason.split_once(": ") {
+            Some((what, why)) if what.starts_with("not measured") => {
+                format!("Not measured: next kernel {names} ({why}).")
+            }
+            _ => format!("Not measured: next kernel {names} ({reason})."),
+        }
     };
     let all: Vec<String> = reasons.into_iter().map(words).collect();
     (!all.is_empty()).then(|| all.join(" "))

@@ -109,6 +109,26 @@ fn both_runtimes_of_openmp_are_lines_of_their_own() {
 }
 
 #[test]
+fn every_design_of_a_grid_barrier_is_a_line_and_relaxed_ones_are_not() {
+    let grid = |name: &str, group, order, ns| {
+        let row = row(on_blocks(&format!("gpu.grid.{name}"), 132, 32), ns, 0.01);
+        Row { case: Case { group, order, ..row.case.clone() }, ..row }
+    };
+    let rows = vec![
+        grid("counter", None, None, 806.0),
+        grid("counter", None, Some(MemoryOrder::Relaxed), 575.0),
+        grid("hierarchical", Some(Group::NearCounters), None, 750.0),
+        grid("hierarchical", Some(Group::NearCounters), Some(MemoryOrder::Relaxed), 414.0),
+    ];
+    let found = decision("decide-barrier", &data(rows)).unwrap();
+    assert_eq!(labels(&found.charts[0]), ["grid: counter", "grid: near_counters"]);
+    assert_eq!(found.sentence, "A GPU barrier costs 750 ns for the grid (hierarchical near_counters).");
+    let drawn: Vec<Option<f64>> = series(&found.charts[0]).iter().map(|one| one.points[0].y).collect();
+    assert_eq!(drawn, [Some(806.0), Some(750.0)]);
+    assert!(found.note.unwrap().contains("Relaxed barriers, which order no memory accesses, are not drawn."));
+}
+
+#[test]
 fn fairness_is_shown_for_the_largest_team_that_fits() {
     let mut run = data(vec![lock("ticket", 16, 100.0), lock("ttas", 16, 90.0), lock("ttas", 32, 95.0)]);
     for (at, index) in [(0, 1.0), (1, 0.4), (2, 0.1)] {
@@ -228,7 +248,7 @@ fn launches_by_length() -> Vec<Row> {
     // Another shape, with fewer lengths.
     let small = Case { group: Some(Group::KernelUs(5)), ..case("gpu.launch.graph", 32) };
     rows.push(row(small, 468.0, 0.02));
-    let skipped = Verdict::Skipped("the device runtime is not linked".into());
+    let skipped = Verdict::Skipped("not measured in this version: the device runtime is not linked".into());
     rows.push(Row::unmeasured(case("gpu.launch.device_graph", 32), skipped));
     rows
 }
@@ -261,7 +281,10 @@ fn a_kernel_more_has_its_break_even_point_with_the_barrier() {
     assert_eq!(cells(0), ["none", "−106 ns", "−128 ns to −83.9 ns", "−116 ns", "−138 ns to −94.1 ns"]);
     assert_eq!(cells(1)[..2], ["5.0 µs", "2 to 100 µs"]);
     let note = found.note.unwrap();
-    assert!(note.contains("Not measured: device_graph (the device runtime is not linked)."), "{note}");
+    assert!(
+        note.contains("Not measured: next kernel in a graph of the device (the device runtime is not linked)."),
+        "{note}"
+    );
     assert!(note.contains("The kernels have 132 blocks."), "the shape with the most lengths: {note}");
 }
 
@@ -294,8 +317,14 @@ fn a_hand_off_that_did_not_sleep_is_no_wake_up() {
     let found = decision("decide-handoff", &run).unwrap();
     assert!(found.sentence.starts_with("Waking a sleeping thread takes 4.54 µs (park, median)"), "{}", found.sentence);
     let park = &series(&found.charts[0])[1].points[0];
-    assert_eq!((park.x, park.bar, park.most), (Some(4540.0), Some((4540.0, 5000.0)), Some(9000.0)));
-    assert!(found.note.unwrap().contains("the mark is the mean of many in a row"));
+    assert_eq!((park.x, park.bar, park.most), (Some(4540.0), None, Some(9000.0)));
+    assert!(found.note.unwrap().contains("is the median of single ones"));
+    // The marks are the figures of the sentence, also where single hand-offs were timed.
+    run.details.insert(run.rows[0].case.id(), vec![Detail::of_case("p50_ns", 47.6), Detail::of_case("p99_ns", 90.0)]);
+    let found = decision("decide-handoff", &run).unwrap();
+    let spinning = &series(&found.charts[0])[0].points[0];
+    assert_eq!((spinning.x, spinning.most, spinning.text.as_deref()), (Some(71.5), Some(90.0), Some("71.5 ns")));
+    assert!(found.sentence.contains("(71.5 ns)"), "{}", found.sentence);
 }
 
 #[test]

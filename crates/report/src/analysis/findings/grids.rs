@@ -57,7 +57,7 @@ pub(super) const CLAIMS: &[Claim] = &[
                 let of_warps: Vec<_> = rows.into_iter().filter(|row| row.row.case.threads == Some(WARP)).collect();
                 let least = at(&of_warps, count, WARP)?;
                 let most = of_warps.last().filter(|most| most.row.case.blocks > Some(count))?;
-                Some(two(Test::AtLeast(ALIKE), (most.name(), most), ("", &least)))
+                Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
             }))
         },
         ..CLAIM
@@ -73,7 +73,7 @@ pub(super) const CLAIMS: &[Claim] = &[
                 let rows = together(data, primitive);
                 let most = rows.iter().rfind(|row| row.row.case.blocks == Some(count))?;
                 let least = at(&rows, count, WARP).filter(|least| least.index != most.index)?;
-                Some(two(Test::AtLeast(ALIKE), (most.name(), most), ("", &least)))
+                Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
             }))
         },
         ..CLAIM
@@ -126,7 +126,7 @@ pub(super) const CLAIMS: &[Claim] = &[
             any_parts(DEVICE_BARRIERS.into_iter().filter_map(|primitive| {
                 let rows = together(data, primitive);
                 let (general, fastest) = (at(&rows, 4 * count, 256)?, at(&rows, count, WARP)?);
-                Some(two(Test::AtMost(2.0), (general.name(), &general), ("", &fastest)))
+                Some(two(Test::AtMost(2.0), (&general.name(), &general), ("", &fastest)))
             }))
         },
         ..CLAIM

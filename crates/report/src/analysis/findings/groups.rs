@@ -136,7 +136,7 @@ pub(super) const CLAIMS: &[Claim] = &[
             let block = at(&blocks(data, SYNCTHREADS, |_| true), 1, WARP)?;
             let tiles = groups(data, TILE, |group| matches!(group, Group::Tile(_)));
             let warp = tiles.first().copied().or_else(|| at(&converged(data), 1, WARP))?;
-            Some(two(Test::Below, ("a block,", &block), (warp.name(), &warp)))
+            Some(two(Test::Below, ("a block,", &block), (&warp.name(), &warp)))
         },
         ..CLAIM
     },

@@ -172,7 +172,7 @@ fn different_names(a: &Known<'_>, b: &Known<'_>) -> (String, String) {
     let words = |known: &Known<'_>| -> [Option<String>; 6] {
         let case = &known.row.case;
         [
-            Some(known.name().to_owned()),
+            Some(known.name()),
             case.dtype.map(|dtype| dtype.to_string()),
             case.layout.map(naming::layout),
             case.placement.as_ref().map(ToString::to_string),

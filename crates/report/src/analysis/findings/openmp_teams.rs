@@ -164,7 +164,7 @@ fn hyperthreads(data: &RunData) -> Option<Outcome> {
             let of = |count| rows.iter().find(|row| row.row.case.threads == Some(count)).copied();
             Some((of(cores)?, of(threads)?))
         });
-        parts.extend(ends.map(|(half, full)| two(Test::AtMost(MUCH), (full.name(), &full), (half.name(), &half))));
+        parts.extend(ends.map(|(half, full)| two(Test::AtMost(MUCH), (&full.name(), &full), (&half.name(), &half))));
     }
     any_parts(parts)
 }

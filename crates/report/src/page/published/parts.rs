@@ -29,12 +29,17 @@ pub(in crate::page) fn folded(summary: &str, content: &str) -> String {
     format!("<details><summary>{}</summary>{content}</details>\n", escape(summary))
 }
 
-/// A table of text. The first column names the row; cells that begin with a digit, a sign or `<` are aligned as numbers.
+/// A table of text. The first column names the row. Columns of which most cells begin with a digit, a sign or `<` are aligned
+/// as numbers.
 pub(in crate::page) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let mut html = String::from("<div class=\"scroll\"><table><thead><tr>");
+    let class = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
+        let (numbers, words): (Vec<&String>, Vec<&String>) = cells.partition(|cell| is_number(cell));
+        if numbers.len() > words.len() { " class=\"number\"" } else { "" }
+    };
     for (column, heading) in headings.iter().enumerate() {
-        let mut cells = rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
-        let class = if cells.next().is_some_and(|cell| is_number(cell)) { " class=\"number\"" } else { "" };
+        let class = class(column);
         // Writing to a String cannot fail.
         let _ = write!(html, "<th scope=\"col\"{class}>{}</th>", escape(heading));
     }
@@ -42,7 +47,7 @@ pub(in crate::page) fn table(headings: &[&str], rows: &[Vec<String>]) -> String 
     for row in rows {
         html.push_str("<tr>");
         for (column, cell) in row.iter().enumerate() {
-            let class = if is_number(cell) { " class=\"number\"" } else { "" };
+            let class = class(column);
             let _ = match column {
                 0 => write!(html, "<th scope=\"row\"{class}>{}</th>", escape(cell)),
                 _ => write!(html, "<td{class}>{}</td>", escape(cell)),
@@ -99,9 +104,11 @@ mod tests {
 
     #[test]
     fn cells_are_text_and_numbers_are_aligned() {
-        let html = table(&["case", "<cost>"], &[vec!["a<b".into(), "−1.5 ns".into()], vec!["7".into(), "x1".into()]]);
+        let lines = [["a<b", "−1.5 ns"], ["7", "a NOP"], ["c", "–"]].map(|line| line.map(str::to_owned).to_vec());
+        let html = table(&["case", "<cost>"], &lines);
         assert!(html.contains("<th scope=\"row\">a&lt;b</th><td class=\"number\">−1.5 ns</td>"), "{html}");
-        assert!(html.contains("number\">&lt;cost&gt;") && html.contains("<td>x1</td>"), "{html}");
+        assert!(html.contains("number\">&lt;cost&gt;") && html.contains("<td class=\"number\">a NOP</td>"), "{html}");
+        assert!(html.contains("<th scope=\"row\">7</th>"), "a column of names: {html}");
         assert_eq!(html.matches("<tr>").count(), html.matches("</tr>").count());
     }
 
