@@ -275,31 +275,8 @@ fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<Row>, RunDirectoryError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Status;
-    use crate::run::machine::{Environment, Machine};
-
-    fn run() -> Run {
-        Run {
-            schema: SCHEMA,
-            version: "0.1.0".into(),
-            command: vec!["syncscope".into(), "run".into()],
-            preset: "quick".into(),
-            only: Vec::new(),
-            skip: Vec::new(),
-            seed: 7,
-            status: Status::Interrupted,
-            started: "2001-09-09T01:46:40Z".into(),
-            ended: None,
-            planned: 2,
-            warnings: Vec::new(),
-            machine: Machine::default(),
-            environment: Environment::default(),
-            measured_topology: None,
-            tool: None,
-            repeat: None,
-            sessions: Vec::new(),
-        }
-    }
+    use crate::run::machine::Environment;
+    use crate::run::tests::interrupted as run;
 
     #[test]
     fn a_folder_in_use_is_refused_with_a_remedy() {
