@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 
 use agreement::Agreement;
 use common::cgroup::Quota;
-use common::stderr;
+use common::{program, stderr};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Case, Nanoseconds, Row, Verdict};
 
@@ -56,25 +56,20 @@ fn rows(name: &str, start: impl FnOnce() -> Command) -> Vec<Row> {
     RunDirectory::open(&out).unwrap().read_rows().unwrap()
 }
 
-/// The command that measures.
-fn syncscope() -> String {
-    std::env::var("SYNCSCOPE_COMMAND").unwrap_or_else(|_| env!("CARGO_BIN_EXE_syncscope").to_owned())
-}
-
 /// Quiet, busy, quiet, half a CPU, quiet. The second quiet run is compared with the others as if it were disturbed: where it
 /// does not agree with them, the machine is not steady enough to decide anything.
 #[test]
 #[ignore = "measures for minutes, and wants a machine that is quiet otherwise: `make noise`"]
 fn what_is_resolved_beside_busy_processes_is_right() {
-    let quiet = |name| rows(name, || Command::new(syncscope()));
+    let quiet = |name| rows(name, || Command::new(program()));
     let first = quiet("quiet-1");
     let busy = {
         let _busy = BusyProcesses::on_all_cpus();
-        rows("busy", || Command::new(syncscope()))
+        rows("busy", || Command::new(program()))
     };
     let second = quiet("quiet-2");
     let quota = Quota::of_half_a_cpu();
-    let throttled = quota.map(|quota| rows("half-a-cpu", || quota.command(&syncscope())));
+    let throttled = quota.map(|quota| rows("half-a-cpu", || quota.command(&program())));
     let third = quiet("quiet-3");
     println!("3 quiet runs; each disturbed run is compared with the quiet runs right before and after");
     let steady = Agreement::of(&first, &second, &third);
