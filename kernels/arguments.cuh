@@ -79,8 +79,12 @@ struct HostBarrierArguments {
 struct LaunchChainArguments {
     u32 *phases;       // `check`: two arrays with the last phase of each block
     Finding *finding;  // `check`: cleared before
+    u32 *turn;         // in a loop of a graph: kernels, or for `check` blocks, that have ended; 0 at the beginning
+    u64 condition;     // in a conditional node: its handle
     u32 cycles;        // how long the kernel `test` lasts
-    u32 phase;         // `check`: number of the launch, from 1
+    u32 phase;         // `check`: number of the launch, from 1; 0 in a loop of a graph
+    u32 turns;         // in a loop of a graph: how many kernels run
+    u32 conditional;   // whether the loop is a conditional node
 };
 
 // What chains of one operation leave (`published_crosscheck.cu`).

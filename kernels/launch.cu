@@ -8,6 +8,11 @@
 // With PROGRAMMATIC=1 each kernel lets the next one start while it runs, and does nothing before the previous one has
 // ended. Blocks of the next kernel come to the device only when all blocks of this one have begun, so none waits for a
 // block that has no room.
+//
+// With LOOP=1 a chain is one graph of one kernel that runs again and again: the body of a conditional node, or a graph
+// that launches itself when it has ended. The kernel decides whether it does, by one thread, as concurrent decisions
+// are undefined. The two functions below are the CUDA device runtime's. The compiler knows them as functions of the
+// driver, as it knows `vprintf`, so nothing is linked.
 #include "harness.cuh"
 
 using Arguments = LaunchChainArguments;
@@ -17,6 +22,34 @@ enum Kind { EMPTY, SPINNING };
 #ifndef PROGRAMMATIC
 #define PROGRAMMATIC 0
 #endif
+#ifndef LOOP
+#define LOOP 0
+#endif
+
+extern "C" __device__ void cudaGraphSetConditional(u64 handle, u32 value);
+extern "C" __device__ int cudaGraphLaunch(u64 graph, u64 stream);
+
+// The graph runs once more after this kernel, or not.
+__device__ __forceinline__ void decide(const Arguments &arguments, const bool again) {
+    if (arguments.conditional != 0) return cudaGraphSetConditional(arguments.condition, again);
+    // `cudaStreamGraphTailLaunch`: after this graph has ended.
+    constexpr u64 TAIL = 0x0100000000000000;
+    u64 graph;
+    asm("mov.u64 %0, %%current_graph_exec;" : "=l"(graph));
+    if (again) cudaGraphLaunch(graph, TAIL);
+}
+
+// The end of a timed kernel: the first thread counts and decides. No other thread reads the count, and kernels of a
+// loop follow each other. The last one leaves 0 for the next chain.
+__device__ __forceinline__ void end(const Arguments &arguments) {
+    if constexpr (LOOP) {
+        if (blockIdx.x != 0 || threadIdx.x != 0) return;
+        const u32 done = *arguments.turn + 1;
+        const bool again = done < arguments.turns;
+        *arguments.turn = again ? done : 0;
+        decide(arguments, again);
+    }
+}
 
 __device__ __forceinline__ void begin() {
 #if PROGRAMMATIC
@@ -40,10 +73,12 @@ __device__ __forceinline__ void last(const Arguments &arguments) {
 SYNCSCOPE_KERNEL baseline(const Arguments arguments) {
     begin();
     last<2>(arguments);
+    end(arguments);
 }
 SYNCSCOPE_KERNEL test(const Arguments arguments) {
     begin();
     last<1>(arguments);
+    end(arguments);
 }
 
 // One phase, which is one launch: every block reads what another block wrote in the launch before, with plain accesses,
@@ -52,10 +87,18 @@ SYNCSCOPE_KERNEL test(const Arguments arguments) {
 SYNCSCOPE_KERNEL check(const Arguments arguments) {
     begin();
     if (threadIdx.x != 0) return;
-    const u32 phase = arguments.phase, other = (blockIdx.x + gridDim.x / 2) % gridDim.x;
+    // In a loop, the blocks that have ended say which turn this is: fewer than a grid of them are of this turn.
+    volatile u32 *const ended = arguments.turn;
+    const u32 phase = LOOP ? *ended / gridDim.x + 1 : arguments.phase;
+    const u32 other = (blockIdx.x + gridDim.x / 2) % gridDim.x;
     volatile u32 *const arrays = arguments.phases;
     const u32 found = arrays[(phase + 1) % 2 * gridDim.x + other];
     if (found != phase - 1) report_mismatch(arguments, phase - 1, found);
     delay((blockIdx.x * 7 + phase * 5) % 32);
     arrays[phase % 2 * gridDim.x + blockIdx.x] = phase;
+    if constexpr (LOOP) {
+        const u32 before = atomicAdd(arguments.turn, 1u);
+        // The last block decides.
+        if (before % gridDim.x == gridDim.x - 1) decide(arguments, phase < arguments.turns);
+    }
 }

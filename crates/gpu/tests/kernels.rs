@@ -186,6 +186,30 @@ fn every_kernel_takes_the_arguments_that_the_host_passes() {
     }
 }
 
+/// The compiler must know the two functions of the CUDA device runtime as functions of the driver: nothing is linked. If it
+/// did not, the program would not compile.
+#[test]
+fn loops_of_a_graph_call_functions_of_the_driver() {
+    let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+    let case =
+        cases(Preset::Quick, &limits).into_iter().find(|case| case.primitive == "gpu.launch.device_graph").unwrap();
+    let program = program_of(&case).unwrap();
+    for arch in ARCHITECTURES {
+        let mut compiler = prepared(arch, [&program]);
+        let cubin = compiler.cubin(&program).unwrap_or_else(|error| panic!("{arch}: {error}"));
+        for function in ["cudaGraphSetConditional", "cudaGraphLaunch"] {
+            let is_named = cubin.windows(function.len()).any(|bytes| bytes == function.as_bytes());
+            assert!(is_named, "{function} on {arch}");
+        }
+        let taken = syncscope_sass::parameter_bytes(&cubin).unwrap();
+        for kernel in ["baseline", "test", "check"] {
+            assert_eq!(taken.get(kernel).copied(), argument_bytes(&case), "{kernel} on {arch}");
+        }
+        let Evidence::Present { summary, .. } = evidence_of(&case, &cubin) else { panic!("{arch}: no evidence") };
+        assert!(summary.starts_with("CALL.ABS 2/2"), "{arch}: {summary}");
+    }
+}
+
 /// For some primitives: the start of the only expected instruction, and how many of them make one operation.
 fn only_instruction(case: &Case) -> Option<(&'static str, usize)> {
     let words = case.dtype.map_or(4, Dtype::size_bytes) / 4;

@@ -39,13 +39,25 @@ pub(crate) enum Launching {
     WaitValue,
     /// Into two streams in turn, each launch after an event of the other stream.
     EventWait,
-    /// Not at all; see [`Entry::missing`].
-    Missing,
+    /// As the body of a conditional node of a graph, which runs as long as its kernel says so.
+    Conditional,
+    /// As a graph that its kernel launches again.
+    DeviceGraph,
 }
 
 impl Launching {
     pub(crate) const fn waits_each_time(self) -> bool {
         matches!(self, Self::StreamSync | Self::EventSync)
+    }
+
+    /// Whether a chain is a graph that is replayed as a whole.
+    pub(crate) const fn is_graph(self) -> bool {
+        matches!(self, Self::Graph) || self.is_loop()
+    }
+
+    /// Whether a chain is one kernel that runs again and again, without the host.
+    pub(crate) const fn is_loop(self) -> bool {
+        matches!(self, Self::Conditional | Self::DeviceGraph)
     }
 
     /// Whether the launches of a chain go to two streams in turn.
@@ -119,8 +131,6 @@ pub(crate) struct Entry {
     pub(super) has_third_loop: bool,
     /// The lowest compute capability that has the primitive.
     pub(super) needs: (u32, u32),
-    /// Why no device can be measured, if so.
-    pub(super) missing: Option<&'static str>,
     /// Arrays that hold an element for each thread.
     pub(super) arrays: usize,
     /// Operations that occur once in the machine code of one iteration of the baseline.
@@ -144,7 +154,6 @@ impl Entry {
             adds_across_devices: |_| false,
             has_third_loop: true,
             needs: (7, 5),
-            missing: None,
             arrays: 1,
             unroll: UNROLL,
             cases: |_, _, _| Vec::new(),

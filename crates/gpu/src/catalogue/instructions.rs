@@ -17,6 +17,8 @@ pub(crate) struct ExpectedInstructions {
     pub(crate) elided_by_nature: fn((u32, u32)) -> Option<&'static str>,
     /// Whether a compiler may make two paths with the operation in each: one for whole warps and one for parts of them.
     pub(crate) may_be_on_two_paths: bool,
+    /// Whether a kernel without a timed region accesses memory, because it counts its launches there.
+    pub(crate) counts_in_memory: bool,
     /// What a compiler adds when it aggregates the operations of a warp. The evidence names it where it is found.
     pub(crate) aggregation: &'static [&'static str],
 }
@@ -31,6 +33,7 @@ impl ExpectedInstructions {
             only_in_test: false,
             elided_by_nature: |_| None,
             may_be_on_two_paths: false,
+            counts_in_memory: false,
             aggregation: &[],
         }
     }
@@ -49,6 +52,10 @@ impl ExpectedInstructions {
 
     pub(super) const fn or_aggregated(self, aggregation: &'static [&'static str]) -> Self {
         Self { aggregation, may_be_on_two_paths: true, ..self }
+    }
+
+    pub(super) const fn counting_in_memory(self) -> Self {
+        Self { counts_in_memory: true, ..self }
     }
 
     pub(super) const fn only_in_test(self) -> Self {

@@ -49,13 +49,10 @@ pub(crate) fn entry_of(case: &Case) -> Option<&'static Entry> {
     entries().find(|entry| entry.primitive.id == case.primitive)
 }
 
-/// Why a primitive cannot be measured on a device of this compute capability, if so. Some cannot be measured on any.
+/// Why a primitive cannot be measured on a device of this compute capability, if so.
 #[must_use]
 pub fn unavailable(primitive: &str, capability: (u32, u32)) -> Option<String> {
     let entry = entries().find(|entry| entry.primitive.id == primitive)?;
-    if let Some(reason) = entry.missing {
-        return Some(reason.to_owned());
-    }
     let (major, minor) = entry.needs;
     (capability < (major, minor)).then(|| {
         let (has_major, has_minor) = capability;
@@ -153,8 +150,6 @@ mod tests {
         let reason = unavailable("gpu.reduce.add", (7, 5)).unwrap();
         assert_eq!(reason, "needs compute capability 8.0, and the device has 7.5");
         assert_eq!(unavailable("gpu.reduce.add", (8, 0)), None);
-        let missing = unavailable("gpu.launch.device_graph", (9, 0)).unwrap();
-        assert!(missing.contains("device runtime"), "{missing}");
         assert_eq!(unavailable("gpu.block.syncthreads", (7, 5)), None);
         assert_eq!(unavailable("gpu.block.none", (7, 5)), None);
     }

@@ -73,7 +73,7 @@ pub(crate) struct LaunchChain<'a> {
     stream: Stream,
     /// For chains that go to two streams in turn.
     other: Stream,
-    /// What these streams write for each other.
+    /// What these streams write for each other, and where loops count.
     word: DeviceBuffer,
     /// The last value that was written there.
     written: Cell<u32>,
@@ -136,7 +136,8 @@ impl<'a> LaunchChain<'a> {
             | Launching::Cooperative
             | Launching::Graph
             | Launching::Programmatic
-            | Launching::Missing => Ok(()),
+            | Launching::Conditional
+            | Launching::DeviceGraph => Ok(()),
         }
     }
 
@@ -162,16 +163,48 @@ impl<'a> LaunchChain<'a> {
     /// Makes the graph of a chain, unless it exists.
     fn capture(&mut self, side: Side, count: u64) -> Result<(), CudaError> {
         if !self.graphs.contains_key(&(side, count)) {
-            let (function, arguments) = (self.kernel(side), self.arguments());
-            let graph = self.stream.capture(|_| self.queue(function, |_| arguments, count))?;
+            let arguments = self.arguments();
+            let graph = self.graph_of(self.kernel(side), |_| arguments, count)?;
             self.stream.upload(&graph)?;
             self.graphs.insert((side, count), graph);
         }
         Ok(())
     }
 
+    /// The graph of a chain: as many kernels, or one that runs as often.
+    fn graph_of(
+        &self,
+        function: Function,
+        arguments: impl Fn(u64) -> LaunchChainArguments,
+        count: u64,
+    ) -> Result<ExecutableGraph, CudaError> {
+        let looped = |condition| LaunchChainArguments {
+            turn: self.word.pointer(),
+            turns: count as u32,
+            condition,
+            conditional: u32::from(self.setup.launching == Launching::Conditional),
+            ..arguments(0)
+        };
+        match self.setup.launching {
+            Launching::Conditional => {
+                self.stream.capture_loop(|_, condition| self.launch(0, function, &looped(condition)))
+            }
+            Launching::DeviceGraph => self.stream.capture_for_device(|_| self.launch(0, function, &looped(0))),
+            _ => self.stream.capture(|_| self.queue(function, arguments, count)),
+        }
+    }
+
     const fn arguments(&self) -> LaunchChainArguments {
-        LaunchChainArguments { phases: 0, finding: 0, cycles: self.setup.cycles, phase: 0 }
+        LaunchChainArguments {
+            phases: 0,
+            finding: 0,
+            turn: 0,
+            condition: 0,
+            cycles: self.setup.cycles,
+            phase: 0,
+            turns: 0,
+            conditional: 0,
+        }
     }
 
     /// Launches a chain and waits for its end.
@@ -204,7 +237,7 @@ impl<'a> LaunchChain<'a> {
 
     fn time(&mut self, Shot { side, iterations, .. }: Shot) -> Result<Sample, Outage> {
         let count = launches(side, iterations);
-        if self.setup.launching == Launching::Graph {
+        if self.setup.launching.is_graph() {
             self.capture(side, count)?;
             self.wait()?;
         }
@@ -223,10 +256,15 @@ impl<'a> LaunchChain<'a> {
         self.stream.clear(&self.phases, self.phases.bytes())?;
         self.stream.clear(&self.finding, self.finding.bytes())?;
         let (phases, finding) = (self.phases.pointer(), self.finding.pointer());
-        let phase = |number| LaunchChainArguments { phases, finding, cycles: 0, phase: number as u32 + 1 };
+        let any = LaunchChainArguments { phases, finding, cycles: 0, ..self.arguments() };
+        let phase = |number| LaunchChainArguments { phase: number as u32 + 1, ..any };
         let function = self.setup.kernels.check;
-        if self.setup.launching == Launching::Graph {
-            let graph = self.stream.capture(|_| self.queue(function, phase, PHASES))?;
+        if self.setup.launching.is_graph() {
+            if self.setup.launching.is_loop() {
+                self.stream.clear(&self.word, self.word.bytes())?;
+            }
+            let graph = self.graph_of(function, phase, PHASES)?;
+            self.stream.upload(&graph)?;
             self.stream.replay(&graph)?;
             self.wait()?;
         } else {
@@ -235,6 +273,26 @@ impl<'a> LaunchChain<'a> {
         self.stream.copy_to_host(&self.finding, &mut self.found, size_of::<Finding>())?;
         self.wait()?;
         Ok(finding_of(self.found.values()))
+    }
+
+    /// How many turns of the check's loop all blocks have ended. The next chain begins at 0 again.
+    fn turns(&mut self) -> Result<u64, Outage> {
+        self.stream.copy_to_host(&self.word, &mut self.found, size_of::<u32>())?;
+        self.stream.clear(&self.word, self.word.bytes())?;
+        self.wait()?;
+        // The upper half is of the finding that was read before.
+        let ended = self.found.values().first().map_or(0, |value| *value & u64::from(u32::MAX));
+        Ok(ended / u64::from(self.setup.shape.blocks.max(1)))
+    }
+
+    /// Whether a loop ran as often as it should: its kernels decide that, and a loop that ends early finds nothing wrong.
+    fn check_turns(&mut self) -> Check {
+        let turns = self.turns();
+        match self.noted(turns) {
+            Ok(PHASES) => Check::Ok,
+            Ok(turns) => Check::Failed(format!("the graph ran {turns} times instead of {PHASES}")),
+            Err(outage) => Check::Failed(outage.to_string()),
+        }
     }
 
     /// Notes that the device was used, and whether a kernel made the context unusable.
@@ -296,6 +354,7 @@ impl Experiment for LaunchChain<'_> {
     fn check(&mut self) -> Check {
         let finding = self.trial();
         match self.noted(finding) {
+            Ok(Finding { mismatches: 0, .. }) if self.setup.launching.is_loop() => self.check_turns(),
             Ok(Finding { mismatches: 0, .. }) => Check::Ok,
             Ok(Finding { mismatches, expected, found, .. }) => Check::Failed(format!(
                 "{mismatches} blocks began before the previous launch had ended: one expected phase {expected} and found \

@@ -10,7 +10,7 @@ use super::refusal::failed;
 use super::run_effect::run_effect;
 use crate::catalogue::{CpuThreads, Launching, Sides, entry_of, kernel_ns, program_of};
 use crate::cuda::compile::Program;
-use crate::cuda::driver::Attribute;
+use crate::cuda::driver::{Attribute, has_conditional_nodes};
 use crate::evidence::evidence_of;
 use crate::experiments::launch_chain::{self, LaunchChain};
 use crate::hybrid::nearby_cpus::{Distance, NearbyCpus};
@@ -49,6 +49,9 @@ impl GpuLaboratory {
                 let blocks = shape.blocks;
                 return Err(Refusal::Skipped(format!("{blocks} blocks cannot run at the same time: {most} can")));
             }
+        }
+        if launching == Launching::Conditional && !has_conditional_nodes() {
+            return Err(Refusal::Skipped("conditional nodes need a driver of CUDA 12.3 or later".to_owned()));
         }
         let bench = self.bench()?;
         let run_effect = run_effect(case);

@@ -157,10 +157,18 @@ shared_structures! {
         phases: DevicePointer,
         /// For `check`: a [`Finding`], cleared before.
         finding: DevicePointer,
+        /// In a loop of a graph: kernels, or for `check` blocks, that have ended; 0 at the beginning.
+        turn: DevicePointer,
+        /// In a conditional node: its handle.
+        condition: u64,
         /// How long the kernel `test` lasts.
         cycles: u32,
-        /// For `check`: number of the launch, from 1.
+        /// For `check`: number of the launch, from 1; 0 in a loop of a graph.
         phase: u32,
+        /// In a loop of a graph: how many kernels run.
+        turns: u32,
+        /// 1 where the loop is a conditional node, 0 where the graph launches itself.
+        conditional: u32,
     }
 
     /// What chains of one operation leave (`published_crosscheck.cu`).

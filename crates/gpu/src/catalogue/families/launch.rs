@@ -178,12 +178,26 @@ static EVENT_WAIT: Entry = Entry {
     ..DEPENDENT
 };
 
-/// What no device can be measured on: one case, which says so.
-const MISSING: Entry = Entry {
-    method: Method::Launch(Launching::Missing),
-    cases: |id, _, limits| cases_of_dependent(id, Preset::Quick, *limits),
+/// A loop of a graph: its kernel calls a function of the driver, which decides whether it runs again. One program has both
+/// loops. Empty kernels would be bound by the same decision, so all kernels last.
+const LOOPED: Entry = Entry {
+    definitions: |_| ["KIND=SPINNING", "LOOP=1"].map(str::to_owned).to_vec(),
+    expected: |_| ExpectedInstructions::of(&["CALL.ABS"]).counting_in_memory(),
+    cases: |id, preset, limits| cases_of_loop(id, preset, *limits),
     ..LAUNCH
 };
+
+/// One small block on each multiprocessor. Standard plans have the two lengths between which the cheaper one may change.
+fn cases_of_loop(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    let lengths: &[u32] = match preset {
+        Preset::Quick => &[5],
+        Preset::Standard => &[5, 100],
+        Preset::Paper => &LENGTHS_US,
+    };
+    let groups: Vec<Group> = lengths.iter().copied().map(Group::KernelUs).collect();
+    let threads = 32.min(limits.max_threads);
+    Sweep::of(id).blocks(&[limits.multiprocessors]).threads(&[threads]).groups(&groups).cases()
+}
 
 /// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
 static CONDITIONAL: Entry = Entry {
@@ -193,26 +207,21 @@ static CONDITIONAL: Entry = Entry {
         operation: "one more kernel and decision at the same work in all",
         source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
     },
-    missing: Some(
-        "not measured in this version: a kernel sets the condition by a function of the CUDA device runtime, which NVRTC \
-         does not link",
-    ),
-    ..MISSING
+    method: Method::Launch(Launching::Conditional),
+    ..LOOPED
 };
 
-/// In theory: as a node of a graph, without the host.
+/// In theory: as with a node of a graph, and what the device needs to launch a graph. It launches itself when it has ended
+/// (tail launch).
 static DEVICE_GRAPH: Entry = Entry {
     primitive: Primitive {
         id: "gpu.launch.device_graph",
-        summary: "Launch of a graph by a kernel on the device",
+        summary: "Launch of a graph by its kernel on the device, after the graph has ended",
         operation: "one more kernel in a graph that the kernel before launches, at the same work in all",
-        source: "CUDA C++ Programming Guide, Device Graph Launch",
+        source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     },
-    missing: Some(
-        "not measured in this version: a kernel launches a graph by a function of the CUDA device runtime, which NVRTC \
-         does not link",
-    ),
-    ..MISSING
+    method: Method::Launch(Launching::DeviceGraph),
+    ..LOOPED
 };
 
 pub(crate) static ENTRIES: [&Entry; 10] = [

@@ -21,12 +21,20 @@ impl Stream {
         &self,
         queue: impl FnOnce(&Self) -> Result<(), CudaError>,
     ) -> Result<ExecutableGraph, CudaError> {
+        self.captured(queue)?.executable()
+    }
+
+    /// What `queue` queues.
+    pub(super) fn captured(
+        &self,
+        queue: impl FnOnce(&Self) -> Result<(), CudaError>,
+    ) -> Result<CapturedGraph, CudaError> {
         self.begin_capture()?;
         let queued = queue(self);
         let captured = self.end_capture();
         // A failed launch makes the capture fail too, and its error explains more.
         queued?;
-        captured?.executable()
+        captured
     }
 
     /// From here on, what this thread queues is captured instead of run. [`Self::end_capture`] has to follow.
@@ -63,16 +71,21 @@ impl Stream {
     }
 }
 
-/// Captured work, of which an executable graph is made.
+/// Captured or constructed work, of which an executable graph is made.
 #[derive(Debug)]
-pub(crate) struct CapturedGraph(sys::CUgraph);
+pub(crate) struct CapturedGraph(pub(super) sys::CUgraph);
 
 impl CapturedGraph {
     /// The driver refuses this (`CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`) as long as the calling thread captures a stream.
     pub(crate) fn executable(&self) -> Result<ExecutableGraph, CudaError> {
+        self.executable_with(0)
+    }
+
+    /// The same with flags of the driver's.
+    pub(super) fn executable_with(&self, flags: u64) -> Result<ExecutableGraph, CudaError> {
         let mut graph = ptr::null_mut();
         // SAFETY: the pointer is valid for the call, and the captured graph is alive.
-        let made = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut graph, self.0, 0) };
+        let made = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut graph, self.0, flags) };
         checked("cuGraphInstantiateWithFlags", made).map(|()| ExecutableGraph(graph))
     }
 }

@@ -8,8 +8,8 @@ use super::call::checked;
 use super::device::{CreateContext, Driver};
 use crate::cuda::error::GpuError;
 
-/// Every function that is called. The newest came with CUDA 11.8; a library without one of them is too old.
-const FUNCTIONS: [&str; 50] = [
+/// Every function that is called on every driver. The newest came with CUDA 11.8; a library without one of them is too old.
+const FUNCTIONS: [&str; 52] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuDeviceGetCount",
@@ -60,6 +60,8 @@ const FUNCTIONS: [&str; 50] = [
     "cuDeviceCanAccessPeer",
     "cuDeviceGetP2PAttribute",
     "cuCtxEnablePeerAccess",
+    "cuCtxGetCurrent",
+    "cuGraphCreate",
 ];
 
 /// Loads and initializes the driver, once.
@@ -94,6 +96,14 @@ fn load_now() -> Result<Driver, GpuError> {
     // SAFETY: the pointer is valid for the call.
     checked("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&raw mut version) })?;
     Ok(Driver::new(create_context, version))
+}
+
+/// Whether the loaded driver has all of these functions, which are newer than [`FUNCTIONS`].
+pub(super) fn has(functions: &[&str]) -> bool {
+    // SAFETY: a context exists, so the library is loaded; it stays so.
+    let library = unsafe { sys::culib() };
+    // SAFETY: the symbols are looked up and not called.
+    functions.iter().all(|name| unsafe { library.get::<unsafe extern "C" fn()>(name.as_bytes()) }.is_ok())
 }
 
 const NO_DEVICE: u32 = sys::CUresult::CUDA_ERROR_NO_DEVICE as u32;

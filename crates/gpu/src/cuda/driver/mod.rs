@@ -9,6 +9,7 @@
 //! | [`device`] | the loaded driver, its devices and their properties |
 //! | [`context`], [`module`], [`stream`], [`buffer`] | what is made on a device |
 //! | [`cluster`], [`cooperative`], [`graph`] | other launches than of one grid on a stream |
+//! | [`graph_loops`] | graphs that run again and again without the host |
 //! | [`dependent`] | launches and waits that depend on other work on the device |
 //! | [`peers`] | access to the memory of another device |
 //! | [`call`] | results of calls as errors |
@@ -23,6 +24,7 @@ mod cooperative;
 mod dependent;
 mod device;
 mod graph;
+mod graph_loops;
 mod library;
 mod module;
 mod peers;
@@ -33,6 +35,7 @@ pub(crate) use self::context::Context;
 pub(crate) use self::cooperative::{Part, launch_together, launches_on_several_devices};
 pub(crate) use self::device::{Attribute, Device, DevicePointer, Driver, device_count};
 pub(crate) use self::graph::{CapturedGraph, Event, ExecutableGraph};
+pub(crate) use self::graph_loops::has_conditional_nodes;
 pub(crate) use self::library::{load, no_device};
 pub(crate) use self::module::{Function, KernelArguments, Module};
 pub(crate) use self::peers::PeerAttribute;
