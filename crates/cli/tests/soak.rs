@@ -136,7 +136,9 @@ fn runs_one_after_the_other_leave_nothing_behind() {
                 descriptors.0,
                 descriptors.1
             );
-            assert!(threads.1 <= threads.0 && descriptors.1 <= descriptors.0, "run {number} grows");
+            // Teams come and go, and are looked at now and then: a leak would add some for each of thousands of blocks.
+            let grows = |(early, late): (u64, u64)| late > early + early / 4;
+            assert!(!grows(threads) && !grows(descriptors), "run {number} grows");
             let left: Vec<_> = fs::read_dir(&temporary).unwrap().flatten().map(|entry| entry.path()).collect();
             assert!(left.is_empty(), "run {number} left {left:?}");
             soaked
