@@ -84,7 +84,6 @@ struct LaunchChainArguments {
     u32 cycles;        // how long the kernel `test` lasts
     u32 phase;         // `check`: number of the launch, from 1; 0 in a loop of a graph
     u32 turns;         // in a loop of a graph: how many kernels run
-    u32 conditional;   // whether the loop is a conditional node
 };
 
 // What chains of one operation leave (`published_crosscheck.cu`).

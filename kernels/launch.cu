@@ -9,10 +9,10 @@
 // ended. Blocks of the next kernel come to the device only when all blocks of this one have begun, so none waits for a
 // block that has no room.
 //
-// With LOOP=1 a chain is one graph of one kernel that runs again and again: the body of a conditional node, or a graph
-// that launches itself when it has ended. The kernel decides whether it does, by one thread, as concurrent decisions
-// are undefined. The two functions below are the CUDA device runtime's. The compiler knows them as functions of the
-// driver, as it knows `vprintf`, so nothing is linked.
+// With LOOP=CONDITIONAL a chain is one graph whose conditional node runs one kernel again and again; with
+// LOOP=SELF_LAUNCHING a graph of one kernel that launches itself when it has ended. The kernel decides whether it does,
+// by one thread, as concurrent decisions are undefined. The two functions below are the CUDA device runtime's. The
+// compiler knows them as functions of the driver, as it knows `vprintf`, so nothing is linked.
 #include "harness.cuh"
 
 using Arguments = LaunchChainArguments;
@@ -22,27 +22,33 @@ enum Kind { EMPTY, SPINNING };
 #ifndef PROGRAMMATIC
 #define PROGRAMMATIC 0
 #endif
+
+enum Loop { NONE, CONDITIONAL, SELF_LAUNCHING };
 #ifndef LOOP
-#define LOOP 0
+#define LOOP NONE
 #endif
 
 extern "C" __device__ void cudaGraphSetConditional(u64 handle, u32 value);
 extern "C" __device__ int cudaGraphLaunch(u64 graph, u64 stream);
 
-// The graph runs once more after this kernel, or not.
+// The graph runs once more after this kernel, or not. A kernel has one of both calls: a conditional node whose kernel
+// can also launch graphs did not end on an H200.
 __device__ __forceinline__ void decide(const Arguments &arguments, const bool again) {
-    if (arguments.conditional != 0) return cudaGraphSetConditional(arguments.condition, again);
-    // `cudaStreamGraphTailLaunch`: after this graph has ended.
-    constexpr u64 TAIL = 0x0100000000000000;
-    u64 graph;
-    asm("mov.u64 %0, %%current_graph_exec;" : "=l"(graph));
-    if (again) cudaGraphLaunch(graph, TAIL);
+    if constexpr (LOOP == CONDITIONAL) {
+        cudaGraphSetConditional(arguments.condition, again);
+    } else if (again) {
+        // `cudaStreamGraphTailLaunch`: after this graph has ended.
+        constexpr u64 TAIL = 0x0100000000000000;
+        u64 graph;
+        asm("mov.u64 %0, %%current_graph_exec;" : "=l"(graph));
+        cudaGraphLaunch(graph, TAIL);
+    }
 }
 
 // The end of a timed kernel: the first thread counts and decides. No other thread reads the count, and kernels of a
 // loop follow each other. The last one leaves 0 for the next chain.
 __device__ __forceinline__ void end(const Arguments &arguments) {
-    if constexpr (LOOP) {
+    if constexpr (LOOP != NONE) {
         if (blockIdx.x != 0 || threadIdx.x != 0) return;
         const u32 done = *arguments.turn + 1;
         const bool again = done < arguments.turns;
@@ -89,14 +95,14 @@ SYNCSCOPE_KERNEL check(const Arguments arguments) {
     if (threadIdx.x != 0) return;
     // In a loop, the blocks that have ended say which turn this is: fewer than a grid of them are of this turn.
     volatile u32 *const ended = arguments.turn;
-    const u32 phase = LOOP ? *ended / gridDim.x + 1 : arguments.phase;
+    const u32 phase = LOOP != NONE ? *ended / gridDim.x + 1 : arguments.phase;
     const u32 other = (blockIdx.x + gridDim.x / 2) % gridDim.x;
     volatile u32 *const arrays = arguments.phases;
     const u32 found = arrays[(phase + 1) % 2 * gridDim.x + other];
     if (found != phase - 1) report_mismatch(arguments, phase - 1, found);
     delay((blockIdx.x * 7 + phase * 5) % 32);
     arrays[phase % 2 * gridDim.x + blockIdx.x] = phase;
-    if constexpr (LOOP) {
+    if constexpr (LOOP != NONE) {
         const u32 before = atomicAdd(arguments.turn, 1u);
         // The last block decides.
         if (before % gridDim.x == gridDim.x - 1) decide(arguments, phase < arguments.turns);

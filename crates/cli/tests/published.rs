@@ -7,9 +7,10 @@ mod common;
 
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use common::{output, stderr};
-use syncscope_core::published::crosscheck::Crosscheck;
+use syncscope_core::published::crosscheck::{Crosscheck, CrosscheckRow, Operation, REPEAT_DIFFERENCES};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Published, PublishedExperiment};
 
@@ -33,7 +34,33 @@ fn without_a_gpu_an_experiment_says_what_it_needs_and_leaves_no_directory() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let text = stderr(&output);
     assert!(text.contains("`syncscope crosscheck` measures a CUDA device of compute capability 7.5"), "{text}");
+    assert!(text.contains("`--on cpu`") && text.lines().count() == 1, "{text}");
     assert!(!out.exists());
+}
+
+/// Chains are written for x86-64 and AArch64.
+#[test]
+fn the_clocks_of_the_cpu_are_compared_without_a_gpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));
+    let words = ["crosscheck", "--on", "cpu", "--out", out.to_str().unwrap()];
+    // The fakes have no clocks.
+    let output = command.args(words).env_remove("SYNCSCOPE_FAKE").stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let rows = Published::read(&RunDirectory::open(&out).unwrap()).unwrap().crosscheck.unwrap().rows;
+    let of = |operation| {
+        let mut differences: Vec<u64> =
+            rows.iter().filter(|row| row.operation == operation).map(CrosscheckRow::difference).collect();
+        differences.sort_unstable();
+        differences
+    };
+    assert_eq!(of(Operation::IntegerAddition), REPEAT_DIFFERENCES);
+    assert_eq!(of(Operation::IntegerMultiplication), REPEAT_DIFFERENCES);
+    assert_eq!(rows.len(), 2 * REPEAT_DIFFERENCES.len(), "nothing of a GPU");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("integer_multiplication") && !text.contains("instruction cache"), "{text}");
+    assert!(fs::read_to_string(out.join("report.html")).unwrap().contains("Both clocks in loops"));
 }
 
 #[test]

@@ -152,6 +152,20 @@ fn a_published_experiment_is_drawn_without_rows() {
     assert!(dom.contains("href=\"#crosscheck\""));
 }
 
+/// Pictures that are to be compared stand side by side where there is room.
+#[test]
+fn pictures_of_an_experiment_stand_side_by_side() {
+    let script = "const [one, other] = page.querySelectorAll('#crosscheck .grid > .panel');
+        const [left, right] = [one, other].map((card) => card.getBoundingClientRect());
+        root.dataset.beside = Number(left.top === right.top && left.right < right.left);
+        root.dataset.below = Number(left.left === right.left && left.bottom < right.top);";
+    for (width, beside) in [(DESKTOP, 1), (PHONE, 0)] {
+        let run = synthetic::published::crosscheck();
+        let Some((counts, _)) = open_undrawn(&[run], width, script, "") else { return };
+        assert_eq!((number(&counts, "beside"), number(&counts, "below")), (beside, 1 - beside), "{width}: {counts:?}");
+    }
+}
+
 /// The link of a claim shows the rows that decide it, and no others.
 #[test]
 fn a_claim_leads_to_its_rows() {

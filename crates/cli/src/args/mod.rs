@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::advise::{AdviseArguments, AdviseFormat};
 pub(crate) use self::published::{
-    AsynchronyArguments, CrosscheckArguments, ReductionsArguments, ReductionsOn, TimelineArguments,
+    AsynchronyArguments, CrosscheckArguments, CrosscheckOn, ReductionsArguments, ReductionsOn, TimelineArguments,
 };
 pub(crate) use self::rows::{
     CompareArguments, FailOn, FailOnOutlier, FindingsArguments, FindingsFormat, FleetArguments, PaperName,

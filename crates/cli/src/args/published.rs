@@ -36,6 +36,17 @@ pub(crate) struct TimelineArguments {
 pub(crate) struct CrosscheckArguments {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArguments,
+    /// Which chains
+    #[arg(long, value_enum, default_value_t = CrosscheckOn::All)]
+    pub(crate) on: CrosscheckOn,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CrosscheckOn {
+    /// Those of GPU and CPU
+    All,
+    /// Those of the CPU, which need no GPU
+    Cpu,
 }
 
 #[derive(Debug, Args)]

@@ -182,7 +182,6 @@ impl<'a> LaunchChain<'a> {
             turn: self.word.pointer(),
             turns: count as u32,
             condition,
-            conditional: u32::from(self.setup.launching == Launching::Conditional),
             ..arguments(0)
         };
         match self.setup.launching {
@@ -203,7 +202,6 @@ impl<'a> LaunchChain<'a> {
             cycles: self.setup.cycles,
             phase: 0,
             turns: 0,
-            conditional: 0,
         }
     }
 

@@ -167,8 +167,6 @@ shared_structures! {
         phase: u32,
         /// In a loop of a graph: how many kernels run.
         turns: u32,
-        /// 1 where the loop is a conditional node, 0 where the graph launches itself.
-        conditional: u32,
     }
 
     /// What chains of one operation leave (`published_crosscheck.cu`).

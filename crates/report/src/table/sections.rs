@@ -31,7 +31,7 @@ pub(super) struct Line {
 const MOST_VARIANTS: usize = 5;
 
 /// Variants share a line if their costs differ by less than this share, or if their intervals within the run overlap.
-const SAME_COST: f64 = 0.05;
+const SAME_COST: f64 = 0.02;
 
 /// The sections of a run, CPU first.
 pub(super) fn sections(rows: &[Row]) -> Vec<Section> {

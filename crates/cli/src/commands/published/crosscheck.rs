@@ -3,33 +3,58 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use syncscope_core::PublishedExperiment;
 use syncscope_core::published::crosscheck::findings::{INSTRUCTION_BYTES, instruction_cache, objections};
-use syncscope_core::published::crosscheck::{Crosscheck, CrosscheckRow};
+use syncscope_core::published::crosscheck::{Crosscheck, CrosscheckRow, CrosscheckSeries, Form};
 use syncscope_core::run::Status;
 
-use super::experiment_run::{ExperimentRun, needed_gpu};
-use crate::args::CrosscheckArguments;
+use super::experiment_run::{ExperimentRun, needed_gpu, with_alternative};
+use crate::args::{CrosscheckArguments, CrosscheckOn};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::terminal;
 
+const EXPERIMENT: PublishedExperiment = PublishedExperiment::Crosscheck;
+
 /// Measures, writes the directory, and shows the table.
 pub(crate) fn crosscheck(arguments: &CrosscheckArguments) -> Result<Outcome, Failure> {
-    const EXPERIMENT: PublishedExperiment = PublishedExperiment::Crosscheck;
     let mut laboratories = Laboratories::open(arguments.experiment.devices().as_deref())?;
-    needed_gpu(EXPERIMENT, &mut laboratories)?;
+    if arguments.on == CrosscheckOn::All {
+        needed_gpu(EXPERIMENT, &mut laboratories)
+            .map_err(|failure| with_alternative(failure, "`--on cpu` compares the clocks of the CPU alone"))?;
+    }
     let seed = fastrand::u64(..);
     let mut run = ExperimentRun::begin(EXPERIMENT, arguments.experiment.out.as_deref(), seed, &laboratories)?;
-    let mut progress = |next: &str| terminal::note(&format!("measuring: {next}"));
-    let gpu = needed_gpu(EXPERIMENT, &mut laboratories)?.crosscheck(seed, &mut progress);
-    let gpu = gpu.map_err(|error| Failure::CouldNot(error.to_string()))?;
-    progress("CPU");
-    let cpu = laboratories.cpu.as_ref().map(|cpu| cpu.crosscheck(seed)).unwrap_or_default();
-    let crosscheck = Crosscheck::of(&[gpu.series, cpu].concat());
+    let (series, missing) = measured(arguments.on, seed, &mut laboratories)?;
+    let crosscheck = Crosscheck::of(&series);
     crosscheck.write(run.directory())?;
-    gpu.missing.into_iter().for_each(|reason| run.warn(reason));
+    for reason in missing {
+        run.warn(reason);
+    }
     terminal::show(&table(&crosscheck.rows))?;
     terminal::show(&summary(&crosscheck.rows))?;
     run.finish(Status::Done, &laboratories)
+}
+
+/// All series, and why some are missing.
+fn measured(
+    on: CrosscheckOn,
+    seed: u64,
+    laboratories: &mut Laboratories,
+) -> Result<(Vec<CrosscheckSeries>, Vec<String>), Failure> {
+    let mut progress = |next: &str| terminal::note(&format!("measuring: {next}"));
+    let (mut series, mut missing) = (Vec::new(), Vec::new());
+    if on == CrosscheckOn::All {
+        let gpu = needed_gpu(EXPERIMENT, laboratories)?.crosscheck(seed, &mut progress);
+        let gpu = gpu.map_err(|error| Failure::CouldNot(error.to_string()))?;
+        series.extend(gpu.series);
+        missing.extend(gpu.missing);
+    }
+    progress("CPU");
+    let cpu = laboratories.cpu.as_ref().map(|cpu| cpu.crosscheck(seed)).unwrap_or_default();
+    if cpu.is_empty() && on == CrosscheckOn::Cpu {
+        return Err(Failure::CouldNot("no chain of known cost is written for this CPU".to_owned()));
+    }
+    series.extend(cpu);
+    Ok((series, missing))
 }
 
 const HEADINGS: [&str; 10] = [
@@ -74,17 +99,19 @@ fn table(rows: &[CrosscheckRow]) -> Table {
 
 /// Where the instruction cache ends, and what is wrong with rows.
 fn summary(rows: &[CrosscheckRow]) -> String {
+    let has_bodies = rows.iter().any(|row| row.form == Form::Body);
     let cache = match instruction_cache(rows) {
         Some(found) => format!(
-            "instruction cache: {} additions ({} KiB of code) cost {:.2} cycles each, {} cost more, {:.2} in the longest body",
+            "instruction cache: {} additions ({} KiB of code) cost {:.2} cycles each, {} cost more, {:.2} in the longest body\n",
             found.fits,
             found.fits * INSTRUCTION_BYTES / 1024,
             found.cached_cycles,
             found.exceeds,
             found.beyond_cycles
         ),
-        None => "instruction cache: no body was long enough to leave it".to_owned(),
+        None if has_bodies => "instruction cache: no body was long enough to leave it\n".to_owned(),
+        None => String::new(),
     };
     let wrong = rows.iter().filter(|row| !objections(row).is_empty()).count();
-    format!("{cache}\n{wrong} of {} rows disagree with the other clock or a known cost", rows.len())
+    format!("{cache}{wrong} of {} rows disagree with the other clock or a known cost", rows.len())
 }

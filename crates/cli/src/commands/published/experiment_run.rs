@@ -116,6 +116,14 @@ pub(crate) fn needed_gpu(
     })
 }
 
+/// Without a GPU there is still a part that can be measured: `alternative` says which.
+pub(crate) fn with_alternative(failure: Failure, alternative: &str) -> Failure {
+    match failure {
+        Failure::CouldNot(reason) => Failure::CouldNot(format!("{reason}; {alternative}")),
+        usage @ Failure::Usage(_) => usage,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

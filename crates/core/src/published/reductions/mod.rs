@@ -10,11 +10,13 @@
 //! | [`terms`] | the synchronization of each variant, as cases of the catalogue |
 //! | [`costs`] | the costs of these cases |
 //! | [`prediction`] | predicted against measured differences |
+//! | [`boundary`] | what barriers cost in reductions that differ by them alone |
 //! | [`winner`] | the fastest variant of each size |
 //! | [`claims`] | what the papers state |
 //! | [`sampling`] | pairs of chains of reductions |
 //! | [`table`] | the files |
 
+pub mod boundary;
 pub mod claims;
 pub mod costs;
 pub mod prediction;

@@ -178,10 +178,8 @@ static EVENT_WAIT: Entry = Entry {
     ..DEPENDENT
 };
 
-/// A loop of a graph: its kernel calls a function of the driver, which decides whether it runs again. One program has both
-/// loops. Empty kernels would be bound by the same decision, so all kernels last.
+/// A loop of a graph: its kernel calls a function of the driver, which decides whether it runs again. Empty kernels would be bound by the same decision, so all kernels last.
 const LOOPED: Entry = Entry {
-    definitions: |_| ["KIND=SPINNING", "LOOP=1"].map(str::to_owned).to_vec(),
     expected: |_| ExpectedInstructions::of(&["CALL.ABS"]).counting_in_memory(),
     cases: |id, preset, limits| cases_of_loop(id, preset, *limits),
     ..LAUNCH
@@ -208,6 +206,7 @@ static CONDITIONAL: Entry = Entry {
         source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
     },
     method: Method::Launch(Launching::Conditional),
+    definitions: |_| ["KIND=SPINNING", "LOOP=CONDITIONAL"].map(str::to_owned).to_vec(),
     ..LOOPED
 };
 
@@ -221,6 +220,7 @@ static DEVICE_GRAPH: Entry = Entry {
         source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     },
     method: Method::Launch(Launching::DeviceGraph),
+    definitions: |_| ["KIND=SPINNING", "LOOP=SELF_LAUNCHING"].map(str::to_owned).to_vec(),
     ..LOOPED
 };
 

@@ -4,11 +4,11 @@ use syncscope_core::PublishedExperiment;
 use syncscope_core::published::reductions::claims::listing_claims;
 use syncscope_core::published::reductions::variants::of_class;
 use syncscope_core::published::reductions::{
-    Agreement, Class, Operation, Prediction, ReductionRow, Reductions, Winner, variant, winners,
+    Agreement, Class, Decision, Operation, Prediction, ReductionRow, Reductions, Winner, variant, winners,
 };
 
 use super::svg::{Axis, Chart, Point};
-use super::{Drawing, parts};
+use super::{Drawing, boundaries, parts};
 use crate::RunData;
 
 pub(super) const DRAWING: Drawing = Drawing {
@@ -32,6 +32,9 @@ fn draw(data: &RunData) -> Option<String> {
     }
     for class in Class::ALL {
         html.push_str(&of_one_class(class, found, &won));
+        if class == Class::Device {
+            html.push_str(&boundaries::card(&found.times));
+        }
     }
     if !found.warps.is_empty() {
         html.push_str(&warps(found));
@@ -72,8 +75,13 @@ fn chart(class: Class, rows: &[&ReductionRow]) -> String {
     let x = Axis::logarithmic("elements", x_low, x_high);
     let y = Axis::logarithmic("microseconds", y_low, y_high);
     let mut chart = Chart::new(&format!("{}: time against size", class.title()), (760, 340), x, y);
-    for (colour, variant) in of_class(class).filter(|variant| is_drawn(variant.id)).take(LINES).enumerate() {
-        let of_variant = measured.iter().filter(|row| row.variant == variant.id);
+    let drawn = || of_class(class).filter(|variant| is_drawn(variant.id));
+    let mut counts: Vec<Option<u32>> = measured.iter().map(|row| row.devices).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let lines = counts.into_iter().flat_map(|devices| drawn().map(move |variant| (variant, devices)));
+    for (colour, (variant, devices)) in lines.take(LINES).enumerate() {
+        let of_variant = measured.iter().filter(|row| row.variant == variant.id && row.devices == devices);
         let point = |row: &ReductionRow| {
             let us = |ns: Option<f64>| ns.unwrap_or(f64::NAN) / 1000.0;
             Point { x: row.elements as f64, y: us(row.ns), interval: Some((us(row.ns_low), us(row.ns_high))) }
@@ -84,7 +92,7 @@ fn chart(class: Class, rows: &[&ReductionRow]) -> String {
         }
         chart.line(&points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>(), colour);
         chart.points(&points, colour);
-        chart.legend(colour, variant.name);
+        chart.legend(colour, &format!("{}{}", variant.name, on(class, devices)));
     }
     chart.finish()
 }
@@ -92,8 +100,11 @@ fn chart(class: Class, rows: &[&ReductionRow]) -> String {
 /// Variants that differ from a drawn one by the launch or the kind of barrier alone are in the table.
 fn is_drawn(id: &str) -> bool {
     ![
+        "device.last_block",
         "device.grid_counter",
         "device.grid_lock_free",
+        "device.atomic_queued",
+        "device.grid_queued",
         "device.grid_graph_chain",
         "device.graph",
         "cpu.tree_tree",
@@ -145,24 +156,27 @@ fn times_table(operation: Operation, rows: &[&ReductionRow]) -> String {
     let mut sizes: Vec<u64> = of_operation.iter().map(|row| row.elements).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let mut ids: Vec<&str> = Vec::new();
-    for row in &of_operation {
-        if !ids.contains(&row.variant.as_str()) {
-            ids.push(&row.variant);
+    // What has no time need not have a number of devices.
+    let mut variants: Vec<(Class, &str, Option<u32>)> = Vec::new();
+    for row in of_operation.iter().filter(|row| row.usable_ns().is_some()) {
+        let variant = (row.class, row.variant.as_str(), row.devices);
+        if !variants.contains(&variant) {
+            variants.push(variant);
         }
     }
-    if ids.is_empty() {
+    if variants.is_empty() {
         return String::new();
     }
-    let cell = |id: &str, elements: u64| {
-        let row = of_operation.iter().find(|row| row.variant == id && row.elements == elements);
+    let cell = |id: &str, devices: Option<u32>, elements: u64| {
+        let is_this = |row: &&&&ReductionRow| row.variant == id && row.devices == devices && row.elements == elements;
+        let row = of_operation.iter().find(is_this);
         row.and_then(|row| row.usable_ns()).map_or_else(|| "–".to_owned(), time)
     };
-    let line = |id: &&str| {
-        let times = sizes.iter().map(|elements| cell(id, *elements));
-        std::iter::once(name(id)).chain(times).collect::<Vec<String>>()
+    let line = |(class, id, devices): &(Class, &str, Option<u32>)| {
+        let times = sizes.iter().map(|elements| cell(id, *devices, *elements));
+        std::iter::once(format!("{}{}", name(id), on(*class, *devices))).chain(times).collect::<Vec<String>>()
     };
-    let lines: Vec<Vec<String>> = ids.iter().map(line).collect();
+    let lines: Vec<Vec<String>> = variants.iter().map(line).collect();
     let headings: Vec<String> =
         std::iter::once(operation.as_str().to_owned()).chain(sizes.iter().map(|elements| size(*elements))).collect();
     parts::table(&headings.iter().map(String::as_str).collect::<Vec<_>>(), &lines)
@@ -190,28 +204,22 @@ fn predicted(found: &Reductions) -> String {
     let decided = found.decisions.iter().map(|decision| {
         vec![
             size(decision.elements),
-            decision.class.as_str().to_owned(),
+            format!("{}{}", decision.class.as_str(), on(decision.class, decision.devices)),
             name(&decision.measured),
             name(&decision.predicted),
             if decision.loss > 0.0 { format!("{:.1} %", decision.loss * 100.0) } else { "0 %".to_owned() },
             name(&decision.runner_up),
             time(decision.lead_ns),
-            time(decision.predicted_lead_ns),
-            format!("{:+.1} %", (decision.predicted_lead_ns / decision.lead_ns - 1.0) * 100.0),
+            format!(
+                "{} ({:+.1} %)",
+                time(decision.predicted_lead_ns),
+                (decision.predicted_lead_ns / decision.lead_ns - 1.0) * 100.0
+            ),
+            remark(found, decision),
         ]
     });
     let decided = parts::table(
-        &[
-            "elements",
-            "where",
-            "fastest",
-            "recommended by the costs",
-            "slower by",
-            "second",
-            "measured lead",
-            "predicted lead",
-            "off by",
-        ],
+        &["elements", "where", "fastest", "costs recommend", "slower by", "second", "lead", "predicted", "why"],
         &decided.collect::<Vec<_>>(),
     );
     let lines: Vec<Vec<String>> = found.predictions.iter().map(prediction_line).collect();
@@ -231,6 +239,20 @@ fn predicted(found: &Reductions) -> String {
     let within = found.predictions.iter().filter(|found| found.agreement == Agreement::Within).count();
     let note = format!("{within} of {} differences within 20 %", found.predictions.len());
     parts::card("What primitive costs predict", &note, &content)
+}
+
+/// Why the lead is not predicted, if it is not.
+fn remark(found: &Reductions, decision: &Decision) -> String {
+    let of_lead = found.predictions.iter().find(|prediction| {
+        (prediction.variant.as_str(), prediction.reference.as_str()) == (&decision.runner_up, &decision.measured)
+            && (prediction.class, prediction.operation, prediction.elements, prediction.devices)
+                == (decision.class, decision.operation, decision.elements, decision.devices)
+    });
+    let text = |prediction: &Prediction| match prediction.agreement {
+        Agreement::Undecided => "the intervals of both overlap".to_owned(),
+        _ => prediction.why_not.clone().unwrap_or_default(),
+    };
+    of_lead.map(text).unwrap_or_default()
 }
 
 fn prediction_line(prediction: &Prediction) -> Vec<String> {
@@ -321,12 +343,12 @@ fn name(id: &str) -> String {
 }
 
 /// A power of two as such.
-fn size(elements: u64) -> String {
+pub(super) fn size(elements: u64) -> String {
     if elements.is_power_of_two() && elements > 1 { format!("2^{}", elements.ilog2()) } else { elements.to_string() }
 }
 
 /// A time with three digits and its unit.
-fn time(ns: f64) -> String {
+pub(super) fn time(ns: f64) -> String {
     let (value, unit) = match ns.abs() {
         size if size >= 1e6 => (ns / 1e6, "ms"),
         size if size >= 1e3 => (ns / 1e3, "us"),
@@ -346,7 +368,7 @@ mod tests {
     use crate::testing;
     use std::collections::HashMap;
     use syncscope_core::Published;
-    use syncscope_core::published::reductions::{Decision, WarpMethod, WarpRow};
+    use syncscope_core::published::reductions::{WarpMethod, WarpRow};
 
     fn row(id: &str, elements: u64, ns: f64) -> ReductionRow {
         let variant = variant(id).unwrap();
@@ -444,6 +466,36 @@ mod tests {
         assert_eq!(html.matches("<svg").count(), 3, "the agreement, the listing and the device");
         assert!(!html.contains("NaN") && !html.contains("inf"), "{html}");
         assert_eq!(html.matches("<details>").count(), html.matches("</details>").count());
+    }
+
+    #[test]
+    fn numbers_of_gpus_are_lines_of_their_own() {
+        let on = |devices, id: &str, ns: f64| ReductionRow { devices: Some(devices), ..row(id, 1024, ns) };
+        let times = vec![
+            on(2, "devices.flags", 9000.0),
+            on(4, "devices.flags", 11_000.0),
+            on(2, "devices.host", 17_000.0),
+            on(4, "devices.graph_chain", 7000.0),
+        ];
+        let html = drawn(Some(Reductions { times, ..Reductions::default() })).unwrap();
+        for part in
+            ["flags (2 GPUs)", "flags (4 GPUs)", "host (2 GPUs)", "kernels, all in one graph (4 GPUs)", "11.0 us"]
+        {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+        assert!(!html.contains("host (4 GPUs)") && !html.contains("GPUs) (2"), "{html}");
+    }
+
+    #[test]
+    fn a_lead_that_is_not_predicted_has_its_reason() {
+        let mut found = full();
+        found.predictions[0].variant = "device.grid_cooperative".into();
+        found.predictions[0].agreement = Agreement::Outside;
+        found.predictions[0].why_not = Some("because of <something>".into());
+        let html = drawn(Some(found.clone())).unwrap();
+        assert_eq!(html.matches("because of &lt;something&gt;").count(), 2, "beside the lead and in the list");
+        found.predictions[0].devices = Some(2);
+        assert_eq!(drawn(Some(found)).unwrap().matches("because of").count(), 1, "another number of devices");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Case, Laboratory, PublishedExperiment, Row};
 use syncscope_gpu::ReductionPlan;
 
-use super::experiment_run::{ExperimentRun, needed_gpu};
+use super::experiment_run::{ExperimentRun, needed_gpu, with_alternative};
 use crate::args::{ReductionsArguments, ReductionsOn};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
@@ -31,7 +31,8 @@ pub(crate) fn reductions(arguments: &ReductionsArguments) -> Result<Outcome, Fai
     let costs_of_run = arguments.run.as_deref().map(rows_of).transpose()?;
     let mut laboratories = Laboratories::open(arguments.experiment.devices().as_deref())?;
     if arguments.on != ReductionsOn::Cpu {
-        needed_gpu(EXPERIMENT, &mut laboratories).map_err(with_alternative)?;
+        needed_gpu(EXPERIMENT, &mut laboratories)
+            .map_err(|failure| with_alternative(failure, "`--on cpu` measures the reductions of the CPU alone"))?;
     }
     let seed = fastrand::u64(..);
     let run = ExperimentRun::begin(EXPERIMENT, arguments.experiment.out.as_deref(), seed, &laboratories)?;
@@ -42,16 +43,6 @@ pub(crate) fn reductions(arguments: &ReductionsArguments) -> Result<Outcome, Fai
     found.write(run.directory())?;
     show::tables(&found)?;
     run.finish(Status::Done, &laboratories)
-}
-
-/// Without a GPU there is still a part that can be measured.
-fn with_alternative(failure: Failure) -> Failure {
-    match failure {
-        Failure::CouldNot(reason) => {
-            Failure::CouldNot(format!("{reason}; `--on cpu` measures the reductions of the CPU alone"))
-        }
-        usage @ Failure::Usage(_) => usage,
-    }
 }
 
 fn rows_of(path: &std::path::Path) -> Result<Vec<Row>, Failure> {
