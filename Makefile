@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test test-kernels test-cluster test-topology test-footprint lint format charts deny miri fuzz loom loom-mutations truths noise truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
+.PHONY: run test test-kernels test-cluster test-topology test-footprint test-packages lint format charts deny miri fuzz loom loom-mutations truths noise truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -42,7 +42,7 @@ miri:                 ## undefined behaviour in the crates without foreign code;
 	cargo +nightly miri test -p syncscope-sass --lib
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p syncscope-core --lib
 
-fuzz:                 ## every reader of other people's bytes for a minute; needs a nightly toolchain and cargo-fuzz
+fuzz:                 ## every reader of other people's bytes for a minute; needs a nightly toolchain
 	scripts/fuzz
 
 loom:                 ## every interleaving of small models of the locks and barriers
@@ -79,6 +79,9 @@ test-topology: build  ## kernels of machines with two packages, NUMA nodes and h
 
 test-footprint: build ## size, memory, files, network and packages of the command; wants strace
 	scripts/test-footprint
+
+test-packages:        ## `cargo package` of each crate, and each compiled from its package alone
+	scripts/test-packages
 
 bundle:               ## dist/syncscope.tar.gz: the command and the GPU tests, for a machine without Rust
 	scripts/setup build

@@ -1,35 +1,62 @@
-//! Everything that a report says about rows of somebody else: page, tables, comparison, findings, advice, gallery, fleet.
+//! What a report says about rows of somebody else. The first byte chooses a part of it: `0` to `7` in [`PARTS`].
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use syncscope_core::Run;
 use syncscope_fuzz::FOLDER;
 use syncscope_report::gallery::Entry;
 use syncscope_report::{Fleet, Need, Question, RunData, advise, compare, export, findings, gallery, page, table};
 
-fuzz_target!(|bytes: &[u8]| {
-    FOLDER.with(|folder| {
-        folder.write("measurements.csv", bytes);
-        let Ok(data) = RunData::load(folder.path()) else { return };
-        if data.rows.is_empty() {
-            return;
-        }
-        let html = page::render(std::slice::from_ref(&data), &[]);
-        assert!(html.contains("</html>"));
+thread_local! {
+    /// `run.json`, which stays as it is.
+    static RUN: Run = FOLDER.with(|folder| folder.directory().read_run().expect("it is in order"));
+}
+
+const PARTS: [fn(RunData); 8] = [
+    |data| assert!(page::render(&[data], &[]).contains("</html>")),
+    |data| {
         let _ = (table::summary(&data, &[], 80, false), export::rows::as_markdown(&data), export::rows::as_json(&data));
+    },
+    |data| {
         let _ = (findings(&data), export::trackers::as_bmf(&data), export::trackers::as_github(&data));
+    },
+    |data| {
         let comparison = compare(&data, &data, 0.05, &|_| 0.01);
         let _ = (export::comparison::for_terminal(&comparison, 60), export::comparison::as_json(&comparison));
+    },
+    |data| {
         for need in Need::ALL {
-            let question = Question { threads: None, on: None };
-            let answers = advise(&data, &[], need, question);
+            let answers = advise(&data, &[], need, Question { threads: None, on: None });
             let _ = export::advice::for_terminal(&data, &answers, 60);
         }
+    },
+    |data| {
         let mut fleet = Fleet::default();
-        for _ in 0..3 {
-            fleet.add(&data, &|_| 0.01);
-        }
+        (0..3).for_each(|_| fleet.add(&data, &|_| 0.01));
         let _ = fleet.examine(0.05).map(|fleet| export::fleet::as_json(&fleet));
+    },
+    |data| {
         let _ = gallery::render(&[Entry { data, page: None }], None, &|_| 0.01);
+    },
+    |data| assert!(page::render(&[data.clone(), data], &[]).contains("</html>")),
+];
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((part, bytes)) = bytes.split_first() else { return };
+    FOLDER.with(|folder| {
+        folder.write("measurements.csv", bytes);
+        let Ok(rows) = folder.directory().read_rows() else { return };
+        if !rows.is_empty() {
+            let run = RUN.with(Run::clone);
+            let name = "run".to_owned();
+            PARTS[usize::from(*part) % PARTS.len()](RunData {
+                name,
+                run,
+                rows,
+                details: Default::default(),
+                published: Default::default(),
+            });
+        }
     });
 });

@@ -14,7 +14,10 @@ pub struct Folder {
 impl Default for Folder {
     fn default() -> Self {
         let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        // libFuzzer ends a process without cleaning up: the scripts remove these folders by their name.
+        let mut named = tempfile::Builder::new();
+        let named = named.prefix("syncscope-fuzz-");
+        let folder = if memory.is_dir() { named.tempdir_in(memory) } else { named.tempdir() };
         let folder = Self { folder: folder.expect("a folder for files") };
         folder.write("run.json", include_bytes!("../seeds/run_json/run.json"));
         folder

@@ -1,5 +1,5 @@
 //! Runs that are killed at any moment lose nothing that was finished. `SYNCSCOPE_KILLS=200` tries more moments, of a fake
-//! with thousands of cases and of this machine's CPUs.
+//! with thousands of cases and of this machine's CPUs, or of what `SYNCSCOPE_KILL_OPTIONS` selects, such as `--only gpu.*`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
 
@@ -16,32 +16,42 @@ use fastrand::Rng;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Case, Row};
 
+/// The options of a run of fakes.
+const OF_FAKES: &str = "--seed 3 --only cpu.atomic.add --only cpu.[fl]*.*";
+
 /// What is killed, again and again.
 struct Victim {
     /// What stands in for the hardware; `None` for the real one.
     fake: Option<&'static str>,
     /// The options that begin the run.
-    options: &'static [&'static str],
+    options: Vec<String>,
     /// A process is killed within this time.
     within: Duration,
 }
 
-/// 80 cases, which take some seconds.
-const FEW: Victim = Victim { fake: Some("threads=20"), options: OPTIONS, within: Duration::from_secs(1) };
-
-/// 4,000 cases, which take a minute.
-const MANY: Victim = Victim { fake: Some("threads=1000"), options: OPTIONS, within: Duration::from_secs(2) };
-
-const OPTIONS: &[&str] = &["--seed", "3", "--only", "cpu.atomic.add", "--only", "cpu.[fl]*.*"];
-
-/// This machine. A case of the CPU is finished at the end of a run, so that some kills have to come there.
-const CPUS: Victim = Victim {
-    fake: None,
-    options: &["--seed", "3", "--only", "cpu.atomic.[arw]*", "--threads", "1", "--dtype", "i32"],
-    within: Duration::from_secs(5),
-};
-
 impl Victim {
+    fn new(fake: Option<&'static str>, options: &str, seconds: u64) -> Self {
+        let options = options.split(' ').map(str::to_owned).collect();
+        Self { fake, options, within: Duration::from_secs(seconds) }
+    }
+
+    /// 80 cases, which take some seconds.
+    fn few() -> Self {
+        Self::new(Some("threads=20"), OF_FAKES, 1)
+    }
+
+    /// 4,000 cases, which take a minute.
+    fn many() -> Self {
+        Self::new(Some("threads=1000"), OF_FAKES, 2)
+    }
+
+    /// This machine. A case of the CPU is finished at the end of a run, so that some kills have to come there.
+    fn real() -> Self {
+        let asked = std::env::var("SYNCSCOPE_KILL_OPTIONS");
+        let few_of_the_cpus = "--seed 3 --only cpu.atomic.[arw]* --threads 1 --dtype i32";
+        Self::new(None, asked.as_deref().unwrap_or(few_of_the_cpus), 5)
+    }
+
     fn command(&self, words: &[&str]) -> Command {
         let mut command = command(words);
         match self.fake {
@@ -58,7 +68,14 @@ impl Victim {
             return self.command(&["run", "--resume", out]);
         }
         let _ = std::fs::remove_dir_all(path);
-        self.command(&[&["run"], self.options, &["--out", out]].concat())
+        self.begin(out)
+    }
+
+    /// Begins a run in `out`.
+    fn begin(&self, out: &str) -> Command {
+        let mut command = self.command(&["run", "--out", out]);
+        command.args(&self.options);
+        command
     }
 
     fn start(&self, path: &Path) -> Child {
@@ -136,16 +153,16 @@ fn kills() -> Option<u32> {
 #[test]
 fn what_was_finished_survives_kills_and_the_rest_is_resumed() {
     match kills() {
-        Some(kills) => survives(&MANY, kills),
-        None => survives(&FEW, 8),
+        Some(kills) => survives(&Victim::many(), kills),
+        None => survives(&Victim::few(), 8),
     }
 }
 
 #[test]
-fn a_run_of_the_cpus_survives_kills() {
+fn a_run_of_this_machine_survives_kills() {
     match kills() {
-        Some(kills) => survives(&CPUS, kills),
-        None => eprintln!("skipped: SYNCSCOPE_KILLS=200 kills runs of this machine's CPUs"),
+        Some(kills) => survives(&Victim::real(), kills),
+        None => eprintln!("skipped: SYNCSCOPE_KILLS=200 kills runs of this machine"),
     }
 }
 
@@ -154,16 +171,16 @@ fn a_run_of_the_cpus_survives_kills() {
 fn two_processes_do_not_write_into_one_directory() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let begin = [&["run"], FEW.options, &["--out", out]].concat();
-    let mut first = FEW.start(folder.path());
+    let few = Victim::few();
+    let mut first = few.start(folder.path());
     let deadline = Instant::now() + Duration::from_secs(20);
     while RunDirectory::open(folder.path()).is_err() {
         assert!(Instant::now() < deadline, "the first run does not begin");
         sleep(Duration::from_millis(5));
     }
-    for words in [vec!["run", "--resume", out], begin] {
-        let second = FEW.command(&words).output().unwrap();
-        assert!(!second.status.success(), "{words:?}");
+    for mut second in [few.command(&["run", "--resume", out]), few.begin(out)] {
+        let second = second.output().unwrap();
+        assert!(!second.status.success());
         let text = stderr(&second);
         assert!(text.contains("in use by another syncscope") || text.contains("is not empty"), "{text}");
     }

@@ -67,9 +67,15 @@ impl Ticks {
 /// A number with seven significant digits: more than any clock here resolves, and no trailing noise.
 #[must_use]
 pub fn significant(number: f64) -> String {
+    format!("{}", rounded(number))
+}
+
+/// The number that [`significant`] writes.
+#[must_use]
+pub fn rounded(number: f64) -> f64 {
     let rounded: f64 = format!("{number:.6e}").parse().unwrap_or(number);
     // `-0` is no figure.
-    format!("{}", rounded + 0.0)
+    rounded + 0.0
 }
 
 #[cfg(test)]

@@ -3,17 +3,18 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 
+mod common;
+
 use std::fs;
 use std::time::Duration;
 
 use syncscope_core::fake::{FakeExperiment, Noise};
-use syncscope_core::machine::{Environment, Machine};
+use syncscope_core::run::Status;
 use syncscope_core::run::directory::RunDirectory;
-use syncscope_core::run::{SCHEMA, Status};
 use syncscope_core::session::observer::{Observer, Work};
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Limits, Session};
-use syncscope_core::{Case, Experiment, Laboratory, Listing, Preset, Refusal, Run};
+use syncscope_core::{Case, Experiment, Laboratory, Listing, Preset, Refusal};
 
 /// As many as take a few seconds.
 const CASES: u64 = 500;
@@ -70,26 +71,7 @@ fn the_grid_of_the_paper_stays_within_its_memory() {
     let folder = tempfile::tempdir().unwrap();
     let mut laboratory = Noisy;
     let plan = Plan::new(&[&mut laboratory as &mut dyn Laboratory], Preset::Paper, 1, |_| true);
-    let run = Run {
-        schema: SCHEMA,
-        version: "0.0.0".to_owned(),
-        command: Vec::new(),
-        preset: Preset::Paper.to_string(),
-        only: Vec::new(),
-        skip: Vec::new(),
-        seed: 1,
-        status: Status::Running,
-        started: "2026-01-01T00:00:00Z".to_owned(),
-        ended: None,
-        planned: CASES,
-        warnings: Vec::new(),
-        machine: Machine::default(),
-        environment: Environment::default(),
-        measured_topology: None,
-        tool: None,
-        repeat: None,
-        sessions: Vec::new(),
-    };
+    let run = common::run(Preset::Paper, CASES);
     let before = peak_bytes();
     let directory = RunDirectory::create(&folder.path().join("run")).unwrap();
     let mut session = Session::start(directory, run, Preset::Paper, plan).unwrap();

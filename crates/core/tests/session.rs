@@ -1,6 +1,8 @@
 //! The course of a run, on fakes and with a clock that the tests turn.
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 
+mod common;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -8,10 +10,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use syncscope_core::fake::{FakeLaboratory, Fault};
-use syncscope_core::machine::{CpuMachine, Environment, Machine};
+use syncscope_core::machine::{CpuMachine, Machine};
+use syncscope_core::run::Status;
 use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::run::provenance::{SessionRecord, StolenTime};
-use syncscope_core::run::{SCHEMA, Status};
 use syncscope_core::session::observer::{Observer, Work};
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Limits, Session, SessionError};
@@ -101,26 +103,7 @@ impl Recorder {
 }
 
 fn run() -> Run {
-    Run {
-        schema: SCHEMA,
-        version: "0.0.0".to_owned(),
-        command: Vec::new(),
-        preset: Preset::Quick.to_string(),
-        only: Vec::new(),
-        skip: Vec::new(),
-        seed: SEED,
-        status: Status::Running,
-        started: "2026-01-01T00:00:00Z".to_owned(),
-        ended: None,
-        planned: 12,
-        warnings: Vec::new(),
-        machine: Machine::default(),
-        environment: Environment::default(),
-        measured_topology: None,
-        tool: None,
-        repeat: None,
-        sessions: Vec::new(),
-    }
+    common::run(Preset::Quick, 12)
 }
 
 struct Fixture {

@@ -86,8 +86,9 @@ fn the_published_ids_are_those_of_the_parameters() {
     for run in stored_runs() {
         let (_, bytes) = run.measurement_bytes().unwrap();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
-        let header = reader.headers().unwrap().clone();
-        assert_eq!(&header[0], "case_id");
+        let names = reader.headers().unwrap();
+        assert_eq!(&names[0], "case_id");
+        let header = names.iter().collect();
         let mut ids = HashSet::new();
         for record in reader.records() {
             let record = record.unwrap();

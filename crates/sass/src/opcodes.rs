@@ -309,10 +309,26 @@ pub(crate) fn operation(raw: u128, generation: Generation) -> Option<Operation> 
     if let Some(exception) = exception {
         return Some(Operation { mnemonic: exception.mnemonic, uniform: exception.mnemonic.starts_with('U') });
     }
-    let find = |table: &[Row]| table.iter().find(|(_, numbers)| numbers.contains(&number)).map(|row| row.0);
-    find(VECTOR)
-        .map(|mnemonic| Operation { mnemonic, uniform: false })
-        .or_else(|| find(UNIFORM).map(|mnemonic| Operation { mnemonic, uniform: true }))
+    OPERATIONS[usize::from(number)]
+}
+
+/// The tables, by number.
+static OPERATIONS: [Option<Operation>; 1 << 9] = {
+    let mut operations = [None; 1 << 9];
+    enter(VECTOR, false, &mut operations);
+    enter(UNIFORM, true, &mut operations);
+    operations
+};
+
+const fn enter(mut table: &[Row], uniform: bool, operations: &mut [Option<Operation>; 1 << 9]) {
+    while let [(mnemonic, numbers), rest @ ..] = table {
+        let mut numbers: &[u16] = numbers;
+        while let [number, others @ ..] = numbers {
+            operations[*number as usize] = Some(Operation { mnemonic, uniform });
+            numbers = others;
+        }
+        table = rest;
+    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,14 @@ pub(crate) mod fake_libraries;
 
 use std::process::{Command, Output, Stdio};
 
+/// The command's file: the one that was built with the tests, or another one where these run without the project.
+pub(crate) fn program() -> String {
+    std::env::var("SYNCSCOPE_COMMAND").unwrap_or_else(|_| env!("CARGO_BIN_EXE_syncscope").to_owned())
+}
+
 /// The command with these words, not started.
 pub(crate) fn command(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));
+    let mut command = Command::new(program());
     command.args(words).env("SYNCSCOPE_FAKE", "").stdin(Stdio::null());
     command
 }

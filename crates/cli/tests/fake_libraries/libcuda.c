@@ -1,24 +1,10 @@
 // A driver that answers as FAKE_CUDA says, for tests without a GPU. It has one device and can run nothing on it.
-// FAKE_CUDA=CALL:BEHAVIOUR, such as cuInit:hangs. Behaviours: hangs, crashes, exits, or the number of an error.
+// FAKE_CUDA=CALL:BEHAVIOUR, such as cuInit:hangs; see behaviour.h.
 
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "behaviour.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-static int behaviour(const char *call) {
-    const char *asked = getenv("FAKE_CUDA");
-    size_t length = strlen(call);
-    if (!asked || strncmp(asked, call, length) || asked[length] != ':') return 0;
-    const char *what = asked + length + 1;
-    if (!strcmp(what, "hangs"))
-        for (;;) pause();
-    if (!strcmp(what, "crashes")) *(volatile int *)0 = 0;
-    if (!strcmp(what, "exits")) exit(0);
-    return atoi(what);
-}
+static int behaviour(const char *call) { return asked_for("FAKE_CUDA", call); }
 
 #define CALL(name) EXPORT int name(void) { return behaviour(#name); }
 

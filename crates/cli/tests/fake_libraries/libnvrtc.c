@@ -1,23 +1,9 @@
-// A compiler that fails as FAKE_NVRTC says (CALL:BEHAVIOUR, as in libcuda.c) on programs one of whose options contains
+// A compiler that fails as FAKE_NVRTC says (CALL:BEHAVIOUR, see behaviour.h) on programs one of whose options contains
 // FAKE_NVRTC_ON. Of all others it makes a CUBIN that is none.
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "behaviour.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-static int behaviour(const char *call) {
-    const char *asked = getenv("FAKE_NVRTC");
-    size_t length = strlen(call);
-    if (!asked || strncmp(asked, call, length) || asked[length] != ':') return 0;
-    const char *what = asked + length + 1;
-    if (!strcmp(what, "hangs"))
-        for (;;) pause();
-    if (!strcmp(what, "crashes")) *(volatile int *)0 = 0;
-    if (!strcmp(what, "exits")) exit(0);
-    return atoi(what);
-}
+static int behaviour(const char *call) { return asked_for("FAKE_NVRTC", call); }
 
 EXPORT int nvrtcVersion(int *major, int *minor) {
     const char *asked = getenv("FAKE_NVRTC_VERSION");

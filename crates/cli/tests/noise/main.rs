@@ -1,5 +1,6 @@
-//! Are resolved figures right on a machine that is disturbed? Runs beside busy processes and under a quota of half a CPU
-//! are compared with quiet runs before and after: `make noise`, on a machine that is quiet otherwise.
+//! Are resolved figures right on a machine that is disturbed? A run beside busy processes and one with half a CPU stand
+//! between quiet runs: `make noise`, on a machine that is quiet otherwise. `SYNCSCOPE_COMMAND` names another command than the
+//! one that was built with this test, so that both run on a machine without Rust.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
@@ -14,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 
 use agreement::Agreement;
 use common::cgroup::Quota;
-use common::stderr;
+use common::{program, stderr};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Case, Nanoseconds, Row, Verdict};
 
@@ -55,27 +56,35 @@ fn rows(name: &str, start: impl FnOnce() -> Command) -> Vec<Row> {
     RunDirectory::open(&out).unwrap().read_rows().unwrap()
 }
 
+/// Quiet, busy, quiet, half a CPU, quiet. The second quiet run is compared with the others as if it were disturbed: where it
+/// does not agree with them, the machine is not steady enough to decide anything.
 #[test]
 #[ignore = "measures for minutes, and wants a machine that is quiet otherwise: `make noise`"]
 fn what_is_resolved_beside_busy_processes_is_right() {
-    let syncscope = || Command::new(env!("CARGO_BIN_EXE_syncscope"));
-    let before = rows("quiet", syncscope);
+    let quiet = |name| rows(name, || Command::new(program()));
+    let first = quiet("quiet-1");
     let busy = {
         let _busy = BusyProcesses::on_all_cpus();
-        rows("busy", syncscope)
+        rows("busy", || Command::new(program()))
     };
+    let second = quiet("quiet-2");
     let quota = Quota::of_half_a_cpu();
-    let throttled = quota.map(|quota| rows("half-a-cpu", || quota.command(env!("CARGO_BIN_EXE_syncscope"))));
-    let after = rows("quiet-again", syncscope);
-    // Where they differ, the machine has changed its state meanwhile. That is no fault.
-    println!("{}", Agreement::of(&[&before], &after).text("quiet, again"));
-    let quiet = [before.as_slice(), &after];
-    let busy = Agreement::of(&quiet, &busy);
+    let throttled = quota.map(|quota| rows("half-a-cpu", || quota.command(&program())));
+    let third = quiet("quiet-3");
+    println!("3 quiet runs; each disturbed run is compared with the quiet runs right before and after");
+    let steady = Agreement::of(&first, &second, &third);
+    println!("{}", steady.text("quiet, between quiet runs"));
+    let busy = Agreement::of(&first, &busy, &second);
     println!("{}", busy.text("a busy process on every CPU"));
-    let throttled = throttled.map(|rows| Agreement::of(&quiet, &rows));
+    let throttled = throttled.map(|rows| Agreement::of(&second, &rows, &third));
     if let Some(throttled) = &throttled {
         println!("{}", throttled.text("half a CPU"));
     }
+    let share = steady.share();
+    assert!(
+        share.is_some_and(|share| share >= GOAL),
+        "undecided: {share:?} of the figures of a quiet run agree with others"
+    );
     for (name, agreement) in [("busy", Some(busy)), ("half a CPU", throttled)] {
         let share = agreement.and_then(|agreement| agreement.share());
         assert!(share.is_none_or(|share| share >= GOAL), "{name}: {share:?} of the resolved cases agree");
@@ -92,17 +101,33 @@ fn only_what_both_runs_resolve_is_compared() {
     let noisy = || Verdict::Noisy("wide".to_owned());
     let quiet = [row(1, 5.0, Verdict::Resolved), row(2, 50.0, Verdict::Resolved), row(3, 9.0, noisy())];
     let disturbed = [row(1, 5.4, Verdict::Resolved), row(2, 90.0, noisy()), row(3, 20.0, Verdict::Resolved)];
-    let agreement = Agreement::of(&[&quiet], &disturbed);
-    assert_eq!((agreement.compared, agreement.share()), (1, Some(1.0)));
-    assert_eq!(Agreement::of(&[&quiet], &[row(2, 90.0, noisy())]).share(), None, "to resolve nothing is no merit");
+    let agreement = Agreement::of(&quiet, &disturbed, &quiet);
+    assert_eq!((agreement.compared, agreement.unknown, agreement.share()), (1, 1, Some(1.0)));
+    let nothing = Agreement::of(&quiet, &[row(2, 90.0, noisy())], &quiet);
+    assert_eq!(nothing.share(), None, "to resolve nothing is no merit");
+}
+
+/// A figure has to agree with the state that the machine was in, not with any that was ever seen.
+#[test]
+fn a_figure_between_two_states_has_no_quiet_figure() {
+    let of = |ns| [row(2, ns, Verdict::Resolved)];
+    let (near, far) = (of(23.0), of(126.0));
+    for ns in [24.0, 60.0, 125.0] {
+        let between = Agreement::of(&near, &of(ns), &far);
+        assert_eq!((between.compared, between.changed, between.share()), (0, 1, None), "{ns}");
+    }
+    for (ns, share) in [(24.0, 1.0), (125.0, 0.0)] {
+        assert_eq!(Agreement::of(&near, &of(ns), &of(23.5)).share(), Some(share), "{ns}");
+    }
 }
 
 #[test]
-fn a_machine_of_two_states_has_two_quiet_figures() {
-    let of = |ns| [row(2, ns, Verdict::Resolved)];
-    let (near, far) = (of(23.0), of(126.0));
-    for (ns, share) in [(24.0, 1.0), (125.0, 1.0), (60.0, 0.0)] {
-        assert_eq!(Agreement::of(&[&near, &far], &of(ns)).share(), Some(share), "{ns}");
+fn where_one_quiet_run_resolved_a_case_its_figure_counts_and_is_counted() {
+    let resolved = [row(2, 50.0, Verdict::Resolved)];
+    let noisy = [row(2, 80.0, Verdict::Noisy("wide".to_owned()))];
+    for (before, after) in [(&resolved, &noisy), (&noisy, &resolved)] {
+        let agreement = Agreement::of(before, &[row(2, 57.0, Verdict::Resolved)], after);
+        assert_eq!((agreement.compared, agreement.with_one_quiet_run, agreement.off.len()), (1, 1, 1));
     }
 }
 
@@ -114,9 +139,9 @@ fn figures_that_are_half_or_twice_as_large_are_found() {
     let mut disturbed = all(1.09);
     disturbed[3] = row(4, 2.0, Verdict::Resolved);
     disturbed[7] = row(8, 20.0, Verdict::Resolved);
-    let agreement = Agreement::of(&[&all(1.0)], &disturbed);
+    let agreement = Agreement::of(&all(1.0), &disturbed, &all(1.0));
     assert_eq!((agreement.compared, agreement.share()), (10, Some(0.8)));
     let off: Vec<f64> = agreement.off.iter().map(|off| off.ratio).collect();
     assert_eq!(off, [2.5, 0.5], "the furthest first");
-    assert!(agreement.text("busy").starts_with("busy: 80 % of 10 resolved cases lie within 10 %"));
+    assert!(agreement.text("busy").starts_with("busy: 80.0 % of 10 resolved cases lie within 10 %"));
 }

@@ -176,7 +176,8 @@ impl RunDirectory {
             return Ok(());
         }
         let rows = self.read_rows()?;
-        self.write_details(&DetailTable::compact(&rows, self.read_details()?), &rows)
+        let details = self.detail_table()?.unwrap_or_default().expand(&rows);
+        self.write_details(&DetailTable::compact(&rows, details), &rows)
     }
 
     /// Forgets the observations and details of all cases but these: the others will be measured anew. What holds for all
@@ -192,7 +193,8 @@ impl RunDirectory {
             self.write_samples(&kept.map(|(_, line)| line).collect::<Vec<_>>().concat())?;
         }
         if self.details().is_file() {
-            let (rows, mut own) = (self.read_rows()?, self.read_details()?);
+            let rows = self.read_rows()?;
+            let mut own = self.detail_table()?.unwrap_or_default().expand(&rows);
             own.retain(|id, _| finished.contains(id));
             self.write_details(&DetailTable::of_cases(own), &rows)?;
         }
@@ -205,12 +207,17 @@ impl RunDirectory {
     /// # Errors
     /// When the file is there and cannot be read, or a line of it holds for a domain whose rows cannot be read.
     pub fn read_details(&self) -> Result<HashMap<CaseId, Vec<Detail>>, RunDirectoryError> {
-        let path = self.details();
-        let Some(bytes) = read_if_there(&path)? else { return Ok(HashMap::new()) };
-        let table = DetailTable::parse(complete_lines(&bytes))
-            .map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
+        let Some(table) = self.detail_table()? else { return Ok(HashMap::new()) };
         let rows = if table.needs_rows() { self.read_rows()? } else { Vec::new() };
         Ok(table.expand(&rows))
+    }
+
+    /// `details.csv` as it stands there; `None` if there is no such file.
+    fn detail_table(&self) -> Result<Option<DetailTable>, RunDirectoryError> {
+        let path = self.details();
+        let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
+        let table = DetailTable::parse(complete_lines(&bytes));
+        table.map(Some).map_err(|source| RunDirectoryError::Csv { path, source })
     }
 
     fn write_details(&self, table: &DetailTable, rows: &[Row]) -> Result<(), RunDirectoryError> {
@@ -245,7 +252,7 @@ fn id_of(line: &[u8]) -> &[u8] {
 fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<Row>, RunDirectoryError> {
     let csv_error = |source| RunDirectoryError::Csv { path: path.to_owned(), source };
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(bytes);
-    let header = reader.headers().map_err(csv_error)?.clone();
+    let header = reader.headers().map_err(csv_error)?.iter().collect();
     let mut rows: Vec<Row> = Vec::new();
     let mut places: HashMap<CaseId, usize> = HashMap::new();
     for record in reader.records() {
@@ -268,31 +275,8 @@ fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<Row>, RunDirectoryError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Status;
-    use crate::run::machine::{Environment, Machine};
-
-    fn run() -> Run {
-        Run {
-            schema: SCHEMA,
-            version: "0.1.0".into(),
-            command: vec!["syncscope".into(), "run".into()],
-            preset: "quick".into(),
-            only: Vec::new(),
-            skip: Vec::new(),
-            seed: 7,
-            status: Status::Interrupted,
-            started: "2001-09-09T01:46:40Z".into(),
-            ended: None,
-            planned: 2,
-            warnings: Vec::new(),
-            machine: Machine::default(),
-            environment: Environment::default(),
-            measured_topology: None,
-            tool: None,
-            repeat: None,
-            sessions: Vec::new(),
-        }
-    }
+    use crate::run::machine::Environment;
+    use crate::run::tests::interrupted as run;
 
     #[test]
     fn a_folder_in_use_is_refused_with_a_remedy() {

@@ -102,9 +102,33 @@ pub fn seconds_between(start: &str, end: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::time::{Duration, UNIX_EPOCH};
+
+    /// A run of the quick preset that was interrupted.
+    pub(crate) fn interrupted() -> Run {
+        Run {
+            schema: SCHEMA,
+            version: "0.1.0".into(),
+            command: vec!["syncscope".into(), "run".into()],
+            preset: "quick".into(),
+            only: Vec::new(),
+            skip: Vec::new(),
+            seed: 7,
+            status: Status::Interrupted,
+            started: "2001-09-09T01:46:40Z".into(),
+            ended: None,
+            planned: 2,
+            warnings: Vec::new(),
+            machine: Machine::default(),
+            environment: Environment::default(),
+            measured_topology: None,
+            tool: None,
+            repeat: None,
+            sessions: Vec::new(),
+        }
+    }
 
     #[test]
     fn a_file_of_an_older_version_is_read() {

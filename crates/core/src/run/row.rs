@@ -6,7 +6,7 @@ use crate::model::check::Check;
 use crate::model::estimate::Estimate;
 use crate::model::verdict::Verdict;
 use crate::stats::Interval;
-use crate::units::{Cycles, Hertz, Nanoseconds};
+use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
 
 /// Everything a run says about one case. An empty cell means: not applicable, or not available.
 #[derive(Debug, Clone, PartialEq)]
@@ -190,10 +190,11 @@ impl Row {
         (!interval.contains(cost.value())).then(|| format!("{} ns is outside of its interval", cost.value()))
     }
 
-    /// Operations per second of one thread; only of a resolved cost.
+    /// Operations per second of one thread; only of a resolved cost. It follows from the cost as it is written, so that a row
+    /// that was read gives the same rate.
     #[must_use]
     pub fn ops_per_s_thread(&self) -> Option<f64> {
-        let ns = self.ns?.value();
+        let ns = rounded(self.ns?.value());
         (self.verdict == Verdict::Resolved && ns > 0.0).then(|| 1e9 / ns)
     }
 

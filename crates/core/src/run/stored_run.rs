@@ -220,34 +220,15 @@ mod tests {
     use crate::model::observation::Observation;
     use crate::model::verdict::Verdict;
     use crate::run::journal::Journal;
-    use crate::run::machine::{Environment, Machine};
     use crate::run::row::Row;
-    use crate::run::{Run, SCHEMA, Status};
+    use crate::run::tests::interrupted;
+    use crate::run::{Run, Status};
     use crate::units::Ticks;
 
     /// A finished run of two cases, with a page and these disassemblies.
     fn finished(folder: &Path, preset: Preset, evidence: &[(&str, &str)]) -> RunDirectory {
         let directory = RunDirectory::create(folder).unwrap();
-        let run = Run {
-            schema: SCHEMA,
-            version: "0.1.0".into(),
-            command: vec!["syncscope".into(), "run".into()],
-            preset: preset.to_string(),
-            only: Vec::new(),
-            skip: Vec::new(),
-            seed: 7,
-            status: Status::Done,
-            started: "2001-09-09T01:46:40Z".into(),
-            ended: None,
-            planned: 2,
-            warnings: Vec::new(),
-            machine: Machine::default(),
-            environment: Environment::default(),
-            measured_topology: None,
-            tool: None,
-            repeat: None,
-            sessions: Vec::new(),
-        };
+        let run = Run { preset: preset.to_string(), status: Status::Done, ..interrupted() };
         directory.write_run(&run).unwrap();
         let mut journal = Journal::open(&directory).unwrap();
         for primitive in ["cpu.barrier.std", "cpu.barrier.sense"] {

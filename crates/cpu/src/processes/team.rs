@@ -153,10 +153,6 @@ impl Executor for ProcessTeam {
         &self.cpus
     }
 
-    fn runtime(&self) -> Option<&'static str> {
-        None
-    }
-
     fn is_fit(&self) -> bool {
         !self.failed
     }

@@ -136,7 +136,9 @@ pub trait Executor {
     fn cpus(&self) -> &[Option<u32>];
 
     /// The OpenMP runtime whose threads they are, if so.
-    fn runtime(&self) -> Option<&'static str>;
+    fn runtime(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Whether it takes another job.
     fn is_fit(&self) -> bool;
@@ -198,10 +200,6 @@ impl Team {
 impl Executor for Team {
     fn cpus(&self) -> &[Option<u32>] {
         &self.cpus
-    }
-
-    fn runtime(&self) -> Option<&'static str> {
-        None
     }
 
     fn is_fit(&self) -> bool {

@@ -6,8 +6,8 @@ use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
-use crate::primitives::handoff::{self, Handoff};
-use crate::primitives::wait::LIMIT;
+use crate::primitives::handoff;
+use crate::primitives::handoff::line::{LineToken, TakeTurn};
 use crate::studies::{CoreToCore, Numa, Participation};
 use crate::sync::{WaitLimit, WaitTimeout};
 
@@ -30,35 +30,17 @@ pub(super) static ENTRY: Entry = Entry::of(
     Participation { study: &Numa, templates: handoff::template, reports_missing: false },
 ]);
 
-/// The number of turns; nothing else on its line changes.
-pub(super) struct CasToken {
-    turns: AtomicU32,
-    wait_limit: WaitLimit,
-}
+/// A token that both threads compare and swap.
+pub(super) type CasToken = LineToken<CompareAndSwap>;
 
-impl Handoff for CasToken {
-    const TOKENS: usize = handoff::LINES;
+pub(super) enum CompareAndSwap {}
 
-    fn new() -> Self {
-        Self { turns: AtomicU32::new(0), wait_limit: WaitLimit::new(LIMIT) }
-    }
-
-    fn join(&self, thread: usize) {
-        if thread == 0 {
-            self.turns.store(0, Ordering::Relaxed);
-        }
-    }
-
+impl TakeTurn for CompareAndSwap {
     #[inline(always)]
-    fn pass(&self, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
+    fn take(turns: &AtomicU32, turn: u32, wait_limit: &WaitLimit) -> Result<(), WaitTimeout> {
         // Acquire and release: the token publishes what the other thread wrote before. A failed attempt publishes
         // nothing.
-        let (turns, next) = (&self.turns, turn.wrapping_add(1));
-        self.wait_limit
-            .wait_eagerly(move || turns.compare_exchange(turn, next, Ordering::AcqRel, Ordering::Relaxed).is_ok())
-    }
-
-    fn turns(&self) -> u32 {
-        self.turns.load(Ordering::Relaxed)
+        let next = turn.wrapping_add(1);
+        wait_limit.wait_eagerly(move || turns.compare_exchange(turn, next, Ordering::AcqRel, Ordering::Relaxed).is_ok())
     }
 }

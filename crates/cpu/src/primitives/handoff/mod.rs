@@ -1,6 +1,6 @@
 //! Hand-offs: two threads pass a token to each other, and the token counts how often.
 //!
-//! - `token.rs`: what a hand-off is. Start here, then read one of them: `store.rs`.
+//! - `token.rs`: what a hand-off is. Start here, then read one of them: `store.rs`. `line.rs`: what those that spin have in common.
 //! - This file: the loops that pass tokens, and the cases of the family.
 //! - `round_trips.rs`: the percentiles of single round trips, a run after the samples.
 //!
@@ -17,6 +17,7 @@ mod condvar;
 mod crossbeam;
 mod futex;
 mod kernel;
+mod line;
 mod park;
 mod parking_lot_condvar;
 mod round_trips;

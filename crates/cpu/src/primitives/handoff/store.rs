@@ -6,8 +6,8 @@ use syncscope_core::{Case, Preset, Primitive};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
-use crate::primitives::handoff::{self, Handoff};
-use crate::primitives::wait::LIMIT;
+use crate::primitives::handoff;
+use crate::primitives::handoff::line::{LineToken, TakeTurn};
 use crate::studies::{CoreToCore, Participation};
 use crate::sync::{BetweenProcesses, WaitLimit, WaitTimeout};
 
@@ -39,38 +39,20 @@ fn in_papers(primitive: &Primitive, preset: Preset) -> Vec<Case> {
     if preset == Preset::Paper { handoff::template(primitive, preset) } else { Vec::new() }
 }
 
-/// The number of turns; nothing else on its line changes.
-pub(in crate::primitives) struct StoreToken {
-    turns: AtomicU32,
-    wait_limit: WaitLimit,
-}
+/// A token that each thread reads and then stores.
+pub(in crate::primitives) type StoreToken = LineToken<ReadAndStore>;
+
+pub(in crate::primitives) enum ReadAndStore {}
 
 // SAFETY: a number and a wait limit.
 unsafe impl BetweenProcesses for StoreToken {}
 
-impl Handoff for StoreToken {
-    const TOKENS: usize = handoff::LINES;
-
-    fn new() -> Self {
-        Self { turns: AtomicU32::new(0), wait_limit: WaitLimit::new(LIMIT) }
-    }
-
-    fn join(&self, thread: usize) {
-        if thread == 0 {
-            self.turns.store(0, Ordering::Relaxed);
-        }
-    }
-
+impl TakeTurn for ReadAndStore {
     #[inline(always)]
-    fn pass(&self, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
+    fn take(turns: &AtomicU32, turn: u32, wait_limit: &WaitLimit) -> Result<(), WaitTimeout> {
         // Acquire and release: the token publishes what the other thread wrote before.
-        let turns = &self.turns;
-        self.wait_limit.wait_eagerly(move || turns.load(Ordering::Acquire) == turn)?;
-        self.turns.store(turn.wrapping_add(1), Ordering::Release);
+        wait_limit.wait_eagerly(move || turns.load(Ordering::Acquire) == turn)?;
+        turns.store(turn.wrapping_add(1), Ordering::Release);
         Ok(())
-    }
-
-    fn turns(&self) -> u32 {
-        self.turns.load(Ordering::Relaxed)
     }
 }

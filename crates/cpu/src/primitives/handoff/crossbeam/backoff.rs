@@ -7,8 +7,8 @@ use syncscope_core::Primitive;
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
-use crate::primitives::handoff::{self, Handoff};
-use crate::primitives::wait::LIMIT;
+use crate::primitives::handoff;
+use crate::primitives::handoff::line::{LineToken, TakeTurn};
 use crate::sync::{WaitLimit, WaitTimeout};
 
 /// In theory: `cpu.handoff.store_pingpong` and the delay until the waiter looks again. It pauses 1, 2, 4, ... 64 times
@@ -30,42 +30,25 @@ pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
 .in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
 .beyond_quick();
 
-/// The number of turns; nothing else on its line changes.
-pub(in crate::primitives::handoff) struct BackoffToken {
-    turns: AtomicU32,
-    wait_limit: WaitLimit,
-}
+/// A token that a thread looks at less and less often while it waits.
+pub(in crate::primitives::handoff) type BackoffToken = LineToken<Snooze>;
 
-impl Handoff for BackoffToken {
-    const TOKENS: usize = handoff::LINES;
+pub(in crate::primitives::handoff) enum Snooze {}
 
-    fn new() -> Self {
-        Self { turns: AtomicU32::new(0), wait_limit: WaitLimit::new(LIMIT) }
-    }
-
-    fn join(&self, thread: usize) {
-        if thread == 0 {
-            self.turns.store(0, Ordering::Relaxed);
-        }
-    }
-
+impl TakeTurn for Snooze {
     #[inline(always)]
-    fn pass(&self, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
+    fn take(turns: &AtomicU32, turn: u32, wait_limit: &WaitLimit) -> Result<(), WaitTimeout> {
         let backoff = Backoff::new();
         // Acquire and release: the token publishes what the other thread wrote before.
-        while self.turns.load(Ordering::Acquire) != turn {
+        while turns.load(Ordering::Acquire) != turn {
             if backoff.is_completed() {
                 // From here on it would only yield, without a limit.
-                self.wait_limit.yield_until(|| self.turns.load(Ordering::Acquire) == turn)?;
+                wait_limit.yield_until(|| turns.load(Ordering::Acquire) == turn)?;
                 break;
             }
             backoff.snooze();
         }
-        self.turns.store(turn.wrapping_add(1), Ordering::Release);
+        turns.store(turn.wrapping_add(1), Ordering::Release);
         Ok(())
-    }
-
-    fn turns(&self) -> u32 {
-        self.turns.load(Ordering::Relaxed)
     }
 }
