@@ -12,6 +12,14 @@ use crate::cuda::nccl::{Communicator, Nccl};
 /// A chain takes milliseconds. After this time the devices do not answer.
 const LIMIT: Duration = Duration::from_secs(10);
 
+/// Sums of a graph that is replayed again and again.
+pub(crate) const SUMS_OF_GRAPH: u64 = 20;
+
+/// The sums of a graph, and its replays, for a chain of so many sums.
+const fn replays(count: u64) -> (u64, u64) {
+    if count.is_multiple_of(SUMS_OF_GRAPH) { (SUMS_OF_GRAPH, count / SUMS_OF_GRAPH) } else { (count, 1) }
+}
+
 /// Why the devices did not do what they were asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NcclError {
@@ -57,7 +65,7 @@ impl Member {
 pub(crate) struct NcclGroup {
     nccl: Rc<Nccl>,
     members: Vec<Member>,
-    /// The graphs of all devices, by the number of sums.
+    /// The graphs of all devices, by the sums of each.
     graphs: HashMap<u64, Vec<ExecutableGraph>>,
     is_hung: bool,
     /// A capture failed, and what the communicators then wait for is unknown.
@@ -84,20 +92,21 @@ impl NcclGroup {
         self.nccl.version()
     }
 
-    /// Makes the graphs of chains of so many sums, and runs them once.
+    /// Makes the graphs for chains of so many sums, and runs them once.
     pub(crate) fn prepare(&mut self, launching: Launching, count: u64) -> Result<(), NcclError> {
-        if launching == Launching::Eager || self.graphs.contains_key(&count) {
+        let (sums, _) = replays(count);
+        if launching == Launching::Eager || self.graphs.contains_key(&sums) {
             return Ok(());
         }
         // Set until the graphs are there: nothing is called for a group whose capture failed, not even its end.
         self.is_broken = true;
-        let graphs = self.capture(count)?;
+        let graphs = self.capture(sums)?;
         self.is_broken = false;
         for (member, graph) in self.members.iter().zip(&graphs) {
             member.context.make_current()?;
             member.stream.upload(graph)?;
         }
-        self.graphs.insert(count, graphs);
+        self.graphs.insert(sums, graphs);
         self.launch(launching, count)?;
         self.wait()
     }
@@ -138,13 +147,16 @@ impl NcclGroup {
 
     /// Launches a chain of so many sums, which [`Self::prepare`] has prepared.
     pub(crate) fn launch(&self, launching: Launching, count: u64) -> Result<(), NcclError> {
-        let graphs = match launching {
-            Launching::Eager => return self.queue(count),
-            Launching::Graph => self.graphs.get(&count).map(Vec::as_slice).unwrap_or_default(),
-        };
-        for (member, graph) in self.members.iter().zip(graphs) {
-            member.context.make_current()?;
-            member.stream.replay(graph)?;
+        if launching == Launching::Eager {
+            return self.queue(count);
+        }
+        let (sums, replays) = replays(count);
+        let graphs = self.graphs.get(&sums).map(Vec::as_slice).unwrap_or_default();
+        for _ in 0..replays {
+            for (member, graph) in self.members.iter().zip(graphs) {
+                member.context.make_current()?;
+                member.stream.replay(graph)?;
+            }
         }
         Ok(())
     }
@@ -196,5 +208,16 @@ impl Drop for NcclGroup {
             let _ = member.context.make_current();
             member.communicator.take().into_iter().for_each(|communicator| self.nccl.destroy(communicator));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_is_replays_of_one_graph_or_a_graph_of_its_own() {
+        assert_eq!([20, 100, 600].map(replays), [(20, 1), (20, 5), (20, 30)]);
+        assert_eq!([1, 8, 25].map(replays), [(1, 1), (8, 1), (25, 1)]);
     }
 }
