@@ -38,6 +38,11 @@ const ALLOWED: [(&str, &[&str]); 4] = [
         "parameters of cases",
         &[
             "barrier of 64 threads",
+            "figure cycles with 32 threads in a block and figure with 1,024,",
+            "With 32 blocks on each multiprocessor eight counters",
+            "132 blocks of 32 threads.) The cheapest",
+            "for kernels of 5, 20 and 100 us:",
+            "| launch | 5 us | 20 us | 100 us |",
             "figure for eight, figure for 32.",
             "32 warps of one block",
             "32 blocks of one warp",
