@@ -6,10 +6,7 @@
 
 using Arguments = GridBarrierArguments;
 
-enum Kind { COUNTER, FLAGS, ACQUIRE_FENCE, NEAR_FLAGS, DIRECT };
-
-// Polls of which a barrier has all relaxed, with one fence after them.
-constexpr bool HAS_ACQUIRE_FENCE = KIND == ACQUIRE_FENCE || KIND == NEAR_FLAGS;
+enum Kind { COUNTER, FLAGS, NEAR_FLAGS, DIRECT };
 
 struct Barrier {
     u32 *state;
@@ -57,12 +54,12 @@ struct Barrier {
     __device__ __forceinline__ u32 *gathering() const { return KIND == NEAR_FLAGS ? near_counters.central : state; }
 
     // The blocks of this device that arrived before. The addition of the last block acquires what the other blocks
-    // released. With ACQUIRE_FENCE the fence that follows the addition in the last block acquires it instead.
+    // released. With NEAR_FLAGS the fence that follows the addition in the last block acquires it instead.
     __device__ __forceinline__ u32 arrive_here() {
         u32 before;
         if constexpr (!IS_ORDERED) {
             asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(gathering()) : "memory");
-        } else if constexpr (HAS_ACQUIRE_FENCE) {
+        } else if constexpr (KIND == NEAR_FLAGS) {
             asm volatile("atom.release.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(gathering()) : "memory");
         } else {
             asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(gathering()) : "memory");
@@ -96,7 +93,7 @@ struct Barrier {
     // Flags in the memory of every device, one written by each device. Every block reads the flags in the memory of its
     // own device, so no block must release others. One fence releases all the flags.
     //
-    // With ACQUIRE_FENCE the polls are relaxed and one fence acquires at the end. In the memory model of PTX: a block's
+    // With NEAR_FLAGS the polls are relaxed and one fence acquires at the end. In the memory model of PTX: a block's
     // addition releases to the device. The last block reads it and then executes its fence for the system, which
     // acquires the additions and releases its flags. A relaxed read of a flag and a fence after it acquire.
     __device__ __forceinline__ void flags(bool last) {
@@ -118,7 +115,7 @@ struct Barrier {
         for (u32 first = 0; first < device_table.devices; first += 4) {
             limit.wait_for([&] { return all_here(flags_here + first, device_table.devices - first); });
         }
-        if constexpr (IS_ORDERED && HAS_ACQUIRE_FENCE) fence_acquire_system();
+        if constexpr (IS_ORDERED && KIND == NEAR_FLAGS) fence_acquire_system();
     }
 
     __device__ __forceinline__ void write_flag(u32 *flag) const {

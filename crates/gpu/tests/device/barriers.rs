@@ -70,7 +70,7 @@ fn at_relaxed_barriers_all_arrive() {
 fn every_design_of_a_wide_barrier_orders_memory() {
     let mut laboratory = open();
     let is_design = |case: &Case| {
-        let is_variant = matches!(case.group, Some(Group::AcquireFence | Group::NearFlags | Group::Direct));
+        let is_variant = matches!(case.group, Some(Group::NearFlags | Group::Direct));
         case.order.is_none()
             && (case.primitive == "gpu.grid.hierarchical" || (case.primitive == "gpu.multi.flags" && is_variant))
     };

@@ -31,7 +31,10 @@ pub(super) struct Line {
 const MOST_VARIANTS: usize = 5;
 
 /// Variants share a line if their costs differ by less than this share, or if their intervals within the run overlap.
-const SAME_COST: f64 = 0.02;
+const SAME_COST: f64 = 0.05;
+
+/// The same for groups, which are designs of one barrier or lengths of a kernel: a few percent are what they differ in.
+const SAME_COST_OF_GROUPS: f64 = 0.02;
 
 /// The sections of a run, CPU first.
 pub(super) fn sections(rows: &[Row]) -> Vec<Section> {
@@ -205,6 +208,9 @@ fn primitive_lines(primitive: &str, width: usize, drafts: &[Draft<'_>], common: 
 /// The number of parameters that distinguish the variants of a primitive.
 const WORDS: usize = 9;
 
+/// The group among them.
+const GROUP: usize = 7;
+
 /// The form among them.
 const FORM: usize = 8;
 
@@ -240,9 +246,10 @@ impl Draft<'_> {
     fn merge(&mut self, other: &Self) -> bool {
         let different: Vec<usize> = (0..WORDS).filter(|at| self.words[*at] != other.words[*at]).collect();
         let [at] = different.as_slice() else { return false };
+        let share = if *at == GROUP { SAME_COST_OF_GROUPS } else { SAME_COST };
         let same = *at != FORM
             && self.primitive == other.primitive
-            && self.rows.iter().zip(&other.rows).all(|(a, b)| cost_the_same(*a, *b));
+            && self.rows.iter().zip(&other.rows).all(|(a, b)| cost_the_same(*a, *b, share));
         if same {
             self.words[*at].extend(other.words[*at].iter().cloned());
         }
@@ -255,14 +262,14 @@ impl Draft<'_> {
     }
 }
 
-/// Whether two rows have the same cost, or the same reason to have none.
-fn cost_the_same(a: Option<&Row>, b: Option<&Row>) -> bool {
+/// Whether two rows have the same cost but for this share, or the same reason to have none.
+fn cost_the_same(a: Option<&Row>, b: Option<&Row>, share: f64) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
     let (x, y) = (Cost::of(a), Cost::of(b));
     if !x.resolved || !y.resolved {
         return x == y;
     }
-    let close = a.ns.zip(b.ns).is_some_and(|(a, b)| (a.value() - b.value()).abs() <= SAME_COST * a.value().abs());
+    let close = a.ns.zip(b.ns).is_some_and(|(a, b)| (a.value() - b.value()).abs() <= share * a.value().abs());
     let overlap =
         interval_within_run(a).zip(interval_within_run(b)).is_some_and(|(a, b)| a.low <= b.high && b.low <= a.high);
     close || overlap

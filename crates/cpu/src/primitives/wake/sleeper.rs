@@ -94,7 +94,8 @@ mod tests {
         assert!(sleeper.falls_asleep(false));
         drop(end);
         thread.unwrap().join().unwrap();
-        assert_eq!(sleeper.state(), None, "the thread is gone");
+        // A thread that has ended is dead for a moment before the kernel forgets it.
+        assert!(matches!(sleeper.state(), None | Some(b'X' | b'Z')), "the thread is gone");
         assert!(!here.falls_asleep(true), "the thread that looks runs");
     }
 }

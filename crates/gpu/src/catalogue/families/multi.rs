@@ -68,8 +68,6 @@ fn with_variants(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let of_group = |group: &Group| -> Vec<Case> {
         smallest.iter().map(|case| Case { group: Some(group.clone()), ..case.clone() }).collect()
     };
-    // A relaxed barrier has no fence, so this variant has no relaxed twin of its own.
-    cases.extend(of_group(&Group::AcquireFence));
     cases.extend(of_group(&Group::NearFlags));
     let direct = of_group(&Group::Direct);
     cases.extend(relaxed(&direct));
@@ -109,23 +107,21 @@ static COUNTER: Entry = Entry {
 };
 
 /// In theory: the first half of a grid's barrier, one way over the link, and a read of the device's own memory. Only writes
-/// go over the link, and every block reads the flags itself. Variants: relaxed reads with one fence at the end, the same with
-/// flags in both halves of each device's cache, and no gathering (`direct`): every block adds to a counter of every device, so there is one way instead of two, with as many
-/// additions over the link as there are blocks.
+/// go over the link, and every block reads the flags itself. Variants: flags in both halves of each device's cache, relaxed
+/// reads and one fence at the end; and no gathering (`direct`): every block adds to a counter of every device, so there is one
+/// way instead of two, with as many additions over the link as there are blocks.
 static FLAGS: Entry = Entry {
     primitive: Primitive {
         id: "gpu.multi.flags",
-        summary: "Barrier of the grids of several devices, each with flags in the memory of all; in groups with one fence \
-                  after relaxed polls, with flags in both halves of the cache, or with a counter at which all blocks \
-                  arrive; relaxed: it orders no writes, and \
-                  its check tests arrivals alone",
+        summary: "Barrier of the grids of several devices, each with flags in the memory of all; in groups with flags \
+                  in both halves of the cache, relaxed polls and one fence, or with a counter at which all blocks arrive; \
+                  relaxed: it orders no writes, and its check tests arrivals alone",
         operation: "one barrier passed by all threads of the grids of all devices",
         source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
                  ld.acquire.sys",
     },
     definitions: |case| {
         let kind = match case.group {
-            Some(Group::AcquireFence) => "ACQUIRE_FENCE",
             Some(Group::NearFlags) => "NEAR_FLAGS",
             Some(Group::Direct) => "DIRECT",
             _ => "FLAGS",

@@ -83,15 +83,24 @@ pub(in crate::analysis) fn rung(data: &RunData, level: &str, title: &str) -> Opt
 /// A ratio is written as a figure if its interval is within this factor; of a wider one, the certain part is written.
 const NARROW: f64 = 1.5;
 
-/// `2.2 times`, or `at least 1.6 times` where the ratio itself is uncertain.
+/// `2.2 times`, or `at least 1.6 times` where the ratio itself is uncertain. Close to 1, where one decimal would say that
+/// nothing differs, `1.04 times` and `1.04 to 1.7 times`.
 pub(in crate::analysis) fn times(ratio: f64, low: f64, high: f64) -> String {
-    let text = |value: f64| if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") };
+    let text = |value: f64| match value {
+        ..1.095 => format!("{value:.2}"),
+        ..9.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    };
     if high <= NARROW * low {
         return format!("{} times", text(ratio));
     }
     // Rounded down: it must stay certain.
-    let floor = if low < 9.95 { (low * 10.0).floor() / 10.0 } else { low.floor() };
-    format!("at least {} times", text(floor))
+    let floor = |value: f64, parts: f64| (value * parts).floor() / parts;
+    match low {
+        ..1.1 => format!("{:.2} to {} times", floor(low, 100.0), text((high * 10.0).ceil() / 10.0)),
+        ..9.95 => format!("at least {} times", text(floor(low, 10.0))),
+        _ => format!("at least {} times", text(floor(low, 1.0))),
+    }
 }
 
 /// The rows of some primitives at one size.
@@ -153,6 +162,9 @@ mod tests {
         assert_eq!(times(2.24, 2.1, 2.4), "2.2 times");
         assert_eq!(times(21.7, 20.0, 24.0), "22 times");
         assert_eq!(times(2.24, 1.69, 3.0), "at least 1.6 times", "rounded down");
+        assert_eq!(times(1.04, 1.02, 1.06), "1.04 times");
+        assert_eq!(times(1.3, 1.049, 1.61), "1.04 to 1.7 times", "rounded away from each other");
+        assert_eq!(times(1.4, 1.1, 2.0), "at least 1.1 times");
     }
 
     #[test]
