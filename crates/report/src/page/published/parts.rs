@@ -29,10 +29,16 @@ pub(in crate::page) fn folded(summary: &str, content: &str) -> String {
     format!("<details><summary>{}</summary>{content}</details>\n", escape(summary))
 }
 
+/// Letters of the longest cell that stands on one line. In a table with longer ones, words take several lines, so that the
+/// last column is not out of sight.
+const LONGEST_WORDS: usize = 40;
+
 /// A table of text. The first column names the row. Columns of which most cells begin with a digit, a sign or `<` are aligned
 /// as numbers.
 pub(in crate::page) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
-    let mut html = String::from("<div class=\"scroll\"><table><thead><tr>");
+    let has_prose = rows.iter().flatten().any(|cell| cell.chars().count() > LONGEST_WORDS);
+    let wraps = if has_prose { " class=\"wraps\"" } else { "" };
+    let mut html = format!("<div class=\"scroll\"><table{wraps}><thead><tr>");
     let class = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
         let (numbers, words): (Vec<&String>, Vec<&String>) = cells.partition(|cell| is_number(cell));
@@ -101,6 +107,13 @@ pub(super) fn claims(claims: &[(Outcome, String, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_with_sentences_takes_several_lines() {
+        let of = |text: &str| table(&["a", "why"], &[vec!["1".to_owned(), text.to_owned()]]);
+        assert!(of(&"words ".repeat(7)).contains("<table class=\"wraps\">"));
+        assert!(of("words").contains("<table><thead>"));
+    }
 
     #[test]
     fn cells_are_text_and_numbers_are_aligned() {

@@ -244,7 +244,10 @@ fn predicted(found: &Reductions) -> String {
 /// Why the lead is not predicted, if it is not.
 fn remark(found: &Reductions, decision: &Decision) -> String {
     let of_lead = found.predictions.iter().find(|prediction| {
-        (prediction.variant.as_str(), prediction.reference.as_str()) == (&decision.runner_up, &decision.measured)
+        let pair = (&prediction.variant, &prediction.reference);
+        let of_pair =
+            pair == (&decision.runner_up, &decision.measured) || pair == (&decision.measured, &decision.runner_up);
+        of_pair
             && (prediction.class, prediction.operation, prediction.elements, prediction.devices)
                 == (decision.class, decision.operation, decision.elements, decision.devices)
     });
