@@ -56,7 +56,9 @@ impl Selection {
     pub(crate) fn check(&self, listing: &[Listing]) -> Result<(), Failure> {
         let matches_nothing = |glob: &&Pattern| !listing.iter().any(|listing| glob.matches(listing.primitive.id));
         match self.only.iter().chain(&self.skip).find(matches_nothing) {
-            Some(glob) => Err(Failure::Usage(format!("`{glob}` matches no primitive; `syncscope list` shows the ids"))),
+            Some(glob) => {
+                Err(Failure::Usage(format!("`{glob}` matches no primitive; {}", advice(glob.as_str(), listing))))
+            }
             None => Ok(()),
         }
     }
@@ -139,5 +141,16 @@ impl Selection {
             }
             None => Failure::Usage("the globs select no primitive; `syncscope list` shows the ids".to_owned()),
         }
+    }
+}
+
+/// What to write instead of a glob that matches nothing: it may be the beginning of ids.
+fn advice(glob: &str, listing: &[Listing]) -> String {
+    let beginning = glob.trim_end_matches('.');
+    let continues = |id: &str| id.strip_prefix(beginning).is_some_and(|rest| rest.starts_with('.'));
+    if listing.iter().any(|listing| continues(listing.primitive.id)) {
+        format!("try '{beginning}.*'")
+    } else {
+        "`syncscope list` shows the ids".to_owned()
     }
 }

@@ -161,6 +161,8 @@ fn wrong_usage_gives_one_line_with_a_remedy_and_exit_code_2() {
     let wrong: &[(&[&str], &str)] = &[
         (&["run", "--preset", "fast"], "quick, standard, paper"),
         (&["run", "--only", "cpu.atomics.*"], "syncscope list"),
+        (&["run", "--only", "cpu.atomic"], "try 'cpu.atomic.*'"),
+        (&["run", "--only", "cpu.atom"], "syncscope list"),
         (&["run", "--only", "cpu.["], "not a valid glob"),
         (&["run", "--only", "cpu.*", "--skip", "*"], "select no primitive"),
         (&["run", "--out", &used], "--out"),
