@@ -51,9 +51,9 @@ struct NearCounters {
 
     // Waits until the additions of the others have arrived, so that the first read is not too early: the next one would
     // return a round trip later. Fences end at different times, so the ordered pause is longer. All blocks wait as
-    // long. Measured on an H200 with one block of 32 threads on each multiprocessor, ordered: after 200 cycles 1,500,
-    // after 230 1,405, after 260 1,397, after 290 1,410, after 320 1,500. 2/7 of both round trips is within this range.
-    // Relaxed, after 140 cycles 783, after 180 795, after 220 815.
+    // long. Measured on an H200 with one block of 32 threads on each multiprocessor, ordered: after 230 cycles 1,405,
+    // after 260 1,397, after 290 1,410, after 200 and 320 more than 1,420; after 2/7 of both round trips 1,419 to
+    // 1,427. Relaxed, after 140 cycles 783, after 180 795, after 220 815.
     __device__ __forceinline__ void pause() const { pause_cycles(IS_ORDERED ? round_trips * 2 / 7 : round_trips / 5); }
 
     __device__ __forceinline__ bool have_arrived(u32 target) const {

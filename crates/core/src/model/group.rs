@@ -57,7 +57,7 @@ pub enum Group {
     KernelUs(u32),
     /// One cooperative launch of the driver on several devices.
     DriverLaunch,
-    /// A barrier whose polls are relaxed and end with a fence that only acquires.
+    /// A barrier whose polls are relaxed and end with a fence that only acquires. In stored runs alone: no plan has it.
     AcquireFence,
     /// The same with a pause before the first poll.
     PausedAcquire,

@@ -25,7 +25,7 @@ pub(crate) static PRIMITIVES: [Primitive; 2] = [
     Primitive {
         id: "gpu.multi.nccl_allreduce_graph",
         summary: "The same in a CUDA graph of each device",
-        operation: "one sum over all devices, in a chain within a graph",
+        operation: "one sum over all devices, in a chain of replays of one graph",
         source: SOURCE,
     },
 ];

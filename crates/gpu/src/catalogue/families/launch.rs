@@ -178,7 +178,8 @@ static EVENT_WAIT: Entry = Entry {
     ..DEPENDENT
 };
 
-/// A loop of a graph: its kernel calls a function of the driver, which decides whether it runs again. Empty kernels would be bound by the same decision, so all kernels last.
+/// A loop of a graph: its kernel calls a function of the driver, which decides whether it runs again. Empty kernels would be
+/// bound by the same decision, so all kernels last.
 const LOOPED: Entry = Entry {
     expected: |_| ExpectedInstructions::of(&["CALL.ABS"]).counting_in_memory(),
     cases: |id, preset, limits| cases_of_loop(id, preset, *limits),
