@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test test-kernels test-cluster test-topology test-footprint test-packages lint format charts deny miri fuzz loom loom-mutations truths noise truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
+.PHONY: run test test-kernels test-cluster test-topology test-footprint test-packages lint format charts deny miri fuzz loom loom-mutations truths noise noise-gpu truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -55,7 +55,11 @@ truths:               ## figures that are known in advance; wants an idle machin
 	cargo test --release -p syncscope-cpu --test truths -- --ignored --nocapture --test-threads 1
 
 noise:                ## are resolved figures right beside busy processes and with half a CPU? minutes; wants an idle machine
-	cargo test --release -p syncscope --test noise -- --ignored --nocapture
+	cargo test --release -p syncscope --test noise -- --ignored --nocapture busy_processes
+
+noise-gpu:            ## are resolved figures right beside another process on the GPU? a minute or two
+	scripts/setup build gpu
+	cargo test --release -p syncscope --test noise -- --ignored --nocapture process_on_the_gpu
 
 truths-gpu:           ## the same on a CUDA device: a float addition takes 4 cycles by two clocks
 	scripts/setup build gpu

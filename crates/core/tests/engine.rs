@@ -137,6 +137,30 @@ fn a_case_is_measured_in_blocks_until_it_is_precise() {
     );
 }
 
+/// The blocks of a few seconds agree without being right.
+#[test]
+fn a_case_that_was_interrupted_before_its_fewest_blocks_is_not_resolved() {
+    let engine = Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 5 });
+    let mut silent = FakeExperiment::new(5.0, 1);
+    let mut found = engine.measure_block(&mut silent, None, 42).unwrap();
+    let reason = "1 of at least 3 measurement blocks: too few to see how they differ";
+    assert_eq!(found.verdict, Verdict::Noisy(reason.to_owned()));
+    assert!(found.estimate.is_some(), "the figure is there, and provisional");
+    for _ in 0..2 {
+        found = engine.measure_block(&mut silent, Some(found), 42).unwrap();
+        found.settle();
+    }
+    assert_eq!((found.blocks, found.verdict), (3, Verdict::Resolved));
+}
+
+#[test]
+fn few_pairs_that_nothing_disturbed_are_not_called_interfered() {
+    let rule = PrecisionRule { min_pairs: 4, max_pairs: 4, ..settings().rule };
+    let engine = Engine::new(Settings { rule, ..settings() }, Cancel::new());
+    let found = engine.measure(&mut FakeExperiment::new(5.0, 1), 1).unwrap();
+    assert_eq!(found.verdict, Verdict::Noisy("4 pairs are too few for an interval".to_owned()));
+}
+
 #[test]
 fn a_block_can_be_the_last_though_more_are_allowed() {
     let engine = || Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 5 });

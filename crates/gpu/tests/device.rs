@@ -112,14 +112,17 @@ fn every_primitive_does_its_work_on_every_kind_of_grid() {
     let multiprocessors = laboratory.machine()[0].multiprocessors;
     let layouts =
         [None, Some(Layout::Shared), Some(Layout::Private { stride: 1 }), Some(Layout::Private { stride: 32 })];
-    let cases: Vec<Case> = laboratory
-        .plan(Preset::Standard)
+    let is_usual = |case: &Case| [1, 2 * multiprocessors].map(Some).contains(&case.blocks);
+    let plan = laboratory.plan(Preset::Standard);
+    let on_usual_grids: HashSet<_> =
+        plan.iter().filter(|case| is_usual(case)).map(|case| case.primitive.clone()).collect();
+    let cases: Vec<Case> = plan
         .into_iter()
         .filter(|case| [1, 16, 32, 1024].map(Some).contains(&case.threads))
         .filter(|case| {
             let is_wide = matches!(case.group, Some(Group::Cluster(_)));
-            let usual = [1, 2 * multiprocessors].map(Some).contains(&case.blocks);
-            usual || is_wide || case.primitive.starts_with("gpu.grid.") || case.primitive.starts_with("gpu.multi.")
+            let is_tried = is_usual(case) || !on_usual_grids.contains(&case.primitive);
+            is_tried || is_wide || case.primitive.starts_with("gpu.grid.") || case.primitive.starts_with("gpu.multi.")
         })
         .filter(|case| layouts.contains(&case.layout))
         // A hundred thousand threads on one variable take seconds and show no more than ten thousand.

@@ -12,6 +12,8 @@ mod common;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use agreement::Agreement;
 use common::cgroup::Quota;
@@ -43,14 +45,54 @@ impl Drop for BusyProcesses {
     }
 }
 
-/// The rows of a run of the command that `start` makes.
-fn rows(name: &str, start: impl FnOnce() -> Command) -> Vec<Row> {
+/// A process that keeps the GPUs busy with kernels of all sizes: the command itself, which measures atomics.
+struct BusyGpus {
+    process: Child,
+    _folder: tempfile::TempDir,
+}
+
+impl BusyGpus {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("busy");
+        let options = ["run", "--preset", "paper", "--only", "gpu.atomic.*", "--only", "gpu.grid.*", "--out"];
+        let mut command = Command::new(program());
+        command.args(options).arg(&out).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let process = command.spawn().unwrap();
+        // It is busy once a row is there: its kernels are compiled then.
+        let begun = || std::fs::metadata(out.join("measurements.csv")).is_ok_and(|file| file.len() > 2_000);
+        for _ in 0..600 {
+            if begun() {
+                break;
+            }
+            sleep(Duration::from_millis(100));
+        }
+        assert!(begun(), "the busy process measured nothing within a minute");
+        Self { process, _folder: folder }
+    }
+
+    fn is_busy(&mut self) -> bool {
+        self.process.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for BusyGpus {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The rows of a run of the command that `start` makes, of the primitives of one kind of processor.
+fn rows(name: &str, primitives: &str, start: impl FnOnce() -> Command) -> Vec<Row> {
     let kept = std::env::var("SYNCSCOPE_NOISE_RUNS").ok();
     let folder = tempfile::tempdir().unwrap();
     let out = kept.map_or_else(|| folder.path().join(name), |kept| Path::new(&kept).join(name));
     let options = std::env::var("SYNCSCOPE_NOISE_OPTIONS").unwrap_or_else(|_| "--preset quick".to_owned());
+    // Options that select primitives do it alone: a case that matches one `--only` of several is measured.
+    let only: &[&str] = if options.contains("--only") { &[] } else { &["--only", primitives] };
     let mut command = start();
-    command.args(["run", "--seed", "1", "--only", "cpu.*", "--out", out.to_str().unwrap()]).args(options.split(' '));
+    command.args(["run", "--seed", "1", "--out", out.to_str().unwrap()]).args(only).args(options.split(' '));
     let output = command.stdin(Stdio::null()).output().unwrap();
     assert!(matches!(output.status.code(), Some(0 | 3)), "{name}: {}", stderr(&output));
     RunDirectory::open(&out).unwrap().read_rows().unwrap()
@@ -61,15 +103,15 @@ fn rows(name: &str, start: impl FnOnce() -> Command) -> Vec<Row> {
 #[test]
 #[ignore = "measures for minutes, and wants a machine that is quiet otherwise: `make noise`"]
 fn what_is_resolved_beside_busy_processes_is_right() {
-    let quiet = |name| rows(name, || Command::new(program()));
+    let quiet = |name| rows(name, "cpu.*", || Command::new(program()));
     let first = quiet("quiet-1");
     let busy = {
         let _busy = BusyProcesses::on_all_cpus();
-        rows("busy", || Command::new(program()))
+        rows("busy", "cpu.*", || Command::new(program()))
     };
     let second = quiet("quiet-2");
     let quota = Quota::of_half_a_cpu();
-    let throttled = quota.map(|quota| rows("half-a-cpu", || quota.command(&program())));
+    let throttled = quota.map(|quota| rows("half-a-cpu", "cpu.*", || quota.command(&program())));
     let third = quiet("quiet-3");
     println!("3 quiet runs; each disturbed run is compared with the quiet runs right before and after");
     let steady = Agreement::of(&first, &second, &third);
@@ -89,6 +131,27 @@ fn what_is_resolved_beside_busy_processes_is_right() {
         let share = agreement.and_then(|agreement| agreement.share());
         assert!(share.is_none_or(|share| share >= GOAL), "{name}: {share:?} of the resolved cases agree");
     }
+}
+
+/// Quiet, beside another process that computes on the same GPUs, quiet, quiet.
+#[test]
+#[ignore = "needs a CUDA device that is quiet otherwise, and measures for minutes: `make noise-gpu`"]
+fn what_is_resolved_beside_another_process_on_the_gpu_is_right() {
+    let quiet = |name| rows(name, "gpu.*", || Command::new(program()));
+    let first = quiet("gpu-quiet-1");
+    let disturbed = {
+        let mut busy = BusyGpus::start();
+        let rows = rows("gpu-busy", "gpu.*", || Command::new(program()));
+        assert!(busy.is_busy(), "the busy process ended before the run beside it");
+        rows
+    };
+    let (second, third) = (quiet("gpu-quiet-2"), quiet("gpu-quiet-3"));
+    let steady = Agreement::of(&first, &second, &third);
+    println!("{}", steady.text("quiet, between quiet runs"));
+    let disturbed = Agreement::of(&first, &disturbed, &second);
+    println!("{}", disturbed.text("another process on the GPU"));
+    assert!(steady.share().is_some_and(|share| share >= GOAL), "undecided: quiet runs differ: {:?}", steady.share());
+    assert!(disturbed.share().is_none_or(|share| share >= GOAL), "{:?} of the resolved cases agree", disturbed.share());
 }
 
 fn row(threads: u32, ns: f64, verdict: Verdict) -> Row {

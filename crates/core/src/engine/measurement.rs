@@ -21,6 +21,8 @@ pub(crate) struct Basis {
     pub(crate) formula: CostFormula,
     /// Wider intervals (half-width relative to the point) are `Noisy`.
     pub(crate) noisy_above: f64,
+    /// So many measurement blocks the case is meant to have at least.
+    pub(crate) fewest_blocks: u32,
     /// By how much runs differ.
     pub(crate) run_effect: RunEffect,
     pub(crate) clock_tolerance: Option<f64>,
@@ -103,7 +105,12 @@ impl Measurement {
         }
         let costs = Costs::of(&self.observations);
         let resolution_ns = basis.formula.resolution_ns();
-        let judged = Judged { observations: &self.observations, costs: &costs, resolution_ns };
+        let judged = Judged {
+            observations: &self.observations,
+            costs: &costs,
+            resolution_ns,
+            fewest_blocks: basis.fewest_blocks,
+        };
         self.verdict = judge::verdict(&self.check, &judged, basis.noisy_above);
         self.estimate = basis.formula.estimate(&self.observations, &costs, basis.run_effect);
         self.remark = judge::remark(basis.remark, &self.verdict, self.estimate.as_ref(), basis.noisy_above);

@@ -194,6 +194,7 @@ impl Engine {
         let basis = Basis {
             formula: CostFormula::new(experiment, iterations),
             noisy_above: self.settings.noisy_above,
+            fewest_blocks: self.blocks.min,
             run_effect: experiment.run_effect().at_least(self.drift),
             clock_tolerance: experiment.clock_tolerance(),
             remark: experiment.remark(),

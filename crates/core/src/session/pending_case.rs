@@ -158,7 +158,7 @@ mod tests {
             (found.blocks, found.observations.len(), found.verdict.name(), engine.needs_another_block(found))
         };
         let (_, pairs, _, _) = take(Fault::None);
-        assert_eq!(take(Fault::Interfered), (2, pairs, "Resolved", true));
+        assert_eq!(take(Fault::Interfered), (2, pairs, "Noisy", true), "too few blocks yet");
         assert_eq!(take(Fault::TimesOut), (3, 0, "TimedOut", false), "that is the primitive's doing");
         pending.found = None;
         let mut experiment = FakeExperiment::new(5.0, 1).with_fault(Fault::Interfered);

@@ -46,8 +46,10 @@ impl CubinFile {
         for section in sections.iter() {
             let name = sections.section_name(endian, section)?;
             if let Some(kernel) = name.strip_prefix(TEXT_PREFIX) {
-                let start = section.sh_offset(endian) as usize;
-                code.insert(text(kernel)?, start..start + section.sh_size(endian) as usize);
+                // A section without bytes in the file (`SHT_NOBITS`) has no code to replace, whatever its offset says.
+                if let Some(place) = section.file_range(endian).and_then(range) {
+                    code.insert(text(kernel)?, place);
+                }
             } else if let Some(kernel) = name.strip_prefix(INFO_PREFIX) {
                 let kernel = text(kernel)?;
                 let offsets = offsets(section.data(endian, bytes)?)
@@ -107,6 +109,12 @@ impl CubinFile {
     }
 }
 
+/// From offset and size; `None` where they are none of a file.
+fn range((start, size): (u64, u64)) -> Option<Range<usize>> {
+    let end = usize::try_from(start.checked_add(size)?).ok()?;
+    Some(usize::try_from(start).ok()?..end)
+}
+
 fn text(name: &[u8]) -> Result<String, SassError> {
     str::from_utf8(name).map(str::to_owned).map_err(|_| SassError::KernelName)
 }
@@ -126,6 +134,8 @@ fn offsets(data: &[u8]) -> Option<Vec<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use object::elf::SHT_NOBITS;
+
     use super::*;
     use crate::cubin::tests::cubin;
     use crate::samples::{CLOCK, EXIT, NOP};
@@ -154,6 +164,22 @@ mod tests {
         let cubin = CubinFile::parse(&file()).unwrap();
         assert!(cubin.edit("other").unwrap_err().to_string().contains("no kernel other"));
         assert!(CubinFile::parse(b"no ELF").is_err());
+    }
+
+    /// The end of such a section is none of the file, and may be none at all.
+    #[test]
+    fn a_kernel_without_bytes_in_the_file_cannot_be_written() {
+        let mut file = file();
+        let header = FileHeader64::<LittleEndian>::parse(&*file).unwrap();
+        let sections = header.sections(LittleEndian, &*file).unwrap();
+        let (code, _) = sections.section_by_name(LittleEndian, b".text.sample").unwrap();
+        let at = header.e_shoff.get(LittleEndian) as usize + 64 * code.0;
+        // `sh_type` is the second word of a section's header, `sh_offset` its fourth double word.
+        file[at + 4..at + 8].copy_from_slice(&SHT_NOBITS.0.to_le_bytes());
+        file[at + 24..at + 32].copy_from_slice(&u64::MAX.to_le_bytes());
+        let cubin = CubinFile::parse(&file).unwrap();
+        let edit = cubin.edit("sample").unwrap();
+        assert!(cubin.with(&edit).unwrap_err().to_string().contains("no kernel sample"));
     }
 
     #[test]
