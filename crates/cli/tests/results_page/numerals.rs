@@ -81,7 +81,7 @@ const ALLOWED: [(&str, &[&str]); 4] = [
             "us at 2^10 elements, two",
             "us at 2^10 elements, by",
             "barrier 8 blocks)",
-            "with 32 threads, and figure instead of figure with 1,024. Atomic",
+            "with 32 threads, and figure instead of figure with 1,024. Its",
         ],
     ),
     (
