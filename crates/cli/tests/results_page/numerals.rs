@@ -26,7 +26,7 @@ const ALLOWED: [(&str, &[&str]); 4] = [
             "driver 580, CUDA 13.0,",
             "at 1.98 GHz",
             "clock 1.98 GHz",
-            "two such machines, 16 CPUs",
+            "two machines with 16 CPUs",
             "preset on 16 CPUs",
             "machine with 64 CPUs",
             "128 KiB fit",
