@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 use super::super::html::escape;
 
-/// Colours of the page's lines: `--s0` to `--s7`.
-const COLOURS: usize = 8;
+/// Colours of the page's lines: `--s0` to `--s7`. A chart has no more lines.
+pub(super) const COLOURS: usize = 8;
 
 /// Space around the area of a chart, in pixels: for the labels of the axes.
 const LEFT: f64 = 64.0;
