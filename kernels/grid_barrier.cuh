@@ -5,9 +5,9 @@
 // each memory offset all threads check the barrier once before the warm-up, which also lets the kernels of several
 // devices begin together, and once after the clock was read. In a check each thread writes, passes the barrier, and
 // reads what a thread of another block wrote. One thread of each block does the same with another device. All these
-// accesses are plain, because the barrier promises that they are visible. Two threads that read each other's word are the
-// litmus test of store buffering, the others that of message passing. The kernel `check` repeats this many times, with
-// blocks that arrive late.
+// accesses are plain, because the barrier promises that they are visible. Two threads that read each other's word are
+// the litmus test of store buffering, the others that of message passing. The kernel `check` repeats this many times,
+// with blocks that arrive late.
 //
 // With RELAXED=1 the barriers order no memory accesses. Their check tests only that all have arrived; see `announce`.
 // WEAKENED=n is a fault for tests: the barrier lacks its nth ordering, and the check has to notice.
@@ -217,18 +217,6 @@ __device__ __forceinline__ void count_mismatch(u32 expected, u32 found) {
         counts.expected = expected;
         counts.found = found;
     }
-}
-
-// Accesses without any promise, as a program has them before and after a barrier. (`volatile` ones would be strong: they
-// miss the first-level cache, and a barrier that does not empty it would pass the check.)
-__device__ __forceinline__ void store_plain(u32 *word, u32 value) {
-    asm volatile("st.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
-}
-
-__device__ __forceinline__ u32 load_plain(const u32 *word) {
-    u32 value;
-    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
 }
 
 // Writes what another thread will read after a relaxed barrier, which does not order the write. The thread reads it
