@@ -34,16 +34,16 @@ impl Soaked {
         self.0.iter().map(of).max().unwrap_or(0)
     }
 
-    /// The median until three quarters of the run were over, and the median after that. Equal in a run too short to say
-    /// anything. A leak stays; the most does not say so, because a team of many processes comes and goes within a second.
+    /// What nine tenths of the looks saw at most until three quarters of the run were over, and after that. Equal in a run too
+    /// short to say anything. A leak stays; teams of many processes come and go within a second, so the most says nothing.
     fn early_and_late(&self, of: fn(&Load) -> u64) -> (u64, u64) {
         let (early, late) = self.0.split_at(self.0.len() * 3 / 4);
-        let median = |loads: &[Load]| {
+        let usual = |loads: &[Load]| {
             let mut values: Vec<u64> = loads.iter().map(of).collect();
             values.sort_unstable();
-            values.get(values.len() / 2).copied().unwrap_or(0)
+            values.get(values.len() * 9 / 10).copied().unwrap_or(0)
         };
-        if self.0.len() < 8 { (median(&self.0), median(&self.0)) } else { (median(early), median(late)) }
+        if self.0.len() < 8 { (usual(&self.0), usual(&self.0)) } else { (usual(early), usual(late)) }
     }
 }
 
