@@ -4,7 +4,7 @@ use syncscope_core::{Case, Dtype, Layout, Row, Verdict};
 use syncscope_report::RunData;
 
 use super::chromium::{number, open_and};
-use super::{DESKTOP, case, exact, grid, noisy, run, synthetic};
+use super::{DESKTOP, case, exact, grid, noisy, row, run, synthetic};
 
 /// The number of rows that each query finds.
 fn found(data: RunData, queries: &[&str]) -> Option<Vec<i64>> {
