@@ -1,12 +1,12 @@
 //! The card of one class of variants: chart, statements of the papers, the fastest, all times.
 
 use syncscope_core::published::reductions::claims::{Claim, listing_claims};
+use syncscope_core::published::reductions::text::name;
 use syncscope_core::published::reductions::{Class, Operation, ReductionRow, Reductions, Winner};
 
 use super::super::parts;
 use super::chart::chart;
 use super::tables::{times_table, winner_table};
-use super::text::name;
 
 /// The chart, the winners and the times of one class; nothing if it was not measured.
 pub(super) fn card(class: Class, found: &Reductions, won: &[Winner]) -> String {

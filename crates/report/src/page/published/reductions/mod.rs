@@ -8,7 +8,7 @@
 //! | [`tables`] | its tables: the fastest variants, all times |
 //! | [`boundaries`] | what a kernel boundary costs |
 //! | [`warps`] | sums within a warp |
-//! | [`text`] | variants, sizes and times as text |
+//! | [`text`] | sizes and numbers of GPUs as text |
 
 mod boundaries;
 mod chart;

@@ -1,10 +1,11 @@
 //! The card with predicted against measured differences, and what the costs recommend.
 
+use syncscope_core::published::reductions::text::{name, time};
 use syncscope_core::published::reductions::{Agreement, Class, Decision, Prediction, Reductions};
 
 use super::super::parts;
 use super::super::svg::{Axis, COLOURS, Chart, Point};
-use super::text::{name, on, size, time};
+use super::text::{on, size};
 
 /// Predicted against measured differences, and what the costs recommend.
 pub(super) fn card(found: &Reductions) -> String {

@@ -1,9 +1,10 @@
 //! The fastest variant of each size, and the times of all.
 
+use syncscope_core::published::reductions::text::{name, time};
 use syncscope_core::published::reductions::{Class, Operation, ReductionRow, Reductions, Winner};
 
 use super::super::parts;
-use super::text::{name, on, size, time};
+use super::text::{on, size};
 
 /// The fastest variant of each problem of one class, the second and what is not distinguished from it.
 pub(super) fn winner_table(class: Class, found: &Reductions, won: &[Winner]) -> String {
