@@ -50,17 +50,17 @@ pub(crate) enum Command {
     Fleet(FleetArguments),
     /// Show the rows of a finished run
     Show(ShowArguments),
-    /// Test the claims of papers on finished runs: what holds, what does not, what stays open
+    /// Test the claims of papers on finished runs: what holds, what does not, what is undecided
     Findings(FindingsArguments),
-    /// Say which primitive to take for a need, as far as the rows of a finished run decide
+    /// Recommend a primitive for a need, where the rows of a finished run decide
     Advise(AdviseArguments),
     /// Convert the results of another tool into a run
     Import(ImportArguments),
-    /// Published experiment: one cost by two clocks, inside the GPU and inferred from the host's time (Zhang et al.)
+    /// Published experiment: the same cost by the clock of the GPU and by that of the host (Zhang et al.)
     Crosscheck(CrosscheckArguments),
     /// Published experiment: which components of a vector a GPU updates one after the other (Anzt, Chow, Dongarra)
     Asynchrony(AsynchronyArguments),
-    /// Published experiment: start and stop of every warp, with corrected clock reads beside those of the compiler
+    /// Published experiment: start and stop of every warp, with the compiler's clock reads and with corrected ones
     Timeline(TimelineArguments),
     /// Published experiment: reductions with each kind of synchronization, and whether primitive costs predict them
     Reductions(ReductionsArguments),
@@ -125,7 +125,7 @@ pub(crate) struct GalleryArguments {
     /// Directories of the runs; what holds no run is left out
     #[arg(required = true, value_name = "DIR")]
     pub(crate) runs: Vec<PathBuf>,
-    /// HTML file to write; it links to NAME/report.html where that stands beside it
+    /// HTML file to write; it links to NAME/report.html where that exists in the same directory
     #[arg(short, long, alias = "output", value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// Title of the page [default: the number of runs]
@@ -192,7 +192,7 @@ fn one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
-    let message = message.collect::<Vec<_>>().join(" ");
+    let message = message.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
     let command =
         crate::provenance::command_line().into_iter().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
     let help = if command.is_empty() { "syncscope --help".to_owned() } else { format!("syncscope {command} --help") };

@@ -33,13 +33,13 @@ function spreadText(row) {
   const [low, high] = (cycles ? cycleSpread(row) : timeSpread(row)).map((end) =>
     cycles ? digits(end) : formatTime(end),
   );
-  return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} by address, order and moment`;
+  return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} by address, order and time`;
 }
 
 /** Which moments a figure stands for, for several threads and for one. */
 const POPULATIONS = {
   alone: ["threads alone on their cores", "alone on its core"],
-  beside: ["beside other active hardware threads", "beside another active hardware thread"],
+  beside: ["with SMT interference", "with SMT interference"],
   all: ["all moments", "all moments"],
 };
 
@@ -52,7 +52,7 @@ function meaningText(row) {
     several && row.actor !== null ? `${row.actor} thread` : null,
     // Where interference is not detected, all moments are all that there are.
     row.population === "all" && share === null ? null : several ? ofSeveral : ofOne,
-    share === null ? null : `${formatPercent(share)} of the samples were beside another active hardware thread`,
+    share === null ? null : `${formatPercent(share)} of the samples had SMT interference`,
   ];
   return words.filter(Boolean).join("; ");
 }

@@ -105,7 +105,7 @@ fn painted(text: &str, code: u8, colour: bool) -> String {
 }
 
 /// The text in lines of at most `width` characters, broken at spaces; a longer word is broken anywhere.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -66,7 +66,10 @@ fn run_directories(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let mut within: Vec<PathBuf> =
             entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| holds_run(path)).collect();
         if within.is_empty() {
-            return Err(Failure::Usage(format!("{} is no run and contains none", path.display())));
+            return Err(Failure::Usage(format!(
+                "{} is no run and contains none; name directories that `syncscope run --out` wrote",
+                path.display()
+            )));
         }
         within.sort();
         found.extend(within);

@@ -87,10 +87,11 @@ fn hardware(machine: &Machine) -> Vec<Property> {
     ]
 }
 
-/// `None` for an empty list.
+/// One value where all are the same, otherwise all of them; `None` for an empty list.
 fn list(values: impl Iterator<Item = impl ToString>) -> Option<String> {
     let values: Vec<String> = values.map(|value| value.to_string()).collect();
-    (!values.is_empty()).then(|| values.join(", "))
+    let first = values.first()?;
+    Some(if values.iter().all(|value| value == first) { first.clone() } else { values.join(", ") })
 }
 
 fn on_off(value: bool) -> &'static str {

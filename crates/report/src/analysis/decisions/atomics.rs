@@ -169,14 +169,15 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let team = if fewest == 1 { "One CPU thread adds".to_owned() } else { format!("{fewest} CPU threads add") };
     let contended = if let Some(times) = few.beyond(&all) {
         let rates = format!("{} against {} a second", count(few.rate), count(all.rate));
-        format!("{team} {times} as often to a variable as {most} together ({rates})")
+        format!("{team} {times} as often to one variable as {most} together ({rates})")
     } else if let Some(times) = all.beyond(&few) {
         format!("{most} CPU threads together add {times} as often to one variable as {fewest}")
     } else {
         format!("Whether {most} CPU threads add more often to one variable than {fewest} cannot be decided")
     };
     let apart = of(most, false).and_then(|apart| apart.beyond(&all));
-    let apart = apart.map(|times| format!("; to variables on lines of their own, the {most} add {times} as often"));
+    let apart =
+        apart.map(|times| format!(". To variables on separate cache lines, the {most} add {times} as often as to one"));
     Some(format!("{contended}{}.", apart.unwrap_or_default()))
 }
 

@@ -23,7 +23,7 @@ const WAYS: [(&str, &str, &str); 7] = [
     ("gpu.launch.wait_value", "in another stream behind a value", "behind a value"),
     ("gpu.launch.event_wait", "in another stream behind an event", "behind an event"),
     ("gpu.launch.conditional", "in a loop of a graph", "in a loop of a graph"),
-    ("gpu.launch.device_graph", "in a graph that the device launches", "in a graph of the device"),
+    ("gpu.launch.device_graph", "in a graph that the device launches", "in a device graph"),
 ];
 pub(super) const LAUNCHES: [&str; 7] = [WAYS[0].0, WAYS[1].0, WAYS[2].0, WAYS[3].0, WAYS[4].0, WAYS[5].0, WAYS[6].0];
 
@@ -86,8 +86,8 @@ fn length(case: &Case) -> Option<u32> {
     }
 }
 
-/// Launches of kernels that do not end at once, of the shape with the most lengths; among such shapes that of the barriers,
-/// then the smallest one.
+/// Launches of kernels that do not end at once, of the shape with the most lengths; among such shapes the one with the most
+/// ways to launch, then that of the barriers, then the smallest one.
 fn launch_rows(data: &RunData, barrier: &Row) -> Vec<usize> {
     let is_one = |index: &usize| {
         let row = &data.rows[*index];
@@ -103,8 +103,11 @@ fn launch_rows(data: &RunData, barrier: &Row) -> Vec<usize> {
     }
     let lengths =
         |rows: &[usize]| rows.iter().filter_map(|index| length(&data.rows[*index].case)).collect::<BTreeSet<_>>();
+    let ways = |rows: &[usize]| {
+        rows.iter().map(|index| data.rows[*index].case.primitive.as_str()).collect::<BTreeSet<_>>().len()
+    };
     let best = shapes.into_iter().max_by(|(a, of_a), (b, of_b)| {
-        let worth = |own, rows: &[usize]| (lengths(rows).len(), own == shape(&barrier.case));
+        let worth = |own, rows: &[usize]| (lengths(rows).len(), ways(rows), own == shape(&barrier.case));
         let fewer = || data.rows[of_b[0]].case.actors().cmp(&data.rows[of_a[0]].case.actors());
         worth(*a, of_a).cmp(&worth(*b, of_b)).then_with(fewer)
     });

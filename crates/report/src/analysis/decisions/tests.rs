@@ -166,8 +166,8 @@ fn rates_that_overlap_are_not_ranked() {
     };
     assert_eq!(
         sentence("decide-atomics", rows(44e6)),
-        "One CPU thread adds 3.6 times as often to a variable as 16 together (160 million against 44.0 million a second); to \
-         variables on lines of their own, the 16 add 57 times as often."
+        "One CPU thread adds 3.6 times as often to one variable as 16 together (160 million against 44.0 million a second). To \
+         variables on separate cache lines, the 16 add 57 times as often as to one."
     );
     let text = sentence("decide-atomics", rows(161e6));
     assert!(
@@ -182,7 +182,7 @@ fn variables_on_one_line_are_not_called_apart() {
     let rows = vec![add(Layout::Shared, 1, 6.0, 160e6), add(Layout::Shared, 2, 40.0, 50e6), add(near, 2, 20.0, 100e6)];
     let found = decision("decide-atomics", &data(rows)).unwrap();
     assert_eq!(labels(&found.charts[0]), ["i32, shared"]);
-    assert!(!found.sentence.contains("lines of their own"), "{}", found.sentence);
+    assert!(!found.sentence.contains("separate cache lines"), "{}", found.sentence);
 }
 
 #[test]
@@ -232,7 +232,28 @@ fn kernels_of_several_lengths_are_lines_over_level_barriers() {
     assert_eq!(decision("decide-relaunch", &data(vec![grid])), None, "nothing to compare");
 }
 
-/// Kernels of 1 to 100 µs in five ways beside a barrier of 806 ns.
+#[test]
+fn the_chart_has_the_launches_of_the_sentence() {
+    let kernel = |way: &str, blocks, ns| {
+        let case = Case { group: Some(Group::KernelUs(5)), ..on_blocks(&format!("gpu.launch.{way}"), blocks, 32) };
+        row(case, ns, 0.01)
+    };
+    // In the quick preset the ways in which a kernel decides are measured with the blocks of the barrier alone.
+    let rows = vec![
+        kernel("graph", 1, 468.0),
+        kernel("stream", 1, 1530.0),
+        kernel("conditional", 132, 4080.0),
+        row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01),
+    ];
+    let found = decision("decide-relaunch", &data(rows)).unwrap();
+    assert!(found.sentence.contains("in a graph (468 ns)"), "{}", found.sentence);
+    let labels = labels(&found.charts[0]);
+    for expected in ["next kernel, in a graph", "next kernel, in a stream", "grid barrier, counter"] {
+        assert!(labels.contains(&expected), "{expected}: {labels:?}");
+    }
+}
+
+/// Kernels of 1 to 100 µs in five ways, and a barrier of 806 ns.
 fn launches_by_length() -> Vec<Row> {
     let kernel = |way: &str, length, ns| {
         let case = Case { group: Some(Group::KernelUs(length)), ..on_blocks(&format!("gpu.launch.{way}"), 132, 32) };
@@ -281,10 +302,7 @@ fn a_kernel_more_has_its_break_even_point_with_the_barrier() {
     assert_eq!(cells(0), ["none", "−106 ns", "−128 ns to −83.9 ns", "−116 ns", "−138 ns to −94.1 ns"]);
     assert_eq!(cells(1)[..2], ["5.0 µs", "2 to 100 µs"]);
     let note = found.note.unwrap();
-    assert!(
-        note.contains("Not measured: next kernel in a graph of the device (the device runtime is not linked)."),
-        "{note}"
-    );
+    assert!(note.contains("Not measured: next kernel in a device graph (the device runtime is not linked)."), "{note}");
     assert!(note.contains("The kernels have 132 blocks."), "the shape with the most lengths: {note}");
 }
 
