@@ -196,7 +196,18 @@ fn one_line(error: &clap::Error) -> String {
     let command =
         crate::provenance::command_line().into_iter().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
     let help = if command.is_empty() { "syncscope --help".to_owned() } else { format!("syncscope {command} --help") };
-    format!("{} (see `{help}`)", message.trim_start_matches("error: "))
+    format!("{} (see `{help}`)", range_in_words(message.trim_start_matches("error: ")))
+}
+
+/// `0 is not in 1..=100` as `0 is not between 1 and 100`; the largest number of a type is no bound that a user set.
+fn range_in_words(message: &str) -> String {
+    let Some((value, range)) = message.split_once(" is not in ") else { return message.to_owned() };
+    let Some((low, high)) = range.split_once("..=") else { return message.to_owned() };
+    if high == u32::MAX.to_string() {
+        format!("{value} is not {low} or more")
+    } else {
+        format!("{value} is not between {low} and {high}")
+    }
 }
 
 #[cfg(test)]
@@ -217,5 +228,11 @@ mod tests {
         let conflict = error(&["syncscope", "run", "--resume", "a", "--out", "b"]);
         assert!(conflict.contains("cannot be used with") && !conflict.contains("Usage"), "{conflict}");
         assert!(error(&["syncscope", "run", "--budget", "soon"]).contains("try 90s or 10m"));
+        let (threads, repeat) =
+            (error(&["syncscope", "run", "--threads", "0"]), error(&["syncscope", "run", "--repeat", "200"]));
+        assert!(threads.contains("0 is not 1 or more (see"), "{threads}");
+        assert!(repeat.contains("200 is not between 1 and 100 (see"), "{repeat}");
+        let unknown = error(&["syncscope", "run", "--bogus"]);
+        assert!(unknown.contains("found; a similar argument exists"), "{unknown}");
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let count = |finding| programs.iter().filter(|program| Finding::of(program) == finding).count();
     let (by_nature, wrong) = (count(Finding::ElidedByNature), count(Finding::Wrong));
     terminal::show(&format!(
-        "\nNAME 16/32: that many in the baseline and in the test, which executes the primitive once more\n\
+        "\nINSTRUCTION 16/32: 16 in the baseline loop, 32 in the test loop, which executes the primitive once more\n\
          {} programs, {by_nature} of them elided as expected, {wrong} without the expected instruction",
         programs.len()
     ))?;

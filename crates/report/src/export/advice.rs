@@ -77,7 +77,7 @@ fn remarks(choice: &Choice) -> Vec<String> {
 }
 
 fn grid_of(answers: &[Advice]) -> Grid {
-    let headings = [text("need"), text("on"), text("size"), text("take"), text("cost"), text("compared with the next")];
+    let headings = [text("need"), text("on"), text("size"), text("take"), text("cost"), text("advantage")];
     let mut grid = Grid::new(&headings);
     for advice in answers {
         let (take, cost, next) = match &advice.decision {
