@@ -106,7 +106,7 @@ pub enum GpuError {
     #[error("GPUs were not asked for")]
     NotAsked,
     /// Opening them ended a process before this one, by a crash or because a call did not return.
-    #[error("{0}; libcuda.so.1 or NVRTC may be broken, or the driver may hang: does `nvidia-smi` answer?")]
+    #[error("{0}; libcuda.so.1 or NVRTC may be broken, or the driver may hang; check that `nvidia-smi` answers")]
     EndedProcess(String),
     /// There is no driver.
     #[error("no NVIDIA driver (libcuda.so.1 cannot be loaded); install the driver to measure a GPU")]

@@ -31,10 +31,7 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
         }
     }
     let Some(examined) = fleet.examine(arguments.threshold) else {
-        return Err(Failure::Usage(format!(
-            "{} runs with rows are too few; name the runs of three nodes or more",
-            fleet.len()
-        )));
+        return Err(Failure::Usage(format!("runs with rows: {}; name the runs of three nodes or more", fleet.len())));
     };
     terminal::show(&match arguments.format {
         TextFormat::Table => export::fleet::for_terminal(&examined, terminal::width()),

@@ -214,6 +214,21 @@ mod tests {
     }
 
     #[test]
+    fn more_gpus_of_one_kind_differ_in_their_number_alone() {
+        let gpu = |l2_bytes| GpuMachine { name: "NVIDIA H200".into(), l2_bytes, ..GpuMachine::default() };
+        let with = |gpus: &[GpuMachine]| {
+            let mut run = testing::run();
+            run.machine.gpus = gpus.to_vec();
+            run
+        };
+        let one = with(&[gpu(60 << 20)]);
+        assert_eq!(names(&one, &with(&[gpu(60 << 20), gpu(60 << 20)])), ["GPU"]);
+        let mixed = of(&one, &with(&[gpu(60 << 20), gpu(50 << 20)]));
+        let cache = mixed.iter().find(|difference| difference.what == "GPU L2 cache").unwrap();
+        assert_eq!((cache.a.as_str(), cache.b.as_str()), ("60 MiB", "60 MiB, 50 MiB"));
+    }
+
+    #[test]
     fn what_an_older_file_does_not_record_is_no_difference() {
         let a = testing::run();
         let mut b = a.clone();
