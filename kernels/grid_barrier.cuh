@@ -5,10 +5,12 @@
 // each memory offset all threads check the barrier once before the warm-up, which also lets the kernels of several
 // devices begin together, and once after the clock was read. In a check each thread writes, passes the barrier, and
 // reads what a thread of another block wrote. One thread of each block does the same with another device. All these
-// accesses are plain, because the barrier promises that they are visible. The kernel `check` repeats this many times,
+// accesses are plain, because the barrier promises that they are visible. Two threads that read each other's word are
+// the litmus test of store buffering, the others that of message passing. The kernel `check` repeats this many times,
 // with blocks that arrive late.
 //
 // With RELAXED=1 the barriers order no memory accesses. Their check tests only that all have arrived; see `announce`.
+// WEAKENED=n is a fault for tests: the barrier lacks its nth ordering, and the check has to notice.
 #pragma once
 #include "harness.cuh"
 
@@ -16,6 +18,14 @@
 #define RELAXED 0
 #endif
 constexpr bool IS_ORDERED = RELAXED == 0;
+
+#ifndef WEAKENED
+#define WEAKENED 0
+#endif
+
+// Whether a barrier has the ordering of this number. Each barrier numbers its own, from 1.
+template <u32 NUMBER>
+constexpr bool ORDERS = IS_ORDERED && WEAKENED != NUMBER;
 
 constexpr u32 MOST_DEVICES = 16;
 
@@ -219,29 +229,30 @@ __device__ __forceinline__ void announce(u32 *word, u32 value) {
 }
 
 // Checks the barrier once: it takes two barriers, because no thread may write again before all have read. The
-// generation makes each value a new one.
+// generation makes each value a new one. After four rounds a block has the same partner again, whose words its
+// first-level cache may still hold.
 template <typename Operation>
 __device__ __forceinline__ void check_once(Operation &barrier, const GridBarrierArguments &arguments, u32 round) {
-    const u32 value = arguments.generation * 64 + round % 64, shift = round + gridDim.x / 2;
+    const u32 value = arguments.generation * 64 + round % 64, shift = gridDim.x / 2 + round % 4;
     const u32 partner = (blockIdx.x + shift) % gridDim.x;
     const bool writes_flag = threadIdx.x == blockDim.x - 1;
     u32 *const flags = device_table.block_flags[device_table.device];
-    volatile u32 *const phases = device_table.phases;
+    u32 *const phases = device_table.phases;
     if constexpr (IS_ORDERED) {
-        phases[grid_thread()] = value;
-        if (writes_flag) *static_cast<volatile u32 *>(flags + blockIdx.x) = value;
+        store_plain(phases + grid_thread(), value);
+        if (writes_flag) store_plain(flags + blockIdx.x, value);
     } else {
-        announce(device_table.phases + grid_thread(), value);
+        announce(phases + grid_thread(), value);
         if (writes_flag) announce(flags + blockIdx.x, value);
     }
     barrier.run();
-    const u32 phase = partner * blockDim.x + threadIdx.x;
-    const u32 found = IS_ORDERED ? phases[phase] : load_relaxed_system(device_table.phases + phase);
+    const u32 *const phase = phases + partner * blockDim.x + threadIdx.x;
+    const u32 found = IS_ORDERED ? load_plain(phase) : load_relaxed_system(phase);
     if (found != value) count_mismatch(value, found);
     if (writes_flag) {
         const u32 other = (device_table.device + 1 + round % 3) % device_table.devices;
         const u32 *const word = device_table.block_flags[other] + partner;
-        const u32 flag = IS_ORDERED ? *static_cast<const volatile u32 *>(word) : load_relaxed_system(word);
+        const u32 flag = IS_ORDERED ? load_plain(word) : load_relaxed_system(word);
         if (flag != value) count_mismatch(value, flag);
     }
     barrier.run();

@@ -79,7 +79,7 @@ struct Barrier {
         pause_cycles(PAUSE);
         const u32 target = epoch * arrivals;
         limit.wait_for([&] { return reached(load_relaxed_gpu(state), target); });
-        if constexpr (IS_ORDERED) fence_acquire_gpu();
+        if constexpr (ORDERS<2>) fence_acquire_gpu();
     }
 
     // In cycles. Measured on an H200 with one block of 32 threads on each multiprocessor, ordered and relaxed: after
@@ -88,7 +88,7 @@ struct Barrier {
     static constexpr u32 PAUSE = IS_ORDERED ? 300 : 220;
 
     __device__ __forceinline__ static void arrive_at(u32 *counter) {
-        if constexpr (IS_ORDERED) {
+        if constexpr (ORDERS<1>) {
             add_one_release_gpu(counter);
         } else {
             add_one_relaxed_gpu(counter);
@@ -100,7 +100,7 @@ struct Barrier {
         near_counters.pause();
         const u32 target = epoch * gridDim.x;
         limit.wait_for([&] { return near_counters.have_arrived(target); });
-        if constexpr (IS_ORDERED) fence_acquire_gpu();
+        if constexpr (ORDERS<2>) fence_acquire_gpu();
     }
 
     // Many blocks on each multiprocessor: eight counters, because one address executes its additions one after the
@@ -118,7 +118,7 @@ struct Barrier {
             limit.wait_for([&] { return reached(load_relaxed_gpu(watched), target); });
         }
         __syncwarp();
-        if constexpr (IS_ORDERED) {
+        if constexpr (ORDERS<2>) {
             if (threadIdx.x == 0) fence_acquire_gpu();
         }
     }
@@ -130,8 +130,8 @@ struct Barrier {
     // relaxed arrival; the wait acquires). A block that gives up still arrives, so no other block of its cluster waits
     // for ever.
     __device__ __forceinline__ void in_clusters() {
-        if constexpr (IS_ORDERED) {
-            __syncthreads();
+        if constexpr (IS_ORDERED) __syncthreads();
+        if constexpr (ORDERS<3>) {
             if (threadIdx.x == 0) fence_release_gpu();
         }
         pass_cluster();
@@ -139,7 +139,7 @@ struct Barrier {
             arrive_at(state);
             const u32 target = epoch * arrivals;
             limit.wait_for([&] { return reached(load_relaxed_gpu(state), target); });
-            if constexpr (IS_ORDERED) asm volatile("fence.acq_rel.gpu;" ::: "memory");
+            if constexpr (ORDERS<2>) asm volatile("fence.acq_rel.gpu;" ::: "memory");
         }
         pass_cluster();
     }

@@ -1,4 +1,5 @@
-// Barriers of all threads of a grid, in three kinds. With RELAXED=1 the last two order no memory accesses.
+// Barriers of all threads of a grid, in three kinds. With RELAXED=1 the last two order no memory accesses, with
+// WEAKENED they lack one ordering.
 #pragma once
 #include "grid_barrier.cuh"
 
@@ -53,14 +54,16 @@ struct BarrierOf {
         __syncthreads();
         if (threadIdx.x == 0) {
             const u32 target = epoch * gridDim.x;
-            if constexpr (IS_ORDERED) {
+            if constexpr (ORDERS<1>) {
                 add_one_release_gpu(state);
-                pause();
-                limit.wait_for([&] { return reached(load_acquire_gpu(state), target); });
             } else {
                 add_one_relaxed_gpu(state);
-                limit.wait_for([&] { return reached(load_relaxed_gpu(state), target); });
             }
+            if constexpr (IS_ORDERED) pause();
+            limit.wait_for([&] {
+                const u32 count = ORDERS<2> ? load_acquire_gpu(state) : load_relaxed_gpu(state);
+                return reached(count, target);
+            });
         }
         __syncthreads();
     }
@@ -99,7 +102,7 @@ struct BarrierOf {
     }
 
     __device__ __forceinline__ static void store_flag(u8 *flag, u32 value) {
-        if constexpr (IS_ORDERED) {
+        if constexpr (ORDERS<1>) {
             asm volatile("st.release.gpu.global.u8 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
         } else {
             asm volatile("st.relaxed.gpu.global.u8 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
@@ -108,7 +111,7 @@ struct BarrierOf {
 
     __device__ __forceinline__ static u32 load_flag(const u8 *flag) {
         u32 value;
-        if constexpr (IS_ORDERED) {
+        if constexpr (ORDERS<4>) {
             asm volatile("ld.acquire.gpu.global.u8 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
         } else {
             asm volatile("ld.relaxed.gpu.global.u8 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
@@ -118,7 +121,7 @@ struct BarrierOf {
 
     __device__ __forceinline__ static uint4 load_flags(const u8 *flags) {
         const uint4 *const words = reinterpret_cast<const uint4 *>(flags);
-        return IS_ORDERED ? load_acquire_gpu(words) : load_relaxed_gpu(words);
+        return ORDERS<2> ? load_acquire_gpu(words) : load_relaxed_gpu(words);
     }
 
     __device__ __forceinline__ void gather(const u8 *arrived, u32 flags) {
@@ -148,7 +151,7 @@ struct BarrierOf {
     // One fence releases all stores of a thread.
     __device__ __forceinline__ void scatter(u8 *released, u32 flags) {
         if (FLAGS * threadIdx.x >= gridDim.x) return;
-        if constexpr (IS_ORDERED) asm volatile("fence.acq_rel.gpu;" ::: "memory");
+        if constexpr (ORDERS<3>) asm volatile("fence.acq_rel.gpu;" ::: "memory");
 #pragma unroll 1
         for (u32 first = FLAGS * threadIdx.x; first < gridDim.x; first += FLAGS * blockDim.x) {
             asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(released + first), "r"(flags)

@@ -28,6 +28,18 @@ constexpr int WARM_UP = 2 * UNROLL;
 
 __device__ __forceinline__ u32 grid_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
+// Accesses without any promise, as a program has them before and after a barrier. (`volatile` ones would be strong:
+// they miss the first-level cache, and a barrier that does not empty it would pass the check.)
+__device__ __forceinline__ void store_plain(u32 *word, u32 value) {
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+}
+
+__device__ __forceinline__ u32 load_plain(const u32 *word) {
+    u32 value;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
 // The number of existing lanes of this warp: the last warp of a block may be partial.
 __device__ __forceinline__ u32 warp_lanes() {
     const u32 first = threadIdx.x & ~31u;

@@ -97,11 +97,11 @@ SYNCSCOPE_KERNEL check(const Arguments arguments) {
     volatile u32 *const ended = arguments.turn;
     const u32 phase = LOOP != NONE ? *ended / gridDim.x + 1 : arguments.phase;
     const u32 other = (blockIdx.x + gridDim.x / 2) % gridDim.x;
-    volatile u32 *const arrays = arguments.phases;
-    const u32 found = arrays[(phase + 1) % 2 * gridDim.x + other];
+    u32 *const arrays = arguments.phases;
+    const u32 found = load_plain(arrays + (phase + 1) % 2 * gridDim.x + other);
     if (found != phase - 1) report_mismatch(arguments, phase - 1, found);
     delay((blockIdx.x * 7 + phase * 5) % 32);
-    arrays[phase % 2 * gridDim.x + blockIdx.x] = phase;
+    store_plain(arrays + phase % 2 * gridDim.x + blockIdx.x, phase);
     if constexpr (LOOP != NONE) {
         const u32 before = atomicAdd(arguments.turn, 1u);
         // The last block decides.

@@ -57,7 +57,7 @@ struct Barrier {
     // released. With NEAR_FLAGS the fence that follows the addition in the last block acquires it instead.
     __device__ __forceinline__ u32 arrive_here() {
         u32 before;
-        if constexpr (!IS_ORDERED) {
+        if constexpr (!ORDERS<1>) {
             asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(gathering()) : "memory");
         } else if constexpr (KIND == NEAR_FLAGS) {
             asm volatile("atom.release.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(gathering()) : "memory");
@@ -74,19 +74,25 @@ struct Barrier {
         if (last) {
             u32 *const everyone = &device_table.exchanges[0][slot].counter;
             const u32 target = epoch * device_table.devices;
-            if constexpr (IS_ORDERED) {
+            if constexpr (ORDERS<2>) {
                 asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(everyone) : "memory");
-                limit.wait_for([&] { return reached(load_acquire_system(everyone), target); });
-                store_release_gpu(released, epoch);
             } else {
                 add_one_relaxed_system(everyone);
-                limit.wait_for([&] { return reached(load_relaxed_system(everyone), target); });
+            }
+            limit.wait_for([&] {
+                const u32 count = ORDERS<3> ? load_acquire_system(everyone) : load_relaxed_system(everyone);
+                return reached(count, target);
+            });
+            if constexpr (ORDERS<4>) {
+                store_release_gpu(released, epoch);
+            } else {
                 asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(released), "r"(epoch) : "memory");
             }
-        } else if constexpr (IS_ORDERED) {
-            limit.wait_for([&] { return reached(load_acquire_gpu(released), epoch); });
         } else {
-            limit.wait_for([&] { return reached(load_relaxed_gpu(released), epoch); });
+            limit.wait_for([&] {
+                const u32 count = ORDERS<5> ? load_acquire_gpu(released) : load_relaxed_gpu(released);
+                return reached(count, epoch);
+            });
         }
     }
 
@@ -98,7 +104,7 @@ struct Barrier {
     // acquires the additions and releases its flags. A relaxed read of a flag and a fence after it acquire.
     __device__ __forceinline__ void flags(bool last) {
         if (last) {
-            if constexpr (IS_ORDERED) asm volatile("fence.acq_rel.sys;" ::: "memory");
+            if constexpr (ORDERS<2>) asm volatile("fence.acq_rel.sys;" ::: "memory");
 #pragma unroll 1
             for (u32 step = 1; step <= device_table.devices; step++) {
                 const u32 device = (device_table.device + step) % device_table.devices;
@@ -115,7 +121,7 @@ struct Barrier {
         for (u32 first = 0; first < device_table.devices; first += 4) {
             limit.wait_for([&] { return all_here(flags_here + first, device_table.devices - first); });
         }
-        if constexpr (IS_ORDERED && KIND == NEAR_FLAGS) fence_acquire_system();
+        if constexpr (ORDERS<3> && KIND == NEAR_FLAGS) fence_acquire_system();
     }
 
     __device__ __forceinline__ void write_flag(u32 *flag) const {
@@ -161,7 +167,7 @@ struct Barrier {
     // model of PTX: the fence and an addition after it release, a relaxed read of the counter and the fence after it
     // acquire; both have the scope of the system, so no block must pass on what another one released.
     __device__ __forceinline__ void direct() {
-        if constexpr (IS_ORDERED) fence_release_system();
+        if constexpr (ORDERS<1>) fence_release_system();
 #pragma unroll 1
         for (u32 step = 1; step <= device_table.devices; step++) {
             const u32 device = (device_table.device + step) % device_table.devices;
@@ -170,12 +176,12 @@ struct Barrier {
         const u32 *const here = &device_table.exchanges[device_table.device][slot].counter;
         const u32 target = epoch * device_table.devices * gridDim.x;
         limit.wait_for([&] { return reached(load_relaxed_system(here), target); });
-        if constexpr (IS_ORDERED) fence_acquire_system();
+        if constexpr (ORDERS<2>) fence_acquire_system();
     }
 
     __device__ __forceinline__ bool all_here(const u32 *flags, u32 count) const {
         u32 a, b, c, d;
-        if constexpr (IS_ORDERED && KIND == FLAGS) {
+        if constexpr (ORDERS<3> && KIND == FLAGS) {
             asm volatile("ld.acquire.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                          : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
                          : "l"(flags)

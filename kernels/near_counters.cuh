@@ -42,7 +42,7 @@ struct NearCounters {
 
     // Adds this block, after what it wrote.
     __device__ __forceinline__ void arrive() {
-        if constexpr (IS_ORDERED) {
+        if constexpr (ORDERS<1>) {
             add_one_release_gpu(near);
         } else {
             add_one_relaxed_gpu(near);

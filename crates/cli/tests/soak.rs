@@ -34,11 +34,16 @@ impl Soaked {
         self.0.iter().map(of).max().unwrap_or(0)
     }
 
-    /// The most until three quarters of the run were over, and the most after that. Equal in a run too short to say anything.
+    /// What nine tenths of the looks saw at most until three quarters of the run were over, and after that. Equal in a run too
+    /// short to say anything. A leak stays; teams of many processes come and go within a second, so the most says nothing.
     fn early_and_late(&self, of: fn(&Load) -> u64) -> (u64, u64) {
         let (early, late) = self.0.split_at(self.0.len() * 3 / 4);
-        let most = |loads: &[Load]| loads.iter().map(of).max().unwrap_or(0);
-        if self.0.len() < 8 { (self.most(of), self.most(of)) } else { (most(early), most(late)) }
+        let usual = |loads: &[Load]| {
+            let mut values: Vec<u64> = loads.iter().map(of).collect();
+            values.sort_unstable();
+            values.get(values.len() * 9 / 10).copied().unwrap_or(0)
+        };
+        if self.0.len() < 8 { (usual(&self.0), usual(&self.0)) } else { (usual(early), usual(late)) }
     }
 }
 
@@ -136,7 +141,7 @@ fn runs_one_after_the_other_leave_nothing_behind() {
                 descriptors.0,
                 descriptors.1
             );
-            // Teams come and go, and are looked at now and then: a leak would add some for each of thousands of blocks.
+            // A leak would add some for each of thousands of blocks.
             let grows = |(early, late): (u64, u64)| late > early + early / 4;
             assert!(!grows(threads) && !grows(descriptors), "run {number} grows");
             let left: Vec<_> = fs::read_dir(&temporary).unwrap().flatten().map(|entry| entry.path()).collect();
@@ -145,9 +150,11 @@ fn runs_one_after_the_other_leave_nothing_behind() {
         })
         .collect();
     assert_eq!(shared_memory(), before, "left in shared memory");
-    let most = runs.iter().map(|run| run.most(|load| load.resident_kb));
-    let (least, most) = (most.clone().min().unwrap(), most.max().unwrap());
-    assert!(most <= least + least / 4 + 10_000, "{least} and {most} kB");
+    // How many pairs a run keeps depends on how quiet the machine is, so later runs may take less.
+    let most: Vec<u64> = runs.iter().map(|run| run.most(|load| load.resident_kb)).collect();
+    let (first, last) = most.split_at(most.len().div_ceil(2));
+    let (first, last) = (first.iter().max().unwrap(), last.iter().max().unwrap());
+    assert!(*last <= first + first / 4 + 10_000, "{first} and {last} kB");
     let figures = |number: usize| resolved(&folder.path().join(number.to_string()));
     println!("{}", drift(&figures(0), &figures(runs.len() - 1)));
 }

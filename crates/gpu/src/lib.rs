@@ -34,9 +34,9 @@ mod nccl;
 pub mod published;
 pub mod verify;
 
-#[doc(hidden)]
-pub use catalogue::Fault;
 pub use catalogue::limits::DeviceLimits;
+#[doc(hidden)]
+pub use catalogue::{Fault, orderings, weakened_program};
 pub use catalogue::{argument_bytes, cases, peer, program_of, third_loop_of, unavailable};
 pub use cuda::error::{CudaError, GpuError, NvrtcError};
 pub use cuda::nccl::turn_multicast_off;

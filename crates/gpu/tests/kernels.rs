@@ -8,14 +8,15 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use syncscope_core::{Case, Dtype, Evidence, Layout, Mode, Preset, Space};
+use syncscope_core::{Case, Dtype, Evidence, Group, Layout, Mode, Preset, Space};
 use syncscope_gpu::cache::Cache;
 use syncscope_gpu::compile::{Compiler, Program};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::{Nvrtc, Source};
 use syncscope_gpu::verify::elided_by_nature;
 use syncscope_gpu::{
-    DeviceLimits, UNROLL, argument_bytes, cases, evidence_of, headers, program_of, third_loop_of, unavailable,
+    DeviceLimits, UNROLL, argument_bytes, cases, evidence_of, headers, orderings, program_of, third_loop_of,
+    unavailable, weakened_program,
 };
 use syncscope_sass::{Cubin, Instruction, Region, timed_region as decoded_region};
 
@@ -377,5 +378,41 @@ fn the_cooperative_barrier_is_that_of_the_vendor() {
         for barrier in ours.chunks(ours.len() / 4) {
             assert_eq!(Some(barrier), theirs.get(..barrier.len()), "{arch}");
         }
+    }
+}
+
+/// One case for each design of a barrier with orderings.
+fn designs() -> Vec<Case> {
+    let mut seen = HashSet::new();
+    let with_orderings = programs().into_iter().map(|(case, _)| case).filter(|case| !orderings(case).is_empty());
+    // Clusters of all sizes have one barrier.
+    let group = |case: &Case| case.group.clone().filter(|group| !matches!(group, Group::Cluster(_)));
+    let design = |case: &Case| (case.primitive.clone(), orderings(case), group(case));
+    with_orderings.filter(|case| seen.insert(design(case))).collect()
+}
+
+/// A name that stands for no instruction, or an instruction without a name, would be a mutation that tests nothing.
+#[test]
+fn the_orderings_of_a_barrier_are_those_that_can_be_left_out() {
+    let designs = designs();
+    assert!(designs.len() >= 9, "{designs:?}");
+    let weakened = |case: &Case| -> Vec<Program> {
+        let numbers = 0..=u32::try_from(orderings(case).len()).unwrap() + 1;
+        numbers.map(|number| weakened_program(case, number).unwrap()).collect()
+    };
+    let programs: Vec<(Case, Vec<Program>)> = designs.into_iter().map(|case| (case.clone(), weakened(&case))).collect();
+    let mut compiler = prepared("sm_90", programs.iter().flat_map(|(_, programs)| programs));
+    let folder = tempfile::tempdir().unwrap();
+    for (case, programs) in &programs {
+        let mut code = programs.iter().map(|program| {
+            let listing = disassemble(&compiler.cubin(program).unwrap(), folder.path());
+            instructions(&listing, "check").into_iter().map(str::to_owned).collect::<Vec<String>>()
+        });
+        let whole = code.next().unwrap();
+        assert!(!whole.is_empty());
+        let changed: Vec<bool> = code.map(|code| code != whole).collect();
+        let mut expected = vec![true; orderings(case).len()];
+        expected.push(false);
+        assert_eq!(changed, expected, "{case}: {:?}", orderings(case));
     }
 }

@@ -34,6 +34,7 @@ pub(crate) use self::families::launch::kernel_ns;
 pub(crate) use self::families::{cluster, grid, multi};
 pub use self::faults::Fault;
 pub(crate) use self::faults::{absent_block_program, fault_program};
+pub use self::faults::{orderings, weakened_program};
 pub(crate) use self::instructions::ExpectedInstructions;
 pub(crate) use self::programs::ruler_program;
 pub use self::programs::{argument_bytes, program_of, third_loop_of};

@@ -8,7 +8,9 @@ use super::GpuLaboratory;
 use super::contexts::{lost, usable};
 use super::refusal::failed;
 use super::run_effect::run_effect;
-use crate::catalogue::{Method, absent_block_program, entry_of, grid, multi, program_of, third_loop_of};
+use crate::catalogue::{
+    Method, absent_block_program, entry_of, grid, multi, program_of, third_loop_of, weakened_program,
+};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, launches_on_several_devices};
 use crate::cuda::links;
@@ -113,7 +115,25 @@ impl GpuLaboratory {
     /// As [`syncscope_core::Laboratory::experiment`].
     #[doc(hidden)]
     pub fn stress(&mut self, case: &Case, barriers: u64) -> Result<(u64, Check), Refusal> {
-        let program = program_of(case).ok_or_else(|| Refusal::Skipped(format!("there is no {}", case.primitive)))?;
+        self.stress_program(case, program_of(case), barriers)
+    }
+
+    /// The same without one of the [`orderings`](crate::orderings) of the barrier, by its number from 1.
+    ///
+    /// # Errors
+    /// As [`syncscope_core::Laboratory::experiment`].
+    #[doc(hidden)]
+    pub fn stress_weakened(&mut self, case: &Case, ordering: u32, barriers: u64) -> Result<(u64, Check), Refusal> {
+        self.stress_program(case, weakened_program(case, ordering), barriers)
+    }
+
+    fn stress_program(
+        &mut self,
+        case: &Case,
+        program: Option<Program>,
+        barriers: u64,
+    ) -> Result<(u64, Check), Refusal> {
+        let program = program.ok_or_else(|| Refusal::Skipped(format!("there is no {}", case.primitive)))?;
         let mut experiment =
             self.grid_barrier_at_offsets(case, &program, TimedBy::Device, LIMIT, OFFSETS_PER_SAMPLE)?;
         experiment.stress(barriers).map_err(failed)

@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use syncscope_core::{Case, Check, Group, Laboratory, Preset};
-use syncscope_gpu::GpuLaboratory;
+use syncscope_gpu::{GpuLaboratory, orderings};
 
 use super::{measure, on_grid, open, planned};
 
@@ -52,6 +52,39 @@ fn the_fastest_barriers_hold() {
     for case in &designs {
         println!("{}", held(&mut laboratory, case));
     }
+}
+
+/// One ordering after the other is left out. Of each barrier one at least must be noticed, or its check sees nothing: the
+/// litmus tests in it, message passing and store buffering, would pass without any barrier. An ordering that is not noticed
+/// is not proven superfluous: this device may not use its freedom.
+#[test]
+#[ignore = "needs a CUDA device of compute capability 9.0: make test-gpu"]
+fn a_barrier_that_lacks_an_ordering_is_noticed() {
+    let mut laboratory = open();
+    let devices = u32::try_from(laboratory.machine().len()).unwrap();
+    let is_meant = |case: &Case| {
+        let is_wide = case.blocks.is_some_and(|blocks| blocks > 32) && case.threads == Some(32);
+        is_wide && !orderings(case).is_empty() && case.devices.is_none_or(|count| count == devices)
+    };
+    let mut cases: Vec<Case> = laboratory.plan(Preset::Standard).into_iter().filter(is_meant).collect();
+    let design = |case: &Case| (case.primitive.clone(), format!("{:?}", case.group));
+    cases.sort_by_key(|case| (design(case), case.blocks));
+    cases.dedup_by_key(|case| design(case));
+    assert!(!cases.is_empty());
+    let mut blind = Vec::new();
+    for case in &cases {
+        let mut noticed = 0;
+        for (number, name) in (1..).zip(orderings(case)) {
+            let found = laboratory.stress_weakened(case, number, barriers());
+            let (passed, check) = found.unwrap_or_else(|refusal| panic!("{case}: {refusal}"));
+            noticed += u32::from(check != Check::Ok);
+            println!("{case}, without \"{name}\": {check:?} after {passed} barriers");
+        }
+        if noticed == 0 {
+            blind.push(case.to_string());
+        }
+    }
+    assert!(blind.is_empty(), "these barriers pass without each of their orderings: {blind:?}");
 }
 
 /// A process that is killed when the test ends, however it ends.
