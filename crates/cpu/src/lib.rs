@@ -1,7 +1,7 @@
 //! CPU side of syncscope.
 //!
 //! [`CpuLaboratory`] opens the machine once, plans the cases of its [`catalogue`] and makes their
-//! [`syncscope_core::Experiment`]s. Start with `laboratory.rs`, then read one primitive: `primitives/lock/own/ticket.rs`.
+//! [`syncscope_core::Experiment`]s. Start with `laboratory/mod.rs`, then read one primitive: `primitives/lock/own/ticket.rs`.
 //!
 //! | module | what stands there |
 //! |---|---|

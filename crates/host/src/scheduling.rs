@@ -22,6 +22,12 @@ pub fn allowed_cpus() -> Vec<u32> {
     known.or_else(|| current_mask().as_ref().map(cpus_in)).unwrap_or_default()
 }
 
+/// How many threads this process has; `None` where the system does not say.
+#[must_use]
+pub fn threads_of_process() -> Option<usize> {
+    Some(std::fs::read_dir("/proc/self/task").ok()?.count())
+}
+
 /// Binds the calling thread to these CPUs.
 ///
 /// # Errors

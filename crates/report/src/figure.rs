@@ -1,5 +1,7 @@
 //! Numbers as text: short, with a unit and three significant digits.
 
+use std::fmt::Display;
+
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict};
 
@@ -35,11 +37,28 @@ fn time_with(ns: f64, significant: i32) -> String {
 
 /// `33.8 cycles`, `69,638 cycles`.
 pub(crate) fn cycles(value: f64) -> String {
-    let text = digits(value, 3);
-    match text.len().checked_sub(3) {
-        Some(split @ 1..) if !text.contains('.') => format!("{},{} cycles", &text[..split], &text[split..]),
-        _ => format!("{text} cycles"),
+    format!("{} cycles", grouped(digits(value, 3)))
+}
+
+/// A number that is written in decimals, with commas between thousands: `135,168`, `1,234.5`.
+pub(crate) fn grouped(number: impl Display) -> String {
+    let text = number.to_string();
+    let first = text.find(|character: char| character.is_ascii_digit()).unwrap_or(0);
+    let end = text.find('.').unwrap_or(text.len());
+    let mut grouped = String::new();
+    for (at, character) in text.char_indices() {
+        if at > first && at < end && (end - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(character);
     }
+    grouped
+}
+
+/// `5 %`, `2.5 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let rounded = (share * 1e6).round() / 1e4;
+    format!("{rounded} %")
 }
 
 /// The half-width of an interval relative to its point: `±1.0 %`.
@@ -155,6 +174,13 @@ mod tests {
         for (value, text) in [(33.84, "33.8 cycles"), (837.0, "837 cycles"), (69_638.4, "69,638 cycles")] {
             assert_eq!(cycles(value), text);
         }
+    }
+
+    #[test]
+    fn commas_stand_between_thousands_before_the_decimals() {
+        let texts = ["7", "135168", "1000000", "100", "-837", "-1234.5678", "0.0001", "12345.", ""].map(grouped);
+        assert_eq!(texts, ["7", "135,168", "1,000,000", "100", "-837", "-1,234.5678", "0.0001", "12,345.", ""]);
+        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::provenance::StolenTime;
-use syncscope_core::run::{SCHEMA, Status, timestamp};
+use syncscope_core::run::{Status, timestamp};
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Limits, Session};
 use syncscope_core::{CaseId, Preset, Run, Verdict};
@@ -314,27 +314,20 @@ fn given_up(instructions: Vec<Instruction>) -> HashMap<CaseId, Verdict> {
 }
 
 fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> Run {
+    let run = Run::new(request.preset.to_string(), SystemTime::now());
     let mut warnings = laboratories.warnings();
     warnings.extend(laboratories.notes(plan));
     Run {
-        schema: SCHEMA,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
         command: provenance::command_line(),
-        preset: request.preset.to_string(),
         only: request.only.clone(),
         skip: request.skip.clone(),
         seed: request.seed,
-        status: Status::Running,
-        started: timestamp(SystemTime::now()),
-        ended: None,
         planned: plan.len() as u64,
         warnings,
         machine: laboratories.machine(),
         environment: laboratories.environment(),
-        measured_topology: None,
         tool: Some(provenance::tool()),
-        repeat: None,
-        sessions: Vec::new(),
+        ..run
     }
 }
 

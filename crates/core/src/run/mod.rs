@@ -87,6 +87,34 @@ pub struct Run {
     pub sessions: Vec<SessionRecord>,
 }
 
+impl Run {
+    /// A run by this version of syncscope that begins: nothing is planned, and nothing is known of the machine. Where more is
+    /// known, the caller replaces fields.
+    #[must_use]
+    pub fn new(preset: impl Into<String>, started: SystemTime) -> Self {
+        Self {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: Vec::new(),
+            preset: preset.into(),
+            only: Vec::new(),
+            skip: Vec::new(),
+            seed: 0,
+            status: Status::Running,
+            started: timestamp(started),
+            ended: None,
+            planned: 0,
+            warnings: Vec::new(),
+            machine: Machine::default(),
+            environment: Environment::default(),
+            measured_topology: None,
+            tool: None,
+            repeat: None,
+            sessions: Vec::new(),
+        }
+    }
+}
+
 /// A moment as RFC 3339 text, to the second, UTC.
 #[must_use]
 pub fn timestamp(moment: SystemTime) -> String {
@@ -109,24 +137,11 @@ pub(crate) mod tests {
     /// A run of the quick preset that was interrupted.
     pub(crate) fn interrupted() -> Run {
         Run {
-            schema: SCHEMA,
-            version: "0.1.0".into(),
             command: vec!["syncscope".into(), "run".into()],
-            preset: "quick".into(),
-            only: Vec::new(),
-            skip: Vec::new(),
             seed: 7,
             status: Status::Interrupted,
-            started: "2001-09-09T01:46:40Z".into(),
-            ended: None,
             planned: 2,
-            warnings: Vec::new(),
-            machine: Machine::default(),
-            environment: Environment::default(),
-            measured_topology: None,
-            tool: None,
-            repeat: None,
-            sessions: Vec::new(),
+            ..Run::new("quick", UNIX_EPOCH + Duration::from_secs(1_000_000_000))
         }
     }
 

@@ -60,7 +60,7 @@ impl Worker {
         let number = |word: &str| word.parse::<u32>().map_err(|_| format!("{word} is no number"));
         let (thread, workers) = (number(thread)?, number(workers)?);
         child_process::end_with_parent(number(parent)?).map_err(|error| error.to_string())?;
-        let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+        let threads = scheduling::threads_of_process().unwrap_or(1);
         if threads != 1 {
             return Err(format!("the process has {threads} threads at its start; unset LD_PRELOAD"));
         }

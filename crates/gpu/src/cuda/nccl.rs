@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use libloading::Library;
+use syncscope_host::scheduling;
 
 use super::discovery::Surroundings;
 use super::driver::{DevicePointer, Stream};
@@ -46,8 +47,7 @@ pub(crate) struct Communicator(Handle);
 /// Has this process use no multicast of NVLink: sets `NCCL_NVLS_ENABLE=0` where the user has set nothing. Call it while the
 /// process has one thread; later it does nothing.
 pub fn turn_multicast_off() {
-    let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
-    if std::env::var_os(MULTICAST).is_none() && threads == 1 {
+    if std::env::var_os(MULTICAST).is_none() && scheduling::threads_of_process() == Some(1) {
         // SAFETY: there is no other thread that could read the environment meanwhile.
         unsafe { std::env::set_var(MULTICAST, "0") };
     }

@@ -7,7 +7,8 @@ use syncscope_core::units::significant;
 use syncscope_core::{Nanoseconds, Row, Verdict};
 
 use super::grid::{self, Grid, number, text};
-use crate::analysis::compare::{Change, ComparedCase, Comparison, percent};
+use crate::analysis::compare::{Change, ComparedCase, Comparison};
+use crate::figure::percent;
 use crate::{RunData, figure, naming};
 
 /// The most changes that the terminal shows; the other formats have all of them.

@@ -7,8 +7,8 @@ use syncscope_core::stats::median;
 use syncscope_core::units::significant;
 
 use super::grid::{self, Grid, number, text};
-use crate::analysis::compare::percent;
 use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
+use crate::figure::percent;
 
 /// The most lines of outliers that the terminal shows; the other formats have all of them.
 const MOST_OUTLIERS: usize = 40;

@@ -6,10 +6,11 @@ pub(crate) mod published;
 pub(crate) mod wide;
 
 use std::collections::HashMap;
+use std::time::UNIX_EPOCH;
 
 use syncscope_core::Group;
 use syncscope_core::machine::{Cache, Clock, CpuMachine, Environment, GpuMachine, Machine};
-use syncscope_core::run::{SCHEMA, Status};
+use syncscope_core::run::Status;
 use syncscope_core::stats::Interval;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{
@@ -79,12 +80,7 @@ pub(crate) fn data(name: &str, run: Run, rows: Vec<Row>) -> RunData {
 
 pub(crate) fn run(cpu: &str, gpu: Option<&str>) -> Run {
     Run {
-        schema: SCHEMA,
-        version: "0.1.0".into(),
         command: ["syncscope", "run", "--preset", "standard"].map(str::to_owned).to_vec(),
-        preset: "standard".into(),
-        only: vec![],
-        skip: vec![],
         seed: 2026,
         status: Status::Done,
         started: "2026-11-21T07:00:00Z".into(),
@@ -101,10 +97,7 @@ pub(crate) fn run(cpu: &str, gpu: Option<&str>) -> Run {
             clocks: vec![Clock { name: "tsc".into(), frequency_hz: 2.596e9, resolution_ns: 0.385, read_cost_ns: 13.5 }],
             ..Environment::default()
         },
-        measured_topology: None,
-        tool: None,
-        repeat: None,
-        sessions: Vec::new(),
+        ..Run::new("standard", UNIX_EPOCH)
     }
 }
 

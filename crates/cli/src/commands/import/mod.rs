@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use syncscope_core::journal::Journal;
-use syncscope_core::machine::{CpuMachine, Environment, GpuMachine, Machine};
-use syncscope_core::run::{SCHEMA, Status, timestamp};
+use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
+use syncscope_core::run::Status;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Case, Row, Run};
 use syncscope_gpu::peer::peer_program;
@@ -162,16 +162,8 @@ impl Results {
             ..GpuMachine::default()
         });
         Run {
-            schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
             command: provenance::command_line(),
-            preset: "imported".to_owned(),
-            only: vec![],
-            skip: vec![],
-            seed: 0,
             status: Status::Done,
-            started: timestamp(SystemTime::now()),
-            ended: None,
             planned: self.rows.len() as u64,
             warnings: self.warnings(),
             machine: Machine {
@@ -179,11 +171,7 @@ impl Results {
                 gpus: gpu.into_iter().collect(),
                 links: Vec::new(),
             },
-            environment: Environment::default(),
-            measured_topology: None,
-            tool: None,
-            repeat: None,
-            sessions: Vec::new(),
+            ..Run::new("imported", SystemTime::now())
         }
     }
 

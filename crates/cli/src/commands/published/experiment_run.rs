@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use syncscope_core::run::lock::WriteLock;
 use syncscope_core::run::provenance::StolenTime;
-use syncscope_core::run::{SCHEMA, Status, timestamp};
+use syncscope_core::run::{Status, timestamp};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{PublishedExperiment, Run};
 use syncscope_gpu::GpuLaboratory;
@@ -38,25 +38,15 @@ impl ExperimentRun {
         laboratories: &Laboratories,
     ) -> Result<Self, Failure> {
         let directory = RunDirectory::create_for_experiment(&out.map_or_else(|| default(experiment), Path::to_owned))?;
+        let run = Run::new(experiment.to_string(), SystemTime::now());
         let run = Run {
-            schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
             command: provenance::command_line(),
-            preset: experiment.to_string(),
-            only: Vec::new(),
-            skip: Vec::new(),
             seed,
-            status: Status::Running,
-            started: timestamp(SystemTime::now()),
-            ended: None,
-            planned: 0,
             warnings: laboratories.warnings(),
             machine: laboratories.machine(),
             environment: laboratories.environment(),
-            measured_topology: None,
             tool: Some(provenance::tool()),
-            repeat: None,
-            sessions: Vec::new(),
+            ..run
         };
         let lock = directory.lock()?;
         directory.write_run(&run)?;

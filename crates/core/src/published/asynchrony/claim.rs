@@ -24,6 +24,40 @@ words! {
     }
 }
 
+impl Claim {
+    /// The claim as a sentence.
+    #[must_use]
+    pub const fn statement(self) -> &'static str {
+        match self {
+            Self::NoneInsideWarp => "No inconsistency between components of one warp.",
+            Self::AtBlockBorders => "Inconsistencies occur at the borders of blocks.",
+            Self::AtWarpBorders => "In blocks of several warps, they occur at the borders of warps too.",
+            Self::FirstComponentOnly => "All are at the first component of a block or warp, none at the last.",
+            Self::LastComponentToo => "They occur at the last component of a warp too.",
+            Self::SideFollowsLoads => {
+                "The side is that of the neighbour that is read last, whichever block began first."
+            }
+            Self::IncreasingOrder => "Blocks are scheduled in increasing order, where they can be.",
+            Self::EightOrders => {
+                "Blocks are assigned to multiprocessors in one of eight orders with two variants each."
+            }
+        }
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub const fn source(self) -> &'static str {
+        match self {
+            Self::NoneInsideWarp | Self::AtBlockBorders | Self::AtWarpBorders => "section IV-B, figures 5 and 6",
+            Self::FirstComponentOnly => "section IV-B, figure 5",
+            Self::LastComponentToo => "section IV-B, figure 6",
+            Self::IncreasingOrder => "section IV-B, first observation of the list",
+            Self::SideFollowsLoads => "control, not in the paper",
+            Self::EightOrders => "docs/notes/2026-11-block-order.md",
+        }
+    }
+}
+
 words! {
     /// What becomes of a claim here.
     pub enum ClaimVerdict ("verdict of a claim") {

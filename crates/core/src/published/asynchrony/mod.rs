@@ -10,6 +10,7 @@
 //! | [`position`] | where a component lies in its block and warp |
 //! | [`counted`] | what the device counted, folded into rows |
 //! | [`arrival`] | in which order blocks arrive, and on which multiprocessors |
+//! | [`claim`] | the claims, and what can become of one |
 //! | [`claims`] | what becomes of each claim of the paper |
 
 pub mod arrival;

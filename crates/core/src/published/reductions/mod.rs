@@ -15,6 +15,7 @@
 //! | [`claims`] | what the papers state |
 //! | [`sampling`] | pairs of chains of reductions |
 //! | [`table`] | the files |
+//! | [`text`] | variants and times as text |
 
 pub mod boundary;
 pub mod claims;
@@ -24,6 +25,7 @@ pub mod row;
 pub mod sampling;
 pub mod table;
 pub mod terms;
+pub mod text;
 pub mod variants;
 pub mod winner;
 

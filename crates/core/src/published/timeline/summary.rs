@@ -88,7 +88,7 @@ impl LaunchRecord {
         Some(Placed {
             spans: from_zero(spans?),
             resolution_cycles: if on_one { 1.0 } else { resolution },
-            clock_hz: median(&rates).map(|rate| rate * 1e9),
+            clock_hz: upper_median(&rates).map(|rate| rate * 1e9),
         })
     }
 
@@ -127,7 +127,7 @@ fn shifts(marks: &[Mark], relations: &[Option<Relation>]) -> Option<Vec<Shift>> 
     let moment = relations.first()?.as_ref()?.origin_ns();
     let rates: Option<Vec<f64>> =
         relations.iter().map(|relation| relation.as_ref().map(Relation::cycles_per_ns)).collect();
-    let rate = median(&rates?)?;
+    let rate = upper_median(&rates?)?;
     let shift = |(block, relation): (usize, &Option<Relation>)| {
         let of_block = marks.iter().filter(|mark| mark.block as usize == block);
         let cycles = of_block.map(|mark| mark.start).min()?;
@@ -147,7 +147,8 @@ fn from_zero(mut spans: Vec<Span>) -> Vec<Span> {
     spans
 }
 
-fn median(values: &[f64]) -> Option<f64> {
+/// The middle value; of an even number of values, the larger of the two in the middle, which is one that was measured.
+fn upper_median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied()
@@ -180,7 +181,7 @@ pub fn summarize(snippet: Snippet, version: Version, round: u32, launches: &[Pla
     timed.sort_by(|(_, a), (_, b)| a[1].total_cmp(&b[1]));
     let (shown, _) = *timed.get(timed.len() / 2)?;
     let [shortest, middle, longest] =
-        [0, 1, 2].map(|which| median(&timed.iter().map(|(_, cycles)| cycles[which]).collect::<Vec<_>>()));
+        [0, 1, 2].map(|which| upper_median(&timed.iter().map(|(_, cycles)| cycles[which]).collect::<Vec<_>>()));
     let rates: Vec<f64> = launches.iter().filter_map(|launch| launch.clock_hz).collect();
     let resolutions: Vec<f64> = launches.iter().map(|launch| launch.resolution_cycles).collect();
     let figure = Figure {
@@ -192,8 +193,8 @@ pub fn summarize(snippet: Snippet, version: Version, round: u32, launches: &[Pla
         shortest_cycles: shortest?,
         median_cycles: middle?,
         longest_cycles: longest?,
-        resolution_cycles: median(&resolutions)?,
-        clock_hz: median(&rates),
+        resolution_cycles: upper_median(&resolutions)?,
+        clock_hz: upper_median(&rates),
     };
     Some((shown, figure))
 }

@@ -6,8 +6,8 @@ use syncscope_core::stats::Interval;
 
 use super::contest::{Candidate, decide};
 use super::{Advice, CostFigure, Decision, Inquiry, Need};
-use crate::analysis::answers::atomics::grouped;
 use crate::analysis::row_query::short_name;
+use crate::figure::grouped;
 
 /// The variant whose result must be cleared before.
 const ATOMIC: &str = "device.atomic";

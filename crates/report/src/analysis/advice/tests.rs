@@ -1,11 +1,11 @@
 //! Advice by runs that are made up: what the right answer is stands in each test.
 
-use syncscope_core::machine::{CpuMachine, GpuMachine};
 use syncscope_core::published::Published;
 use syncscope_core::published::reductions::{Operation, ReductionRow, Reductions, variant};
 use syncscope_core::{Detail, Dtype, Group, Layout, MemoryOrder, Nanoseconds, Placement, Row, Scope, Space, Verdict};
 
 use super::*;
+use crate::analysis::answers::testing::data as run;
 use syncscope_core::Case;
 
 const CATALOGUE: &[Primitive] = &[
@@ -13,14 +13,6 @@ const CATALOGUE: &[Primitive] = &[
     Primitive { id: "cpu.lock.std_mutex", summary: "A futex", operation: "one turn", source: "a manual" },
     Primitive { id: "cpu.barrier.tree", summary: "A tree: waiters spin", operation: "one barrier", source: "a paper" },
 ];
-
-/// A machine with 16 CPUs and a device of 132 multiprocessors.
-fn run(rows: Vec<Row>) -> RunData {
-    let mut data = crate::testing::data(rows);
-    data.run.machine.cpu = CpuMachine { hardware_threads: 16, ..CpuMachine::default() };
-    data.run.machine.gpus = vec![GpuMachine { multiprocessors: 132, ..GpuMachine::default() }];
-    data
-}
 
 fn close(primitive: &str, threads: u32) -> Case {
     Case { threads: Some(threads), placement: Some(Placement::Close), ..Case::new(primitive) }

@@ -6,6 +6,7 @@ use super::Finding;
 use super::field::{Basis, Known, rung, times};
 use crate::RunData;
 use crate::analysis::false_sharing;
+use crate::figure::grouped;
 
 /// The drop of the cost where elements of different threads are no longer on one cache line. The finding is made from
 /// intervals within the run: all strides are measured in the same way.
@@ -106,19 +107,6 @@ pub(in crate::analysis) fn count(number: f64) -> String {
     format!("{value:.decimals$} {word}")
 }
 
-/// An integer with separators of thousands.
-pub(in crate::analysis) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{case, on_blocks, row, said};
@@ -169,6 +157,5 @@ mod tests {
     fn large_numbers_are_words() {
         let texts = [999.4e3, 43.76e6, 1.365e9, 47.4e9, 128.4e6].map(count);
         assert_eq!(texts, ["999 thousand", "43.8 million", "1.36 billion", "47.4 billion", "128 million"]);
-        assert_eq!([135_168, 16, 1_000_000].map(grouped), ["135,168", "16", "1,000,000"]);
     }
 }

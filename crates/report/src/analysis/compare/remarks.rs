@@ -3,7 +3,9 @@
 use syncscope_core::Population;
 use syncscope_core::stats::median;
 
-use super::{Change, ComparedCase, by_family, percent};
+use super::case::{Change, ComparedCase};
+use super::families::by_family;
+use crate::figure::percent;
 use crate::{RunData, figure};
 
 /// What the two runs are.

@@ -7,8 +7,9 @@ use super::spec::{Axis, Point, Spec, Unit, share_vertical_axis};
 use super::sweep::{
     cpu_rules, exists, largest_team, note, one_line_each, plain_series, sizes, team, threads, unreliable,
 };
-use crate::analysis::answers::atomics::{count, grouped, not_aggregated};
+use crate::analysis::answers::atomics::{count, not_aggregated};
 use crate::analysis::answers::field::{Basis, Known, times};
+use crate::figure::grouped;
 use crate::{RunData, naming};
 
 const CPU: &str = "cpu.atomic.add";
@@ -195,4 +196,74 @@ fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
         .unwrap_or_default();
     let (threads, rate) = (grouped(most.threads), count(most.rate));
     Some(format!("{threads} GPU threads add {rate} times a second to one variable{separate}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::{Dtype, Group};
+
+    use super::super::testing::{add, decision, labels, sentence, series};
+    use super::*;
+    use crate::analysis::answers::testing::{data, on_blocks, row};
+
+    #[test]
+    fn rates_that_overlap_are_not_ranked() {
+        let rows = |all: f64| {
+            let apart = Layout::Private { stride: 16 };
+            vec![add(Layout::Shared, 1, 6.0, 160e6), add(Layout::Shared, 16, 366.0, all), add(apart, 16, 6.2, 2.5e9)]
+        };
+        assert_eq!(
+            sentence("decide-atomics", rows(44e6)),
+            "One CPU thread adds 3.6 times as often to one variable as 16 together (160 million against 44.0 million a second). To \
+             variables on separate cache lines, the 16 add 57 times as often as to one."
+        );
+        let text = sentence("decide-atomics", rows(161e6));
+        assert!(
+            text.starts_with("Whether 16 CPU threads add more often to one variable than 1 cannot be decided"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn variables_on_one_line_are_not_called_apart() {
+        let near = Layout::Private { stride: 1 };
+        let rows =
+            vec![add(Layout::Shared, 1, 6.0, 160e6), add(Layout::Shared, 2, 40.0, 50e6), add(near, 2, 20.0, 100e6)];
+        let found = decision("decide-atomics", &data(rows)).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["i32, shared"]);
+        assert!(!found.sentence.contains("separate cache lines"), "{}", found.sentence);
+    }
+
+    #[test]
+    fn rows_of_another_order_are_no_points_of_a_line() {
+        let add = |threads, order, rate| {
+            let of = add(Layout::Shared, threads, 10.0, rate);
+            Row { case: Case { order: Some(order), ..of.case.clone() }, ..of }
+        };
+        let relaxed =
+            [(1, 160e6), (2, 90e6), (4, 80e6)].map(|(threads, rate)| add(threads, MemoryOrder::Relaxed, rate));
+        let group = |row: Row| Row { case: Case { group: Some(Group::SiblingBusy), ..row.case.clone() }, ..row };
+        let other = group(add(2, MemoryOrder::Relaxed, 5e6));
+        let rows = [&relaxed[..], &[add(2, MemoryOrder::SeqCst, 70e6), other]].concat();
+        let found = decision("decide-atomics", &data(rows)).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["i32, shared", "i32, shared, seq_cst"]);
+        let rates: Vec<f64> = series(&found.charts[0])[0].points.iter().filter_map(|point| point.y).collect();
+        assert_eq!(rates, [160e6, 90e6, 80e6]);
+    }
+
+    #[test]
+    fn a_gpu_rate_says_what_the_compiler_did() {
+        let case =
+            Case { layout: Some(Layout::Shared), dtype: Some(Dtype::I32), ..on_blocks("gpu.atomic.add", 132, 1024) };
+        let written = Row { ops_per_s_total: Some(47.4e9), ..row(case.clone(), 3000.0, 0.02) };
+        let form = Case { form: Some(Form::NotAggregated), ..case };
+        let bare = Row { ops_per_s_total: Some(1.47e9), ..row(form, 90_000.0, 0.02) };
+        let found = decision("decide-atomics", &data(vec![written, bare])).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["i32, shared", "i32, shared, not aggregated"]);
+        assert_eq!(
+            found.sentence,
+            "135,168 GPU threads add 47.4 billion times a second to one variable (1.47 billion where the compiler does not add up \
+             each warp first)."
+        );
+    }
 }

@@ -129,3 +129,44 @@ fn gpu_sentence(data: &RunData) -> Option<String> {
     let figures: Vec<String> = steps.into_iter().filter_map(figure).collect();
     (!figures.is_empty()).then(|| format!("A GPU barrier costs {}.", enumeration(&figures)))
 }
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::MemoryOrder;
+
+    use super::super::testing::{decision, labels, series};
+    use super::*;
+    use crate::analysis::answers::testing::{case, data, on_blocks, row};
+
+    #[test]
+    fn both_runtimes_of_openmp_are_lines_of_their_own() {
+        let barrier = |group, ns| {
+            let of = row(case("cpu.barrier.openmp", 16), ns, 0.1);
+            Row { case: Case { group: Some(group), ..of.case.clone() }, ..of }
+        };
+        let rows = vec![barrier(Group::Libgomp, 900.0), barrier(Group::Libomp, 500.0)];
+        let found = decision("decide-barrier", &data(rows)).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["openmp libgomp", "openmp libomp"]);
+        assert_eq!(found.sentence, "Cheapest CPU barrier: openmp libomp at 16 threads (500 ns).");
+    }
+
+    #[test]
+    fn every_design_of_a_grid_barrier_is_a_line_and_relaxed_ones_are_not() {
+        let grid = |name: &str, group, order, ns| {
+            let row = row(on_blocks(&format!("gpu.grid.{name}"), 132, 32), ns, 0.01);
+            Row { case: Case { group, order, ..row.case.clone() }, ..row }
+        };
+        let rows = vec![
+            grid("counter", None, None, 806.0),
+            grid("counter", None, Some(MemoryOrder::Relaxed), 575.0),
+            grid("hierarchical", Some(Group::NearCounters), None, 750.0),
+            grid("hierarchical", Some(Group::NearCounters), Some(MemoryOrder::Relaxed), 414.0),
+        ];
+        let found = decision("decide-barrier", &data(rows)).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["grid: counter", "grid: near_counters"]);
+        assert_eq!(found.sentence, "A GPU barrier costs 750 ns for the grid (hierarchical near_counters).");
+        let drawn: Vec<Option<f64>> = series(&found.charts[0]).iter().map(|one| one.points[0].y).collect();
+        assert_eq!(drawn, [Some(806.0), Some(750.0)]);
+        assert!(found.note.unwrap().contains("Relaxed barriers, which order no memory accesses, are not drawn."));
+    }
+}

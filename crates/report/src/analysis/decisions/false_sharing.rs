@@ -81,3 +81,22 @@ fn shown(data: &RunData) -> Vec<usize> {
     let shown = sets.iter().filter(|(key, _)| Some(key.1) == most || smaller.contains(key));
     shown.flat_map(|(_, rows)| rows.iter().copied()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{add, decision, noisy};
+    use super::*;
+    use crate::analysis::answers::testing::data;
+
+    #[test]
+    fn the_stride_that_ends_false_sharing_is_a_rule() {
+        let add = |stride, ns| add(Layout::Private { stride }, 16, ns, 1e7);
+        let rows = vec![add(1, 367.0), add(8, 43.9), add(16, 16.9), add(32, 16.9)];
+        let found = decision("decide-false-sharing", &data(rows.clone())).unwrap();
+        let Spec::Lines { rules, .. } = &found.charts[0] else { panic!("lines") };
+        assert_eq!(rules.iter().map(|rule| rule.x).collect::<Vec<_>>(), [64.0]);
+        let blurred: Vec<Row> = rows.into_iter().map(|row| noisy(row, 10.0, 400.0)).collect();
+        let found = decision("decide-false-sharing", &data(blurred)).unwrap();
+        assert!(found.sentence.starts_with("Where false sharing ends is not certain"), "{}", found.sentence);
+    }
+}

@@ -137,3 +137,28 @@ fn cpu_sentence(data: &RunData) -> Option<String> {
     let first = text.chars().next()?.to_uppercase().to_string();
     Some(format!("{first}{}.", text.chars().skip(1).collect::<String>()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::decision;
+    use super::*;
+    use crate::analysis::answers::testing::{case, data, row};
+
+    #[test]
+    fn a_fence_without_an_instruction_has_no_cost() {
+        let fence = |name: &str| case(&format!("cpu.fence.{name}"), 1);
+        let free = Row::unmeasured(fence("acquire"), Verdict::Elided("no instruction".into()));
+        let full = Row { evidence: Some("lock or 16/32".into()), ..row(fence("seq_cst"), 6.44, 0.1) };
+        let found = decision("decide-fences", &data(vec![free, full])).unwrap();
+        assert_eq!(
+            found.sentence,
+            "Acquire needs no instruction on this CPU; a full fence of the CPU costs 6.44 ns (lock or)."
+        );
+        let Spec::Table { columns, lines, .. } = &found.charts[0] else { panic!("a table") };
+        assert_eq!(columns, &["CPU"], "no column without a cell");
+        let cell = |line: usize| lines[line].cells[0].clone();
+        assert_eq!(cell(0).map(|cell| (cell.value, cell.text)), Some((None, "no instruction".to_owned())));
+        let expected = Cell { value: Some(6.44), text: "6.44 ns".into(), detail: Some("lock or".into()), row: 1 };
+        assert_eq!((cell(1), cell(3)), (None, Some(expected)));
+    }
+}

@@ -115,3 +115,47 @@ fn point(data: &RunData, index: usize) -> Point {
     let cost = point.y;
     Point { most: most.filter(|p99| cost.is_some_and(|cost| *p99 > cost)), ..point }
 }
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::Detail;
+
+    use super::super::testing::{decision, labels, series};
+    use super::*;
+    use crate::analysis::answers::testing::{case, data, row};
+
+    #[test]
+    fn a_hand_off_that_did_not_sleep_is_no_wake_up() {
+        let close = |name: &str| Case { placement: Some(Placement::Close), ..case(&format!("cpu.handoff.{name}"), 2) };
+        let mut run = data(vec![row(close("cas_pingpong"), 71.5, 0.1), row(close("park"), 133.0, 0.1)]);
+        let text = decision("decide-handoff", &run).unwrap().sentence;
+        assert!(text.starts_with("What it costs to wake a sleeping thread cannot be decided"), "{text}");
+        let details = [("p50_ns", 4540.0), ("p90_ns", 5000.0), ("p99_ns", 9000.0)];
+        run.details.insert(run.rows[1].case.id(), details.map(|(name, ns)| Detail::of_case(name, ns)).to_vec());
+        let found = decision("decide-handoff", &run).unwrap();
+        assert!(
+            found.sentence.starts_with("Waking a sleeping thread takes 4.54 µs (park, median)"),
+            "{}",
+            found.sentence
+        );
+        let park = &series(&found.charts[0])[1].points[0];
+        assert_eq!((park.x, park.bar, park.most), (Some(4540.0), None, Some(9000.0)));
+        assert!(found.note.unwrap().contains("is the median of single ones"));
+        // The marks are the figures of the sentence, also where single hand-offs were timed.
+        run.details
+            .insert(run.rows[0].case.id(), vec![Detail::of_case("p50_ns", 47.6), Detail::of_case("p99_ns", 90.0)]);
+        let found = decision("decide-handoff", &run).unwrap();
+        let spinning = &series(&found.charts[0])[0].points[0];
+        assert_eq!((spinning.x, spinning.most, spinning.text.as_deref()), (Some(71.5), Some(90.0), Some("71.5 ns")));
+        assert!(found.sentence.contains("(71.5 ns)"), "{}", found.sentence);
+    }
+
+    #[test]
+    fn a_thread_that_was_seen_asleep_replaces_one_that_may_have_slept() {
+        let close = |id: &str| Case { placement: Some(Placement::Close), ..case(id, 2) };
+        let rows = ["cpu.handoff.cas_pingpong", "cpu.handoff.futex", "cpu.handoff.park", "cpu.wake.futex"];
+        let found = decision("decide-handoff", &data(rows.map(|id| row(close(id), 100.0, 0.1)).to_vec())).unwrap();
+        assert_eq!(labels(&found.charts[0]), ["cas_pingpong, spins", "park, sleeps", "futex, sleeps"]);
+        assert_eq!(series(&found.charts[0])[2].points[0].row, 3);
+    }
+}

@@ -55,3 +55,61 @@ fn fairness(data: &RunData, rows: &[usize], threads: u32) -> Option<Spec> {
     let axis = Axis::share("Jain's index: 1 if all threads get the lock alike");
     Some(Spec::dots(axis, all)?.titled(format!("Fairness at {threads} threads")))
 }
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::{Detail, Row, Verdict};
+
+    use super::super::testing::{decision, labels, lock, noisy, sentence, series};
+    use crate::analysis::answers::testing::{data, within};
+
+    #[test]
+    fn the_cheapest_lock_differs_by_number_of_threads() {
+        let rows = || {
+            let ticket =
+                [(1, 9.0), (2, 200.0), (16, 6000.0), (32, 90_000.0)].map(|(threads, ns)| lock("ticket", threads, ns));
+            let mutex = [(1, 15.0), (2, 90.0), (16, 1200.0), (32, 1300.0)];
+            let mutex = mutex.map(|(threads, ns)| lock("pthread_mutex", threads, ns));
+            ticket.into_iter().chain(mutex).collect::<Vec<Row>>()
+        };
+        assert_eq!(
+            sentence("decide-lock", rows()),
+            "Cheapest lock: ticket at 1 thread (9.00 ns), pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
+             µs)."
+        );
+        let mut overlapping = rows();
+        overlapping[2] = within(overlapping[2].clone(), 1100.0, 9000.0);
+        let text = sentence("decide-lock", overlapping);
+        assert!(text.ends_with("; at 16 threads, pthread_mutex and ticket cannot be distinguished."), "{text}");
+        let mut unknown = rows();
+        unknown[2].verdict = Verdict::Interfered("too many".into());
+        let text = sentence("decide-lock", unknown);
+        assert!(text.ends_with("; at 16 threads, 1 of 2 have no reliable figure."), "{text}");
+        assert!(!text.contains("at 16 ("), "{text}");
+    }
+
+    #[test]
+    fn a_lower_estimate_of_a_noisy_row_is_no_winner() {
+        let rows = vec![lock("ticket", 16, 100.0), noisy(lock("mcs", 16, 60.0), 20.0, 400.0), lock("ttas", 16, 900.0)];
+        assert_eq!(
+            sentence("decide-lock", rows),
+            "Cheapest lock: at 16 threads, mcs and ticket cannot be distinguished."
+        );
+        let many: Vec<Row> = ["ticket", "mcs", "ttas", "std_mutex", "pthread_spin"]
+            .map(|name| noisy(lock(name, 16, 100.0), 50.0, 150.0))
+            .to_vec();
+        let text = sentence("decide-lock", many);
+        assert_eq!(text, "Cheapest lock: at 16 threads, ticket, mcs and 3 more cannot be distinguished.");
+    }
+
+    #[test]
+    fn fairness_is_shown_for_the_largest_team_that_fits() {
+        let mut run = data(vec![lock("ticket", 16, 100.0), lock("ttas", 16, 90.0), lock("ttas", 32, 95.0)]);
+        for (at, index) in [(0, 1.0), (1, 0.4), (2, 0.1)] {
+            run.details.insert(run.rows[at].case.id(), vec![Detail::of_case("jain_index", index)]);
+        }
+        let found = decision("decide-lock", &run).unwrap();
+        assert_eq!(labels(&found.charts[1]), ["ticket", "ttas"]);
+        assert_eq!(series(&found.charts[1])[1].points[0].x, Some(0.4), "not that of 32 threads on 16 CPUs");
+    }
+}

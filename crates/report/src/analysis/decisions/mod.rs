@@ -17,7 +17,7 @@ mod relaunch;
 pub(crate) mod spec;
 mod sweep;
 #[cfg(test)]
-mod tests;
+mod testing;
 
 use serde::Serialize;
 
@@ -74,5 +74,69 @@ fn said(finding: Finding) -> String {
     match finding {
         Finding::Certain(answer) => answer.text,
         Finding::Open(question) => format!("Not certain in this run: {question}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use syncscope_core::{Row, Verdict};
+
+    use super::spec::State;
+    use super::testing::{decision, lock, series};
+    use super::*;
+    use crate::analysis::answers::testing::{case, data, on_blocks, row};
+
+    /// A run that the repository holds.
+    fn stored(name: &str) -> RunData {
+        let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results", name].iter().collect();
+        RunData::load(&path).unwrap()
+    }
+
+    #[test]
+    fn stored_runs_answer_every_question_that_their_machine_has() {
+        let all = ["lock", "atomics", "barrier", "relaunch", "fences", "handoff", "placement", "false-sharing"];
+        let without_gpu: Vec<&str> = all.into_iter().filter(|id| *id != "relaunch").collect();
+        for (name, expected) in [("h200", all.as_slice()), ("h200-x4", &all), ("xeon-16cpu-vm-paper", &without_gpu)] {
+            let data = stored(name);
+            let found = decisions(&data);
+            let ids: Vec<&str> = found.iter().filter_map(|one| one.id.strip_prefix("decide-")).collect();
+            assert_eq!(ids, expected, "{name}");
+            for chart in found.iter().flat_map(|decision| &decision.charts) {
+                for point in series(chart).iter().flat_map(|one| &one.points) {
+                    assert!(point.row < data.rows.len());
+                    assert!(
+                        point.x.is_some() || matches!(point.state, State::Missing | State::Overlapped),
+                        "{point:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_of_the_gpu_alone_says_nothing_of_cpu_threads() {
+        let flag = row(case("hybrid.flag.round_trip", 1), 2500.0, 0.1);
+        let fence = Row {
+            evidence: Some("MEMBAR.SC.GPU 0/32".into()),
+            ..row(on_blocks("gpu.fence.device", 1, 32), 500.0, 0.1)
+        };
+        let run = data(vec![flag, fence]);
+        assert_eq!(decision("decide-handoff", &run), None);
+        let fences = decision("decide-fences", &run).unwrap();
+        let Spec::Table { columns, lines, .. } = &fences.charts[0] else { panic!("a table") };
+        assert_eq!(columns, &["GPU: device"]);
+        assert!(lines.iter().all(|line| line.cells.len() == 1));
+        assert!(!fences.note.unwrap().contains("CPU"));
+    }
+
+    #[test]
+    fn unknown_primitives_and_missing_rows_decide_nothing() {
+        assert_eq!(decisions(&data(vec![])), []);
+        let hostile = vec![lock("<script>", 16, 1.0), row(case("cpu.barrier.'\"><b>", 16), 1.0, 0.1)];
+        assert_eq!(decisions(&data(hostile)), []);
+        let skipped = Row { verdict: Verdict::Skipped("none".into()), ..lock("ticket", 16, 1.0) };
+        assert_eq!(decisions(&data(vec![skipped])), []);
     }
 }

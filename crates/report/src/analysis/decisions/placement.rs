@@ -173,3 +173,49 @@ fn bindings(data: &RunData) -> Vec<Series> {
     }
     series
 }
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::{Layout, Row};
+
+    use super::super::testing::{add, decision, labels, series};
+    use super::*;
+    use crate::analysis::answers::testing::{case, data, row};
+
+    #[test]
+    fn a_machine_without_hardware_threads_says_so() {
+        let pair = |group: Group, cpus: [u32; 2], ns| {
+            let placement = Some(Placement::List(cpus.to_vec()));
+            row(Case { group: Some(group), placement, ..case("cpu.handoff.cas_pingpong", 2) }, ns, 0.2)
+        };
+        let mut run = data(vec![pair(Group::SameL3, [0, 1], 48.0), pair(Group::SameL3, [0, 2], 49.0)]);
+        run.run.machine.cpu.cores = 16;
+        let found = decision("decide-placement", &run).unwrap();
+        assert!(found.note.unwrap().contains("nothing is said about hyperthreads"));
+        assert_eq!(series(&found.charts[0])[0].points.len(), 2, "each pair is a point");
+        let far = pair(Group::Across, [0, 8], 210.0);
+        run.rows.push(far);
+        let text = decision("decide-placement", &run).unwrap().sentence;
+        assert!(text.contains("210 ns across packages"), "{text}");
+    }
+
+    #[test]
+    fn placements_of_the_same_threads_stand_together() {
+        let add = |threads, placement| {
+            let of = add(Layout::Shared, threads, 100.0, 1e7);
+            Row { case: Case { placement: Some(placement), ..of.case.clone() }, ..of }
+        };
+        let rows = vec![
+            add(8, Placement::Close),
+            add(8, Placement::Spread),
+            add(4, Placement::Close),
+            add(4, Placement::Spread),
+            add(16, Placement::Close),
+            add(16, Placement::Spread),
+            add(8, Placement::None),
+        ];
+        let found = decision("decide-placement", &data(rows)).unwrap();
+        let shown = labels(found.charts.last().unwrap());
+        assert_eq!(shown, ["add, close, 8 threads", "add, spread, 8 threads", "add, unbound, 8 threads"]);
+    }
+}

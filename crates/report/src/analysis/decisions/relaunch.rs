@@ -300,3 +300,105 @@ fn missing(data: &RunData) -> Option<String> {
     let all: Vec<String> = reasons.into_iter().map(words).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{decision, series};
+    use super::*;
+    use crate::analysis::answers::testing::{case, data, on_blocks, row};
+
+    #[test]
+    fn kernels_of_several_lengths_are_lines_over_level_barriers() {
+        let kernel = |way: &str, length, ns| {
+            let case = Case { group: Some(Group::KernelUs(length)), ..case(&format!("gpu.launch.{way}"), 32) };
+            row(case, ns, 0.02)
+        };
+        let grid = row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01);
+        let one = decision("decide-relaunch", &data(vec![kernel("graph", 5, 468.0), grid.clone()])).unwrap();
+        assert!(matches!(one.charts[0], Spec::Dots { .. }));
+        let lengths =
+            vec![kernel("graph", 2, 900.0), kernel("graph", 5, 468.0), kernel("stream", 5, 1530.0), grid.clone()];
+        let several = decision("decide-relaunch", &data(lengths)).unwrap();
+        let level = series(&several.charts[0]).iter().find(|one| one.label == "grid barrier, counter").unwrap();
+        assert_eq!(level.points.iter().filter_map(|point| point.x).collect::<Vec<_>>(), [2.0, 5.0]);
+        assert_eq!(decision("decide-relaunch", &data(vec![grid])), None, "nothing to compare");
+    }
+
+    #[test]
+    fn the_chart_has_the_launches_of_the_sentence() {
+        let kernel = |way: &str, blocks, ns| {
+            let case = Case { group: Some(Group::KernelUs(5)), ..on_blocks(&format!("gpu.launch.{way}"), blocks, 32) };
+            row(case, ns, 0.01)
+        };
+        // In the quick preset the ways in which a kernel decides are measured with the blocks of the barrier alone.
+        let rows = vec![
+            kernel("graph", 1, 468.0),
+            kernel("stream", 1, 1530.0),
+            kernel("conditional", 132, 4080.0),
+            row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01),
+        ];
+        let found = decision("decide-relaunch", &data(rows)).unwrap();
+        assert!(found.sentence.contains("in a graph (468 ns)"), "{}", found.sentence);
+        let labels: Vec<&str> = series(&found.charts[0]).iter().map(|one| one.label.as_str()).collect();
+        for expected in ["next kernel, in a graph", "next kernel, in a stream", "grid barrier, counter"] {
+            assert!(labels.contains(&expected), "{expected}: {labels:?}");
+        }
+    }
+
+    /// Kernels of 1 to 100 µs in five ways beside a barrier of 806 ns.
+    fn launches_by_length() -> Vec<Row> {
+        let kernel = |way: &str, length, ns| {
+            let case =
+                Case { group: Some(Group::KernelUs(length)), ..on_blocks(&format!("gpu.launch.{way}"), 132, 32) };
+            row(case, ns, 0.02)
+        };
+        let mut rows = vec![row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01)];
+        for (length, graph, programmatic) in
+            [(1, 700.0, 1900.0), (2, 690.0, 1200.0), (5, 690.0, 806.0), (100, 690.0, 500.0)]
+        {
+            rows.extend([kernel("graph", length, graph), kernel("programmatic", length, programmatic)]);
+            rows.extend(["stream", "wait_value", "event_wait"].map(|way| kernel(way, length, 1500.0)));
+        }
+        // Another shape, with fewer lengths.
+        let small = Case { group: Some(Group::KernelUs(5)), ..case("gpu.launch.graph", 32) };
+        rows.push(row(small, 468.0, 0.02));
+        let skipped = Verdict::Skipped("not measured in this version: the device runtime is not linked".into());
+        rows.push(Row::unmeasured(case("gpu.launch.device_graph", 32), skipped));
+        rows
+    }
+
+    #[test]
+    fn a_kernel_more_has_its_break_even_point_with_the_barrier() {
+        let run = data(launches_by_length());
+        let found = decision("decide-relaunch", &run).unwrap();
+        assert_eq!(
+            found.sentence,
+            "One kernel more, or a grid barrier of 132 blocks (counter, 806 ns)? In a graph it is cheaper wherever that is \
+             certain; programmatic it is cheaper for longer kernels than about 5.0 µs (between 2 and 100 µs); in a stream, in \
+             another stream behind a value or in another stream behind an event it is more expensive wherever that is certain."
+        );
+        let Spec::Lines { series, rules, .. } = &found.charts[0] else { panic!("lines") };
+        assert_eq!(series.len(), 5 + 1, "five ways and the barrier");
+        assert!(series.iter().all(|one| one.points.len() == 4 || one.label.starts_with("grid barrier")));
+        assert_eq!(rules.iter().map(|rule| rule.label.as_str()).collect::<Vec<_>>(), ["programmatic: 5.0 µs"]);
+        let Spec::Table { columns, lines, .. } = &found.charts[1] else { panic!("a table") };
+        assert_eq!(columns, &["break-even", "at 1 µs", "at 100 µs"]);
+        let cells = |line: usize| -> Vec<&str> {
+            lines[line]
+                .cells
+                .iter()
+                .flatten()
+                .flat_map(|cell| [Some(cell.text.as_str()), cell.detail.as_deref()])
+                .flatten()
+                .collect()
+        };
+        assert_eq!(cells(0), ["none", "−106 ns", "−128 ns to −83.9 ns", "−116 ns", "−138 ns to −94.1 ns"]);
+        assert_eq!(cells(1)[..2], ["5.0 µs", "2 to 100 µs"]);
+        let note = found.note.unwrap();
+        assert!(
+            note.contains("Not measured: next kernel in a device graph (the device runtime is not linked)."),
+            "{note}"
+        );
+        assert!(note.contains("The kernels have 132 blocks."), "the shape with the most lengths: {note}");
+    }
+}

@@ -164,3 +164,25 @@ pub(super) fn note(parts: impl IntoIterator<Item = Option<String>>) -> Option<St
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(" "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::Spec;
+    use super::super::testing::{decision, lock};
+    use crate::analysis::answers::testing::data;
+
+    #[test]
+    fn the_rules_of_a_sweep_are_cores_and_cpus() {
+        let rules = |cores| {
+            let mut run = data(vec![lock("ticket", 2, 100.0), lock("mcs", 2, 90.0)]);
+            run.run.machine.cpu.cores = cores;
+            let Some(Spec::Lines { rules, .. }) = decision("decide-lock", &run).map(|found| found.charts[0].clone())
+            else {
+                panic!("no lines");
+            };
+            rules.into_iter().map(|rule| rule.label).collect::<Vec<_>>()
+        };
+        assert_eq!(rules(8), ["cores: 8", "CPUs: 16"]);
+        assert_eq!(rules(16), ["CPUs: 16"]);
+    }
+}

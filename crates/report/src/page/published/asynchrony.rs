@@ -11,6 +11,7 @@ use syncscope_core::published::asynchrony::{Asynchrony, Variant, WARP_THREADS};
 use super::svg::{Axis, Chart, Point};
 use super::{Drawing, parts};
 use crate::RunData;
+use crate::figure::grouped;
 
 pub(super) const DRAWING: Drawing = Drawing {
     experiment: PublishedExperiment::Asynchrony,
@@ -114,25 +115,15 @@ fn histogram(rows: &[&PositionRow]) -> String {
     for row in rows.iter().filter(|row| row.inconsistencies > 0) {
         let at = f64::from(row.position);
         let tip =
-            format!("position {}: {} of {} updates", row.position, count(row.inconsistencies), count(updates(row)));
+            format!("position {}: {} of {} updates", row.position, grouped(row.inconsistencies), grouped(updates(row)));
         chart.bar((at - 0.5, 0.0), (at + 0.5, share(row) * factor), colour(row.position, threads), &tip);
     }
     let found = match rows.iter().map(|row| row.inconsistencies).sum() {
         0 => "none".to_owned(),
-        found => count(found),
+        found => grouped(found),
     };
-    let caption = format!("{threads} threads: {found} in {} executions", count(rows[0].executions));
+    let caption = format!("{threads} threads: {found} in {} executions", grouped(rows[0].executions));
     format!("<figure>{}<figcaption>{caption}</figcaption></figure>", chart.finish())
-}
-
-/// With commas between thousands.
-fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let part = |(at, digit): (usize, char)| {
-        let comma = at > 0 && (digits.len() - at).is_multiple_of(3);
-        comma.then_some(',').into_iter().chain([digit])
-    };
-    digits.chars().enumerate().flat_map(part).collect()
 }
 
 fn updates(row: &PositionRow) -> u64 {
@@ -167,7 +158,7 @@ fn classes(rows: &[ClassRow]) -> String {
             first.block_threads.to_string(),
             first.blocks.to_string(),
             first.resident_blocks.min(first.blocks).to_string(),
-            count(first.executions),
+            grouped(first.executions),
             format!("{:.2}", first.seconds),
         ];
         fixed.into_iter().chain(rows.iter().map(|row| row.share.map_or("-".to_owned(), percent))).collect()
@@ -343,10 +334,5 @@ mod tests {
     fn colours_are_those_of_the_place_in_the_warp() {
         assert_eq!([0, 32, 31, 63, 5].map(|position| colour(position, 1024)), [0, 0, 1, 1, 3]);
         assert_eq!([0, 8, 7, 3].map(|position| colour(position, 8)), [0, 0, 1, 3]);
-    }
-
-    #[test]
-    fn numbers_are_readable() {
-        assert_eq!([0, 999, 1000, 104_974_550].map(count), ["0", "999", "1,000", "104,974,550"]);
     }
 }

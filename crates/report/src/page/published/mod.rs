@@ -4,7 +4,6 @@
 //! [`EXPERIMENTS`]. [`svg`] has the parts of pictures, [`parts`] those of text and tables.
 
 mod asynchrony;
-mod boundaries;
 mod crosscheck;
 pub(super) mod parts;
 mod reductions;

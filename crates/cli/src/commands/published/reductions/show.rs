@@ -1,7 +1,8 @@
 //! The tables on the terminal.
 
 use comfy_table::{ContentArrangement, Table, presets};
-use syncscope_core::published::reductions::{Class, Prediction, Reductions, WarpRow, variant, winners};
+use syncscope_core::published::reductions::text::{name, time};
+use syncscope_core::published::reductions::{Class, Prediction, Reductions, WarpRow, winners};
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -95,44 +96,4 @@ fn empty(headings: &[&str]) -> Table {
     table.set_width(u16::try_from(terminal::width()).unwrap_or(100));
     table.set_header(headings.iter().copied());
     table
-}
-
-/// The name of a variant.
-fn name(id: &str) -> String {
-    variant(id).map_or_else(|| id.to_owned(), |variant| variant.name.to_owned())
-}
-
-/// A time with three digits and its unit.
-fn time(ns: f64) -> String {
-    let (value, unit) = match ns.abs() {
-        size if size >= 1e6 => (ns / 1e6, "ms"),
-        size if size >= 1e3 => (ns / 1e3, "us"),
-        _ => (ns, "ns"),
-    };
-    let digits = if value.abs() >= 100.0 {
-        0
-    } else if value.abs() >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.digits$} {unit}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_three_digits() {
-        assert_eq!(
-            [3.0, 999.4, 4700.0, 245_000.0, -1.2e6].map(time),
-            ["3.00 ns", "999 ns", "4.70 us", "245 us", "-1.20 ms"]
-        );
-    }
-
-    #[test]
-    fn variants_have_their_names() {
-        assert_eq!((name("device.graph").as_str(), name("unknown").as_str()), ("graph of two kernels", "unknown"));
-    }
 }

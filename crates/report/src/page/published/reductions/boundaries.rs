@@ -2,10 +2,11 @@
 
 use syncscope_core::published::reductions::ReductionRow;
 use syncscope_core::published::reductions::boundary::{Boundary, Difference, LaunchedBy, boundaries};
+use syncscope_core::published::reductions::text::time;
 
-use super::parts;
-use super::reductions::{size, time};
-use super::svg::{Axis, Chart, Point};
+use super::super::parts;
+use super::super::svg::{Axis, Chart, Point};
+use super::text::size;
 
 /// Nothing where no variant with a barrier stands beside one without, launched alike.
 pub(super) fn card(rows: &[ReductionRow]) -> String {

@@ -1,0 +1,101 @@
+//! Cases that are measured in several blocks.
+
+use syncscope_core::fake::{FakeExperiment, Fault, Noise};
+use syncscope_core::stopping::Stop;
+use syncscope_core::{
+    BlockCount, Cancel, Check, Detail, Engine, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side,
+    Verdict,
+};
+
+use super::settings;
+
+/// Counts how often it is asked for what is costly to find out.
+struct Asked(FakeExperiment, u32);
+
+impl Experiment for Asked {
+    fn ruler(&self) -> Ruler {
+        self.0.ruler()
+    }
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        self.0.operations(side, iterations)
+    }
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.0.sample(shot)
+    }
+    fn unroll(&self) -> u32 {
+        self.0.unroll()
+    }
+    fn check(&mut self) -> Check {
+        self.0.check()
+    }
+    fn evidence(&mut self) -> Evidence {
+        self.0.evidence()
+    }
+    fn details(&mut self) -> Result<Vec<Detail>, String> {
+        self.1 += 1;
+        if self.1 == 1 { Ok(vec![Detail::of_case("p99_ns", 7.5)]) } else { Err("asked twice".to_owned()) }
+    }
+}
+
+#[test]
+fn a_case_is_measured_in_blocks_until_it_is_precise() {
+    let engine = Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 2, max: 5 });
+    let mut silent = FakeExperiment::new(5.0, 1);
+    let once = engine.measure_block(&mut silent, None, 42).unwrap();
+    assert_eq!((once.blocks, once.stop, engine.needs_another_block(&once)), (1, Some(Stop::Precise), true));
+    let twice = engine.measure_block(&mut silent, Some(once.clone()), 42).unwrap();
+    assert_eq!((twice.blocks, twice.pairs, engine.needs_another_block(&twice)), (2, 24, false));
+    assert_eq!((twice.observations[..12].to_vec(), twice.iterations), (once.observations, once.iterations));
+    assert_eq!(twice.observations[12].pair, 12, "memory that was not used before");
+    let noisy = engine.measure(&mut FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(4_000.0)), 1).unwrap();
+    assert_eq!((noisy.blocks, noisy.pairs, noisy.stop), (5, 60, Some(Stop::BudgetSpent)), "the budget is divided");
+    let failed = engine.measure_block(&mut FakeExperiment::new(5.0, 3).with_fault(Fault::Miscounts), None, 1).unwrap();
+    assert!(!engine.needs_another_block(&failed), "it would fail again");
+    let lost =
+        engine.measure_block(&mut FakeExperiment::new(5.0, 3).with_fault(Fault::TimesOut), Some(twice), 1).unwrap();
+    assert_eq!(
+        (lost.blocks, lost.verdict.name(), lost.stop),
+        (3, "TimedOut", None),
+        "later than what was found before"
+    );
+}
+
+/// The blocks of a few seconds agree without being right.
+#[test]
+fn a_case_that_was_interrupted_before_its_fewest_blocks_is_not_resolved() {
+    let engine = Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 5 });
+    let mut silent = FakeExperiment::new(5.0, 1);
+    let mut found = engine.measure_block(&mut silent, None, 42).unwrap();
+    let reason = "1 of at least 3 measurement blocks: too few to see how they differ";
+    assert_eq!(found.verdict, Verdict::Noisy(reason.to_owned()));
+    assert!(found.estimate.is_some(), "the figure is there, and provisional");
+    for _ in 0..2 {
+        found = engine.measure_block(&mut silent, Some(found), 42).unwrap();
+        found.settle();
+    }
+    assert_eq!((found.blocks, found.verdict), (3, Verdict::Resolved));
+}
+
+#[test]
+fn a_block_can_be_the_last_though_more_are_allowed() {
+    let engine = || Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 5 });
+    let noisy = || FakeExperiment::new(5.0, 3).with_noise(Noise::Normal(4_000.0));
+    let first = engine().final_block(false).measure_block(&mut noisy(), None, 1).unwrap();
+    let last = engine().final_block(true);
+    let second = last.measure_block(&mut noisy(), Some(first), 1).unwrap();
+    assert_eq!(
+        (second.blocks, second.pairs, last.needs_another_block(&second)),
+        (2, 24, false),
+        "each block has its share alone"
+    );
+}
+
+#[test]
+fn details_are_asked_for_once_and_what_goes_amiss_then_is_a_failed_check() {
+    let engine = Engine::new(settings(), Cancel::new()).with_blocks(BlockCount { min: 3, max: 3 });
+    let mut experiment = Asked(FakeExperiment::new(5.0, 1), 0);
+    let measurement = engine.measure(&mut experiment, 1).unwrap();
+    assert_eq!((measurement.details.len(), measurement.verdict), (1, Verdict::Resolved));
+    let failed = engine.measure(&mut experiment, 1).unwrap();
+    assert_eq!(failed.verdict, Verdict::Failed("check failed: asked twice".to_owned()));
+}

@@ -1,0 +1,115 @@
+//! What the machine is, in which state it is, and what may disturb the figures.
+
+use std::collections::BTreeMap;
+
+use syncscope_core::machine::{CpuMachine, Environment};
+use syncscope_host::{c_library_version, cpu_list};
+
+use super::CpuLaboratory;
+use crate::machine::loaded_library::loaded_library;
+use crate::machine::settings::settings;
+
+/// Above this load average per CPU, other work probably disturbs the figures.
+const HIGH_LOAD: f64 = 0.25;
+
+impl CpuLaboratory {
+    /// What the hardware is.
+    #[must_use]
+    pub fn machine(&self) -> CpuMachine {
+        CpuMachine {
+            model: self.system.processor().unwrap_or_else(|| "unknown".to_owned()),
+            architecture: std::env::consts::ARCH.to_owned(),
+            packages: self.topology.packages(),
+            numa_nodes: self.topology.numa_nodes.len() as u32,
+            cores: self.topology.cores(),
+            hardware_threads: self.topology.threads.len() as u32,
+            caches: self.topology.cache_summary(),
+            // A container may hide a part from either of them.
+            memory_bytes: self.topology.memory_bytes.max(self.system.memory_bytes()),
+            hypervisor: self.system.hypervisor(),
+            signature: self.system.signature(),
+        }
+    }
+
+    /// Fills in the CPU's part of the environment.
+    pub fn describe(&self, environment: &mut Environment) {
+        let cpus = self.topology.allowed_cpus();
+        environment.os = self.system.os();
+        environment.allowed_cpus = cpu_list::format(&cpus);
+        environment.cpu_quota = self.quota;
+        environment.governor = self.system.governor(&cpus);
+        environment.boost = self.system.boost();
+        environment.load = self.load;
+        environment.clocks.push(self.clock.description());
+        environment.emulator = self.system.emulator();
+        environment.core_cycles = Some(self.core_cycles.clone());
+        environment.libraries.extend(libraries());
+        let runtimes = crate::team::openmp::runtimes().iter();
+        environment.openmp = runtimes.filter_map(|runtime| loaded_library(&self.system, runtime.name)).collect();
+        environment.settings = Some(settings(&self.system));
+    }
+
+    /// What may disturb the figures, and what to do about it.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let cpus = self.topology.allowed_cpus();
+        let count = cpus.len();
+        let governor = self.system.governor(&cpus).filter(|governor| governor != "performance");
+        let warnings = [
+            (!self.topology.this_system).then(|| {
+                "the topology is not this machine's (HWLOC_SYNTHETIC or HWLOC_XMLFILE is set): nothing can be measured"
+                    .to_owned()
+            }),
+            governor.map(|governor| {
+                format!(
+                    "the frequency governor is {governor}: `cpupower frequency-set -g performance` steadies the clock"
+                )
+            }),
+            self.system.emulator().map(|name| {
+                format!("every instruction is emulated ({name}): the figures are those of no hardware; only their cases are real")
+            }),
+            self.system.hypervisor().filter(|_| self.system.emulator().is_none()).map(|name| {
+                format!(
+                    "this is a virtual machine ({name}): its topology may be wrong and other guests may disturb it; \
+                         measure on the host or on a dedicated instance for figures of the hardware"
+                )
+            }),
+            self.quota.filter(|quota| *quota < count as f64).map(|quota| {
+                format!(
+                    "a control group limits this process to the time of {quota} of {count} CPUs: raise cpu.max (docker \
+                         --cpus), or use `taskset` to measure on no more CPUs than that"
+                )
+            }),
+            self.load.filter(|load| *load > HIGH_LOAD * count as f64).map(|load| {
+                format!("the load is {load:.2} on {count} CPU{}: stop other programs, or wait until they are done", if count == 1 { "" } else { "s" })
+            }),
+            self.clock.fallback_reason().map(|reason| {
+                format!("{reason}: the clock of the operating system is used, which is coarser and costs more to read")
+            }),
+        ];
+        warnings.into_iter().flatten().collect()
+    }
+
+    /// What to say where this process may not use all CPUs.
+    #[must_use]
+    pub fn restriction(&self) -> Option<String> {
+        let cpus = self.topology.allowed_cpus();
+        let (count, all) = (cpus.len(), self.topology.threads.len());
+        (count < all).then(|| {
+            format!(
+                "this process may use {count} of {all} hardware threads ({}): \
+                     --cpus, taskset or a cpuset restricts it; start it without to measure all",
+                cpu_list::format(&cpus)
+            )
+        })
+    }
+}
+
+/// Versions of the libraries whose primitives are measured: parking_lot, crossbeam, Rust's standard library, the C library.
+fn libraries() -> BTreeMap<String, String> {
+    let locked = env!("SYNCSCOPE_LIBRARIES").split(',').filter_map(|library| library.split_once('='));
+    let compiler = Some(env!("SYNCSCOPE_RUSTC").to_owned()).filter(|version| !version.is_empty());
+    let locked = locked.map(|(name, version)| (name, version.to_owned()));
+    let known = locked.chain(compiler.map(|version| ("rust", version)));
+    known.chain(c_library_version()).map(|(name, version)| (name.to_owned(), version)).collect()
+}

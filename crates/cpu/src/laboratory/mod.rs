@@ -1,0 +1,222 @@
+//! The CPU of this machine as a laboratory: what can be measured, and the experiments.
+//!
+//! [`assembly`] makes the experiment of a case. [`description`] says what the machine is and what may disturb the figures.
+
+mod assembly;
+mod description;
+
+use std::collections::HashMap;
+
+use syncscope_core::machine::MeasuredTopology;
+use syncscope_core::{Case, CaseId, Detail, Experiment, Laboratory, Listing, Preset, Refusal, Row};
+use syncscope_host::{cpu_list, scheduling};
+
+use crate::awake_policy::AwakePolicy;
+use crate::machine::steal::StealCounters;
+use crate::machine::system::System;
+use crate::machine::topology::Topology;
+use crate::machine::{cgroup, hwloc};
+use crate::plan;
+use crate::primitives::{self, Entry};
+use crate::processes::ProcessPool;
+use crate::studies::{self, inference};
+use crate::team::pool::TeamPool;
+use crate::timing::clock::Clock;
+use crate::timing::cycles;
+use crate::timing::smt_interference::{self, InterferenceDetector};
+
+/// Why the laboratory cannot be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CpuError {
+    /// hwloc gives no topology.
+    #[error(
+        "hwloc could not load the topology; if HWLOC_SYNTHETIC or HWLOC_XMLFILE is set, unset or correct it, \
+         otherwise see what `lstopo` or `hwloc-info` says and whether /sys is mounted"
+    )]
+    NoTopology,
+    /// hwloc and the operating system share no CPU.
+    #[error("the CPUs this process may use ({allowed}) are not in hwloc's topology; check taskset and the cpuset")]
+    NoCpu {
+        /// What the operating system allows.
+        allowed: String,
+    },
+}
+
+/// The CPUs of this machine as a laboratory.
+pub struct CpuLaboratory {
+    topology: Topology,
+    system: System,
+    clock: Clock,
+    /// How core cycles are counted on this machine.
+    core_cycles: String,
+    quota: Option<f64>,
+    load: Option<f64>,
+    teams: TeamPool,
+    processes: ProcessPool,
+    interference: InterferenceDetector,
+    /// Whether the CPUs are kept awake; decided before measuring.
+    awake: Option<AwakePolicy>,
+}
+
+impl CpuLaboratory {
+    /// Reads the topology and which CPUs this process may use, and calibrates the clock. Call it on a thread that the
+    /// program has not bound: the CPUs of that thread are the ones that are measured.
+    ///
+    /// # Errors
+    /// When there is no topology, or none of its CPUs may be used.
+    pub fn open() -> Result<Self, CpuError> {
+        let topology = allowed_topology()?;
+        let system = System::default();
+        // A runtime counts the CPUs of the thread that loads it, and this thread may use all of them.
+        let _ = crate::team::openmp::runtimes();
+        // Read before this program adds to the load.
+        let load = system.load();
+        let quota = cgroup::cpu_quota(system.root());
+        let core_cycles = cycles::description();
+        Ok(Self {
+            topology,
+            clock: Clock::calibrate(),
+            core_cycles,
+            quota,
+            load,
+            system,
+            teams: TeamPool::default(),
+            processes: ProcessPool::default(),
+            interference: InterferenceDetector::default(),
+            awake: None,
+        })
+    }
+
+    /// The machine's topology.
+    #[must_use]
+    pub const fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The clock samples are timed with.
+    #[must_use]
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Load average over the last minute, when the laboratory was opened: before this program added to it.
+    #[must_use]
+    pub const fn initial_load(&self) -> Option<f64> {
+        self.load
+    }
+
+    /// The same now.
+    #[must_use]
+    pub fn current_load(&self) -> Option<f64> {
+        self.system.load()
+    }
+
+    /// The steal time of the allowed CPUs so far, where the system counts it.
+    #[must_use]
+    pub fn steal_counters(&self) -> Option<StealCounters> {
+        StealCounters::read(&self.system, &self.topology.allowed_cpus())
+    }
+
+    /// The most memory that this process had at a time, where the system reports it.
+    #[must_use]
+    pub fn peak_memory_bytes(&self) -> Option<u64> {
+        self.system.peak_memory_bytes()
+    }
+
+    /// Why nothing can be measured; `None` where this is the machine of the topology.
+    fn unavailable(&self) -> Option<String> {
+        (!self.topology.this_system)
+            .then(|| "the topology is not this machine's: unset HWLOC_SYNTHETIC and HWLOC_XMLFILE".to_owned())
+    }
+
+    /// The size of the memory.
+    pub(crate) fn memory_bytes(&self) -> Option<u64> {
+        self.topology.memory_bytes.or_else(|| self.system.memory_bytes())
+    }
+}
+
+/// hwloc's topology, with the CPUs that the calling thread may use.
+fn allowed_topology() -> Result<Topology, CpuError> {
+    let topology = hwloc::load().ok_or(CpuError::NoTopology)?;
+    if !topology.this_system {
+        return Ok(topology);
+    }
+    let cpus = scheduling::allowed_cpus();
+    if cpus.is_empty() {
+        // The system does not say: everything that hwloc finds counts as allowed.
+        return Ok(topology);
+    }
+    let topology = topology.restricted(|cpu| cpus.contains(&cpu));
+    if topology.allowed().next().is_none() {
+        return Err(CpuError::NoCpu { allowed: cpu_list::format(&cpus) });
+    }
+    Ok(topology)
+}
+
+impl Laboratory for CpuLaboratory {
+    fn listing(&self) -> Vec<Listing> {
+        let unavailable = |entry: &Entry| self.unavailable().or_else(|| entry.unavailable());
+        let list = |entry: &'static Entry| Listing { primitive: &entry.primitive, unavailable: unavailable(entry) };
+        primitives::entries().map(list).collect()
+    }
+
+    fn plan(&self, preset: Preset) -> Vec<Case> {
+        plan::plan(preset, &self.topology)
+    }
+
+    fn prepare(&mut self, cases: &[Case], _: &mut dyn FnMut(usize, usize)) {
+        if cases.is_empty() || self.unavailable().is_some() {
+            return;
+        }
+        // Loops of an earlier decision would be part of the trial.
+        self.awake = None;
+        let (cpus, quota, is_guest) = (self.topology.allowed_cpus(), self.quota, self.system.hypervisor().is_some());
+        self.awake = Some(AwakePolicy::decide(self, &cpus, quota, is_guest));
+    }
+
+    fn keep_awake(&self) -> Option<String> {
+        self.awake.as_ref().map(|policy| policy.description().to_owned())
+    }
+
+    fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+        self.experiment_of_case(case)
+    }
+
+    fn notes(&self, cases: &[Case]) -> Vec<String> {
+        studies::notes(&self.topology, cases)
+    }
+
+    fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
+        smt_interference::finding(rows, details).into_iter().collect()
+    }
+
+    fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {
+        inference::infer(&self.topology, rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::Placement;
+
+    use super::*;
+
+    #[test]
+    fn a_quota_below_the_threads_is_remarked_in_the_row() {
+        let mut laboratory = CpuLaboratory::open().unwrap();
+        laboratory.quota = Some(1.5);
+        let cpu = laboratory.topology.allowed_cpus()[0];
+        let remark = |laboratory: &mut CpuLaboratory, threads| {
+            let placement = Some(Placement::List(vec![cpu]));
+            let case = Case { threads: Some(threads), placement, ..Case::new("cpu.barrier.sense") };
+            laboratory.experiment(&case).unwrap().remark()
+        };
+        assert_eq!(remark(&mut laboratory, 1), None, "one thread has enough time");
+        let remark = remark(&mut laboratory, 2).unwrap();
+        assert_eq!(remark, "2 threads on 1 CPU, 2 threads with the time of 1.5 CPUs");
+        assert!(
+            laboratory.warnings().iter().any(|text| text.contains("1.5 of"))
+                || laboratory.topology.allowed().count() < 2
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! Every kernel once, for `make sanitize-gpu`.
+
+use std::collections::HashMap;
+
+use syncscope_core::{Case, Check, Laboratory, Preset, Refusal, Shot, Side};
+use syncscope_gpu::compile::Program;
+use syncscope_gpu::{GpuLaboratory, program_of};
+
+use super::open;
+
+/// The cases of each program of the paper's plan.
+fn cases_of_programs(laboratory: &GpuLaboratory) -> Vec<Vec<Case>> {
+    let mut programs: HashMap<Program, Vec<Case>> = HashMap::new();
+    for case in laboratory.plan(Preset::Paper) {
+        programs.entry(program_of(&case).unwrap()).or_default().push(case);
+    }
+    programs.into_values().collect()
+}
+
+/// Small enough for a tool that makes every program a hundred times slower.
+fn is_small(case: &Case) -> bool {
+    case.blocks.is_some_and(|blocks| blocks <= 2) && case.threads.is_some_and(|threads| threads <= 256)
+}
+
+/// Runs both kernels of each case and its check, once. The times are not used.
+fn run_once(laboratory: &mut GpuLaboratory, cases: &[Case]) {
+    laboratory.prepare(cases, &mut |_, _| {});
+    for case in cases {
+        let mut experiment = match laboratory.experiment(case) {
+            Ok(experiment) => experiment,
+            Err(Refusal::Skipped(_)) => continue,
+            Err(refusal) => panic!("{case}: {refusal}"),
+        };
+        let shots = [Side::Baseline, Side::Test].map(|side| Shot { side, iterations: 1, pair: 0 });
+        experiment.samples(&shots).unwrap_or_else(|error| panic!("{case}: {error}"));
+        assert_eq!(experiment.check(), Check::Ok, "{case}");
+    }
+}
+
+/// Whether the link carries the operations of this case. An addition to host memory needs a link with atomic operations;
+/// without them memcheck reports each addition. The case measures exactly that, so it is no error of the kernel.
+fn is_carried(laboratory: &GpuLaboratory, case: &Case) -> bool {
+    case.primitive != "hybrid.atomic.add" || laboratory.adds_natively_to_host_memory()
+}
+
+/// For `make sanitize-gpu`: on a grid with a part of a warp, and on one of several warps and blocks.
+#[test]
+#[ignore = "needs a CUDA device: make sanitize-gpu"]
+fn every_kernel_runs_once() {
+    let mut laboratory = open();
+    let programs = cases_of_programs(&laboratory);
+    let largest = |cases: &[Case], fits: fn(u32) -> bool| {
+        let fits = |case: &&Case| is_small(case) && case.threads.is_some_and(fits);
+        cases.iter().filter(fits).max_by_key(|case| case.actors()).cloned()
+    };
+    let in_part = |cases: &Vec<Case>| [largest(cases, |threads| threads < 32), largest(cases, |threads| threads >= 32)];
+    let chosen: Vec<Case> = programs.iter().flat_map(in_part).flatten().collect();
+    assert!(chosen.len() > programs.len(), "{} cases of {} programs", chosen.len(), programs.len());
+    let (chosen, forbidden): (Vec<Case>, Vec<Case>) =
+        chosen.into_iter().partition(|case| is_carried(&laboratory, case));
+    for case in forbidden {
+        println!("left out, as the link to the host carries no atomic operations: {case}");
+    }
+    run_once(&mut laboratory, &chosen);
+}
+
+/// For `make sanitize-gpu`: the programs without a small grid, on their smallest grid.
+#[test]
+#[ignore = "needs a CUDA device: make sanitize-gpu"]
+fn every_wide_kernel_runs_once() {
+    let mut laboratory = open();
+    let wide = cases_of_programs(&laboratory).into_iter().filter(|cases| !cases.iter().any(is_small));
+    let chosen: Vec<Case> = wide.filter_map(|cases| cases.into_iter().min_by_key(Case::actors)).collect();
+    assert!(!chosen.is_empty());
+    run_once(&mut laboratory, &chosen);
+}

@@ -1,0 +1,148 @@
+//! What becomes of the cost of a case.
+//!
+//! For each case two hypotheses are tested: that the cost changes by no more than the threshold, and that it changes by at
+//! least as much. Rejecting the first makes a case slower or faster, rejecting the second makes it the same. Each set of
+//! tests is corrected for the number of its cases.
+
+use syncscope_core::{Actor, Case, Detail, Domain, Row, Verdict};
+
+use super::case::{Change, ComparedCase};
+use super::ratio::UncertainCost;
+use super::{discoveries, ratio};
+use crate::naming;
+
+/// A case before its verdict, which depends on all cases.
+pub(super) struct Draft<'a> {
+    pub(super) case: ComparedCase<'a>,
+    /// `None` where the two rows cannot be compared.
+    tests: Option<Tests>,
+}
+
+/// The p-values of a case.
+#[derive(Debug, Clone, Copy)]
+struct Tests {
+    /// Of "changes by no more than the threshold".
+    different: f64,
+    is_slower: bool,
+    /// Of "changes by at least the threshold".
+    same: f64,
+    /// Whether one run each cannot make the case the same, however long they take.
+    runs_differ_more: bool,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn of(
+        (a, a_blocks): (&'a Row, f64),
+        (b, b_blocks): (&'a Row, f64),
+        threshold: f64,
+        run_effect: &dyn Fn(&Case) -> f64,
+    ) -> Self {
+        let not = |remark: String| ComparedCase {
+            a,
+            b,
+            change: Change::NotComparable,
+            ratio: None,
+            low: None,
+            high: None,
+            p_value: None,
+            remark,
+        };
+        if let Some(reason) = not_comparable(a, b) {
+            return Self { case: not(reason), tests: None };
+        }
+        let cost = |row: &Row, blocks| UncertainCost::of(row, blocks, run_effect(&row.case));
+        let (Some(of_a), Some(of_b)) = (cost(a, a_blocks), cost(b, b_blocks)) else {
+            return Self { case: not("a row has no interval".to_owned()), tests: None };
+        };
+        let limit = 1.0 + threshold;
+        let (slower, faster) = (ratio::p_at_most(&of_b, limit, &of_a), ratio::p_at_most(&of_a, limit, &of_b));
+        // "At least the threshold" consists of "at least so much above" and "at least so much below".
+        let same = ratio::p_at_most(&of_a, 1.0 / limit, &of_b).max(ratio::p_at_most(&of_b, 1.0 / limit, &of_a));
+        let different = (2.0 * slower.min(faster)).min(1.0);
+        let of_runs = 1.96 * of_a.run_deviation().hypot(of_b.run_deviation());
+        let tests = Tests { different, is_slower: slower < faster, same, runs_differ_more: of_runs > threshold };
+        let both_above_zero = of_a.ns > 0.0 && of_b.ns > 0.0;
+        let case = ComparedCase {
+            ratio: both_above_zero.then(|| of_b.ns / of_a.ns),
+            low: ratio::lower_end(&of_b, &of_a),
+            high: ratio::lower_end(&of_a, &of_b).map(f64::recip),
+            p_value: Some(different),
+            change: Change::Undecided,
+            ..not(remark(a, b))
+        };
+        Self { case, tests: Some(tests) }
+    }
+}
+
+impl Draft<'_> {
+    /// Whether the case is undecided, and one run each cannot decide that it is the same.
+    pub(super) fn needs_repeats(&self) -> bool {
+        self.case.change == Change::Undecided && self.tests.is_some_and(|tests| tests.runs_differ_more)
+    }
+}
+
+/// Gives each case that can be compared its verdict.
+pub(super) fn judge(drafts: &mut [Draft<'_>]) {
+    let tested: Vec<(usize, Tests)> =
+        drafts.iter().enumerate().filter_map(|(index, draft)| Some((index, draft.tests?))).collect();
+    let of =
+        |p: fn(&Tests) -> f64| discoveries::rejected(&tested.iter().map(|(_, tests)| p(tests)).collect::<Vec<_>>());
+    let (different, same) = (of(|tests| tests.different), of(|tests| tests.same));
+    for (at, (index, tests)) in tested.iter().enumerate() {
+        drafts[*index].case.change = match (different[at], same[at]) {
+            (true, _) if tests.is_slower => Change::Slower,
+            (true, _) => Change::Faster,
+            (false, true) => Change::Same,
+            (false, false) => Change::Undecided,
+        };
+    }
+}
+
+/// Why two rows of a case cannot be compared, if so.
+fn not_comparable(a: &Row, b: &Row) -> Option<String> {
+    let has_figure = |row: &Row| matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_));
+    // A cost below the resolution has an upper bound, which a resolved cost can be above.
+    let has_bound = |row: &Row| has_figure(row) || matches!(row.verdict, Verdict::BelowResolution(_));
+    if !has_bound(a) || !has_bound(b) || !(has_figure(a) || has_figure(b)) {
+        let [of_a, of_b] = [a, b].map(|row| naming::verdict(row.verdict.name()));
+        return Some(if of_a == of_b { format!("{of_a} in both") } else { format!("{of_a} in A, {of_b} in B") });
+    }
+    // Rows of older versions are of the slowest thread, and do not say which population they stand for.
+    let actor = |row: &Row| row.actor.unwrap_or(Actor::Slowest);
+    if a.case.actors() > 1 && actor(a) != actor(b) {
+        return Some(format!("the cost is that of the {} thread in A, of the {} thread in B", actor(a), actor(b)));
+    }
+    match (a.population, b.population) {
+        (Some(of_a), Some(of_b)) if of_a != of_b => {
+            Some(format!("the figure is of the population `{of_a}` in A, of `{of_b}` in B (SMT interference)"))
+        }
+        _ => None,
+    }
+}
+
+/// What to know about the comparison of a case.
+fn remark(a: &Row, b: &Row) -> String {
+    let mut remarks = Vec::new();
+    if let (Some(of_a), Some(of_b)) = (&a.evidence, &b.evidence)
+        && of_a != of_b
+    {
+        remarks.push(format!("other instructions: {of_a} in A, {of_b} in B"));
+    }
+    for (row, name) in [(a, "A"), (b, "B")] {
+        if row.verdict != Verdict::Resolved {
+            remarks.push(format!("{} in {name}", naming::verdict(row.verdict.name())));
+        }
+        if row.provisional {
+            remarks.push(format!("provisional in {name}"));
+        }
+    }
+    remarks.join("; ")
+}
+
+/// The measurement blocks of a row. Where the run does not say: as many as its pairs make.
+pub(crate) fn measurement_blocks(row: &Row, details: Option<&Vec<Detail>>) -> f64 {
+    let is_count = |detail: &&Detail| matches!(detail.name.as_str(), Detail::MEASUREMENT_BLOCKS | "visits");
+    let said = details.and_then(|details| details.iter().find(is_count)).map(|detail| detail.value);
+    let pairs_of_a_block = if row.case.domain_and_family().0 == Domain::Cpu.as_str() { 6 } else { 4 };
+    said.unwrap_or_else(|| row.pairs.unwrap_or(0).div_ceil(pairs_of_a_block) as f64)
+}

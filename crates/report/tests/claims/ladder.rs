@@ -1,0 +1,63 @@
+//! The cost ladder.
+
+use syncscope_core::Detail;
+use syncscope_report::RunData;
+
+use super::chromium::{number, open_and, plain};
+use super::{DESKTOP, case, exact, noisy, row, run, text};
+
+#[test]
+fn the_ladder_names_the_best_and_marks_rough_figures() {
+    let barrier = |name: &str| case(&format!("cpu.barrier.{name}"), 2);
+    let rows = vec![
+        noisy(row(barrier("std"), 30_000.0, 37_600.0, 45_000.0)),
+        noisy(row(barrier("dissemination"), 40.0, 48.0, 56.0)),
+        // Too wide for a figure.
+        noisy(row(case("cpu.atomic.add", 1), 5_000.0, 16_800.0, 28_000.0)),
+        exact(case("cpu.fence.seq_cst", 1), 6.0),
+    ];
+    let Some(dom) = text(&[run(rows)]) else { return };
+    assert!(dom.contains(">Barrier, best: dissemination<"), "the cheapest is named");
+    assert!(dom.contains(">~48.0 ns ±17 %<"), "a rough figure has its mark and its interval");
+    assert!(!dom.contains(">37.6 µs") && !dom.contains(">16.8 µs"), "an expensive row, or a wide one, as a figure");
+    assert!(dom.contains(">not resolved<"), "a wide interval on the ladder");
+}
+
+#[test]
+fn a_wake_up_is_the_median_of_hand_offs_that_slept() {
+    let rows = vec![
+        noisy(row(case("cpu.handoff.park", 2), 125.0, 133.0, 142.0)),
+        exact(case("cpu.atomic.add", 1), 2.0),
+        exact(case("cpu.fence.seq_cst", 1), 6.0),
+    ];
+    let mut data = run(rows);
+    data.details.insert(data.rows[0].case.id(), vec![Detail::of_case("p50_ns", 4540.0)]);
+    let Some(dom) = text(&[data]) else { return };
+    assert!(dom.contains(">Wake a sleeping thread: park<") && dom.contains(">4.54 µs<"));
+}
+
+#[test]
+fn the_numbers_of_the_ladder_stand_in_the_columns_of_their_runs() {
+    let first = run(vec![
+        exact(case("cpu.atomic.add", 1), 2.0),
+        exact(case("cpu.fence.seq_cst", 1), 6.0),
+        exact(case("cpu.lock.ticket", 1), 8.0),
+    ]);
+    let second = RunData { name: "second".into(), rows: first.rows[1..].to_vec(), ..first.clone() };
+    let ladder = "root.dataset.numbers = [...page.querySelectorAll('.ladder .value')].map((one) => one.textContent + '@' + one.getAttribute('x')).join('|');";
+    let Some((counts, _)) = open_and(&[first.clone(), second.clone()], DESKTOP, ladder) else { return };
+    let numbers: Vec<(String, String)> = counts["numbers"]
+        .split('|')
+        .map(|one| one.split_once('@').unwrap())
+        .map(|(text, at)| (plain(text), at.to_owned()))
+        .collect();
+    assert_eq!(numbers[0].0, "2.00 ns");
+    assert_eq!(numbers[1].0, "–", "a run without the row");
+    assert_eq!((&numbers[0].1, &numbers[1].1), (&numbers[2].1, &numbers[3].1), "one column for each run");
+    // Thirteen runs have no room for numbers, but an axis.
+    let many: Vec<RunData> = (0..13).map(|at| RunData { name: format!("run {at}"), ..first.clone() }).collect();
+    let ticks = "root.dataset.ticks = page.querySelectorAll('.ladder .axes text').length;";
+    let Some((counts, _)) = open_and(&many, DESKTOP, &[ladder, ticks].concat()) else { return };
+    assert_eq!(counts["numbers"], "");
+    assert!(number(&counts, "ticks") >= 4, "{counts:?}");
+}

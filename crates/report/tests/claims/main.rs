@@ -1,0 +1,57 @@
+//! What the page says is so: each test holds a run of which an earlier page said something false. One file for each part of
+//! the page; the rows that they are made of stand here.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
+
+mod charts;
+#[path = "../chromium/mod.rs"]
+mod chromium;
+mod ladder;
+mod rows;
+mod sentences;
+#[path = "../synthetic/mod.rs"]
+mod synthetic;
+mod winners;
+
+use chromium::{open, plain};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Nanoseconds, Row, Verdict};
+use syncscope_report::RunData;
+
+const DESKTOP: u32 = 1280;
+
+/// A row with an interval that serves both purposes.
+fn row(case: Case, low: f64, ns: f64, high: f64) -> Row {
+    let interval = Some(Interval { low, high });
+    Row {
+        ns: Some(Nanoseconds(ns)),
+        ns_interval: interval,
+        ns_within: interval,
+        ..Row::unmeasured(case, Verdict::Resolved)
+    }
+}
+
+fn exact(case: Case, ns: f64) -> Row {
+    row(case, ns * 0.99, ns, ns * 1.01)
+}
+
+fn noisy(row: Row) -> Row {
+    Row { verdict: Verdict::Noisy("the interval is wide".into()), ..row }
+}
+
+fn case(primitive: &str, threads: u32) -> Case {
+    Case { threads: Some(threads), ..Case::new(primitive) }
+}
+
+fn grid(primitive: &str, blocks: u32, threads: u32) -> Case {
+    Case { blocks: Some(blocks), ..case(primitive, threads) }
+}
+
+fn run(rows: Vec<Row>) -> RunData {
+    synthetic::data("run", synthetic::run("CPU", Some("NVIDIA H200")), rows)
+}
+
+/// The page with every chart drawn, with plain spaces; `None` where there is no browser.
+fn text(runs: &[RunData]) -> Option<String> {
+    Some(plain(&open(runs, DESKTOP)?.1))
+}

@@ -1,0 +1,52 @@
+//! Sentences, and where they lead.
+
+use syncscope_core::Row;
+
+use super::chromium::{number, open_and, plain};
+use super::{DESKTOP, case, exact, grid, run, synthetic, text};
+
+#[test]
+fn contended_figures_have_their_total_rate() {
+    let total = |row: Row, rate| Row { ops_per_s_total: Some(rate), ..row };
+    let rows = vec![
+        total(exact(case("cpu.atomic.add", 16), 2310.0), 27.7e6),
+        total(exact(grid("gpu.atomic.add", 132, 1024), 98_800.0), 1.37e9),
+        exact(case("cpu.fence.seq_cst", 1), 6.0),
+    ];
+    let Some(dom) = text(&[run(rows)]) else { return };
+    assert!(dom.contains(
+        "16 CPU threads add 27.7 million times a second to one variable, 135,168 GPU threads 1.37 billion times"
+    ));
+}
+
+#[test]
+fn sentences_lead_to_their_figure_and_to_their_rows() {
+    let data = synthetic::wide::complete();
+    let script = "
+        const items = [...page.querySelectorAll('.answers li')];
+        root.dataset.sentences = items.length;
+        root.dataset.dead = items.filter((item) => {
+            const link = item.querySelector('a');
+            const id = link && link.getAttribute('href').slice(1);
+            return !link || !(page.getElementById(id) || page.querySelector('[data-question=\"' + id + '\"]'));
+        }).length;
+        const lock = items.find((item) => item.textContent.includes('cheapest lock'));
+        lock.querySelector('button').click();
+        const cells = [...page.querySelectorAll('#rows tbody tr')].map((row) => row.textContent);
+        root.dataset.shown = cells.length;
+        root.dataset.others = cells.filter((text) => !text.includes('cpu.lock.')).length;
+        root.dataset.landed = Math.round(page.getElementById('rows').getBoundingClientRect().top);";
+    let Some((counts, dom)) = open_and(&[data], DESKTOP, script) else { return };
+    let number = |name| number(&counts, name);
+    assert!((5..=8).contains(&number("sentences")), "{counts:?}");
+    assert_eq!(number("dead"), 0, "a link without a figure");
+    assert_eq!((number("shown"), number("others")), (4, 0), "the rows of four locks");
+    assert!((-40..=100).contains(&number("landed")), "{counts:?}");
+    assert!(plain(&dom).contains("How far to trust it: "));
+}
+
+#[test]
+fn a_run_without_rows_has_no_answers() {
+    let Some(dom) = text(&[run(vec![])]) else { return };
+    assert!(!dom.contains("id=\"answers\""));
+}
