@@ -169,8 +169,8 @@ __device__ __forceinline__ void add_one_relaxed_gpu(u32 *word) {
 }
 
 // The cycles of an atomic addition of nothing and its way back, of some that follow each other, at best. Additions go
-// to the half of the second-level cache that keeps the word; reads may find a copy in the near half, and tell less. On
-// an H200 the near half takes 270 to 310 cycles and the far one 480 to 550.
+// to the half of the second-level cache that keeps the word; reads may find a copy in the near half, and show less of
+// it. On an H200 the near half takes 270 to 310 cycles and the far one 480 to 550.
 __device__ __noinline__ u32 atomic_latency(u32 *word) {
     constexpr u32 TIMES = 5, ADDITIONS = 4;
     u32 least = ~0u;

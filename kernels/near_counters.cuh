@@ -1,6 +1,6 @@
 // Two counters of arrivals, one in each half of the second-level cache. A block adds to the near one alone, so neither
-// its addition nor the fence before the next one has the long way, and reads both at the same time: their sum tells how
-// many have arrived, because no block arrives again before all have.
+// its addition nor the fence before the next one has the long way, and reads both at the same time: their sum is the
+// number that have arrived, because no block arrives again before all have.
 //
 // The state of the barrier has a line for the choice of the counters, then the pages to choose from; `state_bytes` in
 // `grid.rs` reserves as much.

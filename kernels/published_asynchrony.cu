@@ -59,9 +59,9 @@ KERNEL update_global_left_first(const UpdateArguments arguments) {
 }
 
 // Figure 4: through shared memory. Printed are `tmp[i+1]`, `tmp[i-1]` and `tmp[i]`, which lie outside of the array of
-// all blocks but the first, and `val[i-1]` at the right end of a block. Meant are the thread's own place in the array,
-// and the neighbour in the next block. As printed, a thread at the end of a block looks only at its neighbour in the
-// other block.
+// all blocks but the first, and `val[i-1]` at the right end of a block. The paper intends the thread's own place in the
+// array, and the neighbour in the next block. As printed, a thread at the end of a block looks only at its neighbour in
+// the other block.
 KERNEL update_shared(const UpdateArguments arguments) {
     const int n = (int)arguments.components;
     double *val = arguments.values;

@@ -270,7 +270,7 @@ impl Experiment for TeamExperiment<'_> {
     }
 
     /// Where nothing is shared, threads with a core of their own show the cost of the operation. Where all meet or
-    /// contend, the slowest counts, and few moments of a large team are without interference.
+    /// contend, the slowest counts, and few samples of a large team are without interference.
     fn population(&self) -> Population {
         match self.sharing.actor {
             Actor::Median => Population::Alone,

@@ -229,8 +229,8 @@ fn the_tooltip_says_whose_cost_the_figure_is_and_how_far_it_holds() {
     for expected in [
         "cpu.atomic.add, value changes each time",
         "another run: ±4.0 % (9.60 ns to 10.4 ns), rows of this run: ±0.3 %",
-        "between 37.0 and 72.0 cycles by address, order and moment",
-        "median thread; threads alone on their cores; 63 % of the samples were beside another active hardware thread",
+        "between 37.0 and 72.0 cycles by address, order and time",
+        "median thread; threads alone on their cores; 63 % of the samples had SMT interference",
         "slowest 11.0 ns, median 10.0 ns, fastest 9.00 ns",
         "500 Mops/s",
         "5 runs",

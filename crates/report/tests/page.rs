@@ -86,7 +86,7 @@ fn ladder_matrix_and_details_name_rows_of_their_run() {
     let decisions = data["runs"][0]["decisions"].as_array().unwrap();
     let sharing = decisions.iter().find(|one| one["id"] == "decide-false-sharing").unwrap()["note"].as_str().unwrap();
     assert_eq!(sharing.matches("from stride").count(), 3, "{sharing}");
-    assert!(sharing.contains("than side by side from stride 8 (64 bytes) on"), "{sharing}");
+    assert!(sharing.contains("than adjacent elements from stride 8 (64 bytes) on"), "{sharing}");
 }
 
 #[test]

@@ -12,14 +12,13 @@ pub(crate) struct AdviseArguments {
     /// Directory of the run
     #[arg(value_name = "DIR")]
     pub(crate) run: PathBuf,
-    /// What the program needs [default: a line for each need]
+    /// What the program needs [default: one line for each need]
     #[arg(long, value_enum)]
     pub(crate) need: Option<NeedWord>,
-    /// Threads of the team on the CPU, of a block on the GPU [default: the most that the run has rows for and that fit the
-    /// CPUs]
+    /// Threads of the team on the CPU, or of a block on the GPU [default: the largest team in the run that fits the CPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Option<u32>,
-    /// The side of the machine [default: both]
+    /// Side of the machine [default: both]
     #[arg(long, value_enum)]
     pub(crate) on: Option<SideWord>,
     /// Output format
@@ -29,15 +28,15 @@ pub(crate) struct AdviseArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum NeedWord {
-    /// Count events: one atomic counter, or one for each thread that are summed when read
+    /// Count events: one atomic counter, or one for each thread, summed when read
     CountEvents,
     /// Protect data that one thread at a time may use: which lock
     Protect,
     /// Divide work into phases: which barrier
     Phases,
-    /// Hand over from one thread to another: spinning or sleeping
+    /// Hand over from one thread to another: spin or sleep
     HandOver,
-    /// Reduce many values to one; needs a directory of `syncscope reductions`
+    /// Reduce many values to one; DIR must be one of `syncscope reductions`
     Reduce,
     /// End a phase of all GPU threads: a grid barrier, or the next kernel in a graph or a stream
     EndGpuPhase,

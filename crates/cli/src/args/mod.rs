@@ -50,17 +50,17 @@ pub(crate) enum Command {
     Fleet(FleetArguments),
     /// Show the rows of a finished run
     Show(ShowArguments),
-    /// Test the claims of papers on finished runs: what holds, what does not, what stays open
+    /// Test the claims of papers on finished runs: what holds, what does not, what is undecided
     Findings(FindingsArguments),
-    /// Say which primitive to take for a need, as far as the rows of a finished run decide
+    /// Recommend a primitive for a need, where the rows of a finished run decide
     Advise(AdviseArguments),
     /// Convert the results of another tool into a run
     Import(ImportArguments),
-    /// Published experiment: one cost by two clocks, inside the GPU and inferred from the host's time (Zhang et al.)
+    /// Published experiment: the same cost by the clock of the GPU and by that of the host (Zhang et al.)
     Crosscheck(CrosscheckArguments),
     /// Published experiment: which components of a vector a GPU updates one after the other (Anzt, Chow, Dongarra)
     Asynchrony(AsynchronyArguments),
-    /// Published experiment: start and stop of every warp, with corrected clock reads beside those of the compiler
+    /// Published experiment: start and stop of every warp, with the compiler's clock reads and with corrected ones
     Timeline(TimelineArguments),
     /// Published experiment: reductions with each kind of synchronization, and whether primitive costs predict them
     Reductions(ReductionsArguments),
@@ -125,7 +125,7 @@ pub(crate) struct GalleryArguments {
     /// Directories of the runs; what holds no run is left out
     #[arg(required = true, value_name = "DIR")]
     pub(crate) runs: Vec<PathBuf>,
-    /// HTML file to write; it links to NAME/report.html where that stands beside it
+    /// HTML file to write; it links to NAME/report.html where that exists in the same directory
     #[arg(short, long, alias = "output", value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// Title of the page [default: the number of runs]
@@ -192,11 +192,22 @@ fn one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
-    let message = message.collect::<Vec<_>>().join(" ");
+    let message = message.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
     let command =
         crate::provenance::command_line().into_iter().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
     let help = if command.is_empty() { "syncscope --help".to_owned() } else { format!("syncscope {command} --help") };
-    format!("{} (see `{help}`)", message.trim_start_matches("error: "))
+    format!("{} (see `{help}`)", range_in_words(message.trim_start_matches("error: ")))
+}
+
+/// `0 is not in 1..=100` as `0 is not between 1 and 100`; the largest number of a type is no bound that a user set.
+fn range_in_words(message: &str) -> String {
+    let Some((value, range)) = message.split_once(" is not in ") else { return message.to_owned() };
+    let Some((low, high)) = range.split_once("..=") else { return message.to_owned() };
+    if high == u32::MAX.to_string() {
+        format!("{value} is not {low} or more")
+    } else {
+        format!("{value} is not between {low} and {high}")
+    }
 }
 
 #[cfg(test)]
@@ -217,5 +228,11 @@ mod tests {
         let conflict = error(&["syncscope", "run", "--resume", "a", "--out", "b"]);
         assert!(conflict.contains("cannot be used with") && !conflict.contains("Usage"), "{conflict}");
         assert!(error(&["syncscope", "run", "--budget", "soon"]).contains("try 90s or 10m"));
+        let (threads, repeat) =
+            (error(&["syncscope", "run", "--threads", "0"]), error(&["syncscope", "run", "--repeat", "200"]));
+        assert!(threads.contains("0 is not 1 or more (see"), "{threads}");
+        assert!(repeat.contains("200 is not between 1 and 100 (see"), "{repeat}");
+        let unknown = error(&["syncscope", "run", "--bogus"]);
+        assert!(unknown.contains("found; a similar argument exists"), "{unknown}");
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct TimelineArguments {
 pub(crate) struct CrosscheckArguments {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArguments,
-    /// Which chains
+    /// Chains of operations to time
     #[arg(long, value_enum, default_value_t = CrosscheckOn::All)]
     pub(crate) on: CrosscheckOn,
 }
@@ -74,7 +74,7 @@ pub(crate) struct ReductionsArguments {
     /// Numbers of elements, such as 1024,1000000 [default: 2^10 to 2^28 in steps of 4]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1 << 28))]
     pub(crate) sizes: Vec<u64>,
-    /// Which reductions
+    /// Reductions to measure
     #[arg(long, value_enum, default_value_t = ReductionsOn::All)]
     pub(crate) on: ReductionsOn,
 }

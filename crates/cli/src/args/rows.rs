@@ -12,8 +12,8 @@ pub(crate) struct CompareArguments {
     /// Directory of the second run
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
-    /// Change of the cost that counts: a case is slower if B/A is certainly above 1.05, faster if A/B is, the same if
-    /// neither can be
+    /// Smallest change of the cost that counts. With 5%, a case is slower if B/A is certainly above 1.05, faster if A/B
+    /// certainly is, and the same if neither can be
     #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "5%")]
     pub(crate) threshold: f64,
     /// End with exit code 3 if a case is certainly slower
@@ -39,10 +39,10 @@ pub(crate) struct FleetArguments {
     /// Directories of runs, one for each node, or directories that contain such directories
     #[arg(value_name = "DIR", required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// Write an HTML page of all nodes, too
+    /// Also write an HTML page of all nodes
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Difference from the median node that counts
+    /// Smallest difference from the median node that counts
     #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "5%")]
     pub(crate) threshold: f64,
     /// End with exit code 3 if a node certainly differs
@@ -51,7 +51,7 @@ pub(crate) struct FleetArguments {
     /// Compare only primitives whose id matches, such as 'gpu.*' (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Vec<String>,
-    /// Output format; csv and json have every family of every node
+    /// Output format; csv and json have every primitive of every node
     #[arg(long, value_enum, default_value_t = TextFormat::Table)]
     pub(crate) format: TextFormat,
 }
@@ -68,7 +68,7 @@ pub(crate) struct ShowArguments {
     /// Directory of the run
     #[arg(value_name = "DIR")]
     pub(crate) run: PathBuf,
-    /// Output format; csv and json have the columns of measurements.csv, the last three the resolved rows
+    /// Output format; csv and json have the columns of measurements.csv; bmf, github and reframe have the resolved rows only
     #[arg(long, value_enum, default_value_t = ShowFormat::Table)]
     pub(crate) format: ShowFormat,
     /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable)
@@ -125,7 +125,7 @@ pub(crate) struct FindingsArguments {
     /// Test only the claims of this paper (repeatable)
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) paper: Vec<PaperName>,
-    /// Output format; json has the claims that a run cannot decide, too
+    /// Output format; json also has the claims that a run cannot decide
     #[arg(long, value_enum, default_value_t = FindingsFormat::Table)]
     pub(crate) format: FindingsFormat,
 }

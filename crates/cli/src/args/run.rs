@@ -26,8 +26,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "preset", "only", "skip", "seed", "threads", "cpus",
         "placement", "dtype", "stride", "blocks"])]
     pub(crate) resume: Option<PathBuf>,
-    /// Measure the plan this many times, each time in a new process, and join the runs: their intervals then hold what runs
-    /// on this machine differ by
+    /// Measure the plan this many times, each time in a new process, and join the runs: the intervals then contain the
+    /// measured difference between runs
     #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeat: Option<u32>,
     /// Stop after this time, such as 90s or 10m; --resume continues the run
@@ -42,7 +42,7 @@ pub(crate) struct RunArguments {
     /// Under a launcher such as srun or mpirun: name the directories under --out by rank, not by node
     #[arg(long)]
     pub(crate) anonymous: bool,
-    /// Show the plan and the time it takes, without measuring
+    /// Show the plan and its time, without measuring
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Use only these CPUs, such as 0-7 or 0,2,4 [default: all that this process may use]
@@ -112,8 +112,8 @@ fn cpus(text: &str) -> Result<CpuList, String> {
 
 fn budget(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("the budget is zero; try 10m".to_owned()),
+        Ok(Duration::ZERO) => Err("the budget is zero; try 90s or 10m".to_owned()),
         Ok(duration) => Ok(duration),
-        Err(error) => Err(format!("{error}; try 90s or 10m")),
+        Err(_) => Err("a time with a unit is needed; try 90s or 10m".to_owned()),
     }
 }

@@ -131,8 +131,11 @@ fn command(
     number: u32,
     budget: Option<Duration>,
 ) -> Result<Command, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::CouldNot(format!("the program does not find itself: {error}; is it still there?")))?;
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::CouldNot(format!(
+            "the file of this program cannot be found: {error}; check that it was not moved or deleted"
+        ))
+    })?;
     let mut child = Command::new(program);
     child.arg("run").stdin(Stdio::null()).stdout(Stdio::null());
     launcher::keep_directory(&mut child);

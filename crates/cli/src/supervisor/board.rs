@@ -1,4 +1,4 @@
-//! The memory that supervisor and worker share: what the worker is doing, and what the supervisor tells it at its start.
+//! The memory that supervisor and worker share: what the worker is doing, and what the supervisor passes to it at its start.
 //!
 //! The worker writes without waking anybody, because it is measuring; the supervisor looks now and then.
 

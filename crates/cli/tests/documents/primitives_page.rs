@@ -10,8 +10,8 @@ use syncscope_core::Primitive;
 const HEAD: &str = "# Primitives
 
 All primitives, generated from the catalogues. `syncscope list` shows which of them a machine can measure, and why it
-cannot measure the others. The column *operation* names the operation whose cost is the column `ns` of a run: the time on
-the slowest thread.
+cannot measure the others. The column *operation* names the operation whose cost is the column `ns` of a run: the cost
+for the slowest thread where threads meet or contend, and for the median thread where they share nothing.
 ";
 
 fn page() -> String {

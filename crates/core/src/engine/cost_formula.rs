@@ -19,7 +19,7 @@ pub(crate) struct CostFormula {
     ns_per_tick: f64,
     /// Whose cost it is.
     actor: Actor,
-    /// Which moments it stands for.
+    /// Which samples it stands for.
     population: Population,
 }
 

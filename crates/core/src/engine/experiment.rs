@@ -132,8 +132,8 @@ pub trait Experiment {
         Actor::Slowest
     }
 
-    /// Which moments the figure stands for: the same for all cases of a sweep. Where samples do not say which actors had
-    /// SMT interference, the figure stands for all moments, whatever this says.
+    /// Which samples the figure stands for: the same for all cases of a sweep. Where samples do not say which actors had
+    /// SMT interference, the figure stands for all samples, whatever this says.
     fn population(&self) -> Population {
         Population::All
     }

@@ -19,7 +19,7 @@ pub(crate) struct Judged<'a> {
     pub(crate) costs: &'a Costs,
     /// The cost that one step of the clock amounts to.
     pub(crate) resolution_ns: f64,
-    /// So many measurement blocks a case is meant to have at least.
+    /// The fewest measurement blocks that the plan gives a case.
     pub(crate) fewest_blocks: u32,
 }
 
@@ -51,10 +51,10 @@ const MOST_BLOCKS_LOST: f64 = 0.75;
 const FEW_BLOCKS: usize = 4;
 
 /// The verdict on a narrow interval. The pairs of one block agree better than those of several, so what other processes
-/// left of a few blocks looks better than it is: beside a busy process on each of 2 CPUs, 2 of 13 such figures were off by a
+/// left of a few blocks looks better than it is: with a busy process on each of 2 CPUs, 2 of 13 such figures were off by a
 /// fifth and more. (Figures of threads that are alone on their cores leave out others by design.)
 ///
-/// Nor does a case that was interrupted before it had the fewest blocks it is meant to have show how they differ: the first
+/// Nor does a case that was interrupted before it had its fewest planned blocks show how they differ: the first
 /// one or two of 90 blocks gave the figure of all to a tenth for 56 to 92 % of the CPU cases (H200 and H100 machines).
 fn of_blocks(judged: &Judged<'_>) -> Verdict {
     let observations = judged.observations;

@@ -21,7 +21,7 @@ pub(crate) struct Basis {
     pub(crate) formula: CostFormula,
     /// Wider intervals (half-width relative to the point) are `Noisy`.
     pub(crate) noisy_above: f64,
-    /// So many measurement blocks the case is meant to have at least.
+    /// The fewest measurement blocks that the plan gives the case.
     pub(crate) fewest_blocks: u32,
     /// By how much runs differ.
     pub(crate) run_effect: RunEffect,

@@ -1,4 +1,4 @@
-//! Which moments a figure stands for: the costs of the pairs that count, by population.
+//! Which samples a figure stands for: the costs of the pairs that count, by population.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::units::Nanoseconds;
 
 /// The cost over a population, in one unit.
 ///
-/// Where a population is made of moments with and without SMT interference, each kind has its own median, and the cost is
+/// Where a population is made of samples with and without SMT interference, each kind has its own median, and the cost is
 /// their mean by the shares of the two. The median of all pairs together would be the one or the other, and jump from the
 /// one to the other as the share passes a half.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Cost {
     }
 }
 
-/// Whether a pair that counts for both populations belongs to the moments with SMT interference.
+/// Whether a pair that counts for both populations belongs to the samples with SMT interference.
 fn is_beside(observation: &Observation) -> bool {
     // A cost of the actors that were alone belongs to these, whatever the others did.
     observation.strata.is_some_and(|strata| strata.alone_ns.is_none())

@@ -115,13 +115,13 @@ words! {
 }
 
 words! {
-    /// Which moments a figure stands for. It is the same for all cases of a sweep.
+    /// Which samples a figure stands for. It is the same for all cases of a sweep.
     pub enum Population ("population") {
         /// The threads had their cores for themselves.
         Alone = "alone",
         /// Another hardware thread of their cores was active.
         Beside = "beside",
-        /// All moments.
+        /// All samples.
         All = "all",
     }
 }

@@ -29,13 +29,13 @@ pub struct Estimate {
     pub slowest_ns: Nanoseconds,
     /// Cost as an actor of the mean rate sees it: all actors together execute their number of operations in this time.
     pub mean_rate_ns: Nanoseconds,
-    /// Which moments `ns` stands for.
+    /// Which samples `ns` stands for.
     pub population: Population,
     /// Both populations, where SMT interference is detected.
     pub strata: Option<StrataEstimate>,
 }
 
-/// Both populations of moments, each with its own count.
+/// Both populations, each with its own count.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StrataEstimate {
     /// Share of the actors' samples with SMT interference, 0 to 1.
@@ -46,7 +46,7 @@ pub struct StrataEstimate {
     pub beside: Option<Stratum>,
 }
 
-/// The cost in one population of moments.
+/// The cost in one population.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stratum {
     /// The cost.

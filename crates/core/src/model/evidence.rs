@@ -1,9 +1,9 @@
-//! What was executed: the instructions found in the timed region, and whether they are the ones meant.
+//! What was executed: the instructions found in the timed region, and whether they are the expected ones.
 
 /// The finding of a disassembler about one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence {
-    /// The meant instruction stands in both loops, once more (times unroll) in the test.
+    /// The expected instruction stands in both loops, once more (times unroll) in the test.
     Present {
         /// One cell of text: `RED.E.ADD 32/64`.
         summary: String,

@@ -60,12 +60,12 @@ impl Observation {
     }
 }
 
-/// What a pair says about each of the two populations of moments, in nanoseconds.
+/// What a pair says about each of the two populations, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Strata {
     /// The cost for actors that had their cores for themselves; `None` if there was none.
     pub alone_ns: Option<f64>,
-    /// The cost for actors beside another active hardware thread; `None` if there was none.
+    /// The cost for actors with SMT interference; `None` if there was none.
     pub beside_ns: Option<f64>,
     /// The share of the second, 0 to 1.
     pub beside_share: f64,

@@ -302,7 +302,7 @@ pub static COLUMNS: [Column; 46] = [
     Column::number(
         "ns_p05",
         "ns",
-        "5th percentile of the pairs: over addresses, orders and moments",
+        "5th percentile of the pairs: over addresses, orders and times",
         |row| number(row.ns_spread.map(|spread| spread.low)),
         |row, cell, cells| interval(&mut row.ns_spread, cell, cells.cell("ns_p95")),
     )
@@ -333,7 +333,7 @@ pub static COLUMNS: [Column; 46] = [
     .later(),
     Column::text(
         "population",
-        "which moments `ns` stands for: `alone` (the threads had their cores for themselves), `beside` (another hardware \
+        "samples that `ns` stands for: `alone` (the threads had their cores for themselves), `beside` (another hardware \
          thread of their cores was active), `all`",
         |row| word(row.population),
         |row, cell, _| set(&mut row.population, parsed(cell)),
@@ -342,7 +342,7 @@ pub static COLUMNS: [Column; 46] = [
     Column::number(
         "beside_share",
         "fraction",
-        "share of the samples beside another active hardware thread; empty where it is not detected",
+        "share of the samples with SMT interference (another hardware thread is active); empty where it is not detected",
         |row| number(row.beside_share),
         |row, cell, _| set(&mut row.beside_share, finite(cell)),
     )

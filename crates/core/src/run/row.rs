@@ -35,7 +35,7 @@ pub struct Row {
     pub ops_per_s_total: Option<f64>,
     /// Whose cost `ns` is. Rows of older versions do not say; they are of the slowest.
     pub actor: Option<Actor>,
-    /// Which moments `ns` stands for.
+    /// Which samples `ns` stands for.
     pub population: Option<Population>,
     /// Share of the samples of actors with SMT interference, 0 to 1; `None` where it is not detected.
     pub beside_share: Option<f64>,

@@ -220,7 +220,7 @@ impl Passes<'_> {
     /// Writes all that is known of a case. Its samples are written only now, because the last block decides which of them
     /// count.
     fn record_everything(&mut self, pending: &mut PendingCase) -> Result<(), RunDirectoryError> {
-        // Of a run that was ended early, the last block was not meant to be the last.
+        // Of a run that was ended early, the last block was not planned as the last.
         pending.found.iter_mut().for_each(Measurement::settle);
         let (Recorded::Nothing | Recorded::FirstRow, Some(found)) = (pending.recorded, &pending.found) else {
             return Ok(());

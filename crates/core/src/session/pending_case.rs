@@ -113,11 +113,12 @@ fn other_contest(details: &[Detail], within: Interval) -> Option<String> {
     let of = |name: &str| details.iter().find(|detail| detail.name == name).map(|detail| detail.value);
     let (point, low, high) = (of(Detail::CONTEST_NS)?, of(Detail::CONTEST_LOW_NS)?, of(Detail::CONTEST_HIGH_NS)?);
     let text = |ns: f64| format!("{ns:.*}", usize::from(ns < 100.0));
-    (high < within.low || low > within.high)
-        .then(|| format!("the contest of the threads gives {} ns [{}, {}]", text(point), text(low), text(high)))
+    (high < within.low || low > within.high).then(|| {
+        format!("a contest of the threads without timed loops gives {} ns [{}, {}]", text(point), text(low), text(high))
+    })
 }
 
-/// What is known of the two populations of moments, where SMT interference is detected.
+/// What is known of the two populations, where SMT interference is detected.
 fn strata(found: &Measurement) -> Vec<Detail> {
     let Some(strata) = found.estimate.as_ref().and_then(|estimate| estimate.strata.as_ref()) else { return Vec::new() };
     let share = Detail::of_case(Detail::SMT_INTERFERENCE, strata.beside_share);
@@ -177,7 +178,7 @@ mod tests {
         let remark = |low, high| other_contest(&details, Interval { low, high });
         assert_eq!(remark(57.0, 58.0), None, "the intervals touch");
         assert_eq!(remark(118.6, 130.0), None);
-        let text = "the contest of the threads gives 61.2 ns [58.0, 119]";
+        let text = "a contest of the threads without timed loops gives 61.2 ns [58.0, 119]";
         assert_eq!(remark(50.0, 57.9).as_deref(), Some(text));
         assert_eq!(remark(119.0, 130.0).as_deref(), Some(text));
         assert_eq!(other_contest(&[], Interval { low: 1.0, high: 2.0 }), None);

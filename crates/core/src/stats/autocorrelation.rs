@@ -42,7 +42,7 @@ fn time_of(deviations: &[f64]) -> f64 {
 /// An interval that holds the share of moments of one kind, given the shares of measurement blocks in the order they were
 /// taken. Blocks may resemble their neighbours: so many independent ones hold as much information.
 ///
-/// It is that of Agresti and Coull (*The American Statistician* 52, 1998), which is honest for small shares too.
+/// It is that of Agresti and Coull (*The American Statistician* 52, 1998), which keeps its coverage for small shares too.
 pub(crate) fn share_interval(shares: &[f64], level: Level) -> Interval {
     let count = shares.len().max(1) as f64;
     let share = shares.iter().sum::<f64>() / count;

@@ -81,7 +81,7 @@ impl CpuLaboratory {
                 )
             }),
             self.load.filter(|load| *load > HIGH_LOAD * count as f64).map(|load| {
-                format!("the load is {load:.2} on {count} CPUs: stop other programs, or wait until they are done")
+                format!("the load is {load:.2} on {count} CPU{}: stop other programs, or wait until they are done", if count == 1 { "" } else { "s" })
             }),
             self.clock.fallback_reason().map(|reason| {
                 format!("{reason}: the clock of the operating system is used, which is coarser and costs more to read")

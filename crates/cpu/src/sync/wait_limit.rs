@@ -7,7 +7,7 @@ use std::time::Instant;
 
 /// A thread did not come within the time limit, or the wait was aborted. All waiting threads leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a thread waited for another one that did not come")]
+#[error("a thread waited for another one that did not arrive")]
 pub struct WaitTimeout;
 
 /// The time limit that the threads of one lock or barrier share. After the first failure all waits fail.

@@ -157,7 +157,7 @@ pub trait Executor {
         self.run(proof, shots, limit)
     }
 
-    /// Tells the threads of a team that failed to leave, and gives them away: some may never return from their job.
+    /// Asks the threads of a team that failed to leave, and no longer waits for them: some may never return from their job.
     fn let_go(&mut self) -> Vec<JoinHandle<()>> {
         Vec::new()
     }

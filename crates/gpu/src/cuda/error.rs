@@ -106,10 +106,10 @@ pub enum GpuError {
     #[error("GPUs were not asked for")]
     NotAsked,
     /// Opening them ended a process before this one, by a crash or because a call did not return.
-    #[error("{0}; libcuda.so.1 or NVRTC may be broken, or the driver may hang: does `nvidia-smi` answer?")]
+    #[error("{0}; libcuda.so.1 or NVRTC may be broken, or the driver may hang; check that `nvidia-smi` answers")]
     EndedProcess(String),
     /// There is no driver.
-    #[error("no NVIDIA driver (libcuda.so.1 cannot be loaded); GPUs are measured where one is installed")]
+    #[error("no NVIDIA driver (libcuda.so.1 cannot be loaded); install the driver to measure a GPU")]
     NoDriver,
     /// The driver lacks a function.
     #[error("the NVIDIA driver does not have {0}; CUDA 12.0 or later is needed (driver 525)")]

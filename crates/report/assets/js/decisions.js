@@ -158,7 +158,7 @@ function drawDecisions() {
     el(
       "p",
       { class: "lead" },
-      "What this run says for the choices of a program. A sentence holds where intervals decide it.",
+      "What this run says for the choices of a program. A sentence appears only where the intervals decide it.",
     ),
     cards,
   );

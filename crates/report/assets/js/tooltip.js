@@ -33,26 +33,26 @@ function spreadText(row) {
   const [low, high] = (cycles ? cycleSpread(row) : timeSpread(row)).map((end) =>
     cycles ? digits(end) : formatTime(end),
   );
-  return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} by address, order and moment`;
+  return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} by address, order and time`;
 }
 
-/** Which moments a figure stands for, for several threads and for one. */
+/** Which samples a figure stands for, for several threads and for one. */
 const POPULATIONS = {
   alone: ["threads alone on their cores", "alone on its core"],
-  beside: ["beside other active hardware threads", "beside another active hardware thread"],
-  all: ["all moments", "all moments"],
+  beside: ["with SMT interference", "with SMT interference"],
+  all: ["all samples", "all samples"],
 };
 
-/** Whose cost the figure is, and in which moments. */
+/** Whose cost the figure is, and of which samples. */
 function meaningText(row) {
   const several = actors(row) > 1;
   const [ofSeveral, ofOne] = POPULATIONS[row.population] || [null, null];
   const share = row.beside_share;
   const words = [
     several && row.actor !== null ? `${row.actor} thread` : null,
-    // Where interference is not detected, all moments are all that there are.
+    // Where interference is not detected, the population says nothing.
     row.population === "all" && share === null ? null : several ? ofSeveral : ofOne,
-    share === null ? null : `${formatPercent(share)} of the samples were beside another active hardware thread`,
+    share === null ? null : `${formatPercent(share)} of the samples had SMT interference`,
   ];
   return words.filter(Boolean).join("; ");
 }

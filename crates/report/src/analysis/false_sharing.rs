@@ -116,13 +116,13 @@ fn cost_drop(costs: &[StrideCost], dtype: Dtype) -> Option<CostDrop> {
 }
 
 impl StrideFinding {
-    /// `f64: 5.2 times faster than side by side from stride 8 (64 bytes) on`.
+    /// `f64: 5.2 times faster than adjacent elements from stride 8 (64 bytes) on`.
     pub(crate) fn sentence(&self) -> String {
         match self.cost_drop {
             Some(CostDrop { stride, bytes, factor }) => {
                 let factor = times(factor);
                 format!(
-                    "{}: {factor} times faster than side by side from stride {stride} ({bytes} bytes) on",
+                    "{}: {factor} times faster than adjacent elements from stride {stride} ({bytes} bytes) on",
                     self.dtype
                 )
             }
@@ -197,7 +197,7 @@ mod tests {
         let found = findings(&run, &rows);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor)), (16, Some(5.0)));
-        assert_eq!(found[0].sentence(), "f64: 5.0 times faster than side by side from stride 8 (64 bytes) on");
+        assert_eq!(found[0].sentence(), "f64: 5.0 times faster than adjacent elements from stride 8 (64 bytes) on");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The costs that belong beside a part of the machine: what it does, next to what the system says it is.
+//! The costs that the drawing shows at each part of the machine.
 
 use crate::RunData;
 use crate::analysis::ladder::LADDER;

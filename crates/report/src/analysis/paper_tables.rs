@@ -1,5 +1,5 @@
 //! Tables 7 to 9 and figure 11 of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*) with the figures
-//! of a run beside those of the paper. Figures 8 to 10 are the heat maps of the page.
+//! of a run compared with those of the paper. Figures 8 to 10 are the heat maps of the page.
 
 use syncscope_core::{Case, Form, Group, MemoryOrder, Row};
 

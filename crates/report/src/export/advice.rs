@@ -32,9 +32,9 @@ pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
 #[must_use]
 pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     let warned = taken(answers).any(|(_, choice)| !choice.warnings.is_empty());
-    let warning = if warned { "; (!) has a warning, which --need shows" } else { "" };
+    let warning = if warned { " (!): there is a warning; --need shows it." } else { "" };
     format!(
-        "{}\n\n{}\n\n  costs with the 95 % interval for another run, ratios with theirs{warning}",
+        "{}\n\n{}\n\n  Intervals are 95 % ones; those of costs are for another run.{warning}",
         grid::plain(&heading(data)),
         grid_of(answers).for_terminal(width)
     )
@@ -77,7 +77,7 @@ fn remarks(choice: &Choice) -> Vec<String> {
 }
 
 fn grid_of(answers: &[Advice]) -> Grid {
-    let headings = [text("need"), text("on"), text("size"), text("take"), text("cost"), text("than the next")];
+    let headings = [text("need"), text("on"), text("size"), text("take"), text("cost"), text("advantage")];
     let mut grid = Grid::new(&headings);
     for advice in answers {
         let (take, cost, next) = match &advice.decision {
@@ -188,7 +188,7 @@ mod tests {
         let answers = [taken_with("first", &["unfair"])];
         let text = overview(&data, &answers, 160);
         assert!(text.contains("first (!)") && text.contains("10.0 ns (9.00 ns to 11.0 ns)"), "{text}");
-        assert!(text.contains("3.00 times less (2.50 to ?) than second") && text.contains("--need shows"), "{text}");
+        assert!(text.contains("3.00 times less (2.50 to ?) than second") && text.contains("--need shows it"), "{text}");
         assert!(!overview(&data, &[taken_with("first", &[])], 160).contains("(!)"));
         let value: Value = serde_json::from_str(&as_json(&data, &answers)).unwrap();
         let next = &value["advice"][0]["choice"]["next"];

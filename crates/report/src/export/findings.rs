@@ -31,15 +31,15 @@ impl RunFindings {
         format!("{} ({machine}, {}, {})", self.data.name, run.preset, run.started)
     }
 
-    /// `4 hold, 2 do not hold, 1 open; 30 need rows that this run lacks`.
+    /// `holds: 4, does not hold: 2, open: 1; needs rows that this run lacks: 30`.
     fn counts(&self) -> String {
         let count = |verdict| {
             self.findings.iter().filter(|finding| finding.measured && finding.outcome.verdict == verdict).count()
         };
         let lacking = self.findings.iter().filter(|finding| !finding.measured).count();
         let [holds, fails, open] = ClaimVerdict::ALL.map(count);
-        let counts = format!("{holds} hold, {fails} do not hold, {open} stay open");
-        if lacking == 0 { counts } else { format!("{counts}; {lacking} need rows that this run lacks") }
+        let counts = format!("holds: {holds}, does not hold: {fails}, open: {open}");
+        if lacking == 0 { counts } else { format!("{counts}; needs rows that this run lacks: {lacking}") }
     }
 }
 
@@ -105,7 +105,7 @@ fn painted(text: &str, code: u8, colour: bool) -> String {
 }
 
 /// The text in lines of at most `width` characters, broken at spaces; a longer word is broken anywhere.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -230,7 +230,11 @@ mod tests {
             let text = for_terminal(&found(), width, false);
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
             assert!(!text.contains('\u{1b}') && text.contains("does not hold"), "{text}");
-            assert!(text.replace('\n', " ").contains("1 hold, 1 do not hold, 0 stay open; 1 need rows"), "{text}");
+            assert!(
+                text.replace('\n', " ")
+                    .contains("holds: 1, does not hold: 1, open: 0; needs rows that this run lacks: 1"),
+                "{text}"
+            );
         }
         let coloured = for_terminal(&found(), 100, true);
         assert!(coloured.contains("\u{1b}[32mholds") && coloured.contains("\u{1b}[31mdoes not hold"), "{coloured}");

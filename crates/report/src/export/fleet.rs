@@ -115,7 +115,7 @@ pub fn summary(fleet: &ExaminedFleet) -> String {
         _ => format!("{count} nodes certainly differ"),
     };
     let lacking = fleet.nodes.iter().filter(|node| node.missing > 0).count();
-    let lacking = if lacking > 0 { format!("; {lacking} lack cases that most nodes have") } else { String::new() };
+    let lacking = if lacking > 0 { format!("; nodes without cases that most have: {lacking}") } else { String::new() };
     format!(
         "{} nodes, {} primitives: {differ} from the median node by more than {}{lacking}",
         fleet.nodes.len(),
@@ -240,8 +240,8 @@ mod tests {
         assert!(lines[at("gpu.grid")].ends_with("2  0.30 %     0.500    1.300       2"), "{text}");
         assert_eq!(
             *lines.last().unwrap(),
-            "3 nodes, 3 primitives: 2 nodes certainly differ from the median node by more than 5 %; 1 lack cases that most \
-             nodes have"
+            "3 nodes, 3 primitives: 2 nodes certainly differ from the median node by more than 5 %; nodes without cases that most \
+             have: 1"
         );
     }
 

@@ -2,6 +2,11 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
+use super::findings::wrapped;
+
+/// Words longer than this may be broken, so that one identifier does not turn a table into lists.
+const LONGEST_WORD: usize = 16;
+
 /// A table whose last columns may be wide text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Grid {
@@ -37,8 +42,12 @@ impl Grid {
         self.lines.push(cells.into());
     }
 
-    /// In aligned columns, broken within cells where the lines are longer than `width`.
+    /// In aligned columns, broken within cells where the lines are longer than `width`. Where `width` is less than the words
+    /// of the cells need, each line is a list of its cells.
     pub(super) fn for_terminal(&self, width: usize) -> String {
+        if self.narrowest() > width {
+            return self.as_lists(width);
+        }
         let mut table = Table::new();
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
@@ -54,6 +63,36 @@ impl Grid {
             first.set_padding((2, 1));
         }
         table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The width at which no word of a cell is broken, except very long ones.
+    fn narrowest(&self) -> usize {
+        let longest_word = |text: &str| text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
+        let column = |(at, heading): (usize, &Heading)| {
+            let cells = self.lines.iter().map(|line| longest_word(&line[at])).max().unwrap_or(0);
+            cells.min(LONGEST_WORD).max(longest_word(heading.name))
+        };
+        // Two spaces in front of each column.
+        self.headings.iter().enumerate().map(column).map(|width| width + 2).sum()
+    }
+
+    /// A list for each line: heading and cell, without empty cells.
+    fn as_lists(&self, width: usize) -> String {
+        let name_width = self.headings.iter().map(|heading| heading.name.chars().count()).max().unwrap_or(0);
+        let indent = name_width + 4;
+        let cell = |(heading, content): (&Heading, &String)| {
+            let lines = wrapped(&plain(content), width.saturating_sub(indent));
+            let named = |(at, line): (usize, String)| {
+                let name = if at == 0 { heading.name } else { "" };
+                format!("  {name:name_width$}  {line}")
+            };
+            lines.into_iter().enumerate().map(named).collect::<Vec<_>>().join("\n")
+        };
+        let list = |cells: &Vec<String>| {
+            let filled = self.headings.iter().zip(cells).filter(|(_, content)| !content.is_empty());
+            filled.map(cell).collect::<Vec<_>>().join("\n")
+        };
+        self.lines.iter().map(list).collect::<Vec<_>>().join("\n\n")
     }
 
     /// Its headings and lines, for a page.
@@ -130,6 +169,19 @@ mod tests {
         assert_eq!(lines[1], "  2.03 ns  cpu.atomic.add");
         assert!(lines[2].contains("<b>|\u{fffd}[31m`x`"), "{text:?}");
         assert!(grid().for_terminal(24).lines().all(|line| line.chars().count() <= 24));
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_lists_whose_words_are_whole() {
+        let mut grid = Grid::new(&[text("need"), text("take"), number("cost"), text("interval")]);
+        grid.add(["protect".into(), "pthread_mutex".into(), "1.29 µs".into(), String::new()]);
+        grid.add(["phases".into(), "cannot be decided".into(), String::new(), "1.04 µs to 1.54 µs".into()]);
+        assert_eq!(grid.for_terminal(70).lines().count(), 3, "a heading and two lines");
+        assert_eq!(
+            grid.for_terminal(29),
+            "  need      protect\n  take      pthread_mutex\n  cost      1.29 µs\n\n  need      phases\n  take      cannot be \
+             decided\n  interval  1.04 µs to 1.54\n            µs"
+        );
     }
 
     #[test]

@@ -113,5 +113,5 @@ fn summary(rows: &[CrosscheckRow]) -> String {
         None => String::new(),
     };
     let wrong = rows.iter().filter(|row| !objections(row).is_empty()).count();
-    format!("{cache}{wrong} of {} rows disagree with the other clock or a known cost", rows.len())
+    format!("{cache}rows that disagree with the other clock or a known cost: {wrong} of {}", rows.len())
 }

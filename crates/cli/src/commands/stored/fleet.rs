@@ -31,10 +31,7 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
         }
     }
     let Some(examined) = fleet.examine(arguments.threshold) else {
-        return Err(Failure::Usage(format!(
-            "{} runs with rows are too few; name the runs of three nodes or more",
-            fleet.len()
-        )));
+        return Err(Failure::Usage(format!("runs with rows: {}; name the runs of three nodes or more", fleet.len())));
     };
     terminal::show(&match arguments.format {
         TextFormat::Table => export::fleet::for_terminal(&examined, terminal::width()),
@@ -66,7 +63,10 @@ fn run_directories(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let mut within: Vec<PathBuf> =
             entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| holds_run(path)).collect();
         if within.is_empty() {
-            return Err(Failure::Usage(format!("{} is no run and contains none", path.display())));
+            return Err(Failure::Usage(format!(
+                "{} is no run and contains none; name directories that `syncscope run --out` wrote",
+                path.display()
+            )));
         }
         within.sort();
         found.extend(within);

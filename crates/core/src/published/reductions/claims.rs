@@ -1,4 +1,4 @@
-//! What the text beside listing 1 states, tested on this machine (Burtchell and Burtscher, section II).
+//! What the text about listing 1 states, tested on this machine (Burtchell and Burtscher, section II).
 
 use super::row::ReductionRow;
 use super::variants::Class;

@@ -23,7 +23,7 @@ pub enum RunDirectoryError {
     #[error("{} is in use by another syncscope; wait until it has ended, or name another folder with --out", .0.display())]
     Busy(PathBuf),
     /// It holds no run.
-    #[error("{} holds no run: there is no run.json in it", .0.display())]
+    #[error("{} holds no run: it has no run.json; name a directory that `syncscope run --out` wrote", .0.display())]
     NoRun(PathBuf),
     /// The operating system refused.
     #[error("{}: {source}{}", path.display(), remedy(source))]

@@ -57,7 +57,7 @@ const coincidenceNotes = (groups) =>
   groups
     .filter((group) => group.length > 1)
     .map((group) => {
-      const names = group.map(({ label }) => label).join(", ");
+      const names = group.map(({ label }) => label).join("; ");
       return `${group.length === 2 ? "Both" : `All ${group.length}`} within 1${NBSP}%: ${names}.`;
     });
 

@@ -139,7 +139,7 @@ const withoutNumbers = (reason) => (reason || "").replace(/\d+([.,]\d+)*/g, "#")
 function reasonItem(rows) {
   const [first] = rows;
   const several = rows.some((row) => row.reason !== first.reason);
-  const reason = ALIKE.includes(first.verdict) ? "" : `${first.reason || ""}${several ? ", and alike" : ""}`;
+  const reason = ALIKE.includes(first.verdict) ? "" : `${first.reason || ""}${several ? ", and similar" : ""}`;
   const names = rows
     .slice(0, MOST_LISTED)
     .map((row) => [row.name, ...parameters(row)].join(" "))

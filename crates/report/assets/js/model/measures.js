@@ -122,6 +122,6 @@ function spreadKeys(measure) {
     key(anotherRun ? "95 % interval for another run" : "95 % interval among rows of this run", {
       class: "key-interval",
     }),
-    key("5th to 95th percentile by address, order and moment", { class: "key-spread" }),
+    key("5th to 95th percentile by address, order and time", { class: "key-spread" }),
   ];
 }

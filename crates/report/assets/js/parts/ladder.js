@@ -85,7 +85,7 @@ function anchorLine() {
   const parts = [
     measured.length ? `Grey ticks are stored runs on ${measured.join("; ")}.` : null,
     others.length ? `Dotted ones are figures without an interval: ${others.join("; ")}.` : null,
-    "Each is of the same operation and size, and of the same instructions as far as both runs name them. A press on a tick shows its figure and the run.",
+    "Each is of the same operation and size, and of the same instructions as far as both runs name them. Select a tick to see its figure and its run.",
   ];
   return el("p", { class: "fixed" }, unbroken(parts.filter(Boolean).join(" ")));
 }

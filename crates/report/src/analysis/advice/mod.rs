@@ -61,6 +61,20 @@ impl Need {
     }
 }
 
+/// The options of `run` that select the primitives from which the answer to a need is chosen.
+const fn candidates(need: Need, on: Domain) -> &'static str {
+    match (need, on) {
+        (Need::CountEvents, Domain::Gpu) => "--only 'gpu.atomic.add'",
+        (Need::CountEvents, _) => "--only 'cpu.atomic.add'",
+        (Need::Protect, Domain::Gpu) => "--only 'gpu.lock.*'",
+        (Need::Protect, _) => "--only 'cpu.lock.*'",
+        (Need::Phases, Domain::Gpu) => "--only 'gpu.block.*' --only 'gpu.grid.*'",
+        (Need::Phases, _) => "--only 'cpu.barrier.*'",
+        (Need::HandOver, _) => "--only 'cpu.handoff.*'",
+        (Need::EndGpuPhase | Need::Reduce, _) => "--only 'gpu.grid.*' --only 'gpu.launch.*'",
+    }
+}
+
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Question {
@@ -185,7 +199,11 @@ pub fn advise(data: &RunData, catalogue: &[Primitive], need: Need, question: Que
     let reason = match need {
         Need::Reduce => "the run holds no reductions; `syncscope reductions` measures them".to_owned(),
         Need::EndGpuPhase if question.on == Some(Domain::Cpu) => "a CPU has no grid and launches no kernels".to_owned(),
-        _ => format!("the run has no rows of two candidates on the {}", side_name(on)),
+        _ => format!(
+            "the run has no rows of two candidates on the {}; `syncscope run {}` measures them",
+            side_name(on),
+            candidates(need, on)
+        ),
     };
     vec![Advice { need, on, situation: String::new(), decision: Decision::Missing(reason) }]
 }

@@ -28,10 +28,10 @@ pub(in crate::analysis) fn false_sharing(data: &RunData) -> Option<Finding> {
     let (_, adjacent) = strides.first()?;
     let (_, distant) = strides.iter().find(|(stride, _)| *stride == drop.stride)?;
     let text = format!(
-        "Elements of different threads {} bytes apart: an atomic add is {} cheaper than side by side ({} instead of {}; {} \
-         threads, {}).",
-        drop.bytes,
+        "An atomic add is {} cheaper where the threads' elements are {} bytes apart than where they are adjacent ({} \
+         instead of {}; {} threads, {}).",
         adjacent.times(distant),
+        drop.bytes,
         distant.time(),
         adjacent.time(),
         finding.threads,
@@ -53,14 +53,14 @@ pub(super) fn contended_on_both_sides(data: &RunData) -> Option<Finding> {
     }
     let winner = if cpu.rate < gpu.rate { "the GPU" } else { "the CPU" };
     let separate = not_aggregated(data, &gpu.known.row.case)
-        .map(|rate| format!(" ({} where the compiler does not add up each warp first)", count(rate)))
+        .map(|rate| format!(" ({} where the compiler does not sum each warp first)", count(rate)))
         .unwrap_or_default();
     let text = format!(
-        "One variable takes {} additions a second of {} CPU threads and {} of {} GPU threads{separate}: {} as many on {winner}.",
-        count(cpu.rate),
+        "{} CPU threads add {} times a second to one variable, {} GPU threads {} times{separate}: {} as often on {winner}.",
         cpu.known.row.case.actors(),
-        count(gpu.rate),
+        count(cpu.rate),
         grouped(gpu.known.row.case.actors()),
+        count(gpu.rate),
         times(more.rate / less.rate, low, high),
     );
     Some(Finding::certain("decide-atomics", text, [cpu.known.index, gpu.known.index]))
@@ -121,8 +121,8 @@ mod tests {
     fn rates_of_both_sides_are_compared() {
         let cpu = total(row(case("cpu.atomic.add", 16), 366.0, 0.17), 43.8e6);
         let gpu = total(row(on_blocks("gpu.atomic.add", 132, 1024), 99_000.0, 0.02), 1.37e9);
-        let sentence = "One variable takes 43.8 million additions a second of 16 CPU threads and 1.37 billion of 135,168 GPU \
-                        threads: 31 times as many on the GPU.";
+        let sentence = "16 CPU threads add 43.8 million times a second to one variable, 135,168 GPU threads 1.37 billion times: \
+                        31 times as often on the GPU.";
         assert_eq!(said(contended_on_both_sides, vec![cpu.clone(), gpu.clone()]), Some(Ok(sentence.into())));
         let case = Case { form: Some(Form::NotAggregated), ..gpu.case.clone() };
         let form = Row { case, ..total(gpu.clone(), 0.4e9) };
@@ -145,8 +145,8 @@ mod tests {
             row(Case { layout, dtype: Some(Dtype::I32), ..case("cpu.atomic.add", 16) }, ns, 0.2)
         };
         let rows = vec![add(1, 367.0), add(8, 43.9), add(16, 16.9), add(32, 16.9)];
-        let sentence = "Elements of different threads 64 bytes apart: an atomic add is 22 times cheaper than side by side (16.9 \
-                        ns instead of 367 ns; 16 threads, i32).";
+        let sentence = "An atomic add is 22 times cheaper where the threads' elements are 64 bytes apart than where they are \
+                        adjacent (16.9 ns instead of 367 ns; 16 threads, i32).";
         assert_eq!(said(false_sharing, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(false_sharing, rows[..2].to_vec()), None, "two strides show no plateau");
         let flat = vec![add(1, 17.0), add(8, 17.1), add(16, 16.9), add(32, 16.9)];

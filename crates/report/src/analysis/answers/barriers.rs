@@ -18,16 +18,16 @@ pub(super) fn cheapest_cpu_barrier(data: &RunData) -> Option<Finding> {
         Ok((best, rivals)) => {
             let next = rivals.first()?;
             let named = |name: &str| rivals.iter().find(|rival| rival.name() == name && rival.index != next.index);
-            let std = named("std").map(|std| format!(", {} than Rust's std::sync::Barrier", std.times(&best)));
-            let openmp = named("openmp").map(|openmp| format!(", {} than OpenMP's", openmp.times(&best)));
+            let openmp = named("openmp").map(|openmp| format!("OpenMP's {}", openmp.times(&best)));
+            let std = named("std").map(|std| format!("Rust's std::sync::Barrier {}", std.times(&best)));
+            let others: Vec<String> = openmp.into_iter().chain(std).collect();
+            let others = if others.is_empty() { String::new() } else { format!("; {}", enumeration(&others)) };
             let text = format!(
-                "At {threads} threads {} ({}) is the cheapest barrier: {} cheaper than {}, the next{}{}.",
+                "At {threads} threads {} ({}) is the cheapest barrier. The next, {}, costs {} as much{others}.",
                 best.name(),
                 best.time(),
-                next.times(&best),
                 next.name(),
-                openmp.unwrap_or_default(),
-                std.unwrap_or_default(),
+                next.times(&best),
             );
             let rows = std::iter::once(best.index).chain(rivals.iter().map(|rival| rival.index));
             Finding::certain("decide-barrier", text, rows)
@@ -153,8 +153,8 @@ mod tests {
             barrier("tree", 1290.0),
             barrier("openmp", 1370.0),
         ];
-        let sentence = "At 16 threads dissemination (1.00 µs) is the cheapest barrier: 1.3 times cheaper than tree, the next, \
-                        1.4 times than OpenMP's, 35 times than Rust's std::sync::Barrier.";
+        let sentence = "At 16 threads dissemination (1.00 µs) is the cheapest barrier. The next, tree, costs 1.3 times as much; \
+                        OpenMP's 1.4 times and Rust's std::sync::Barrier 35 times.";
         assert_eq!(said(cheapest_cpu_barrier, rows.clone()), Some(Ok(sentence.into())));
         rows[2] = within(rows[2].clone(), 990.0, 1500.0);
         assert!(said(cheapest_cpu_barrier, rows.clone()).unwrap().is_err(), "overlap");

@@ -81,7 +81,7 @@ pub(in crate::analysis) fn placement(data: &RunData) -> Option<Finding> {
     Some(Finding::certain("decide-placement", text, matrix.pairs.iter().map(|(_, _, row)| *row)))
 }
 
-/// The primitive that is measured beside an idle and a busy hardware thread.
+/// The primitive that is measured with an idle and with a busy sibling hardware thread.
 pub(in crate::analysis) const SMT_PRIMITIVE: &str = "cpu.atomic.add";
 
 /// What a hardware thread loses while its sibling works, and what the core gains. Rows are compared within the run.
@@ -103,8 +103,8 @@ pub(in crate::analysis) fn hyperthreads(data: &RunData) -> Option<Finding> {
         return Some(Finding::Open("what a hardware thread loses to its sibling (intervals overlap)".to_owned()));
     }
     let text = format!(
-        "Beside a busy hardware thread of the same core an atomic add takes {} as long ({} instead of {}): both together do \
-         {:.2} times the work of one.",
+        "Where the other hardware thread of the core is busy, an atomic add takes {} as long ({} instead of {}): both \
+         together do {:.2} times the work of one.",
         busy.times(&idle),
         busy.time(),
         idle.time(),
@@ -177,8 +177,8 @@ mod tests {
     fn a_busy_sibling_slows_a_thread_down() {
         let add = |group, threads, ns| row(Case { group: Some(group), ..case("cpu.atomic.add", threads) }, ns, 0.2);
         let rows = vec![add(Group::SiblingIdle, 1, 5.0), add(Group::SiblingBusy, 2, 9.0)];
-        let sentence = "Beside a busy hardware thread of the same core an atomic add takes 1.8 times as long (9.00 ns instead of \
-                        5.00 ns): both together do 1.11 times the work of one.";
+        let sentence = "Where the other hardware thread of the core is busy, an atomic add takes 1.8 times as long (9.00 ns \
+                        instead of 5.00 ns): both together do 1.11 times the work of one.";
         assert_eq!(said(hyperthreads, rows.clone()), Some(Ok(sentence.into())));
         let overlapping = vec![within(rows[0].clone(), 4.0, 9.5), rows[1].clone()];
         assert!(said(hyperthreads, overlapping).unwrap().is_err());

@@ -64,7 +64,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// What tells the barriers of a grid that are compared from the relaxed ones of the run, which order no memory accesses and
+/// What distinguishes the barriers of a grid that are compared from the relaxed ones of the run, which order no memory accesses and
 /// may be cheaper: ` that orders memory`, and nothing where the run has no relaxed one of this shape.
 pub(in crate::analysis) fn that_orders(data: &RunData, like: &Case) -> &'static str {
     let is_relaxed = |row: &Row| {

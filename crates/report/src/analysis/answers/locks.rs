@@ -17,13 +17,14 @@ pub(super) fn cheapest_lock(data: &RunData) -> Option<Finding> {
         Ok((best, rivals)) => {
             let next = rivals.first()?;
             let last = rivals.last().filter(|last| last.index != next.index);
-            let rest = last.map(|last| format!(", {} than {}", last.times(&best), last.name())).unwrap_or_default();
+            let last = last.map(|last| format!("; the most expensive, {}, {}", last.name(), last.times(&best)));
             let text = format!(
-                "At {threads} threads {} ({}) is the cheapest lock: {} cheaper than {}, the next{rest}.",
+                "At {threads} threads {} ({}) is the cheapest lock. The next, {}, costs {} as much{}.",
                 best.name(),
                 best.time(),
-                next.times(&best),
                 next.name(),
+                next.times(&best),
+                last.unwrap_or_default(),
             );
             Finding::certain("decide-lock", text, std::iter::once(best.index).chain(rivals.iter().map(|one| one.index)))
         }
@@ -52,8 +53,8 @@ mod tests {
         assert_eq!(
             said(cheapest_lock, rows),
             Some(Ok(
-                "At 16 threads pthread_mutex (1.20 µs) is the cheapest lock: 2.2 times cheaper than std_mutex, the \
-                     next, 5.1 times than ticket."
+                "At 16 threads pthread_mutex (1.20 µs) is the cheapest lock. The next, std_mutex, costs 2.2 times as \
+                     much; the most expensive, ticket, 5.1 times."
                     .into()
             ))
         );

@@ -74,7 +74,7 @@ const MOST: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Answers {
     pub(crate) certain: Vec<Answer>,
-    /// What the run has rows for and cannot tell, in one sentence.
+    /// What the run has rows for and cannot decide, in one sentence.
     pub(crate) open: Option<String>,
 }
 

@@ -22,13 +22,19 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
             .as_ref()
             .map(|name| format!("not at all: every instruction was emulated ({name})")),
         Some(format!("{share:.0} % of the {existing} cases{which} are resolved")),
-        width(data, "cpu", "CPU"),
-        width(data, "gpu", "GPU"),
-        data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("a virtual machine ({name})")),
+        widths(data),
+        data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("the machine is virtual ({name})")),
         stolen(data),
         awake(data),
     ];
     Some(format!("How far to trust it: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; ")))
+}
+
+/// `the median interval for another run is ±17 % (CPU), ±0.6 % (GPU)`.
+fn widths(data: &RunData) -> Option<String> {
+    let known: Vec<String> =
+        [("cpu", "CPU"), ("gpu", "GPU")].iter().filter_map(|(domain, name)| width(data, domain, name)).collect();
+    (!known.is_empty()).then(|| format!("the median interval for another run is {}", known.join(", ")))
 }
 
 /// The median half-width of the intervals for another run. Rows of older versions have none.
@@ -43,7 +49,7 @@ fn width(data: &RunData, domain: &str, name: &str) -> Option<String> {
     widths.sort_by(f64::total_cmp);
     let median = 100.0 * widths.get(widths.len() / 2)?;
     let digits = usize::from(median < 9.95);
-    Some(format!("half of the {name} figures hold to ±{median:.digits$} % in another run"))
+    Some(format!("±{median:.digits$} % ({name})"))
 }
 
 /// What the hypervisor took, over all processes of the run.
@@ -78,7 +84,7 @@ mod tests {
         let mut data = data(vec![add(1, 0.1), add(2, 0.17), add(4, 0.2), noisy, skipped]);
         assert_eq!(
             trust(&data).unwrap(),
-            "How far to trust it: 75 % of the 4 cases that can be measured here are resolved; half of the CPU figures hold to ±17 % in another run."
+            "How far to trust it: 75 % of the 4 cases that can be measured here are resolved; the median interval for another run is ±17 % (CPU)."
         );
         data.run.machine.cpu.hypervisor = Some("KVM".into());
         data.run.environment.keep_awake = Some("off (no trial: 16 CPUs, more than 8)".into());
@@ -89,7 +95,7 @@ mod tests {
         };
         data.run.sessions = vec![session(30.0, 0.02), session(10.0, 0.0)];
         let text = trust(&data).unwrap();
-        let end = "; a virtual machine (KVM); the hypervisor took 1.5 % of the CPUs' time; idle CPUs could sleep.";
+        let end = "; the machine is virtual (KVM); the hypervisor took 1.5 % of the CPUs' time; idle CPUs could sleep.";
         assert!(text.ends_with(end), "{text}");
         data.run.environment.emulator = Some("QEMU TCG".into());
         let text = trust(&data).unwrap();

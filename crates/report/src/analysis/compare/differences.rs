@@ -87,10 +87,11 @@ fn hardware(machine: &Machine) -> Vec<Property> {
     ]
 }
 
-/// `None` for an empty list.
+/// One value where all are the same, otherwise all of them; `None` for an empty list.
 fn list(values: impl Iterator<Item = impl ToString>) -> Option<String> {
     let values: Vec<String> = values.map(|value| value.to_string()).collect();
-    (!values.is_empty()).then(|| values.join(", "))
+    let first = values.first()?;
+    Some(if values.iter().all(|value| value == first) { first.clone() } else { values.join(", ") })
 }
 
 fn on_off(value: bool) -> &'static str {
@@ -210,6 +211,21 @@ mod tests {
         );
         let gpu = &of(&a, &b)[0];
         assert_eq!((gpu.a.as_str(), gpu.b.as_str()), ("none", "NVIDIA H200"));
+    }
+
+    #[test]
+    fn more_gpus_of_one_kind_differ_in_their_number_alone() {
+        let gpu = |l2_bytes| GpuMachine { name: "NVIDIA H200".into(), l2_bytes, ..GpuMachine::default() };
+        let with = |gpus: &[GpuMachine]| {
+            let mut run = testing::run();
+            run.machine.gpus = gpus.to_vec();
+            run
+        };
+        let one = with(&[gpu(60 << 20)]);
+        assert_eq!(names(&one, &with(&[gpu(60 << 20), gpu(60 << 20)])), ["GPU"]);
+        let mixed = of(&one, &with(&[gpu(60 << 20), gpu(50 << 20)]));
+        let cache = mixed.iter().find(|difference| difference.what == "GPU L2 cache").unwrap();
+        assert_eq!((cache.a.as_str(), cache.b.as_str()), ("60 MiB", "60 MiB, 50 MiB"));
     }
 
     #[test]

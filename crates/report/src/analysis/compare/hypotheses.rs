@@ -107,14 +107,14 @@ fn not_comparable(a: &Row, b: &Row) -> Option<String> {
         let [of_a, of_b] = [a, b].map(|row| naming::verdict(row.verdict.name()));
         return Some(if of_a == of_b { format!("{of_a} in both") } else { format!("{of_a} in A, {of_b} in B") });
     }
-    // Rows of older versions are of the slowest thread, and do not say which moments they stand for.
+    // Rows of older versions are of the slowest thread, and do not say which population they stand for.
     let actor = |row: &Row| row.actor.unwrap_or(Actor::Slowest);
     if a.case.actors() > 1 && actor(a) != actor(b) {
         return Some(format!("the cost is that of the {} thread in A, of the {} thread in B", actor(a), actor(b)));
     }
     match (a.population, b.population) {
         (Some(of_a), Some(of_b)) if of_a != of_b => {
-            Some(format!("the figure stands for the moments `{of_a}` in A (SMT interference), for `{of_b}` in B"))
+            Some(format!("the figure is of the population `{of_a}` in A, of `{of_b}` in B (SMT interference)"))
         }
         _ => None,
     }

@@ -170,14 +170,15 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let team = if fewest == 1 { "One CPU thread adds".to_owned() } else { format!("{fewest} CPU threads add") };
     let contended = if let Some(times) = few.beyond(&all) {
         let rates = format!("{} against {} a second", count(few.rate), count(all.rate));
-        format!("{team} {times} as often to a variable as {most} together ({rates})")
+        format!("{team} {times} as often to one variable as {most} together ({rates})")
     } else if let Some(times) = all.beyond(&few) {
         format!("{most} CPU threads together add {times} as often to one variable as {fewest}")
     } else {
         format!("Whether {most} CPU threads add more often to one variable than {fewest} cannot be decided")
     };
     let apart = of(most, false).and_then(|apart| apart.beyond(&all));
-    let apart = apart.map(|times| format!("; to variables on lines of their own, the {most} add {times} as often"));
+    let apart =
+        apart.map(|times| format!(". To variables on separate cache lines, the {most} add {times} as often as to one"));
     Some(format!("{contended}{}.", apart.unwrap_or_default()))
 }
 
@@ -213,8 +214,8 @@ mod tests {
         };
         assert_eq!(
             sentence("decide-atomics", rows(44e6)),
-            "One CPU thread adds 3.6 times as often to a variable as 16 together (160 million against 44.0 million a second); to \
-             variables on lines of their own, the 16 add 57 times as often."
+            "One CPU thread adds 3.6 times as often to one variable as 16 together (160 million against 44.0 million a second). To \
+             variables on separate cache lines, the 16 add 57 times as often as to one."
         );
         let text = sentence("decide-atomics", rows(161e6));
         assert!(
@@ -230,7 +231,7 @@ mod tests {
             vec![add(Layout::Shared, 1, 6.0, 160e6), add(Layout::Shared, 2, 40.0, 50e6), add(near, 2, 20.0, 100e6)];
         let found = decision("decide-atomics", &data(rows)).unwrap();
         assert_eq!(labels(&found.charts[0]), ["i32, shared"]);
-        assert!(!found.sentence.contains("lines of their own"), "{}", found.sentence);
+        assert!(!found.sentence.contains("separate cache lines"), "{}", found.sentence);
     }
 
     #[test]

@@ -49,9 +49,9 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         "The mark of a hand-off that may sleep is the median of single ones: many in a row find their thread awake."
             .to_owned()
     });
-    let spin = "Two CPU threads in close places; a hand-off is one way, the flag of CPU and GPU is there and back.";
-    let advice = "Who spins for as long as a wake-up takes, and sleeps then, waits at most twice as long as the best choice \
-                  would cost (Karlin et al., SOSP 1991).";
+    let spin = "Two CPU threads, placed close. A hand-off is one way; the flag between CPU and GPU is a round trip.";
+    let advice = "A thread that spins for as long as a wake-up takes, and then sleeps, waits at most twice as long as with the \
+                  best choice (Karlin et al., SOSP 1991).";
     Some(Decision {
         id: "decide-handoff",
         question: "Spin or sleep?",

@@ -23,7 +23,7 @@ const WAYS: [(&str, &str, &str); 7] = [
     ("gpu.launch.wait_value", "in another stream behind a value", "behind a value"),
     ("gpu.launch.event_wait", "in another stream behind an event", "behind an event"),
     ("gpu.launch.conditional", "in a loop of a graph", "in a loop of a graph"),
-    ("gpu.launch.device_graph", "in a graph that the device launches", "in a graph of the device"),
+    ("gpu.launch.device_graph", "in a graph that the device launches", "in a device graph"),
 ];
 pub(super) const LAUNCHES: [&str; 7] = [WAYS[0].0, WAYS[1].0, WAYS[2].0, WAYS[3].0, WAYS[4].0, WAYS[5].0, WAYS[6].0];
 
@@ -86,8 +86,8 @@ fn length(case: &Case) -> Option<u32> {
     }
 }
 
-/// Launches of kernels that do not end at once, of the shape with the most lengths; among such shapes that of the barriers,
-/// then the smallest one.
+/// Launches of kernels that do not end at once, of the shape with the most lengths; among such shapes the one with the most
+/// ways to launch, then that of the barriers, then the smallest one.
 fn launch_rows(data: &RunData, barrier: &Row) -> Vec<usize> {
     let is_one = |index: &usize| {
         let row = &data.rows[*index];
@@ -103,8 +103,11 @@ fn launch_rows(data: &RunData, barrier: &Row) -> Vec<usize> {
     }
     let lengths =
         |rows: &[usize]| rows.iter().filter_map(|index| length(&data.rows[*index].case)).collect::<BTreeSet<_>>();
+    let ways = |rows: &[usize]| {
+        rows.iter().map(|index| data.rows[*index].case.primitive.as_str()).collect::<BTreeSet<_>>().len()
+    };
     let best = shapes.into_iter().max_by(|(a, of_a), (b, of_b)| {
-        let worth = |own, rows: &[usize]| (lengths(rows).len(), own == shape(&barrier.case));
+        let worth = |own, rows: &[usize]| (lengths(rows).len(), ways(rows), own == shape(&barrier.case));
         let fewer = || data.rows[of_b[0]].case.actors().cmp(&data.rows[of_a[0]].case.actors());
         worth(*a, of_a).cmp(&worth(*b, of_b)).then_with(fewer)
     });
@@ -321,6 +324,27 @@ mod tests {
         assert_eq!(decision("decide-relaunch", &data(vec![grid])), None, "nothing to compare");
     }
 
+    #[test]
+    fn the_chart_has_the_launches_of_the_sentence() {
+        let kernel = |way: &str, blocks, ns| {
+            let case = Case { group: Some(Group::KernelUs(5)), ..on_blocks(&format!("gpu.launch.{way}"), blocks, 32) };
+            row(case, ns, 0.01)
+        };
+        // In the quick preset the ways in which a kernel decides are measured with the blocks of the barrier alone.
+        let rows = vec![
+            kernel("graph", 1, 468.0),
+            kernel("stream", 1, 1530.0),
+            kernel("conditional", 132, 4080.0),
+            row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01),
+        ];
+        let found = decision("decide-relaunch", &data(rows)).unwrap();
+        assert!(found.sentence.contains("in a graph (468 ns)"), "{}", found.sentence);
+        let labels: Vec<&str> = series(&found.charts[0]).iter().map(|one| one.label.as_str()).collect();
+        for expected in ["next kernel, in a graph", "next kernel, in a stream", "grid barrier, counter"] {
+            assert!(labels.contains(&expected), "{expected}: {labels:?}");
+        }
+    }
+
     /// Kernels of 1 to 100 µs in five ways beside a barrier of 806 ns.
     fn launches_by_length() -> Vec<Row> {
         let kernel = |way: &str, length, ns| {
@@ -372,7 +396,7 @@ mod tests {
         assert_eq!(cells(1)[..2], ["5.0 µs", "2 to 100 µs"]);
         let note = found.note.unwrap();
         assert!(
-            note.contains("Not measured: next kernel in a graph of the device (the device runtime is not linked)."),
+            note.contains("Not measured: next kernel in a device graph (the device runtime is not linked)."),
             "{note}"
         );
         assert!(note.contains("The kernels have 132 blocks."), "the shape with the most lengths: {note}");

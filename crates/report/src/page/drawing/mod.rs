@@ -37,8 +37,8 @@ pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
         .collect();
     format!(
         "<section id=\"machine\" aria-labelledby=\"machine-title\"><h2 id=\"machine-title\">The machine</h2>\
-         <p class=\"lead\">Boxes and grey words: what the system claims. <b class=\"measured\">Figures</b>: what this run \
-         measured. A thousand operations take as many microseconds as one takes nanoseconds.</p>{}</section>",
+         <p class=\"lead\">Boxes and grey text: what the system reports. <b class=\"measured\">Figures</b>: what this run \
+         measured, for one operation. A cost of 1 ns is 1 µs for a thousand operations.</p>{}</section>",
         figures.concat()
     )
 }

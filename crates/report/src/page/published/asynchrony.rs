@@ -39,7 +39,7 @@ fn draw(data: &RunData) -> Option<String> {
 /// The kernels with their headings.
 const KERNELS: [(Variant, &str, &str); 4] = [
     (Variant::Global, "Figure 5: directly in global memory", "kernel of figure 3; the right neighbour is read first"),
-    (Variant::Shared, "Figure 6: through shared memory", "kernel of figure 4 with its indices as they are meant"),
+    (Variant::Shared, "Figure 6: through shared memory", "kernel of figure 4 with the intended indices"),
     (
         Variant::GlobalLeftFirst,
         "Control of figure 5: the left neighbour is read first",
