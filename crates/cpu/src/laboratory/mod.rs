@@ -1,6 +1,6 @@
 //! The CPU of this machine as a laboratory: what can be measured, and the experiments.
 //!
-//! [`assembly`] makes the experiment of a case. [`description`] says what the machine is and what may disturb the figures.
+//! `assembly.rs` makes the experiment of a case. `description.rs` says what the machine is and what may disturb the figures.
 
 mod assembly;
 mod description;
