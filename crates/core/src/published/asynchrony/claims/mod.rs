@@ -2,12 +2,12 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`row`] | the line of the table |
-//! | [`updates`] | the claims about updates, for each kernel and block size |
-//! | [`class_rows`] | the rows of one kernel and block size |
-//! | [`side`] | the control of the side on which inconsistencies are |
-//! | [`blocks`] | the claims about the order of blocks |
-//! | [`together`] | the verdict over several block sizes |
+//! | `row` | the line of the table |
+//! | `updates` | the claims about updates, for each kernel and block size |
+//! | `class_rows` | the rows of one kernel and block size |
+//! | `side` | the control of the side on which inconsistencies are |
+//! | `blocks` | the claims about the order of blocks |
+//! | `together` | the verdict over several block sizes |
 
 mod blocks;
 mod class_rows;

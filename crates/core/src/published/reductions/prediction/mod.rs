@@ -6,12 +6,12 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`priced`] | a variant with the costs of its terms, and the difference of two |
-//! | [`difference`] | a predicted difference beside the measured one |
-//! | [`explanation`] | the terms that differ, as text |
-//! | [`why_not`] | what the terms leave out, where a prediction is off |
-//! | [`decision`] | what the costs recommend |
-//! | [`needed`] | the costs that predictions need and use |
+//! | `priced` | a variant with the costs of its terms, and the difference of two |
+//! | `difference` | a predicted difference beside the measured one |
+//! | `explanation` | the terms that differ, as text |
+//! | `why_not` | what the terms leave out, where a prediction is off |
+//! | `decision` | what the costs recommend |
+//! | `needed` | the costs that predictions need and use |
 
 mod decision;
 mod difference;
