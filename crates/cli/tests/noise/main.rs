@@ -151,7 +151,11 @@ fn what_is_resolved_beside_another_process_on_the_gpu_is_right() {
     let disturbed = Agreement::of(&first, &disturbed, &second);
     println!("{}", disturbed.text("another process on the GPU"));
     assert!(steady.share().is_some_and(|share| share >= GOAL), "undecided: quiet runs differ: {:?}", steady.share());
-    assert!(disturbed.share().is_none_or(|share| share >= GOAL), "{:?} of the resolved cases agree", disturbed.share());
+    assert!(
+        disturbed.share().is_some_and(|share| share >= GOAL),
+        "{:?} of the resolved cases agree",
+        disturbed.share()
+    );
 }
 
 fn row(threads: u32, ns: f64, verdict: Verdict) -> Row {

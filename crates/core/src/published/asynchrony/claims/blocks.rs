@@ -50,20 +50,11 @@ pub fn claim_of_orders(summary: Option<OrderSummary>, device: &str) -> Option<Cl
         8 if has_two_variants => ClaimVerdict::Holds,
         _ => ClaimVerdict::DoesNotHold,
     };
-    Some(ClaimRow {
-        claim: Claim::EightOrders,
-        variant: None,
-        block_threads: None,
-        in_paper: false,
-        verdict,
-        share: None,
-        share_low: None,
-        share_high: None,
-        found: format!(
-            "{orders} orders, {assignments} assignments in {launches} launches; two alternate in {alternating_draws} of \
+    let found = format!(
+        "{orders} orders, {assignments} assignments in {launches} launches; two alternate in {alternating_draws} of \
              {draws} draws"
-        ),
-    })
+    );
+    Some(ClaimRow::without_share(Claim::EightOrders, verdict, found))
 }
 
 #[cfg(test)]

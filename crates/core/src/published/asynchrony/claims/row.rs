@@ -28,6 +28,23 @@ pub struct ClaimRow {
     pub found: String,
 }
 
+impl ClaimRow {
+    /// A claim that the paper does not make, about all kernels and block sizes, which rests on no share.
+    pub(super) const fn without_share(claim: Claim, verdict: ClaimVerdict, found: String) -> Self {
+        Self {
+            claim,
+            variant: None,
+            block_threads: None,
+            in_paper: false,
+            verdict,
+            share: None,
+            share_low: None,
+            share_high: None,
+            found,
+        }
+    }
+}
+
 /// Whether the paper shows this kernel with this block size: that of figure 3 for 8 to 256 threads, and that of figure 4 for 128
 /// and 256.
 pub(super) const fn is_in_paper(variant: Variant, block_threads: u32) -> bool {

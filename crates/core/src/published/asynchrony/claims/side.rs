@@ -22,19 +22,14 @@ pub(super) fn side_follows_loads(classes: &[ClassRow]) -> Vec<ClaimRow> {
             _ if first > last && control_first < control_last => ClaimVerdict::Holds,
             _ => ClaimVerdict::DoesNotHold,
         };
+        let found = format!(
+            "right neighbour first: {first} at the first, {last} at the last component; left neighbour first: \
+                 {control_first} and {control_last}"
+        );
         Some(ClaimRow {
-            claim: Claim::SideFollowsLoads,
             variant: Some(Variant::GlobalLeftFirst),
             block_threads: Some(block_threads),
-            in_paper: false,
-            verdict,
-            share: None,
-            share_low: None,
-            share_high: None,
-            found: format!(
-                "right neighbour first: {first} at the first, {last} at the last component; left neighbour first: \
-                 {control_first} and {control_last}"
-            ),
+            ..ClaimRow::without_share(Claim::SideFollowsLoads, verdict, found)
         })
     };
     let rows: Vec<ClaimRow> = BLOCK_THREADS.into_iter().filter_map(row).collect();

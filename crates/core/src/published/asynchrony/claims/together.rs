@@ -30,15 +30,9 @@ pub(super) fn together(claim: Claim, variant: Option<Variant>, rows: &[ClaimRow]
         ClaimVerdict::Holds
     };
     (!rows.is_empty()).then(|| ClaimRow {
-        claim,
         variant,
-        block_threads: None,
         in_paper: !is_control,
-        verdict,
-        share: None,
-        share_low: None,
-        share_high: None,
-        found: parts.join("; "),
+        ..ClaimRow::without_share(claim, verdict, parts.join("; "))
     })
 }
 
