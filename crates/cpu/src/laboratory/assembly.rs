@@ -91,14 +91,18 @@ impl CpuLaboratory {
     fn sharing(&self, placement: &Placement, placed: &Placed, case: Option<&Case>) -> Sharing {
         let threads = placed.cpus.len();
         let quota = self.quota.filter(|quota| *quota < threads as f64);
-        let cpus = |count: u32| format!("{count} CPU{}", if count == 1 { "" } else { "s" });
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let cpus = |count: u32| format!("{count} CPU{}", plural(count as usize));
         let oversubscribed =
             placed.oversubscribed().then(|| format!("{threads} threads on {}", cpus(placed.available)));
-        let throttled = quota.map(|quota| format!("{threads} threads with the time of {quota} CPUs"));
+        let throttled = quota.map(|quota| format!("{threads} thread{} with the time of {quota} CPUs", plural(threads)));
+        // A quota pauses threads and takes no CPU from them: between two pauses they run as without it, in short samples
+        // that are excluded where a pause falls into one.
+        let is_oversubscribed = oversubscribed.is_some();
         let remarks: Vec<String> = oversubscribed.into_iter().chain(throttled).collect();
         Sharing {
             cpus: placed.available.min(threads as u32),
-            oversubscribed: !remarks.is_empty(),
+            oversubscribed: is_oversubscribed,
             unbound: *placement == Placement::None,
             has_siblings: self.topology.share_a_core(&placed.cpus),
             actor: case.map_or(Actor::Slowest, Case::actor),

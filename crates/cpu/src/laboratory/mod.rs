@@ -201,6 +201,21 @@ mod tests {
 
     use super::*;
 
+    /// Long samples would hold pauses, and in threads that share CPUs nothing tells them from the cost.
+    #[test]
+    fn a_quota_alone_takes_no_cpu_from_the_threads() {
+        let mut laboratory = CpuLaboratory::open().unwrap();
+        laboratory.quota = Some(0.5);
+        let placement = Some(Placement::List(vec![laboratory.topology.allowed_cpus()[0]]));
+        let mut of_threads = |threads| {
+            let case = Case { threads: Some(threads), placement: placement.clone(), ..Case::new("cpu.barrier.sense") };
+            let experiment = laboratory.experiment(&case).unwrap();
+            (experiment.remark().unwrap(), experiment.sample_length().is_some())
+        };
+        assert_eq!(of_threads(1), ("1 thread with the time of 0.5 CPUs".to_owned(), true));
+        assert!(!of_threads(2).1, "two threads on one CPU wait for each other's time slices");
+    }
+
     #[test]
     fn a_quota_below_the_threads_is_remarked_in_the_row() {
         let mut laboratory = CpuLaboratory::open().unwrap();
