@@ -228,19 +228,32 @@ __device__ __forceinline__ void announce(u32 *word, u32 value) {
     if (found != value) count_mismatch(value, found);
 }
 
+// Writes what another thread will read after an ordered barrier. Where `repeats` is not 0, the thread writes the value
+// of the round before so many times first. The words of 32 blocks are in one line, so the last write waits in a queue
+// of the second-level cache, while the arrival at the barrier goes to another part of it and may overtake the write:
+// what a barrier has to prevent that releases.
+__device__ __forceinline__ void publish(u32 *word, u32 value, u32 repeats) {
+#pragma unroll 1
+    for (u32 repeat = 0; repeat < repeats; repeat++) {
+        store_plain(word, value - 1);
+    }
+    store_plain(word, value);
+}
+
 // Checks the barrier once: it takes two barriers, because no thread may write again before all have read. The
 // generation makes each value a new one. After four rounds a block has the same partner again, whose words its
 // first-level cache may still hold.
 template <typename Operation>
-__device__ __forceinline__ void check_once(Operation &barrier, const GridBarrierArguments &arguments, u32 round) {
+__device__ __forceinline__ void check_once(Operation &barrier, const GridBarrierArguments &arguments, u32 round,
+                                           u32 repeats) {
     const u32 value = arguments.generation * 64 + round % 64, shift = gridDim.x / 2 + round % 4;
     const u32 partner = (blockIdx.x + shift) % gridDim.x;
     const bool writes_flag = threadIdx.x == blockDim.x - 1;
     u32 *const flags = device_table.block_flags[device_table.device];
     u32 *const phases = device_table.phases;
     if constexpr (IS_ORDERED) {
-        store_plain(phases + grid_thread(), value);
-        if (writes_flag) store_plain(flags + blockIdx.x, value);
+        publish(phases + grid_thread(), value, repeats);
+        if (writes_flag) publish(flags + blockIdx.x, value, repeats);
     } else {
         announce(phases + grid_thread(), value);
         if (writes_flag) announce(flags + blockIdx.x, value);
@@ -271,14 +284,22 @@ __device__ __forceinline__ GridBarrierArguments at_offset(const GridBarrierArgum
 template <typename Barrier>
 struct CheckedBarrier : Barrier {
     __device__ __forceinline__ explicit CheckedBarrier(const GridBarrierArguments &arguments) : Barrier(arguments) {
-        check_once<Barrier>(*this, arguments, 0);
+        check_once<Barrier>(*this, arguments, 0, 0);
     }
 
     __device__ __forceinline__ void finish(const GridBarrierArguments &arguments) {
-        check_once<Barrier>(*this, arguments, 1);
+        check_once<Barrier>(*this, arguments, 1, 0);
     }
 
-    // At each memory offset, with blocks that arrive at different times, `iterations` times.
+    // None, few and many, with each partner; then by every other block alone. If all writes are late, what a barrier
+    // does with those of one block may hide what it lacks for those of another.
+    __device__ __forceinline__ static u32 repeated_writes(u32 round) {
+        const u32 kind = round / 4 % 4;
+        const bool is_spared = round / 16 % 2 == 1 && (blockIdx.x + round) % 2 == 0;
+        return kind == 0 || is_spared ? 0 : 1u << 3 * kind;
+    }
+
+    // At each memory offset, with blocks that arrive at different times and writes that are late, `iterations` times.
     __device__ static void check(const GridBarrierArguments &arguments) {
         u32 offset = 0;
 #pragma unroll 1
@@ -288,7 +309,7 @@ struct CheckedBarrier : Barrier {
 #pragma unroll 1
             for (u32 round = 1; round <= arguments.iterations; round++) {
                 delay((blockIdx.x * 7 + device_table.device * 3 + round * 5) % 32);
-                check_once<Barrier>(barrier, here, round);
+                check_once<Barrier>(barrier, here, round, repeated_writes(round));
             }
         } while (++offset < arguments.offsets);
     }

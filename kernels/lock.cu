@@ -18,7 +18,7 @@ constexpr u32 LINE = 128 / sizeof(u32);
 struct Operation {
     u32 *lock;     // 0: free; TICKET: the next ticket
     u32 *serving;  // TICKET: the ticket whose turn it is
-    volatile u32 *counter;
+    u32 *counter;  // plain, as a program's data are: the lock alone orders the accesses
     const volatile u32 *abort;
     bool given_up;
 
@@ -95,7 +95,7 @@ struct Operation {
         if (grid_thread() != 0) return;
         Operation lock(arguments);
         const u32 warps = gridDim.x * ((blockDim.x + 31) / 32), expected = (u32)arguments.total_operations * warps;
-        if (*lock.counter != expected) report_mismatch(arguments, expected, (u32)*lock.counter);
+        if (*lock.counter != expected) report_mismatch(arguments, expected, *lock.counter);
         const u32 free = KIND == TICKET ? *lock.serving : 0;
         if (*lock.lock != free) report_mismatch(arguments, free, *lock.lock);
     }
