@@ -2,10 +2,57 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use syncscope_core::{Case, Nanoseconds, Row, Verdict};
+use syncscope_core::{Case, Cycles, Row, Verdict};
 
 /// A figure counts as the same within this share of the other one.
 pub(crate) const TOLERANCE: f64 = 0.10;
+
+/// Clocks of a core that differ by more are two states of the machine: a core that rested, as one does that a quota pauses,
+/// starts again below its highest clock.
+const CLOCK_TOLERANCE: f64 = 0.02;
+
+/// A cost in nanoseconds and, where the clock of the core is known, in its cycles.
+#[derive(Debug, Clone, Copy)]
+struct Figure {
+    ns: f64,
+    cycles: Option<f64>,
+}
+
+/// By what two figures are the same, if they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sameness {
+    Time,
+    /// By the cycles of a core whose clock was another one.
+    Cycles,
+}
+
+impl Figure {
+    /// The figure of a case that is resolved.
+    fn resolved(row: &Row) -> Option<Self> {
+        let ns = row.ns.filter(|_| row.verdict == Verdict::Resolved)?;
+        Some(Self { ns: ns.value(), cycles: row.cycles.map(Cycles::value) })
+    }
+
+    /// Between two figures.
+    fn between(self, other: Self) -> Self {
+        let mean = |a: f64, b: f64| (a * b).sqrt();
+        let cycles = self.cycles.zip(other.cycles).map(|(own, others)| mean(own, others));
+        Self { ns: mean(self.ns, other.ns), cycles }
+    }
+
+    fn same(self, other: Self) -> Option<Sameness> {
+        if is_within(self.ns, other.ns, TOLERANCE) {
+            return Some(Sameness::Time);
+        }
+        let (own, others) = self.cycles.zip(other.cycles)?;
+        let same_clock = is_within(own / self.ns, others / other.ns, CLOCK_TOLERANCE);
+        (!same_clock && is_within(own, others, TOLERANCE)).then_some(Sameness::Cycles)
+    }
+}
+
+fn is_within(figure: f64, other: f64, tolerance: f64) -> bool {
+    ((1.0 - tolerance)..=(1.0 + tolerance)).contains(&(figure / other))
+}
 
 /// A resolved figure that is not the quiet one.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +60,60 @@ pub(crate) struct Deviation {
     pub(crate) case: Case,
     /// The disturbed figure over the quiet one.
     pub(crate) ratio: f64,
+}
+
+/// What a quiet run says about a case.
+#[derive(Debug, Clone, Copy)]
+enum Quiet {
+    Resolved(Figure),
+    /// From which cost to which its pairs range in ns, leaving out the lowest and the highest 5 %.
+    Ranging(f64, f64),
+    Unknown,
+}
+
+impl Quiet {
+    fn of(row: &Row) -> Self {
+        let range = row.ns_spread.map(|spread| Self::Ranging(spread.low, spread.high));
+        Figure::resolved(row).map(Self::Resolved).or(range).unwrap_or(Self::Unknown)
+    }
+
+    /// Whether the machine was seen with both costs while nothing disturbed it.
+    fn ranges_over(self, one: Figure, other: Figure) -> bool {
+        let Self::Ranging(low, high) = self else { return false };
+        [one, other].iter().all(|figure| (low..=high).contains(&figure.ns))
+    }
+}
+
+/// The figure that a disturbed run has to agree with.
+#[derive(Debug)]
+enum QuietFigure {
+    Known {
+        quiet: Figure,
+        by_one_run: bool,
+    },
+    /// The machine changed its state, and no figure is the quiet one.
+    Changed,
+    Unknown,
+}
+
+fn quiet_figure(before: Quiet, after: Quiet, disturbed: Figure) -> QuietFigure {
+    match (before, after) {
+        (Quiet::Resolved(before), Quiet::Resolved(after)) if before.same(after).is_none() => QuietFigure::Changed,
+        (Quiet::Resolved(before), Quiet::Resolved(after)) => {
+            QuietFigure::Known { quiet: before.between(after), by_one_run: false }
+        }
+        (Quiet::Resolved(quiet), other) | (other, Quiet::Resolved(quiet)) => {
+            if quiet.same(disturbed).is_none() && other.ranges_over(quiet, disturbed) {
+                return QuietFigure::Changed;
+            }
+            QuietFigure::Known { quiet, by_one_run: true }
+        }
+        _ => QuietFigure::Unknown,
+    }
+}
+
+fn by_case(rows: &[Row]) -> HashMap<&Case, &Row> {
+    rows.iter().map(|row| (&row.case, row)).collect()
 }
 
 /// What became of the cases of a disturbed run.
@@ -24,7 +125,10 @@ pub(crate) struct Agreement {
     pub(crate) compared: usize,
     /// Those of them that one of the two quiet runs did not resolve: nothing shows that the machine kept its state.
     pub(crate) with_one_quiet_run: usize,
-    /// Resolved cases whose quiet figures before and after differ: the machine changed its state, and none is the quiet one.
+    /// Compared cases that agree in the core's cycles alone: its clock was another one.
+    pub(crate) by_cycles: usize,
+    /// Resolved cases whose quiet figures before and after differ, or of which one quiet run shows the quiet figure and the
+    /// disturbed one: the machine changed its state, and none is the quiet figure.
     pub(crate) changed: usize,
     /// Resolved cases that no quiet run resolved.
     pub(crate) unknown: usize,
@@ -37,32 +141,26 @@ impl Agreement {
     /// to the CPUs of a guest. Where both quiet runs give one figure, the state was the same between them, and that is the
     /// figure to agree with. A figure of another quiet run is none, however well it fits.
     pub(crate) fn of(before: &[Row], disturbed: &[Row], after: &[Row]) -> Self {
-        let figures = |rows: &[Row]| -> HashMap<Case, f64> {
-            rows.iter().filter_map(|row| Some((row.case.clone(), resolved(row)?))).collect()
-        };
-        let (before, after) = (figures(before), figures(after));
+        let (before, after) = (by_case(before), by_case(after));
         let mut agreement = Self::default();
         for row in disturbed {
             *agreement.verdicts.entry(row.verdict.name()).or_default() += 1;
-            let Some(ns) = resolved(row) else { continue };
-            let quiet = match (before.get(&row.case), after.get(&row.case)) {
-                (Some(before), Some(after)) if !is_same(*before, *after) => {
-                    agreement.changed += 1;
-                    continue;
+            let Some(figure) = Figure::resolved(row) else { continue };
+            let of_case =
+                |rows: &HashMap<&Case, &Row>| rows.get(&row.case).map_or(Quiet::Unknown, |row| Quiet::of(row));
+            let deviation = |quiet: Figure| Deviation { case: row.case.clone(), ratio: figure.ns / quiet.ns };
+            match quiet_figure(of_case(&before), of_case(&after), figure) {
+                QuietFigure::Unknown => agreement.unknown += 1,
+                QuietFigure::Changed => agreement.changed += 1,
+                QuietFigure::Known { quiet, by_one_run } => {
+                    agreement.compared += 1;
+                    agreement.with_one_quiet_run += usize::from(by_one_run);
+                    match figure.same(quiet) {
+                        Some(Sameness::Time) => {}
+                        Some(Sameness::Cycles) => agreement.by_cycles += 1,
+                        None => agreement.off.push(deviation(quiet)),
+                    }
                 }
-                (Some(before), Some(after)) => (before * after).sqrt(),
-                (Some(quiet), None) | (None, Some(quiet)) => {
-                    agreement.with_one_quiet_run += 1;
-                    *quiet
-                }
-                (None, None) => {
-                    agreement.unknown += 1;
-                    continue;
-                }
-            };
-            agreement.compared += 1;
-            if !is_same(ns, quiet) {
-                agreement.off.push(Deviation { case: row.case.clone(), ratio: ns / quiet });
             }
         }
         agreement.off.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
@@ -85,19 +183,11 @@ impl Agreement {
             verdicts.join(", ")
         );
         let quiet = format!(
-            "    {} of them with one quiet figure; not compared: {} whose two quiet figures differ, {} without a quiet figure",
-            self.with_one_quiet_run, self.changed, self.unknown
+            "    {} of them by their cycles, at another clock; {} of them with one quiet figure; not compared: {} whose two quiet \
+             figures differ, {} without a quiet figure",
+            self.by_cycles, self.with_one_quiet_run, self.changed, self.unknown
         );
         let off = self.off.iter().map(|off| format!("    {:6.2} times  {}", off.ratio, off.case));
         [head, quiet].into_iter().chain(off).collect::<Vec<_>>().join("\n")
     }
-}
-
-fn is_same(figure: f64, other: f64) -> bool {
-    ((1.0 - TOLERANCE)..=(1.0 + TOLERANCE)).contains(&(figure / other))
-}
-
-/// The figure of a case that is resolved.
-fn resolved(row: &Row) -> Option<f64> {
-    row.ns.filter(|_| row.verdict == Verdict::Resolved).map(Nanoseconds::value)
 }

@@ -19,7 +19,8 @@ use agreement::Agreement;
 use common::cgroup::Quota;
 use common::{program, stderr};
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_core::{Case, Nanoseconds, Row, Verdict};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Cycles, Nanoseconds, Row, Verdict};
 
 /// The share of the resolved cases that has to agree.
 const GOAL: f64 = 0.95;
@@ -84,6 +85,9 @@ impl Drop for BusyGpus {
 }
 
 /// The rows of a run of the command that `start` makes, of the primitives of one kind of processor.
+///
+/// `SYNCSCOPE_NOISE_RUNS` names a folder that keeps the runs. Runs that are in it are read instead of made, so that those of
+/// another machine can be compared again.
 fn rows(name: &str, primitives: &str, start: impl FnOnce() -> Command) -> Vec<Row> {
     let kept = std::env::var("SYNCSCOPE_NOISE_RUNS").ok();
     let folder = tempfile::tempdir().unwrap();
@@ -91,6 +95,9 @@ fn rows(name: &str, primitives: &str, start: impl FnOnce() -> Command) -> Vec<Ro
     let options = std::env::var("SYNCSCOPE_NOISE_OPTIONS").unwrap_or_else(|_| "--preset quick".to_owned());
     // Options that select primitives do it alone: a case that matches one `--only` of several is measured.
     let only: &[&str] = if options.contains("--only") { &[] } else { &["--only", primitives] };
+    if out.exists() {
+        return RunDirectory::open(&out).unwrap().read_rows().unwrap();
+    }
     let mut command = start();
     command.args(["run", "--seed", "1", "--out", out.to_str().unwrap()]).args(only).args(options.split(' '));
     let output = command.stdin(Stdio::null()).output().unwrap();
@@ -196,6 +203,38 @@ fn where_one_quiet_run_resolved_a_case_its_figure_counts_and_is_counted() {
         let agreement = Agreement::of(before, &[row(2, 57.0, Verdict::Resolved)], after);
         assert_eq!((agreement.compared, agreement.with_one_quiet_run, agreement.off.len()), (1, 1, 1));
     }
+}
+
+/// A machine that gave both costs in one quiet run gave them without any disturbance.
+#[test]
+fn a_quiet_run_that_holds_both_costs_shows_that_the_machine_changed() {
+    let resolved = [row(2, 127.0, Verdict::Resolved)];
+    let ranging = |low, high| {
+        let noisy = row(2, 118.0, Verdict::Noisy("wide".to_owned()));
+        [Row { ns_spread: Some(Interval { low, high }), ..noisy }]
+    };
+    let of = |ns, after: [Row; 1]| {
+        let agreement = Agreement::of(&resolved, &[row(2, ns, Verdict::Resolved)], &after);
+        (agreement.compared, agreement.changed, agreement.share())
+    };
+    assert_eq!(of(25.0, ranging(23.0, 130.0)), (0, 1, None));
+    assert_eq!(of(25.0, ranging(110.0, 130.0)), (1, 0, Some(0.0)), "it never took 25 ns");
+    assert_eq!(of(125.0, ranging(23.0, 130.0)), (1, 0, Some(1.0)));
+}
+
+/// A core that a quota pauses starts again below its highest clock: nanoseconds differ and cycles do not.
+#[test]
+fn at_another_clock_the_cycles_have_to_agree() {
+    let at = |ns: f64, hz: f64| [Row { cycles: Some(Cycles(ns * hz / 1e9)), ..row(1, ns, Verdict::Resolved) }];
+    let share_at = |disturbed: [Row; 1]| {
+        let quiet = at(10.0, 3e9);
+        let agreement = Agreement::of(&quiet, &disturbed, &quiet);
+        (agreement.share(), agreement.by_cycles)
+    };
+    assert_eq!(share_at(at(12.0, 2.5e9)), (Some(1.0), 1));
+    assert_eq!(share_at(at(10.5, 2.5e9)), (Some(1.0), 0), "a time that agrees is enough");
+    assert_eq!(share_at(at(12.0, 3e9)), (Some(0.0), 0));
+    assert_eq!(share_at(at(15.0, 2.5e9)), (Some(0.0), 0), "neither the time nor the cycles");
 }
 
 #[test]
