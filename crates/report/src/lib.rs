@@ -15,6 +15,7 @@ mod analysis;
 mod figure;
 mod generation;
 mod naming;
+mod reductions;
 mod run_data;
 #[cfg(test)]
 mod testing;

@@ -152,7 +152,7 @@ fn show_profile(elapsed: Duration) {
     for profile::PhaseTime { phase, spent, times } in account {
         let each_us = spent.as_secs_f64() * 1e6 / times as f64;
         let spent_s = spent.as_secs_f64();
-        terminal::note(&format!("{:<16}{spent_s:>10.3} s{times:>10} times{each_us:>12.1} us each", phase.as_str()));
+        terminal::note(&format!("{:<16}{spent_s:>10.3} s{times:>10} times{each_us:>12.1} µs each", phase.as_str()));
     }
 }
 

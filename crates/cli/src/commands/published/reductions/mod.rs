@@ -2,7 +2,6 @@
 //! which of them is the fastest.
 
 mod costs;
-mod show;
 
 use std::time::Duration;
 
@@ -14,12 +13,14 @@ use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Case, Laboratory, PublishedExperiment, Row};
 use syncscope_gpu::ReductionPlan;
+use syncscope_report::table;
 
 use super::experiment_run::{ExperimentRun, needed_gpu, with_alternative};
 use crate::args::{ReductionsArguments, ReductionsOn};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::progress::Progress;
+use crate::terminal;
 
 const EXPERIMENT: PublishedExperiment = PublishedExperiment::Reductions;
 
@@ -41,7 +42,7 @@ pub(crate) fn reductions(arguments: &ReductionsArguments) -> Result<Outcome, Fai
     progress.finish();
     let found = found?;
     found.write(run.directory())?;
-    show::tables(&found)?;
+    terminal::show(&table::reductions(&found, terminal::width()))?;
     run.finish(Status::Done, &laboratories)
 }
 

@@ -2,11 +2,11 @@
 
 use syncscope_core::published::reductions::ReductionRow;
 use syncscope_core::published::reductions::boundary::{Boundary, Difference, LaunchedBy, boundaries};
-use syncscope_core::published::reductions::text::time;
 
 use super::super::parts;
 use super::super::svg::{Axis, Chart, Point};
-use super::text::size;
+use crate::figure::time;
+use crate::reductions::size;
 
 /// Nothing where no variant with a barrier stands beside one without, launched alike.
 pub(super) fn card(rows: &[ReductionRow]) -> String {
@@ -125,8 +125,8 @@ mod tests {
             row("device.grid_graph_chain", 1 << 12, 2800.0),
         ];
         let html = card(&rows);
-        assert!(html.contains("end of a kernel, stream, queued first") && html.contains("1.50 us ± 42"), "{html}");
-        assert!(html.contains("end of a kernel, one graph") && html.contains("1.20 us ± 42"), "{html}");
+        assert!(html.contains("end of a kernel, stream, queued first") && html.contains("1.50 µs ± 42"), "{html}");
+        assert!(html.contains("end of a kernel, one graph") && html.contains("1.20 µs ± 42"), "{html}");
         assert!(html.contains("grid barrier, one graph"), "{html}");
         assert!(!html.contains("queued while kernels run</t") && !html.contains("grid barrier, stream"), "{html}");
         assert_eq!(html.matches("<svg").count(), 1);

@@ -4,7 +4,7 @@ use syncscope_core::published::reductions::variants::of_class;
 use syncscope_core::published::reductions::{Class, Operation, ReductionRow};
 
 use super::super::svg::{Axis, COLOURS, Chart, Point};
-use super::text::on;
+use crate::reductions::on;
 
 /// Time against size for the maximum.
 pub(super) fn chart(class: Class, rows: &[&ReductionRow]) -> String {

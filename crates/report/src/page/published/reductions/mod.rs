@@ -15,7 +15,6 @@ mod chart;
 mod class;
 mod predicted;
 mod tables;
-mod text;
 mod warps;
 
 use syncscope_core::PublishedExperiment;
@@ -144,7 +143,7 @@ mod tests {
             "1 of 2 differences within 20 %",
             "+3.8 %",
             "25.0 %",
-            "1.10 us",
+            "1.10 µs",
             "+10.0 %",
             "Reduction 5, with several elements",
             "does not hold",
@@ -171,7 +170,7 @@ mod tests {
         ];
         let html = drawn(Some(Reductions { times, ..Reductions::default() })).unwrap();
         for part in
-            ["flags (2 GPUs)", "flags (4 GPUs)", "host (2 GPUs)", "kernels, all in one graph (4 GPUs)", "11.0 us"]
+            ["flags (2 GPUs)", "flags (4 GPUs)", "host (2 GPUs)", "kernels, all in one graph (4 GPUs)", "11.0 µs"]
         {
             assert!(html.contains(part), "{part}: {html}");
         }

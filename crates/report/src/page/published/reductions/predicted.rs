@@ -1,39 +1,17 @@
 //! The card with predicted against measured differences, and what the costs recommend.
 
-use syncscope_core::published::reductions::text::{name, time};
 use syncscope_core::published::reductions::{Agreement, Class, Decision, Prediction, Reductions};
 
 use super::super::parts;
 use super::super::svg::{Axis, COLOURS, Chart, Point};
-use super::text::{on, size};
+use crate::reductions::{DECISION, PREDICTION, decision_cells, prediction_cells};
 
 /// Predicted against measured differences, and what the costs recommend.
 pub(super) fn card(found: &Reductions) -> String {
-    let decided = found.decisions.iter().map(|decision| {
-        vec![
-            size(decision.elements),
-            format!("{}{}", decision.class.as_str(), on(decision.class, decision.devices)),
-            name(&decision.measured),
-            name(&decision.predicted),
-            if decision.loss > 0.0 { format!("{:.1} %", decision.loss * 100.0) } else { "0 %".to_owned() },
-            name(&decision.runner_up),
-            time(decision.lead_ns),
-            format!(
-                "{} ({:+.1} %)",
-                time(decision.predicted_lead_ns),
-                (decision.predicted_lead_ns / decision.lead_ns - 1.0) * 100.0
-            ),
-            remark(found, decision),
-        ]
-    });
-    let decided = parts::table(
-        &["elements", "where", "fastest", "costs recommend", "slower by", "second", "lead", "predicted", "why"],
-        &decided.collect::<Vec<_>>(),
-    );
+    let decided = found.decisions.iter().map(|decision| with(&decision_cells(decision), [remark(found, decision)]));
+    let decided = parts::table(&[&DECISION[..], &["why"]].concat(), &decided.collect::<Vec<_>>());
     let lines: Vec<Vec<String>> = found.predictions.iter().map(prediction_line).collect();
-    let headings =
-        ["elements", "variant", "minus", "measured", "predicted", "off by", "of the time", "20 %", "terms", "why not"];
-    let table = parts::table(&headings, &lines);
+    let table = parts::table(&[&PREDICTION[..], &["terms", "why not"]].concat(), &lines);
     let explanation = parts::paragraph(
         "Two variants read the same vector by the same code. So the difference of their times is the difference of their \
          synchronization: launches, barriers and atomic operations, each with the cost that the catalogue's case gives on \
@@ -67,19 +45,12 @@ fn remark(found: &Reductions, decision: &Decision) -> String {
 }
 
 fn prediction_line(prediction: &Prediction) -> Vec<String> {
-    let percent = |share: Option<f64>| share.map_or_else(String::new, |share| format!("{:+.1} %", share * 100.0));
-    vec![
-        size(prediction.elements),
-        name(&prediction.variant),
-        name(&prediction.reference),
-        time(prediction.measured_ns),
-        prediction.predicted_ns.map_or_else(String::new, time),
-        percent(prediction.relative_error),
-        percent(prediction.relative_error_of_time),
-        prediction.agreement.as_str().to_owned(),
-        prediction.terms.clone(),
-        prediction.why_not.clone().unwrap_or_default(),
-    ]
+    with(&prediction_cells(prediction), [prediction.terms.clone(), prediction.why_not.clone().unwrap_or_default()])
+}
+
+/// The cells of the terminal and some more.
+fn with<const MORE: usize>(cells: &[String], more: [String; MORE]) -> Vec<String> {
+    cells.iter().cloned().chain(more).collect()
 }
 
 /// Predicted against measured difference in microseconds, one colour for each class, with the line of agreement.

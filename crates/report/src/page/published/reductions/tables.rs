@@ -1,33 +1,20 @@
 //! The fastest variant of each size, and the times of all.
 
-use syncscope_core::published::reductions::text::{name, time};
+use syncscope_core::published::reductions::text::name;
 use syncscope_core::published::reductions::{Class, Operation, ReductionRow, Reductions, Winner};
 
 use super::super::parts;
-use super::text::{on, size};
+use crate::figure::time;
+use crate::reductions::{WINNER, on, size, winner_cells};
 
 /// The fastest variant of each problem of one class, the second and what is not distinguished from it.
 pub(super) fn winner_table(class: Class, found: &Reductions, won: &[Winner]) -> String {
     let row = |winner: &Winner| {
-        let is_this = |row: &&ReductionRow| {
-            row.variant == winner.variant
-                && (row.operation, row.elements, row.devices) == (winner.operation, winner.elements, winner.devices)
-        };
-        let bandwidth = found.times.iter().find(is_this).and_then(|row| row.gb_per_s);
-        vec![
-            size(winner.elements),
-            winner.operation.as_str().to_owned(),
-            format!("{}{}", name(&winner.variant), on(class, winner.devices)),
-            time(winner.ns),
-            bandwidth.map_or_else(String::new, |rate| format!("{rate:.1}")),
-            winner.runner_up.as_deref().map_or_else(String::new, name),
-            winner.margin.map_or_else(String::new, |margin| format!("{:.1} %", (margin - 1.0) * 100.0)),
-            winner.ties.iter().map(|id| name(id)).collect::<Vec<_>>().join(", "),
-        ]
+        let ties = winner.ties.iter().map(|id| name(id)).collect::<Vec<_>>().join(", ");
+        winner_cells(found, winner).into_iter().chain([ties]).collect()
     };
     let rows: Vec<Vec<String>> = won.iter().filter(|winner| winner.class == class).map(row).collect();
-    let headings = ["elements", "operation", "fastest", "time", "GB/s", "second", "slower by", "not distinguished"];
-    parts::table(&headings, &rows)
+    parts::table(&[&WINNER[..], &["not distinguished"]].concat(), &rows)
 }
 
 /// A line for each variant, a column for each size; nothing if the operation was not measured.
