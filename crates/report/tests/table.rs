@@ -3,7 +3,7 @@
 mod synthetic;
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Cycles, Dtype, Form, Layout, Nanoseconds, Row, Verdict};
+use syncscope_core::{Case, Cycles, Dtype, Form, Layout, MemoryOrder, Mode, Nanoseconds, Row, Verdict};
 use syncscope_report::{RunData, table};
 
 fn small() -> RunData {
@@ -112,6 +112,32 @@ fn forms_follow_the_default_in_lines_of_their_own() {
     let starts: Vec<&str> = words.iter().map(|words| words[0]).collect();
     assert_eq!(starts, ["add", "varying", "opaque"], "{text}");
     assert!(words.iter().all(|words| words.contains(&"2.00")), "{text}");
+}
+
+/// Variants that differ in their last word must not look alike.
+#[test]
+fn long_variants_take_several_lines() {
+    let of = |order, mode, ns| {
+        let lock =
+            Case { dtype: Some(Dtype::I32), layout: Some(Layout::Shared), ..Case::new("cpu.atomic.add_capture") };
+        exact(Case { threads: Some(1), order: Some(order), mode: Some(mode), ..lock }, ns)
+    };
+    let rows = vec![
+        of(MemoryOrder::Relaxed, Mode::Throughput, 2.0),
+        of(MemoryOrder::SeqCst, Mode::Throughput, 3.0),
+        of(MemoryOrder::SeqCst, Mode::Latency, 4.0),
+    ];
+    let text = shown(&synthetic::data("long", synthetic::run("CPU", None), rows), 40, false);
+    let lines: Vec<&str> = text.lines().skip(4).take(6).collect();
+    let expected = [
+        "cpu.atomic · i32 · shared ·  1 thread",
+        "  seq_cst · throughput",
+        "  add_capture relaxed         2.00 ns",
+        "              seq_cst         3.00 ns",
+        "                throughput",
+        "              latency         4.00 ns",
+    ];
+    assert_eq!(lines, expected, "{text}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::figure::Cost;
 /// Which columns of the table are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Columns {
-    /// The width of the longest label in characters.
+    /// The width of the names and variants in characters. Longer ones take several lines.
     label: usize,
     /// The most sizes. Of three sizes, the middle one is left out first.
     sizes: usize,
@@ -18,10 +18,12 @@ struct Columns {
 }
 
 /// From the most columns to the fewest; the first that fits is used.
-const COLUMNS: [Columns; 6] = [
+const COLUMNS: [Columns; 8] = [
     Columns { label: 48, sizes: 3, intervals: true, cycles: true },
     Columns { label: 40, sizes: 3, intervals: true, cycles: false },
     Columns { label: 32, sizes: 3, intervals: true, cycles: false },
+    Columns { label: 48, sizes: 2, intervals: true, cycles: false },
+    Columns { label: 40, sizes: 2, intervals: true, cycles: false },
     Columns { label: 32, sizes: 2, intervals: true, cycles: false },
     Columns { label: 28, sizes: 2, intervals: false, cycles: false },
     Columns { label: 24, sizes: 1, intervals: false, cycles: false },
@@ -49,16 +51,25 @@ fn table(sections: &[Section], columns: Columns) -> Vec<(LineKind, String)> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let mut kinds = Vec::new();
+    let mut add = |kind, cells: Vec<Cell>| {
+        table.add_row(cells);
+        kinds.push(kind);
+    };
     for (index, section) in sections.iter().enumerate() {
         if index > 0 {
-            table.add_row([""]);
-            kinds.push(LineKind::Figures);
+            add(LineKind::Figures, vec![Cell::new("")]);
         }
-        table.add_row(title(section, columns));
-        kinds.push(LineKind::Title);
+        for (at, part) in super::wrap(&section.title, columns.label, "  ").iter().enumerate() {
+            let sizes = if at == 0 { sizes(section, columns) } else { Vec::new() };
+            add(LineKind::Title, labelled(part, sizes));
+        }
+        let labels = Labels::of(section, columns.label);
         for line in &section.lines {
-            table.add_row(figures(line, section, columns));
-            kinds.push(LineKind::Figures);
+            let (parts, of_figures) = labels.parts(line);
+            for (at, part) in parts.iter().enumerate() {
+                let figures = if at == of_figures { figures(line, section, columns) } else { Vec::new() };
+                add(LineKind::Figures, labelled(part, figures));
+            }
         }
     }
     // The columns of one size stand close together.
@@ -67,6 +78,48 @@ fn table(sections: &[Section], columns: Columns) -> Vec<(LineKind, String)> {
         column.set_padding((0, if at % group == 0 { 2 } else { 1 }));
     }
     kinds.into_iter().zip(table.lines().map(|line| line.trim_end().to_owned())).collect()
+}
+
+fn labelled(label: &str, mut cells: Vec<Cell>) -> Vec<Cell> {
+    cells.insert(0, Cell::new(label));
+    cells
+}
+
+/// Where the variants of a section stand: beside the names of the primitives, or below them if a word of theirs would not
+/// fit there.
+#[derive(Debug)]
+struct Labels {
+    label: usize,
+    names: usize,
+    is_beside: bool,
+}
+
+impl Labels {
+    fn of(section: &Section, label: usize) -> Self {
+        let width = |text: &str| text.chars().count();
+        let names = section.lines.iter().map(|line| width(&line.name)).max().unwrap_or_default();
+        let words = section.lines.iter().flat_map(|line| line.variant.split(' '));
+        // Two columns in front, one behind the name, and two in front of what goes on in the next line.
+        let is_beside = names + 5 + words.map(width).max().unwrap_or_default() <= label;
+        Self { label, names, is_beside }
+    }
+
+    /// The lines of a label, and which of them has the figures.
+    fn parts(&self, line: &Line) -> (Vec<String>, usize) {
+        let names = self.names;
+        if line.variant.is_empty() {
+            return (vec![clip(&format!("  {}", line.name), self.label)], 0);
+        }
+        if self.is_beside {
+            let parts = super::wrap(&line.variant, self.label - names - 3, "  ");
+            let name = |at: usize| if at == 0 { line.name.as_str() } else { "" };
+            return (parts.iter().enumerate().map(|(at, part)| format!("  {:names$} {part}", name(at))).collect(), 0);
+        }
+        let name = (!line.name.is_empty()).then(|| clip(&format!("  {}", line.name), self.label));
+        let of_figures = usize::from(name.is_some());
+        let parts = super::wrap(&line.variant, self.label - 4, "  ").into_iter().map(|part| format!("    {part}"));
+        (name.into_iter().chain(parts).collect(), of_figures)
+    }
 }
 
 /// The indices of the sizes of a section that are shown.
@@ -79,13 +132,12 @@ fn shown(section: &Section, columns: Columns) -> Vec<usize> {
     }
 }
 
-fn title(section: &Section, columns: Columns) -> Vec<Cell> {
-    let mut cells = vec![Cell::new(clip(&section.title, columns.label))];
-    for at in shown(section, columns) {
-        cells.push(right(&section.sizes[at]));
-        cells.extend(extras(columns).map(|_| Cell::new("")));
-    }
-    cells
+fn sizes(section: &Section, columns: Columns) -> Vec<Cell> {
+    let of_size = |at: usize| {
+        let empty = extras(columns).map(|_| Cell::new(""));
+        std::iter::once(right(&section.sizes[at])).chain(empty).collect::<Vec<_>>()
+    };
+    shown(section, columns).into_iter().flat_map(of_size).collect()
 }
 
 /// The columns that follow each figure.
@@ -98,17 +150,17 @@ fn extras(columns: Columns) -> impl Iterator<Item = fn(&Cost) -> Option<String>>
         .map(|(_, read)| read)
 }
 
+/// No cells where the line has no costs.
 fn figures(line: &Line, section: &Section, columns: Columns) -> Vec<Cell> {
-    let mut cells = vec![Cell::new(clip(&format!("  {}", line.label), columns.label))];
     if line.costs.is_empty() {
-        return cells;
+        return Vec::new();
     }
-    for at in shown(section, columns) {
+    let of_size = |at: usize| {
         let cost = line.costs[at].as_ref();
-        cells.push(right(cost.map_or("–", |cost| cost.figure.as_str())));
-        cells.extend(extras(columns).map(|read| right(&cost.and_then(read).unwrap_or_default())));
-    }
-    cells
+        let extras = extras(columns).map(move |read| right(&cost.and_then(read).unwrap_or_default()));
+        std::iter::once(right(cost.map_or("–", |cost| cost.figure.as_str()))).chain(extras).collect::<Vec<_>>()
+    };
+    shown(section, columns).into_iter().flat_map(of_size).collect()
 }
 
 fn right(text: &str) -> Cell {

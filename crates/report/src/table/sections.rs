@@ -21,8 +21,10 @@ pub(super) struct Section {
 /// One variant of a primitive, or several variants of the same cost.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
-    /// `add i32, u64 shared`. The name of the primitive is blank if the line above has it.
-    pub(super) label: String,
+    /// `add`, the name of the primitive; empty if the line above has it.
+    pub(super) name: String,
+    /// `i32, u64 shared`: how this variant differs from others of the section.
+    pub(super) variant: String,
     /// The cost at each size of the section; `None` without a row.
     pub(super) costs: Vec<Option<Cost>>,
 }
@@ -155,28 +157,37 @@ fn section(variants: &[Variant<'_>], sizes: &[Case]) -> Section {
             drafts.push(draft);
         }
     }
-    let common: Vec<bool> =
-        (0..WORDS).map(|at| drafts.iter().all(|draft| draft.words[at] == drafts[0].words[at])).collect();
-    let shared: Vec<String> = (0..WORDS).filter(|at| common[*at]).map(|at| drafts[0].words[at].join(", ")).collect();
+    let titled: Vec<Option<String>> = (0..WORDS).map(|at| titled_word(&drafts, at)).collect();
     let (domain, family) = variants[0].identity.domain_and_family();
     let mut title = vec![format!("{domain}.{family}")];
-    title.extend(shared.into_iter().filter(|word| !word.is_empty()));
+    title.extend(titled.iter().flatten().filter(|word| !word.is_empty()).cloned());
     Section {
         title: title.join(" · "),
         sizes: sizes.iter().map(naming::size).collect(),
-        lines: lines(&drafts, &common),
+        lines: lines(&drafts, &titled),
     }
 }
 
-fn lines(drafts: &[Draft<'_>], common: &[bool]) -> Vec<Line> {
+/// The word that stands in the title for all lines that have none of their own: the one of all lines, or the order or mode
+/// of most of them where the others have a word, too.
+fn titled_word(drafts: &[Draft<'_>], at: usize) -> Option<String> {
+    let words = || drafts.iter().map(|draft| draft.word(at));
+    let count = |word: &String| words().filter(|other| other == word).count();
+    let usual = words().max_by_key(count)?;
+    let is_of_all = count(&usual) == drafts.len();
+    let is_of_most =
+        [ORDER, MODE].contains(&at) && 3 * count(&usual) >= 2 * drafts.len() && words().all(|word| !word.is_empty());
+    (is_of_all || is_of_most).then_some(usual)
+}
+
+fn lines(drafts: &[Draft<'_>], titled: &[Option<String>]) -> Vec<Line> {
     let mut primitives: Vec<&str> = Vec::new();
     for draft in drafts {
         if !primitives.contains(&draft.primitive) {
             primitives.push(draft.primitive);
         }
     }
-    let width = primitives.iter().map(|primitive| short(primitive).chars().count()).max().unwrap_or_default();
-    primitives.into_iter().flat_map(|primitive| primitive_lines(primitive, width, drafts, common)).collect()
+    primitives.into_iter().flat_map(|primitive| primitive_lines(primitive, drafts, titled)).collect()
 }
 
 /// The last part of an id.
@@ -184,29 +195,37 @@ fn short(primitive: &str) -> &str {
     primitive.split('.').next_back().unwrap_or(primitive)
 }
 
-fn primitive_lines(primitive: &str, width: usize, drafts: &[Draft<'_>], common: &[bool]) -> Vec<Line> {
+fn primitive_lines(primitive: &str, drafts: &[Draft<'_>], titled: &[Option<String>]) -> Vec<Line> {
     let mut own: Vec<_> = drafts.iter().filter(|draft| draft.primitive == primitive).collect();
     // The default form comes first, and is among the lines that are shown.
     own.sort_by_key(|draft| !draft.words[FORM][0].is_empty());
-    let name = format!("{:width$}", short(primitive));
-    let blank = " ".repeat(width);
     let shown = own.iter().take(MOST_VARIANTS).enumerate();
     let mut lines: Vec<Line> = shown
         .map(|(index, draft)| {
-            let name = if index == 0 { &name } else { &blank };
-            let costs = draft.rows.iter().map(|row| row.map(Cost::of)).collect();
-            Line { label: format!("{name} {}", draft.variant(common)), costs }
+            let name = if index == 0 { short(primitive).to_owned() } else { String::new() };
+            let variant = match draft.variant(titled) {
+                // A line without any word would seem to belong to the one above.
+                variant if variant.is_empty() && name.is_empty() => [draft.word(ORDER), draft.word(MODE)].join(" "),
+                variant => variant,
+            };
+            Line { name, variant, costs: draft.rows.iter().map(|row| row.map(Cost::of)).collect() }
         })
         .collect();
     if own.len() > MOST_VARIANTS {
-        let label = format!("{blank} {} more on the page", own.len() - MOST_VARIANTS);
-        lines.push(Line { label, costs: vec![] });
+        let variant = format!("{} more on the page", own.len() - MOST_VARIANTS);
+        lines.push(Line { name: String::new(), variant, costs: vec![] });
     }
     lines
 }
 
 /// The number of parameters that distinguish the variants of a primitive.
 const WORDS: usize = 9;
+
+/// The order among them.
+const ORDER: usize = 5;
+
+/// The mode among them.
+const MODE: usize = 6;
 
 /// The group among them.
 const GROUP: usize = 7;
@@ -256,9 +275,19 @@ impl Draft<'_> {
         same
     }
 
-    fn variant(&self, common: &[bool]) -> String {
-        let words = self.words.iter().zip(common).filter(|(_, common)| !**common).map(|(words, _)| words.join(", "));
-        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    /// `i32, u64`; of many values the first.
+    fn word(&self, at: usize) -> String {
+        match self.words[at].as_slice() {
+            [first, others @ ..] if others.len() > 2 => format!("{first}, {} more", others.len()),
+            few => few.join(", "),
+        }
+    }
+
+    /// The words that the title does not have. Lines do not break within a word such as `shared mem`.
+    fn variant(&self, titled: &[Option<String>]) -> String {
+        let own = (0..WORDS).map(|at| self.word(at)).zip(titled).filter(|(word, titled)| titled.as_ref() != Some(word));
+        let unbroken = |word: String| word.replace(' ', "\u{a0}").replace(",\u{a0}", ", ");
+        own.map(|(word, _)| unbroken(word)).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 }
 
