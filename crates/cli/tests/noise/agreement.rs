@@ -77,10 +77,9 @@ impl Quiet {
         Figure::resolved(row).map(Self::Resolved).or(range).unwrap_or(Self::Unknown)
     }
 
-    /// Whether the machine was seen with both costs while nothing disturbed it.
-    fn ranges_over(self, one: Figure, other: Figure) -> bool {
-        let Self::Ranging(low, high) = self else { return false };
-        [one, other].iter().all(|figure| (low..=high).contains(&figure.ns))
+    /// Whether the machine was seen with other costs than this one while nothing disturbed it.
+    fn ranges_beyond(self, figure: Figure) -> bool {
+        matches!(self, Self::Ranging(low, high) if [low, high].iter().any(|end| !is_within(*end, figure.ns, TOLERANCE)))
     }
 }
 
@@ -96,17 +95,19 @@ enum QuietFigure {
     Unknown,
 }
 
-fn quiet_figure(before: Quiet, after: Quiet, disturbed: Figure) -> QuietFigure {
+/// It must not depend on the disturbed figure: a rule that leaves out what disagrees finds agreement.
+fn quiet_figure(before: Quiet, after: Quiet) -> QuietFigure {
     match (before, after) {
         (Quiet::Resolved(before), Quiet::Resolved(after)) if before.same(after).is_none() => QuietFigure::Changed,
         (Quiet::Resolved(before), Quiet::Resolved(after)) => {
             QuietFigure::Known { quiet: before.between(after), by_one_run: false }
         }
         (Quiet::Resolved(quiet), other) | (other, Quiet::Resolved(quiet)) => {
-            if quiet.same(disturbed).is_none() && other.ranges_over(quiet, disturbed) {
-                return QuietFigure::Changed;
+            if other.ranges_beyond(quiet) {
+                QuietFigure::Changed
+            } else {
+                QuietFigure::Known { quiet, by_one_run: true }
             }
-            QuietFigure::Known { quiet, by_one_run: true }
         }
         _ => QuietFigure::Unknown,
     }
@@ -127,8 +128,8 @@ pub(crate) struct Agreement {
     pub(crate) with_one_quiet_run: usize,
     /// Compared cases that agree in the core's cycles alone: its clock was another one.
     pub(crate) by_cycles: usize,
-    /// Resolved cases whose quiet figures before and after differ, or of which one quiet run shows the quiet figure and the
-    /// disturbed one: the machine changed its state, and none is the quiet figure.
+    /// Resolved cases whose quiet figures before and after differ, or of which one quiet run has pairs beyond the figure of the
+    /// other: the machine changed its state, and none is the quiet figure.
     pub(crate) changed: usize,
     /// Resolved cases that no quiet run resolved.
     pub(crate) unknown: usize,
@@ -149,7 +150,7 @@ impl Agreement {
             let of_case =
                 |rows: &HashMap<&Case, &Row>| rows.get(&row.case).map_or(Quiet::Unknown, |row| Quiet::of(row));
             let deviation = |quiet: Figure| Deviation { case: row.case.clone(), ratio: figure.ns / quiet.ns };
-            match quiet_figure(of_case(&before), of_case(&after), figure) {
+            match quiet_figure(of_case(&before), of_case(&after)) {
                 QuietFigure::Unknown => agreement.unknown += 1,
                 QuietFigure::Changed => agreement.changed += 1,
                 QuietFigure::Known { quiet, by_one_run } => {
@@ -183,8 +184,8 @@ impl Agreement {
             verdicts.join(", ")
         );
         let quiet = format!(
-            "    {} of them by their cycles, at another clock; {} of them with one quiet figure; not compared: {} whose two quiet \
-             figures differ, {} without a quiet figure",
+            "    {} of them by their cycles, at another clock; {} of them with one quiet figure; not compared: {} whose quiet runs \
+             differ, {} without a quiet figure",
             self.by_cycles, self.with_one_quiet_run, self.changed, self.unknown
         );
         let off = self.off.iter().map(|off| format!("    {:6.2} times  {}", off.ratio, off.case));
