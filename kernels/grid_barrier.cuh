@@ -230,8 +230,8 @@ __device__ __forceinline__ void announce(u32 *word, u32 value) {
 
 // Writes what another thread will read after an ordered barrier. Where `repeats` is not 0, the thread writes the value
 // of the round before so many times first. The words of 32 blocks are in one line, so the last write waits in a queue
-// of the second-level cache, while the arrival at the barrier goes to another part of it and may overtake the write:
-// what a barrier has to prevent that releases.
+// of the second-level cache, while the arrival at the barrier goes to another part of it and may overtake the write.
+// A barrier that releases prevents this.
 __device__ __forceinline__ void publish(u32 *word, u32 value, u32 repeats) {
 #pragma unroll 1
     for (u32 repeat = 0; repeat < repeats; repeat++) {

@@ -18,6 +18,7 @@ use std::time::Duration;
 use agreement::Agreement;
 use common::cgroup::Quota;
 use common::{program, stderr};
+use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Cycles, Nanoseconds, Row, Verdict};
@@ -89,10 +90,14 @@ fn place(name: &str) -> Option<PathBuf> {
     Some(Path::new(&std::env::var_os("SYNCSCOPE_NOISE_RUNS")?).join(name))
 }
 
-/// The rows of a run that is kept already, so that those of another machine can be compared again.
+/// The rows of a run that is kept already, so that those of another machine can be compared again. A run that was cut off
+/// is none.
 fn kept(name: &str) -> Option<Vec<Row>> {
     let place = place(name).filter(|place| place.exists())?;
-    Some(RunDirectory::open(&place).unwrap().read_rows().unwrap())
+    let directory = RunDirectory::open(&place).unwrap();
+    let status = directory.read_run().unwrap().status;
+    assert!(matches!(status, Status::Done | Status::BudgetSpent), "{} is {status:?}: remove it", place.display());
+    Some(directory.read_rows().unwrap())
 }
 
 /// The rows of a run of the command that `start` makes, of the primitives of one kind of processor.

@@ -201,7 +201,7 @@ mod tests {
 
     use super::*;
 
-    /// Long samples would hold pauses, and in threads that share CPUs nothing tells them from the cost.
+    /// Long samples would contain pauses, and where threads share CPUs a pause counts as cost.
     #[test]
     fn a_quota_alone_takes_no_cpu_from_the_threads() {
         let mut laboratory = CpuLaboratory::open().unwrap();

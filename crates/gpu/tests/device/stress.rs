@@ -54,9 +54,10 @@ fn the_fastest_barriers_hold() {
     }
 }
 
-/// Whether each ordering of a barrier is covered by another one on the devices that were tried (H200): the last wait of a
-/// cluster always acquires, and behind an addition that acquires no stale line is left for the poll to drop.
-fn covers_its_orderings(case: &Case) -> bool {
+/// Whether a barrier passed without each of its orderings on the devices that were tried (H200), or nearly always. For
+/// acquires the reason is another one: the last wait of a cluster always acquires, and behind an addition that acquires no
+/// stale line is left for the poll to drop. Why a cluster passes without a release is not known.
+fn passes_without_each(case: &Case) -> bool {
     let is_cluster = matches!(case.group, Some(Group::Cluster(_)));
     let acquires_at_arrival =
         case.primitive.starts_with("gpu.multi.") && !matches!(case.group, Some(Group::Direct | Group::NearFlags));
@@ -89,7 +90,7 @@ fn a_barrier_that_lacks_an_ordering_is_noticed() {
             noticed += u32::from(check != Check::Ok);
             println!("{case}, without \"{name}\": {check:?} after {passed} barriers");
         }
-        if noticed == 0 && !covers_its_orderings(case) {
+        if noticed == 0 && !passes_without_each(case) {
             blind.push(case.to_string());
         }
     }

@@ -157,10 +157,10 @@ fn section(variants: &[Variant<'_>], sizes: &[Case]) -> Section {
             drafts.push(draft);
         }
     }
-    let titled: Vec<Option<String>> = (0..WORDS).map(|at| titled_word(&drafts, at)).collect();
+    let titled: Vec<Option<&[String]>> = (0..WORDS).map(|at| titled_values(&drafts, at)).collect();
     let (domain, family) = variants[0].identity.domain_and_family();
     let mut title = vec![format!("{domain}.{family}")];
-    title.extend(titled.iter().flatten().filter(|word| !word.is_empty()).cloned());
+    title.extend(titled.iter().flatten().map(|values| joined(values)).filter(|word| !word.is_empty()));
     Section {
         title: title.join(" · "),
         sizes: sizes.iter().map(naming::size).collect(),
@@ -168,19 +168,28 @@ fn section(variants: &[Variant<'_>], sizes: &[Case]) -> Section {
     }
 }
 
-/// The word that stands in the title for all lines that have none of their own: the one of all lines, or the order or mode
-/// of most of them where the others have a word, too.
-fn titled_word(drafts: &[Draft<'_>], at: usize) -> Option<String> {
-    let words = || drafts.iter().map(|draft| draft.word(at));
-    let count = |word: &String| words().filter(|other| other == word).count();
-    let usual = words().max_by_key(count)?;
-    let is_of_all = count(&usual) == drafts.len();
-    let is_of_most =
-        [ORDER, MODE].contains(&at) && 3 * count(&usual) >= 2 * drafts.len() && words().all(|word| !word.is_empty());
+/// The values of a parameter that stand in the title for all lines that have none of their own: those of all lines, or the
+/// order or mode of most of them where the others have one, too.
+fn titled_values<'a>(drafts: &'a [Draft<'_>], at: usize) -> Option<&'a [String]> {
+    let values = || drafts.iter().map(|draft| draft.words[at].as_slice());
+    let count = |of: &[String]| values().filter(|other| *other == of).count();
+    let usual = values().max_by_key(|values| count(values))?;
+    let is_of_all = count(usual) == drafts.len();
+    let is_of_most = [ORDER, MODE].contains(&at)
+        && 3 * count(usual) >= 2 * drafts.len()
+        && values().all(|of| !joined(of).is_empty());
     (is_of_all || is_of_most).then_some(usual)
 }
 
-fn lines(drafts: &[Draft<'_>], titled: &[Option<String>]) -> Vec<Line> {
+/// `i32, u64`; of many values the first.
+fn joined(values: &[String]) -> String {
+    match values {
+        [first, others @ ..] if others.len() > 2 => format!("{first}, {} more", others.len()),
+        few => few.join(", "),
+    }
+}
+
+fn lines(drafts: &[Draft<'_>], titled: &[Option<&[String]>]) -> Vec<Line> {
     let mut primitives: Vec<&str> = Vec::new();
     for draft in drafts {
         if !primitives.contains(&draft.primitive) {
@@ -195,7 +204,7 @@ fn short(primitive: &str) -> &str {
     primitive.split('.').next_back().unwrap_or(primitive)
 }
 
-fn primitive_lines(primitive: &str, drafts: &[Draft<'_>], titled: &[Option<String>]) -> Vec<Line> {
+fn primitive_lines(primitive: &str, drafts: &[Draft<'_>], titled: &[Option<&[String]>]) -> Vec<Line> {
     let mut own: Vec<_> = drafts.iter().filter(|draft| draft.primitive == primitive).collect();
     // The default form comes first, and is among the lines that are shown.
     own.sort_by_key(|draft| !draft.words[FORM][0].is_empty());
@@ -205,7 +214,9 @@ fn primitive_lines(primitive: &str, drafts: &[Draft<'_>], titled: &[Option<Strin
             let name = if index == 0 { short(primitive).to_owned() } else { String::new() };
             let variant = match draft.variant(titled) {
                 // A line without any word would seem to belong to the one above.
-                variant if variant.is_empty() && name.is_empty() => [draft.word(ORDER), draft.word(MODE)].join(" "),
+                variant if variant.is_empty() && name.is_empty() => {
+                    [joined(&draft.words[ORDER]), joined(&draft.words[MODE])].join(" ")
+                }
                 variant => variant,
             };
             Line { name, variant, costs: draft.rows.iter().map(|row| row.map(Cost::of)).collect() }
@@ -275,19 +286,11 @@ impl Draft<'_> {
         same
     }
 
-    /// `i32, u64`; of many values the first.
-    fn word(&self, at: usize) -> String {
-        match self.words[at].as_slice() {
-            [first, others @ ..] if others.len() > 2 => format!("{first}, {} more", others.len()),
-            few => few.join(", "),
-        }
-    }
-
     /// The words that the title does not have. Lines do not break within a word such as `shared mem`.
-    fn variant(&self, titled: &[Option<String>]) -> String {
-        let own = (0..WORDS).map(|at| self.word(at)).zip(titled).filter(|(word, titled)| titled.as_ref() != Some(word));
+    fn variant(&self, titled: &[Option<&[String]>]) -> String {
+        let own = self.words.iter().zip(titled).filter(|(values, titled)| **titled != Some(values.as_slice()));
         let unbroken = |word: String| word.replace(' ', "\u{a0}").replace(",\u{a0}", ", ");
-        own.map(|(word, _)| unbroken(word)).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+        own.map(|(values, _)| unbroken(joined(values))).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 }
 
