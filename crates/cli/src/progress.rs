@@ -53,9 +53,9 @@ impl Progress {
             self.last_line = Some(Instant::now());
             let (done, total) = self.count();
             if total > 0 {
-                eprintln!("[{done}/{total}, {} left] {message}", self.time_left());
+                terminal::line(&format!("[{done}/{total}, {} left] {message}", self.time_left()));
             } else {
-                eprintln!("{message}");
+                terminal::line(message);
             }
         }
     }
@@ -86,7 +86,7 @@ impl Progress {
         let left = |part: &LaboratoryProgress| {
             let blocks =
                 part.work.blocks.saturating_sub(part.done) as f64 * each(part.spent, part.done).unwrap_or(mean);
-            let time = part.work.time.and_then(|time| time.checked_sub(part.spent));
+            let time = part.work.time.map(|time| time.saturating_sub(part.spent));
             time.map_or(blocks, |time| blocks.min(time.as_secs_f64()))
         };
         let left = self.laboratories.iter().map(left).sum::<f64>();

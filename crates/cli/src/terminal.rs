@@ -48,10 +48,15 @@ pub(crate) fn show(text: &dyn Display) -> Result<(), Failure> {
 
 fn labelled(label: &str, colour_code: u8, text: &dyn Display) {
     if stderr().is_terminal() && colour_wanted() {
-        eprintln!("\u{1b}[1;{colour_code}m{label}\u{1b}[0m: {text}");
+        line(&format!("\u{1b}[1;{colour_code}m{label}\u{1b}[0m: {text}"));
     } else {
-        eprintln!("{label}: {text}");
+        line(&format!("{label}: {text}"));
     }
+}
+
+/// Writes a line to stderr. Where nobody reads it any more, a run goes on all the same.
+pub(crate) fn line(text: &str) {
+    let _ = writeln!(stderr().lock(), "{text}");
 }
 
 /// Shows why the command failed.

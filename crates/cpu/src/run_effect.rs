@@ -5,7 +5,7 @@
 //! on guests with 2 and with 16 virtual CPUs: `docs/notes/2026-11-22-runs-differ.md`. On a machine of one's own they are
 //! probably smaller. A run with `--repeat` measures its own and uses that instead.
 
-use syncscope_core::{Actor, Case, Layout, RunEffect};
+use syncscope_core::{Actor, Case, RunEffect};
 
 /// Threads that share nothing, each on a core of its own: the clock of the cores.
 const OF_THE_CORE: RunEffect = RunEffect { ns: 0.03, cycles: 0.01 };
@@ -19,20 +19,14 @@ const PAIR_OF_LINES: usize = 128;
 /// By how much runs differ in the cost of `case`.
 #[must_use]
 pub fn run_effect(case: &Case) -> RunEffect {
-    let shares_lines = match case.layout {
-        Some(Layout::Private { stride }) => {
-            let bytes = stride as usize * case.dtype.map_or(8, syncscope_core::Dtype::size_bytes);
-            bytes < PAIR_OF_LINES && case.threads > Some(1)
-        }
-        Some(Layout::Shared) | None => false,
-    };
+    let shares_lines = case.bytes_apart().is_some_and(|bytes| bytes < PAIR_OF_LINES) && case.threads > Some(1);
     if case.actor() == Actor::Slowest || shares_lines { BETWEEN_CORES } else { OF_THE_CORE }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::Dtype;
+    use syncscope_core::{Dtype, Layout};
 
     #[test]
     fn lines_that_move_between_cores_differ_more_from_run_to_run() {

@@ -63,7 +63,7 @@ pub(crate) struct AxisArguments {
     /// Measure only these numbers of threads, such as 1,2,4; on a GPU threads of a block
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Vec<u32>,
-    /// Measure only these placements of CPU threads: close, spread or both
+    /// Measure only these placements of CPU threads: close, spread, or close,spread
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = placement_parser())]
     pub(crate) placement: Vec<Placement>,
     /// Measure only these types, such as i32,f64

@@ -17,7 +17,7 @@ use syncscope_host::cpu_list;
 
 use crate::args::{CpuList, RunArguments};
 use crate::axes::AxisFilter;
-use crate::commands::run::{BegunWith, begun_with, default_directory, report};
+use crate::commands::run::{BegunWith, begun_with, default_directory, is_complete, report};
 use crate::failure::{Failure, Outcome};
 use crate::launcher;
 use crate::provenance;
@@ -30,6 +30,9 @@ const POLL: Duration = Duration::from_millis(50);
 /// After Ctrl-C the child writes what it has. It gets this long.
 const GRACE: Duration = Duration::from_secs(20);
 
+/// A run with less time than this has no figures.
+const SHORTEST: Duration = Duration::from_secs(1);
+
 /// What each of the runs measures.
 struct Request {
     folder: PathBuf,
@@ -40,24 +43,33 @@ struct Request {
     seed: u64,
     axes: AxisFilter,
     cpus: Option<CpuList>,
+    devices: Option<Vec<u32>>,
     /// The command that began the runs.
     command: Vec<String>,
 }
 
 impl Request {
     /// From the command line, or from the folder that is resumed.
-    fn new(arguments: &RunArguments) -> Result<Self, Failure> {
+    fn new(arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
         if let Some(folder) = &arguments.resume {
             let run = RunDirectory::open(folder)?.read_run()?;
-            let BegunWith { axes, cpus } = begun_with(&run, folder)?;
+            let BegunWith { axes, cpus, devices } = begun_with(&run, folder)?;
+            let devices = arguments.device.clone().or(devices);
             let axes = AxisFilter::new(&axes);
             let Run { preset, only, skip, seed, command, .. } = run;
             let unknown = |error| Failure::CouldNot(format!("{}: {error}", folder.display()));
             let preset = preset.parse().map_err(unknown)?;
             let seed = seed.wrapping_sub(1);
-            return Ok(Self { folder: folder.clone(), preset, only, skip, seed, axes, cpus, command });
+            return Ok(Self { folder: folder.clone(), preset, only, skip, seed, axes, cpus, devices, command });
         }
         let folder = arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset));
+        let shortest = SHORTEST * count;
+        if arguments.budget.is_some_and(|budget| budget < shortest) {
+            return Err(Failure::Usage(format!(
+                "--budget is too short for {count} runs; give them {} s or more",
+                shortest.as_secs()
+            )));
+        }
         // An error shows now, not in a child.
         RunDirectory::create(&folder)?;
         let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..u64::from(u32::MAX)));
@@ -69,6 +81,7 @@ impl Request {
             seed,
             axes: AxisFilter::new(&arguments.axes),
             cpus: arguments.cpus.clone(),
+            devices: arguments.device.clone(),
             command: provenance::command_line(),
         })
     }
@@ -77,39 +90,46 @@ impl Request {
 /// Runs the plan `count` times, or the runs that are left of a folder that was begun.
 pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failure> {
     let started = Instant::now();
-    let request = Request::new(arguments)?;
+    let request = Request::new(arguments, count)?;
     let folder = &request.folder;
     let cancel = cancel_on_signal();
     let mut outcome = Outcome::Done;
     let mut status = Status::Done;
-    for number in 1..=count {
-        let child_folder = folder.join(format!("repeat-{number}"));
-        if is_done(&child_folder) {
-            continue;
-        }
-        let left = arguments.budget.map(|budget| budget.saturating_sub(started.elapsed()));
-        if left.is_some_and(|left| left < Duration::from_secs(1)) {
+    let folder_of = |number: u32| folder.join(format!("repeat-{number}"));
+    // Those that have not begun come first: a budget may not last for all.
+    let mut left: Vec<u32> = (1..=count).filter(|number| !is_complete(&folder_of(*number))).collect();
+    left.sort_by_key(|number| has_begun(&folder_of(*number)));
+    for (at, &number) in left.iter().enumerate() {
+        let child_folder = folder_of(number);
+        let is_last = at + 1 == left.len();
+        let time = arguments.budget.map(|budget| budget.saturating_sub(started.elapsed()));
+        // The first one is begun in any case, so that there is something to resume.
+        if at > 0 && time.is_some_and(|time| time < SHORTEST / 2) {
             status = Status::BudgetSpent;
             break;
         }
         terminal::note(&format!("run {number} of {count}"));
-        let share = left.map(|left| left / (count - number + 1));
-        let mut child = command(&request, arguments.device.as_deref(), &child_folder, number, share)?;
-        let ended = wait(&mut child, || cancel.is_cancelled())?;
+        let share = time.map(|time| time / u32::try_from(left.len() - at).unwrap_or(count));
+        let mut child = command(&request, &child_folder, number, share)?;
+        // A run that is killed can be resumed from the moment on that its first run has begun.
+        let mut is_joined = folder.join("run.json").is_file();
+        let ended = wait(&mut child, || {
+            if !is_joined && has_begun(&child_folder) {
+                is_joined = join(&request, count, Status::Running).is_ok();
+            }
+            cancel.is_cancelled()
+        })?;
         match ended.and_then(|ended| ended.code()) {
             Some(0) => {}
             Some(3) => outcome = Outcome::SomeCasesFailed,
             Some(2) => return Err(Failure::Usage("the options are not valid; see the message above".to_owned())),
             _ if cancel.is_cancelled() => status = Status::Interrupted,
-            code => {
-                return Err(Failure::CouldNot(format!(
-                    "run {number} of {count} ended early ({}); go on with: syncscope run --resume {}",
-                    code.map_or_else(|| "by a signal".to_owned(), |code| format!("exit code {code}")),
-                    folder.display()
-                )));
-            }
+            code => return Err(ended_early(&request, number, count, code)),
         }
-        join(&request, count, if number == count { status } else { Status::Running })?;
+        if status == Status::Done {
+            status = RunDirectory::open(&child_folder)?.read_run()?.status;
+        }
+        join(&request, count, if is_last { status } else { Status::Running })?;
         if status == Status::Interrupted {
             break;
         }
@@ -119,18 +139,26 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
     Ok(if shown == Outcome::Done { outcome } else { shown })
 }
 
-fn is_done(folder: &Path) -> bool {
-    RunDirectory::open(folder).and_then(|directory| directory.read_run()).is_ok_and(|run| run.status == Status::Done)
+/// What to do when one of the runs ends without a result.
+fn ended_early(request: &Request, number: u32, count: u32, code: Option<i32>) -> Failure {
+    let how = code.map_or_else(|| "by a signal".to_owned(), |code| format!("exit code {code}"));
+    let folder = request.folder.display();
+    let is_empty = (1..=count).all(|number| !has_begun(&request.folder.join(format!("repeat-{number}"))));
+    let go_on = match join(request, count, Status::Interrupted) {
+        Ok(_) => format!("go on with: syncscope run --resume {folder}"),
+        Err(_) if is_empty => format!("nothing was measured; remove {folder} and start a new run"),
+        Err(error) => format!("what was measured stays in {folder}, but could not be joined: {error}"),
+    };
+    Failure::CouldNot(format!("run {number} of {count} ended early ({how}); {go_on}"))
+}
+
+/// Whether there is something to resume.
+fn has_begun(folder: &Path) -> bool {
+    RunDirectory::open(folder).and_then(|directory| directory.read_run()).is_ok()
 }
 
 /// The command that measures once, or goes on with what was begun.
-fn command(
-    request: &Request,
-    devices: Option<&[u32]>,
-    folder: &Path,
-    number: u32,
-    budget: Option<Duration>,
-) -> Result<Command, Failure> {
+fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duration>) -> Result<Command, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::CouldNot(format!(
             "the file of this program cannot be found: {error}; check that it was not moved or deleted"
@@ -154,7 +182,7 @@ fn command(
             child.args(["--cpus", &cpu_list::format(cpus)]);
         }
     }
-    if let Some(devices) = devices {
+    if let Some(devices) = &request.devices {
         let list: Vec<String> = devices.iter().map(u32::to_string).collect();
         child.args(["--device", &list.join(",")]);
     }
@@ -164,8 +192,9 @@ fn command(
     Ok(child)
 }
 
-/// Waits for a child. After a signal it has some time to end by itself; `None` if it did not.
-fn wait(command: &mut Command, is_cancelled: impl Fn() -> bool) -> Result<Option<ExitStatus>, Failure> {
+/// Waits for a child, and asks again and again whether to end. After a signal it has some time to end by itself; `None` if it
+/// did not.
+fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool) -> Result<Option<ExitStatus>, Failure> {
     let could_not = |error: std::io::Error| Failure::CouldNot(format!("the program cannot start itself: {error}"));
     let mut child = command.spawn().map_err(could_not)?;
     let mut cancelled_at = None;
@@ -210,8 +239,7 @@ fn join(request: &Request, count: u32, status: Status) -> Result<RunDirectory, F
         }
     }
     let details = first.read_details()?;
-    let directory = emptied(folder)?;
-    directory.write_run(&joined)?;
+    let directory = emptied(folder, &joined)?;
     let mut journal = Journal::open(&directory)?;
     for row in repeats::join(&rows) {
         let of_case = details.get(&row.case.id()).map_or(&[][..], Vec::as_slice);
@@ -222,18 +250,14 @@ fn join(request: &Request, count: u32, status: Status) -> Result<RunDirectory, F
     Ok(directory)
 }
 
-/// The folder without the joined run that it held before.
-fn emptied(folder: &Path) -> Result<RunDirectory, Failure> {
-    let files = ["measurements.csv", "samples.csv", "details.csv"].map(|name| folder.join(name));
+/// The folder with this `run.json` and without the tables that it held before.
+fn emptied(folder: &Path, joined: &Run) -> Result<RunDirectory, Failure> {
+    let directory = RunDirectory::with_run(folder, joined)?;
+    let files = [directory.measurements(), directory.samples(), directory.details()];
     for file in files.into_iter().filter(|file| file.exists()) {
         std::fs::remove_file(&file).map_err(|error| could_not(&file, &error))?;
     }
-    // Only a folder with a `run.json` is opened as one.
-    let run_json = folder.join("run.json");
-    if !run_json.exists() {
-        std::fs::write(&run_json, "").map_err(|error| could_not(&run_json, &error))?;
-    }
-    Ok(RunDirectory::open(folder)?)
+    Ok(directory)
 }
 
 fn copy_evidence(from: &RunDirectory, to: &RunDirectory) -> Result<(), Failure> {

@@ -53,7 +53,8 @@ fn measure(arguments: &RunArguments, together: Option<Together>) -> Result<Outco
         return repeat::run(arguments, count);
     }
     let started = Instant::now();
-    let deadline = arguments.budget.map(|budget| started + budget);
+    // No clock counts as far as the longest budgets.
+    let deadline = arguments.budget.and_then(|budget| started.checked_add(budget));
     if together.is_some() {
         return measure_here(arguments, together, started, deadline);
     }
@@ -78,7 +79,7 @@ fn measure_here(
         restrict_to(cpus)?;
     }
     let mut progress = Progress::new("inspecting this machine");
-    let opened = profile::time(Phase::Open, || Laboratories::open(arguments.device.as_deref()));
+    let opened = profile::time(Phase::Open, || Laboratories::open(request.devices.as_deref()));
     let mut laboratories = opened.inspect_err(|_| progress.finish())?.with_processes(processes);
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
@@ -128,8 +129,8 @@ fn in_directory(arguments: &RunArguments, directory: PathBuf) -> RunArguments {
     RunArguments { out, resume, ..arguments.clone() }
 }
 
-/// Whether a node has nothing left to measure.
-fn is_complete(directory: &Path) -> bool {
+/// Whether a run has nothing left to measure.
+pub(super) fn is_complete(directory: &Path) -> bool {
     let run = RunDirectory::open(directory).and_then(|directory| directory.read_run());
     run.is_ok_and(|run| run.status == Status::Done)
 }
@@ -164,6 +165,7 @@ struct Request {
     skip: Vec<String>,
     seed: u64,
     cpus: Option<CpuList>,
+    devices: Option<Vec<u32>>,
     target: Target,
 }
 
@@ -203,6 +205,7 @@ impl Request {
                 skip: arguments.skip.clone(),
                 seed: arguments.seed.unwrap_or_else(|| fastrand::u64(..)),
                 cpus: arguments.cpus.clone(),
+                devices: arguments.device.clone(),
                 target: Target::New(arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset))),
             });
         };
@@ -232,6 +235,7 @@ impl Request {
             skip: run.skip.clone(),
             seed: run.seed,
             cpus: begun.cpus,
+            devices: arguments.device.clone().or(begun.devices),
             target: Target::Resumed(directory, Box::new(run)),
         })
     }
@@ -241,13 +245,14 @@ impl Request {
 pub(super) struct BegunWith {
     pub(super) axes: AxisArguments,
     pub(super) cpus: Option<CpuList>,
+    pub(super) devices: Option<Vec<u32>>,
 }
 
 /// # Errors
 /// If the command has options that this version does not understand: the rest of the run would not fit its beginning.
 pub(super) fn begun_with(run: &Run, path: &Path) -> Result<BegunWith, Failure> {
     match Arguments::of_command(&run.command) {
-        Ok(Command::Run(begun)) => Ok(BegunWith { axes: begun.axes, cpus: begun.cpus }),
+        Ok(Command::Run(begun)) => Ok(BegunWith { axes: begun.axes, cpus: begun.cpus, devices: begun.device }),
         Err(error) if run.command.iter().any(|word| RESTRICTIONS.iter().any(|option| word.starts_with(option))) => {
             let path = path.display();
             Err(Failure::CouldNot(format!(
@@ -255,12 +260,12 @@ pub(super) fn begun_with(run: &Run, path: &Path) -> Result<BegunWith, Failure> {
             )))
         }
         // Commands of other versions, which had no such options.
-        _ => Ok(BegunWith { axes: AxisArguments::default(), cpus: None }),
+        _ => Ok(BegunWith { axes: AxisArguments::default(), cpus: None, devices: None }),
     }
 }
 
 /// The options that restrict a run and stand nowhere but in its command.
-const RESTRICTIONS: [&str; 6] = ["--threads", "--cpus", "--placement", "--dtype", "--stride", "--blocks"];
+const RESTRICTIONS: [&str; 7] = ["--threads", "--cpus", "--placement", "--dtype", "--stride", "--blocks", "--device"];
 
 /// Leaves this process only these CPUs. Called before anything reads which ones there are, and before there are other
 /// threads.

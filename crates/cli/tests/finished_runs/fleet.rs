@@ -40,6 +40,23 @@ fn nodes_of_one_kind_are_alike_and_one_that_cannot_be_read_is_left_out() {
     assert_eq!(none.status.code(), Some(2), "{}", stderr(&none));
 }
 
+/// The stored runs have such different cases that none is on most of them.
+#[test]
+fn a_fleet_without_a_comparable_case_is_no_all_clear() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("fleet.html");
+    let results = stored("");
+    for more in [&["--fail-on", "outlier"][..], &["--format", "csv", "-o", page.to_str().unwrap()]] {
+        let done = output(&[&["fleet", &results][..], more].concat());
+        assert_eq!((done.status.code(), done.stdout.is_empty()), (Some(1), true), "{more:?}: {}", stderr(&done));
+        let said = stderr(&done);
+        let count: usize = said.split_once(": ").and_then(|(_, text)| text.split(' ').next()?.parse().ok()).unwrap();
+        assert!(said.contains(&format!("no case has a figure on {} nodes or more", count / 2 + 1)), "{said}");
+        assert!(said.contains("--only"), "{said}");
+    }
+    assert!(!page.exists());
+}
+
 /// Of three machines with a GPU of the same generation, one has an expensive cluster barrier.
 #[test]
 fn the_h100_among_h200_differs_in_the_cluster_barrier() {

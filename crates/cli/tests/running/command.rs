@@ -52,6 +52,72 @@ fn repeated_runs_are_joined_and_their_folders_stay() {
 }
 
 #[test]
+fn repeated_runs_that_a_budget_cuts_off_are_not_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let mut run = command(&["run", "--out", &out, "--repeat", "2", "--budget", "3s"]);
+    let run = run.env("SYNCSCOPE_FAKE", "dwell=20ms").output().unwrap();
+    assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+    assert_eq!(RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap().status, Status::BudgetSpent);
+    assert!(stderr(&run).contains("--resume"), "{}", stderr(&run));
+}
+
+#[test]
+fn a_budget_that_is_too_short_for_repeated_runs_leaves_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let run = output(&["run", "--out", &out, "--repeat", "3", "--budget", "2s"]);
+    assert_eq!(run.status.code(), Some(2));
+    assert!(error_line(&run).contains("3 s or more"), "{}", stderr(&run));
+    assert!(!Path::new(&out).exists());
+}
+
+#[test]
+fn nobody_has_to_read_what_a_run_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    let run = command(&["run", "--out", &out, "--only", "cpu.fence.flush"]).stderr(full()).output().unwrap();
+    assert_eq!(run.status.code(), Some(0));
+    assert_eq!(RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap().status, Status::Done);
+    let refused = command(&["show", "nope"]).stderr(full()).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn repeated_runs_that_are_killed_in_the_first_one_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let words = ["run", "--out", &out, "--repeat", "2", "--only", "cpu.atomic.add", "--seed", "7"];
+    let mut run = command(&words).env("SYNCSCOPE_FAKE", "dwell=20ms").stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !Path::new(&out).join("run.json").is_file() {
+        assert!(Instant::now() < deadline && run.try_wait().unwrap().is_none(), "no joined run appeared");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    // Its child ends soon after it, and then no longer writes.
+    let resumed = || command(&["run", "--resume", &out]).output().unwrap();
+    let mut ended = resumed();
+    while stderr(&ended).contains("in use by another") && Instant::now() < deadline {
+        ended = resumed();
+    }
+    assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
+    let joined = RunDirectory::open(Path::new(&out)).unwrap();
+    assert_eq!((joined.read_run().unwrap().status, joined.read_run().unwrap().repeat), (Status::Done, Some(2)));
+    assert!(joined.read_rows().unwrap().iter().all(|row| row.runs == Some(2)));
+}
+
+#[test]
+fn a_budget_that_no_clock_counts_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let run = output(&["run", "--out", &out, "--only", "cpu.fence.flush", "--budget", "9300000000000000000s"]);
+    assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+}
+
+#[test]
 fn a_run_writes_a_complete_directory() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");

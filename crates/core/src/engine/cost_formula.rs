@@ -21,6 +21,7 @@ pub(crate) struct CostFormula {
     actor: Actor,
     /// Which samples it stands for.
     population: Population,
+    actors_run_together: bool,
 }
 
 impl CostFormula {
@@ -34,6 +35,7 @@ impl CostFormula {
             ns_per_tick: 1e9 / frequency.value(),
             actor: experiment.actor(),
             population: experiment.population(),
+            actors_run_together: experiment.actors_run_together(),
         }
     }
 
@@ -136,6 +138,10 @@ impl CostFormula {
         let ns = values(|o| o.ns);
         let strata = population::strata_of(observations);
         let spread = stats::percentile(&ns, 0.05).zip(stats::percentile(&ns, 0.95));
+        let rate_ns = match self.actor {
+            Actor::Slowest => Nanoseconds(point),
+            Actor::Median => middle(|o| o.mean_rate_ns)?,
+        };
         Some(Estimate {
             ns: Nanoseconds(point),
             ns_interval: ns_within.map(|interval| for_another_run(interval, point, run_effect.ns)),
@@ -149,7 +155,7 @@ impl CostFormula {
             fastest_ns: middle(|o| o.fastest_ns)?,
             median_ns: middle(|o| o.median_ns)?,
             slowest_ns: middle(|o| o.slowest_ns)?,
-            mean_rate_ns: middle(|o| o.mean_rate_ns)?,
+            rate_ns: Some(rate_ns).filter(|_| self.actors_run_together),
             population: if strata.is_some() { self.population } else { Population::All },
             strata,
         })

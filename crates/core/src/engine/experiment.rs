@@ -132,6 +132,11 @@ pub trait Experiment {
         Actor::Slowest
     }
 
+    /// Whether all actors run at the same time, as operations per second of all together need it.
+    fn actors_run_together(&self) -> bool {
+        true
+    }
+
     /// Which samples the figure stands for: the same for all cases of a sweep. Where samples do not say which actors had
     /// SMT interference, the figure stands for all samples, whatever this says.
     fn population(&self) -> Population {

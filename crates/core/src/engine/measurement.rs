@@ -121,6 +121,13 @@ impl Measurement {
         self.stop = self.stop.filter(|_| !self.verdict.is_failure());
     }
 
+    /// The same for blocks that others follow, whose pairs decide which of these count.
+    pub(crate) fn settle_for_now(&mut self) {
+        let (basis, observations) = (self.basis.clone(), self.observations.clone());
+        self.settle();
+        (self.basis, self.observations) = (basis, observations);
+    }
+
     /// How its measurement blocks went.
     pub(crate) fn course(&self) -> Vec<Stage> {
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();

@@ -43,7 +43,7 @@ pub(crate) struct MeasurementBlock {
     observations: Vec<Observation>,
     /// How many are of earlier blocks.
     known: usize,
-    /// Number of this block, from 1.
+    /// Number of this block, from 1. Those of a case may have gaps.
     number: u32,
     /// Whether the pairs of all blocks are judged at its end.
     judges_all: bool,
@@ -58,7 +58,6 @@ impl MeasurementBlock {
         known: Vec<Observation>,
         seed: u64,
     ) -> Self {
-        let number = known.last().map_or(0, |last| last.block) + 1;
         let &Calibration { iterations, pair_ns } = calibration;
         let pairs_in = |time: Duration| (time.as_nanos() as f64 / pair_ns) as u64;
         let batch_pairs = pairs_in(BATCH.min(rule.max_time)).max(FEWEST_IN_BATCH.min(pairs_in(BATCH))).max(1);
@@ -71,11 +70,16 @@ impl MeasurementBlock {
             is_cold: !known.is_empty() && pairs_in(rule.max_time) >= rule.min_pairs,
             started: Instant::now(),
             known: known.len(),
-            number,
+            number: 1,
             judges_all: true,
             observations: known,
             rule,
         }
+    }
+
+    /// The same with another number.
+    pub(crate) fn numbered(self, number: u32) -> Self {
+        Self { number, ..self }
     }
 
     /// The same; unless `judges_all`, whatever its end says of all pairs, they are not enough.

@@ -50,6 +50,8 @@ pub struct Engine {
     tests_additivity: bool,
     drift: RunEffect,
     course: CommonCourse,
+    /// Number of the next block; `None` counts those of the case.
+    block: Option<u32>,
     cancel: Cancel,
 }
 
@@ -65,6 +67,7 @@ impl Engine {
             tests_additivity: false,
             drift: RunEffect::NONE,
             course: CommonCourse::default(),
+            block: None,
             cancel,
         }
     }
@@ -100,6 +103,13 @@ impl Engine {
     #[must_use]
     pub fn with_course(self, course: CommonCourse) -> Self {
         Self { course, ..self }
+    }
+
+    /// The same; the next block has this number instead of that of the case's blocks: blocks of one number were taken in the
+    /// same pass over all cases.
+    #[must_use]
+    pub fn numbered(self, block: u32) -> Self {
+        Self { block: Some(block), ..self }
     }
 
     /// The same; the machine changed by this much in the course of the run, so that another run will differ by no less.
@@ -142,7 +152,7 @@ impl Engine {
         let blocks = earlier.as_ref().map_or(0, |earlier| earlier.blocks) + 1;
         match self.take_pairs(experiment, earlier, seed) {
             Ok(None) => Err(Cancelled),
-            Ok(Some(taken)) => Ok(self.conclude(experiment, taken, seed, evidence)),
+            Ok(Some(taken)) => Ok(self.conclude(experiment, taken, blocks, seed, evidence)),
             Err(error) => {
                 let verdict = judge::of_error(error);
                 Ok(Measurement { blocks, ..Measurement::without_figure(experiment, verdict, evidence) })
@@ -177,18 +187,26 @@ impl Engine {
             known => known,
         };
         let Some(calibration) = calibration else { return Ok(None) };
+        let number = self.block.unwrap_or_else(|| earlier.as_ref().map_or(0, |earlier| earlier.blocks) + 1);
         let known = earlier.map_or_else(Vec::new, |earlier| earlier.observations);
         let rule = self.settings.rule.with_share_of_time(experiment.share_of_time()).divided_by(self.blocks.max);
         MeasurementBlock::new(experiment, rule, &calibration, known, seed)
+            .numbered(number)
             .judging_all(self.may_be_precise)
             .take(experiment, &self.cancel)
     }
 
     /// Turns the pairs of all blocks so far into a measurement. Its figure is computed after the first block and after the
     /// last.
-    fn conclude(&self, experiment: &mut dyn Experiment, taken: Taken, seed: u64, evidence: Evidence) -> Measurement {
+    fn conclude(
+        &self,
+        experiment: &mut dyn Experiment,
+        taken: Taken,
+        blocks: u32,
+        seed: u64,
+        evidence: Evidence,
+    ) -> Measurement {
         let Taken { iterations, observations, stop } = taken;
-        let blocks = observations.last().map_or(1, |last| last.block);
         let is_unfinished = self.is_unfinished(blocks, stop);
         let (check, details) = examine(experiment, is_unfinished);
         let basis = Basis {
@@ -210,8 +228,10 @@ impl Engine {
             stop: Some(stop),
             ..Measurement::without_figure(experiment, Verdict::Noisy("not judged yet".to_owned()), evidence)
         };
-        if blocks == 1 || !is_unfinished || matches!(found.check, Check::Failed(_)) {
+        if !is_unfinished || matches!(found.check, Check::Failed(_)) {
             found.settle();
+        } else if blocks == 1 {
+            found.settle_for_now();
         }
         if found.verdict == Verdict::Resolved && !is_unfinished && self.tests_additivity && experiment.has_double() {
             self.add_additivity(experiment, seed, &mut found);

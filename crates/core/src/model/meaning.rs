@@ -1,7 +1,7 @@
 //! What the figure of a case is a figure of: how its operations follow each other, and whose cost it is.
 
-use crate::model::case::{Actor, Case, Layout, Mode};
-use crate::model::primitive::Family;
+use crate::model::case::{Actor, Case, Dtype, Layout, Mode};
+use crate::model::primitive::{Domain, Family};
 
 impl Family {
     /// How the operations of a primitive follow each other where the case leaves no choice.
@@ -26,18 +26,32 @@ impl Family {
     }
 
     /// Whether threads neither meet nor contend, each working on what is its own.
-    fn shares_nothing(self, layout: Option<Layout>) -> bool {
+    fn shares_nothing(self, case: &Case) -> bool {
         match self {
-            Self::Atomic => matches!(layout, Some(Layout::Private { .. })),
+            Self::Atomic => case.bytes_apart().is_some() && !shares_lines(case),
             Self::Fence | Self::Shuffle | Self::Vote | Self::Match | Self::Reduce | Self::Warp => true,
             _ => false,
         }
     }
 }
 
+/// Whether elements of different threads of the CPU lie in one cache line: false sharing. (The second-level cache of a GPU
+/// executes atomic operations itself, so no line moves.)
+fn shares_lines(case: &Case) -> bool {
+    const LINE: usize = 64;
+    case.domain_and_family().0 == Domain::Cpu.as_str() && case.bytes_apart().is_some_and(|bytes| bytes < LINE)
+}
+
 impl Case {
     fn family(&self) -> Option<Family> {
         self.domain_and_family().1.parse().ok()
+    }
+
+    /// The distance of the elements of two threads, in bytes; `None` where they do not have elements of their own.
+    #[must_use]
+    pub fn bytes_apart(&self) -> Option<usize> {
+        let Some(Layout::Private { stride }) = self.layout else { return None };
+        Some(stride as usize * self.dtype.map_or(8, Dtype::size_bytes))
     }
 
     /// How the operations follow each other: as the case says, or as its primitive implies. `None` for a family that this
@@ -51,7 +65,7 @@ impl Case {
     /// shared. One thread shares nothing with anyone. Otherwise it is the same for all numbers of threads.
     #[must_use]
     pub fn actor(&self) -> Actor {
-        let shares_nothing = self.family().is_some_and(|family| family.shares_nothing(self.layout));
+        let shares_nothing = self.family().is_some_and(|family| family.shares_nothing(self));
         if shares_nothing || (self.threads == Some(1) && self.actors() == 1) { Actor::Median } else { Actor::Slowest }
     }
 
@@ -74,6 +88,15 @@ mod tests {
         let private = Some(Layout::Private { stride: 16 });
         assert_eq!(of("cpu.atomic.add", private), Actor::Median);
         assert_eq!(of("cpu.atomic.add", Some(Layout::Shared)), Actor::Slowest);
+        let adjacent = Some(Layout::Private { stride: 1 });
+        assert_eq!(of("cpu.atomic.add", adjacent), Actor::Slowest, "they share a line");
+        assert_eq!(of("gpu.atomic.add", adjacent), Actor::Median, "no line moves");
+        let wide = |stride, dtype| Case {
+            layout: Some(Layout::Private { stride }),
+            dtype: Some(dtype),
+            ..Case::new("cpu.atomic.add")
+        };
+        assert_eq!((wide(8, Dtype::U64).actor(), wide(8, Dtype::I32).actor()), (Actor::Median, Actor::Slowest));
         assert_eq!(of("cpu.fence.seq_cst", None), Actor::Median);
         assert_eq!(of("cpu.barrier.std", None), Actor::Slowest);
         assert_eq!(of("gpu.shuffle.down", None), Actor::Median);

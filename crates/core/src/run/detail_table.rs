@@ -65,8 +65,13 @@ impl DetailTable {
         details
     }
 
-    /// The table in which each case has lines of its own.
-    pub(crate) fn of_cases(own: Details) -> Self {
+    /// The table in which each case has lines of its own. Of details of one name and actor the last counts.
+    pub(crate) fn of_cases(mut own: Details) -> Self {
+        for of_case in own.values_mut() {
+            of_case.reverse();
+            of_case.dedup_by(|a, b| key(a) == key(b));
+            of_case.reverse();
+        }
         Self { shared: Vec::new(), own }
     }
 

@@ -46,6 +46,16 @@ impl RunDirectory {
         Ok(Self(path.to_owned()))
     }
 
+    /// A folder that is there, with this `run.json`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn with_run(path: &Path, run: &Run) -> Result<Self, RunDirectoryError> {
+        let directory = Self(path.to_owned());
+        directory.write_run(run)?;
+        Ok(directory)
+    }
+
     /// The folder of a run that exists.
     ///
     /// # Errors
@@ -181,22 +191,50 @@ impl RunDirectory {
     }
 
     /// Forgets the observations and details of all cases but these: the others will be measured anew. What holds for all
-    /// cases of a domain is written down for each, because it need not hold for those that come.
+    /// cases of a domain is written down for each, because it need not hold for those that come. Of a case that was measured
+    /// twice, because a resumed run was killed, the later observations and details stay.
     ///
     /// # Errors
     /// When a file cannot be read or written.
-    pub fn forget_all_but(&self, finished: &HashSet<CaseId>) -> Result<(), RunDirectoryError> {
+    pub fn forget_all_but(&self, kept: &HashSet<CaseId>) -> Result<(), RunDirectoryError> {
         if let Some((_, bytes)) = self.sample_bytes()? {
-            let finished: HashSet<&[u8]> = finished.iter().map(|id| id.0.as_bytes()).collect();
-            let lines = complete_lines(&bytes).split_inclusive(|byte| *byte == b'\n');
-            let kept = lines.enumerate().filter(|(at, line)| *at == 0 || finished.contains(id_of(line)));
-            self.write_samples(&kept.map(|(_, line)| line).collect::<Vec<_>>().concat())?;
+            let ids: HashSet<&[u8]> = kept.iter().map(|id| id.0.as_bytes()).collect();
+            let lines: Vec<&[u8]> = complete_lines(&bytes).split_inclusive(|byte| *byte == b'\n').collect();
+            let last = last_measurements(lines.get(1..).unwrap_or_default(), &ids);
+            let header = lines.first().copied().into_iter();
+            self.write_samples(&header.chain(last).collect::<Vec<_>>().concat())?;
         }
         if self.details().is_file() {
             let rows = self.read_rows()?;
             let mut own = self.detail_table()?.unwrap_or_default().expand(&rows);
-            own.retain(|id, _| finished.contains(id));
+            own.retain(|id, _| kept.contains(id));
             self.write_details(&DetailTable::of_cases(own), &rows)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets what stands of these cases in the first bytes of the samples and of the details: it was measured anew.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub(crate) fn forget_first(
+        &self,
+        replaced: &HashSet<CaseId>,
+        (samples, details): (u64, u64),
+    ) -> Result<(), RunDirectoryError> {
+        if replaced.is_empty() {
+            return Ok(());
+        }
+        let ids: HashSet<&[u8]> = replaced.iter().map(|id| id.0.as_bytes()).collect();
+        let later = |bytes: &[u8], first: u64| {
+            let (first, rest) = bytes.split_at(bytes.len().min(usize::try_from(first).unwrap_or(usize::MAX)));
+            let kept = first.split_inclusive(|byte| *byte == b'\n').filter(|line| !ids.contains(id_of(line)));
+            [kept.collect::<Vec<_>>().concat(), rest.to_vec()].concat()
+        };
+        for (path, first) in [(self.samples(), samples), (self.details(), details)] {
+            if let Some(bytes) = read_if_there(&path)? {
+                replace(&path, &later(&bytes, first))?;
+            }
         }
         Ok(())
     }
@@ -242,6 +280,22 @@ impl RunDirectory {
         let path = folder.join(format!("{name}.txt"));
         fs::write(&path, listing).at(&path)
     }
+}
+
+/// The lines of these cases. The number of a pair that is no larger than the one before begins another measurement of a case.
+fn last_measurements<'a>(lines: &[&'a [u8]], ids: &HashSet<&[u8]>) -> Vec<&'a [u8]> {
+    let pair = |line: &[u8]| std::str::from_utf8(line.split(|byte| *byte == b',').nth(1)?).ok()?.parse::<u64>().ok();
+    let mut latest: HashMap<&[u8], (Option<u64>, usize)> = HashMap::new();
+    for (at, line) in lines.iter().enumerate() {
+        let (number, first) = latest.entry(id_of(line)).or_insert((None, at));
+        if pair(line) <= *number {
+            *first = at;
+        }
+        *number = pair(line);
+    }
+    let is_last = |at: usize, line: &[u8]| latest.get(id_of(line)).is_some_and(|(_, first)| at >= *first);
+    let kept = lines.iter().enumerate().filter(|(at, line)| ids.contains(id_of(line)) && is_last(*at, line));
+    kept.map(|(_, line)| *line).collect()
 }
 
 /// The first cell of a line; ids are hexadecimal and never quoted.

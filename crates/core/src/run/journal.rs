@@ -24,6 +24,8 @@ pub struct Journal {
     measurements: LineFile,
     samples: LineFile,
     details: LineFile,
+    /// How long samples and details were when it was opened.
+    began: (u64, u64),
 }
 
 /// A file to which whole lines are added, each with one write.
@@ -49,6 +51,10 @@ impl LineFile {
             lines.append(&[StringRecord::from(header)])?;
         }
         Ok(lines)
+    }
+
+    fn length(&self) -> Result<u64, RunDirectoryError> {
+        Ok(self.file.metadata().at(&self.path)?.len())
     }
 
     fn append(&mut self, records: &[StringRecord]) -> Result<(), RunDirectoryError> {
@@ -101,11 +107,16 @@ impl Journal {
         if directory.has_measurements() && !directory.measurements().is_file() {
             packed_table::write_plain(&directory.measurements(), &directory.measurement_bytes()?.1)?;
         }
-        Ok(Self {
-            measurements: LineFile::open(directory.measurements(), &COLUMNS.map(|column| column.name))?,
-            samples: LineFile::open(directory.samples(), &SAMPLE_COLUMNS)?,
-            details: LineFile::open(directory.details(), &detail_table::COLUMNS)?,
-        })
+        let measurements = LineFile::open(directory.measurements(), &COLUMNS.map(|column| column.name))?;
+        let samples = LineFile::open(directory.samples(), &SAMPLE_COLUMNS)?;
+        let details = LineFile::open(directory.details(), &detail_table::COLUMNS)?;
+        let began = (samples.length()?, details.length()?);
+        Ok(Self { measurements, samples, details, began })
+    }
+
+    /// How long samples and details were, in bytes, when the journal was opened.
+    pub(crate) const fn began(&self) -> (u64, u64) {
+        self.began
     }
 
     /// Writes what is known of a case: its new observations and details first, so that every row in the journal has

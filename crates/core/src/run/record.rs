@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(cell("clock_hz"), "3680000000");
         assert_eq!(cell("devices"), "");
         assert_eq!(cell("ops_per_s_total"), "990000000");
-        assert_eq!((cell("mode"), cell("actor"), cell("population")), ("throughput", "median", "alone"));
+        assert_eq!((cell("mode"), cell("actor"), cell("population")), ("throughput", "slowest", "alone"));
     }
 
     #[test]

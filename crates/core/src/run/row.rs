@@ -31,7 +31,8 @@ pub struct Row {
     pub median_ns: Option<Nanoseconds>,
     /// Cost of one operation as the slowest actor sees it.
     pub slowest_ns: Option<Nanoseconds>,
-    /// Operations per second of all actors together: the sum of their own rates.
+    /// Operations per second of all actors together: their number / `ns` where they contend, elsewhere the sum of their own
+    /// rates; `None` where not all run at the same time.
     pub ops_per_s_total: Option<f64>,
     /// Whose cost `ns` is. Rows of older versions do not say; they are of the slowest.
     pub actor: Option<Actor>,
@@ -127,7 +128,7 @@ impl Row {
             median_ns: of_actor(|estimate| estimate.median_ns),
             slowest_ns: of_actor(|estimate| estimate.slowest_ns),
             ops_per_s_total: estimate
-                .map(|estimate| case.actors() as f64 * 1e9 / estimate.mean_rate_ns.value())
+                .and_then(|estimate| Some(case.actors() as f64 * 1e9 / estimate.rate_ns?.value()))
                 .filter(|rate| measurement.verdict == Verdict::Resolved && rate.is_finite() && *rate > 0.0),
             population: estimate.map(|estimate| estimate.population),
             beside_share: estimate.and_then(|estimate| Some(estimate.strata.as_ref()?.beside_share)),

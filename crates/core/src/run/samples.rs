@@ -114,7 +114,8 @@ impl RunDirectory {
     }
 
     /// Reads the pairs of each case in the order they were taken, from `samples.csv` or else from `samples.csv.gz`; a run
-    /// that was stored without samples has none. A last line that was cut off is passed over.
+    /// that was stored without samples has none. A last line that was cut off is passed over. Of a case that was measured
+    /// again by a run that was killed later, these are the later pairs.
     ///
     /// # Errors
     /// When a file is there and cannot be read or understood.
@@ -123,7 +124,12 @@ impl RunDirectory {
         let mut pairs: HashMap<CaseId, Vec<StoredPair>> = HashMap::new();
         for line in csv::Reader::from_reader(complete_lines(&bytes)).into_deserialize::<Line>() {
             let line = line.map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
-            pairs.entry(CaseId(line.case_id)).or_default().push(StoredPair {
+            let of_case = pairs.entry(CaseId(line.case_id)).or_default();
+            if of_case.last().is_some_and(|last| line.pair <= last.pair) {
+                // The case was measured again.
+                of_case.clear();
+            }
+            of_case.push(StoredPair {
                 pair: line.pair,
                 baseline_first: line.first == First::Baseline,
                 baseline: line.baseline_ticks,
@@ -240,6 +246,26 @@ mod tests {
         let mut journal = Journal::open(&directory).unwrap();
         journal.append(&row("cpu.barrier.std"), &[observation(0, None, None)], &[]).unwrap();
         assert_eq!(directory.read_samples().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn of_a_case_that_was_measured_again_the_later_samples_and_details_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = run(folder.path());
+        let mut journal = Journal::open(&directory).unwrap();
+        let again = [observation(0, Some(7.0), None)];
+        let (case, other) = (row("cpu.barrier.std").case.id(), row("cpu.barrier.sense").case.id());
+        for value in [1.0, 2.0] {
+            let details = [crate::model::detail::Detail::of_case("p99_ns", value)];
+            journal.append(&row("cpu.barrier.std"), &again, &details).unwrap();
+        }
+        let samples = directory.read_samples().unwrap();
+        assert_eq!((samples[&case].len(), samples[&case][0].cycles, samples[&other].len()), (1, Some(7.0), 1));
+        directory.forget_all_but(&HashSet::from([case.clone()])).unwrap();
+        assert_eq!(fs::read_to_string(directory.samples()).unwrap().lines().count(), 2);
+        assert_eq!(directory.read_samples().unwrap()[&case], samples[&case]);
+        let details = directory.read_details().unwrap();
+        assert_eq!(details[&case].iter().map(|detail| detail.value).collect::<Vec<_>>(), [2.0]);
     }
 
     #[test]

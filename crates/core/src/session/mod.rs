@@ -1,9 +1,10 @@
 //! The course of a run: what is measured, in which order, how often and until when.
 //!
 //! A [`Session`] measures the cases of a [`Plan`] in passes. One pass takes one measurement block of each unfinished case
-//! (`passes.rs`). So the blocks of a case are spread over the run, and a run that is ended early knows something of every
-//! case. How many blocks a case gets and how long the passes may take follows from the [`Preset`] (`preset.rs`,
-//! `pass_schedule.rs`). What is known of a case is written after its first block and after its last (`pending_case.rs`).
+//! (`passes.rs`). So the blocks of a case are spread over the run, and a run that is interrupted knows something of every
+//! case. A budget that is too short for figures of all goes to a part of them (`part.rs`). How many blocks a case gets and
+//! how long the passes may take follows from the [`Preset`] (`preset.rs`, `pass_schedule.rs`). What is known of a case is
+//! written after its first block and after its last (`pending_case.rs`).
 //!
 //! The command only opens the laboratories, shows progress through an [`Observer`], and prints.
 
@@ -11,6 +12,7 @@ mod additivity_sample;
 mod drift;
 pub mod laboratory;
 pub mod observer;
+mod part;
 mod pass_schedule;
 mod passes;
 mod pending_case;
@@ -73,6 +75,10 @@ pub struct Session {
     run: Run,
     preset: Preset,
     plan: Plan,
+    /// The pairs of provisional rows, which stay until more is known.
+    earlier_pairs: HashMap<CaseId, u64>,
+    /// The cases of these rows of which more is known now.
+    replaced: HashSet<CaseId>,
     lost_at: Option<Case>,
     now: Box<dyn Fn() -> Instant>,
 }
@@ -107,11 +113,22 @@ impl Session {
     ) -> Result<Self, SessionError> {
         directory.write_run(&run)?;
         let journal = Journal::open(&directory)?;
-        Ok(Self { directory, journal, _lock: lock, run, preset, plan, lost_at: None, now: Box::new(Instant::now) })
+        Ok(Self {
+            directory,
+            journal,
+            _lock: lock,
+            run,
+            preset,
+            plan,
+            earlier_pairs: HashMap::new(),
+            replaced: HashSet::new(),
+            lost_at: None,
+            now: Box::new(Instant::now),
+        })
     }
 
-    /// Continues a run. The cases of `plan` that it has finished are left out; those with provisional rows are measured
-    /// again. `begun` is what stands in `run.json`, `here` is this machine.
+    /// Continues a run. The cases of `plan` that it has finished are left out. Those with provisional rows are measured again,
+    /// after those without a row; their rows stay until more is known. `begun` is what stands in `run.json`, `here` is this machine.
     ///
     /// # Errors
     /// When the run was begun on another machine, another process writes into the folder, or a file cannot be read or
@@ -134,9 +151,13 @@ impl Session {
         let found = findings(&directory, laboratories)?;
         run.warnings.retain(|warning| !found.contains(warning));
         let rows = directory.read_rows()?;
-        let finished: HashSet<CaseId> = rows.iter().filter(|row| !row.provisional).map(|row| row.case.id()).collect();
-        directory.forget_all_but(&finished)?;
-        Self::locked(directory, lock, run, preset, plan.without(&finished))
+        let (provisional, finished): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.provisional);
+        let finished: HashSet<CaseId> = finished.iter().map(|row| row.case.id()).collect();
+        let earlier_pairs: HashMap<CaseId, u64> =
+            provisional.iter().map(|row| (row.case.id(), row.pairs.unwrap_or(0))).collect();
+        directory.forget_all_but(&finished.iter().chain(earlier_pairs.keys()).cloned().collect())?;
+        let plan = plan.without(&finished).with_last(|case| earlier_pairs.contains_key(&case.id()));
+        Ok(Self { earlier_pairs, ..Self::locked(directory, lock, run, preset, plan)? })
     }
 
     /// The same with another clock, for tests.
@@ -160,6 +181,9 @@ impl Session {
         for case in self.plan.cases() {
             if let Some(verdict) = cases.get(&case.id()) {
                 self.journal.append(&Row::unmeasured(case.clone(), verdict.clone()), &[], &[])?;
+                if self.earlier_pairs.contains_key(&case.id()) {
+                    self.replaced.insert(case.id());
+                }
             }
         }
         let plan = std::mem::replace(&mut self.plan, Plan { parts: Vec::new() });
@@ -197,6 +221,8 @@ impl Session {
             journal: &mut self.journal,
             observer,
             listings: HashSet::new(),
+            earlier_pairs: &self.earlier_pairs,
+            replaced: &mut self.replaced,
             lost_at: &mut self.lost_at,
             now: &*self.now,
         };
@@ -219,6 +245,7 @@ impl Session {
         // A full disk ends the measuring. What is in the journal is a run all the same, and the first error is the cause.
         let status = measured?;
         recorded?;
+        self.directory.forget_first(&self.replaced, self.journal.began())?;
         self.directory.tidy()?;
         let topology = self.run.measured_topology;
         let contradictions = topology.map(|topology| topology.contradictions).unwrap_or_default();

@@ -7,7 +7,9 @@ use std::time::Duration;
 pub(super) struct PassSchedule {
     time: Duration,
     fewest: u32,
+    /// Over the same cases.
     made: u32,
+    all_made: u32,
     spent: Duration,
     latest: Duration,
 }
@@ -15,7 +17,7 @@ pub(super) struct PassSchedule {
 impl PassSchedule {
     /// Passes that together take no longer than this, unless the `fewest` do.
     pub(super) const fn within(time: Duration, fewest: u32) -> Self {
-        Self { time, fewest, made: 0, spent: Duration::ZERO, latest: Duration::ZERO }
+        Self { time, fewest, made: 0, all_made: 0, spent: Duration::ZERO, latest: Duration::ZERO }
     }
 
     /// How long they may take together.
@@ -26,13 +28,39 @@ impl PassSchedule {
     /// Counts a pass, which took so long.
     pub(super) fn add(&mut self, took: Duration) {
         self.made += 1;
+        self.all_made += 1;
         self.spent += took;
         self.latest = took;
     }
 
-    /// How many passes were made.
+    /// How many passes were made over the same cases.
     pub(super) const fn made(&self) -> u32 {
         self.made
+    }
+
+    /// How many passes were made in all.
+    pub(super) const fn all_made(&self) -> u32 {
+        self.all_made
+    }
+
+    /// How many passes are made however long they take.
+    pub(super) const fn fewest(&self) -> u32 {
+        self.fewest
+    }
+
+    /// Whether so many were made.
+    pub(super) const fn made_the_fewest(&self) -> bool {
+        self.made >= self.fewest
+    }
+
+    /// How long all passes took.
+    pub(super) const fn spent(&self) -> Duration {
+        self.spent
+    }
+
+    /// The next pass is the first one over other cases.
+    pub(super) const fn begin_again(&mut self) {
+        self.made = 0;
     }
 
     /// Whether the passes so far span half of the time.

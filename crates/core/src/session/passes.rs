@@ -1,23 +1,22 @@
 //! The loop of a run: pass after pass over the unfinished cases, into the journal.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
 use crate::engine::measurement::Measurement;
 use crate::engine::profile::{self, Phase};
-use crate::model::case::Case;
+use crate::model::case::{Case, CaseId};
 use crate::model::verdict::Verdict;
 use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::journal::Journal;
 use crate::run::row::Row;
 use crate::run::{Run, Status};
 use crate::session::Limits;
-use crate::session::additivity_sample::additivity_sample;
 use crate::session::drift::Drift;
 use crate::session::laboratory::{Laboratory, Refusal};
-use crate::session::observer::{Observer, Work};
-use crate::session::pass_schedule::PassSchedule;
+use crate::session::observer::Observer;
+use crate::session::part::{Part, planned_time, turns};
 use crate::session::pending_case::{PendingCase, Recorded};
 use crate::session::plan::Plan;
 use crate::session::preset::Preset;
@@ -30,48 +29,6 @@ enum Ended {
     OutOfTime,
 }
 
-/// The unfinished cases of one laboratory.
-struct Part {
-    number: usize,
-    cases: Vec<PendingCase>,
-    /// Those that need no more blocks.
-    finished: Vec<PendingCase>,
-    schedule: PassSchedule,
-    is_lost: bool,
-}
-
-impl Part {
-    fn new(number: usize, cases: &[Case], preset: Preset) -> Self {
-        let sample = additivity_sample(cases);
-        let pending = |case: &Case| PendingCase {
-            tests_additivity: sample.contains(&case.id()),
-            ..PendingCase::new(case.clone(), preset.budget(case, cases.len()))
-        };
-        let (cases, schedule) = (cases.iter().map(pending).collect(), preset.passes(cases));
-        Self { number, cases, finished: Vec::new(), schedule, is_lost: false }
-    }
-
-    /// Cases that are finished make room, but are still part of the course of the run.
-    fn retire_finished(&mut self) {
-        let (mut finished, cases): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.cases).into_iter().partition(|pending| pending.is_finished);
-        finished.iter_mut().for_each(PendingCase::forget_observations);
-        self.cases = cases;
-        self.finished.append(&mut finished);
-    }
-
-    const fn is_done(&self) -> bool {
-        self.is_lost || self.cases.is_empty()
-    }
-
-    /// Most blocks to be taken, and the time for them if it can end them: the first blocks are taken in any case.
-    fn work(&self) -> Work {
-        let most = self.cases.iter().map(|pending| u64::from(pending.budget.blocks.max));
-        let ends_by_time = most.clone().max().is_some_and(|most| most > 1);
-        Work { blocks: most.sum(), time: ends_by_time.then(|| self.schedule.time()) }
-    }
-}
-
 /// Measures the cases of a plan, pass after pass.
 pub(super) struct Passes<'a> {
     pub(super) run: &'a mut Run,
@@ -81,6 +38,8 @@ pub(super) struct Passes<'a> {
     pub(super) observer: &'a mut dyn Observer,
     /// Names of the disassemblies that are written.
     pub(super) listings: HashSet<String>,
+    pub(super) earlier_pairs: &'a HashMap<CaseId, u64>,
+    pub(super) replaced: &'a mut HashSet<CaseId>,
     /// The case that could not be set up when a laboratory was lost.
     pub(super) lost_at: &'a mut Option<Case>,
     pub(super) now: &'a dyn Fn() -> Instant,
@@ -101,15 +60,30 @@ impl Passes<'_> {
             });
         }
         self.record_keep_awake(laboratories)?;
-        let mut parts: Vec<Part> =
-            plan.parts.iter().enumerate().map(|(number, cases)| Part::new(number, cases, preset)).collect();
-        self.observer.planned(&parts.iter().map(Part::work).collect::<Vec<_>>());
+        let earlier_pairs = self.earlier_pairs;
+        let mut parts: Vec<Part> = plan
+            .parts
+            .iter()
+            .enumerate()
+            .map(|(number, cases)| Part::new(number, cases, preset, earlier_pairs))
+            .collect();
+        let (left, planned) = (self.time_left(), planned_time(&parts));
+        let mut leaves_some = false;
+        for part in &mut parts {
+            leaves_some |= left.is_some_and(|left| part.keep_what_can_be_finished(part.share_of(left, planned)));
+        }
+        let planned = planned_time(&parts);
+        let work = |part: &Part| part.work(left.map(|left| part.share_of(left, planned)));
+        self.observer.planned(&parts.iter().map(work).collect::<Vec<_>>());
         let ended = self.all_passes(laboratories, &mut parts);
         // The blocks since the first one, of cases that the run does not return to.
-        for pending in parts.iter_mut().flat_map(|part| &mut part.cases) {
+        for pending in parts.iter_mut().flat_map(Part::unfinished_mut) {
             self.record_everything(pending)?;
         }
-        ended
+        Ok(match ended? {
+            Status::Done if leaves_some => Status::BudgetSpent,
+            ended => ended,
+        })
     }
 
     /// Writes what the laboratories decided when they prepared, so that a run that is killed has it too.
@@ -132,17 +106,20 @@ impl Passes<'_> {
     ) -> Result<Status, RunDirectoryError> {
         let mut random = fastrand::Rng::with_seed(self.run.seed);
         while !parts.iter().all(Part::is_done) {
-            for (laboratory, part) in laboratories.iter_mut().zip(&mut *parts).filter(|(_, part)| !part.is_done()) {
+            let (turns, planned) = (turns(parts), planned_time(parts));
+            let all = laboratories.iter_mut().zip(&mut *parts).zip(turns);
+            for (laboratory, part) in all.filter_map(|(both, has_turn)| has_turn.then_some(both)) {
                 let started = (self.now)();
-                match self.one_pass(*laboratory, part)? {
+                let left = self.time_left().map(|left| part.share_of(left, planned));
+                let enough = left.and_then(|left| part.time_of_first_pass(left)).map(|enough| started + enough);
+                match self.one_pass(*laboratory, part, enough)? {
                     Ended::Finished => {}
                     // Other laboratories are not concerned. A new process can measure the rest.
                     Ended::Lost => part.is_lost = true,
                     Ended::Cancelled => return Ok(Status::Interrupted),
                     Ended::OutOfTime => return Ok(Status::BudgetSpent),
                 }
-                part.schedule.add(self.since(started));
-                part.retire_finished();
+                part.end_pass(self.since(started), self.time_left().map(|left| part.share_of(left, planned)));
                 // A case follows another one in each pass.
                 random.shuffle(&mut part.cases);
             }
@@ -150,14 +127,24 @@ impl Passes<'_> {
         Ok(if parts.iter().any(|part| part.is_lost) { Status::Interrupted } else { Status::Done })
     }
 
-    /// One block of each unfinished case.
-    fn one_pass(&mut self, laboratory: &mut dyn Laboratory, part: &mut Part) -> Result<Ended, RunDirectoryError> {
-        let is_final = part.schedule.is_next_final();
-        let spans_half = part.schedule.spans_half();
+    /// One block of each case of a pass. Cases that are not reached until it is long `enough` wait, but for the first one.
+    fn one_pass(
+        &mut self,
+        laboratory: &mut dyn Laboratory,
+        part: &mut Part,
+        enough: Option<Instant>,
+    ) -> Result<Ended, RunDirectoryError> {
+        let is_final = part.is_next_final();
+        let spans_half = part.spans_half();
         let may_finish = is_final || spans_half;
-        let drift = if may_finish { Drift::of(part.cases.iter().chain(&part.finished)) } else { Drift::default() };
+        let drift = if may_finish { part.drift() } else { Drift::default() };
         laboratory.begin_pass(part.schedule.made());
+        let mut reached = 0;
         for pending in &mut part.cases {
+            if reached > 0 && enough.is_some_and(|enough| (self.now)() >= enough) {
+                break;
+            }
+            reached += 1;
             if self.limits.cancel.is_cancelled() {
                 return Ok(Ended::Cancelled);
             }
@@ -172,7 +159,8 @@ impl Passes<'_> {
                 .may_be_precise(spans_half || Preset::may_end_early(&pending.case))
                 .test_additivity(pending.tests_additivity)
                 .with_drift(drift.of_case(&pending.case))
-                .with_course(drift.course_of(&pending.case));
+                .with_course(drift.course_of(&pending.case))
+                .numbered(part.schedule.all_made() + 1);
             match self.one_block(laboratory, pending, &engine)? {
                 Ended::Finished => {}
                 ended => return Ok(ended),
@@ -183,6 +171,7 @@ impl Passes<'_> {
             let after = if pending.is_finished { pending.budget.blocks.max } else { pending.blocks() };
             self.observer.measured(part.number, u64::from(after.saturating_sub(before)), spent);
         }
+        part.leave_waiting(reached);
         Ok(Ended::Finished)
     }
 
@@ -211,6 +200,9 @@ impl Passes<'_> {
     /// Writes the provisional row of a case after its first block.
     fn record_first_row(&mut self, pending: &mut PendingCase) -> Result<(), RunDirectoryError> {
         let (Recorded::Nothing, Some(found)) = (pending.recorded, &pending.found) else { return Ok(()) };
+        if pending.was_known_better() {
+            return Ok(());
+        }
         self.record_evidence(&pending.case, found)?;
         self.journal.append(&pending.row(found), &[], &[])?;
         pending.recorded = Recorded::FirstRow;
@@ -225,8 +217,14 @@ impl Passes<'_> {
         let (Recorded::Nothing | Recorded::FirstRow, Some(found)) = (pending.recorded, &pending.found) else {
             return Ok(());
         };
+        if pending.was_known_better() {
+            return Ok(());
+        }
         self.record_evidence(&pending.case, found)?;
         self.journal.append(&pending.row(found), &found.observations, &pending.details(found))?;
+        if pending.earlier_pairs.is_some() {
+            self.replaced.insert(pending.case.id());
+        }
         pending.recorded = Recorded::Everything;
         Ok(())
     }
@@ -242,6 +240,9 @@ impl Passes<'_> {
             }
         };
         self.journal.append(&Row::unmeasured(pending.case.clone(), verdict), &[], &[])?;
+        if pending.earlier_pairs.is_some() {
+            self.replaced.insert(pending.case.id());
+        }
         // Earlier blocks do not stand beside a refusal.
         (pending.found, pending.is_finished) = (None, true);
         Ok(Ended::Finished)
@@ -256,6 +257,11 @@ impl Passes<'_> {
             self.directory.write_evidence(&name, listing)?;
         }
         Ok(())
+    }
+
+    /// Until the deadline, if there is one.
+    fn time_left(&self) -> Option<Duration> {
+        self.limits.deadline.map(|deadline| deadline.saturating_duration_since((self.now)()))
     }
 
     fn since(&self, earlier: Instant) -> Duration {

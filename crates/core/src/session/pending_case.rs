@@ -27,6 +27,8 @@ pub(super) struct PendingCase {
     pub(super) budget: Budget,
     /// Whether its third loop is run.
     pub(super) tests_additivity: bool,
+    /// The pairs behind the row that an earlier process left of it.
+    pub(super) earlier_pairs: Option<u64>,
     /// Its course once it is finished.
     pub(super) finished_course: Vec<Stage>,
     pub(super) found: Option<Measurement>,
@@ -43,6 +45,7 @@ impl PendingCase {
             case,
             budget,
             tests_additivity: false,
+            earlier_pairs: None,
             finished_course: Vec::new(),
             found: None,
             recorded: Recorded::Nothing,
@@ -63,6 +66,18 @@ impl PendingCase {
     /// How many blocks were taken.
     pub(super) fn blocks(&self) -> u32 {
         self.found.as_ref().map_or(0, |found| found.blocks)
+    }
+
+    /// Whether an earlier process took most of its fewest blocks.
+    pub(super) fn was_known_well(&self) -> bool {
+        let fewest = u64::from(self.budget.blocks.min) * self.budget.settings.rule.min_pairs;
+        self.earlier_pairs.is_some_and(|earlier| 2 * earlier >= fewest)
+    }
+
+    /// Whether an earlier process knew more of it than this one does.
+    pub(super) fn was_known_better(&self) -> bool {
+        let pairs = self.found.as_ref().map_or(0, |found| found.pairs);
+        !self.is_finished && self.earlier_pairs.is_some_and(|earlier| earlier > pairs)
     }
 
     /// Its row for what was `found`.

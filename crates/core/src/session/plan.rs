@@ -57,6 +57,13 @@ impl Plan {
         self.len() == 0
     }
 
+    /// The plan with these cases behind the others.
+    #[must_use]
+    pub(crate) fn with_last(mut self, last: impl Fn(&Case) -> bool) -> Self {
+        self.parts.iter_mut().for_each(|part| part.sort_by_key(&last));
+        self
+    }
+
     /// The plan without the cases that are finished.
     #[must_use]
     pub fn without(mut self, finished: &HashSet<CaseId>) -> Self {

@@ -67,5 +67,7 @@ fn the_cost_is_that_of_the_actors_it_is_asked_for() {
     let estimate = of(Actor::Median);
     assert!((estimate.slowest_ns.value() - 7.0).abs() < 0.01 && (estimate.fastest_ns.value() - 5.0).abs() < 0.01);
     // Two actors do an operation in 5 ns, two in 7: 0.2 * 2 + 0.1429 * 2 operations in a nanosecond.
-    assert!((4.0 / estimate.mean_rate_ns.value() - (2.0 / 5.0 + 2.0 / 7.0)).abs() < 1e-3);
+    assert!((4.0 / estimate.rate_ns.unwrap().value() - (2.0 / 5.0 + 2.0 / 7.0)).abs() < 1e-3);
+    // Where they contend, two were fast while the others waited.
+    assert_eq!(of(Actor::Slowest).rate_ns, Some(of(Actor::Slowest).ns));
 }

@@ -51,7 +51,8 @@ pub(crate) struct Setup {
     /// By how much two runs differ.
     pub(crate) run_effect: RunEffect,
     pub(crate) ruler: Ruler,
-    pub(crate) remark: Option<String>,
+    /// What a reader must know if the blocks of the grid do not all run at the same time.
+    pub(crate) waves: Option<String>,
     /// Enough to bring the loop into its steady state.
     pub(crate) min_iterations: u64,
     pub(crate) sampling: SamplingPolicy,
@@ -309,9 +310,13 @@ impl Experiment for KernelExperiment<'_> {
         self.setup.evidence.clone()
     }
 
+    fn actors_run_together(&self) -> bool {
+        self.setup.waves.is_none()
+    }
+
     fn remark(&self) -> Option<String> {
         let slowdown = self.clock_state.as_ref().and_then(ClockState::slowdown);
-        let remarks: Vec<String> = [self.setup.remark.clone(), slowdown].into_iter().flatten().collect();
+        let remarks: Vec<String> = [self.setup.waves.clone(), slowdown].into_iter().flatten().collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 

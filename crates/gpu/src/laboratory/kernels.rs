@@ -143,7 +143,7 @@ impl GpuLaboratory {
         let kernels = profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)?;
         let kernels = kernels.in_clusters(parameters.cluster);
         let kernels = kernels.map_err(|error| no_such_cluster(parameters.cluster, &error))?;
-        let remark = waves(kernels, parameters, limits)?;
+        let waves = waves(kernels, parameters, limits)?;
         let offsets = profile::time(Phase::Clear, || {
             cleared_offsets(
                 |bytes| bench.clear_memory(bytes),
@@ -163,7 +163,7 @@ impl GpuLaboratory {
             is_own_context,
             run_effect,
             ruler,
-            remark,
+            waves,
             min_iterations,
             sampling,
             carried,

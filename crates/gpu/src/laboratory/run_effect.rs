@@ -20,6 +20,10 @@ const LOCK: f64 = 0.01;
 const CLUSTER: f64 = 0.002;
 const GRID: f64 = 0.004;
 const SEVERAL_DEVICES: f64 = 0.01;
+/// The device's front end: two runs of one build on one H200 gave 1,454 and 1,554 ns for a cooperative launch.
+const LAUNCH: f64 = 0.05;
+/// The same runs gave 530 and 705 ns for one more kernel of one block in a graph, each to 6 %; with 132 blocks they agree.
+const GRAPH_OF_SMALL_KERNELS: f64 = 0.21;
 /// Where the host takes part: its CPU, its clock and the link.
 const WITH_HOST: f64 = 0.02;
 
@@ -47,7 +51,8 @@ fn deviation(case: &Case) -> f64 {
         // Sums by NCCL have no grid of ours.
         Family::Multi if case.threads.is_none() => WITH_HOST,
         Family::Multi => SEVERAL_DEVICES,
-        Family::Launch => WITH_HOST,
+        Family::Launch if case.primitive == "gpu.launch.graph" && case.blocks == Some(1) => GRAPH_OF_SMALL_KERNELS,
+        Family::Launch => LAUNCH,
         // Families of the CPU, and of both, which have the domain `hybrid`.
         Family::Barrier | Family::Handoff | Family::Wake | Family::Process | Family::Flag => 0.0,
     }
@@ -69,7 +74,12 @@ mod tests {
     #[test]
     fn every_case_differs_between_runs() {
         for case in cases(Preset::Paper, &DeviceLimits { multiprocessors: 132, max_threads: 1024 }) {
-            assert!((0.001..=0.02).contains(&deviation(&case)), "{case}");
+            let most = match case.primitive.as_str() {
+                "gpu.launch.graph" if case.blocks == Some(1) => GRAPH_OF_SMALL_KERNELS,
+                launch if launch.starts_with("gpu.launch.") => LAUNCH,
+                _ => 0.02,
+            };
+            assert!((0.001..=most).contains(&deviation(&case)), "{case}");
         }
     }
 
@@ -89,5 +99,7 @@ mod tests {
         let fence = |scope| of(Case { scope: Some(scope), ..Case::new("gpu.fence.any") });
         assert!(fence(Scope::System) > fence(Scope::Device));
         assert!(of(Case::new("hybrid.atomic.add")) > of(Case::new("gpu.atomic.add")));
+        let graph = |blocks| of(Case { blocks: Some(blocks), ..Case::new("gpu.launch.graph") });
+        assert!(graph(1) > graph(132) && graph(132) > of(Case::new("hybrid.atomic.add")));
     }
 }

@@ -9,7 +9,7 @@ use crate::{RunData, figure, naming};
 /// For the terminal: a line for each answer, then what to know about those that advise something.
 #[must_use]
 pub fn for_terminal(data: &RunData, answers: &[Advice], width: usize) -> String {
-    let mut blocks = vec![grid::plain(&heading(data)), grid_of(answers).for_terminal(width)];
+    let mut blocks = vec![grid::plain(&heading(data)), table_of(answers, width)];
     blocks.extend(taken(answers).map(|(advice, choice)| {
         let lines = remarks(choice).into_iter().map(|line| format!("    {}", grid::plain(&line)));
         format!("  {}\n{}", grid::plain(&title(advice, choice)), lines.collect::<Vec<_>>().join("\n"))
@@ -20,7 +20,7 @@ pub fn for_terminal(data: &RunData, answers: &[Advice], width: usize) -> String 
 /// As Markdown, in the same order.
 #[must_use]
 pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
-    let mut blocks = vec![grid::markdown(&heading(data)), grid_of(answers).as_markdown()];
+    let mut blocks = vec![grid::markdown(&heading(data)), grid_of(answers, str::to_owned).as_markdown()];
     blocks.extend(taken(answers).map(|(advice, choice)| {
         let lines = remarks(choice).into_iter().map(|line| format!("- {}", grid::markdown(&line)));
         format!("**{}**\n\n{}", grid::markdown(&title(advice, choice)), lines.collect::<Vec<_>>().join("\n"))
@@ -36,7 +36,7 @@ pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     format!(
         "{}\n\n{}\n\n  Intervals are 95 % ones; those of costs are for another run.{warning}",
         grid::plain(&heading(data)),
-        grid_of(answers).for_terminal(width)
+        table_of(answers, width)
     )
 }
 
@@ -76,7 +76,31 @@ fn remarks(choice: &Choice) -> Vec<String> {
     lines
 }
 
-fn grid_of(answers: &[Advice]) -> Grid {
+/// The table for the terminal, and below it the commands that measure what is missing: a cell would cut them into pieces, which
+/// nobody can copy.
+fn table_of(answers: &[Advice], width: usize) -> String {
+    let table = grid_of(answers, |why| without_command(why).0).for_terminal(width);
+    let remedy = |advice: &Advice| {
+        let Decision::Missing(why) = &advice.decision else { return None };
+        let command = without_command(why).1?;
+        let need = format!("  {} ({}) is measured by", advice.need.as_str(), side_name(advice.on));
+        Some(format!("{need}\n    {}", grid::plain(&command)))
+    };
+    let remedies: Vec<String> = answers.iter().filter_map(remedy).collect();
+    if remedies.is_empty() { table } else { format!("{table}\n\n{}", remedies.join("\n")) }
+}
+
+/// A reason in two parts: without its last clause, and the command in that clause.
+fn without_command(why: &str) -> (String, Option<String>) {
+    let parts = why.split_once("; `syncscope ").and_then(|(reason, rest)| Some((reason, rest.split_once('`')?.0)));
+    match parts {
+        Some((reason, words)) => (reason.to_owned(), Some(format!("syncscope {words}"))),
+        None => (why.to_owned(), None),
+    }
+}
+
+/// A line for each answer. `missing` writes why nothing is known.
+fn grid_of(answers: &[Advice], missing: impl Fn(&str) -> String) -> Grid {
     let headings = [text("need"), text("on"), text("size"), text("take"), text("cost"), text("advantage")];
     let mut grid = Grid::new(&headings);
     for advice in answers {
@@ -86,7 +110,7 @@ fn grid_of(answers: &[Advice]) -> Grid {
                 (format!("{}{mark}", choice.name), cost_text(&choice.cost), next_text(&choice.next))
             }
             Decision::Undecided(why) => (format!("cannot be decided: {why}"), String::new(), String::new()),
-            Decision::Missing(why) => (format!("unknown: {why}"), String::new(), String::new()),
+            Decision::Missing(why) => (format!("unknown: {}", missing(why)), String::new(), String::new()),
         };
         let side = side_name(advice.on).to_owned();
         grid.add([advice.need.as_str().to_owned(), side, advice.situation.clone(), take, cost, next]);
@@ -193,6 +217,22 @@ mod tests {
         let value: Value = serde_json::from_str(&as_json(&data, &answers)).unwrap();
         let next = &value["advice"][0]["choice"]["next"];
         assert_eq!((&next["ratio_low"], &next["ratio_high"]), (&json!(2.5), &Value::Null));
+    }
+
+    #[test]
+    fn a_command_stands_on_a_line_of_its_own() {
+        let data = crate::testing::data(vec![]);
+        let command = "syncscope run --only cpu.lock.ticket --only cpu.lock.std_mutex --only cpu.lock.pthread_mutex";
+        let why = format!("the run has no rows of two candidates on the CPU; `{command}` measures them");
+        let unknown = Advice { decision: Decision::Missing(why), ..taken_with("first", &[]) };
+        let answers = [unknown, taken_with("first", &[])];
+        for text in [overview(&data, &answers, 100), for_terminal(&data, &answers, 100)] {
+            assert!(text.lines().any(|line| line.trim() == command), "{text}");
+            assert_eq!((text.matches('`').count(), text.contains("protect (CPU) is measured by")), (0, true), "{text}");
+        }
+        assert!(as_markdown(&data, &answers).contains("measures them"));
+        let (reason, none) = without_command("no rows at 3 threads; the run has 2");
+        assert_eq!((reason.as_str(), none), ("no rows at 3 threads; the run has 2", None));
     }
 
     #[test]

@@ -105,9 +105,14 @@ pub fn as_json(fleet: &ExaminedFleet) -> String {
     format!("{value:#}")
 }
 
-/// `200 nodes, 7 primitives: 5 nodes certainly differ from the median node by more than 5 %`.
+/// `200 nodes, 7 primitives: 5 nodes certainly differ from the median node by more than 5 %`, with `7 of 9 primitives` where the
+/// others are on too few nodes. A fleet without comparable cases gets the sentence of `nothing_compared`.
 #[must_use]
 pub fn summary(fleet: &ExaminedFleet) -> String {
+    let compared = fleet.compared();
+    if compared == 0 {
+        return nothing_compared(fleet);
+    }
     let count = fleet.outliers().count();
     let differ = match count {
         0 => "no node certainly differs".to_owned(),
@@ -116,11 +121,22 @@ pub fn summary(fleet: &ExaminedFleet) -> String {
     };
     let lacking = fleet.nodes.iter().filter(|node| node.missing > 0).count();
     let lacking = if lacking > 0 { format!("; nodes without cases that most have: {lacking}") } else { String::new() };
+    let all = fleet.primitives.len();
     format!(
         "{} nodes, {} primitives: {differ} from the median node by more than {}{lacking}",
         fleet.nodes.len(),
-        fleet.primitives.len(),
+        if compared == all { all.to_string() } else { format!("{compared} of {all}") },
         percent(fleet.threshold)
+    )
+}
+
+/// Why no node can be said to differ or not, and what to do.
+fn nothing_compared(fleet: &ExaminedFleet) -> String {
+    format!(
+        "{} nodes, nothing is compared: no case has a figure on {} nodes or more, which a median node needs; name runs of \
+         the same primitives and sizes, or leave out the nodes without them: --only 'gpu.*'",
+        fleet.nodes.len(),
+        fleet.nodes_for_a_comparison()
     )
 }
 
@@ -136,11 +152,11 @@ fn is_outlying(cell: &FleetCell) -> bool {
     matches!(cell.change, Slower | Faster)
 }
 
-/// One line for each family of primitives: the median spread of the nodes, and the extremes of all nodes.
+/// One line for each family of primitives: how many are compared, the median spread of the nodes, and the extremes of all nodes.
 fn families(fleet: &ExaminedFleet) -> Grid {
     let mut grid = Grid::new(&[
         text("family"),
-        number("primitives"),
+        number("compared"),
         number("spread"),
         number("smallest"),
         number("largest"),
@@ -155,10 +171,11 @@ fn families(fleet: &ExaminedFleet) -> Grid {
         let cells = || fleet.nodes.iter().flat_map(|node| primitives.iter().filter_map(|at| node.cells[*at].as_ref()));
         let end = |pick: fn(f64, f64) -> f64| cells().map(|cell| cell.ratio).reduce(pick);
         let ratio = |ratio: Option<f64>| ratio.map(|ratio| format!("{ratio:.3}")).unwrap_or_default();
+        let compared = primitives.iter().filter(|at| fleet.is_compared(**at)).count();
         let spreads: Vec<f64> = primitives.iter().filter_map(|at| fleet.spreads[*at]).collect();
         grid.add([
             family,
-            primitives.len().to_string(),
+            format!("{compared} of {}", primitives.len()),
             median(&spreads).map(|spread| format!("{:.2} %", 100.0 * spread)).unwrap_or_default(),
             ratio(end(f64::min)),
             ratio(end(f64::max)),
@@ -237,12 +254,28 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         let at = |start: &str| lines.iter().position(|line| line.trim_start().starts_with(start)).unwrap();
         assert!(at("cn3") < at("=cn2") && lines[at("cn3")].contains("0.500"), "{text}");
-        assert!(lines[at("gpu.grid")].ends_with("2  0.30 %     0.500    1.300       2"), "{text}");
+        assert!(lines[at("gpu.grid")].ends_with("2 of 2  0.30 %     0.500    1.300       2"), "{text}");
         assert_eq!(
             *lines.last().unwrap(),
             "3 nodes, 3 primitives: 2 nodes certainly differ from the median node by more than 5 %; nodes without cases that most \
              have: 1"
         );
+    }
+
+    #[test]
+    fn what_is_not_compared_is_not_counted_as_compared() {
+        let mut fleet = fleet();
+        for node in &mut fleet.nodes {
+            node.cells[1] = None;
+        }
+        let text = for_terminal(&fleet, 120);
+        assert!(text.lines().any(|line| line.contains("gpu.grid") && line.contains("1 of 2")), "{text}");
+        assert!(summary(&fleet).starts_with("3 nodes, 2 of 3 primitives: no node certainly differs"), "{text}");
+        for node in &mut fleet.nodes {
+            node.cells = vec![None; 3];
+        }
+        let text = summary(&fleet);
+        assert!(text.starts_with("3 nodes, nothing is compared: no case has a figure on 2 nodes or more"), "{text}");
     }
 
     #[test]

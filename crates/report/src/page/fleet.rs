@@ -54,6 +54,9 @@ fn differ<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>
             list(outlying.iter().map(primitive))
         );
     }
+    if fleet.compared() == 0 {
+        return "<p>Nothing is compared.</p>".to_owned();
+    }
     if lines.is_empty() {
         return "<p>No node certainly differs from the median node.</p>".to_owned();
     }
@@ -137,6 +140,16 @@ mod tests {
         assert!(html.len() < 5_000_000, "{} bytes", html.len());
         assert_eq!(html.matches("<td>").count(), 110_000);
         assert!(!html.contains("unknown placeholder") && html.contains("No node certainly differs"));
+    }
+
+    #[test]
+    fn a_fleet_without_comparable_cases_has_no_all_clear() {
+        let mut fleet = fleet(3, 2);
+        for node in &mut fleet.nodes {
+            node.cells = vec![None; 2];
+        }
+        let html = render(&fleet, &[]);
+        assert!(html.contains("Nothing is compared") && !html.contains("No node certainly differs"));
     }
 
     #[test]

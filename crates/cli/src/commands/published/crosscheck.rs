@@ -102,9 +102,11 @@ fn summary(rows: &[CrosscheckRow]) -> String {
     let has_bodies = rows.iter().any(|row| row.form == Form::Body);
     let cache = match instruction_cache(rows) {
         Some(found) => format!(
-            "instruction cache: {} additions ({} KiB of code) cost {:.2} cycles each, {} cost more, {:.2} in the longest body\n",
+            "instruction cache: {} additions ({} KiB of code) cost {:.2} cycles each, those of the shortest body {:.2}, {} cost more, {:.2} in the longest \
+             body\n",
             found.fits,
             found.fits * INSTRUCTION_BYTES / 1024,
+            found.fitting_cycles,
             found.cached_cycles,
             found.exceeds,
             found.beyond_cycles

@@ -33,6 +33,10 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
     let Some(examined) = fleet.examine(arguments.threshold) else {
         return Err(Failure::Usage(format!("runs with rows: {}; name the runs of three nodes or more", fleet.len())));
     };
+    // Neither an empty table nor the exit code of a fleet that is alike says that nothing was compared.
+    if examined.compared() == 0 {
+        return Err(Failure::CouldNot(export::fleet::summary(&examined)));
+    }
     terminal::show(&match arguments.format {
         TextFormat::Table => export::fleet::for_terminal(&examined, terminal::width()),
         TextFormat::Markdown => export::fleet::as_markdown(&examined),

@@ -21,6 +21,8 @@ pub struct InstructionCache {
     pub cached_cycles: f64,
     /// The longest body that is as fast.
     pub fits: u64,
+    /// Cycles of an operation in that body. They may be a little more than in the shortest ones.
+    pub fitting_cycles: f64,
     /// The next longer one that was tried, which is slower.
     pub exceeds: u64,
     /// Cycles of an operation in the longest body.
@@ -41,8 +43,14 @@ pub fn instruction_cache(rows: &[CrosscheckRow]) -> Option<InstructionCache> {
     // From which body on all are slower: one slow body between fast ones is noise.
     let is_slower = |row: &&CrosscheckRow| row.inside_cycles_low.or(row.inside_cycles) > Some(BEYOND * cached_cycles);
     let fast = bodies.len() - bodies.iter().rev().take_while(|row| is_slower(row)).count();
-    let (fits, exceeds) = (bodies.get(fast.checked_sub(1)?)?.body, bodies.get(fast)?.body);
-    Some(InstructionCache { cached_cycles, fits, exceeds, beyond_cycles: bodies.last()?.inside_cycles? })
+    let (longest, exceeds) = (bodies.get(fast.checked_sub(1)?)?, bodies.get(fast)?.body);
+    Some(InstructionCache {
+        cached_cycles,
+        fits: longest.body,
+        fitting_cycles: longest.inside_cycles?,
+        exceeds,
+        beyond_cycles: bodies.last()?.inside_cycles?,
+    })
 }
 
 /// The row of the largest difference of repetitions of an operation in this form and on these threads: the most certain one.
@@ -104,9 +112,10 @@ mod tests {
 
     #[test]
     fn the_instruction_cache_ends_where_all_longer_bodies_are_slower() {
-        // The paper's table 1 as bodies: 4.03 up to 5,632 additions, 5.07 at 8,192, 6.95 beyond.
-        let rows = [body(20_992, 6.95), body(512, 4.03), body(5632, 4.03), body(2568, 4.03), body(8192, 5.07)];
+        // The paper's table 1 as bodies: 4.03 up to 2,568 additions (here 4.14 at 5,632), 5.07 at 8,192, 6.95 beyond.
+        let rows = [body(20_992, 6.95), body(512, 4.03), body(5632, 4.14), body(2568, 4.03), body(8192, 5.07)];
         let found = instruction_cache(&rows).unwrap();
+        assert!((found.fitting_cycles - 4.14).abs() < 1e-12, "of the longest body that fits");
         assert_eq!((found.fits, found.exceeds), (5632, 8192));
         assert!((found.cached_cycles - 4.03).abs() < 1e-12 && (found.beyond_cycles - 6.95).abs() < 1e-12);
         let outlier = [body(512, 4.0), body(1024, 5.0), body(2048, 4.0), body(4096, 7.0)];

@@ -50,7 +50,7 @@ fn cases_of_dependent(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Cas
 fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec<Case> {
     let all = limits.multiprocessors;
     let shapes: &[(u32, u32)] = match preset {
-        Preset::Quick => &[(1, 32)],
+        Preset::Quick => &[(1, 32), (all, 32)],
         Preset::Standard => &[(1, 32), (all, 32), (all, 1024)],
         Preset::Paper => &[(1, 32), (all, 32), (all, 1024), (2 * all, 1024)],
     };
@@ -62,7 +62,11 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec
             Preset::Quick | Preset::Standard => &[5],
         };
         let lengths = lengths.iter().copied().map(Group::KernelUs);
-        let groups: Vec<Group> = std::iter::once(Group::EmptyKernel).chain(lengths).collect();
+        let mut groups: Vec<Group> = std::iter::once(Group::EmptyKernel).chain(lengths).collect();
+        if preset == Preset::Quick {
+            // The least that a launch costs, and what is compared with a barrier of a grid of this shape.
+            groups.retain(|group| (*group == Group::EmptyKernel) == (blocks == 1) || all == 1);
+        }
         Sweep::of(id).blocks(&[blocks]).threads(&[threads.min(limits.max_threads)]).groups(&groups).cases()
     };
     let mut cases: Vec<Case> = Vec::new();

@@ -7,6 +7,7 @@ use syncscope_core::{Case, Domain, Group};
 use super::contest::{Candidate, candidates, decide, other_sizes, takes_part};
 use super::{Advice, Decision, Inquiry, Need, barriers};
 use crate::analysis::answers::field::Basis;
+use crate::analysis::answers::relaunch;
 use crate::analysis::row_query::{GRID_BARRIERS, design, is_relaxed_barrier, unusualness};
 use crate::naming;
 
@@ -14,8 +15,8 @@ use crate::naming;
 pub(in crate::analysis) const KERNELS: [(&str, &str); 2] =
     [("gpu.launch.graph", "one kernel more, in a graph"), ("gpu.launch.stream", "one kernel more, in a stream")];
 
-/// For each kernel length, the barriers of a grid against one kernel more. The host times launches and the device times
-/// barriers, so intervals for another run are compared.
+/// For each kernel length, the barriers of a grid against one kernel more of that grid. The host times launches and the
+/// device times barriers, so intervals for another run are compared.
 pub(super) fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Advice> {
     let ids = KERNELS.map(|(id, _)| id);
     let kernels: Vec<&Case> =
@@ -61,17 +62,19 @@ fn of_length<'a>(inquiry: Inquiry<'a>, length: &Group, threads: u32) -> Option<A
     let usual = |cases: Vec<&'a Case>| cases.into_iter().min_by_key(|case| (unusualness(case), (*case).clone()));
     let barriers: Vec<&Case> = designs.into_values().filter_map(usual).collect();
     let mut rivals = candidates(inquiry, GRID_BARRIERS, |case| barriers.contains(&case), Basis::Machine);
-    let size = rivals.first().and_then(|one| Some(naming::size(&inquiry.data.rows.get(one.row?)?.case)))?;
+    let barrier = rivals.first().and_then(|one| Some(&inquiry.data.rows.get(one.row?)?.case))?;
+    let size = naming::size(barrier);
     for rival in &mut rivals {
         let case = rival.row.and_then(|row| Some(&inquiry.data.rows.get(row)?.case));
         rival.name = format!("a grid barrier ({})", case.map_or_else(String::new, design));
     }
     let barriers = rivals.len();
-    rivals.extend(KERNELS.into_iter().filter_map(|(id, name)| kernel(inquiry, id, name, length, threads)));
+    rivals.extend(KERNELS.into_iter().filter_map(|(id, name)| kernel(inquiry, id, name, length, barrier)));
     if barriers == 0 || barriers == rivals.len() {
         return None;
     }
-    let mut decision = decide(inquiry, &rivals)?;
+    let mut decision =
+        other_grids(inquiry, &rivals[barriers..], barrier).map_or_else(|| decide(inquiry, &rivals), Some)?;
     if let Decision::Take(choice) = &mut decision {
         match choice.id.as_str() {
             "gpu.launch.graph" => {
@@ -91,13 +94,27 @@ fn of_length<'a>(inquiry: Inquiry<'a>, length: &Group, threads: u32) -> Option<A
     Some(Advice { need: Need::EndGpuPhase, on: Domain::Gpu, situation: format!("{what}, grid of {size}"), decision })
 }
 
-/// The row of one more kernel of this length; the one of the same block size where there is one.
-fn kernel(inquiry: Inquiry<'_>, id: &str, name: &str, length: &Group, threads: u32) -> Option<Candidate> {
+/// Why nothing is decided where kernels and barriers have different grids: a kernel of one block starts sooner than one of
+/// many.
+fn other_grids(inquiry: Inquiry<'_>, kernels: &[Candidate], barrier: &Case) -> Option<Decision> {
+    let mut cases = kernels.iter().filter_map(|one| Some(&inquiry.data.rows.get(one.row?)?.case));
+    let kernel = cases.find(|kernel| !relaunch::has_grid_of(kernel, barrier))?;
+    Some(Decision::Undecided(format!(
+        "the kernels have a grid of {}, the barriers of {}; {}",
+        relaunch::grid_size(kernel),
+        relaunch::grid_size(barrier),
+        relaunch::SAME_GRID
+    )))
+}
+
+/// The row of one more kernel of this length; the one of the barrier's grid where there is one.
+fn kernel(inquiry: Inquiry<'_>, id: &str, name: &str, length: &Group, barrier: &Case) -> Option<Candidate> {
     let rows = inquiry.data.rows.iter().enumerate();
     let own = rows.filter(|(_, row)| takes_part(row, &[id]) && row.case.group.as_ref() == Some(length));
     let (index, _) = own.min_by_key(|(_, row)| {
-        let other_size = row.case.threads != Some(threads);
-        (other_size, u64::MAX - row.case.actors(), row.case.clone())
+        let (other_grid, other_size) =
+            (!relaunch::has_grid_of(&row.case, barrier), row.case.threads != barrier.threads);
+        (other_grid, other_size, u64::MAX - row.case.actors(), row.case.clone())
     })?;
     Candidate::of_row(inquiry, index, name.to_owned(), Basis::Machine)
 }

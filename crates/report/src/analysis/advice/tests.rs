@@ -269,7 +269,7 @@ fn spinning_and_sleeping_are_two_answers() {
 #[test]
 fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
     let kernel = |way: &str, length, ns| {
-        let row = on_grid(&format!("gpu.launch.{way}"), 1, 32, ns);
+        let row = on_grid(&format!("gpu.launch.{way}"), 132, 32, ns);
         Row { case: Case { group: Some(length), ..row.case.clone() }, ..row }
     };
     let rows = vec![
@@ -300,7 +300,15 @@ fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
     // Two instruments: the intervals for another run decide, and they overlap.
     let near = [&rows[..2], &[kernel("graph", Group::KernelUs(5), 700.0)]].concat();
     assert!(undecided(&asked(&run(near), Need::EndGpuPhase, None)).contains("overlap"));
-    assert!(missing(&asked(&run(rows), Need::EndGpuPhase, Some(64))).contains("the run has 32"));
+    assert!(missing(&asked(&run(rows.clone()), Need::EndGpuPhase, Some(64))).contains("the run has 32"));
+    // Kernels of one block are not the kernels that a grid of 132 would be divided into.
+    let mut small = [&rows[..2], &rows[2..4]].concat();
+    for row in &mut small[2..] {
+        row.case.blocks = Some(1);
+    }
+    let answers = asked(&run(small), Need::EndGpuPhase, None);
+    let why = undecided(&answers);
+    assert!(why.contains("a grid of 1×32, the barriers of 132×32") && why.ends_with("on one grid"), "{why}");
 }
 
 fn reduction(id: &str, elements: u64, ns: f64) -> ReductionRow {

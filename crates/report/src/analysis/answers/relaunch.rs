@@ -1,22 +1,25 @@
 //! Synchronize in a kernel, or end it and launch the next one.
 
+use syncscope_core::{Case, Group, Row};
+
 use super::Finding;
 use super::field::{Basis, Known, field, rung, that_orders};
 use crate::RunData;
-use crate::analysis::row_query::GRID_BARRIERS;
+use crate::analysis::row_query::{GRID_BARRIERS, unusualness};
 
 /// One kernel more against a barrier of the grid. The host times launches and the device times barriers, so the intervals
-/// for another run are compared.
+/// for another run are compared. A kernel of one block starts sooner than one of many: only launches of the barrier's grid
+/// decide.
 pub(in crate::analysis) fn kernel_or_grid_barrier(data: &RunData) -> Option<Finding> {
     let like = &data.rows.get(rung(data, "Device", "Grid barrier, best")?.row)?.case;
     let grid = field(data, GRID_BARRIERS, like, Basis::Machine);
     let best = grid.best()?;
-    let kernel = |title| Known::on_rung(data, "Device", title, Basis::Machine);
-    let (graph, stream) = (kernel("One kernel more, in a graph"), kernel("One kernel more, in a stream"));
-    let kernels: Vec<(&str, Known<'_>)> = [("in a graph", graph), ("in a stream", stream)]
-        .into_iter()
-        .filter_map(|(way, one)| Some((way, one?)))
-        .collect();
+    let all: Vec<(&str, Known<'_>)> =
+        WAYS.into_iter().filter_map(|(way, title)| Some((way, launch(data, title, like)?))).collect();
+    let (kernels, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, one)| has_grid_of(&one.row.case, like));
+    if kernels.is_empty() && !others.is_empty() {
+        return Some(Finding::Open(on_other_grids(&others, &best, like)));
+    }
     let first = kernels.first()?;
     let wins = |kernel: &Known<'_>| grid.unknown == 0 && grid.known.iter().all(|barrier| kernel.is_below(barrier));
     let loses = |kernel: &Known<'_>| best.is_below(kernel);
@@ -57,19 +60,97 @@ pub(in crate::analysis) fn kernel_or_grid_barrier(data: &RunData) -> Option<Find
     Some(Finding::certain("decide-relaunch", text, rows))
 }
 
+/// Ways to have one kernel more, and their rungs of the cost ladder.
+const WAYS: [(&str, &str); 2] =
+    [("in a graph", "One kernel more, in a graph"), ("in a stream", "One kernel more, in a stream")];
+
+/// The launch on this rung: the one of the barrier's grid where the run has one.
+fn launch<'a>(data: &'a RunData, title: &str, barrier: &Case) -> Option<Known<'a>> {
+    let on_rung = Known::on_rung(data, "Device", title, Basis::Machine)?;
+    let usual = &on_rung.row.case;
+    let takes_part = |row: &Row| {
+        row.case.primitive == usual.primitive
+            && row.case.form.is_none()
+            && row.case.group != Some(Group::EmptyKernel)
+            && has_grid_of(&row.case, barrier)
+    };
+    let rows = data.rows.iter().enumerate().filter(|(_, row)| takes_part(row));
+    let same = rows.filter_map(|(index, _)| Known::of(data, index, Basis::Machine));
+    let rank = |case: &Case| (case.group != usual.group, unusualness(case), case.clone());
+    same.min_by_key(|one| rank(&one.row.case)).or(Some(on_rung))
+}
+
+/// Whether a kernel has the grid of the barrier. A kernel without a number of blocks has one.
+pub(in crate::analysis) fn has_grid_of(kernel: &Case, barrier: &Case) -> bool {
+    let grid = |case: &Case| (case.blocks.unwrap_or(1), case.threads);
+    grid(kernel) == grid(barrier)
+}
+
+/// Kernels whose cost does not decide, and what would.
+fn on_other_grids(kernels: &[(&str, Known<'_>)], barrier: &Known<'_>, like: &Case) -> String {
+    let cost = |(way, one): &(&str, Known<'_>)| format!("{} {way} with {}", one.time(), grid_size(&one.row.case));
+    format!(
+        "whether one kernel more is cheaper than a grid barrier of {} ({}, {}): the run's kernels have another grid ({}); \
+         {SAME_GRID}",
+        grid_size(like),
+        barrier.name(),
+        barrier.time(),
+        kernels.iter().map(cost).collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// The remedy for kernels of another grid than that of the barriers.
+pub(in crate::analysis) const SAME_GRID: &str = "a run of this version measures both on one grid";
+
+/// `132×32`: blocks and threads.
+pub(in crate::analysis) fn grid_size(case: &Case) -> String {
+    format!("{}×{}", case.blocks.unwrap_or(1), case.threads.unwrap_or(1))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{case, on_blocks, row, said};
+    use super::super::testing::{on_blocks, row, said};
     use super::*;
-    use syncscope_core::{Case, Group, MemoryOrder, Row, Verdict};
+    use syncscope_core::{MemoryOrder, Verdict};
 
     fn grid(name: &str, ns: f64, share: f64) -> Row {
         row(on_blocks(&format!("gpu.grid.{name}"), 132, 32), ns, share)
     }
 
     fn kernel(way: &str, ns: f64) -> Row {
-        let case = Case { group: Some(Group::KernelUs(5)), ..case(&format!("gpu.launch.{way}"), 32) };
+        of_blocks(way, 132, ns)
+    }
+
+    fn of_blocks(way: &str, blocks: u32, ns: f64) -> Row {
+        let case = Case { group: Some(Group::KernelUs(5)), ..on_blocks(&format!("gpu.launch.{way}"), blocks, 32) };
         row(case, ns, 0.02)
+    }
+
+    /// As in quick runs of older versions: the kernels have one block.
+    #[test]
+    fn kernels_of_another_grid_decide_nothing() {
+        let without =
+            Row { case: Case { blocks: None, ..of_blocks("stream", 1, 1480.0).case }, ..kernel("stream", 1480.0) };
+        let rows = vec![of_blocks("graph", 1, 515.0), without, grid("counter", 806.0, 0.01)];
+        let question = said(kernel_or_grid_barrier, rows).unwrap().unwrap_err();
+        for part in
+            ["grid barrier of 132×32 (counter, 806 ns)", "515 ns in a graph with 1×32", "1.48 µs in a stream with 1×32"]
+        {
+            assert!(question.contains(part), "{part}: {question}");
+        }
+        assert!(question.ends_with(SAME_GRID), "{question}");
+    }
+
+    /// As in the paper preset of an H200, whose intervals for 132 blocks overlap.
+    #[test]
+    fn kernels_of_the_barriers_grid_are_preferred() {
+        let rows = vec![of_blocks("graph", 1, 515.0), kernel("graph", 700.0), grid("counter", 717.0, 0.01)];
+        let question = said(kernel_or_grid_barrier, rows).unwrap().unwrap_err();
+        assert!(question.starts_with("whether one kernel more (700 ns in a graph)"), "{question}");
+        let rows = vec![of_blocks("graph", 1, 515.0), kernel("graph", 900.0), grid("counter", 717.0, 0.01)];
+        let sentence =
+            "A grid barrier of 132 blocks (counter, 717 ns) is cheaper than one kernel more in a graph (900 ns).";
+        assert_eq!(said(kernel_or_grid_barrier, rows), Some(Ok(sentence.into())));
     }
 
     #[test]

@@ -36,7 +36,11 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let known: BTreeSet<u32> = launches.iter().filter_map(|index| length(&data.rows[*index].case)).collect();
     let known: Vec<u32> = known.into_iter().collect();
     let rows: Vec<usize> = grid.known.iter().map(|one| one.index).collect();
-    let (charts, sentence) = if known.len() > 1 {
+    let is_comparable = relaunch::has_grid_of(&data.rows[launches[0]].case, &grid.known[0].row.case);
+    let (charts, sentence) = if known.len() > 1 && !is_comparable {
+        // Kernels of another grid have no break-even point with the barriers.
+        ([by_length(data, &rows, &launches, &known), None], at_one_length(data))
+    } else if known.len() > 1 {
         let ways = ways(data, &launches);
         let points: Vec<Vec<BreakEven>> = ways.iter().map(|(_, launch)| break_evens(launch, &grid)).collect();
         let chart = by_length(data, &rows, &launches, &known)?.ruled(rules(&ways, &points));
@@ -310,7 +314,8 @@ mod tests {
     #[test]
     fn kernels_of_several_lengths_are_lines_over_level_barriers() {
         let kernel = |way: &str, length, ns| {
-            let case = Case { group: Some(Group::KernelUs(length)), ..case(&format!("gpu.launch.{way}"), 32) };
+            let case =
+                Case { group: Some(Group::KernelUs(length)), ..on_blocks(&format!("gpu.launch.{way}"), 132, 32) };
             row(case, ns, 0.02)
         };
         let grid = row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01);
@@ -338,7 +343,7 @@ mod tests {
             row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01),
         ];
         let found = decision("decide-relaunch", &data(rows)).unwrap();
-        assert!(found.sentence.contains("in a graph (468 ns)"), "{}", found.sentence);
+        assert!(found.sentence.contains("468 ns in a graph with 1×32"), "{}", found.sentence);
         let labels: Vec<&str> = series(&found.charts[0]).iter().map(|one| one.label.as_str()).collect();
         for expected in ["next kernel, in a graph", "next kernel, in a stream", "grid barrier, counter"] {
             assert!(labels.contains(&expected), "{expected}: {labels:?}");
@@ -365,6 +370,18 @@ mod tests {
         let skipped = Verdict::Skipped("not measured in this version: the device runtime is not linked".into());
         rows.push(Row::unmeasured(case("gpu.launch.device_graph", 32), skipped));
         rows
+    }
+
+    #[test]
+    fn kernels_of_another_grid_have_no_break_even_point() {
+        let mut rows = launches_by_length();
+        for row in rows.iter_mut().filter(|row| row.case.primitive.starts_with("gpu.launch.")) {
+            row.case.blocks = Some(1);
+        }
+        let found = decision("decide-relaunch", &data(rows)).unwrap();
+        assert!(found.sentence.starts_with("Not certain in this run: "), "{}", found.sentence);
+        let [Spec::Lines { rules, .. }] = found.charts.as_slice() else { panic!("{:?}", found.charts) };
+        assert!(rules.is_empty());
     }
 
     #[test]

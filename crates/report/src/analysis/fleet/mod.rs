@@ -94,6 +94,24 @@ impl ExaminedFleet {
     pub fn outliers(&self) -> impl Iterator<Item = &FleetNode> {
         self.nodes.iter().filter(|node| node.is_outlier())
     }
+
+    /// Whether some node has a deviation in this primitive.
+    #[must_use]
+    pub fn is_compared(&self, primitive: usize) -> bool {
+        self.nodes.iter().any(|node| node.cells[primitive].is_some())
+    }
+
+    /// The number of primitives that are compared.
+    #[must_use]
+    pub fn compared(&self) -> usize {
+        (0..self.primitives.len()).filter(|primitive| self.is_compared(*primitive)).count()
+    }
+
+    /// On so many nodes a case needs a figure to be compared: more than half of them.
+    #[must_use]
+    pub fn nodes_for_a_comparison(&self) -> usize {
+        statistics::most_of(self.nodes.len())
+    }
 }
 
 impl Fleet {

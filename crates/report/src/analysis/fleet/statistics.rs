@@ -123,6 +123,11 @@ fn judged(cells: &[Vec<Option<Tested>>]) -> Vec<Vec<Option<FleetCell>>> {
         .collect()
 }
 
+/// The fewest of so many nodes that are more than half of them.
+pub(super) fn most_of(nodes: usize) -> usize {
+    nodes / 2 + 1
+}
+
 /// The median costs of the cases that more than half of the nodes have.
 fn typical_costs(nodes: &[Node]) -> HashMap<u64, (f64, Option<f64>)> {
     let mut all: HashMap<u64, (Vec<f64>, Vec<f64>)> = HashMap::new();
@@ -132,8 +137,8 @@ fn typical_costs(nodes: &[Node]) -> HashMap<u64, (f64, Option<f64>)> {
         cycles.extend(cost.log_cycles);
     }
     let typical = |(case, (ns, cycles)): (u64, (Vec<f64>, Vec<f64>))| {
-        let is_common = 2 * ns.len() > nodes.len();
-        let have_cycles = 2 * cycles.len() > nodes.len();
+        let is_common = ns.len() >= most_of(nodes.len());
+        let have_cycles = cycles.len() >= most_of(nodes.len());
         let cycles = if have_cycles { median(&cycles) } else { None };
         is_common.then_some((case, (median(&ns)?, cycles)))
     };

@@ -1,0 +1,253 @@
+//! The unfinished cases of one laboratory, and which of them the next pass measures: all, if there is time.
+//!
+//! A budget may be too short for the fewest blocks of every case. A block of each would be no figure of any. So the first
+//! pass ends early, the cases that it reached get their fewest blocks, and then the next ones do, if there is time for blocks
+//! that are not all of one second. First passes are slow, so there may be time for all in the end.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::model::case::{Case, CaseId};
+use crate::session::additivity_sample::additivity_sample;
+use crate::session::drift::Drift;
+use crate::session::observer::Work;
+use crate::session::pass_schedule::PassSchedule;
+use crate::session::pending_case::PendingCase;
+use crate::session::preset::Preset;
+
+/// The state of a machine lasts for seconds. New cases get no blocks in less time: they would agree without being right.
+const SHORTEST: Duration = Duration::from_secs(2);
+
+/// The unfinished cases of one laboratory.
+pub(super) struct Part {
+    pub(super) number: usize,
+    /// Those that the next pass measures.
+    pub(super) cases: Vec<PendingCase>,
+    /// Those that no pass has reached.
+    waiting: Vec<PendingCase>,
+    /// Those that have their fewest blocks while others have none.
+    ahead: Vec<PendingCase>,
+    /// Those that need no more blocks.
+    finished: Vec<PendingCase>,
+    pub(super) schedule: PassSchedule,
+    /// About how long the preset measures them.
+    planned: Duration,
+    pub(super) is_lost: bool,
+}
+
+impl Part {
+    /// `earlier_pairs` are those of provisional rows of an earlier process.
+    pub(super) fn new(number: usize, cases: &[Case], preset: Preset, earlier_pairs: &HashMap<CaseId, u64>) -> Self {
+        let sample = additivity_sample(cases);
+        let pending = |case: &Case| PendingCase {
+            tests_additivity: sample.contains(&case.id()),
+            earlier_pairs: earlier_pairs.get(&case.id()).copied(),
+            ..PendingCase::new(case.clone(), preset.budget(case, cases.len()))
+        };
+        Self {
+            number,
+            cases: cases.iter().map(pending).collect(),
+            waiting: Vec::new(),
+            ahead: Vec::new(),
+            finished: Vec::new(),
+            schedule: preset.passes(cases),
+            planned: preset.planned_time(cases).max(Duration::from_nanos(1)),
+            is_lost: false,
+        }
+    }
+
+    pub(super) const fn is_done(&self) -> bool {
+        self.is_lost || self.cases.is_empty()
+    }
+
+    /// Whether some cases have no block because others need theirs.
+    const fn is_short_of_time(&self) -> bool {
+        !(self.is_done() || self.waiting.is_empty() && self.ahead.is_empty())
+    }
+
+    /// How much of its planned time it has taken.
+    fn progress(&self) -> f64 {
+        self.schedule.spent().as_secs_f64() / self.planned.as_secs_f64()
+    }
+
+    /// Its share of the time that is left. `planned` is the planned time of all laboratories that are not done.
+    pub(super) fn share_of(&self, left: Duration, planned: Duration) -> Duration {
+        left.mul_f64((self.planned.as_secs_f64() / planned.as_secs_f64()).min(1.0))
+    }
+
+    /// After how long the first pass over new cases should end, so that they get their fewest blocks in the time that is left
+    /// for this laboratory. `None` in later passes.
+    pub(super) fn time_of_first_pass(&self, left: Duration) -> Option<Duration> {
+        // Passes differ.
+        const RESERVE: f64 = 0.9;
+        (self.schedule.made() == 0).then(|| left.mul_f64(RESERVE) / self.schedule.fewest())
+    }
+
+    /// Leaves cases to later runs, so that those that are kept can be finished in the time that is `left`. Only where an earlier
+    /// run knew enough of all: then a few more blocks of each would change nothing, however often a run is resumed. Returns
+    /// whether it did.
+    pub(super) fn keep_what_can_be_finished(&mut self, left: Duration) -> bool {
+        if left >= self.planned || !self.cases.iter().all(PendingCase::was_known_well) {
+            return false;
+        }
+        let share = left.as_secs_f64() / self.planned.as_secs_f64();
+        let kept = (self.cases.len() as f64 * share) as usize;
+        let all = self.cases.len();
+        self.cases.truncate(kept.max(1));
+        self.planned = left.max(Duration::from_nanos(1));
+        self.cases.len() < all
+    }
+
+    /// The cases from this one on were not reached by the first pass.
+    pub(super) fn leave_waiting(&mut self, from: usize) {
+        self.waiting.extend(self.cases.drain(from..));
+    }
+
+    /// Counts a pass, which took so long, and decides on the cases of the next one, given how much time is left for this
+    /// laboratory, if that is limited.
+    pub(super) fn end_pass(&mut self, took: Duration, left: Option<Duration>) {
+        self.schedule.add(took);
+        self.retire_finished();
+        if !(self.schedule.made_the_fewest() || self.cases.is_empty()) {
+            return;
+        }
+        self.ahead.append(&mut self.cases);
+        let is_too_late = left.is_some_and(|left| left < SHORTEST) && !self.ahead.is_empty();
+        if self.waiting.is_empty() || is_too_late {
+            self.cases = std::mem::take(&mut self.ahead);
+        } else {
+            self.cases = std::mem::take(&mut self.waiting);
+            self.schedule.begin_again();
+        }
+    }
+
+    /// Cases that are finished make room, but are still part of the course of the run.
+    fn retire_finished(&mut self) {
+        let (mut finished, cases): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.cases).into_iter().partition(|pending| pending.is_finished);
+        finished.iter_mut().for_each(PendingCase::forget_observations);
+        self.cases = cases;
+        self.finished.append(&mut finished);
+    }
+
+    /// Whether the preset has no time for another pass after the next one.
+    pub(super) fn is_next_final(&self) -> bool {
+        !self.is_short_of_time() && self.schedule.is_next_final()
+    }
+
+    /// Whether the blocks so far span half of the time.
+    pub(super) fn spans_half(&self) -> bool {
+        !self.is_short_of_time() && self.schedule.spans_half()
+    }
+
+    /// What the cases had in common so far, the finished ones too.
+    pub(super) fn drift(&self) -> Drift {
+        Drift::of(self.unfinished().chain(&self.finished))
+    }
+
+    fn unfinished(&self) -> impl Iterator<Item = &PendingCase> {
+        self.cases.iter().chain(&self.waiting).chain(&self.ahead)
+    }
+
+    /// Those that need more blocks.
+    pub(super) fn unfinished_mut(&mut self) -> impl Iterator<Item = &mut PendingCase> {
+        self.cases.iter_mut().chain(&mut self.waiting).chain(&mut self.ahead)
+    }
+
+    /// Most blocks to be taken, and the time for them if it can end them: the first blocks are taken in any case. `left` is
+    /// the time for this laboratory, if that is limited.
+    pub(super) fn work(&self, left: Option<Duration>) -> Work {
+        let most = || self.unfinished().map(|pending| u64::from(pending.budget.blocks.max));
+        let ends_by_time = most().max().is_some_and(|most| most > 1);
+        let time = ends_by_time.then(|| self.schedule.time());
+        Work { blocks: most().sum(), time: time.into_iter().chain(left).min() }
+    }
+}
+
+/// The planned time of the laboratories that are not done.
+pub(super) fn planned_time(parts: &[Part]) -> Duration {
+    parts.iter().filter(|part| !part.is_done()).map(|part| part.planned).sum()
+}
+
+/// Which laboratories make a pass now: each that is not done, or, where time is short, the one that took the least of its
+/// planned time. Otherwise one with long passes would take the time of the others.
+pub(super) fn turns(parts: &[Part]) -> Vec<bool> {
+    let is_short = parts.iter().any(Part::is_short_of_time);
+    let open = || parts.iter().filter(|part| !part.is_done());
+    let least = open().map(Part::progress).fold(f64::INFINITY, f64::min);
+    parts.iter().map(|part| !part.is_done() && (!is_short || part.progress() <= least)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Ten cases, all as yet without a block.
+    fn part(number: usize, id: &str) -> Part {
+        let cases: Vec<Case> = (1..=10).map(|threads| Case { threads: Some(threads), ..Case::new(id) }).collect();
+        Part { planned: 10 * SECOND, ..Part::new(number, &cases, Preset::Quick, &HashMap::new()) }
+    }
+
+    #[test]
+    fn a_first_pass_leaves_time_for_the_others_and_for_other_laboratories() {
+        let mut parts = [part(0, "cpu.atomic.add"), part(1, "gpu.atomic.add")];
+        let planned = planned_time(&parts);
+        assert_eq!(planned, 20 * SECOND);
+        let time = |part: &Part| part.time_of_first_pass(part.share_of(80 * SECOND, planned)).unwrap().as_secs_f64();
+        assert!((time(&parts[0]) - 80.0 * 0.9 / 2.0 / 8.0).abs() < 1e-9);
+        assert!((time(&parts[1]) - 80.0 * 0.9 / 2.0 / 3.0).abs() < 1e-9);
+        parts[0].end_pass(SECOND, None);
+        assert_eq!(parts[0].time_of_first_pass(SECOND), None, "later passes are over the same cases");
+        parts[0].is_lost = true;
+        assert_eq!(planned_time(&parts), 10 * SECOND);
+    }
+
+    #[test]
+    fn cases_that_wait_follow_those_that_have_their_fewest_blocks_and_then_all_go_on() {
+        let mut part = part(0, "gpu.atomic.add");
+        let threads = |part: &Part| part.cases.iter().filter_map(|pending| pending.case.threads).collect::<Vec<_>>();
+        part.leave_waiting(6);
+        (0..2).for_each(|_| part.end_pass(SECOND, None));
+        assert_eq!(threads(&part), [1, 2, 3, 4, 5, 6]);
+        // One of them is precise.
+        part.cases[0].is_finished = true;
+        part.end_pass(SECOND, None);
+        assert_eq!((threads(&part), part.schedule.made()), (vec![7, 8, 9, 10], 0));
+        (0..3).for_each(|_| part.end_pass(SECOND, None));
+        assert_eq!(threads(&part), [2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        assert!(!part.is_short_of_time());
+        assert_eq!(part.schedule.made(), 3, "no case is new");
+        part.cases.iter_mut().for_each(|pending| pending.is_finished = true);
+        part.end_pass(SECOND, None);
+        assert!(part.is_done());
+    }
+
+    #[test]
+    fn new_cases_need_time_for_blocks_that_differ() {
+        let mut part = part(0, "gpu.atomic.add");
+        part.leave_waiting(6);
+        (0..3).for_each(|_| part.end_pass(SECOND, Some(SECOND)));
+        assert_eq!(part.cases.len(), 6, "these get more blocks instead");
+        assert!(part.is_short_of_time() && !part.is_done());
+        part.cases.iter_mut().for_each(|pending| pending.is_finished = true);
+        part.end_pass(SECOND, Some(Duration::ZERO));
+        assert_eq!(part.cases.len(), 4, "nothing else is left to do");
+    }
+
+    #[test]
+    fn where_time_is_short_the_laboratory_that_took_the_least_has_its_turn() {
+        let mut parts = [part(0, "cpu.atomic.add"), part(1, "gpu.atomic.add")];
+        assert_eq!(turns(&parts), [true, true]);
+        parts[0].end_pass(SECOND, None);
+        parts[1].end_pass(3 * SECOND, None);
+        assert_eq!(turns(&parts), [true, true], "there is time for all");
+        parts[1].leave_waiting(5);
+        assert_eq!(turns(&parts), [true, false]);
+        parts[0].end_pass(3 * SECOND, None);
+        assert_eq!(turns(&parts), [false, true]);
+        parts[1].is_lost = true;
+        assert_eq!(turns(&parts), [true, false]);
+    }
+}
