@@ -4,6 +4,7 @@
 //! Both are converted to core cycles by a chain of additions next to each pair, which takes a cycle each and is timed by
 //! both clocks as well. So additions show how steady the core's frequency is, and multiplications are the known truth.
 
+use std::array;
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -20,6 +21,9 @@ use crate::timing::clock::Clock;
 
 /// Additions of the two chains that give the length of a cycle: some 30 us apart.
 const REFERENCE: [u64; 2] = [8_000, 104_000];
+
+/// How often each of them is timed. An interruption of the shorter one can take longer than the longer one.
+const REFERENCES: usize = 3;
 
 const SCHEDULE: Schedule =
     Schedule { pairs_at_once: 5, fewest_pairs: 21, most_pairs: 201, budget: Duration::from_secs(2) };
@@ -120,16 +124,39 @@ fn pair(clock: &Clock, case: &CrosscheckCase, many_first: bool) -> (CrosscheckPa
     } else {
         (run(case.few), run(case.many))
     };
-    let [short, long] = REFERENCE.map(|repeats| timed(clock, Operation::IntegerAddition, repeats));
-    let cycles = (REFERENCE[1] - REFERENCE[0]) as f64;
-    let cycles_per_tick = cycles / (long.ticks - short.ticks);
-    let side =
-        |timed: &Timed| BothClocks { outside_ns: timed.outside_ns, inside_cycles: timed.ticks * cycles_per_tick };
+    let reference = Reference::measure(clock);
+    let side = |timed: &Timed| BothClocks {
+        outside_ns: timed.outside_ns,
+        inside_cycles: timed.ticks * reference.cycles_per_tick,
+    };
     let is_right = [(&few, case.few), (&many, case.many)]
         .iter()
         .all(|(timed, repeats)| timed.result == expected(case.operation, *repeats));
-    let cycles_per_ns = cycles / (long.outside_ns - short.outside_ns);
+    let cycles_per_ns = reference.cycles_per_ns;
     (CrosscheckPair { many_first, few: side(&few), many: side(&many), cycles_per_ns }, is_right)
+}
+
+/// The length of a cycle by both clocks.
+struct Reference {
+    cycles_per_tick: f64,
+    cycles_per_ns: f64,
+}
+
+impl Reference {
+    fn measure(clock: &Clock) -> Self {
+        let timings: [[Timed; 2]; REFERENCES] =
+            array::from_fn(|_| REFERENCE.map(|repeats| timed(clock, Operation::IntegerAddition, repeats)));
+        Self {
+            cycles_per_tick: cycles_per_unit(&timings, |timed| timed.ticks),
+            cycles_per_ns: cycles_per_unit(&timings, |timed| timed.outside_ns),
+        }
+    }
+}
+
+/// Cycles in a unit of a clock, by the shortest time of each chain: an interruption only lengthens it.
+fn cycles_per_unit(timings: &[[Timed; 2]], time: fn(&Timed) -> f64) -> f64 {
+    let shortest = |chain: usize| timings.iter().map(|pair| time(&pair[chain])).fold(f64::INFINITY, f64::min);
+    (REFERENCE[1] - REFERENCE[0]) as f64 / (shortest(1) - shortest(0))
 }
 
 /// The result of a chain: the number of additions, or that power of 3 modulo 2^32.
@@ -156,6 +183,18 @@ mod tests {
             assert_eq!((found.pairs.len(), found.check.as_deref()), (3, Some("ok")));
             assert!(found.pairs.iter().all(|pair| pair.many.outside_ns > 0.0 && pair.many.inside_cycles > 0.0));
         }
+    }
+
+    #[test]
+    fn an_interruption_does_not_change_the_length_of_a_cycle() {
+        let timed = |ticks| Timed { outside_ns: ticks / 2.0, ticks, result: 0 };
+        let timings = [
+            [timed(4_000_000.0), timed(104_000.0)],
+            [timed(8_000.0), timed(9_104_000.0)],
+            [timed(8_100.0), timed(104_200.0)],
+        ];
+        assert!((cycles_per_unit(&timings, |timed| timed.ticks) - 1.0).abs() < 1e-12);
+        assert!((cycles_per_unit(&timings, |timed| timed.outside_ns) - 2.0).abs() < 1e-12);
     }
 
     #[test]

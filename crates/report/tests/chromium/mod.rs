@@ -109,12 +109,29 @@ fn counts(dom: &str) -> Counts {
 }
 
 /// A page that shows `report.html` in a frame, runs `script` on its `page`, and copies its counts and its text. The script may
-/// `await wait(milliseconds)`, which passes at once, and change the width of the `frame`.
+/// `await wait(milliseconds)`, which passes at once, and change the width of the `frame`. What the browser does outside of its
+/// scripts, such as encoding an image, takes real time: `await until(condition)`, which gives up after some seconds, or `await read(blob)`.
 fn framed(width: u32, script: &str, hash: &str) -> String {
     format!(
         "<!DOCTYPE html><html><body><pre id=\"text\"></pre>
         <iframe src=\"report.html{hash}\" width=\"{width}\" height=\"780\" style=\"border:0\"></iframe><script>
         const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+        const request = () => new Promise((resolve) => {{
+            const asked = new XMLHttpRequest();
+            asked.onloadend = resolve;
+            asked.open('GET', location.href);
+            asked.send();
+        }});
+        // The browser's virtual time stands still during a request.
+        const until = async (condition) => {{
+            for (let tries = 0; tries < 5000 && !condition(); tries += 1) await request();
+        }};
+        const read = async (blob) => {{
+            let found = null;
+            blob.text().then((text) => (found = text));
+            await until(() => found !== null);
+            return found;
+        }};
         const frame = document.querySelector('iframe');
         frame.onload = async () => {{
             frame.onload = null;
