@@ -9,6 +9,7 @@ mod commands;
 mod failure;
 mod laboratories;
 mod launcher;
+mod page_file;
 mod progress;
 mod provenance;
 mod runs;

@@ -28,8 +28,11 @@ fn a_measured_runtime_does_not_spin_afterwards() {
                 ..Case::new(primitive)
             };
             let shot = Shot { side: Side::Test, iterations: 20, pair: 0 };
-            laboratory.experiment(&case("cpu.barrier.openmp", Some(runtime.name))).unwrap().sample(shot).unwrap();
-            laboratory.experiment(&case("cpu.barrier.sense", None)).unwrap().sample(shot).unwrap();
+            let mut run = |case: &Case| laboratory.experiment(case).unwrap().sample(shot);
+            // Where other programs use the CPUs, the threads may not meet in time.
+            let (openmp, own) = (case("cpu.barrier.openmp", Some(runtime.name)), case("cpu.barrier.sense", None));
+            assert!((0..5).any(|_| run(&openmp).is_ok()), "{} never ran", runtime.name);
+            assert!((0..5).any(|_| run(&own).is_ok()));
             let before = cpu_ticks();
             std::thread::sleep(Duration::from_millis(150));
             let spent = cpu_ticks() - before;

@@ -248,7 +248,7 @@ fn the_tooltip_says_whose_cost_the_figure_is_and_how_far_it_holds() {
 }
 
 #[test]
-fn the_total_is_the_sum_of_the_threads_own_rates() {
+fn the_total_is_what_the_row_holds() {
     let runs = [RunData { rows: vec![one_addition()], ..synthetic::both() }];
     let total = "const measure = page.querySelector('#explore select[data-key=y]');
         measure.value = 'total';

@@ -22,6 +22,7 @@ use crate::commands::together::{self, Together};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::launcher::{self, Part};
+use crate::page_file;
 use crate::progress::Progress;
 use crate::provenance::{self, SessionStart};
 use crate::runs;
@@ -88,8 +89,7 @@ fn measure_here(
     }
     if arguments.dry_run {
         progress.finish();
-        let runs = arguments.repeat.unwrap_or(1);
-        return show_plan(&plan, request.preset, runs).map(|()| Outcome::Done);
+        return show_plan(&plan, request.preset, arguments).map(|()| Outcome::Done);
     }
     profile::time(Phase::Crosscheck, || laboratories.check_chains(request.seed));
     let mut session = begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish())?;
@@ -345,8 +345,7 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     let data = runs::load(directory.path())?;
     let catalogue = catalogue();
     let report = directory.report();
-    std::fs::write(&report, page::render(std::slice::from_ref(&data), &catalogue))
-        .map_err(|error| Failure::CouldNot(format!("{}: {error}", report.display())))?;
+    page_file::of_run(&report, directory.path(), &page::render(std::slice::from_ref(&data), &catalogue))?;
     terminal::show(&table::summary(&data, &catalogue, terminal::width(), terminal::colour()))?;
     terminal::note(&format!("the report is {}", report.display()));
     let provisional = data.provisional();
@@ -364,7 +363,7 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
 }
 
-fn show_plan(plan: &Plan, preset: Preset, runs: u32) -> Result<(), Failure> {
+fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<(), Failure> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for case in plan.cases() {
         *counts.entry(case.primitive.as_str()).or_default() += 1;
@@ -373,11 +372,19 @@ fn show_plan(plan: &Plan, preset: Preset, runs: u32) -> Result<(), Failure> {
         terminal::show(&format!("{count:6}  {primitive}"))?;
     }
     terminal::show(&format!("{:6}  cases in total", plan.len()))?;
-    let time: Duration = plan.parts.iter().map(|cases| preset.planned_time(cases)).sum();
-    let seconds = Duration::from_secs((time * runs).as_secs().max(1));
+    let runs = arguments.repeat.unwrap_or(1);
+    let of_one: Duration = plan.parts.iter().map(|cases| preset.planned_time(cases)).sum();
+    let time = of_one * runs;
+    let seconds = Duration::from_secs(time.as_secs().max(1));
     let several = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
+    let budget = arguments.budget.filter(|budget| *budget < time).map_or_else(String::new, |budget| {
+        format!(
+            "; the budget ends it after {}, with wider intervals or fewer cases",
+            humantime::format_duration(budget)
+        )
+    });
     terminal::show(&format!(
-        "planned time: about {}{several}, and a few seconds to start",
+        "planned time: about {}{several}, and a few seconds to start{budget}",
         humantime::format_duration(seconds)
     ))
 }

@@ -261,10 +261,16 @@ fn a_directory_that_cannot_be_written_gives_exit_code_1() {
 fn a_dry_run_shows_the_plan_and_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
-    let output = output(&["run", "--dry-run", "--out", &out, "--only", "cpu.atomic.*"]);
-    let plan = String::from_utf8_lossy(&output.stdout).into_owned();
+    let planned = output(&["run", "--dry-run", "--out", &out, "--only", "cpu.atomic.*"]);
+    let plan = String::from_utf8_lossy(&planned.stdout).into_owned();
     assert!(plan.contains("4  cpu.atomic.add") && plan.contains("6  cases in total"), "{plan}");
     assert!(!Path::new(&out).exists());
+    let last_line = |budget: &str| {
+        let plan = output(&["run", "--dry-run", "--only", "cpu.atomic.*", "--budget", budget]).stdout;
+        String::from_utf8(plan).unwrap().lines().last().unwrap().to_owned()
+    };
+    assert!(last_line("10ms").ends_with("; the budget ends it after 10ms, with wider intervals or fewer cases"));
+    assert!(last_line("1h").ends_with("a few seconds to start"), "a budget that lasts changes nothing");
 }
 
 /// Starts a slow run and waits until its journal holds the first rows.

@@ -3,7 +3,7 @@
 //! A case that is measured in several blocks has a provisional row after the first block and another row after the last.
 //! While the run goes on, both stand in the file, and the later one counts. When it ends, there is one row for each case.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use csv::ReaderBuilder;
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
 use crate::run::detail_table::DetailTable;
-pub use crate::run::files::RunDirectoryError;
 use crate::run::files::{At, complete_lines, packed_table, read_if_there, replace};
+pub use crate::run::files::{RunDirectoryError, replace_file};
 use crate::run::row::Row;
 use crate::run::{Run, SCHEMA};
 
@@ -190,55 +190,6 @@ impl RunDirectory {
         self.write_details(&DetailTable::compact(&rows, details), &rows)
     }
 
-    /// Forgets the observations and details of all cases but these: the others will be measured anew. What holds for all
-    /// cases of a domain is written down for each, because it need not hold for those that come. Of a case that was measured
-    /// twice, because a resumed run was killed, the later observations and details stay.
-    ///
-    /// # Errors
-    /// When a file cannot be read or written.
-    pub fn forget_all_but(&self, kept: &HashSet<CaseId>) -> Result<(), RunDirectoryError> {
-        if let Some((_, bytes)) = self.sample_bytes()? {
-            let ids: HashSet<&[u8]> = kept.iter().map(|id| id.0.as_bytes()).collect();
-            let lines: Vec<&[u8]> = complete_lines(&bytes).split_inclusive(|byte| *byte == b'\n').collect();
-            let last = last_measurements(lines.get(1..).unwrap_or_default(), &ids);
-            let header = lines.first().copied().into_iter();
-            self.write_samples(&header.chain(last).collect::<Vec<_>>().concat())?;
-        }
-        if self.details().is_file() {
-            let rows = self.read_rows()?;
-            let mut own = self.detail_table()?.unwrap_or_default().expand(&rows);
-            own.retain(|id, _| kept.contains(id));
-            self.write_details(&DetailTable::of_cases(own), &rows)?;
-        }
-        Ok(())
-    }
-
-    /// Forgets what stands of these cases in the first bytes of the samples and of the details: it was measured anew.
-    ///
-    /// # Errors
-    /// When a file cannot be read or written.
-    pub(crate) fn forget_first(
-        &self,
-        replaced: &HashSet<CaseId>,
-        (samples, details): (u64, u64),
-    ) -> Result<(), RunDirectoryError> {
-        if replaced.is_empty() {
-            return Ok(());
-        }
-        let ids: HashSet<&[u8]> = replaced.iter().map(|id| id.0.as_bytes()).collect();
-        let later = |bytes: &[u8], first: u64| {
-            let (first, rest) = bytes.split_at(bytes.len().min(usize::try_from(first).unwrap_or(usize::MAX)));
-            let kept = first.split_inclusive(|byte| *byte == b'\n').filter(|line| !ids.contains(id_of(line)));
-            [kept.collect::<Vec<_>>().concat(), rest.to_vec()].concat()
-        };
-        for (path, first) in [(self.samples(), samples), (self.details(), details)] {
-            if let Some(bytes) = read_if_there(&path)? {
-                replace(&path, &later(&bytes, first))?;
-            }
-        }
-        Ok(())
-    }
-
     /// Reads all details of each case, in the order of name and actor; runs of older versions have none. A line that holds
     /// no detail is passed over.
     ///
@@ -251,14 +202,14 @@ impl RunDirectory {
     }
 
     /// `details.csv` as it stands there; `None` if there is no such file.
-    fn detail_table(&self) -> Result<Option<DetailTable>, RunDirectoryError> {
+    pub(super) fn detail_table(&self) -> Result<Option<DetailTable>, RunDirectoryError> {
         let path = self.details();
         let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
         let table = DetailTable::parse(complete_lines(&bytes));
         table.map(Some).map_err(|source| RunDirectoryError::Csv { path, source })
     }
 
-    fn write_details(&self, table: &DetailTable, rows: &[Row]) -> Result<(), RunDirectoryError> {
+    pub(super) fn write_details(&self, table: &DetailTable, rows: &[Row]) -> Result<(), RunDirectoryError> {
         let path = self.details();
         let bytes = table.to_bytes(rows).map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
         replace(&path, &bytes)
@@ -282,24 +233,8 @@ impl RunDirectory {
     }
 }
 
-/// The lines of these cases. The number of a pair that is no larger than the one before begins another measurement of a case.
-fn last_measurements<'a>(lines: &[&'a [u8]], ids: &HashSet<&[u8]>) -> Vec<&'a [u8]> {
-    let pair = |line: &[u8]| std::str::from_utf8(line.split(|byte| *byte == b',').nth(1)?).ok()?.parse::<u64>().ok();
-    let mut latest: HashMap<&[u8], (Option<u64>, usize)> = HashMap::new();
-    for (at, line) in lines.iter().enumerate() {
-        let (number, first) = latest.entry(id_of(line)).or_insert((None, at));
-        if pair(line) <= *number {
-            *first = at;
-        }
-        *number = pair(line);
-    }
-    let is_last = |at: usize, line: &[u8]| latest.get(id_of(line)).is_some_and(|(_, first)| at >= *first);
-    let kept = lines.iter().enumerate().filter(|(at, line)| ids.contains(id_of(line)) && is_last(*at, line));
-    kept.map(|(_, line)| *line).collect()
-}
-
 /// The first cell of a line; ids are hexadecimal and never quoted.
-fn id_of(line: &[u8]) -> &[u8] {
+pub(super) fn id_of(line: &[u8]) -> &[u8] {
     line.split(|byte| *byte == b',').next().unwrap_or_default()
 }
 

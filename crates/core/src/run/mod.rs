@@ -2,6 +2,7 @@
 
 mod detail_table;
 pub(crate) mod files;
+mod forgetting;
 
 pub mod chain_check;
 pub mod columns;

@@ -77,6 +77,12 @@ pub fn cost_of(pairs: &[StoredPair]) -> Option<(f64, Interval)> {
     Some((cost.point(), cost.interval(Level::P95)?))
 }
 
+/// Whether a line begins another measurement of its case: the number of its pair is not larger than the one before. `None` is
+/// a cell without a number, or no line before.
+pub(super) fn begins_another(before: Option<u64>, pair: Option<u64>) -> bool {
+    pair <= before
+}
+
 impl StoredPair {
     /// What the engine made of the pair, as far as the cost in nanoseconds goes.
     fn observation(&self) -> Option<Observation> {
@@ -125,8 +131,7 @@ impl RunDirectory {
         for line in csv::Reader::from_reader(complete_lines(&bytes)).into_deserialize::<Line>() {
             let line = line.map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
             let of_case = pairs.entry(CaseId(line.case_id)).or_default();
-            if of_case.last().is_some_and(|last| line.pair <= last.pair) {
-                // The case was measured again.
+            if begins_another(of_case.last().map(|last| last.pair), Some(line.pair)) {
                 of_case.clear();
             }
             of_case.push(StoredPair {

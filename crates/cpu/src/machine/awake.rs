@@ -135,6 +135,15 @@ mod tests {
         found
     }
 
+    /// On a busy machine threads of this priority find no CPU to end on for a while.
+    fn wait_until_all_ended() {
+        let begun = Instant::now();
+        while threads_and_ticks().0 > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{} threads are left", threads_and_ticks().0);
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     #[test]
     fn loops_use_time_while_they_are_on_and_are_gone_after_drop() {
         let cpus = usable_cpus();
@@ -142,7 +151,7 @@ mod tests {
         assert_eq!(threads_and_ticks(), (cpus.len(), 0), "switched off at first");
         loops.switch(true);
         let begun = Instant::now();
-        while threads_and_ticks().1 < 2 && begun.elapsed() < Duration::from_secs(20) {
+        while threads_and_ticks().1 < 2 && begun.elapsed() < Duration::from_secs(60) {
             thread::sleep(Duration::from_millis(10));
         }
         assert!(threads_and_ticks().1 >= 2, "{} ticks a second", clock::ticks_per_second());
@@ -150,13 +159,13 @@ mod tests {
         let begun = Instant::now();
         drop(loops);
         assert!(begun.elapsed() < 2 * PATIENCE);
-        assert_eq!(threads_and_ticks().0, 0);
+        wait_until_all_ended();
         // In the same test, because threads of another one would be counted.
         assert!(KeepAwake::start(&[cpus[0], 16_000]).is_err(), "a CPU that does not exist");
         assert!(KeepAwake::start(&[cpus[0]; MAX_THREADS + 1]).is_err());
         let running = KeepAwake::start(&cpus[..1]).unwrap();
         running.switch(true);
         drop(running);
-        assert_eq!(threads_and_ticks().0, 0);
+        wait_until_all_ended();
     }
 }

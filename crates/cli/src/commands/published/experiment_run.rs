@@ -16,6 +16,7 @@ use syncscope_report::{RunData, page};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
+use crate::page_file;
 use crate::provenance::{self, SessionStart};
 use crate::terminal;
 
@@ -78,8 +79,8 @@ impl ExperimentRun {
         self.directory.write_run(&self.run)?;
         let data = RunData::load(self.directory.path())?;
         let report = self.directory.report();
-        std::fs::write(&report, page::render(std::slice::from_ref(&data), &catalogue()))
-            .map_err(|error| Failure::CouldNot(format!("{}: {error}", report.display())))?;
+        let html = page::render(std::slice::from_ref(&data), &catalogue());
+        page_file::of_run(&report, self.directory.path(), &html)?;
         terminal::note(&format!("the report is {}", report.display()));
         Ok(match status {
             Status::Interrupted | Status::Running => Outcome::Interrupted,

@@ -8,6 +8,7 @@ use syncscope_report::{Fleet, RunData, export, page};
 use super::gallery::page_of;
 use crate::args::{FailOnOutlier, FleetArguments, TextFormat};
 use crate::failure::{Failure, Outcome};
+use crate::page_file;
 use crate::runs;
 use crate::selection::Selection;
 use crate::terminal;
@@ -44,8 +45,7 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
         TextFormat::Json => export::fleet::as_json(&examined),
     })?;
     if let Some(out) = &arguments.out {
-        std::fs::write(out, page::fleet::render(&examined, &pages))
-            .map_err(|error| Failure::CouldNot(format!("{}: {error}; name another file with -o", out.display())))?;
+        page_file::named(out, &page::fleet::render(&examined, &pages))?;
         terminal::note(&format!("wrote {}", out.display()));
     }
     let differs = examined.outliers().next().is_some();

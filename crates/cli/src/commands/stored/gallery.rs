@@ -8,6 +8,7 @@ use syncscope_report::gallery::{Entry, render};
 
 use crate::args::GalleryArguments;
 use crate::failure::{Failure, Outcome};
+use crate::page_file;
 use crate::runs;
 use crate::terminal;
 
@@ -32,8 +33,7 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
     }
     let html = render(&entries, arguments.title.as_deref(), &|case| runs::run_effect(case).ns);
     let out = &arguments.out;
-    std::fs::write(out, html)
-        .map_err(|error| Failure::CouldNot(format!("{}: {error}; name another file with -o", out.display())))?;
+    page_file::named(out, &html)?;
     terminal::note(&format!("wrote {} ({} runs)", out.display(), entries.len()));
     Ok(Outcome::Done)
 }

@@ -8,15 +8,14 @@ use syncscope_report::{RunData, page};
 use crate::args::ReportArguments;
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
-use crate::{runs as stored_runs, terminal};
+use crate::{page_file, runs as stored_runs, terminal};
 
 /// Writes the page.
 pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     let directories = arguments.runs.iter().map(|path| RunDirectory::open(path)).collect::<Result<Vec<_>, _>>()?;
     let output = output(arguments.out, &directories)?;
     let runs = directories.iter().map(|directory| RunData::load(directory.path())).collect::<Result<Vec<_>, _>>()?;
-    std::fs::write(&output, page::render_compared(&runs, &catalogue(), &|case| stored_runs::run_effect(case).ns))
-        .map_err(|error| Failure::CouldNot(format!("{}: {error}; name another file with -o", output.display())))?;
+    page_file::named(&output, &page::render_compared(&runs, &catalogue(), &|case| stored_runs::run_effect(case).ns))?;
     terminal::note(&format!("wrote {}", output.display()));
     Ok(Outcome::Done)
 }

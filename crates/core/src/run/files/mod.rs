@@ -98,8 +98,15 @@ pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, RunDirectory
     }
 }
 
-/// Replaces a file as a whole.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryError> {
+/// Replaces a file as a whole: whoever reads it finds the old content or the new one. What is there and is no file, such as
+/// a link or a device, is written to.
+///
+/// # Errors
+/// When it cannot be written. A file that was there is unchanged then.
+pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+        return fs::write(path, bytes);
+    }
     let mut draft = path.as_os_str().to_owned();
     draft.push(".new");
     let draft = PathBuf::from(draft);
@@ -108,5 +115,10 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryError
         // Half a draft is worth nothing, and where the disk is full its room is.
         let _ = fs::remove_file(&draft);
     }
-    written.at(path)
+    written
+}
+
+/// Replaces a file of a run directory as a whole.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryError> {
+    replace_file(path, bytes).at(path)
 }
