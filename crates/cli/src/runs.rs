@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use syncscope_core::run_directory::RunDirectoryError;
-use syncscope_core::{Case, Domain, RunEffect};
+use syncscope_core::{Case, RunEffect};
 use syncscope_report::RunData;
 
 use crate::catalogue::catalogue;
@@ -28,11 +28,7 @@ pub(crate) fn load_rows(path: &Path) -> Result<RunData, Failure> {
 
 /// By how much two runs on one machine differ in the cost of a case, as far as this version knows.
 pub(crate) fn run_effect(case: &Case) -> RunEffect {
-    if [Domain::Cpu, Domain::Mpi].iter().any(|domain| case.domain_and_family().0 == domain.as_str()) {
-        syncscope_cpu::run_effect(case)
-    } else {
-        syncscope_gpu::run_effect(case)
-    }
+    if case.is_on_cpus() { syncscope_cpu::run_effect(case) } else { syncscope_gpu::run_effect(case) }
 }
 
 #[cfg(test)]

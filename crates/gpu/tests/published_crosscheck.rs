@@ -13,8 +13,7 @@ use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::headers;
 use syncscope_gpu::nvrtc::Nvrtc;
 use syncscope_gpu::published::crosscheck::chain_program;
-
-const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
+use syncscope_gpu::verify::ARCHITECTURES;
 
 /// Instructions of a loop, its start and its end: counter, comparison, branch, moves.
 const MOST_OTHERS: usize = 16;

@@ -12,10 +12,9 @@ use syncscope_gpu::cache::Cache;
 use syncscope_gpu::compile::Compiler;
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::Nvrtc;
+use syncscope_gpu::verify::ARCHITECTURES;
 use syncscope_gpu::{cub_programs, headers, reduction_programs, several_programs, warp_instructions, warp_program};
 use syncscope_sass::Cubin;
-
-const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
 
 fn compiler(arch: &str) -> Compiler {
     let kept = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.syncscope/kernel-test-cache"));

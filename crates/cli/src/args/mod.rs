@@ -1,5 +1,5 @@
-//! The arguments of the command line: `run` in one file, the published experiments in another, `compare`, `show` and
-//! `findings` in a third; here the commands and the arguments of the others.
+//! The arguments of the command line: `run` in one file, the published experiments in another, commands about the rows of runs
+//! (`compare`, `show`, `findings`, `fleet`) in a third, `advise` in a fourth; here the commands and the arguments of the others.
 
 mod advise;
 mod published;
@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use syncscope_gpu::verify::ARCHITECTURES;
 
 pub(crate) use self::advise::{AdviseArguments, AdviseFormat};
 pub(crate) use self::published::{
@@ -100,10 +101,13 @@ pub(crate) enum SystemFormat {
     Json,
 }
 
+fn arch_help() -> String {
+    format!("GPU architectures to compile for (repeatable) [default: {}]", ARCHITECTURES.join(" "))
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// GPU architectures to compile for (repeatable) [default: sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120]
-    #[arg(long, value_name = "ARCH")]
+    #[arg(long, value_name = "ARCH", help = arch_help())]
     pub(crate) arch: Vec<String>,
     /// Check only primitives whose id matches, such as 'gpu.vote.*' (repeatable)
     #[arg(long, value_name = "GLOB")]

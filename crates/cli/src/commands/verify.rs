@@ -135,6 +135,7 @@ fn line(group: &[&Verified]) -> String {
         scope.map(|scope| scope.to_string()),
         space.map(|space| space.to_string()),
         first.case.mode.map(|mode| mode.to_string()),
+        first.case.form.map(|form| form.to_string()),
         first.case.group.as_ref().map(ToString::to_string),
     ];
     let name = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -161,6 +162,8 @@ fn text(program: &Verified) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
+    use syncscope_core::Form;
 
     fn program(evidence: Evidence, elided_by_nature: Option<&'static str>) -> Verified {
         Verified { case: Case::new("gpu.warp.syncwarp"), arch: "sm_90".to_owned(), evidence, elided_by_nature }
@@ -204,5 +207,16 @@ mod tests {
             let expected = (Finding::AsExpected, "not available: no disassembler".to_owned());
             assert_eq!(found(nobody_looked.clone(), nature), expected);
         }
+    }
+
+    /// Programs of one case but for this.
+    #[test]
+    fn other_forms_have_other_names() {
+        let of_form = |form| Verified {
+            case: Case { form, ..Case::new("gpu.atomic.add") },
+            ..program(Evidence::NotAvailable("nobody looked".to_owned()), None)
+        };
+        let names = [None, Some(Form::Varying), Some(Form::Constant)].map(|form| line(&[&of_form(form)]));
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), 3, "{names:?}");
     }
 }

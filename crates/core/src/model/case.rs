@@ -284,6 +284,12 @@ impl Case {
         }
     }
 
+    /// Whether its actors are threads or processes of the system.
+    #[must_use]
+    pub fn is_on_cpus(&self) -> bool {
+        [Domain::Cpu, Domain::Mpi].iter().any(|domain| self.domain_and_family().0 == domain.as_str())
+    }
+
     /// `domain` and `family`, the first two parts of the primitive's id.
     #[must_use]
     pub fn domain_and_family(&self) -> (&str, &str) {

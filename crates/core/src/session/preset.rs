@@ -5,7 +5,6 @@ use std::time::Duration;
 use crate::engine::settings::{BlockCount, Settings};
 use crate::engine::stopping::PrecisionRule;
 use crate::model::case::Case;
-use crate::model::primitive::Domain;
 use crate::session::pass_schedule::PassSchedule;
 use crate::words::words;
 
@@ -32,6 +31,9 @@ pub(super) struct Budget {
 /// runs of a machine whose state keeps changing, with 20 blocks in 95.
 pub(super) const MIN_BLOCKS: u32 = 8;
 
+/// The same for the paper's grids, whose thousands of cases share a minute on a small machine. Their intervals are wider.
+const MIN_BLOCKS_OF_PAPER: u32 = 6;
+
 /// How long a measurement block of a CPU case takes: half a dozen pairs of samples. Setting the case up takes 0.1 ms more.
 const CPU_BLOCK: Duration = Duration::from_millis(1);
 
@@ -50,24 +52,32 @@ pub const GPU_CONTEXTS: u32 = 3;
 impl Preset {
     /// How a case is measured, given how many `cases` its laboratory has.
     ///
-    /// Samples of 100 us are a thousand times longer than reading the clock and ten times shorter than a scheduler tick.
-    /// The time for a case is the time for the preset, divided by its number of cases. Experiments may ask for other
-    /// samples and for a larger or smaller share.
+    /// The time for a case is the time for the preset, divided by its number of cases. Experiments may ask for a larger or
+    /// smaller share.
     pub(super) fn budget(self, case: &Case, cases: usize) -> Budget {
-        let is_cpu = is_on_cpus(case);
-        let (rule, blocks) = if is_cpu { self.on_cpu(cases) } else { self.on_gpu() };
-        Budget { settings: Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule }, blocks }
+        let (rule, blocks) = if case.is_on_cpus() { self.on_cpu(cases) } else { self.on_gpu() };
+        Budget { settings: Settings::with_rule(rule), blocks }
+    }
+
+    /// The blocks that a case gets however long they take, and without which its interval decides nothing.
+    const fn fewest_blocks(self, is_cpu: bool) -> u32 {
+        match (is_cpu, self) {
+            (true, Self::Quick | Self::Standard) => MIN_BLOCKS,
+            (true, Self::Paper) => MIN_BLOCKS_OF_PAPER,
+            (false, _) => GPU_CONTEXTS,
+        }
     }
 
     /// The state of a CPU (its clock, SMT interference, where its host lets it run) changes within tenths of a second.
     /// Many short blocks sample more of it than few long ones. The paper's grid on 2 CPUs, 1,300 cases, is to take less
     /// than a minute, and on 16 CPUs, 4,600 cases, less than six.
     fn on_cpu(self, cases: usize) -> (PrecisionRule, BlockCount) {
-        let (precision, blocks) = match self {
-            Self::Quick => (0.01, BlockCount { min: 8, max: 400 }),
-            Self::Standard => (0.005, BlockCount { min: 8, max: 200 }),
-            Self::Paper => (0.01, BlockCount { min: 6, max: if cases > LARGE_PLAN { 40 } else { 20 } }),
+        let (precision, max) = match self {
+            Self::Quick => (0.01, 400),
+            Self::Standard => (0.005, 200),
+            Self::Paper => (0.01, if cases > LARGE_PLAN { 40 } else { 20 }),
         };
+        let blocks = BlockCount { min: self.fewest_blocks(true), max };
         let (max_pairs, max_time) = (CPU_BLOCK_PAIRS * u64::from(blocks.max), CPU_BLOCK * blocks.max);
         (PrecisionRule { precision, min_pairs: CPU_BLOCK_PAIRS, max_pairs, max_time }, blocks)
     }
@@ -82,24 +92,23 @@ impl Preset {
         let max_pairs = GPU_BLOCK_PAIRS * u64::from(most);
         let max_time = Duration::from_millis(max_time_ms);
         let rule = PrecisionRule { precision, min_pairs: GPU_BLOCK_PAIRS, max_pairs, max_time };
-        (rule, BlockCount { min: GPU_CONTEXTS, max: most })
+        (rule, BlockCount { min: self.fewest_blocks(false), max: most })
     }
 
     /// The passes over the cases of one laboratory: how long they may take, and how many are made however long they take.
     /// After that time no case gets another block. Machines with more CPUs have more cases, and those of all CPUs take
     /// longer. A run of the quick preset is to end within a minute, its GPU cases and the start included.
     pub(super) fn passes(self, cases: &[Case]) -> PassSchedule {
-        let is_cpu = cases.first().is_some_and(is_on_cpus);
-        let (seconds, fewest) = match (is_cpu, self) {
-            (true, Self::Quick) => (40, MIN_BLOCKS),
-            (true, Self::Standard) => (240, MIN_BLOCKS),
-            (true, Self::Paper) if cases.len() > LARGE_PLAN => (345, MIN_BLOCKS),
-            (true, Self::Paper) => (52, MIN_BLOCKS),
-            (false, Self::Quick) => (12, GPU_CONTEXTS),
-            (false, Self::Standard) => (240, GPU_CONTEXTS),
-            (false, Self::Paper) => (170, GPU_CONTEXTS),
+        let is_cpu = cases.first().is_some_and(Case::is_on_cpus);
+        let seconds = match (is_cpu, self) {
+            (true, Self::Quick) => 40,
+            (true | false, Self::Standard) => 240,
+            (true, Self::Paper) if cases.len() > LARGE_PLAN => 345,
+            (true, Self::Paper) => 52,
+            (false, Self::Quick) => 12,
+            (false, Self::Paper) => 170,
         };
-        PassSchedule::within(Duration::from_secs(seconds), fewest)
+        PassSchedule::within(Duration::from_secs(seconds), self.fewest_blocks(is_cpu))
     }
 
     /// About how long the cases of one laboratory take: as long as their passes may, or less where they are few. Setting up
@@ -107,25 +116,25 @@ impl Preset {
     #[must_use]
     pub fn planned_time(self, cases: &[Case]) -> Duration {
         let Some(case) = cases.first() else { return Duration::ZERO };
-        let is_cpu = is_on_cpus(case);
+        let is_cpu = case.is_on_cpus();
         let Budget { settings, blocks } = self.budget(case, cases.len());
         // Many blocks on the CPU take longer than their pairs need: threads sleep, or wait for each other.
         let block = if is_cpu { 2 * CPU_BLOCK } else { settings.rule.max_time / blocks.max };
         let all = |blocks: u32| block * blocks * u32::try_from(cases.len()).unwrap_or(u32::MAX);
-        let fewest = if is_cpu { MIN_BLOCKS } else { GPU_CONTEXTS };
-        all(blocks.max).min(self.passes(cases).time()).max(all(fewest.min(blocks.max)))
+        all(blocks.max).min(self.passes(cases).time()).max(all(blocks.min))
     }
 
     /// Whether a case may end as precise before its blocks span half of the time. The state of a CPU (its clock, its host)
     /// lasts for seconds, so that the blocks of a few seconds agree without being right.
     pub(super) fn may_end_early(case: &Case) -> bool {
-        !is_on_cpus(case)
+        !case.is_on_cpus()
     }
 }
 
-/// Whether the actors of a case are threads or processes.
-fn is_on_cpus(case: &Case) -> bool {
-    [Domain::Cpu, Domain::Mpi].iter().any(|domain| case.domain_and_family().0 == domain.as_str())
+/// The pairs that a full measurement block of a case has.
+#[must_use]
+pub fn pairs_of_a_block(case: &Case) -> u64 {
+    if case.is_on_cpus() { CPU_BLOCK_PAIRS } else { GPU_BLOCK_PAIRS }
 }
 
 #[cfg(test)]

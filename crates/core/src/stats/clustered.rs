@@ -1,7 +1,7 @@
 //! Medians and intervals of observations that were taken in measurement blocks.
 
 use crate::stats::interval::{Interval, Level};
-use crate::stats::{Ranked, median};
+use crate::stats::{Ranked, median, student};
 
 /// Fewer blocks give no 95 % interval from their ranks.
 const ENOUGH_BLOCKS: usize = 6;
@@ -69,13 +69,13 @@ pub(crate) fn block_medians(observations: &[(u32, f64)]) -> Vec<f64> {
 
 /// Half of the interval of the mean of two to six values, by Student's t distribution; `None` for any other number.
 pub(crate) fn student_half_width(values: &[f64], level: Level) -> Option<f64> {
-    /// Two-sided quantiles for 1 to 5 degrees of freedom.
-    const QUANTILES: [[f64; 5]; 2] = [[12.706, 4.303, 3.182, 2.776, 2.571], [63.657, 9.925, 5.841, 4.604, 4.032]];
-    let quantile = QUANTILES[usize::from(level == Level::P99)].get(values.len().checked_sub(2)?)?;
+    if !(2..=6).contains(&values.len()) {
+        return None;
+    }
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    Some(quantile * (variance / count).sqrt())
+    Some(student::quantile(level, count - 1.0) * (variance / count).sqrt())
 }
 
 #[cfg(test)]

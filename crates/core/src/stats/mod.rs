@@ -1,13 +1,15 @@
 //! Statistics of observations: pure functions of slices. They assume nothing about the shape of the noise.
 //!
 //! [`Ranked`] gives the median of independent observations and its interval, [`Clustered`] those of observations that
-//! were taken in blocks, [`Proportion`] the share of trials; [`noise`] is the relative median absolute deviation.
+//! were taken in blocks, [`Proportion`] the share of trials; [`noise`] is the relative median absolute deviation. [`student`] has
+//! the distribution of the mean of few values.
 
 mod autocorrelation;
 mod clustered;
 mod interval;
 mod proportion;
 mod ranked;
+pub mod student;
 
 pub(crate) use autocorrelation::share_interval;
 pub use clustered::Clustered;

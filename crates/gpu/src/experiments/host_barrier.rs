@@ -1,17 +1,18 @@
 //! A barrier of several devices in the host: one thread for each device launches a kernel, waits for its end, and waits for
 //! the other threads. One launch, its end and the barrier are a phase.
 
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side, Ticks};
 
-use crate::cuda::error::CudaError;
 use crate::evidence::TIMED_BY_THE_HOST;
 use crate::experiments::grid_barrier::judged;
 use crate::launch::arguments::HostBarrierArguments;
 use crate::launch::host_clock;
+use crate::launch::outage::Outage;
 use crate::multi::{DeviceGroup, DeviceHandle, LoadedProgram};
 
 /// A longer wait for the barrier of host threads or for the end of a kernel has failed.
@@ -56,15 +57,6 @@ impl SpinBarrier {
     }
 }
 
-/// Why the threads stopped.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-enum Stopped {
-    #[error(transparent)]
-    Cuda(#[from] CudaError),
-    #[error("not done after {LIMIT:?}")]
-    TimedOut,
-}
-
 /// The barrier in the host, ready to run.
 #[derive(Debug)]
 pub(crate) struct HostBarrierExperiment<'a> {
@@ -88,12 +80,12 @@ impl<'a> HostBarrierExperiment<'a> {
     }
 
     /// Runs so many phases on all devices and returns how long each thread took.
-    fn run(&mut self, phases: u64) -> Result<Vec<Ticks>, Stopped> {
+    fn run(&mut self, phases: u64) -> Result<Vec<Ticks>, Outage> {
         let first = self.phases;
         self.phases += phases;
         let handles: Vec<DeviceHandle<'_>> = self.device_group.handles(&self.program).collect();
         let barrier = SpinBarrier::new(u32::try_from(handles.len()).unwrap_or(u32::MAX), LIMIT);
-        thread::scope(|scope| {
+        let results = thread::scope(|scope| {
             let threads: Vec<_> = handles
                 .iter()
                 .map(|handle| {
@@ -101,14 +93,25 @@ impl<'a> HostBarrierExperiment<'a> {
                     scope.spawn(move || timed_phases(handle, barrier, first, phases))
                 })
                 .collect();
-            let gone = || Err(Stopped::TimedOut);
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| gone())).collect()
-        })
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        });
+        self.device_group.noted(of_all(results))
     }
 }
 
-fn timed_phases(handle: &DeviceHandle<'_>, barrier: &SpinBarrier, first: u64, phases: u64) -> Result<Ticks, Stopped> {
-    let wait = |phase: u64| if barrier.wait(phase as u32) { Ok(()) } else { Err(Stopped::TimedOut) };
+/// The times of all threads, or why they stopped. A thread that waits for one whose call failed is out of time: the call is the
+/// cause.
+fn of_all(results: Vec<Result<Ticks, Outage>>) -> Result<Vec<Ticks>, Outage> {
+    let failed =
+        results.iter().find_map(|result| result.as_ref().err().filter(|outage| matches!(outage, Outage::Cuda(_))));
+    match failed {
+        Some(outage) => Err(outage.clone()),
+        None => results.into_iter().collect(),
+    }
+}
+
+fn timed_phases(handle: &DeviceHandle<'_>, barrier: &SpinBarrier, first: u64, phases: u64) -> Result<Ticks, Outage> {
+    let wait = |phase: u64| if barrier.wait(phase as u32) { Ok(()) } else { Err(Outage::TimedOut(LIMIT)) };
     handle.take()?;
     wait(1)?;
     let started = host_clock::now_ns();
@@ -117,21 +120,12 @@ fn timed_phases(handle: &DeviceHandle<'_>, barrier: &SpinBarrier, first: u64, ph
         let launched = Instant::now();
         while !handle.is_done()? {
             if launched.elapsed() > LIMIT {
-                return Err(Stopped::TimedOut);
+                return Err(Outage::TimedOut(LIMIT));
             }
         }
         wait(2 + phase)?;
     }
     Ok(Ticks(host_clock::now_ns().saturating_sub(started)))
-}
-
-impl From<Stopped> for ExperimentError {
-    fn from(stopped: Stopped) -> Self {
-        match stopped {
-            Stopped::Cuda(error) => Self::Failed(error.to_string()),
-            Stopped::TimedOut => Self::TimedOut { limit: LIMIT },
-        }
-    }
 }
 
 impl Experiment for HostBarrierExperiment<'_> {
@@ -191,6 +185,7 @@ impl Experiment for HostBarrierExperiment<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::runner::fake::error;
     use std::sync::atomic::AtomicU64;
 
     #[test]
@@ -216,6 +211,15 @@ mod tests {
     fn a_thread_alone_stops_at_the_limit() {
         assert!(!SpinBarrier::new(2, Duration::from_millis(20)).wait(1));
         assert!(SpinBarrier::new(1, Duration::from_millis(20)).wait(1));
+    }
+
+    #[test]
+    fn a_failed_call_is_the_cause_of_the_threads_that_wait_for_it() {
+        let failed = Outage::Cuda(error("cuStreamQuery", 700));
+        let late = || Err(Outage::TimedOut(LIMIT));
+        assert_eq!(of_all(vec![late(), Err(failed.clone()), Ok(Ticks(1))]), Err(failed));
+        assert_eq!(of_all(vec![Ok(Ticks(1)), late()]), Err(Outage::TimedOut(LIMIT)));
+        assert_eq!(of_all(vec![Ok(Ticks(1)), Ok(Ticks(2))]), Ok(vec![Ticks(1), Ticks(2)]));
     }
 
     #[test]

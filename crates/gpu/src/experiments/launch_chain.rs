@@ -293,13 +293,8 @@ impl<'a> LaunchChain<'a> {
         }
     }
 
-    /// Notes that the device was used, and whether a kernel made the context unusable.
     fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
-        self.setup.bench.note_use();
-        if let Err(Outage::Cuda(_)) = result {
-            self.setup.bench.set_health(Health::Poisoned);
-        }
-        result
+        self.setup.bench.noted(result)
     }
 }
 

@@ -91,9 +91,9 @@ impl Bench {
         self.runner.set_health(health);
     }
 
-    /// Notes that the device was busy until now.
-    pub(crate) fn note_use(&mut self) {
-        self.runner.note_use();
+    /// Passes on the result of work that was launched by other means.
+    pub(crate) fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
+        self.runner.noted(result)
     }
 
     /// Changes how long a batch may take.

@@ -282,6 +282,11 @@ impl DeviceGroup {
         self.runner.devices().iter().zip(&program.members).map(handle)
     }
 
+    /// Passes on the result of launches by [`Self::handles`].
+    pub(crate) fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
+        self.runner.noted(result)
+    }
+
     /// Fetches the counts after launches by [`Self::handles`].
     pub(crate) fn fetch_counts(&mut self, program: &LoadedProgram) -> Result<PhaseCounts, Outage> {
         let count = program.members.len();

@@ -15,7 +15,7 @@ use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::Nvrtc;
 use syncscope_gpu::{DeviceLimits, cases, headers, program_of, timeline_versions, unavailable};
 
-pub(crate) const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
+pub(crate) use syncscope_gpu::verify::ARCHITECTURES;
 
 /// A compiled program.
 pub(crate) struct Compiled {

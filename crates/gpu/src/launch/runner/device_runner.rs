@@ -72,7 +72,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     }
 
     /// Notes that the devices were busy until now.
-    pub(crate) fn note_use(&mut self) {
+    fn note_use(&mut self) {
         self.last_use = Some(self.clock.now());
     }
 
@@ -218,6 +218,16 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
             self.health = Health::Poisoned;
         }
         Ok(result?)
+    }
+
+    /// Passes on the result of work that was launched by other means, of which nothing runs any more if it succeeded. After a
+    /// failure something may still run, in a context that may be unusable.
+    pub(crate) fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
+        self.note_use();
+        if result.is_err() && self.health == Health::Usable {
+            self.health = Health::Poisoned;
+        }
+        result
     }
 
     /// Stops what still runs. The abort flag stays set.

@@ -71,6 +71,24 @@ fn a_kernel_may_take_as_long_as_the_limit() {
 }
 
 #[test]
+fn work_launched_by_other_means_is_noted() {
+    let driver = FakeDriver::new();
+    let mut runner = driver.runner(&[Script::EndsAfter(MS)]);
+    assert_eq!(runner.idle(), None);
+    assert_eq!(runner.noted(Ok(7)), Ok(7));
+    assert!(runner.idle().is_some() && runner.health == Health::Usable);
+    for outage in [Outage::TimedOut(LIMIT), Outage::Cuda(error("cuStreamQuery", 700))] {
+        let mut runner = driver.runner(&[Script::EndsAfter(MS)]);
+        assert_eq!(runner.noted::<()>(Err(outage.clone())), Err(outage));
+        assert_eq!(runner.health, Health::Poisoned, "something may still run");
+    }
+    // Whoever saw that a device is occupied knows more.
+    runner.set_health(Health::Occupied);
+    assert!(runner.noted::<()>(Err(Outage::TimedOut(LIMIT))).is_err());
+    assert_eq!(runner.health, Health::Occupied);
+}
+
+#[test]
 fn a_kernel_that_heeds_the_abort_flag_leaves_a_usable_context() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfterAbort(ALMOST_GRACE)]);

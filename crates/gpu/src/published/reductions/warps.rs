@@ -95,8 +95,7 @@ impl GpuLaboratory {
         let found = Evidence::NotAvailable("counted in the row".to_owned());
         let shape = Shape { blocks: 1, threads: empty.threads };
         let mut experiment = self.loop_in_kernel(&program, found, shape).map_err(|refusal| refusal.to_string())?;
-        let settings = Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule: RULE };
-        let engine = Engine::new(settings, Cancel::new());
+        let engine = Engine::new(Settings::with_rule(RULE), Cancel::new());
         let measurement = engine.measure(experiment.as_mut(), seed).map_err(|cancelled| cancelled.to_string())?;
         let estimate = measurement.estimate.as_ref();
         let cycles = estimate.and_then(|estimate| estimate.cycles_interval);

@@ -7,7 +7,6 @@
 //! - `families`: the cases of a family together
 //! - `differences`: what differs between the machines and their states
 //! - `remarks`: what to know about the comparison as a whole
-//! - `student`: Student's t distribution
 
 mod case;
 pub(in crate::analysis) mod differences;
@@ -16,7 +15,6 @@ mod families;
 mod hypotheses;
 pub(crate) mod ratio;
 mod remarks;
-pub(in crate::analysis) mod student;
 
 use std::collections::HashMap;
 

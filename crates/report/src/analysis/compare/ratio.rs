@@ -24,9 +24,7 @@
 //! logarithm of a cost, so that it also stands for a cost that may be zero; then it has no upper end.
 
 use syncscope_core::Row;
-use syncscope_core::stats::Interval;
-
-use super::student;
+use syncscope_core::stats::{Interval, student};
 
 /// The normal quantile that core multiplies what runs differ by with.
 const Z95: f64 = 1.960;

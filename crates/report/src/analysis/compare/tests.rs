@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing;
-use syncscope_core::stats::Interval;
+use syncscope_core::stats::{Interval, student};
 use syncscope_core::{Actor, Nanoseconds, Population, Verdict};
 
 const NO_EFFECT: fn(&Case) -> f64 = |_| 0.0;

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use syncscope_core::stats::{median, median_absolute_deviation};
+use syncscope_core::stats::{median, median_absolute_deviation, student};
 
 use super::FleetCell;
 use super::node::{Cost, Node};
 use crate::analysis::compare::Change;
-use crate::analysis::compare::{discoveries, student};
+use crate::analysis::compare::discoveries;
 
 /// The standard deviation of a normal distribution with this median absolute deviation is so many times as large.
 const MAD_TO_DEVIATION: f64 = 1.4826;

@@ -7,14 +7,13 @@ use syncscope_core::{Cancel, Case, Engine, Laboratory, Refusal, Row, Settings, V
 
 use crate::progress::Progress;
 
-/// How one case is measured: as in the preset `quick`, in one block.
+/// How one case is measured: to 1 %, in one block of at most 80 pairs.
 const RULE: PrecisionRule =
     PrecisionRule { precision: 0.01, min_pairs: 8, max_pairs: 80, max_time: Duration::from_millis(250) };
 
 /// One row for each case, in a laboratory that is prepared; those that the machine does not have are skipped with a reason.
 pub(super) fn measure(laboratory: &mut dyn Laboratory, cases: &[Case], seed: u64, progress: &mut Progress) -> Vec<Row> {
-    let settings = Settings { sample: Duration::from_micros(100), noisy_above: 0.05, rule: RULE };
-    let engine = Engine::new(settings, Cancel::new());
+    let engine = Engine::new(Settings::with_rule(RULE), Cancel::new());
     let row = |case: &Case| {
         progress.show(&case.to_string());
         match laboratory.experiment(case) {

@@ -1,10 +1,13 @@
 //! Student's t distribution: tails for any degrees of freedom, whole or not.
 
+use crate::stats::Level;
+
 /// With more degrees of freedom it is the normal distribution: at four standard errors the tails differ by less than 1 %.
 const MOST_DEGREES: f64 = 1e4;
 
 /// The probability that a variable with Student's t distribution is above `t`.
-pub(in crate::analysis) fn upper_tail(t: f64, degrees: f64) -> f64 {
+#[must_use]
+pub fn upper_tail(t: f64, degrees: f64) -> f64 {
     let degrees = degrees.clamp(1.0, MOST_DEGREES);
     // Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.1 with 26.5.27.
     let both = incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + t * t));
@@ -12,12 +15,22 @@ pub(in crate::analysis) fn upper_tail(t: f64, degrees: f64) -> f64 {
 }
 
 /// The half-width of a two-sided 95 % interval in standard errors.
-pub(in crate::analysis) fn quantile_95(degrees: f64) -> f64 {
-    // One degree of freedom has 12.7, infinitely many have 1.96.
-    let (mut low, mut high) = (1.9, 13.0);
-    for _ in 0..30 {
+#[must_use]
+pub fn quantile_95(degrees: f64) -> f64 {
+    quantile(Level::P95, degrees)
+}
+
+/// The half-width of a two-sided interval in standard errors.
+pub(crate) fn quantile(level: Level, degrees: f64) -> f64 {
+    let tail = match level {
+        Level::P95 => 0.025,
+        Level::P99 => 0.005,
+    };
+    // Infinitely many degrees of freedom have 1.96 at 95 %, one has 63.7 at 99 %.
+    let (mut low, mut high) = (1.9, 64.0);
+    for _ in 0..32 {
         let middle = f64::midpoint(low, high);
-        if upper_tail(middle, degrees) > 0.025 {
+        if upper_tail(middle, degrees) > tail {
             low = middle;
         } else {
             high = middle;
@@ -100,6 +113,13 @@ mod tests {
             [(1.0, 12.706), (2.0, 4.303), (5.0, 2.571), (10.0, 2.228), (30.0, 2.042), (1e9, 1.960)]
         {
             assert!((quantile_95(degrees) - quantile).abs() < 1e-3, "{degrees}: {}", quantile_95(degrees));
+        }
+        for (degrees, of_99) in [(1.0, 63.657), (2.0, 9.925), (5.0, 4.032), (1e9, 2.576)] {
+            assert!(
+                (quantile(Level::P99, degrees) - of_99).abs() < 1e-3,
+                "{degrees}: {}",
+                quantile(Level::P99, degrees)
+            );
         }
     }
 
