@@ -24,6 +24,7 @@ mod words;
 pub mod engine;
 pub mod fake;
 pub mod model;
+pub mod numbers;
 pub mod published;
 pub mod run;
 pub mod session;

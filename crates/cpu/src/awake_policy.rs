@@ -18,7 +18,7 @@ const VARIABLE: &str = "SYNCSCOPE_KEEP_AWAKE";
 const CPUS: RangeInclusive<usize> = 2..=8;
 
 /// Phases of each state.
-const ROUNDS: usize = 3;
+const PHASES_OF_EACH: usize = 3;
 
 /// How long a phase is. The host moves a CPU long after it has halted: with phases of one block, both states had nearly
 /// the same noise.
@@ -178,7 +178,7 @@ fn trial(laboratory: &mut dyn Laboratory, loops: &KeepAwake) -> Option<Vec<Noise
     let with_iterations: Vec<(&Case, u64)> = cases.iter().zip(iterations?).collect();
     // The noise of every phase, by workload, then without and with loops.
     let mut found = cases.each_ref().map(|_| [Vec::new(), Vec::new()]);
-    for _ in 0..ROUNDS {
+    for _ in 0..PHASES_OF_EACH {
         let first = random.bool();
         for on in [first, !first] {
             loops.switch(on);

@@ -37,7 +37,6 @@ pub mod timing;
 
 mod awake_policy;
 mod axes;
-mod numbers;
 mod plan;
 mod run_effect;
 mod team_sizes;

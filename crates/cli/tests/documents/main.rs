@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
 
 mod examples;
+mod folders;
 mod formats;
 mod named_primitives;
 mod primitives_page;
 mod schema;
 mod unsafe_code;
+mod variables;
 mod walk;

@@ -87,7 +87,7 @@ impl Engine {
     /// The same; unless `may_be_precise`, a case needs another block however narrow its interval is. What was measured so
     /// far is of a small part of the run.
     #[must_use]
-    pub fn may_be_precise(self, may_be_precise: bool) -> Self {
+    pub(crate) fn may_be_precise(self, may_be_precise: bool) -> Self {
         Self { may_be_precise, ..self }
     }
 
@@ -101,14 +101,14 @@ impl Engine {
     /// The same; what the cases of a family had in common in each measurement block is taken out of the interval within the
     /// run: it is the same for all rows that are compared.
     #[must_use]
-    pub fn with_course(self, course: CommonCourse) -> Self {
+    pub(crate) fn with_course(self, course: CommonCourse) -> Self {
         Self { course, ..self }
     }
 
     /// The same; the next block has this number instead of that of the case's blocks: blocks of one number were taken in the
     /// same pass over all cases.
     #[must_use]
-    pub fn numbered(self, block: u32) -> Self {
+    pub(crate) fn numbered(self, block: u32) -> Self {
         Self { block: Some(block), ..self }
     }
 

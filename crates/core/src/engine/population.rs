@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::engine::measurement_block::MIN_PAIRS;
 use crate::model::case::Population;
 use crate::model::estimate::{StrataEstimate, Stratum};
 use crate::model::observation::{Common, Observation, Strata};
@@ -26,9 +27,6 @@ pub(crate) struct Cost {
 /// A run is compared with itself in so many parts. A state of the machine that lasts for a good part of the run shows
 /// there, and not in how much blocks resemble their neighbours.
 const PARTS_OF_RUN: usize = 6;
-
-/// Fewer pairs give no 95 % interval.
-const FEWEST_PAIRS: usize = 6;
 
 #[derive(Debug)]
 struct Part {
@@ -87,7 +85,7 @@ impl Cost {
         if let [part] = self.parts.as_slice() {
             return part.costs.interval(level);
         }
-        if self.count < FEWEST_PAIRS {
+        if self.count < MIN_PAIRS as usize {
             return None;
         }
         let [alone, beside] = self.parts.as_slice() else { return None };
@@ -185,7 +183,7 @@ pub(crate) fn course(counted: &[&Observation]) -> Vec<Stage> {
 
 /// What the cases of a family had in common in each measurement block.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct CommonCourse(BTreeMap<u32, Common>);
+pub(crate) struct CommonCourse(BTreeMap<u32, Common>);
 
 impl CommonCourse {
     /// The medians over the courses of several cases, block by block. Blocks of few cases have none: a case must not be

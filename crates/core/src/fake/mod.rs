@@ -24,7 +24,7 @@ pub enum Noise {
     HeavyTailed(f64),
     /// In proportion to the sample: longer samples do not help (log-normal, with this sigma).
     Proportional(f64),
-    /// Zero or this much, by the throw of a coin, on a normal of a tenth of it.
+    /// Zero or this much, at random, on a normal of a tenth of it.
     Bimodal(f64),
     /// Grows by this much with each sample, on a normal of ten times it.
     Drifting(f64),

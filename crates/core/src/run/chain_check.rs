@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What is right stays well below. The median of 25 pairs (CPU) and of 101 (GPU) is uncertain by some tenths of a percent
 /// of these chains, which last 10 to 50 us, and a step of a GPU's clock is below one percent. What is wrong lies far above:
 /// a nominal clock instead of the measured one is off by 5 to 40 %, and the next whole number of cycles by 25 % (5 for 4)
-/// or 33 % (4 for 3). Between them 3 % is what [`crate::engine`]'s cycle counters are compared with as well.
+/// or 33 % (4 for 3). A processor's counter of cycles may be as far from a chain of known cycles.
 pub const TOLERANCE: f64 = 0.03;
 
 /// A chain of one operation by both clocks, at the start of a run.

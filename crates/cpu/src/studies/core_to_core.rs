@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use syncscope_core::numbers::scattered;
 use syncscope_core::{Case, Placement, Preset};
 
 use super::cpu_pairs::class_of;
 use super::study::{Setting, Study};
 use crate::machine::pair_class::{ClassedPair, PairClass, SharedLevels};
 use crate::machine::topology::Topology;
-use crate::numbers::scattered;
 
 /// The primitive that the matrix is made of.
 pub const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";

@@ -1,5 +1,5 @@
 //! Loom's atomics, of which one use may have a weaker ordering than it asks for. A model that then still holds does not
-//! check that ordering: `tests/loom_mutations.rs`.
+//! check that ordering: `tests/mutations/`.
 
 use std::collections::BTreeSet;
 use std::panic::Location;

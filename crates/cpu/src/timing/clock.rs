@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
+use syncscope_core::numbers::gcd;
 use syncscope_core::{Hertz, Ruler, Ticks, machine};
 use syncscope_host::clock::raw_ns;
-
-use crate::numbers::gcd;
 
 /// Which counter is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,8 @@
 
 use std::io;
 
+use syncscope_core::run::chain_check::TOLERANCE;
+
 use crate::timing::chains::{self, LONG_STEP};
 use crate::timing::clock::Clock;
 use crate::timing::perf::UserCycles;
@@ -94,14 +96,11 @@ impl<C: CycleCounter> Meter<C> {
     }
 }
 
-/// How far the counter may be from the chain. Small differences are changes of the frequency. Larger ones are time that
-/// the thread did not spend in user mode.
-const AGREEMENT: f64 = 0.03;
-
-/// Cycles per tick during a batch, from the readings of the counter and of the chain for its shots.
+/// Cycles per tick during a batch, from the readings of the counter and of the chain for its shots. Small differences between both
+/// are changes of the frequency. Larger ones are time that the thread did not spend in user mode: then the counter is wrong.
 pub(crate) fn of_batch(counted: &[f64], chained: &[f64]) -> Option<f64> {
     let (counted, chained) = (robust_mean(counted), robust_mean(chained));
-    let agrees = |counted: &f64| chained.is_none_or(|chained| (counted / chained - 1.0).abs() <= AGREEMENT);
+    let agrees = |counted: &f64| chained.is_none_or(|chained| (counted / chained - 1.0).abs() <= TOLERANCE);
     counted.filter(agrees).or(chained)
 }
 

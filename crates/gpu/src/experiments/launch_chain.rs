@@ -9,9 +9,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use syncscope_core::{
-    Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side, Ticks,
-};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side};
 
 use crate::catalogue::Launching;
 use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
@@ -22,7 +20,7 @@ use crate::launch::host_clock;
 use crate::launch::outage::{Health, Outage};
 use crate::launch::request::{Kernels, Shape};
 use crate::launch::timing::finding_of;
-use syncscope_host::scheduling::{self, AffinityGuard};
+use syncscope_host::scheduling::AffinityGuard;
 
 /// Launches of the longest baseline. The test has twice as many, the third loop three times. A stream takes about 1,024 launches; then a launch must wait
 /// for the end of an earlier one, and that would be timed as well.
@@ -239,14 +237,7 @@ impl<'a> LaunchChain<'a> {
             self.capture(side, count)?;
             self.wait()?;
         }
-        let (cpu, switches) = (scheduling::current_cpu(), scheduling::involuntary_switches());
-        let started = host_clock::now_ns();
-        self.run(side, count)?;
-        let elapsed = Ticks(host_clock::now_ns().saturating_sub(started));
-        let moved = (scheduling::current_cpu() != cpu).then_some(Disturbance::Migration);
-        let interrupted = scheduling::involuntary_switches() != switches;
-        let disturbance = if interrupted { Some(Disturbance::InvoluntarySwitch) } else { moved };
-        Ok(Sample { disturbance, ..Sample::of_one(elapsed, 1.0) })
+        host_clock::sample_of(|| self.run(side, count))
     }
 
     /// Launches phases, each of which reads what the phase before wrote.

@@ -332,4 +332,11 @@ mod tests {
         assert_eq!(ns_each([(32, 1000), (96, 65_000)]), Some(1000.0));
         assert_eq!(ns_each([(32, 1000), (32, 1000)]), None);
     }
+
+    #[test]
+    fn the_kernel_has_the_same_constants() {
+        let of = |name| crate::launch::headers::constant_of("hybrid_flag.cu", name);
+        assert_eq!(of("TRIPS"), TRIPS.to_string());
+        assert_eq!(of("FAR_APART"), format!("{FAR_APART} / sizeof(u32)"));
+    }
 }

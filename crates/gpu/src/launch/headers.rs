@@ -50,12 +50,24 @@ fn layouts_text(layouts: &[Layout]) -> String {
     text
 }
 
+/// What a file of `kernels/` says that a constant is.
+#[cfg(test)]
+pub(crate) fn constant_of(file: &str, name: &str) -> String {
+    let text = std::fs::read_to_string(format!("{}/kernels/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap_or_default();
+    let value = text.lines().find_map(|line| {
+        let (kind, value) = line.trim().strip_prefix("constexpr ")?.split_once(&format!(" {name} = "))?;
+        (!kind.contains(' ')).then(|| value.split(';').next().unwrap_or_default().to_owned())
+    });
+    value.unwrap_or_else(|| panic!("{file} has no {name}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cuda::discovery::Surroundings;
     use crate::cuda::error::NvrtcError;
     use crate::cuda::nvrtc::{Nvrtc, Source};
+    use crate::multi;
 
     /// Compiles all structures with these layouts asserted.
     fn compiled_with(layouts: &[Layout]) -> Result<Vec<u8>, NvrtcError> {
@@ -64,8 +76,11 @@ mod tests {
             "layouts.cuh" => (*name, text.as_str()),
             _ => (*name, *content),
         });
-        let headers: Vec<(&str, &str)> = headers.collect();
-        let source = Source { file: "layout.cu", text: "#include \"arguments.cuh\"", headers: &headers };
+        compiled("#include \"arguments.cuh\"", &headers.collect::<Vec<_>>())
+    }
+
+    fn compiled(text: &str, headers: &[(&str, &str)]) -> Result<Vec<u8>, NvrtcError> {
+        let source = Source { file: "layout.cu", text, headers };
         Nvrtc::find(&Surroundings::of_process(), None)?.compile(source, "sm_90", &["--std=c++17".to_owned()])
     }
 
@@ -81,6 +96,15 @@ mod tests {
         assert!(moved.contains("offset of VariableArguments::stride"), "{moved}");
         let grown = refusal(Layout { name: "RegisterArguments", bytes: 88, fields: &[] });
         assert!(grown.contains("size of RegisterArguments"), "{grown}");
+    }
+
+    /// Structures of one header, which the others do not know.
+    #[test]
+    fn the_structures_of_a_grid_barrier_are_those_of_the_host() {
+        let program = |layouts: &[Layout]| format!("#include \"grid_barrier.cuh\"\n{}", layouts_text(layouts));
+        assert_eq!(compiled(&program(multi::LAYOUTS), headers()).err(), None);
+        let swapped = [Layout { name: "DeviceTable", bytes: 296, fields: &[("devices", 24)] }];
+        assert!(compiled(&program(&swapped), headers()).is_err());
     }
 
     #[test]

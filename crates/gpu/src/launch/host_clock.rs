@@ -1,6 +1,8 @@
 //! The host's clock, for calls of the driver and for CPU threads.
 
-use syncscope_core::{Hertz, Ruler, Ticks};
+use syncscope_core::sample::Disturbance;
+use syncscope_core::{Hertz, Ruler, Sample, Ticks};
+use syncscope_host::scheduling;
 
 pub(crate) use syncscope_host::clock::raw_ns as now_ns;
 
@@ -11,6 +13,18 @@ const READINGS: usize = 4096;
 pub(crate) fn measure() -> Ruler {
     let readings: Vec<u64> = (0..READINGS).map(|_| now_ns()).collect();
     ruler_of(&readings)
+}
+
+/// The sample of what this thread does in `work`, which waits for its end.
+pub(crate) fn sample_of<E>(work: impl FnOnce() -> Result<(), E>) -> Result<Sample, E> {
+    let (cpu, switches) = (scheduling::current_cpu(), scheduling::involuntary_switches());
+    let started = now_ns();
+    work()?;
+    let elapsed = Ticks(now_ns().saturating_sub(started));
+    let moved = (scheduling::current_cpu() != cpu).then_some(Disturbance::Migration);
+    let interrupted = scheduling::involuntary_switches() != switches;
+    let disturbance = if interrupted { Some(Disturbance::InvoluntarySwitch) } else { moved };
+    Ok(Sample { disturbance, ..Sample::of_one(elapsed, 1.0) })
 }
 
 /// The smallest step between two different readings, and the time between the first and the last.

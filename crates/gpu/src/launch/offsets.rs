@@ -8,6 +8,8 @@
 //! between them. So one sample uses a *set* of offsets that are far apart from each other. Each pair of samples uses
 //! another set, and the figure is the median over the means of the sets.
 
+use syncscope_core::numbers::scattering_step;
+
 /// Memory that the offsets of one case may take together.
 pub(crate) const POOL_BYTES: usize = 1 << 30;
 
@@ -67,7 +69,7 @@ impl MemoryOffsets {
     }
 
     fn of(size: usize, per_sample: usize, sets: usize) -> Self {
-        Self { size, per_sample, executed: vec![Executed::default(); sets], step: step_among(sets) }
+        Self { size, per_sample, executed: vec![Executed::default(); sets], step: scattering_step(sets) }
     }
 
     /// Half as many offsets; `None` if there is only one.
@@ -144,21 +146,6 @@ impl MemoryOffsets {
     }
 }
 
-/// A step that reaches every one of `count` numbers, and lays those that follow each other far apart: about the golden
-/// section of their number (Knuth, The Art of Computer Programming 3, 6.4).
-fn step_among(count: usize) -> usize {
-    const GOLDEN: f64 = 0.618_033_988_749_895;
-    let wanted = ((count as f64 * GOLDEN) as usize).max(1);
-    (wanted..=count).find(|step| greatest_common_divisor(*step, count) == 1).unwrap_or(1)
-}
-
-const fn greatest_common_divisor(mut one: usize, mut other: usize) -> usize {
-    while other != 0 {
-        (one, other) = (other, one % other);
-    }
-    one
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,9 +196,6 @@ mod tests {
         for pair in 0..1000 {
             let apart = offsets.offset(pair).abs_diff(offsets.offset(pair + 1));
             assert!(apart >= 64 * 512, "{pair}: {apart}");
-        }
-        for count in 1..600 {
-            assert_eq!(greatest_common_divisor(step_among(count), count), 1, "{count}");
         }
     }
 

@@ -36,6 +36,29 @@ pub(crate) struct DeviceTable {
 
 const _: () = assert!(size_of::<DeviceTable>() == 296);
 
+/// The layout of the structures of `grid_barrier.cuh`.
+#[cfg(test)]
+pub(crate) const LAYOUTS: &[crate::launch::arguments::Layout] = {
+    use std::mem::offset_of;
+
+    use super::phase_counts::PhaseCounts;
+    use crate::launch::arguments::Layout;
+
+    macro_rules! layout {
+        ($name:ident: $($field:ident)+) => {
+            Layout {
+                name: stringify!($name),
+                bytes: size_of::<$name>(),
+                fields: &[$((stringify!($field), offset_of!($name, $field))),+],
+            }
+        };
+    }
+    &[
+        layout!(DeviceTable: limit_ns counts phases device devices copy_distance exchanges block_flags),
+        layout!(PhaseCounts: timeouts mismatches thread reserved expected found),
+    ]
+};
+
 /// A program on one of the devices.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {
@@ -111,5 +134,12 @@ mod tests {
         assert_eq!(layout.bytes - layout.offsets, offsets.bytes());
         assert_eq!(layout.shared_bytes(), layout.offsets - layout.flags);
         assert!([layout.flags, layout.exchanges, layout.offsets].iter().all(|offset| offset.is_multiple_of(256)));
+    }
+
+    #[test]
+    fn the_kernel_has_the_same_constants() {
+        let of = |name| crate::launch::headers::constant_of("grid_barrier.cuh", name);
+        assert_eq!(of("MOST_DEVICES"), MOST_DEVICES.to_string());
+        assert_eq!(of("EXCHANGE_COPIES"), EXCHANGE_COPIES.to_string());
     }
 }

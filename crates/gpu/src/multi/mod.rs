@@ -24,5 +24,7 @@ mod phase_counts;
 pub(crate) use self::device_group::DeviceGroup;
 pub(crate) use self::device_handle::DeviceHandle;
 pub(crate) use self::group_launch::{GroupLaunch, LIMIT, LaunchCall, Role};
+#[cfg(test)]
+pub(crate) use self::loaded_program::LAYOUTS;
 pub(crate) use self::loaded_program::{DeviceTable, LoadedProgram, MOST_DEVICES};
 pub(crate) use self::phase_counts::PhaseCounts;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use syncscope_core::{Detail, Shot, stats};
 
-use super::meeting::{Meeting, WakeUp};
+use super::wake_pair::{WakePair, WakeUp};
 use super::way::Way;
 use crate::primitives::follow_up::FollowUp;
 use crate::primitives::percentiles::percentiles;
@@ -23,7 +23,7 @@ const LIMIT: Duration = Duration::from_millis(80);
 
 /// Thread 0 wakes thread 1 again and again. The details hold each latency less the cost of reading the clock.
 pub(super) struct Latencies<W> {
-    meeting: Arc<Meeting<W>>,
+    wake_pair: Arc<WakePair<W>>,
     clock: Clock,
     /// Whether the next wake-up is the last one. The wake-up publishes it.
     over: CachePadded<AtomicBool>,
@@ -31,8 +31,8 @@ pub(super) struct Latencies<W> {
 }
 
 impl<W: Way> Latencies<W> {
-    pub(super) fn new(meeting: Arc<Meeting<W>>, clock: &Clock) -> Self {
-        Self { meeting, clock: clock.clone(), over: CachePadded::default(), found: Mutex::default() }
+    pub(super) fn new(wake_pair: Arc<WakePair<W>>, clock: &Clock) -> Self {
+        Self { wake_pair, clock: clock.clone(), over: CachePadded::default(), found: Mutex::default() }
     }
 
     fn wake(&self) {
@@ -41,7 +41,7 @@ impl<W: Way> Latencies<W> {
         while !self.over.load(Ordering::Relaxed) {
             let is_last = found.len() + 1 >= WAKE_UPS || started.elapsed() >= LIMIT;
             self.over.store(is_last, Ordering::Relaxed);
-            found.push(or_unwind(self.meeting.wake()));
+            found.push(or_unwind(self.wake_pair.wake()));
         }
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
     }
@@ -49,7 +49,7 @@ impl<W: Way> Latencies<W> {
     fn sleep(&self) {
         let mut over = false;
         while !over {
-            or_unwind(self.meeting.sleep());
+            or_unwind(self.wake_pair.sleep());
             over = self.over.load(Ordering::Relaxed);
         }
     }
@@ -57,7 +57,7 @@ impl<W: Way> Latencies<W> {
 
 impl<W: Way> Body for Latencies<W> {
     fn prepare(&self, _: &Shot, thread: usize) {
-        self.meeting.join(thread);
+        self.wake_pair.join(thread);
         if thread == 0 {
             self.over.store(false, Ordering::Relaxed);
         }
@@ -71,7 +71,7 @@ impl<W: Way> Body for Latencies<W> {
     }
 
     fn verify(&self, _: &Shot, thread: usize) -> Result<(), String> {
-        if thread == 0 { self.meeting.verify() } else { Ok(()) }
+        if thread == 0 { self.wake_pair.verify() } else { Ok(()) }
     }
 }
 
@@ -83,7 +83,7 @@ impl<W: Way> FollowUp for Latencies<W> {
             found.iter().map(|one| time(one).saturating_sub(cost) as f64 * self.clock.ns_per_tick()).collect()
         };
         let call = stats::median(&ns(|one| one.call)).map(|ns| Detail::of_case(Detail::WAKE_CALL_NS, ns));
-        let share = self.meeting.asleep_share().map(|share| Detail::of_case(Detail::ASLEEP_SHARE, share));
+        let share = self.wake_pair.asleep_share().map(|share| Detail::of_case(Detail::ASLEEP_SHARE, share));
         percentiles(&ns(|one| one.latency)).into_iter().chain(call).chain(share).collect()
     }
 }
@@ -98,7 +98,7 @@ mod tests {
     use syncscope_core::Side;
 
     fn details<W: Way>(clock: &Clock) -> Vec<Detail> {
-        let run = Arc::new(Latencies::new(Arc::new(Meeting::<W>::new()), clock));
+        let run = Arc::new(Latencies::new(Arc::new(WakePair::<W>::new()), clock));
         let body: Arc<dyn Body> = Arc::clone(&run) as _;
         let mut team = Team::assemble(&[None, None], clock).unwrap();
         let shot = Shot { side: Side::Test, iterations: 1, pair: 0 };

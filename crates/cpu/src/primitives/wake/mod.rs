@@ -2,7 +2,7 @@
 //!
 //! - `way.rs`: what a way to wake a thread is. Start here, then read one of them: `futex.rs`.
 //! - `sleeper.rs`: whether the waiter sleeps, as the kernel says.
-//! - `meeting.rs`: one wake-up: the waiter falls asleep, the waker sees it, reads the clock and wakes it.
+//! - `wake_pair.rs`: one wake-up: the waiter falls asleep, the waker sees it, reads the clock and wakes it.
 //! - This file: the samples, of one wake-up each, and the cases. `latencies.rs`: percentiles, a run after the samples.
 //!
 //! A sample of the test is one wake-up: from the reading of the clock right before the call that wakes to the waiter's
@@ -15,10 +15,10 @@ mod condvar;
 mod eventfd;
 mod futex;
 mod latencies;
-mod meeting;
 mod park;
 mod parking_lot;
 mod sleeper;
+mod wake_pair;
 mod way;
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use syncscope_core::{Case, Placement, Preset, Primitive, Shot, sweep::Sweep};
 
 use self::latencies::Latencies;
-use self::meeting::Meeting;
+use self::wake_pair::WakePair;
 use self::way::Way;
 use crate::axes::Axes;
 use crate::evidence::Expected;
@@ -66,34 +66,34 @@ const STUDIES: &[Participation] = &[
 
 /// The samples of a way to wake a thread, and the percentiles after them.
 fn workload<W: Way>(case: &Case) -> Option<Workload> {
-    let meeting = Arc::new(Meeting::<W>::new());
-    let timed = Arc::clone(&meeting);
+    let wake_pair = Arc::new(WakePair::<W>::new());
+    let timed = Arc::clone(&wake_pair);
     let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(Latencies::new(Arc::clone(&timed), clock)));
-    let test: fn(&Meeting<W>) -> _ = Meeting::wake;
-    let workload = Workload::of_job(Arc::new(OneByOne { meeting, interval: Default::default() }), test as usize);
+    let test: fn(&WakePair<W>) -> _ = WakePair::wake;
+    let workload = Workload::of_job(Arc::new(OneByOne { wake_pair, interval: Default::default() }), test as usize);
     (case.threads == Some(2)).then(|| workload.one_by_one().expecting(IN_THE_KERNEL).with_follow_up(follow_up))
 }
 
 /// Thread 0 wakes thread 1, once in each iteration of the test, or as often as the side says.
 struct OneByOne<W> {
-    meeting: Arc<Meeting<W>>,
+    wake_pair: Arc<WakePair<W>>,
     /// Begin and end of the last sample.
     interval: [AtomicU64; 2],
 }
 
 impl<W: Way> Body for OneByOne<W> {
     fn prepare(&self, _: &Shot, thread: usize) {
-        self.meeting.join(thread);
+        self.wake_pair.join(thread);
     }
 
     fn run(&self, shot: &Shot, thread: usize) {
         let wake_ups = shot.iterations * shot.side.copies();
         if thread == 1 {
-            return (0..wake_ups).for_each(|_| or_unwind(self.meeting.sleep()));
+            return (0..wake_ups).for_each(|_| or_unwind(self.wake_pair.sleep()));
         }
-        let (begin, mut ticks) = self.meeting.without_a_wake_up();
+        let (begin, mut ticks) = self.wake_pair.without_a_wake_up();
         if wake_ups > 0 {
-            ticks = (0..wake_ups).map(|_| or_unwind(self.meeting.wake()).latency).sum();
+            ticks = (0..wake_ups).map(|_| or_unwind(self.wake_pair.wake()).latency).sum();
         }
         self.interval[0].store(begin, Ordering::Relaxed);
         self.interval[1].store(begin + ticks, Ordering::Relaxed);
@@ -105,6 +105,6 @@ impl<W: Way> Body for OneByOne<W> {
     }
 
     fn verify(&self, _: &Shot, thread: usize) -> Result<(), String> {
-        if thread == 0 { self.meeting.verify() } else { Ok(()) }
+        if thread == 0 { self.wake_pair.verify() } else { Ok(()) }
     }
 }

@@ -379,3 +379,14 @@ fn is_too_large(case: &Case) -> bool {
 }
 
 pub(crate) static ENTRIES: [&Entry; 10] = [&ADD, &SUB, &MIN, &MAX, &AND, &OR, &XOR, &EXCHANGE, &CAS_PASS, &CAS_FAIL];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_has_as_much_shared_memory() {
+        let of_kernel = crate::launch::headers::constant_of("atomic.cu", "SHARED_BYTES");
+        assert_eq!(of_kernel, format!("IN_SHARED_MEMORY ? {} * 1024 : 8", SHARED_BYTES / 1024));
+    }
+}

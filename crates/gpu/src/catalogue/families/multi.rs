@@ -11,7 +11,7 @@ use crate::catalogue::limits::DeviceLimits;
 const KERNEL: Kernel = kernel!("multi.cu", GridBarrier);
 
 /// Most devices of a planned case; the laboratory removes cases with more devices than there are.
-const MOST_DEVICES: u32 = 8;
+const MOST_MEASURED_DEVICES: u32 = 8;
 
 /// The group of cases that one call of the driver launches on all devices, instead of one call for each.
 pub(crate) const ONE_LAUNCH: Group = Group::DriverLaunch;
@@ -21,7 +21,7 @@ pub(crate) const ONE_LAUNCH: Group = Group::DriverLaunch;
 fn heat_maps(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     let devices: Vec<u32> = match preset {
         Preset::Quick => vec![1, 2, 4, 8],
-        Preset::Standard | Preset::Paper => (1..=MOST_DEVICES).collect(),
+        Preset::Standard | Preset::Paper => (1..=MOST_MEASURED_DEVICES).collect(),
     };
     let mut shapes = heat_map(id, preset, limits);
     shapes.retain(|case| preset == Preset::Paper || matches!(case.threads, Some(32 | 1024)));

@@ -273,4 +273,9 @@ mod tests {
         assert!(contradicts_itself(&counted(found.clone(), [0; CLASSES])));
         assert!(contradicts_itself(&counted(found, [0, 0, 0, 6, 0])), "more executions than inconsistencies");
     }
+
+    #[test]
+    fn the_kernel_has_as_many_threads() {
+        assert_eq!(crate::launch::headers::constant_of("published_asynchrony.cu", "TILE"), TILE.to_string());
+    }
 }

@@ -150,3 +150,14 @@ impl Member {
         self.device.stream()?.launch(kernel(kernels), blocks, THREADS, arguments)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_has_as_many_members() {
+        let of_kernel = crate::launch::headers::constant_of("published_reductions.cu", "MOST_MEMBERS");
+        assert_eq!(of_kernel, MOST_MEMBERS.to_string());
+    }
+}

@@ -27,3 +27,13 @@ pub(super) struct TimelineArguments {
 
 // SAFETY: `repr(C)`, of device addresses and numbers; a test compares the size with that of the kernels.
 unsafe impl KernelArguments for TimelineArguments {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_takes_as_many_steps() {
+        assert_eq!(crate::launch::headers::constant_of("published_timeline.cu", "STEPS"), STEPS.to_string());
+    }
+}

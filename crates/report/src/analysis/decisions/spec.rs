@@ -1,4 +1,4 @@
-//! What a chart of a decision shows, in the form that the page's script draws (`assets/js/chart.js`).
+//! What a chart of a decision shows, in the form that the page's script draws (`assets/js/chart/chart.js`).
 
 use serde::Serialize;
 use syncscope_core::stats::Interval;

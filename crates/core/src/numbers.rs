@@ -1,18 +1,26 @@
 //! Small arithmetic that several modules need.
 
 /// The greatest common divisor; that of 0 and a number is the number.
-pub(crate) const fn gcd(mut a: u64, mut b: u64) -> u64 {
+#[must_use]
+pub const fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
     }
     a
 }
 
-/// 0 to `count` - 1 in an order in which any first part is spread evenly: multiples of the golden section of `count`
-/// (Knuth, The Art of Computer Programming 3, 6.4, theorem S).
-pub(crate) fn scattered(count: usize) -> impl Iterator<Item = usize> {
-    let golden = (count as f64 * 0.618_034) as usize;
-    let step = (golden.max(1)..=count).find(|step| gcd(*step as u64, count as u64) == 1).unwrap_or(1);
+/// A step whose multiples reach every number below `count`, and lie far apart where they follow each other: about the golden
+/// section of `count` (Knuth, The Art of Computer Programming 3, 6.4, theorem S).
+#[must_use]
+pub fn scattering_step(count: usize) -> usize {
+    const GOLDEN: f64 = 0.618_033_988_749_895;
+    let wanted = ((count as f64 * GOLDEN) as usize).max(1);
+    (wanted..=count).find(|step| gcd(*step as u64, count as u64) == 1).unwrap_or(1)
+}
+
+/// 0 to `count` - 1 in an order in which any first part is spread evenly.
+pub fn scattered(count: usize) -> impl Iterator<Item = usize> {
+    let step = scattering_step(count);
     (0..count).map(move |index| index * step % count)
 }
 

@@ -16,7 +16,7 @@ const LEAST_SHARE: f64 = 0.99;
 const FEWEST: u64 = 100;
 
 /// Two threads and the way in which thread 0 wakes thread 1.
-pub(super) struct Meeting<W> {
+pub(super) struct WakePair<W> {
     way: W,
     clock: Clock,
     /// The thread that is woken. The team of an experiment stays the same.
@@ -51,7 +51,7 @@ pub(super) struct WakeUp {
     pub(super) call: u64,
 }
 
-impl<W: Way> Meeting<W> {
+impl<W: Way> WakePair<W> {
     pub(super) fn new() -> Self {
         Self {
             way: W::new(),
@@ -172,23 +172,23 @@ mod tests {
 
     #[test]
     fn a_waiter_that_does_not_sleep_is_a_defect() {
-        let meeting = Meeting::<Spinning>::new();
+        let wake_pair = WakePair::<Spinning>::new();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                meeting.join(1);
-                meeting.sleep().unwrap();
+                wake_pair.join(1);
+                wake_pair.sleep().unwrap();
             });
-            meeting.wake().unwrap();
+            wake_pair.wake().unwrap();
         });
-        assert_eq!(meeting.asleep_share(), Some(0.0));
-        assert_eq!(meeting.verify(), Ok(()), "one waiter is no share");
-        meeting.found.wake_ups.store(FEWEST, Ordering::Relaxed);
-        meeting.found.asleep.store(FEWEST - 1, Ordering::Relaxed);
-        assert_eq!(meeting.verify(), Ok(()));
-        meeting.found.asleep.store(FEWEST - 2, Ordering::Relaxed);
-        assert!(meeting.verify().is_err_and(|defect| defect.starts_with("98.0 % of 100 waiters")));
-        meeting.found.early.store(1, Ordering::Relaxed);
-        assert!(meeting.verify().is_err_and(|defect| defect.contains("before they were called")));
+        assert_eq!(wake_pair.asleep_share(), Some(0.0));
+        assert_eq!(wake_pair.verify(), Ok(()), "one waiter is no share");
+        wake_pair.found.wake_ups.store(FEWEST, Ordering::Relaxed);
+        wake_pair.found.asleep.store(FEWEST - 1, Ordering::Relaxed);
+        assert_eq!(wake_pair.verify(), Ok(()));
+        wake_pair.found.asleep.store(FEWEST - 2, Ordering::Relaxed);
+        assert!(wake_pair.verify().is_err_and(|defect| defect.starts_with("98.0 % of 100 waiters")));
+        wake_pair.found.early.store(1, Ordering::Relaxed);
+        assert!(wake_pair.verify().is_err_and(|defect| defect.contains("before they were called")));
     }
 
     /// A waiter that does not wait.
@@ -208,20 +208,20 @@ mod tests {
 
     #[test]
     fn a_waiter_that_wakes_too_early_is_a_defect() {
-        let meeting = Meeting::<Awake>::new();
-        meeting.join(0);
-        meeting.sleep().unwrap();
+        let wake_pair = WakePair::<Awake>::new();
+        wake_pair.join(0);
+        wake_pair.sleep().unwrap();
         // The waiter has gone on; the waker is shown the wake-up that it was for.
-        meeting.seen.store(0, Ordering::Relaxed);
-        let called = meeting.without_a_wake_up().0;
-        assert!(meeting.woken_at.load(Ordering::Relaxed) < called);
+        wake_pair.seen.store(0, Ordering::Relaxed);
+        let called = wake_pair.without_a_wake_up().0;
+        assert!(wake_pair.woken_at.load(Ordering::Relaxed) < called);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                WaitLimit::new(LIMIT).yield_until(|| meeting.way.0.load(Ordering::Relaxed)).unwrap();
-                meeting.seen.store(1, Ordering::Release);
+                WaitLimit::new(LIMIT).yield_until(|| wake_pair.way.0.load(Ordering::Relaxed)).unwrap();
+                wake_pair.seen.store(1, Ordering::Release);
             });
-            assert_eq!(meeting.wake().unwrap().latency, 0);
+            assert_eq!(wake_pair.wake().unwrap().latency, 0);
         });
-        assert!(meeting.verify().is_err_and(|defect| defect.starts_with("1 of 1 waiters")));
+        assert!(wake_pair.verify().is_err_and(|defect| defect.starts_with("1 of 1 waiters")));
     }
 }

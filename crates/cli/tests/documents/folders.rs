@@ -1,0 +1,68 @@
+//! No folder and no file is larger than CONTRIBUTING.md allows, and every folder stands in the picture of ARCHITECTURE.md.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const MOST_FILES: usize = 14;
+const MOST_LINES: usize = 400;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// This folder and those in it.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let inner = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let mut found = vec![folder.to_owned()];
+    found.extend(inner.flat_map(|inner| folders(&inner)));
+    found
+}
+
+fn crates() -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir())
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
+}
+
+#[test]
+fn a_folder_is_seen_at_a_glance() {
+    for folder in crates().flat_map(|one| ["src", "tests"].map(|name| one.join(name))).filter(|path| path.is_dir()) {
+        for folder in folders(&folder) {
+            let files = rust_files(&folder).len();
+            assert!(files <= MOST_FILES, "{} has {files} files", folder.display());
+        }
+    }
+}
+
+#[test]
+fn a_file_has_one_concept() {
+    let mut long = Vec::new();
+    for folder in crates().map(|one| one.join("src")).flat_map(|source| folders(&source)) {
+        for file in rust_files(&folder).into_iter().filter(|file| !file.ends_with("tests.rs")) {
+            let text = fs::read_to_string(&file).unwrap();
+            let lines = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default().lines().count();
+            if lines > MOST_LINES {
+                long.push(format!("{}: {lines} lines", file.display()));
+            }
+        }
+    }
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+#[test]
+fn the_picture_of_the_architecture_has_every_folder() {
+    let text = fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
+    let picture = text.split("## The crates").nth(1).unwrap().split("## Where is it?").next().unwrap();
+    for name in ["core", "cpu", "gpu"] {
+        let part = picture.split(&format!("    crates/{name} ")).nth(1).unwrap();
+        let part = part.split("\n    crates/").next().unwrap();
+        for folder in fs::read_dir(root().join("crates").join(name).join("src")).unwrap() {
+            let path = folder.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            assert!(!path.is_dir() || part.contains(&format!("\n      {name}/ ")), "{}", path.display());
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Every environment variable that the code reads stands in CONTRIBUTING.md.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Set by build scripts for the compiler, not for people.
+const OF_THE_BUILD: [&str; 4] = ["SYNCSCOPE_COMMIT", "SYNCSCOPE_MODIFIED", "SYNCSCOPE_LIBRARIES", "SYNCSCOPE_RUSTC"];
+
+/// The variables that stand as texts of their own in the Rust files below a folder.
+fn variables(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            variables(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let quoted = text.split('"').filter(|part| part.starts_with("SYNCSCOPE_") && !part.ends_with('_'));
+            let is_name = |part: &&str| part.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_');
+            found.extend(quoted.filter(is_name).map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn every_variable_is_explained() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found = BTreeSet::new();
+    variables(&root.join("crates"), &mut found);
+    assert!(found.len() > 20, "{found:?}");
+    let text = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
+    let table = text.split("## Variables").nth(1).unwrap();
+    let is_missing = |name: &&String| !table.contains(&format!("`{name}`")) && !OF_THE_BUILD.contains(&name.as_str());
+    assert_eq!(found.iter().filter(is_missing).collect::<Vec<_>>(), [] as [&String; 0]);
+}
