@@ -10,7 +10,7 @@ use super::wire::{LATE, READY, Request, line_of};
 use crate::machine::memory::Pages;
 use crate::primitives::{self, Workload};
 use crate::sync::{Barrier as _, LocalSense, SenseBarrier};
-use crate::team::{Actor, Body, PEER_TIMEOUT, Record, Stopped};
+use crate::team::{Body, PEER_TIMEOUT, Record, Stopped, TeamThread};
 use crate::timing::clock::Clock;
 
 /// The process that a worker is.
@@ -18,7 +18,7 @@ struct Worker {
     thread: usize,
     workers: u32,
     clock: Clock,
-    actor: Actor,
+    team_thread: TeamThread,
     inherited: &'static Inherited,
     job: Option<Job>,
 }
@@ -69,8 +69,8 @@ impl Worker {
             scheduling::bind_to_one(cpu).map_err(|error| format!("could not bind to CPU {cpu}: {error}"))?;
         }
         let inherited = Inherited::adopt(descriptors, thread == 0)?;
-        let (thread, actor) = (thread as usize, Actor::here(thread as usize, cpu));
-        Ok(Self { thread, workers, clock: Clock::calibrate(), actor, inherited, job: None })
+        let (thread, team_thread) = (thread as usize, TeamThread::here(thread as usize, cpu));
+        Ok(Self { thread, workers, clock: Clock::calibrate(), team_thread, inherited, job: None })
     }
 
     /// Makes the workload of a case, on new memory. The parent asks the first worker before the others.
@@ -91,7 +91,7 @@ impl Worker {
     fn run(&mut self, shots: &[Shot], body: impl Fn(&Workload) -> Option<&dyn Body>) -> Result<String, String> {
         let Job { workload, barrier, sense } = self.job.as_mut().ok_or("no case was named")?;
         let body = body(workload).ok_or("the case has no such job")?;
-        match self.actor.run_shots(&self.clock, &barrier[0], body, shots, sense) {
+        match self.team_thread.run_shots(&self.clock, &barrier[0], body, shots, sense) {
             Ok(records) => Ok(lines_of(&records)),
             Err(Stopped::WaitTimeout) => Ok(LATE.to_owned()),
             Err(Stopped::Panicked(message)) => Err(message),

@@ -3,7 +3,7 @@
 //! - This file: [`Body`], what a thread does in a shot; [`Executor`], who runs it; [`Team`], threads of this program.
 //!   Start here.
 //! - `mailbox.rs`: what the main thread and the threads of the team exchange. `worker.rs`: the loop of such a thread.
-//! - `actor.rs`: one shot of one thread, with its clock readings.
+//! - `team_thread.rs`: one shot of one thread, with its clock readings.
 //! - `openmp_team.rs`: a team made of the threads of an OpenMP runtime. [`openmp`]: loading the runtime.
 //! - `pool.rs`: the teams that are kept for the next case.
 //!
@@ -11,9 +11,9 @@
 //! of the team start each shot together through a barrier of their own, and each times its own part. A job is `'static`
 //! and shared, so a team whose threads do not come back can be abandoned without dangling references.
 
-mod actor;
 mod mailbox;
 mod openmp_team;
+mod team_thread;
 mod worker;
 
 pub mod openmp;
@@ -29,9 +29,9 @@ use self::mailbox::{Command, Shared};
 use self::worker::Worker;
 use crate::timing::clock::Clock;
 
-pub(crate) use self::actor::{Actor, Stopped};
 pub(crate) use self::mailbox::PEER_TIMEOUT;
 pub use self::openmp_team::OpenMpTeam;
+pub(crate) use self::team_thread::{Stopped, TeamThread};
 
 /// What the threads of a team do in a shot.
 pub trait Body: Send + Sync {

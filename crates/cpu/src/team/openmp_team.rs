@@ -8,8 +8,8 @@ use std::time::Duration;
 use syncscope_core::Shot;
 use syncscope_host::scheduling::AffinityGuard;
 
-use super::actor::Actor;
 use super::mailbox::{Batch, Command, Failure, Shared};
+use super::team_thread::TeamThread;
 use super::{Body, Executor, Record, TeamError, worker};
 use crate::sync::Barrier;
 use crate::team::openmp::Runtime;
@@ -129,9 +129,9 @@ impl Job<'_> {
         // The runtime may use its threads in another region afterwards: they get their old CPUs back.
         let _restored_at_the_end = AffinityGuard::save();
         let bound = cpus[thread].map_or(Ok(()), |cpu| worker::bind(thread, cpu));
-        let actor = Actor::here(thread, cpus[thread]);
+        let team_thread = TeamThread::here(thread, cpus[thread]);
         let report = match bound {
-            Ok(()) => actor.run_batch(shared, self.batch, &mut shared.barrier.join(thread)),
+            Ok(()) => team_thread.run_batch(shared, self.batch, &mut shared.barrier.join(thread)),
             Err(cause) => Err(Failure::Cause(cause)),
         };
         shared.report(thread, report);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::TeamError;
-use super::actor::Actor;
 use super::mailbox::{Command, Failure, Shared};
+use super::team_thread::TeamThread;
 use crate::sync::Barrier;
 use syncscope_host::scheduling;
 
@@ -23,7 +23,7 @@ impl Worker {
         let is_bound = bound.is_ok();
         // Joined before the report: no thread may use the barrier earlier.
         let mut sense = shared.barrier.join(thread);
-        let actor = Actor::here(thread, cpu);
+        let team_thread = TeamThread::here(thread, cpu);
         shared.report(thread, bound.map(|()| Vec::new()).map_err(Failure::Cause));
         let mut seen = 0;
         if !is_bound {
@@ -32,7 +32,7 @@ impl Worker {
         loop {
             let Command::Run(batch) = shared.next_command(&mut seen) else { return };
             let report = match returned(thread, cpu) {
-                Ok(()) => actor.run_batch(&shared, &batch, &mut sense),
+                Ok(()) => team_thread.run_batch(&shared, &batch, &mut sense),
                 Err(cause) => Err(Failure::Cause(cause)),
             };
             let failed = report.is_err();

@@ -15,7 +15,7 @@ use crate::timing::perf::UserCycles;
 use crate::timing::smt_interference::contention_ratio;
 
 /// One thread of a team.
-pub(crate) struct Actor {
+pub(crate) struct TeamThread {
     thread: usize,
     /// The CPU that it is bound to.
     cpu: Option<u32>,
@@ -32,7 +32,7 @@ pub(crate) enum Stopped {
     Panicked(String),
 }
 
-impl Actor {
+impl TeamThread {
     /// The calling thread, as number `thread` of the team, bound to `cpu`.
     pub(crate) fn here(thread: usize, cpu: Option<u32>) -> Self {
         // Without a counter there is the chain of additions. `run.json` says why there is no counter.
