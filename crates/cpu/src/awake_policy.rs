@@ -6,9 +6,12 @@ use std::ops::RangeInclusive;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Case, Dtype, Experiment, Laboratory, Layout, MemoryOrder, Placement, Sample, Shot, Side, stats};
+use syncscope_core::{
+    CPU_BLOCK_PAIRS, Case, Dtype, Experiment, Laboratory, Layout, MemoryOrder, Placement, Sample, Shot, Side, stats,
+};
 use syncscope_host::cpu_list;
 
+use crate::experiment::SAMPLE;
 use crate::machine::awake::KeepAwake;
 
 /// The environment variable that replaces the trial by `on` or `off`; see CONTRIBUTING.md.
@@ -32,12 +35,6 @@ const FEWEST_BLOCKS: usize = 10;
 
 /// Pause before a block, in which CPUs without a loop halt, as they do between the samples of a run.
 const PAUSE: Duration = Duration::from_millis(1);
-
-/// Pairs of each workload in a block, as many as a measurement block of a run has.
-const PAIRS: u64 = 6;
-
-/// The length of a sample.
-const SAMPLE_NS: f64 = 40_000.0;
 
 /// Most iterations of a sample, should it not get longer.
 const MAX_ITERATIONS: u64 = 1 << 16;
@@ -220,7 +217,7 @@ fn fitting_iterations(experiment: &mut dyn Experiment) -> Option<u64> {
     while iterations < most {
         let shot = |pair| Shot { side: Side::Baseline, iterations, pair };
         let samples = experiment.samples(&[shot(0), shot(1), shot(2)]).ok()?;
-        if samples.iter().map(Sample::slowest_ns).fold(f64::INFINITY, f64::min) >= SAMPLE_NS {
+        if samples.iter().map(Sample::slowest_ns).fold(f64::INFINITY, f64::min) >= SAMPLE.as_nanos() as f64 {
             break;
         }
         iterations *= 2;
@@ -228,9 +225,10 @@ fn fitting_iterations(experiment: &mut dyn Experiment) -> Option<u64> {
     Some(iterations.min(most))
 }
 
-/// The median of the costs that the undisturbed pairs of a block show, in nanoseconds.
+/// The median of the costs that the undisturbed pairs of a block show, in nanoseconds. It has as many as a measurement block of a
+/// run.
 fn block(experiment: &mut dyn Experiment, iterations: u64, random: &mut fastrand::Rng) -> Option<f64> {
-    let shots = (0..PAIRS).flat_map(|pair| {
+    let shots = (0..CPU_BLOCK_PAIRS).flat_map(|pair| {
         let first = if random.bool() { Side::Test } else { Side::Baseline };
         [first, first.other()].map(|side| Shot { side, iterations, pair })
     });

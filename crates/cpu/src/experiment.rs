@@ -25,7 +25,7 @@ const TOLERANCE: f64 = 20.0;
 /// Length of a sample of threads with CPUs of their own: some thousand readings of the clock. A contended loop varies
 /// with which thread comes first and how the threads then interleave. Each sample draws that anew, so many short
 /// samples show more of it than few long ones.
-const SAMPLE: Duration = Duration::from_micros(40);
+pub(crate) const SAMPLE: Duration = Duration::from_micros(40);
 
 /// Length of a sample of threads that block: a dozen wake-ups and more, so that a sample is not a single wake-up.
 const BLOCKING_SAMPLE: Duration = Duration::from_micros(500);

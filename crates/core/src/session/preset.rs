@@ -38,7 +38,7 @@ const MIN_BLOCKS_OF_PAPER: u32 = 6;
 const CPU_BLOCK: Duration = Duration::from_millis(1);
 
 /// The pairs of such a block. Fewer give the first row no interval. More are better spent in another block.
-const CPU_BLOCK_PAIRS: u64 = 6;
+pub const CPU_BLOCK_PAIRS: u64 = 6;
 
 /// Plans of more CPU cases than this are those of larger machines, whose paper grids may take longer.
 const LARGE_PLAN: usize = 2000;
