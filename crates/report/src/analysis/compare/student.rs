@@ -13,11 +13,17 @@ pub(in crate::analysis) fn upper_tail(t: f64, degrees: f64) -> f64 {
 
 /// The half-width of a two-sided 95 % interval in standard errors.
 pub(in crate::analysis) fn quantile_95(degrees: f64) -> f64 {
-    // One degree of freedom has 12.7, infinitely many have 1.96.
-    let (mut low, mut high) = (1.9, 13.0);
-    for _ in 0..30 {
+    quantile(0.025, degrees)
+}
+
+/// The value above which a variable with Student's t distribution is with the probability `tail`, at most one half.
+pub(in crate::analysis) fn quantile(tail: f64, degrees: f64) -> f64 {
+    let is_below = |t: f64| upper_tail(t, degrees) > tail;
+    // One degree of freedom has the heaviest tail, about 1 / (π t).
+    let (mut low, mut high) = (0.0, 1.0 / tail.clamp(1e-12, 0.5));
+    for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        if upper_tail(middle, degrees) > 0.025 {
+        if is_below(middle) {
             low = middle;
         } else {
             high = middle;
@@ -100,6 +106,16 @@ mod tests {
             [(1.0, 12.706), (2.0, 4.303), (5.0, 2.571), (10.0, 2.228), (30.0, 2.042), (1e9, 1.960)]
         {
             assert!((quantile_95(degrees) - quantile).abs() < 1e-3, "{degrees}: {}", quantile_95(degrees));
+        }
+    }
+
+    #[test]
+    fn quantiles_are_the_inverse_of_tails() {
+        for degrees in [1.0, 4.7, 80.0] {
+            for tail in [0.5, 0.05, 1e-4, 1e-9] {
+                let found = upper_tail(quantile(tail, degrees), degrees);
+                assert!((found / tail - 1.0).abs() < 1e-4, "{degrees} degrees: {found}, not {tail}");
+            }
         }
     }
 
