@@ -127,16 +127,14 @@ impl Agreement {
 
 /// What a row is of: `integer addition, difference 512`.
 fn name(row: &CrosscheckRow) -> String {
-    let mut name = row.operation.as_str().replace('_', " ");
-    match row.form {
-        Form::Looped => {}
-        Form::Straight => name += ", without a loop",
-        Form::Body => name += &format!(", body of {}", row.body),
-    }
-    if let Some(threads) = row.threads {
-        name += &format!(", {threads} threads");
-    }
-    format!("{name}, difference {}", row.difference())
+    let operation = row.operation.as_str().replace('_', " ");
+    let form = match row.form {
+        Form::Looped => String::new(),
+        Form::Straight => ", without a loop".to_owned(),
+        Form::Body => format!(", body of {}", row.body),
+    };
+    let threads = row.threads.map(|threads| format!(", {threads} threads")).unwrap_or_default();
+    format!("{operation}{form}{threads}, difference {}", row.difference())
 }
 
 /// Whether the whole interval of the cost from outside is farther from that inside than [`AGREEMENT`]. A short chain is
