@@ -47,7 +47,7 @@ pub(crate) enum Command {
     Gallery(GalleryArguments),
     /// Compare two runs, case by case: what is slower, faster or the same, and what cannot be decided
     Compare(CompareArguments),
-    /// Compare the runs of many nodes: what is typical, and which nodes differ
+    /// Compare the runs of three or more nodes: what is typical, and which nodes differ
     Fleet(FleetArguments),
     /// Show the rows of a finished run
     Show(ShowArguments),

@@ -13,7 +13,8 @@ pub(crate) struct CompareArguments {
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
     /// Smallest change of the cost that counts. With 5%, a case is slower if B/A is certainly above 1.05, faster if A/B
-    /// certainly is, and the same if neither can be
+    /// certainly is, and the same if neither can be. These verdicts are corrected for the number of cases; a printed interval
+    /// is the 95 % interval of its case alone
     #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "5%")]
     pub(crate) threshold: f64,
     /// End with exit code 3 if a case is certainly slower
@@ -36,13 +37,15 @@ pub(crate) enum FailOn {
 
 #[derive(Debug, Args)]
 pub(crate) struct FleetArguments {
-    /// Directories of runs, one for each node, or directories that contain such directories
+    /// Directories of runs, one for each node, or directories that contain such directories. Three runs are the fewest: of
+    /// two nodes, none is the median. Use `compare` for two
     #[arg(value_name = "DIR", required = true)]
     pub(crate) runs: Vec<PathBuf>,
     /// Also write an HTML page of all nodes
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Smallest difference from the median node that counts
+    /// Smallest difference from the median node that counts. With 5%, a primitive differs if the whole interval of its ratio is
+    /// above 1.05 or below 1/1.05. The intervals are corrected for the number of nodes and primitives
     #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "5%")]
     pub(crate) threshold: f64,
     /// End with exit code 3 if a node certainly differs

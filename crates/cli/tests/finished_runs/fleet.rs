@@ -36,6 +36,8 @@ fn nodes_of_one_kind_are_alike_and_one_that_cannot_be_read_is_left_out() {
     fs::remove_dir_all(&runs[3]).unwrap();
     let few = output(&words);
     assert_eq!((few.status.code(), stderr(&few).contains("three nodes or more")), (Some(2), true), "{}", stderr(&few));
+    let help = String::from_utf8(output(&["fleet", "--help"]).stdout).unwrap();
+    assert!(help.contains("Three runs are the fewest"), "the help says what is refused: {help}");
     let none = output(&["fleet", runs[2].join("evidence").to_str().unwrap()]);
     assert_eq!(none.status.code(), Some(2), "{}", stderr(&none));
 }
@@ -57,7 +59,26 @@ fn a_fleet_without_a_comparable_case_is_no_all_clear() {
     assert!(!page.exists());
 }
 
-/// Of three machines with a GPU of the same generation, one has an expensive cluster barrier.
+/// Two of three machines differ a little in what the third differs much: its three cluster barriers, as `compare` says.
+#[test]
+fn the_h100_differs_in_all_cluster_barriers_and_its_intervals_say_so() {
+    let done = output(&["fleet", &stored("h100"), &stored("h200"), &stored("h200-x2"), "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let h100 = json["nodes"].as_array().unwrap().iter().find(|node| node["node"] == "h100").unwrap();
+    let mut slower = Vec::new();
+    for cell in h100["primitives"].as_array().unwrap() {
+        let is_slower = cell["change"] == "slower";
+        assert_eq!(is_slower, cell["ratio_low"].as_f64().unwrap() > 1.05, "{cell}");
+        if is_slower {
+            slower.push(cell["primitive"].as_str().unwrap());
+        }
+    }
+    for barrier in ["gpu.cluster.arrive_wait", "gpu.cluster.mbarrier_remote", "gpu.cluster.sync"] {
+        assert!(slower.contains(&barrier), "{slower:?}");
+    }
+}
+
+/// Of three machines with a GPU of the same generation, one has an expensive cluster barrier, and slower spin locks.
 #[test]
 fn the_h100_among_h200_differs_in_the_cluster_barrier() {
     let words =
@@ -73,5 +94,6 @@ fn the_h100_among_h200_differs_in_the_cluster_barrier() {
         .filter(|cell| cell["change"] == "slower")
         .map(|cell| cell["primitive"].as_str().unwrap())
         .collect();
-    assert_eq!(slower, ["gpu.cluster.arrive_wait", "gpu.cluster.sync"]);
+    let expected = ["gpu.cluster.arrive_wait", "gpu.cluster.sync", "gpu.lock.spin_cas", "gpu.lock.spin_exchange"];
+    assert_eq!(slower, expected);
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::common::{output, stderr};
+use syncscope_core::published::crosscheck::findings::objections;
 use syncscope_core::published::crosscheck::{Crosscheck, CrosscheckRow, Operation, REPEAT_DIFFERENCES};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Published, PublishedExperiment};
@@ -57,7 +58,19 @@ fn the_clocks_of_the_cpu_are_compared_without_a_gpu() {
     assert_eq!(rows.len(), 2 * REPEAT_DIFFERENCES.len(), "nothing of a GPU");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("integer_multiplication") && !text.contains("instruction cache"), "{text}");
-    assert!(fs::read_to_string(out.join("report.html")).unwrap().contains("Both clocks in loops"));
+    // Each row that disagrees is marked in the table, and named with its reason below it.
+    let marked: Vec<&CrosscheckRow> = rows.iter().filter(|row| !objections(row).is_empty()).collect();
+    let summary = text.lines().find(|line| line.starts_with("CPU: ")).unwrap();
+    let expected =
+        if marked.is_empty() { "all rows (18)".to_owned() } else { format!("{} of 18 rows", 18 - marked.len()) };
+    assert!(summary.contains(&expected), "{text}");
+    for row in marked {
+        let reason = objections(row).join("; ");
+        assert!(text.matches(&reason).count() >= 2, "{reason}: {text}");
+    }
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("Both clocks in loops") && page.contains("No GPU was measured"));
+    assert!(!page.contains("inferred from the CPU equals"), "a statement about GPUs");
 }
 
 #[test]

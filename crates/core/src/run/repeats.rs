@@ -10,12 +10,8 @@ use std::collections::{BTreeMap, HashMap};
 use crate::model::case::CaseId;
 use crate::model::verdict::Verdict;
 use crate::run::row::Row;
-use crate::stats::{Interval, student};
+use crate::stats::{Interval, ModeratedVariance, student};
 use crate::units::{Cycles, Nanoseconds};
-
-/// The variance of a case counts as much as this many runs of its family (the moderated variance of Smyth, *Statistical
-/// Applications in Genetics and Molecular Biology* 3, 2004): three runs alone say little about how much a fourth differs.
-const FAMILY_RUNS: f64 = 4.0;
 
 /// Joins the rows of several runs: one row for each case that any of them has, in the order of the first.
 #[must_use]
@@ -114,13 +110,13 @@ impl Points {
         })
     }
 
-    /// The 95 % interval for the cost in another run (prediction), by Student's t.
+    /// The 95 % interval for the cost in another run (prediction), by Student's t. What runs of the family differ by moderates
+    /// what those of the case differ by.
     fn for_another_run(&self, family_variance: f64) -> Interval {
-        let degrees = (self.runs - 1) as f64;
         let own = self.variance.unwrap_or(0.0);
-        let moderated = (FAMILY_RUNS * family_variance + degrees * own) / (FAMILY_RUNS + degrees);
-        let deviation = (moderated * (1.0 + 1.0 / self.runs as f64)).sqrt() * self.mean.abs();
-        let half_width = student::quantile_95(FAMILY_RUNS + degrees) * deviation;
+        let moderated = ModeratedVariance::of(family_variance, own, (self.runs - 1) as f64);
+        let deviation = (moderated.variance * (1.0 + 1.0 / self.runs as f64)).sqrt() * self.mean.abs();
+        let half_width = student::quantile_95(moderated.degrees) * deviation;
         Interval { low: self.mean - half_width, high: self.mean + half_width }
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn student_half_width(values: &[f64], level: Level) -> Option<f64> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    Some(student::quantile(level, count - 1.0) * (variance / count).sqrt())
+    Some(student::quantile(level.tail(), count - 1.0) * (variance / count).sqrt())
 }
 
 #[cfg(test)]

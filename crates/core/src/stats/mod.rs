@@ -7,6 +7,7 @@
 mod autocorrelation;
 mod clustered;
 mod interval;
+mod moderated;
 mod proportion;
 mod ranked;
 pub mod student;
@@ -15,6 +16,7 @@ pub(crate) use autocorrelation::share_interval;
 pub use clustered::Clustered;
 pub(crate) use clustered::{block_medians, student_half_width};
 pub use interval::{Interval, Level};
+pub use moderated::ModeratedVariance;
 pub use proportion::{BatchCount, Proportion};
 pub use ranked::Ranked;
 

@@ -1,7 +1,5 @@
 //! Student's t distribution: tails for any degrees of freedom, whole or not.
 
-use crate::stats::Level;
-
 /// With more degrees of freedom it is the normal distribution: at four standard errors the tails differ by less than 1 %.
 const MOST_DEGREES: f64 = 1e4;
 
@@ -17,20 +15,18 @@ pub fn upper_tail(t: f64, degrees: f64) -> f64 {
 /// The half-width of a two-sided 95 % interval in standard errors.
 #[must_use]
 pub fn quantile_95(degrees: f64) -> f64 {
-    quantile(Level::P95, degrees)
+    quantile(0.025, degrees)
 }
 
-/// The half-width of a two-sided interval in standard errors.
-pub(crate) fn quantile(level: Level, degrees: f64) -> f64 {
-    let tail = match level {
-        Level::P95 => 0.025,
-        Level::P99 => 0.005,
-    };
-    // Infinitely many degrees of freedom have 1.96 at 95 %, one has 63.7 at 99 %.
-    let (mut low, mut high) = (1.9, 64.0);
-    for _ in 0..32 {
+/// The value above which a variable with Student's t distribution is with the probability `tail`, at most one half.
+#[must_use]
+pub fn quantile(tail: f64, degrees: f64) -> f64 {
+    let is_below = |t: f64| upper_tail(t, degrees) > tail;
+    // One degree of freedom has the heaviest tail, about 1 / (π t).
+    let (mut low, mut high) = (0.0, 1.0 / tail.clamp(1e-12, 0.5));
+    for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        if upper_tail(middle, degrees) > tail {
+        if is_below(middle) {
             low = middle;
         } else {
             high = middle;
@@ -115,11 +111,17 @@ mod tests {
             assert!((quantile_95(degrees) - quantile).abs() < 1e-3, "{degrees}: {}", quantile_95(degrees));
         }
         for (degrees, of_99) in [(1.0, 63.657), (2.0, 9.925), (5.0, 4.032), (1e9, 2.576)] {
-            assert!(
-                (quantile(Level::P99, degrees) - of_99).abs() < 1e-3,
-                "{degrees}: {}",
-                quantile(Level::P99, degrees)
-            );
+            assert!((quantile(0.005, degrees) - of_99).abs() < 1e-3, "{degrees}: {}", quantile(0.005, degrees));
+        }
+    }
+
+    #[test]
+    fn quantiles_are_the_inverse_of_tails() {
+        for degrees in [1.0, 4.7, 80.0] {
+            for tail in [0.5, 0.05, 1e-4, 1e-9] {
+                let found = upper_tail(quantile(tail, degrees), degrees);
+                assert!((found / tail - 1.0).abs() < 1e-4, "{degrees} degrees: {found}, not {tail}");
+            }
         }
     }
 

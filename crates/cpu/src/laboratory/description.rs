@@ -24,8 +24,7 @@ impl CpuLaboratory {
             cores: self.topology.cores(),
             hardware_threads: self.topology.threads.len() as u32,
             caches: self.topology.cache_summary(),
-            // A container may hide a part from either of them.
-            memory_bytes: self.topology.memory_bytes.max(self.system.memory_bytes()),
+            memory_bytes: self.topology.memory_bytes,
             hypervisor: self.system.hypervisor(),
             signature: self.system.signature(),
         }

@@ -65,8 +65,8 @@ impl CpuLaboratory {
     /// # Errors
     /// When there is no topology, or none of its CPUs may be used.
     pub fn open() -> Result<Self, CpuError> {
-        let topology = allowed_topology()?;
         let system = System::default();
+        let topology = allowed_topology()?.with_memory_of_system(system.memory_bytes());
         // A runtime counts the CPUs of the thread that loads it, and this thread may use all of them.
         let _ = crate::team::openmp::runtimes();
         // Read before this program adds to the load.
@@ -131,7 +131,7 @@ impl CpuLaboratory {
 
     /// The size of the memory.
     pub(crate) fn memory_bytes(&self) -> Option<u64> {
-        self.topology.memory_bytes.or_else(|| self.system.memory_bytes())
+        self.topology.memory_bytes
     }
 }
 

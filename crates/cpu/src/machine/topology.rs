@@ -118,6 +118,16 @@ impl Topology {
         self
     }
 
+    /// With what the system says of its memory. A container may hide a part from hwloc or from the system, so the larger
+    /// value counts. A topology of another machine keeps its own.
+    #[must_use]
+    pub(crate) fn with_memory_of_system(mut self, bytes: Option<u64>) -> Self {
+        if self.this_system {
+            self.memory_bytes = self.memory_bytes.max(bytes);
+        }
+        self
+    }
+
     /// Number of packages.
     #[must_use]
     pub fn packages(&self) -> u32 {
@@ -292,6 +302,21 @@ pub(crate) mod tests {
         let topology = regular(1, 1, 1, 4, 2).restricted(|cpu| cpu != 2).restricted(|cpu| cpu < 6);
         assert_eq!(topology.allowed_cpus(), [0, 1, 3, 4, 5]);
         assert_eq!(topology.threads.len(), 8);
+    }
+
+    #[test]
+    fn the_text_has_the_memory_that_a_container_hides_from_hwloc() {
+        let of = |this_system, hwloc, system| {
+            let topology = Topology { this_system, memory_bytes: hwloc, ..regular(1, 1, 1, 4, 1) };
+            topology.with_memory_of_system(system).to_string()
+        };
+        let (less, more) = (Some(8 << 30), Some(16 << 30));
+        for (hwloc, system) in [(less, more), (more, less), (None, more), (more, None)] {
+            let text = of(true, hwloc, system);
+            assert!(text.contains("memory: 16 GiB") || text.contains("memory: 16.0 GiB"), "{text}");
+        }
+        assert!(of(false, less, more).contains("memory: 8"), "the memory of the machine that is described");
+        assert!(!of(false, None, more).contains("memory:"));
     }
 
     #[test]

@@ -11,8 +11,8 @@ use crate::analysis::compare::{Change, ComparedCase, Comparison};
 use crate::figure::percent;
 use crate::{RunData, figure, naming};
 
-/// The most changes that the terminal shows; the other formats have all of them.
-const MOST_CHANGES: usize = 30;
+/// The most changes of each direction that the terminal shows; the other formats have all of them.
+const MOST_CHANGES: usize = 20;
 
 /// For the terminal: differences first, then families and certain changes, and the summary at the end.
 #[must_use]
@@ -23,12 +23,15 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
         None => "No difference of machine and environment is recorded.".to_owned(),
     });
     parts.push(format!("Families\n{}", families(comparison).for_terminal(width)));
-    let changed = comparison.count(Change::Slower) + comparison.count(Change::Faster);
-    if changed > 0 {
-        let more = changed.saturating_sub(MOST_CHANGES);
-        let more = if more > 0 { format!("\n  and {more} more; --format csv has all") } else { String::new() };
-        let table = changes(comparison, MOST_CHANGES).for_terminal(width);
-        parts.push(format!("Certain changes, the largest first\n{table}{more}"));
+    let directions = directions(comparison, MOST_CHANGES);
+    for changes in &directions {
+        let left_out = changes.left_out();
+        let more = if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() };
+        let table = changes.grid.for_terminal(width);
+        parts.push(format!("{}, {}\n{table}{more}", changes.title, changes.order));
+    }
+    if !directions.is_empty() {
+        parts.push(about_intervals(comparison));
     }
     parts.extend(comparison.remarks.iter().map(|remark| grid::plain(&format!("note: {remark}"))));
     parts.push(summary(comparison));
@@ -41,8 +44,12 @@ pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     let mut parts = vec![format!("**{}**", summary(comparison)), runs(comparison).as_markdown()];
     parts.extend(differences(comparison).map(|grid| format!("### Differences\n\n{}", grid.as_markdown())));
     parts.push(format!("### Families\n\n{}", families(comparison).as_markdown()));
-    if comparison.cases.iter().any(|case| matches!(case.change, Change::Slower | Change::Faster)) {
-        parts.push(format!("### Certain changes\n\n{}", changes(comparison, usize::MAX).as_markdown()));
+    let directions = directions(comparison, usize::MAX);
+    for changes in &directions {
+        parts.push(format!("### {}, {}\n\n{}", changes.title, changes.order, changes.grid.as_markdown()));
+    }
+    if !directions.is_empty() {
+        parts.push(about_intervals(comparison));
     }
     parts.extend(comparison.remarks.iter().map(|remark| format!("Note: {}", grid::markdown(remark))));
     parts.join("\n\n")
@@ -117,15 +124,57 @@ pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
     grid
 }
 
-/// The certain changes.
-pub(crate) fn changes(comparison: &Comparison<'_>, most: usize) -> Grid {
-    let mut grid =
-        Grid::new(&[text("B is"), number("B/A"), text("95 % interval"), number("A"), number("B"), text("case")]);
-    let certain = comparison.cases.iter().filter(|case| matches!(case.change, Change::Slower | Change::Faster));
-    for case in certain.take(most) {
+/// The certain changes in one direction.
+pub(crate) struct Changes {
+    /// `Certainly slower in B: 74 cases`.
+    pub(crate) title: String,
+    /// Which of them stands first, as a part of a sentence.
+    pub(crate) order: String,
+    /// As many of them as are shown.
+    pub(crate) grid: Grid,
+    count: usize,
+}
+
+impl Changes {
+    /// The number of those that are not shown.
+    pub(crate) fn left_out(&self) -> usize {
+        self.count - self.grid.parts().1.len()
+    }
+}
+
+/// What is slower, then what is faster, at most `most` of each. A direction without a case is left out.
+pub(crate) fn directions(comparison: &Comparison<'_>, most: usize) -> Vec<Changes> {
+    let direction = |change: Change, first: &str| {
+        let of_change = || comparison.cases.iter().filter(move |case| case.change == change);
+        let count = of_change().count();
+        let cases = if count == 1 { "case" } else { "cases" };
+        let has_others = of_change().any(ComparedCase::has_other_instructions);
+        let others = if has_others { "; cases with other machine instructions in B stand last" } else { "" };
+        (count > 0).then(|| Changes {
+            title: format!("Certainly {} in B: {count} {cases}", change.as_str()),
+            order: format!("sorted by the {first} first{others}"),
+            grid: changes(of_change().take(most)),
+            count,
+        })
+    };
+    let slower = direction(Change::Slower, "lower end of the interval, largest");
+    slower.into_iter().chain(direction(Change::Faster, "upper end of the interval, smallest")).collect()
+}
+
+/// What the printed intervals stand for, and what decides.
+pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
+    let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
+    format!(
+        "A printed interval is that of its case alone. The verdicts are corrected for {tested} cases, so an undecided case can have \
+         an interval that is beyond the threshold."
+    )
+}
+
+fn changes<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>) -> Grid {
+    let mut grid = Grid::new(&[number("B/A"), text("95 % interval"), number("A"), number("B"), text("case")]);
+    for case in cases {
         let remark = if case.remark.is_empty() { String::new() } else { format!(" ({})", case.remark) };
         grid.add([
-            case.change.as_str().to_owned(),
             case.ratio.map_or("–".to_owned(), figure::ratio),
             interval(case),
             cost(case.a),
@@ -320,9 +369,12 @@ mod tests {
             "  gpu.shuffle      2        1.00       0       0     2          0               0",
             "  gpu.cluster      1        1.50       1       0     0          0               0",
             "",
-            "Certain changes, the largest first",
-            "  B is     B/A  95 % interval       A       B  case",
-            "  slower  1.50  1.48 to 1.52   200 ns  300 ns  gpu.cluster.sync 1024 threads",
+            "Certainly slower in B: 1 case, sorted by the lower end of the interval, largest first",
+            "   B/A  95 % interval       A       B  case",
+            "  1.50  1.48 to 1.52   200 ns  300 ns  gpu.cluster.sync 1024 threads",
+            "",
+            "A printed interval is that of its case alone. The verdicts are corrected for 3 cases, so an undecided case can have \
+             an interval that is beyond the threshold.",
             "",
             "4 in common: 1 slower, 0 faster, 2 same within 5 %, 0 undecided, 1 not comparable; 1 only in B",
         ];
@@ -339,7 +391,8 @@ mod tests {
         for line in [
             "| A | &lt;before&gt;\\| | EPYC + X1 | standard | 4 | 2026-11-21T07:00:00Z |",
             "| GPU | X1 | X2 |",
-            "| slower | 1.50 | 1.48 to 1.52 | 200 ns | 300 ns | gpu.cluster.sync 1024 threads |",
+            "### Certainly slower in B: 1 case, sorted by the lower end of the interval, largest first",
+            "| 1.50 | 1.48 to 1.52 | 200 ns | 300 ns | gpu.cluster.sync 1024 threads |",
         ] {
             assert!(markdown.lines().any(|found| found == line), "{line}: {markdown}");
         }
@@ -354,6 +407,38 @@ mod tests {
         );
         let lock = lines.iter().find(|line| line.contains("gpu.lock.ticket")).unwrap();
         assert!(lock.ends_with(",,,,,not_comparable,Resolved,Failed,\"resolved in A, failed in B\""), "{lock}");
+    }
+
+    /// Forty cases that became slower, and one that became faster by less than each of them.
+    #[test]
+    fn a_faster_case_is_shown_beside_many_slower_ones() {
+        let run = |name: &str, factor: fn(u32) -> f64| {
+            let row = |threads: u32| {
+                let ns = 100.0 * factor(threads);
+                Row {
+                    ns: Some(Nanoseconds(ns)),
+                    ns_interval: Some(Interval { low: ns * 0.99, high: ns * 1.01 }),
+                    ns_within: Some(Interval { low: ns * 0.99, high: ns * 1.01 }),
+                    pairs: Some(4000),
+                    ..Row::unmeasured(
+                        Case { threads: Some(threads), ..Case::new("gpu.cluster.sync") },
+                        Verdict::Resolved,
+                    )
+                }
+            };
+            RunData { name: name.to_owned(), ..testing::data((1..=41).map(row).collect()) }
+        };
+        let a = run("a", |_| 1.0);
+        let b = run("b", |threads| if threads == 41 { 0.85 } else { 1.5 + f64::from(threads) / 100.0 });
+        let comparison = compare(&a, &b, 0.05, &|_| 0.0);
+        let text = for_terminal(&comparison, 120);
+        let faster = text
+            .split("Certainly faster in B: 1 case, sorted by the upper end of the interval, smallest first")
+            .nth(1)
+            .unwrap();
+        assert!(faster.contains("gpu.cluster.sync 41 threads") && faster.contains("0.850"), "{text}");
+        assert!(text.contains("Certainly slower in B: 40 cases") && text.contains("  and 20 more;"), "{text}");
+        assert!(as_markdown(&comparison).contains("### Certainly faster in B: 1 case"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use syncscope_core::units::significant;
 
 use super::grid::{self, Grid, number, text};
 use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
-use crate::figure::percent;
+use crate::figure::{self, percent};
 
 /// The most lines of outliers that the terminal shows; the other formats have all of them.
 const MOST_OUTLIERS: usize = 40;
@@ -21,9 +21,23 @@ pub fn for_terminal(fleet: &ExaminedFleet, width: usize) -> String {
         let (table, left_out) = outliers(fleet, MOST_OUTLIERS);
         let more = if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() };
         parts.push(format!("Nodes that certainly differ\n{}{more}", table.for_terminal(width)));
+        parts.push(about_intervals(fleet));
     }
     parts.push(summary(fleet));
     parts.join("\n\n")
+}
+
+/// What the printed intervals stand for: they are those that decide.
+#[must_use]
+pub fn about_intervals(fleet: &ExaminedFleet) -> String {
+    let limit = 1.0 + fleet.threshold;
+    let cells = cells(fleet).count();
+    format!(
+        "A primitive of a node differs if its whole interval is above {} or below {}. The intervals are corrected for {cells} \
+         comparisons (nodes times primitives).",
+        figure::ratio(limit),
+        figure::ratio(limit.recip())
+    )
 }
 
 /// As Markdown, with all nodes that differ.
@@ -32,6 +46,7 @@ pub fn as_markdown(fleet: &ExaminedFleet) -> String {
     let mut parts = vec![format!("**{}**", summary(fleet)), families(fleet).as_markdown()];
     if fleet.outliers().next().is_some() {
         parts.push(outliers(fleet, usize::MAX).0.as_markdown());
+        parts.push(about_intervals(fleet));
     }
     parts.join("\n\n")
 }
@@ -199,7 +214,7 @@ fn outliers(fleet: &ExaminedFleet, most: usize) -> (Grid, usize) {
         text("node"),
         number("differs in"),
         number("ratio"),
-        text("interval"),
+        text("corrected interval"),
         text("most in"),
         text("possible cause"),
     ]);

@@ -14,7 +14,7 @@ pub(super) type RunEffect<'a> = &'a dyn Fn(&Case) -> f64;
 /// The relative change that counts, as in `syncscope compare`.
 const THRESHOLD: f64 = 0.05;
 
-/// The most changes that the page shows; `syncscope compare` has all.
+/// The most changes of each direction that the page shows; `syncscope compare` has all.
 const MOST_CHANGES: usize = 20;
 
 /// The section; empty unless there are two runs that have a case in common.
@@ -50,13 +50,16 @@ fn content(found: &Comparison<'_>) -> String {
         table(&headings, &lines)
     };
     let mut html: String = found.remarks.iter().map(|remark| paragraph(&sentence(remark))).collect();
-    let changes = comparison::changes(found, MOST_CHANGES);
-    let shown = changes.parts().1.len();
-    if shown > 0 {
-        let note = "B/A with its 95 % interval; all cases: syncscope compare A B --format csv";
-        let title =
-            if shown == 1 { "The certain change".to_owned() } else { format!("The {shown} largest certain changes") };
-        html.push_str(&card(&title, note, &by_case(&changes)));
+    let directions = comparison::directions(found, MOST_CHANGES);
+    for changes in &directions {
+        let more = match changes.left_out() {
+            0 => String::new(),
+            count => format!("; {count} more: syncscope compare A B --format csv"),
+        };
+        html.push_str(&card(&changes.title, &format!("{}{more}", changes.order), &by_case(&changes.grid)));
+    }
+    if !directions.is_empty() {
+        html.push_str(&paragraph(&comparison::about_intervals(found)));
     }
     html.push_str(&folded("By family", &as_table(&comparison::families(found))));
     if let Some(differences) = comparison::differences(found) {
@@ -104,7 +107,19 @@ mod tests {
             html.contains("From A, &lt;a&gt;, to B, b: 3 in common: 1 slower, 0 faster, 2 same within 5 %"),
             "{html}"
         );
-        assert!(html.contains(">The certain change<") && html.contains(">2.00<"), "{html}");
+        assert!(html.contains(">Certainly slower in B: 1 case<") && html.contains(">2.00<"), "{html}");
+    }
+
+    #[test]
+    fn a_faster_case_stands_beside_many_slower_ones() {
+        let (mut before, mut after) = (vec![100.0; 41], vec![200.0; 41]);
+        (before[40], after[40]) = (100.0, 80.0);
+        let html = html(&[run("a", &before), run("b", &after)]);
+        assert!(
+            html.contains("Certainly slower in B: 40 cases") && html.contains("; 20 more: syncscope compare"),
+            "{html}"
+        );
+        assert!(html.contains("Certainly faster in B: 1 case") && html.contains(">0.800<"), "{html}");
     }
 
     #[test]

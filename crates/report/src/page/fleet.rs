@@ -22,6 +22,7 @@ pub fn render(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
         "summary" => escape(&export::fleet::summary(fleet)),
         "differ" => differ(fleet, &page_of),
         "map" => map(fleet, &page_of),
+        "intervals" => escape(&export::fleet::about_intervals(fleet)),
         // A test checks that the template has no other placeholder.
         unknown => format!("<!-- unknown placeholder: {unknown} -->"),
     })

@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use syncscope_core::PublishedExperiment;
-use syncscope_core::published::crosscheck::findings::{INSTRUCTION_BYTES, instruction_cache, objections};
+use syncscope_core::published::crosscheck::findings::{Agreement, INSTRUCTION_BYTES, instruction_cache, objections};
 use syncscope_core::published::crosscheck::{Crosscheck, CrosscheckRow, CrosscheckSeries, Form};
 use syncscope_core::run::Status;
 
@@ -29,6 +29,7 @@ pub(crate) fn crosscheck(arguments: &CrosscheckArguments) -> Result<Outcome, Fai
     for reason in missing {
         run.warn(reason);
     }
+    terminal::show(&"Cycles of one operation by both clocks")?;
     terminal::show(&table(&crosscheck.rows))?;
     terminal::show(&summary(&crosscheck.rows))?;
     run.finish(Status::Done, &laboratories)
@@ -57,7 +58,7 @@ fn measured(
     Ok((series, missing))
 }
 
-const HEADINGS: [&str; 10] = [
+const HEADINGS: [&str; 11] = [
     "operation",
     "form",
     "threads",
@@ -68,9 +69,10 @@ const HEADINGS: [&str; 10] = [
     "inside, difference",
     "outside / inside",
     "pairs",
+    "disagrees",
 ];
 
-/// Cycles of one operation by both clocks.
+/// The rows; those that disagree say why.
 fn table(rows: &[CrosscheckRow]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(HEADINGS);
@@ -87,9 +89,10 @@ fn table(rows: &[CrosscheckRow]) -> Table {
             cycles(row.inside_cycles),
             row.disagreement().map(|part| format!("{:+.2} %", 100.0 * part)).unwrap_or_default(),
             row.pairs.to_string(),
+            objections(row).join("; "),
         ]);
     }
-    for index in 2..HEADINGS.len() {
+    for index in 2..HEADINGS.len() - 1 {
         if let Some(column) = table.column_mut(index) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -97,7 +100,7 @@ fn table(rows: &[CrosscheckRow]) -> Table {
     table
 }
 
-/// Where the instruction cache ends, and what is wrong with rows.
+/// Where the instruction cache ends, and which rows do not agree, and why.
 fn summary(rows: &[CrosscheckRow]) -> String {
     let has_bodies = rows.iter().any(|row| row.form == Form::Body);
     let cache = match instruction_cache(rows) {
@@ -114,6 +117,10 @@ fn summary(rows: &[CrosscheckRow]) -> String {
         None if has_bodies => "instruction cache: no body was long enough to leave it\n".to_owned(),
         None => String::new(),
     };
-    let wrong = rows.iter().filter(|row| !objections(row).is_empty()).count();
-    format!("{cache}rows that disagree with the other clock or a known cost: {wrong} of {}", rows.len())
+    let agreement = |found: Agreement| {
+        let lines = found.objections.iter().map(|objection| format!("\n  {objection}"));
+        found.summary() + &lines.collect::<String>()
+    };
+    let agreements: Vec<String> = Agreement::of(rows).into_iter().map(agreement).collect();
+    format!("{cache}{}", agreements.join("\n"))
 }

@@ -31,9 +31,12 @@ pub struct Claim {
     pub figures: String,
 }
 
-/// All of them.
+/// All of them; none where no GPU was measured, of which they are.
 #[must_use]
 pub fn claims(rows: &[CrosscheckRow]) -> Vec<Claim> {
+    if !rows.iter().any(|row| row.executor == Executor::Gpu) {
+        return Vec::new();
+    }
     vec![same_result(rows), addition(rows), instructions(rows), deviation(rows), barriers(rows)]
 }
 
@@ -191,7 +194,15 @@ mod tests {
 
     #[test]
     fn statements_without_rows_are_open() {
-        assert!(claims(&[]).iter().all(|claim| claim.holds.is_none() && claim.figures == "not measured"));
+        let other = CrosscheckRow { operation: Operation::IntegerAddition, ..row() };
+        let open = claims(&[other]);
+        assert!(open.len() == 5 && open.iter().all(|claim| claim.holds.is_none() && claim.figures == "not measured"));
+    }
+
+    #[test]
+    fn without_a_gpu_there_is_no_statement() {
+        assert_eq!(claims(&[]), []);
+        assert_eq!(claims(&[CrosscheckRow { executor: Executor::Cpu, ..row() }]), []);
     }
 
     #[test]

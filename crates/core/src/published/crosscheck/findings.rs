@@ -75,14 +75,66 @@ pub fn objections(row: &CrosscheckRow) -> Vec<String> {
         objections.push(wrong.clone());
     }
     if let Some(part) = row.disagreement().filter(|_| certainly_disagrees(row)) {
-        objections.push(format!("the clock outside gives {:+.1} %", 100.0 * part));
+        objections.push(format!("{:+.1} % from outside", 100.0 * part));
     }
     if let (Some(known), Some(found)) = (row.known_cycles, row.inside_cycles)
         && (found / known - 1.0).abs() > TRUTH
     {
-        objections.push(format!("{found:.3} cycles where {known} are known"));
+        objections.push(format!("{found:.3} cycles inside, {known} known"));
     }
     objections
+}
+
+/// The rows of one executor that agree with the other clock and with known costs, and those that do not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agreement {
+    /// Who executed the chains.
+    pub executor: Executor,
+    /// The number of its rows.
+    pub rows: usize,
+    /// Each row that does not agree, and why: `integer addition, difference 512: 1.012 cycles inside, 1 known`.
+    pub objections: Vec<String>,
+}
+
+impl Agreement {
+    /// Of all executors with rows, the CPU last.
+    #[must_use]
+    pub fn of(rows: &[CrosscheckRow]) -> Vec<Self> {
+        let of = |executor: Executor| {
+            let own = || rows.iter().filter(move |row| row.executor == executor);
+            let objection = |row: &CrosscheckRow| {
+                let objections = objections(row);
+                (!objections.is_empty()).then(|| format!("{}: {}", name(row), objections.join("; ")))
+            };
+            let agreement = Self { executor, rows: own().count(), objections: own().filter_map(objection).collect() };
+            (agreement.rows > 0).then_some(agreement)
+        };
+        [Executor::Gpu, Executor::Cpu].into_iter().filter_map(of).collect()
+    }
+
+    /// `CPU: 17 of 18 rows agree with the other clock and with the known costs`.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let count = match self.rows - self.objections.len() {
+            _ if self.objections.is_empty() => format!("all rows ({}) agree", self.rows),
+            1 => format!("1 of {} rows agrees", self.rows),
+            agreeing => format!("{agreeing} of {} rows agree", self.rows),
+        };
+        let executor = self.executor.as_str().to_uppercase();
+        format!("{executor}: {count} with the other clock and with the known costs")
+    }
+}
+
+/// What a row is of: `integer addition, difference 512`.
+fn name(row: &CrosscheckRow) -> String {
+    let operation = row.operation.as_str().replace('_', " ");
+    let form = match row.form {
+        Form::Looped => String::new(),
+        Form::Straight => ", without a loop".to_owned(),
+        Form::Body => format!(", body of {}", row.body),
+    };
+    let threads = row.threads.map(|threads| format!(", {threads} threads")).unwrap_or_default();
+    format!("{operation}{form}{threads}, difference {}", row.difference())
 }
 
 /// Whether the whole interval of the cost from outside is farther from that inside than [`AGREEMENT`]. A short chain is
@@ -133,9 +185,37 @@ mod tests {
         let uncertain = CrosscheckRow { inferred_cycles_low: Some(3.9), ..apart };
         assert_eq!(objections(&uncertain), [] as [String; 0], "the interval holds the cost inside");
         let wrong = CrosscheckRow { known_cycles: Some(6.0), ..good.clone() };
-        assert!(objections(&wrong)[0].contains("where 6 are known"), "{:?}", objections(&wrong));
+        assert!(objections(&wrong)[0].contains("inside, 6 known"), "{:?}", objections(&wrong));
         let failed = CrosscheckRow { check: Some("3 threads".into()), ..good };
         assert_eq!(objections(&failed), ["3 threads"]);
+    }
+
+    #[test]
+    fn each_row_that_does_not_agree_is_named_with_its_reason() {
+        let of_cpu = |operation, inside| CrosscheckRow {
+            executor: Executor::Cpu,
+            operation,
+            threads: None,
+            inside_cycles: Some(inside),
+            inferred_cycles: Some(inside),
+            inferred_cycles_low: None,
+            inferred_cycles_high: None,
+            known_cycles: Some(1.0),
+            ..row()
+        };
+        let rows = [
+            of_cpu(Operation::IntegerAddition, 1.0),
+            of_cpu(Operation::IntegerMultiplication, 1.012),
+            of_cpu(Operation::IntegerAddition, 1.001),
+            row(),
+        ];
+        let [gpu, cpu] = &Agreement::of(&rows)[..] else { panic!("two executors") };
+        assert_eq!(gpu.summary(), "GPU: all rows (1) agree with the other clock and with the known costs");
+        assert_eq!(cpu.summary(), "CPU: 2 of 3 rows agree with the other clock and with the known costs");
+        let [objection] = &cpu.objections[..] else { panic!("{:?}", cpu.objections) };
+        assert!(objection.starts_with("integer multiplication, difference "), "{objection}");
+        assert!(objection.ends_with(": 1.012 cycles inside, 1 known"), "{objection}");
+        assert_eq!(Agreement::of(&[]), []);
     }
 
     #[test]

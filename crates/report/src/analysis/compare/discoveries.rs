@@ -14,6 +14,15 @@ pub(in crate::analysis) fn rejected(p_values: &[f64]) -> Vec<bool> {
     p_values.iter().map(|p| limit.is_some_and(|limit| *p <= limit)).collect()
 }
 
+/// The share of errors to allow in each of the intervals, so that those of the rejected hypotheses together are as often wrong
+/// as the rejections are (Benjamini and Yekutieli, *False discovery rate-adjusted multiple confidence intervals for selected
+/// parameters*, Journal of the American Statistical Association 100, 2005). A hypothesis is rejected if and only if its
+/// p-value is at most this, unless none is rejected.
+pub(in crate::analysis) fn error_of_intervals(rejected: &[bool]) -> f64 {
+    let count = rejected.iter().filter(|rejected| **rejected).count();
+    FALSE_DISCOVERIES * count.max(1) as f64 / rejected.len().max(1) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,5 +41,18 @@ mod tests {
         assert_eq!(rejected(&[0.05, 0.04, 0.045]), [true, true, true]);
         assert_eq!(rejected(&[0.9, 0.02, 0.5]), [false, false, false]);
         assert!(rejected(&[]).is_empty());
+    }
+
+    #[test]
+    fn the_error_of_the_intervals_separates_the_rejected_from_the_others() {
+        let lists: [&[f64]; 4] = [&[0.001, 0.02, 0.03, 0.9, 0.04], &[0.5, 0.3, 0.9], &[1e-9, 0.026, 0.9], &[0.01; 3]];
+        for p_values in lists {
+            let rejected = rejected(p_values);
+            let error = error_of_intervals(&rejected);
+            for (p, is_rejected) in p_values.iter().zip(rejected) {
+                assert_eq!(*p <= error, is_rejected, "{p} of {p_values:?}, {error}");
+            }
+        }
+        assert!((error_of_intervals(&[false; 20]) - 0.05 / 20.0).abs() < 1e-12);
     }
 }

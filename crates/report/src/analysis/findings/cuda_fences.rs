@@ -3,7 +3,7 @@
 use syncscope_core::{Case, Dtype, Layout, Mode, Verdict};
 
 use super::super::answers::field::{Basis, Known};
-use super::judge::{ALIKE, MUCH, Test, all, cost, flat, generally, largely_flat, two};
+use super::judge::{ALIKE, MUCH, Test, Unit, all, flat, generally, largely_flat, two};
 use super::pick::{
     CAS_PASS, FENCE_BLOCK, FENCE_DEVICE, FENCE_SYSTEM, GPU_ADD, ONE, SYNCTHREADS, at, blocks, of_blocks, on_device,
 };
@@ -127,10 +127,11 @@ fn system_varies(data: &RunData) -> Option<Outcome> {
         () if system.1 < device.0 => ClaimVerdict::DoesNotHold,
         () => ClaimVerdict::Open,
     };
+    let unit = Unit::of([&device.2, &system.2]);
     let said = |name: &str, (no, unsure, median, all): (f64, f64, Known<'_>, usize)| {
         format!(
             "{name}: median {}, {:.0} to {:.0} % of {all} cases farther from it than a factor of {ALIKE}",
-            cost(&median),
+            unit.cost(&median),
             100.0 * no,
             100.0 * unsure
         )

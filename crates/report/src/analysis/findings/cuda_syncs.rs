@@ -3,7 +3,7 @@
 use syncscope_core::{Case, Dtype, Group, Mode};
 
 use super::super::answers::field::Known;
-use super::judge::{ALIKE, Certain, Test, all, any_parts, cost, every, flat, generally, largely_flat, rising, two};
+use super::judge::{ALIKE, Certain, Test, Unit, all, any_parts, every, flat, generally, largely_flat, rising, two};
 use super::pick::{
     self, BALLOT, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SYNCTHREADS, SYNCWARP, VOTE_ALL, VOTE_ANY, at,
     blocks, by_threads, of_blocks, pairs,
@@ -209,9 +209,10 @@ fn shuffle_wide(data: &RunData) -> Option<Outcome> {
         parts.push(match (narrow, wide) {
             (Ok(narrow), Ok(wide)) => {
                 let half = wide.row.case.threads.map(|threads| 2 * threads) == narrow.row.case.threads;
+                let unit = Unit::of([&narrow, &wide]);
                 let words = |row: &Known<'_>| {
                     let dtype = row.row.case.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
-                    format!("{dtype} from {} threads on ({})", row.row.case.threads.unwrap_or_default(), cost(row))
+                    format!("{dtype} from {} threads on ({})", row.row.case.threads.unwrap_or_default(), unit.cost(row))
                 };
                 Outcome {
                     verdict: if half { ClaimVerdict::Holds } else { ClaimVerdict::DoesNotHold },

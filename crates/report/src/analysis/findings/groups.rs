@@ -4,7 +4,7 @@ use syncscope_core::{Case, Group};
 
 use super::super::answers::field::Known;
 use super::cuda_syncs::converged;
-use super::judge::{ALIKE, MUCH, Test, any_parts, flat, generally, rising, sized, two, unique};
+use super::judge::{ALIKE, MUCH, Test, Unit, any_parts, flat, generally, rising, two, unique};
 use super::pick::{self, COALESCED, GRID, SYNCTHREADS, SYNCWARP, TILE, at, blocks, of_blocks};
 use super::{Claim, ClaimVerdict, Outcome, Paper};
 use crate::{RunData, figure};
@@ -183,7 +183,11 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
     };
     let evidence = least.row.evidence.as_deref().map(|text| format!(" ({text})")).unwrap_or_default();
     let group = least.row.case.group.as_ref().map(crate::naming::group).unwrap_or_default();
-    let sentence = format!("{group}: {}{evidence}, the cheapest of {} coalesced groups", sized(&least), known.len());
+    let which = match known.len() {
+        1 => "the only coalesced group that was measured".to_owned(),
+        count => format!("the cheapest of {count} coalesced groups"),
+    };
+    let sentence = format!("{group}: {}{evidence}, {which}", Unit::of([&least]).sized(&least));
     Some(Outcome {
         verdict,
         sentence,

@@ -1,6 +1,6 @@
 //! Comparisons that intervals make certain, and the sentences that say them.
 
-use syncscope_core::Domain;
+use syncscope_core::{Domain, Verdict};
 
 use super::super::answers::field::Known;
 use super::{ClaimVerdict, Outcome};
@@ -75,18 +75,35 @@ impl Test {
     }
 }
 
-/// The cost in the unit of its side: cycles on a GPU that reports them, a time elsewhere.
-pub(super) fn cost(known: &Known<'_>) -> String {
-    let on_gpu = known.row.case.domain_and_family().0 == Domain::Gpu.as_str();
-    match known.row.cycles.filter(|_| on_gpu && known.row.verdict.name() == "Resolved") {
-        Some(cycles) => figure::cycles(cycles.value()),
-        None => known.time(),
-    }
+/// The unit of the costs that stand in one comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Cycles,
+    Time,
 }
 
-/// `1.40 µs with 16 threads`.
-pub(super) fn sized(known: &Known<'_>) -> String {
-    format!("{} with {}", cost(known), naming::size(&known.row.case))
+impl Unit {
+    /// Cycles where all rows are of a GPU and have cycles that are resolved, a time elsewhere.
+    pub(super) fn of<'k, 'd: 'k>(rows: impl IntoIterator<Item = &'k Known<'d>>) -> Self {
+        let has_cycles = |known: &Known<'_>| {
+            let on_gpu = known.row.case.domain_and_family().0 == Domain::Gpu.as_str();
+            on_gpu && known.row.cycles.is_some() && known.row.verdict == Verdict::Resolved
+        };
+        if rows.into_iter().all(has_cycles) { Self::Cycles } else { Self::Time }
+    }
+
+    /// `14.0 cycles`, `1.40 µs`.
+    pub(super) fn cost(self, known: &Known<'_>) -> String {
+        match known.row.cycles.filter(|_| self == Self::Cycles) {
+            Some(cycles) => figure::cycles(cycles.value()),
+            None => known.time(),
+        }
+    }
+
+    /// `1.40 µs with 16 threads`.
+    pub(super) fn sized(self, known: &Known<'_>) -> String {
+        format!("{} with {}", self.cost(known), naming::size(&known.row.case))
+    }
 }
 
 /// The larger cost in units of the smaller one: `3.55 times (3.25 to 4.01)`; without intervals `3.55 times`.
@@ -102,8 +119,11 @@ fn times(a: &Known<'_>, b: &Known<'_>) -> String {
 
 /// A statement about two costs; the names say what they are.
 pub(super) fn two(test: Test, (name_a, a): (&str, &Known<'_>), (name_b, b): (&str, &Known<'_>)) -> Outcome {
-    let named =
-        |name: &str, known: &Known<'_>| if name.is_empty() { sized(known) } else { format!("{name} {}", sized(known)) };
+    let unit = Unit::of([a, b]);
+    let named = |name: &str, known: &Known<'_>| match name {
+        "" => unit.sized(known),
+        _ => format!("{name} {}", unit.sized(known)),
+    };
     let certain = test.of(a, b);
     let mut sentence = format!("{}, {}: {}", named(name_a, a), named(name_b, b), times(a, b));
     if certain == Certain::Unknown {
@@ -128,8 +148,9 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[(Known<'_>, Known<'_>)
     let (a, b) = pairs.get(shown)?;
     let (name_a, name_b) = different_names(a, b);
     let against = if no > 0 { format!(", certainly not in {no}") } else { String::new() };
-    let mut sentence =
-        format!("{words} in {yes} of {all} comparisons{against}; {name_a}{}, {name_b}{}", sized(a), sized(b));
+    let unit = Unit::of([a, b]);
+    let (of_a, of_b) = (unit.sized(a), unit.sized(b));
+    let mut sentence = format!("{words} in {yes} of {all} comparisons{against}; {name_a}{of_a}, {name_b}{of_b}");
     if certain == Certain::Unknown {
         sentence.push_str("; too few are certain");
     }
@@ -157,11 +178,12 @@ pub(super) fn preferred(words: &str, pairs: &[(Known<'_>, Known<'_>)]) -> Option
     };
     let (a, b) = pairs.get(shown.unwrap_or(all - 1))?;
     let (name_a, name_b) = different_names(a, b);
+    let unit = Unit::of([a, b]);
     let sentence = format!(
         "{words} certainly cheaper by more than a factor of {ALIKE} in {cheaper} of {all} comparisons, more expensive by that in \
          {worse}; {name_a}{}, {name_b}{}",
-        sized(a),
-        sized(b)
+        unit.sized(a),
+        unit.sized(b)
     );
     let rest = pairs.iter().flat_map(|(a, b)| [a.index, b.index]);
     Some(Outcome { verdict: certain.verdict(), sentence, rows: unique([a.index, b.index].into_iter().chain(rest)) })
@@ -201,10 +223,11 @@ pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
         rows.iter().map(|row| row.bounds.high).fold(f64::NEG_INFINITY, f64::max),
     ];
     let certain = Certain::of(high <= factor * low, highest.bounds.low > factor * lowest.bounds.high);
-    let mut sentence = if cost(lowest) == cost(highest) {
-        format!("{} in all {} cases", cost(lowest), rows.len())
+    let unit = Unit::of([lowest, highest]);
+    let mut sentence = if unit.cost(lowest) == unit.cost(highest) {
+        format!("{} in all {} cases", unit.cost(lowest), rows.len())
     } else {
-        format!("{} to {}, in {} cases", sized(lowest), sized(highest), rows.len())
+        format!("{} to {}, in {} cases", unit.sized(lowest), unit.sized(highest), rows.len())
     };
     if certain == Certain::Unknown {
         sentence.push_str("; the intervals do not decide");
@@ -226,11 +249,12 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
     let (yes, no, all) = (count(Certain::Yes), count(Certain::No), tested.len());
     let needed = GENERALLY * all as f64;
     let certain = Certain::of(yes as f64 >= needed, ((all - no) as f64) < needed);
+    let unit = Unit::of([least, median, most]);
     let sentence = format!(
         "median {}; {yes} of {all} cases certainly within a factor of {LARGELY} of it, {no} certainly not; {} to {}",
-        cost(median),
-        sized(least),
-        sized(most)
+        unit.cost(median),
+        unit.sized(least),
+        unit.sized(most)
     );
     let all = [median, least, most].into_iter().chain(rows).map(|row| row.index);
     Some(Outcome { verdict: certain.verdict(), sentence, rows: unique(all) })
@@ -245,12 +269,15 @@ pub(super) fn rising(rows: &[Known<'_>]) -> Option<Outcome> {
     let falls =
         rows.windows(2).find(|pair| matches!(pair, [a, b] if Test::Below.of(b, a) == Certain::Yes && b.ns < a.ns));
     let mut outcome = if let Some([a, b]) = falls {
-        let sentence = format!("{} after {}", sized(b), sized(a));
+        let unit = Unit::of([a, b]);
+        let sentence = format!("{} after {}", unit.sized(b), unit.sized(a));
         Outcome { verdict: ClaimVerdict::DoesNotHold, sentence, rows: vec![a.index, b.index] }
     } else {
         let is_shown =
             |row: &&Known<'_>| rows.len() <= MOST_STEPS || row.row.case.threads.is_some_and(u32::is_power_of_two);
-        let steps: Vec<String> = rows.iter().filter(is_shown).map(sized).collect();
+        let shown: Vec<&Known<'_>> = rows.iter().filter(is_shown).collect();
+        let unit = Unit::of(shown.iter().copied());
+        let steps: Vec<String> = shown.into_iter().map(|row| unit.sized(row)).collect();
         Outcome { sentence: steps.join(", "), ..two(Test::Below, ("", first), ("", last)) }
     };
     outcome.rows = unique(outcome.rows.iter().copied().chain(rows.iter().map(|row| row.index)));
@@ -262,18 +289,8 @@ pub(super) fn grows_more(
     (name_a, most_a, few_a): (&str, &Known<'_>, &Known<'_>),
     (name_b, most_b, few_b): (&str, &Known<'_>, &Known<'_>),
 ) -> Outcome {
-    let growth =
-        |most: &Known<'_>, few: &Known<'_>| [most.bounds.low / few.bounds.high, most.bounds.high / few.bounds.low];
     let ([low_a, high_a], [low_b, high_b]) = (growth(most_a, few_a), growth(most_b, few_b));
-    let certain = Certain::of(low_a > high_b, high_a < low_b);
-    let grows = |name: &str, most: &Known<'_>, few: &Known<'_>| {
-        format!("{name} from {} to {}: {}", sized(few), sized(most), times(most, few))
-    };
-    let mut sentence = format!("{}; {}", grows(name_a, most_a, few_a), grows(name_b, most_b, few_b));
-    if certain == Certain::Unknown {
-        sentence.push_str("; the intervals do not decide");
-    }
-    Outcome { verdict: certain.verdict(), sentence, rows: unique([most_a, few_a, most_b, few_b].map(|row| row.index)) }
+    grown(Certain::of(low_a > high_b, high_a < low_b), (name_a, most_a, few_a), (name_b, most_b, few_b))
 }
 
 /// Whether two costs grow by alike factors: each is the later and the earlier row. The names say of what.
@@ -298,8 +315,9 @@ fn grown(
     (name_a, most_a, few_a): (&str, &Known<'_>, &Known<'_>),
     (name_b, most_b, few_b): (&str, &Known<'_>, &Known<'_>),
 ) -> Outcome {
+    let unit = Unit::of([most_a, few_a, most_b, few_b]);
     let grows = |name: &str, most: &Known<'_>, few: &Known<'_>| {
-        format!("{name} from {} to {}: {}", sized(few), sized(most), times(most, few))
+        format!("{name} from {} to {}: {}", unit.sized(few), unit.sized(most), times(most, few))
     };
     let mut sentence = format!("{}; {}", grows(name_a, most_a, few_a), grows(name_b, most_b, few_b));
     if certain == Certain::Unknown {
@@ -350,4 +368,59 @@ pub(super) fn any_parts(parts: impl IntoIterator<Item = Outcome>) -> Option<Outc
 pub(super) fn unique(rows: impl IntoIterator<Item = usize>) -> Vec<usize> {
     let mut seen = std::collections::HashSet::new();
     rows.into_iter().filter(|row| seen.insert(*row)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::stats::Interval;
+    use syncscope_core::{Case, Cycles, Nanoseconds, Row};
+
+    use super::super::super::answers::field::Basis;
+    use super::*;
+    use crate::{RunData, testing};
+
+    /// Barriers of growing blocks; the cost of the third one has this verdict.
+    fn data(third: &Verdict) -> RunData {
+        let row = |at: u32| {
+            let ns = 10.0 * f64::from(1 << at);
+            Row {
+                ns: Some(Nanoseconds(ns)),
+                ns_within: Some(Interval { low: 0.99 * ns, high: 1.01 * ns }),
+                cycles: Some(Cycles(2.0 * ns)),
+                ..Row::unmeasured(
+                    Case { threads: Some(32 << at), ..Case::new("gpu.block.syncthreads") },
+                    if at == 2 { third.clone() } else { Verdict::Resolved },
+                )
+            }
+        };
+        testing::data((0..4).map(row).collect())
+    }
+
+    fn sentences(data: &RunData) -> Vec<String> {
+        let rows: Vec<Known<'_>> = (0..4).filter_map(|at| Known::of(data, at, Basis::Run)).collect();
+        let [a, b, c, d] = rows[..] else { panic!("four rows") };
+        let of = |outcome: Option<Outcome>| outcome.unwrap().sentence;
+        vec![
+            two(Test::Below, ("", &b), ("", &c)).sentence,
+            of(generally(Test::Below, "is below", &[(b, c)])),
+            of(preferred("is", &[(b, c)])),
+            of(flat(ALIKE, &[b, c])),
+            of(largely_flat(&[a, b, c])),
+            of(rising(&rows)),
+            of(rising(&[b, c, a])),
+            grows_more(("one", &b, &a), ("other", &c, &d)).sentence,
+            grows_alike(("one", &b, &a), ("other", &c, &d)).sentence,
+        ]
+    }
+
+    #[test]
+    fn costs_that_are_compared_have_one_unit() {
+        for sentence in sentences(&data(&Verdict::Resolved)) {
+            assert!(sentence.contains(" cycles") && !sentence.contains(" ns"), "{sentence}");
+        }
+        for sentence in sentences(&data(&Verdict::Noisy("wide".to_owned()))) {
+            assert!(sentence.contains(" ns with") && sentence.contains('~'), "{sentence}");
+            assert!(!sentence.contains(" cycles"), "{sentence}");
+        }
+    }
 }

@@ -37,7 +37,7 @@ pub struct Fleet {
 pub struct FleetCell {
     /// The cost over that of the median node.
     pub ratio: f64,
-    /// Lower end of its 95 % interval.
+    /// Lower end of the interval that decides the verdict, corrected for the number of cells.
     pub low: f64,
     /// Upper end.
     pub high: f64,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use syncscope_core::stats::{median, median_absolute_deviation, student};
+use syncscope_core::stats::{ModeratedVariance, median, median_absolute_deviation, student};
 
 use super::FleetCell;
 use super::node::{Cost, Node};
@@ -29,10 +29,41 @@ struct Deviation {
 /// A cell before its verdict, which depends on all cells.
 struct Tested {
     cell: FleetCell,
+    log_ratio: f64,
+    /// Standard error of `log_ratio`.
+    error: f64,
     /// The p-value of "differs by no more than the threshold".
     different: f64,
     /// The p-value of "differs by at least the threshold".
     same: f64,
+}
+
+impl Tested {
+    fn of(deviation: &Deviation, error: f64, degrees: f64, threshold: f64) -> Self {
+        let limit = threshold.ln_1p();
+        let tail = |distance: f64| student::upper_tail(distance / error, degrees);
+        let cell = FleetCell {
+            ratio: deviation.ns.exp(),
+            low: 0.0,
+            high: f64::INFINITY,
+            cycles_ratio: deviation.cycles.map(f64::exp),
+            cases: deviation.cases,
+            change: Change::Undecided,
+        };
+        Self {
+            cell,
+            log_ratio: deviation.ns,
+            error,
+            different: (2.0 * tail(deviation.ns.abs() - limit)).min(1.0),
+            same: tail(limit - deviation.ns).max(tail(limit + deviation.ns)),
+        }
+    }
+
+    /// The cell with its verdict and the interval that decides it, so many standard errors to either side.
+    fn judged(&self, change: Change, quantile: f64) -> FleetCell {
+        let half = quantile * self.error;
+        FleetCell { change, low: (self.log_ratio - half).exp(), high: (self.log_ratio + half).exp(), ..self.cell }
+    }
 }
 
 /// The deviations of all nodes.
@@ -72,55 +103,45 @@ impl Statistics {
 
     /// The cells of all nodes with their verdicts.
     pub(super) fn cells(&self, threshold: f64) -> Vec<Vec<Option<FleetCell>>> {
-        let limit = threshold.ln_1p();
-        let degrees = ((self.deviations.len() as f64 - 1.0) * MAD_EFFICIENCY).max(2.0);
-        // What runs of the node differ by is a part of what the nodes differ by: the larger one counts.
-        let standard_error = |deviation: &Deviation, primitive: usize| {
-            deviation.of_run.max(self.spreads[primitive].unwrap_or(0.0)).max(f64::MIN_POSITIVE)
+        let spread_degrees = (self.deviations.len() as f64 - 1.0) * MAD_EFFICIENCY;
+        // A few nodes show their spread badly, and by luck it is zero: what runs differ by is known beforehand.
+        let moderated = |primitive: usize| {
+            let of_runs: Vec<f64> = self.deviations.iter().filter_map(|node| Some(node[primitive]?.of_run)).collect();
+            let (of_runs, spread) = (median(&of_runs).unwrap_or(0.0), self.spreads[primitive].unwrap_or(0.0));
+            ModeratedVariance::of(of_runs.powi(2), spread.powi(2), spread_degrees)
         };
+        let spreads: Vec<ModeratedVariance> = (0..self.spreads.len()).map(moderated).collect();
+        let degrees = spreads.first().map_or(spread_degrees, |spread| spread.degrees);
         let of_node = |node: &Vec<Option<Deviation>>| -> Vec<Option<Tested>> {
-            let cell = |(primitive, deviation): (usize, &Option<Deviation>)| {
+            let cell = |(deviation, spread): (&Option<Deviation>, &ModeratedVariance)| {
                 let deviation = deviation.as_ref()?;
-                let error = standard_error(deviation, primitive);
-                let tail = |distance: f64| student::upper_tail(distance / error, degrees);
-                let different = (2.0 * tail(deviation.ns.abs() - limit)).min(1.0);
-                let same = tail(limit - deviation.ns).max(tail(limit + deviation.ns));
-                let half = student::quantile_95(degrees) * error;
-                let cell = FleetCell {
-                    ratio: deviation.ns.exp(),
-                    low: (deviation.ns - half).exp(),
-                    high: (deviation.ns + half).exp(),
-                    cycles_ratio: deviation.cycles.map(f64::exp),
-                    cases: deviation.cases,
-                    change: Change::Undecided,
-                };
-                Some(Tested { cell, different, same })
+                // What runs of the node differ by is a part of what the nodes differ by: the larger one counts.
+                let error = deviation.of_run.max(spread.variance.sqrt()).max(f64::MIN_POSITIVE);
+                Some(Tested::of(deviation, error, degrees, threshold))
             };
-            node.iter().enumerate().map(cell).collect()
+            node.iter().zip(&spreads).map(cell).collect()
         };
-        judged(&self.deviations.iter().map(of_node).collect::<Vec<_>>())
+        judged(&self.deviations.iter().map(of_node).collect::<Vec<_>>(), degrees)
     }
 }
 
-/// Gives each cell its verdict; its p-values are corrected for the number of cells.
-fn judged(cells: &[Vec<Option<Tested>>]) -> Vec<Vec<Option<FleetCell>>> {
+/// Gives each cell its verdict and its interval. Both are corrected for the number of cells: a cell differs if and only if its
+/// whole interval is beyond the threshold.
+fn judged(cells: &[Vec<Option<Tested>>], degrees: f64) -> Vec<Vec<Option<FleetCell>>> {
     let tested: Vec<&Tested> = cells.iter().flatten().flatten().collect();
     let different = discoveries::rejected(&tested.iter().map(|tested| tested.different).collect::<Vec<_>>());
     let same = discoveries::rejected(&tested.iter().map(|tested| tested.same).collect::<Vec<_>>());
+    // "Same" consists of two tests, each of one side.
+    let of_different = student::quantile(discoveries::error_of_intervals(&different) / 2.0, degrees);
+    let of_same = student::quantile(discoveries::error_of_intervals(&same), degrees);
     let mut verdicts = different.into_iter().zip(same);
-    let mut verdict = |cell: FleetCell| {
-        let change = match verdicts.next() {
-            Some((true, _)) if cell.ratio > 1.0 => Change::Slower,
-            Some((true, _)) => Change::Faster,
-            Some((false, true)) => Change::Same,
-            _ => Change::Undecided,
-        };
-        FleetCell { change, ..cell }
+    let mut verdict = |tested: &Tested| match verdicts.next() {
+        Some((true, _)) if tested.log_ratio > 0.0 => tested.judged(Change::Slower, of_different),
+        Some((true, _)) => tested.judged(Change::Faster, of_different),
+        Some((false, true)) => tested.judged(Change::Same, of_same),
+        _ => tested.judged(Change::Undecided, of_different),
     };
-    cells
-        .iter()
-        .map(|node| node.iter().map(|cell| cell.as_ref().map(|tested| verdict(tested.cell))).collect())
-        .collect()
+    cells.iter().map(|node| node.iter().map(|cell| cell.as_ref().map(&mut verdict)).collect()).collect()
 }
 
 /// The fewest of so many nodes that are more than half of them.

@@ -181,3 +181,66 @@ fn cases_that_only_one_node_lacks_are_counted_and_other_plans_are_no_outliers() 
     assert_eq!(fleet.nodes[2].cells.iter().flatten().count(), 1);
     assert_eq!(names(&fleet), [""; 0]);
 }
+
+/// The rows know what runs differ by from few runs of few machines. On this machine runs differ by twice as much.
+#[test]
+fn few_nodes_whose_runs_differ_by_more_than_their_rows_say_are_seldom_called_different() {
+    const FLEETS: u64 = 100;
+    for nodes in [3, 5] {
+        let with_outliers = (0..FLEETS).filter(|seed| {
+            let mut rng = Rng::with_seed(*seed);
+            let runs: Vec<RunData> = (0..nodes)
+                .map(|at| {
+                    let more = PRIMITIVES
+                        .map(|(primitive, _, effect)| (primitive, (3.0_f64.sqrt() * effect * normal(&mut rng)).exp()));
+                    let factor = |primitive: &str| {
+                        more.iter().find(|(name, _)| *name == primitive).map_or(1.0, |(_, more)| *more)
+                    };
+                    run(&at.to_string(), &mut rng, &factor, &factor)
+                })
+                .collect();
+            examine(&runs).outliers().next().is_some()
+        });
+        let count = with_outliers.count();
+        assert!(count <= 5, "{count} of {FLEETS} fleets of {nodes} nodes");
+    }
+}
+
+#[test]
+fn two_nodes_that_differ_a_little_do_not_hide_that_the_third_differs_much() {
+    let mut rng = Rng::with_seed(6);
+    let runs: Vec<RunData> = [1.0, 1.01, 1.3]
+        .into_iter()
+        .enumerate()
+        .map(|(at, factor)| run(&at.to_string(), &mut rng, &only("gpu.cluster", factor), &usual))
+        .collect();
+    assert_eq!(names(&examine(&runs)), ["2"]);
+}
+
+/// Nodes from equal to twice as expensive.
+#[test]
+fn the_interval_of_a_cell_decides_its_verdict() {
+    let mut rng = Rng::with_seed(8);
+    let runs: Vec<RunData> = (0..12)
+        .map(|at| {
+            let factor = if at < 7 { 1.0 } else { 0.85 + 0.05 * f64::from(at - 6) };
+            run(&at.to_string(), &mut rng, &|_| factor, &usual)
+        })
+        .collect();
+    let fleet = examine(&runs);
+    let limit = 1.05;
+    let mut counts = std::collections::BTreeMap::new();
+    for cell in fleet.nodes.iter().flat_map(|node| node.cells.iter().flatten()) {
+        *counts.entry(cell.change).or_insert(0) += 1;
+        let (above, below) = (cell.low > limit, cell.high < 1.0 / limit);
+        let is_within = cell.low >= 1.0 / limit && cell.high <= limit;
+        match cell.change {
+            Change::Slower => assert!(above, "{cell:?}"),
+            Change::Faster => assert!(below, "{cell:?}"),
+            Change::Same => assert!(is_within, "{cell:?}"),
+            _ => assert!(!above && !below, "{cell:?}"),
+        }
+    }
+    let decided = [Change::Slower, Change::Faster, Change::Same, Change::Undecided];
+    assert!(decided.iter().all(|change| counts.contains_key(change)), "{counts:?}");
+}

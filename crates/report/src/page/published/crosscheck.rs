@@ -2,7 +2,7 @@
 
 use syncscope_core::PublishedExperiment;
 use syncscope_core::published::crosscheck::claims::{Claim, TABLE_1, claims};
-use syncscope_core::published::crosscheck::findings::{INSTRUCTION_BYTES, instruction_cache, objections};
+use syncscope_core::published::crosscheck::findings::{Agreement, INSTRUCTION_BYTES, instruction_cache, objections};
 use syncscope_core::published::crosscheck::{CrosscheckRow, Executor, Form, Operation};
 
 use super::parts::{self, Outcome};
@@ -12,9 +12,9 @@ use super::{Drawing, RunData};
 pub(super) const DRAWING: Drawing = Drawing {
     experiment: PublishedExperiment::Crosscheck,
     title: "Crosscheck: one cost by two clocks",
-    lead: "A chain of one operation is timed inside the GPU by the clock of the multiprocessor, and inferred from the host's \
-           time of two launches with different repetitions (formula 1). Zhang, Wahib, Matsuoka, A Study of \
-           Synchronization Methods in Modern GPUs, sections 3.2 and 3.3, table 1.",
+    lead: "A chain of one operation is timed with few and with many repetitions, by a clock inside the processor and by one \
+           outside. The cost is the difference of both times, divided by that of the repetitions (formula 1). Zhang, Wahib, \
+           Matsuoka, A Study of Synchronization Methods in Modern GPUs, sections 3.2 and 3.3, table 1.",
     draw,
 };
 
@@ -22,7 +22,11 @@ const SIZE: (u32, u32) = (560, 320);
 
 fn draw(data: &RunData) -> Option<String> {
     let rows = &data.published.crosscheck.as_ref()?.rows;
-    let mut html = parts::card("What the paper says, here", "", &claims_of(rows));
+    let mut html = parts::card("Do both clocks agree?", "", &agreement(rows));
+    let claims = claims(rows);
+    if !claims.is_empty() {
+        html.push_str(&parts::card("What the paper says, here", "", &outcomes(claims)));
+    }
     let straight = of(rows, Operation::FloatAddition, Form::Straight);
     let bodies = of(rows, Operation::FloatAddition, Form::Body);
     let mut charts = Vec::new();
@@ -52,7 +56,33 @@ fn of(rows: &[CrosscheckRow], operation: Operation, form: Form) -> Vec<&Crossche
     rows.iter().filter(|row| (row.operation, row.form) == (operation, form)).collect()
 }
 
-fn claims_of(rows: &[CrosscheckRow]) -> String {
+/// What was measured, and which rows do not agree, and why.
+fn agreement(rows: &[CrosscheckRow]) -> String {
+    let found = Agreement::of(rows);
+    let mut html = String::new();
+    for of_executor in &found {
+        html.push_str(&parts::paragraph(&format!("{}. {}", of_executor.summary(), clocks(of_executor.executor))));
+        html.extend(
+            of_executor.objections.iter().map(|objection| parts::paragraph(&format!("Disagrees: {objection}."))),
+        );
+    }
+    if found.iter().all(|of_executor| of_executor.executor == Executor::Cpu) {
+        html.push_str(&parts::paragraph("No GPU was measured, so the statements of the paper are not tested."));
+    }
+    html
+}
+
+/// Which clock is the one inside, and which the one outside.
+const fn clocks(executor: Executor) -> &'static str {
+    match executor {
+        Executor::Gpu => {
+            "Inside is the clock of the multiprocessor; outside is the host's clock, around the launch and the wait for its end."
+        }
+        Executor::Cpu => "Inside is the counter of the processor; outside is the raw clock of the system.",
+    }
+}
+
+fn outcomes(claims: Vec<Claim>) -> String {
     let claim = |Claim { statement, holds, figures }: Claim| {
         let outcome = match holds {
             Some(true) => Outcome::Holds,
@@ -61,7 +91,7 @@ fn claims_of(rows: &[CrosscheckRow]) -> String {
         };
         (outcome, statement.to_owned(), figures)
     };
-    parts::claims(&claims(rows).into_iter().map(claim).collect::<Vec<_>>())
+    parts::claims(&claims.into_iter().map(claim).collect::<Vec<_>>())
 }
 
 fn chart_of_table_1(rows: &[&CrosscheckRow]) -> String {
@@ -151,25 +181,22 @@ fn cache(rows: &[CrosscheckRow], bodies: &[&CrosscheckRow]) -> String {
 }
 
 fn looped(rows: &[&CrosscheckRow]) -> String {
-    let headings = [
-        "operation",
-        "blocks",
-        "threads",
-        "repeat difference",
-        "pairs",
-        "from outside",
-        "± formula 2",
-        "inside, whole",
-        "inside",
-        "apart",
-        "remark",
-    ];
+    // A chain on the CPU has no blocks.
+    let has_blocks = rows.iter().any(|row| row.blocks.is_some());
+    let of_blocks: &[&str] = if has_blocks { &["blocks", "threads"] } else { &[] };
+    // Why a row does not agree stands at the top of the section.
+    let before = ["operation", "agrees"];
+    let behind = ["repeat difference", "pairs", "from outside", "± formula 2", "inside, whole", "inside", "apart"];
+    let headings = [&before[..], of_blocks, &behind].concat();
     let line = |row: &&CrosscheckRow| {
         let count = |count: Option<u32>| count.map(|count| count.to_string()).unwrap_or_default();
-        let mut line = vec![name(row), count(row.blocks), count(row.threads)];
+        let agrees = if objections(row).is_empty() { "yes" } else { "no" };
+        let mut line = vec![name(row), agrees.to_owned()];
+        if has_blocks {
+            line.extend([count(row.blocks), count(row.threads)]);
+        }
         line.extend([row.difference().to_string(), row.pairs.to_string()]);
         line.extend(figures(row));
-        line.push(objections(row).join("; "));
         line
     };
     chart_of_disagreement(rows) + &parts::table(&headings, &rows.iter().map(line).collect::<Vec<_>>())
@@ -273,9 +300,31 @@ mod tests {
     }
 
     #[test]
-    fn without_rows_the_claims_stay_open() {
+    fn without_a_gpu_its_statements_are_left_out_and_the_rows_that_disagree_come_first() {
+        let of_cpu = |difference, cycles| {
+            let mut series = series(Form::Looped, 8, difference, cycles);
+            series.case = CrosscheckCase {
+                executor: Executor::Cpu,
+                operation: Operation::IntegerAddition,
+                blocks: None,
+                threads: None,
+                ..series.case
+            };
+            CrosscheckSeries { known_cycles: Some(1.0), ..series }
+        };
+        let html = draw(&data(&[of_cpu(512, 1.02), of_cpu(51_200, 1.0)])).unwrap();
+        assert!(!html.contains("not decided") && !html.contains("V100") && !html.contains(">blocks<"), "{html}");
+        let text = "<p>CPU: 1 of 2 rows agrees with the other clock and with the known costs. Inside is the counter";
+        let (first, table) = (html.find(text).unwrap(), html.find("<table").unwrap());
+        let reason = "<p>Disagrees: integer addition, difference 512: 1.020 cycles inside, 1 known.</p>";
+        assert!(first < html.find(reason).unwrap() && html.find(reason).unwrap() < table, "{html}");
+        assert_eq!((html.matches("<td>no</td>").count(), html.matches("<td>yes</td>").count()), (1, 1), "{html}");
+    }
+
+    #[test]
+    fn without_rows_nothing_is_said_of_the_paper() {
         let html = draw(&data(&[])).unwrap();
-        assert_eq!(html.matches("not decided").count(), 5, "{html}");
+        assert!(html.contains("No GPU was measured") && !html.contains("not decided"), "{html}");
         assert!(!html.contains("<svg"));
         assert_eq!(draw(&RunData { published: Published::default(), ..data(&[]) }), None);
     }

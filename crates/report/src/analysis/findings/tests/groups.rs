@@ -1,6 +1,8 @@
 //! Claims of Zhang, Wahib, Zhang and Matsuoka.
 
-use super::{Example, example};
+use super::super::claims;
+use super::{Example, example, rows};
+use crate::testing;
 
 pub(super) const EXAMPLES: &[Example] = &[
     example(
@@ -130,3 +132,15 @@ pub(super) const EXAMPLES: &[Example] = &[
         "gpu.multi.flags d2 b10 t32 =6; b40 t128 =9; b20 t1024 =18; b320 t32 =58",
     ),
 ];
+
+#[test]
+fn a_single_coalesced_group_is_not_the_cheapest_of_one() {
+    let sentence = |text: &str| {
+        let claim = claims().find(|claim| claim.id == "zhang.one_cycle").unwrap();
+        (claim.predicate)(&testing::data(rows(text))).unwrap().sentence
+    };
+    let one = sentence("gpu.warp.coalesced b1 t32 group8 =1");
+    assert!(one.ends_with("the only coalesced group that was measured"), "{one}");
+    let two = sentence("gpu.warp.coalesced b1 t32 group8 =1; group16 =2");
+    assert!(two.ends_with("the cheapest of 2 coalesced groups"), "{two}");
+}
