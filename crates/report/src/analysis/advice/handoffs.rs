@@ -60,7 +60,7 @@ fn against_sleeping(choice: &Choice, sleeping: &[Candidate]) -> Option<String> {
     let costlier: Vec<String> = sleeping
         .iter()
         .filter(|other| other.bounds.low > high)
-        .filter_map(|other| Some(format!("{} {}", other.name, figure::time(other.cost?.ns))))
+        .filter_map(|other| Some(format!("{} {}", other.name, other.cost?.figure())))
         .collect();
     let verb = if costlier.len() == 1 { "costs" } else { "cost" };
     (!costlier.is_empty()).then(|| format!("where the other may sleep, {} {verb} more", enumeration(&costlier)))

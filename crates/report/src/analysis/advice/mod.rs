@@ -23,7 +23,7 @@ mod tests;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Domain, Primitive};
 
-use crate::RunData;
+use crate::{RunData, figure};
 
 /// What a program needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +120,14 @@ pub struct CostFigure {
     pub is_rough: bool,
 }
 
+impl CostFigure {
+    /// `1.20 µs`, `~1.20 µs` where its row is noisy.
+    pub(crate) fn figure(self) -> String {
+        let doubt = if self.is_rough { figure::ROUGHLY } else { "" };
+        format!("{doubt}{}", figure::time(self.ns))
+    }
+}
+
 /// The one to take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
@@ -154,7 +162,7 @@ pub struct RunnerUp {
     pub cost: CostFigure,
     /// Its cost over that of the winner.
     pub ratio: f64,
-    /// The 95 % interval of the ratio; `None`: no bound on that side.
+    /// The interval of the ratio, of at least 95 %; `None`: no bound on that side.
     pub ratio_low: Option<f64>,
     /// Upper end.
     pub ratio_high: Option<f64>,

@@ -5,6 +5,7 @@ use syncscope_core::published::reductions::{Operation, ReductionRow, Reductions,
 use syncscope_core::{Detail, Dtype, Group, Layout, MemoryOrder, Nanoseconds, Placement, Row, Scope, Space, Verdict};
 
 use super::*;
+use crate::analysis::answers::field::{Basis, Known};
 use crate::analysis::answers::testing::data as run;
 use syncscope_core::Case;
 
@@ -110,9 +111,39 @@ fn overlapping_rows_decide_nothing() {
     };
     let noisy = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 1500.0), wide]);
     assert!(undecided(&asked(&noisy, Need::Protect, None)).starts_with("ticket and mcs overlap; 1 more"));
-    let narrow = Row { verdict: Verdict::Noisy("wide".into()), ..lock("mcs", 16, 900.0) };
-    let narrow = run(vec![lock("ticket", 16, 1000.0), narrow]);
+    let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..lock("mcs", 16, 900.0) };
+    let narrow = run(vec![lock("ticket", 16, 1000.0), noisy.clone()]);
     assert!(choice(&asked(&narrow, Need::Protect, None)).cost.is_rough);
+    let tied = run(vec![noisy, lock("ticket", 16, 905.0), lock("std_mutex", 16, 1500.0)]);
+    assert_eq!(
+        undecided(&asked(&tied, Need::Protect, None)),
+        "mcs and ticket overlap; 1 more certainly costs more than mcs (~900 ns)"
+    );
+}
+
+#[test]
+fn a_cost_that_the_table_does_not_show_is_not_taken() {
+    let unresolved = |name: &str, ns: f64| Row {
+        ns_within: Some(Interval { low: 0.7 * ns, high: 1.3 * ns }),
+        verdict: Verdict::Noisy("wide".into()),
+        ..lock(name, 16, ns)
+    };
+    let cheapest = run(vec![unresolved("ticket", 100.0), lock("std_mutex", 16, 1000.0), lock("mcs", 16, 2000.0)]);
+    assert_eq!(
+        undecided(&asked(&cheapest, Need::Protect, None)),
+        "ticket is not resolved; 1 more certainly costs more than std_mutex (1.00 µs)"
+    );
+    let expensive = run(vec![lock("std_mutex", 16, 1000.0), lock("mcs", 16, 2000.0), unresolved("ticket", 9000.0)]);
+    assert_eq!(choice(&asked(&expensive, Need::Protect, None)).name, "std_mutex", "its interval says enough");
+}
+
+#[test]
+fn the_page_and_the_advice_have_one_interval_of_a_ratio() {
+    let data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 1300.0)]);
+    let known = |index| Known::of(&data, index, Basis::Run).unwrap();
+    let (page, next) = (known(1).over(&known(0)), choice(&asked(&data, Need::Protect, None)).next.clone());
+    assert_eq!((page.point, page.low, page.high), (next.ratio, next.ratio_low, next.ratio_high));
+    assert!(page.low.is_some_and(|low| low > 1.0), "a winner is certain");
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub(super) fn cluster_or_grid(data: &RunData) -> Option<Finding> {
     let like = &data.rows.get(rung(data, "Device", "Grid barrier, best")?.row)?.case;
     let grid = field(data, GRID_BARRIERS, like, Basis::Run);
     let best = grid.best()?;
-    if grid.unknown > 0 || !grid.known.iter().all(|barrier| cluster.is_below(barrier)) {
+    if grid.unknown > 0 || !best.has_figure() || !grid.known.iter().all(|barrier| cluster.is_below(barrier)) {
         return Some(Finding::Open("whether a barrier of a cluster is cheaper than one of the grid".to_owned()));
     }
     let text = format!(
@@ -122,7 +122,7 @@ pub(super) fn block_barriers(data: &RunData) -> Option<Finding> {
     };
     let of = |id: &str| {
         let index = data.rows.iter().position(|row| row.case.primitive == id && same(&row.case))?;
-        Known::of(data, index, Basis::Run).filter(|other| plain.is_below(other))
+        Known::with_figure(data, index, Basis::Run).filter(|other| plain.is_below(other))
     };
     let costlier: Vec<(&str, Known<'_>)> =
         BLOCK_BARRIERS.into_iter().filter_map(|(name, id)| Some((name, of(id)?))).collect();

@@ -1,10 +1,11 @@
 //! Where threads are placed, and whether they sleep.
 
+use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Group};
 
 use super::Finding;
 use super::barriers::enumeration;
-use super::field::{Basis, Known, rung, times};
+use super::field::{Basis, Known, Ratio, rung};
 use crate::analysis::matrix;
 use crate::{RunData, figure};
 
@@ -30,12 +31,11 @@ pub(in crate::analysis) fn waking(data: &RunData) -> Option<Finding> {
     let awake = rungs.find_map(|title| Known::on_rung(data, "Two threads", title, Basis::Machine))?;
     let ways = asleep.note.as_deref().unwrap_or_default();
     let (is_certain, figure, ratio) = if let Some(median) = asleep.median_ns {
-        let ratio = |ns: f64| median / ns;
-        let times = times(ratio(awake.ns), ratio(awake.bounds.high), ratio(awake.bounds.low));
+        let ratio = Ratio::of((median, Interval { low: median, high: median }), (awake.ns, awake.bounds));
         let is_certain = median > CERTAIN_FACTOR * awake.bounds.high;
-        (is_certain, format!("{} ({ways}, median)", figure::time(median)), times)
+        (is_certain, format!("{} ({ways}, median)", figure::time(median)), ratio.times())
     } else {
-        let woken = Known::of(data, asleep.row, Basis::Machine)?;
+        let woken = Known::with_figure(data, asleep.row, Basis::Machine)?;
         (awake.is_below(&woken), format!("{} ({ways})", woken.time()), woken.times(&awake))
     };
     is_certain.then(|| {
@@ -95,7 +95,7 @@ pub(in crate::analysis) fn hyperthreads(data: &RunData) -> Option<Finding> {
                 && like.is_none_or(|like| place(like) == place(case))
         };
         let mut rows = (0..data.rows.len()).filter(|index| fits(&data.rows[*index].case));
-        rows.find_map(|index| Known::of(data, index, Basis::Run))
+        rows.find_map(|index| Known::with_figure(data, index, Basis::Run))
     };
     let busy = with_group(&Group::SiblingBusy, None)?;
     let idle = with_group(&Group::SiblingIdle, Some(&busy.row.case))?;

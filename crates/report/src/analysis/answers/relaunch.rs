@@ -13,7 +13,7 @@ use crate::analysis::row_query::{GRID_BARRIERS, unusualness};
 pub(in crate::analysis) fn kernel_or_grid_barrier(data: &RunData) -> Option<Finding> {
     let like = &data.rows.get(rung(data, "Device", "Grid barrier, best")?.row)?.case;
     let grid = field(data, GRID_BARRIERS, like, Basis::Machine);
-    let best = grid.best()?;
+    let best = grid.best().filter(Known::has_figure)?;
     let all: Vec<(&str, Known<'_>)> =
         WAYS.into_iter().filter_map(|(way, title)| Some((way, launch(data, title, like)?))).collect();
     let (kernels, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, one)| has_grid_of(&one.row.case, like));
@@ -75,7 +75,7 @@ fn launch<'a>(data: &'a RunData, title: &str, barrier: &Case) -> Option<Known<'a
             && has_grid_of(&row.case, barrier)
     };
     let rows = data.rows.iter().enumerate().filter(|(_, row)| takes_part(row));
-    let same = rows.filter_map(|(index, _)| Known::of(data, index, Basis::Machine));
+    let same = rows.filter_map(|(index, _)| Known::with_figure(data, index, Basis::Machine));
     let rank = |case: &Case| (case.group != usual.group, unusualness(case), case.clone());
     same.min_by_key(|one| rank(&one.row.case)).or(Some(on_rung))
 }

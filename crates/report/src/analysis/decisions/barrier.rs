@@ -122,7 +122,7 @@ fn gpu_sentence(data: &RunData) -> Option<String> {
     ];
     let figure = |(level, title, words): (&str, &str, &str)| {
         let selected = rung(data, level, title)?;
-        let known = Known::of(data, selected.row, Basis::Machine)?;
+        let known = Known::with_figure(data, selected.row, Basis::Machine)?;
         let name = selected.note.map(|note| format!(" ({note})")).unwrap_or_default();
         Some(format!("{} for {words}{name}", known.time()))
     };

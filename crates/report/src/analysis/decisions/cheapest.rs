@@ -14,6 +14,8 @@ enum Outcome {
     Several(Vec<String>),
     /// How many rows have no figure: any of them may be the cheapest.
     Unknown(String),
+    /// The name of the cheapest, whose cost has no figure.
+    Unresolved(String),
 }
 
 /// The most names in a sentence.
@@ -44,7 +46,11 @@ fn outcome(data: &RunData, rows: &[usize], threads: u32) -> Option<(Outcome, Str
         known.iter().filter(|one| one.index == best.index || !best.is_below(one)).collect();
     rivals.sort_by(|a, b| a.ns.total_cmp(&b.ns));
     let rivals: Vec<String> = rivals.iter().map(|one| name(&one.row.case)).collect();
-    let outcome = if rivals.len() == 1 { Outcome::One(name(&best.row.case)) } else { Outcome::Several(rivals) };
+    let outcome = match rivals.len() {
+        1 if best.has_figure() => Outcome::One(name(&best.row.case)),
+        1 => Outcome::Unresolved(name(&best.row.case)),
+        _ => Outcome::Several(rivals),
+    };
     Some((outcome, best.time()))
 }
 
@@ -57,7 +63,8 @@ fn outcomes(data: &RunData, rows: &[usize], least: u32) -> Vec<(u32, Outcome, St
     teams.sort_unstable();
     teams.dedup();
     let Some(fits) = largest_team(data, rows) else { return Vec::new() };
-    let is_unknown = |team: &u32| matches!(of(*team), None | Some((_, Outcome::Unknown(_), _)));
+    let is_unknown =
+        |team: &u32| matches!(of(*team), None | Some((_, Outcome::Unknown(_) | Outcome::Unresolved(_), _)));
     let smaller = teams.iter().rev().copied().filter(|team| *team < fits).find(|team| !is_unknown(team));
     let mut stops: Vec<u32> = teams.iter().copied().filter(|team| *team <= 2).collect();
     stops.extend(smaller.filter(|_| is_unknown(&fits)));
@@ -88,6 +95,7 @@ pub(super) fn sentence(data: &RunData, rows: &[usize], noun: &str, least: u32) -
                 open.push(format!("{}, {} cannot be distinguished", at(threads), names(&rivals)));
             }
             Outcome::Unknown(count) => open.push(format!("{}, {count} have no reliable figure", at(threads))),
+            Outcome::Unresolved(name) => open.push(format!("{}, the cost of {name} is not resolved", at(threads))),
         }
     }
     let certain: Vec<String> =
