@@ -7,7 +7,7 @@ use syncscope_core::{Case, Row, Verdict};
 
 use super::{Choice, CostFigure, Decision, Inquiry, RunnerUp};
 use crate::analysis::answers::barriers::enumeration;
-use crate::analysis::answers::field::{Basis, Ratio};
+use crate::analysis::answers::field::{Basis, Coverage, Ratio};
 use crate::analysis::row_query::{MachineSize, short_name, unusualness};
 use crate::figure;
 
@@ -26,7 +26,12 @@ pub(super) struct Candidate {
     pub(super) cost: Option<CostFigure>,
     /// Where the cost lies, for comparison with the others.
     pub(super) bounds: Interval,
+    /// Whether the run has yet to measure it: it may be the cheapest.
+    pub(super) is_pending: bool,
 }
+
+/// The bounds of a cost that nothing is known of.
+const UNKNOWN: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
 impl Candidate {
     /// The candidate of a row. A row without an interval, such as an imported one, has a cost that nobody knows the
@@ -45,20 +50,27 @@ impl Candidate {
         });
         // A cost without a figure lies in its interval, too.
         let is_bounded = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::BelowResolution(_));
-        let unknown = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
         Some(Self {
             name,
             id: row.case.primitive.clone(),
             case: row.case.to_string(),
             row: Some(index),
             cost,
-            bounds: bounds.filter(|_| is_bounded).unwrap_or(unknown),
+            bounds: bounds.filter(|_| is_bounded).unwrap_or(UNKNOWN),
+            is_pending: false,
         })
+    }
+
+    /// One without a row, of a primitive that the run has yet to measure.
+    pub(super) fn pending(name: String, id: &str) -> Self {
+        let id = id.to_owned();
+        Self { name, case: id.clone(), id, row: None, cost: None, bounds: UNKNOWN, is_pending: true }
     }
 }
 
-/// The rows of these primitives that fit, in their default forms, as candidates named after their primitives. Cases that do
-/// not exist here and primitives that the compiler removes take no part.
+/// The rows of these primitives that fit, in their default forms, as candidates named after their primitives, and the
+/// primitives that the run has yet to measure. Cases that do not exist here and primitives that the compiler removes take
+/// no part.
 pub(super) fn candidates(
     inquiry: Inquiry<'_>,
     primitives: &[&str],
@@ -67,12 +79,32 @@ pub(super) fn candidates(
 ) -> Vec<Candidate> {
     let rows = inquiry.data.rows.iter().enumerate();
     let fitting = rows.filter(|(_, row)| takes_part(row, primitives) && fits(&row.case));
-    fitting
-        .filter_map(|(index, row)| {
-            let group = row.case.group.as_ref().map(|group| format!(" ({group})")).unwrap_or_default();
-            Candidate::of_row(inquiry, index, format!("{}{group}", short_name(&row.case.primitive)), basis)
-        })
-        .collect()
+    let measured = fitting.filter_map(|(index, row)| {
+        let group = row.case.group.as_ref().map(|group| format!(" ({group})")).unwrap_or_default();
+        Candidate::of_row(inquiry, index, format!("{}{group}", short_name(&row.case.primitive)), basis)
+    });
+    let has_row = |id: &str| inquiry.data.rows.iter().any(|row| row.case.primitive == id && fits(&row.case));
+    let pending = primitives.iter().filter(|id| inquiry.data.has_more_planned(id) && !has_row(id));
+    measured.chain(pending.map(|id| Candidate::pending(short_name(id).to_owned(), id))).collect()
+}
+
+/// Which of the rows of these primitives that fit is certainly the cheapest. Where the run leaves some of them out, a note
+/// says so.
+pub(super) fn decide_among(
+    inquiry: Inquiry<'_>,
+    primitives: &[&str],
+    fits: impl Fn(&Case) -> bool,
+    basis: Basis,
+) -> Option<Decision> {
+    let mut decision = decide(inquiry, &candidates(inquiry, primitives, &fits, basis))?;
+    let coverage = Coverage::of(inquiry.data, primitives, &fits);
+    if let Decision::Take(choice) = &mut decision
+        && coverage.left_out > 0
+    {
+        let Coverage { measured, left_out, .. } = coverage;
+        choice.notes.push(format!("the cheapest of the {measured} measured; {left_out} more have no row at this size"));
+    }
+    Some(decision)
 }
 
 pub(super) fn takes_part(row: &Row, primitives: &[&str]) -> bool {
@@ -169,7 +201,8 @@ fn why_open(best: &Candidate, open: &[&Candidate], rivals: usize) -> String {
         Some((first, rest)) if rest.len() > 1 => [first, &[format!("{} more", rest.len())]].concat(),
         _ => names,
     };
-    let unknown = named(|one| one.bounds.low.is_infinite());
+    let pending = named(|one| one.is_pending);
+    let unknown = named(|one| one.bounds.low.is_infinite() && !one.is_pending);
     let of_known = |overlaps: bool| -> Vec<String> {
         let known = open.iter().filter(|one| one.bounds.low.is_finite());
         known.filter(|one| (one.bounds.high >= best.bounds.low) == overlaps).map(|one| one.name.clone()).collect()
@@ -184,6 +217,10 @@ fn why_open(best: &Candidate, open: &[&Candidate], rivals: usize) -> String {
     if !unresolved.is_empty() {
         let verb = if unresolved.len() == 1 { "is" } else { "are" };
         parts.push(format!("{} {verb} not resolved", enumeration(&few(unresolved))));
+    }
+    if !pending.is_empty() {
+        let verb = if pending.len() == 1 { "is" } else { "are" };
+        parts.push(format!("{} {verb} not measured yet", enumeration(&few(pending))));
     }
     if !unknown.is_empty() {
         let verb = if unknown.len() == 1 { "has" } else { "have" };

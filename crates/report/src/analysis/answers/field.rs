@@ -150,30 +150,85 @@ impl Ratio {
     }
 }
 
+/// Which of some primitives have a row at one size. Those that the machine lacks are in neither number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::analysis) struct Coverage {
+    /// Primitives with a row.
+    pub(in crate::analysis) measured: usize,
+    /// Primitives without a row that the run has yet to measure, see [`RunData::has_more_planned`].
+    pub(in crate::analysis) pending: usize,
+    /// Primitives without a row that the run was not to measure: its preset, its globs or its age leave them out.
+    pub(in crate::analysis) left_out: usize,
+}
+
+impl Coverage {
+    /// Counts these primitives by whether they have a row of a case that fits.
+    pub(in crate::analysis) fn of(data: &RunData, primitives: &[&str], fits: impl Fn(&Case) -> bool) -> Self {
+        let mut coverage = Self::default();
+        for id in primitives {
+            let own = || data.rows.iter().filter(|row| row.case.primitive == *id && fits(&row.case));
+            match own().next() {
+                Some(_) if own().all(is_absent) => {}
+                Some(_) => coverage.measured += 1,
+                None if data.has_more_planned(id) => coverage.pending += 1,
+                None => coverage.left_out += 1,
+            }
+        }
+        coverage
+    }
+
+    /// Why nothing is the cheapest yet: `7 of 9 are not measured yet`.
+    pub(in crate::analysis) fn gap(self) -> Option<String> {
+        let Self { measured, pending, .. } = self;
+        let verb = if pending == 1 { "is" } else { "are" };
+        (pending > 0).then(|| format!("{pending} of {} {verb} not measured yet", measured + pending))
+    }
+
+    /// What the cheapest one is: `cheapest lock`, or `cheapest of the 2 measured locks` where others have no row.
+    pub(in crate::analysis) fn cheapest(self, noun: &str) -> String {
+        match self.left_out {
+            0 => format!("cheapest {noun}"),
+            _ => format!("cheapest of the {} measured {noun}s", self.measured),
+        }
+    }
+}
+
+/// Whether a case does not exist on the machine, or the compiler removes its primitive.
+fn is_absent(row: &Row) -> bool {
+    matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_))
+}
+
 /// The rows of some primitives at one size.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::analysis) struct Field<'a> {
     pub(in crate::analysis) known: Vec<Known<'a>>,
     /// Rows of unknown cost: one of them may be the cheapest.
     pub(in crate::analysis) unknown: usize,
+    pub(in crate::analysis) coverage: Coverage,
+}
+
+/// Whether two cases differ in nothing but the primitive and its group.
+pub(in crate::analysis) fn like_but_primitive(case: &Case, like: &Case) -> bool {
+    Case { primitive: like.primitive.clone(), group: like.group.clone(), ..case.clone() } == *like
 }
 
 /// The rows of these primitives in cases that differ from `like` in the primitive and its group only, in default forms.
 /// Cases that do not exist, and primitives that the compiler removes, take no part.
 pub(in crate::analysis) fn field<'a>(data: &'a RunData, primitives: &[&str], like: &Case, basis: Basis) -> Field<'a> {
-    let same =
-        |case: &Case| Case { primitive: like.primitive.clone(), group: like.group.clone(), ..case.clone() } == *like;
-    let takes_part = |row: &Row| {
-        primitives.contains(&row.case.primitive.as_str())
-            && same(&row.case)
-            && !matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_))
-    };
+    let same = |case: &Case| like_but_primitive(case, like);
+    let takes_part =
+        |row: &Row| primitives.contains(&row.case.primitive.as_str()) && same(&row.case) && !is_absent(row);
     let rows: Vec<usize> = (0..data.rows.len()).filter(|index| takes_part(&data.rows[*index])).collect();
     let known: Vec<Known<'_>> = rows.iter().filter_map(|index| Known::of(data, *index, basis)).collect();
-    Field { unknown: rows.len() - known.len(), known }
+    Field { unknown: rows.len() - known.len(), known, coverage: Coverage::of(data, primitives, same) }
 }
 
 impl<'a> Field<'a> {
+    /// Whether each row has a cost, and none is yet to be measured: otherwise another one may be the cheapest.
+    pub(in crate::analysis) fn is_complete(&self) -> bool {
+        self.unknown == 0 && self.coverage.pending == 0
+    }
+
     /// The row with the least upper bound.
     pub(in crate::analysis) fn best(&self) -> Option<Known<'a>> {
         self.known.iter().copied().min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high))
@@ -183,6 +238,9 @@ impl<'a> Field<'a> {
     /// the reason why that is not certain. `None` without a rival.
     pub(in crate::analysis) fn winner(&self) -> Option<Result<(Known<'a>, Vec<Known<'a>>), String>> {
         let best = self.best()?;
+        if let Some(gap) = self.coverage.gap() {
+            return Some(Err(gap));
+        }
         let mut rivals: Vec<Known<'a>> =
             self.known.iter().copied().filter(|other| other.name() != best.name()).collect();
         if rivals.is_empty() {
@@ -226,6 +284,17 @@ mod tests {
         assert_eq!((zero.low, zero.high), (Some(5.5), None), "a cost that may be zero has no upper end");
         let rates = ratio(11.0, 16.0).scaled(2.0);
         assert_eq!((rates.point, rates.low, rates.high), (2.4, Some(2.0), Some(4.0)));
+    }
+
+    #[test]
+    fn a_lock_that_the_machine_lacks_is_no_gap() {
+        let row = |name: &str| row(case(&format!("cpu.lock.{name}"), 4), 100.0, 0.1);
+        let lacking = Row { verdict: Verdict::Skipped("no such lock".into()), ..row("ttas") };
+        let run = data(vec![row("ticket"), row("mcs"), lacking]);
+        let of = |primitives| Coverage::of(&run, primitives, |case| case.threads == Some(4));
+        let all = of(&["cpu.lock.ticket", "cpu.lock.mcs", "cpu.lock.ttas"]);
+        assert_eq!((all.cheapest("lock"), all.gap()), ("cheapest lock".into(), None));
+        assert_eq!(of(&["cpu.lock.ticket", "cpu.lock.clh"]), Coverage { measured: 1, pending: 0, left_out: 1 });
     }
 
     #[test]
