@@ -69,15 +69,23 @@ pub(in crate::analysis) fn placement(data: &RunData) -> Option<Finding> {
         return Some(Finding::certain("decide-placement", text, known.iter().map(|(_, one)| one.index)));
     }
     let matrix = matrix::matrix(&data.run, &data.rows)?;
-    let (low, high) = matrix.alike?;
-    let (pairs, possible) = (matrix.pairs.len(), matrix.possible);
-    let which = if pairs == possible { format!("All {pairs}") } else { format!("The {pairs} measured of {possible}") };
+    if let Some(doubt) = matrix.doubt {
+        return Some(Finding::Open(format!("whether some pairs of CPUs hand over faster than others ({doubt})")));
+    }
+    let alike = matrix.alike?;
+    let (pairs, measured, possible) = (alike.pairs, matrix.pairs.len(), matrix.possible);
+    let (which, among) = match (pairs == measured, measured == possible) {
+        (true, true) => (format!("All {pairs} pairs of CPUs"), ""),
+        (true, false) => (format!("The {pairs} measured of {possible} pairs of CPUs"), "among them "),
+        (false, _) => {
+            (format!("The {pairs} of {measured} measured pairs of CPUs whose intervals are narrow"), "among them ")
+        }
+    };
     let text = format!(
-        "{which} pairs of CPUs hand over in about the same time ({} to {}): there is no better place for two threads.",
-        figure::time(low),
-        figure::time(high)
+        "{which} hand over in about the same time ({} to {}): {among}there is no better place for two threads.",
+        figure::time(alike.costs.0),
+        figure::time(alike.costs.1)
     );
-    let text = if pairs == possible { text } else { text.replace("there is", "among them there is") };
     Some(Finding::certain("decide-placement", text, matrix.pairs.iter().map(|(_, _, row)| *row)))
 }
 
@@ -117,7 +125,7 @@ pub(in crate::analysis) fn hyperthreads(data: &RunData) -> Option<Finding> {
 mod tests {
     use super::super::testing::{case, data, row, said, said_of, within};
     use super::*;
-    use syncscope_core::{Detail, Placement, Row};
+    use syncscope_core::{Detail, Placement, Row, Verdict};
 
     fn pair(group: Option<Group>, cpus: [u32; 2], ns: f64) -> Row {
         let placement = Some(Placement::List(cpus.to_vec()));
@@ -171,6 +179,19 @@ mod tests {
         assert!(
             sentence.starts_with("The 3 measured of 120 pairs") && sentence.contains("among them there is no better")
         );
+    }
+
+    #[test]
+    fn pairs_without_a_figure_leave_open_whether_there_is_a_better_place() {
+        let mut rows = vec![pair(None, [0, 1], 101.0), pair(None, [1, 2], 104.0), pair(None, [0, 2], 107.0)];
+        let noisy = |row: Row, low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(row, low, high) };
+        rows[2] = noisy(rows[2].clone(), 80.0, 130.0);
+        let sentence = "The 2 of 3 measured pairs of CPUs whose intervals are narrow hand over in about the same time (101 ns to \
+                        104 ns): among them there is no better place for two threads.";
+        assert_eq!(said(placement, rows.clone()), Some(Ok(sentence.into())));
+        rows[2] = noisy(rows[2].clone(), 0.98, 213.0);
+        let question = "whether some pairs of CPUs hand over faster than others (1 of 3 pairs has no figure)";
+        assert_eq!(said(placement, rows), Some(Err(question.into())));
     }
 
     #[test]
