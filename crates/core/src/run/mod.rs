@@ -15,6 +15,7 @@ pub mod record;
 pub mod repeats;
 pub mod row;
 pub mod samples;
+pub mod smt_interference;
 pub mod stored_run;
 
 use std::collections::BTreeMap;

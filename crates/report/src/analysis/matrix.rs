@@ -65,7 +65,7 @@ pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
 }
 
 /// The number of CPUs in a list such as `0-3,8`; `None` for other texts.
-fn list_length(list: &str) -> Option<usize> {
+pub(super) fn list_length(list: &str) -> Option<usize> {
     let part = |part: &str| match part.split_once('-') {
         Some((from, to)) => {
             let ends: (usize, usize) = (from.parse().ok()?, to.parse().ok()?);
