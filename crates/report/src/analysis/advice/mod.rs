@@ -204,7 +204,10 @@ pub fn advise(data: &RunData, catalogue: &[Primitive], need: Need, question: Que
         return answers;
     }
     let on = question.on.unwrap_or(if need == Need::EndGpuPhase { Domain::Gpu } else { Domain::Cpu });
+    let has_gpu = !data.run.machine.gpus.is_empty();
     let reason = match need {
+        _ if on == Domain::Gpu && !has_gpu => "the run found no GPU on its machine".to_owned(),
+        Need::HandOver if on == Domain::Gpu => "the catalogue has no hand-over between threads of a GPU".to_owned(),
         Need::Reduce => "the run holds no reductions; `syncscope reductions` measures them".to_owned(),
         Need::EndGpuPhase if question.on == Some(Domain::Cpu) => "a CPU has no grid and launches no kernels".to_owned(),
         _ => format!(

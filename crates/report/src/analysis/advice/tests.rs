@@ -199,8 +199,17 @@ fn missing_rows_are_named() {
     assert!(missing(&asked(&data, Need::Reduce, None)).contains("`syncscope reductions` measures them"));
     let device = advise(&data, CATALOGUE, Need::Protect, Question { threads: None, on: Some(Domain::Gpu) });
     assert!(missing(&device).contains("on the GPU"));
+    let handoff = advise(&data, CATALOGUE, Need::HandOver, Question { threads: None, on: Some(Domain::Gpu) });
+    assert_eq!(missing(&handoff), "the catalogue has no hand-over between threads of a GPU");
     let team = advise(&data, CATALOGUE, Need::EndGpuPhase, Question { threads: None, on: Some(Domain::Cpu) });
     assert!(missing(&team).contains("no grid"));
+    let mut without_gpu = data.clone();
+    without_gpu.run.machine.gpus.clear();
+    for (need, on) in [(Need::EndGpuPhase, None), (Need::Protect, Some(Domain::Gpu)), (Need::Reduce, Some(Domain::Gpu))]
+    {
+        let answers = advise(&without_gpu, CATALOGUE, need, Question { threads: None, on });
+        assert_eq!(missing(&answers), "the run found no GPU on its machine", "{need:?}");
+    }
 }
 
 fn addition(threads: u32, layout: Layout, ns: f64) -> Row {
