@@ -1,6 +1,7 @@
 //! How often another hardware thread of the core was active, over the cases of one thread of a run.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
@@ -15,7 +16,7 @@ const ENOUGH_PAIRS: f64 = 100.0;
 /// The share of the pairs of one CPU thread during which another hardware thread of its core was active, where that was
 /// frequent. Only cases of one thread count: threads of a team may be siblings of each other.
 #[must_use]
-pub fn frequent_share(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Option<f64> {
+pub fn frequent_share<S: BuildHasher>(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>, S>) -> Option<f64> {
     let has_one_thread =
         |row: &&Row| row.case.threads == Some(1) && !row.provisional && row.case.primitive.starts_with("cpu.");
     let share = |row: &Row| {
