@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Row, Verdict};
+use syncscope_core::{Nanoseconds, Row, Verdict};
 
 /// A number with this many significant digits and without an exponent: `0.0521`, `9.18`, `212`.
 fn digits(value: f64, count: i32) -> String {
@@ -17,6 +17,16 @@ fn digits(value: f64, count: i32) -> String {
 /// A ratio of two costs: `1.05`, `0.981`.
 pub(crate) fn ratio(value: f64) -> String {
     digits(value, 3)
+}
+
+/// The interval of a ratio: `1.88 to 1.92`; an end that is not known has no number.
+pub(crate) fn ends(low: Option<f64>, high: Option<f64>) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{} to {}", ratio(low), ratio(high)),
+        (Some(low), None) => format!("above {}", ratio(low)),
+        (None, Some(high)) => format!("below {}", ratio(high)),
+        (None, None) => "–".to_owned(),
+    }
 }
 
 /// A time in the unit that needs the fewest digits: `2.03 ns`, `1.26 µs`, `3.10 ms`.
@@ -89,9 +99,9 @@ impl Cost {
     pub(crate) fn of(row: &Row) -> Self {
         let figure = match &row.verdict {
             Verdict::Resolved => return Self::resolved(row),
-            Verdict::Noisy(_) if is_rough(row) => {
+            Verdict::Noisy(_) if has_figure(row) => {
                 let rough = Self::resolved(row);
-                return Self { figure: format!("~{}", rough.figure), cycles: None, resolved: false, ..rough };
+                return Self { figure: format!("{ROUGHLY}{}", rough.figure), cycles: None, resolved: false, ..rough };
             }
             Verdict::BelowResolution(_) => match row.ns_interval {
                 Some(interval) if interval.high > 0.0 => format!("< {}", time_with(interval.high, 2)),
@@ -126,12 +136,19 @@ pub(crate) fn interval_within_run(row: &Row) -> Option<Interval> {
     row.ns_within.or(row.ns_interval)
 }
 
-/// Whether a row that is not resolved has an interval narrow enough to show its estimate.
-fn is_rough(row: &Row) -> bool {
-    row.ns
-        .zip(interval_within_run(row))
-        .is_some_and(|(ns, interval)| interval.half_width() < ROUGH_HALF_WIDTH * ns.value())
+/// Whether the cost of a row may be written as a number: it is resolved, or noisy with an interval narrow enough for a rough
+/// figure. Every table and sentence follows this rule.
+pub(crate) fn has_figure(row: &Row) -> bool {
+    let is_narrow = |(ns, interval): (Nanoseconds, Interval)| interval.half_width() < ROUGH_HALF_WIDTH * ns.value();
+    match row.verdict {
+        Verdict::Resolved => row.ns.is_some(),
+        Verdict::Noisy(_) => row.ns.zip(interval_within_run(row)).is_some_and(is_narrow),
+        _ => false,
+    }
 }
+
+/// What stands before a figure that is not resolved.
+pub(crate) const ROUGHLY: &str = "~";
 
 /// The relative half-width of an interval below which a noisy estimate is shown, as a rough one. The scripts of the page
 /// read it from the page's data.
@@ -150,7 +167,7 @@ pub(crate) fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::{Case, Cycles, Nanoseconds};
+    use syncscope_core::{Case, Cycles};
 
     #[test]
     fn times_keep_three_digits() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use syncscope_core::run::seconds_between;
+use syncscope_core::run::{Status, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{CaseId, Detail, Primitive, Published, Row, Run, Verdict};
 
@@ -68,6 +68,15 @@ impl RunData {
         data
     }
 
+    /// Whether the run ended before it measured all planned cases of a primitive, and `--resume` would measure more. Of an
+    /// unfinished run of an older version, which does not say what it planned, this may be every primitive.
+    pub(crate) fn has_more_planned(&self, primitive: &str) -> bool {
+        let plan = &self.run.planned_by_primitive;
+        let planned = || plan.get(primitive).copied().unwrap_or_default();
+        let measured = || self.rows.iter().filter(|row| row.case.primitive == primitive).count() as u64;
+        self.run.status != Status::Done && (plan.is_empty() || measured() < planned())
+    }
+
     /// The number of rows of cases for which the run planned more measurement blocks.
     #[must_use]
     pub fn provisional(&self) -> usize {
@@ -119,6 +128,26 @@ mod tests {
             rows.swap(0, 3);
             assert_eq!(crate::testing::data(rows).in_order(&catalogue).rows, expected);
         }
+    }
+
+    #[test]
+    fn a_run_that_ended_early_may_measure_what_it_planned() {
+        let row = |threads| {
+            let case = Case { threads: Some(threads), ..Case::new("cpu.lock.ticket") };
+            Row::unmeasured(case, Verdict::Resolved)
+        };
+        let mut data = crate::testing::data(vec![row(1), row(2)]);
+        data.run.status = Status::BudgetSpent;
+        let more = |data: &RunData| ["cpu.lock.ticket", "cpu.lock.mcs"].map(|id| data.has_more_planned(id));
+        assert_eq!(more(&data), [true, true], "an older file does not say");
+        data.run.planned_by_primitive = [("cpu.lock.ticket".to_owned(), 3)].into();
+        assert_eq!(more(&data), [true, false]);
+        data.rows.push(row(4));
+        assert_eq!(more(&data), [false, false]);
+        data.run.planned_by_primitive.insert("cpu.lock.mcs".to_owned(), 1);
+        assert_eq!(more(&data), [false, true]);
+        data.run.status = Status::Done;
+        assert_eq!(more(&data), [false, false]);
     }
 
     #[test]

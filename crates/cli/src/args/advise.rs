@@ -12,13 +12,13 @@ pub(crate) struct AdviseArguments {
     /// Directory of the run
     #[arg(value_name = "DIR")]
     pub(crate) run: PathBuf,
-    /// What the program needs [default: one line for each need]
+    /// What the program needs [default: one line for each need and side]
     #[arg(long, value_enum)]
     pub(crate) need: Option<NeedWord>,
     /// Threads of the team on the CPU, or of a block on the GPU [default: the largest team in the run that fits the CPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Option<u32>,
-    /// Side of the machine [default: both]
+    /// Side of the machine [default: every side that the run measured]
     #[arg(long, value_enum)]
     pub(crate) on: Option<SideWord>,
     /// Output format

@@ -328,6 +328,7 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
         skip: request.skip.clone(),
         seed: request.seed,
         planned: plan.len() as u64,
+        planned_by_primitive: count_by_primitive(plan),
         warnings,
         machine: laboratories.machine(),
         environment: laboratories.environment(),
@@ -363,12 +364,17 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
 }
 
-fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<(), Failure> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+/// The number of planned cases of each primitive.
+fn count_by_primitive(plan: &Plan) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
     for case in plan.cases() {
-        *counts.entry(case.primitive.as_str()).or_default() += 1;
+        *counts.entry(case.primitive.clone()).or_default() += 1;
     }
-    for (primitive, count) in counts {
+    counts
+}
+
+fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<(), Failure> {
+    for (primitive, count) in count_by_primitive(plan) {
         terminal::show(&format!("{count:6}  {primitive}"))?;
     }
     terminal::show(&format!("{:6}  cases in total", plan.len()))?;

@@ -28,10 +28,23 @@ fn advice(words: &[&str]) -> Vec<Value> {
 #[test]
 fn every_need_has_a_line_and_what_is_taken_is_certain() {
     let needs = ["count-events", "protect", "phases", "hand-over", "reduce", "end-gpu-phase"];
+    // Reductions are measured by a run of their own.
+    let sides = [
+        ("count-events", "cpu"),
+        ("count-events", "gpu"),
+        ("protect", "cpu"),
+        ("protect", "gpu"),
+        ("phases", "cpu"),
+        ("phases", "gpu"),
+        ("hand-over", "cpu"),
+        ("reduce", "cpu"),
+        ("end-gpu-phase", "gpu"),
+    ];
     let run = stored("h200");
     let lines = advice(&["advise", &run, "--format", "json"]);
-    let named: Vec<&str> = lines.iter().map(|line| line["need"].as_str().unwrap()).collect();
-    assert_eq!(named, needs);
+    let named: Vec<(&str, &str)> =
+        lines.iter().map(|line| (line["need"].as_str().unwrap(), line["on"].as_str().unwrap())).collect();
+    assert_eq!(named, sides);
     let mut taken = 0;
     for need in needs {
         for line in advice(&["advise", &run, "--need", need, "--format", "json"]) {
@@ -75,6 +88,10 @@ fn sides_sizes_and_formats() {
         markdown.contains("| phases | CPU |") && markdown.contains("- warning: needs the CPUs for itself"),
         "{markdown}"
     );
+    let table = stdout(&["advise", &run, "--on", "gpu"]);
+    assert!(!table.contains("cpu.handoff"), "a hand-off between CPU threads is no remedy: {table}");
+    let table = stdout(&["advise", &stored("epyc-zen3-2cpu-vm"), "--on", "gpu"]);
+    assert!(table.contains("no GPU") && !table.contains("measured by"), "{table}");
     let table = stdout(&["advise", &run, "--need", "phases"]);
     assert!(table.contains("source: "), "{table}");
 }

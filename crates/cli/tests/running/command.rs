@@ -127,6 +127,7 @@ fn a_run_writes_a_complete_directory() {
     let directory = RunDirectory::open(Path::new(&out)).unwrap();
     let run = directory.read_run().unwrap();
     assert_eq!((run.status, run.seed, run.preset.as_str(), run.planned), (Status::Done, 7, "quick", 12));
+    assert_eq!(run.planned_by_primitive.values().sum::<u64>(), 12);
     assert!(run.ended.is_some());
     assert_eq!(run.tool.and_then(|tool| tool.binary).map(|hash| hash.len()), Some(16));
     assert!(matches!(&run.sessions[..], [session] if session.seconds > 0.0), "{:?}", run.sessions);

@@ -216,6 +216,14 @@ pub struct Environment {
     pub crosscheck: Vec<ChainCheck>,
 }
 
+impl Environment {
+    /// Whether a load average on so many CPUs probably disturbs the figures: other work takes a quarter of them.
+    #[must_use]
+    pub fn is_high_load(load: f64, cpus: usize) -> bool {
+        load > 0.25 * cpus as f64
+    }
+}
+
 /// A shared library as it was loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

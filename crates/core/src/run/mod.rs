@@ -15,8 +15,10 @@ pub mod record;
 pub mod repeats;
 pub mod row;
 pub mod samples;
+pub mod smt_interference;
 pub mod stored_run;
 
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
@@ -68,6 +70,9 @@ pub struct Run {
     pub ended: Option<String>,
     /// Number of cases in the plan.
     pub planned: u64,
+    /// The same by primitive; empty in older files.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub planned_by_primitive: BTreeMap<String, u64>,
     /// What may have disturbed the figures, and what to do about it.
     pub warnings: Vec<String>,
     /// The hardware.
@@ -105,6 +110,7 @@ impl Run {
             started: timestamp(started),
             ended: None,
             planned: 0,
+            planned_by_primitive: BTreeMap::new(),
             warnings: Vec::new(),
             machine: Machine::default(),
             environment: Environment::default(),
@@ -157,7 +163,8 @@ pub(crate) mod tests {
         let run: Run = serde_json::from_str(older).unwrap();
         assert_eq!((run.tool.clone(), run.sessions.len(), run.environment.settings.clone()), (None, 0, None));
         let text = serde_json::to_string(&run).unwrap();
-        for absent in ["tool", "sessions", "settings", "openmp", "mps"] {
+        assert!(run.planned_by_primitive.is_empty());
+        for absent in ["tool", "sessions", "settings", "openmp", "mps", "planned_by_primitive"] {
             assert!(!text.contains(absent), "unknown values are not written: {text}");
         }
     }

@@ -9,9 +9,6 @@ use super::CpuLaboratory;
 use crate::machine::loaded_library::loaded_library;
 use crate::machine::settings::settings;
 
-/// Above this load average per CPU, other work probably disturbs the figures.
-const HIGH_LOAD: f64 = 0.25;
-
 impl CpuLaboratory {
     /// What the hardware is.
     #[must_use]
@@ -79,7 +76,7 @@ impl CpuLaboratory {
                          --cpus), or use `taskset` to measure on no more CPUs than that"
                 )
             }),
-            self.load.filter(|load| *load > HIGH_LOAD * count as f64).map(|load| {
+            self.load.filter(|load| Environment::is_high_load(*load, count)).map(|load| {
                 format!("the load is {load:.2} on {count} CPU{}: stop other programs, or wait until they are done", if count == 1 { "" } else { "s" })
             }),
             self.clock.fallback_reason().map(|reason| {

@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 
+use syncscope_core::run::smt_interference::frequent_share;
 use syncscope_core::{CaseId, Detail, Row};
 
 use super::clock::Clock;
@@ -158,28 +159,14 @@ impl Histogram {
     }
 }
 
-/// A finding for people where interference was frequent. Only cases of one thread count: threads of a team may be
-/// siblings of each other.
+/// A finding for people where interference was frequent.
 pub(crate) fn finding(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Option<String> {
-    /// A larger share disturbs the figures of several threads.
-    const FREQUENT: f64 = 0.1;
-    const ENOUGH_PAIRS: f64 = 100.0;
-    let has_one_thread =
-        |row: &&Row| row.case.threads == Some(1) && !row.provisional && row.case.primitive.starts_with("cpu.");
-    let share = |row: &Row| {
-        let of_case = details.get(&row.case.id())?;
-        of_case.iter().find(|detail| detail.name == Detail::SMT_INTERFERENCE).map(|detail| detail.value)
-    };
-    let (pairs, disturbed) = rows.iter().filter(has_one_thread).fold((0.0, 0.0), |(pairs, disturbed), row| {
-        let taken = (row.pairs.unwrap_or(0) + row.excluded.unwrap_or(0)) as f64;
-        (pairs + taken, disturbed + taken * share(row).unwrap_or(0.0))
-    });
-    (pairs >= ENOUGH_PAIRS && disturbed > FREQUENT * pairs).then(|| {
+    frequent_share(rows, details).map(|share| {
         format!(
             "another hardware thread of the core was active in {:.0} % of the pairs of one thread, which are excluded \
              where other pairs are left; figures of several threads include such pairs and may be lower on a dedicated \
              machine (shares: {} in details.csv)",
-            disturbed / pairs * 100.0,
+            share * 100.0,
             Detail::SMT_INTERFERENCE
         )
     })

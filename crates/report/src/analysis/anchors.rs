@@ -13,8 +13,9 @@ use syncscope_core::stats::Interval;
 use crate::analysis::compare::instructions;
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
 use crate::analysis::ladder::{LADDER, Rung};
-use crate::analysis::row_query::{Selected, bounds, short_name};
-use crate::{RunData, figure, naming};
+use crate::analysis::row_query::{Selected, short_name};
+use crate::figure::{self, Cost};
+use crate::{RunData, naming};
 
 const TABLE: &str = include_str!("../../assets/anchors.csv");
 
@@ -158,7 +159,7 @@ struct Pair<'a> {
 impl Pair<'_> {
     /// `Cluster, Barrier, 8 blocks: 405 ns, stored 167 ns`.
     fn words(&self) -> String {
-        let (own, stored) = (figure::time(self.own.ns), figure::time(self.stored.ns));
+        let (own, stored) = (Cost::of(self.row).figure, figure::time(self.stored.ns));
         format!("{}, {}: {own}, stored {stored}", self.rung.level, self.rung.title.trim_end_matches(", best"))
     }
 }
@@ -171,7 +172,7 @@ fn pairs_on_equal_hardware(data: &RunData) -> Vec<Pair<'_>> {
         // Two rungs may select one row.
         let is_known = pairs.iter().any(|known| std::ptr::eq(known.row, row));
         // Rows of earlier versions have no interval for another run.
-        if is_known || bounds(row).is_none() || row.ns_within.is_none() {
+        if is_known || !figure::has_figure(row) || row.ns_within.is_none() {
             continue;
         }
         let own = row.ns.zip(row.ns_interval).and_then(|(ns, quoted)| certain_cost(ns.value(), quoted));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Dtype, Layout, Placement, Row, Run, Verdict};
 
+use super::answers::field::Ratio;
 use crate::figure::interval_within_run;
 
 /// The primitive whose strides are compared.
@@ -35,7 +36,7 @@ pub(crate) struct CostDrop {
     /// The same in bytes.
     pub(crate) bytes: u64,
     /// The cost of adjacent elements (the smallest stride) divided by the cost at this stride.
-    pub(crate) factor: f64,
+    pub(in crate::analysis) factor: Ratio,
 }
 
 /// One stride with its cost, and the interval to compare it with the others of the run.
@@ -107,8 +108,9 @@ fn cost_drop(costs: &[StrideCost], dtype: Dtype) -> Option<CostDrop> {
     let from = (1..costs.len()).find(flat)?;
     let (before, first, start) = (costs[from - 1], costs[0], costs[from]);
     let certain = low(&before) > start.interval.map_or(start.ns, |interval| interval.high);
-    let factor = first.ns / start.ns;
-    (certain && before.ns >= PLATEAU * start.ns && factor >= LEAST_DROP).then(|| CostDrop {
+    let bounds = |cost: &StrideCost| cost.interval.unwrap_or(Interval { low: cost.ns, high: cost.ns });
+    let factor = Ratio::of((first.ns, bounds(&first)), (start.ns, bounds(&start)));
+    (certain && before.ns >= PLATEAU * start.ns && factor.point >= LEAST_DROP).then(|| CostDrop {
         stride: start.stride,
         bytes: u64::from(start.stride) * dtype.size_bytes() as u64,
         factor,
@@ -120,19 +122,12 @@ impl StrideFinding {
     pub(crate) fn sentence(&self) -> String {
         match self.cost_drop {
             Some(CostDrop { stride, bytes, factor }) => {
-                let factor = times(factor);
-                format!(
-                    "{}: {factor} times faster than adjacent elements from stride {stride} ({bytes} bytes) on",
-                    self.dtype
-                )
+                let times = factor.times();
+                format!("{}: {times} faster than adjacent elements from stride {stride} ({bytes} bytes) on", self.dtype)
             }
             None => format!("{}: no drop, adjacent and distant elements cost the same", self.dtype),
         }
     }
-}
-
-fn times(factor: f64) -> String {
-    if factor < 99.5 { format!("{factor:.1}") } else { format!("{factor:.0}") }
 }
 
 #[cfg(test)]
@@ -159,7 +154,7 @@ mod tests {
     #[test]
     fn the_stride_of_the_drop_is_found() {
         let found = cost_drop(&costs(&[(1, 52.0), (2, 48.0), (4, 31.0), (8, 10.0), (16, 10.1)], 0.02), Dtype::F64);
-        assert_eq!(found, Some(CostDrop { stride: 8, bytes: 64, factor: 5.2 }));
+        assert_eq!(found.map(|found| (found.stride, found.bytes, found.factor.point)), Some((8, 64, 5.2)));
         let found = cost_drop(&costs(&[(1, 90.0), (4, 60.0), (8, 40.0), (16, 6.0)], 0.02), Dtype::I32);
         assert_eq!(found.map(|found| (found.stride, found.bytes)), Some((16, 64)));
     }
@@ -196,7 +191,7 @@ mod tests {
         let rows: Vec<Row> = [sweep(2, 0.5), sweep(16, 1.0), sweep(20, 9.0)].concat();
         let found = findings(&run, &rows);
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor)), (16, Some(5.0)));
+        assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor.point)), (16, Some(5.0)));
         assert_eq!(found[0].sentence(), "f64: 5.0 times faster than adjacent elements from stride 8 (64 bytes) on");
     }
 

@@ -324,6 +324,17 @@ mod tests {
     }
 
     #[test]
+    fn the_best_of_a_run_that_ended_early_is_the_best_so_far() {
+        let mut data = data(&[barrier("tree", 4, 900.0), barrier("std", 4, 3000.0)]);
+        let note = |data: &RunData| select("All threads", "Barrier, best", data).and_then(|selected| selected.note);
+        assert_eq!(note(&data).as_deref(), Some("tree"));
+        data.run.status = syncscope_core::run::Status::Interrupted;
+        assert_eq!(note(&data).as_deref(), Some("tree, so far"));
+        data.run.planned_by_primitive = [("cpu.barrier.tree".to_owned(), 1), ("cpu.barrier.std".to_owned(), 1)].into();
+        assert_eq!(note(&data).as_deref(), Some("tree"), "all barriers are measured");
+    }
+
+    #[test]
     fn the_best_grid_barrier_is_the_fastest_at_one_block_per_multiprocessor() {
         let grid = |name: &str, blocks, threads, ns| {
             let case = Case { blocks: Some(blocks), threads: Some(threads), ..Case::new(&format!("gpu.grid.{name}")) };

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use syncscope_core::{Nanoseconds, Placement, Row, Run, Verdict};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Placement, Row, Run, Verdict};
 
 use super::row_query::bounds;
+use crate::figure::has_figure;
 
 /// The primitive whose rows fill the matrix.
 pub(crate) const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
@@ -19,8 +21,20 @@ pub(crate) struct Matrix {
     pub(crate) pairs: Vec<(usize, usize, usize)>,
     /// The number of pairs of the CPUs that the run could use.
     pub(crate) possible: usize,
-    /// The smallest and the largest cost in nanoseconds, where all pairs cost the same but for noise.
-    pub(crate) alike: Option<(f64, f64)>,
+    /// The pairs that certainly cost the same but for noise; `None` where costs differ or that is not certain.
+    pub(crate) alike: Option<Alike>,
+    /// Why it is not certain that the pairs cost the same, where their figures do not differ.
+    #[serde(skip)]
+    pub(crate) doubt: Option<String>,
+}
+
+/// Pairs of one level.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Alike {
+    /// The smallest and the largest cost in nanoseconds.
+    pub(crate) costs: (f64, f64),
+    /// How many pairs have an interval that is narrow enough.
+    pub(crate) pairs: usize,
 }
 
 /// The matrix of a run; `None` where fewer than two pairs were measured.
@@ -43,11 +57,15 @@ pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
     // A sample of pairs need not meet every CPU. Without a list of CPUs, those that were met are all that is known.
     let usable = list_length(&run.environment.allowed_cpus).unwrap_or(0).max(cpus.len());
     let possible = usable * (usable - 1) / 2;
-    Some(Matrix { cpus, pairs, possible, alike: alike(measured.values().map(|row| &rows[*row])) })
+    let (alike, doubt) = match alike(measured.values().map(|row| &rows[*row])) {
+        Ok(alike) => (alike, None),
+        Err(doubt) => (None, Some(doubt)),
+    };
+    Some(Matrix { cpus, pairs, possible, alike, doubt })
 }
 
 /// The number of CPUs in a list such as `0-3,8`; `None` for other texts.
-fn list_length(list: &str) -> Option<usize> {
+pub(super) fn list_length(list: &str) -> Option<usize> {
     let part = |part: &str| match part.split_once('-') {
         Some((from, to)) => {
             let ends: (usize, usize) = (from.parse().ok()?, to.parse().ok()?);
@@ -58,12 +76,35 @@ fn list_length(list: &str) -> Option<usize> {
     list.trim().split(',').map(part).sum()
 }
 
-/// The smallest and the largest cost of pairs that are one level: their differences are noise.
-fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<(f64, f64)> {
-    let costs: Vec<f64> = rows.filter_map(|row| bounds(row).and(row.ns)).map(Nanoseconds::value).collect();
-    let low = costs.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = costs.iter().copied().fold(0.0, f64::max);
-    (costs.len() > 1 && high <= LEVEL * low).then_some((low, high))
+/// The pairs that are certainly one level: the intervals within the run of all of them lie within [`LEVEL`]. Pairs with a wider
+/// interval of their own do not count. `Ok(None)` where figures differ, `Err` where the rows do not decide, with the reason.
+fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, String> {
+    let rows: Vec<&Row> = rows.collect();
+    let known: Vec<(f64, Interval)> =
+        rows.iter().filter(|row| has_figure(row)).filter_map(|row| Some((row.ns?.value(), bounds(row)?))).collect();
+    let is_level = |low: f64, high: f64| high <= LEVEL * low;
+    let ends = |costs: &[(f64, f64)]| {
+        let least = costs.iter().map(|(low, _)| *low).fold(f64::INFINITY, f64::min);
+        (least, costs.iter().map(|(_, high)| *high).fold(0.0, f64::max))
+    };
+    let points: Vec<(f64, f64)> = known.iter().map(|(ns, _)| (*ns, *ns)).collect();
+    let (low, high) = ends(&points);
+    if !known.is_empty() && !is_level(low, high) {
+        return Ok(None);
+    }
+    let unknown = rows.len() - known.len();
+    if unknown > 0 {
+        let verb = if unknown == 1 { "has" } else { "have" };
+        return Err(format!("{unknown} of {} pairs {verb} no figure", rows.len()));
+    }
+    let narrow: Vec<&(f64, Interval)> = known.iter().filter(|(_, own)| is_level(own.low, own.high)).collect();
+    let bounds: Vec<(f64, f64)> = narrow.iter().map(|(_, own)| (own.low, own.high)).collect();
+    let (low, high) = ends(&bounds);
+    if narrow.len() < 2 || !is_level(low, high) {
+        return Err("the intervals of the pairs are too wide".to_owned());
+    }
+    let points: Vec<(f64, f64)> = narrow.iter().map(|(ns, _)| (*ns, *ns)).collect();
+    Ok(Some(Alike { costs: ends(&points), pairs: narrow.len() }))
 }
 
 /// The two CPUs of a row of the matrix, the smaller number first; `None` for other rows.
@@ -199,8 +240,33 @@ mod tests {
     #[test]
     fn noise_is_no_structure() {
         let near = [row(0, 1, 72.3), row(0, 2, 75.0), row(1, 2, 77.7)];
-        assert_eq!(matrix(&near).unwrap().alike, Some((72.3, 77.7)));
-        assert_eq!(matrix(&siblings()).unwrap().alike, None);
+        assert_eq!(matrix(&near).unwrap().alike, Some(Alike { costs: (72.3, 77.7), pairs: 3 }));
+        let found = matrix(&siblings()).unwrap();
+        assert_eq!((found.alike, found.doubt), (None, None), "the figures differ");
+    }
+
+    #[test]
+    fn pairs_are_one_level_only_where_their_intervals_are() {
+        let within = |row: Row, low, high| Row { ns_within: Some(Interval { low, high }), ..row };
+        let near = || vec![row(0, 1, 101.0), row(0, 2, 104.0), row(1, 2, 107.0)];
+        let of = |third: Row| {
+            let found = matrix(&[near(), vec![third]].concat()).unwrap();
+            (found.alike.map(|alike| (alike.costs, alike.pairs)), found.doubt)
+        };
+        let pair = || row(0, 3, 106.0);
+        assert_eq!(of(within(pair(), 100.0, 112.0)), (Some(((101.0, 107.0), 4)), None));
+        let below = Row { verdict: Verdict::BelowResolution("at most 96.5 ns".into()), ..within(pair(), -90.0, 96.5) };
+        assert_eq!(of(below), (None, Some("1 of 4 pairs has no figure".into())));
+        let noisy = |low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(pair(), low, high) };
+        assert_eq!(of(noisy(0.98, 213.0)), (None, Some("1 of 4 pairs has no figure".into())));
+        // A rough figure whose interval is wider than a level does not count.
+        assert_eq!(of(noisy(85.0, 130.0)), (Some(((101.0, 107.0), 3)), None));
+        let apart = [row(0, 1, 100.0), row(0, 2, 110.0)].map(|row| {
+            let ns = row.ns.map_or(0.0, Nanoseconds::value);
+            within(row, 0.9 * ns, 1.1 * ns)
+        });
+        let found = matrix(&apart).unwrap();
+        assert_eq!((found.alike, found.doubt.as_deref()), (None, Some("the intervals of the pairs are too wide")));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(crate) fn tables(data: &RunData) -> Vec<PaperTable> {
 fn barriers<'a>(data: &'a RunData, ids: &'a [&str]) -> impl Iterator<Item = Known<'a>> {
     (0..data.rows.len())
         .filter(move |index| is_ordered(&data.rows[*index], ids) && data.rows[*index].case.group.is_none())
-        .filter_map(|index| Known::of(data, index, Basis::Run))
+        .filter_map(|index| Known::with_figure(data, index, Basis::Run))
 }
 
 /// Whether a row is an ordered barrier of these in its default form.
@@ -82,7 +82,7 @@ fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Opt
             && row.case.group.as_ref() == Some(group)
             && row.case.form == form
     };
-    let mut known = (0..data.rows.len()).filter_map(|index| Known::of(data, index, Basis::Run));
+    let mut known = (0..data.rows.len()).filter_map(|index| Known::with_figure(data, index, Basis::Run));
     let row = known.find(|known| fits(known.row))?.row;
     if form.is_none() && row.evidence.as_ref().is_some_and(|evidence| evidence.starts_with("NOP ")) {
         return Some("a NOP".to_owned());
@@ -198,7 +198,7 @@ fn grid(data: &RunData) -> Option<PaperTable> {
     // A variant of a barrier is another algorithm. Whole clusters leave multiprocessors without a block.
     let each: Vec<(String, u32, Known<'_>)> = (0..data.rows.len())
         .filter(|index| is_ordered(&data.rows[*index], GRID_BARRIERS))
-        .filter_map(|index| Known::of(data, index, Basis::Run))
+        .filter_map(|index| Known::with_figure(data, index, Basis::Run))
         .filter_map(|known| Some((known.name(), on_multiprocessor(data, &known.row.case)?.0, known)))
         .collect();
     let mut designs: Vec<(usize, &str)> = each

@@ -159,19 +159,30 @@ impl RowQuery {
         let fewest = Case::actors;
         let most = |case: &Case| u64::MAX - case.actors();
         let usual = |size: fn(&Case) -> u64| self.usual(&fitting, machine, size);
+        let provisional = |selected: Selected| self.as_far_as_measured(selected, data);
         let named = |row| Selected { note: Some("best not resolved".to_owned()), ..Selected::usual(row) };
         match self.choice {
             Choice::FewestActors => usual(fewest).map(Selected::usual),
             Choice::MostActors => usual(most).map(Selected::usual),
-            Choice::CheapestOfFewest => cheapest(&fitting, fewest).or_else(|| usual(fewest).map(named)),
-            Choice::CheapestOfMost => cheapest(&fitting, most).or_else(|| usual(most).map(named)),
+            Choice::CheapestOfFewest => {
+                cheapest(&fitting, fewest).map(provisional).or_else(|| usual(fewest).map(named))
+            }
+            Choice::CheapestOfMost => cheapest(&fitting, most).map(provisional).or_else(|| usual(most).map(named)),
             Choice::MedianCost => self.median(&fitting).or_else(|| usual(fewest)).map(Selected::usual),
             Choice::CheapestSleep => {
                 let (seen, others): (Vec<_>, Vec<_>) =
                     fitting.into_iter().partition(|(_, row)| SEEN_ASLEEP.contains(&row.case.primitive.as_str()));
-                cheapest(&seen, fewest).or_else(|| cheapest_sleep(&others, data))
+                cheapest(&seen, fewest).or_else(|| cheapest_sleep(&others, data)).map(provisional)
             }
         }
+    }
+
+    /// Says of a choice by cost that the run has yet to measure some of the primitives.
+    fn as_far_as_measured(&self, selected: Selected, data: &RunData) -> Selected {
+        if !self.primitives.iter().any(|id| data.has_more_planned(id)) {
+            return selected;
+        }
+        Selected { note: selected.note.map(|note| format!("{note}, so far")), ..selected }
     }
 
     /// The most usual row, then the one of the smallest `size`, of the first primitive that has a row. Teams that fit the

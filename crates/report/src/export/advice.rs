@@ -34,7 +34,7 @@ pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     let warned = taken(answers).any(|(_, choice)| !choice.warnings.is_empty());
     let warning = if warned { " (!): there is a warning; --need shows it." } else { "" };
     format!(
-        "{}\n\n{}\n\n  Intervals are 95 % ones; those of costs are for another run.{warning}",
+        "{}\n\n{}\n\n  Intervals are of at least 95 %; those of costs are for another run.{warning}",
         grid::plain(&heading(data)),
         table_of(answers, width)
     )
@@ -120,16 +120,14 @@ fn grid_of(answers: &[Advice], missing: impl Fn(&str) -> String) -> Grid {
 
 /// `1.20 µs (1.10 µs to 1.31 µs)`.
 fn cost_text(cost: &CostFigure) -> String {
-    let rough = if cost.is_rough { "~" } else { "" };
-    let [point, low, high] = [cost.ns, cost.interval.low, cost.interval.high].map(figure::time);
-    format!("{rough}{point} ({low} to {high})")
+    let [low, high] = [cost.interval.low, cost.interval.high].map(figure::time);
+    format!("{} ({low} to {high})", cost.figure())
 }
 
-/// `1.8 times less (1.6 to 2.1) than std_mutex`.
+/// `1.8 times cheaper (1.6 to 2.1) than std_mutex`.
 fn next_text(next: &RunnerUp) -> String {
-    let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), figure::ratio);
-    let (low, high) = (end(next.ratio_low), end(next.ratio_high));
-    format!("{} times less ({low} to {high}) than {}", figure::ratio(next.ratio), next.name)
+    let ends = figure::ends(next.ratio_low, next.ratio_high);
+    format!("{} times cheaper ({ends}) than {}", figure::ratio(next.ratio), next.name)
 }
 
 fn json_advice(advice: &Advice) -> Value {
@@ -212,7 +210,10 @@ mod tests {
         let answers = [taken_with("first", &["unfair"])];
         let text = overview(&data, &answers, 160);
         assert!(text.contains("first (!)") && text.contains("10.0 ns (9.00 ns to 11.0 ns)"), "{text}");
-        assert!(text.contains("3.00 times less (2.50 to ?) than second") && text.contains("--need shows it"), "{text}");
+        assert!(
+            text.contains("3.00 times cheaper (above 2.50) than second") && text.contains("--need shows it"),
+            "{text}"
+        );
         assert!(!overview(&data, &[taken_with("first", &[])], 160).contains("(!)"));
         let value: Value = serde_json::from_str(&as_json(&data, &answers)).unwrap();
         let next = &value["advice"][0]["choice"]["next"];

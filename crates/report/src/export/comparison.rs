@@ -176,7 +176,7 @@ fn changes<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>) -> Grid {
         let remark = if case.remark.is_empty() { String::new() } else { format!(" ({})", case.remark) };
         grid.add([
             case.ratio.map_or("–".to_owned(), figure::ratio),
-            interval(case),
+            figure::ends(case.low, case.high),
             cost(case.a),
             cost(case.b),
             format!("{}{remark}", case.a.case),
@@ -188,18 +188,8 @@ fn changes<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>) -> Grid {
 /// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is not resolved, `< 0.05 ns`.
 fn cost(row: &Row) -> String {
     match (&row.verdict, row.ns) {
-        (Verdict::Noisy(_) | Verdict::NonAdditive(_), Some(ns)) => format!("~{}", figure::time(ns.value())),
+        (Verdict::NonAdditive(_), Some(ns)) => format!("{}{}", figure::ROUGHLY, figure::time(ns.value())),
         _ => figure::Cost::of(row).figure,
-    }
-}
-
-/// `1.88 to 1.92`.
-fn interval(case: &ComparedCase<'_>) -> String {
-    match (case.low, case.high) {
-        (Some(low), Some(high)) => format!("{} to {}", figure::ratio(low), figure::ratio(high)),
-        (Some(low), None) => format!("above {}", figure::ratio(low)),
-        (None, Some(high)) => format!("below {}", figure::ratio(high)),
-        (None, None) => "–".to_owned(),
     }
 }
 

@@ -70,8 +70,8 @@ fn line(rung: &Rung, machines: &[&Machine<'_>], run_effect: &dyn Fn(&Case) -> f6
 
 fn figure_of(level: &str, row: &Row, note: Option<&str>, median_ns: Option<f64>) -> Figure {
     let cost = Cost::of(row);
-    let is_rough = cost.figure.starts_with('~');
-    let has_figure = cost.resolved || is_rough;
+    let has_figure = figure::has_figure(row);
+    let is_rough = has_figure && !cost.resolved;
     let size = SIZED.contains(&level).then(|| naming::size(&row.case)).filter(|size| !size.is_empty());
     let note: Vec<String> = note.map(str::to_owned).into_iter().chain(size).collect();
     let (text, ns, interval) = match median_ns {

@@ -30,7 +30,7 @@ fn sentences_lead_to_their_figure_and_to_their_rows() {
             const id = link && link.getAttribute('href').slice(1);
             return !link || !(page.getElementById(id) || page.querySelector('[data-question=\"' + id + '\"]'));
         }).length;
-        const lock = items.find((item) => item.textContent.includes('cheapest lock'));
+        const lock = items.find((item) => item.textContent.includes('measured locks'));
         lock.querySelector('button').click();
         const cells = [...page.querySelectorAll('#rows tbody tr')].map((row) => row.textContent);
         root.dataset.shown = cells.length;

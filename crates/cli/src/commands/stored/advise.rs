@@ -16,7 +16,7 @@ pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
     let of = |need| answers_to(&data, &catalogue(), need, question);
     let answers: Vec<Advice> = match arguments.need {
         Some(need) => of(need.into()),
-        None => Need::ALL.into_iter().filter_map(|need| representative(of(need))).collect(),
+        None => Need::ALL.into_iter().flat_map(|need| representatives(of(need))).collect(),
     };
     let width = terminal::width();
     terminal::show(&match arguments.format {
@@ -28,8 +28,16 @@ pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// The one line for a need: the first answer that advises something, otherwise the first.
-fn representative(mut answers: Vec<Advice>) -> Option<Advice> {
-    let decided = answers.iter().position(|advice| matches!(advice.decision, Decision::Take(_)));
-    (!answers.is_empty()).then(|| answers.swap_remove(decided.unwrap_or_default()))
+/// The one line for a need on each side of the machine: the first answer that advises something, otherwise the first.
+fn representatives(answers: Vec<Advice>) -> Vec<Advice> {
+    let mut lines: Vec<Advice> = Vec::new();
+    let is_decided = |advice: &Advice| matches!(advice.decision, Decision::Take(_));
+    for advice in answers {
+        match lines.iter_mut().find(|line| line.on == advice.on) {
+            Some(line) if !is_decided(line) && is_decided(&advice) => *line = advice,
+            Some(_) => {}
+            None => lines.push(advice),
+        }
+    }
+    lines
 }

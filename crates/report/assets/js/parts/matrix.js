@@ -43,8 +43,11 @@ function agreement({ pairs, possible }) {
 /** In words, where the costs of all pairs are one level. */
 function alikeText({ alike, pairs, possible }) {
   if (!alike) return null;
-  const which = pairs.length === possible ? "All pairs" : `All ${formatCount(pairs.length)} measured pairs`;
-  return `${which} cost about the same: ${alike.map((ns) => formatTime(ns)).join(" to ")}. The differences are noise.`;
+  const all = pairs.length === possible ? "All pairs" : `All ${formatCount(pairs.length)} measured pairs`;
+  const narrow = `The ${formatCount(alike.pairs)} of ${formatCount(pairs.length)} measured pairs whose intervals are narrow`;
+  const which = alike.pairs === pairs.length ? all : narrow;
+  const costs = alike.costs.map((ns) => formatTime(ns)).join(" to ");
+  return `${which} cost about the same: ${costs}. The differences are noise.`;
 }
 
 function topologyComparison(run) {

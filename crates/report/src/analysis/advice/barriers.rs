@@ -2,10 +2,9 @@
 
 use syncscope_core::{Case, Domain, Mode, Placement};
 
-use super::contest::{candidates, decide, model_case, other_sizes};
-use super::locks::like_but_primitive;
+use super::contest::{decide_among, model_case, other_sizes};
 use super::{Advice, Decision, Inquiry, Need, cautions};
-use crate::analysis::answers::field::Basis;
+use crate::analysis::answers::field::{Basis, like_but_primitive};
 use crate::analysis::row_query::{CPU_BARRIERS, GRID_BARRIERS};
 use crate::naming;
 
@@ -61,7 +60,7 @@ fn of_kind(
         }
     };
     let alike = |case: &Case| like_but_primitive(case, like);
-    let mut decision = decide(inquiry, &candidates(inquiry, primitives, alike, basis))?;
+    let mut decision = decide_among(inquiry, primitives, alike, basis)?;
     if let Decision::Take(choice) = &mut decision
         && on == Domain::Cpu
         && let Some(row) = inquiry.data.rows.iter().find(|row| row.case.to_string() == choice.case)

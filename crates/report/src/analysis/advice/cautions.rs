@@ -1,10 +1,10 @@
 //! What to know before taking the winner: how fair it is, and whether its waiters need CPUs for themselves.
 
-use syncscope_core::{Case, Row, Verdict};
+use syncscope_core::{Case, Row};
 
 use super::{Choice, Inquiry};
 use crate::analysis::row_query::MachineSize;
-use crate::figure;
+use crate::figure::{self, Cost};
 
 /// The fairness index (Jain, Chiu, Hawe) of one lock below which it is called unfair: at 0.8 a fifth of the threads could
 /// have got nothing while the others shared alike.
@@ -51,8 +51,7 @@ fn oversubscribed(inquiry: Inquiry<'_>, row: &Row) -> Option<String> {
     let cpus = MachineSize::of(&inquiry.data.run.machine).hardware_threads;
     let alike = |case: &Case| Case { threads: row.case.threads, ..case.clone() } == row.case;
     let rows = inquiry.data.rows.iter().filter(|other| alike(&other.case) && other.case.threads > Some(cpus));
-    let known = rows.filter(|other| cpus > 0 && matches!(other.verdict, Verdict::Resolved | Verdict::Noisy(_)));
+    let known = rows.filter(|other| cpus > 0 && figure::has_figure(other));
     let first = known.min_by_key(|other| other.case.threads)?;
-    let (threads, ns) = (first.case.threads?, first.ns?.value());
-    Some(format!("{threads} threads on {cpus} CPUs cost {}", figure::time(ns)))
+    Some(format!("{} threads on {cpus} CPUs cost {}", first.case.threads?, Cost::of(first).figure))
 }

@@ -7,9 +7,7 @@ use syncscope_core::{Case, Row, Verdict};
 
 use super::{Choice, CostFigure, Decision, Inquiry, RunnerUp};
 use crate::analysis::answers::barriers::enumeration;
-use crate::analysis::answers::field::Basis;
-use crate::analysis::compare::measurement_blocks;
-use crate::analysis::compare::ratio::{UncertainCost, lower_end};
+use crate::analysis::answers::field::{Basis, Coverage, Ratio};
 use crate::analysis::row_query::{MachineSize, short_name, unusualness};
 use crate::figure;
 
@@ -24,13 +22,16 @@ pub(super) struct Candidate {
     pub(super) case: String,
     /// Its row; `None` for a reduction.
     pub(super) row: Option<usize>,
-    /// What to quote; `None`: it may be the cheapest, or not.
+    /// What to quote; `None` without a figure: it may be the cheapest, or not, and is not taken.
     pub(super) cost: Option<CostFigure>,
     /// Where the cost lies, for comparison with the others.
     pub(super) bounds: Interval,
-    /// Measurement blocks behind the interval.
-    pub(super) blocks: f64,
+    /// Whether the run has yet to measure it: it may be the cheapest.
+    pub(super) is_pending: bool,
 }
+
+/// The bounds of a cost that nothing is known of.
+const UNKNOWN: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
 impl Candidate {
     /// The candidate of a row. A row without an interval, such as an imported one, has a cost that nobody knows the
@@ -41,34 +42,35 @@ impl Candidate {
             Basis::Run => row.ns_within.or(row.ns_interval),
             Basis::Machine => row.ns_interval.or(row.ns_within),
         };
-        let has_cost = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_));
-        let cost = row.ns.zip(row.ns_interval.or(row.ns_within)).filter(|_| has_cost);
+        let cost = row.ns.zip(row.ns_interval.or(row.ns_within)).filter(|_| figure::has_figure(row));
         let cost = cost.map(|(ns, interval)| CostFigure {
             ns: ns.value(),
             interval,
             is_rough: row.verdict != Verdict::Resolved,
         });
-        // A cost below the resolution lies in its interval, too.
-        let is_bounded = has_cost || matches!(row.verdict, Verdict::BelowResolution(_));
-        let unknown = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+        // A cost without a figure lies in its interval, too.
+        let is_bounded = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::BelowResolution(_));
         Some(Self {
             name,
             id: row.case.primitive.clone(),
             case: row.case.to_string(),
             row: Some(index),
             cost,
-            bounds: bounds.filter(|_| is_bounded).unwrap_or(unknown),
-            blocks: measurement_blocks(row, inquiry.data.details.get(&row.case.id())),
+            bounds: bounds.filter(|_| is_bounded).unwrap_or(UNKNOWN),
+            is_pending: false,
         })
     }
 
-    fn uncertain(&self) -> Option<UncertainCost> {
-        UncertainCost::of_interval(self.cost?.ns, self.bounds, self.blocks)
+    /// One without a row, of a primitive that the run has yet to measure.
+    pub(super) fn pending(name: String, id: &str) -> Self {
+        let id = id.to_owned();
+        Self { name, case: id.clone(), id, row: None, cost: None, bounds: UNKNOWN, is_pending: true }
     }
 }
 
-/// The rows of these primitives that fit, in their default forms, as candidates named after their primitives. Cases that do
-/// not exist here and primitives that the compiler removes take no part.
+/// The rows of these primitives that fit, in their default forms, as candidates named after their primitives, and the
+/// primitives that the run has yet to measure. Cases that do not exist here and primitives that the compiler removes take
+/// no part.
 pub(super) fn candidates(
     inquiry: Inquiry<'_>,
     primitives: &[&str],
@@ -77,12 +79,32 @@ pub(super) fn candidates(
 ) -> Vec<Candidate> {
     let rows = inquiry.data.rows.iter().enumerate();
     let fitting = rows.filter(|(_, row)| takes_part(row, primitives) && fits(&row.case));
-    fitting
-        .filter_map(|(index, row)| {
-            let group = row.case.group.as_ref().map(|group| format!(" ({group})")).unwrap_or_default();
-            Candidate::of_row(inquiry, index, format!("{}{group}", short_name(&row.case.primitive)), basis)
-        })
-        .collect()
+    let measured = fitting.filter_map(|(index, row)| {
+        let group = row.case.group.as_ref().map(|group| format!(" ({group})")).unwrap_or_default();
+        Candidate::of_row(inquiry, index, format!("{}{group}", short_name(&row.case.primitive)), basis)
+    });
+    let has_row = |id: &str| inquiry.data.rows.iter().any(|row| row.case.primitive == id && fits(&row.case));
+    let pending = primitives.iter().filter(|id| inquiry.data.has_more_planned(id) && !has_row(id));
+    measured.chain(pending.map(|id| Candidate::pending(short_name(id).to_owned(), id))).collect()
+}
+
+/// Which of the rows of these primitives that fit is certainly the cheapest. Where the run leaves some of them out, a note
+/// says so.
+pub(super) fn decide_among(
+    inquiry: Inquiry<'_>,
+    primitives: &[&str],
+    fits: impl Fn(&Case) -> bool,
+    basis: Basis,
+) -> Option<Decision> {
+    let mut decision = decide(inquiry, &candidates(inquiry, primitives, &fits, basis))?;
+    let coverage = Coverage::of(inquiry.data, primitives, &fits);
+    if let Decision::Take(choice) = &mut decision
+        && coverage.left_out > 0
+    {
+        let Coverage { measured, left_out, .. } = coverage;
+        choice.notes.push(format!("the cheapest of the {measured} measured; {left_out} more have no row at this size"));
+    }
+    Some(decision)
 }
 
 pub(super) fn takes_part(row: &Row, primitives: &[&str]) -> bool {
@@ -141,10 +163,10 @@ pub(super) fn decide(inquiry: Inquiry<'_>, candidates: &[Candidate]) -> Option<D
     if !open.is_empty() {
         return Some(Decision::Undecided(why_open(best, &open, rivals.len())));
     }
-    // All rivals have an interval above that of the best one; the nearest has a cost unless it is below the resolution.
+    // All rivals have an interval above that of the best one; the next is the nearest of those with a figure.
     let (next, next_cost) =
         known().filter(|(one, _)| one.case != best.case).min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))?;
-    let (x, y) = (next.uncertain()?, best.uncertain()?);
+    let ratio = Ratio::of((next_cost.ns, next.bounds), (cost.ns, best.bounds));
     let known_primitive = inquiry.primitive(&best.id);
     Some(Decision::Take(Box::new(Choice {
         name: best.name.clone(),
@@ -157,9 +179,9 @@ pub(super) fn decide(inquiry: Inquiry<'_>, candidates: &[Candidate]) -> Option<D
             name: next.name.clone(),
             id: next.id.clone(),
             cost: next_cost,
-            ratio: next_cost.ns / cost.ns,
-            ratio_low: lower_end(&x, &y),
-            ratio_high: lower_end(&y, &x).map(f64::recip),
+            ratio: ratio.point,
+            ratio_low: ratio.low,
+            ratio_high: ratio.high,
         },
         warnings: Vec::new(),
         notes: Vec::new(),
@@ -169,7 +191,7 @@ pub(super) fn decide(inquiry: Inquiry<'_>, candidates: &[Candidate]) -> Option<D
 /// So many names are written; of more, the others are counted.
 const MOST_NAMES: usize = 3;
 
-/// `a and b overlap`, `c has no figure`, and how many others certainly cost more.
+/// `a and b overlap`, `c is not resolved`, `d has no interval to compare`, and how many others certainly cost more.
 fn why_open(best: &Candidate, open: &[&Candidate], rivals: usize) -> String {
     let named = |is_meant: fn(&&Candidate) -> bool| -> Vec<String> {
         open.iter().copied().filter(is_meant).map(|one| one.name.clone()).collect()
@@ -179,11 +201,26 @@ fn why_open(best: &Candidate, open: &[&Candidate], rivals: usize) -> String {
         Some((first, rest)) if rest.len() > 1 => [first, &[format!("{} more", rest.len())]].concat(),
         _ => names,
     };
-    let (overlapping, unknown) = (named(|one| one.bounds.low.is_finite()), named(|one| one.bounds.low.is_infinite()));
+    let pending = named(|one| one.is_pending);
+    let unknown = named(|one| one.bounds.low.is_infinite() && !one.is_pending);
+    let of_known = |overlaps: bool| -> Vec<String> {
+        let known = open.iter().filter(|one| one.bounds.low.is_finite());
+        known.filter(|one| (one.bounds.high >= best.bounds.low) == overlaps).map(|one| one.name.clone()).collect()
+    };
+    // What is certainly cheaper than the best one with a figure has none.
+    let (overlapping, unresolved) = (of_known(true), of_known(false));
     let mut parts = Vec::new();
     if !overlapping.is_empty() {
         let all: Vec<String> = std::iter::once(best.name.clone()).chain(overlapping).collect();
         parts.push(format!("{} overlap", enumeration(&few(all))));
+    }
+    if !unresolved.is_empty() {
+        let verb = if unresolved.len() == 1 { "is" } else { "are" };
+        parts.push(format!("{} {verb} not resolved", enumeration(&few(unresolved))));
+    }
+    if !pending.is_empty() {
+        let verb = if pending.len() == 1 { "is" } else { "are" };
+        parts.push(format!("{} {verb} not measured yet", enumeration(&few(pending))));
     }
     if !unknown.is_empty() {
         let verb = if unknown.len() == 1 { "has" } else { "have" };
@@ -191,7 +228,7 @@ fn why_open(best: &Candidate, open: &[&Candidate], rivals: usize) -> String {
     }
     let others = rivals - open.len();
     if others > 0 {
-        let best_cost = best.cost.map(|cost| figure::time(cost.ns)).unwrap_or_default();
+        let best_cost = best.cost.map(CostFigure::figure).unwrap_or_default();
         let verb = if others == 1 { "costs" } else { "cost" };
         parts.push(format!("{others} more certainly {verb} more than {} ({best_cost})", best.name));
     }

@@ -64,10 +64,14 @@ fn of_size(inquiry: Inquiry<'_>, on: Domain, id: &str, like: &Case) -> Vec<Candi
         let is_shared = case.layout.is_none_or(|layout| layout == Layout::Shared);
         is_counter(case) && is_shared && case.space == Some(Space::Shared) && case.order == like.order
     };
+    // A CPU has no memory of a block.
+    let pending = || {
+        (on == Domain::Gpu && inquiry.data.has_more_planned(id)).then(|| Candidate::pending(BY_BLOCK.to_owned(), id))
+    };
     let kinds = [
         of_kind(SHARED, &|case| case == like),
         of_kind(own_name(on), &|case| is_own_counter(inquiry, on, case) && same_order(case)),
-        of_kind(BY_BLOCK, &by_block),
+        of_kind(BY_BLOCK, &by_block).or_else(pending),
     ];
     kinds.into_iter().flatten().collect()
 }

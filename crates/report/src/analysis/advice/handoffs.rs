@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Domain, Placement};
 
-use super::contest::{Candidate, candidates, decide, model_case, other_sizes, takes_part};
+use super::contest::{Candidate, candidates, decide_among, model_case, other_sizes, takes_part};
 use super::{Advice, Choice, Decision, Inquiry, Need};
 use crate::analysis::answers::barriers::enumeration;
 use crate::analysis::answers::field::Basis;
@@ -31,17 +31,16 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Advice> {
         }
     };
     let alike = |case: &Case| case.placement == like.placement && case.threads == like.threads;
-    let spinning = candidates(inquiry, HANDOFFS, alike, Basis::Run);
     let sleeping = candidates(inquiry, SLEEPING, alike, Basis::Run);
     let mut answers = Vec::new();
-    if let Some(mut decision) = decide(inquiry, &spinning) {
+    if let Some(mut decision) = decide_among(inquiry, HANDOFFS, alike, Basis::Run) {
         if let Decision::Take(choice) = &mut decision {
             choice.warnings.push("needs a CPU for the thread that waits: it spins".to_owned());
             choice.notes.extend(against_sleeping(choice, &sleeping));
         }
         answers.push(advice("2 threads, the other spins", decision));
     }
-    if let Some(mut decision) = decide(inquiry, &sleeping) {
+    if let Some(mut decision) = decide_among(inquiry, SLEEPING, alike, Basis::Run) {
         if let Decision::Take(choice) = &mut decision {
             choice.notes.extend(single_handoffs(inquiry, &choice.id, alike));
         }
@@ -60,7 +59,7 @@ fn against_sleeping(choice: &Choice, sleeping: &[Candidate]) -> Option<String> {
     let costlier: Vec<String> = sleeping
         .iter()
         .filter(|other| other.bounds.low > high)
-        .filter_map(|other| Some(format!("{} {}", other.name, figure::time(other.cost?.ns))))
+        .filter_map(|other| Some(format!("{} {}", other.name, other.cost?.figure())))
         .collect();
     let verb = if costlier.len() == 1 { "costs" } else { "cost" };
     (!costlier.is_empty()).then(|| format!("where the other may sleep, {} {verb} more", enumeration(&costlier)))

@@ -66,7 +66,7 @@ fn of_length<'a>(inquiry: Inquiry<'a>, length: &Group, threads: u32) -> Option<A
     let size = naming::size(barrier);
     for rival in &mut rivals {
         let case = rival.row.and_then(|row| Some(&inquiry.data.rows.get(row)?.case));
-        rival.name = format!("a grid barrier ({})", case.map_or_else(String::new, design));
+        rival.name = format!("a grid barrier ({})", case.map_or_else(|| rival.name.clone(), design));
     }
     let barriers = rivals.len();
     rivals.extend(KERNELS.into_iter().filter_map(|(id, name)| kernel(inquiry, id, name, length, barrier)));
@@ -107,14 +107,18 @@ fn other_grids(inquiry: Inquiry<'_>, kernels: &[Candidate], barrier: &Case) -> O
     )))
 }
 
-/// The row of one more kernel of this length; the one of the barrier's grid where there is one.
+/// The row of one more kernel of this length; the one of the barrier's grid where there is one. Without a row, it may be yet to
+/// measure.
 fn kernel(inquiry: Inquiry<'_>, id: &str, name: &str, length: &Group, barrier: &Case) -> Option<Candidate> {
     let rows = inquiry.data.rows.iter().enumerate();
     let own = rows.filter(|(_, row)| takes_part(row, &[id]) && row.case.group.as_ref() == Some(length));
-    let (index, _) = own.min_by_key(|(_, row)| {
+    let usual = own.min_by_key(|(_, row)| {
         let (other_grid, other_size) =
             (!relaunch::has_grid_of(&row.case, barrier), row.case.threads != barrier.threads);
         (other_grid, other_size, u64::MAX - row.case.actors(), row.case.clone())
-    })?;
-    Candidate::of_row(inquiry, index, name.to_owned(), Basis::Machine)
+    });
+    match usual {
+        Some((index, _)) => Candidate::of_row(inquiry, index, name.to_owned(), Basis::Machine),
+        None => inquiry.data.has_more_planned(id).then(|| Candidate::pending(name.to_owned(), id)),
+    }
 }

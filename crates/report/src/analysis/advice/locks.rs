@@ -2,9 +2,9 @@
 
 use syncscope_core::{Case, Domain, Placement, Verdict};
 
-use super::contest::{candidates, decide, model_case, other_sizes};
+use super::contest::{decide_among, model_case, other_sizes};
 use super::{Advice, Decision, Inquiry, Need, cautions};
-use crate::analysis::answers::field::Basis;
+use crate::analysis::answers::field::{Basis, like_but_primitive};
 use crate::analysis::row_query::CPU_LOCKS;
 use crate::{figure, naming};
 
@@ -28,7 +28,7 @@ fn on_side(inquiry: Inquiry<'_>, on: Domain, locks: &[&str]) -> Option<Advice> {
         }
     };
     let is_alike = |case: &Case| like_but_primitive(case, like);
-    let mut decision = decide(inquiry, &candidates(inquiry, locks, is_alike, Basis::Run))?;
+    let mut decision = decide_among(inquiry, locks, is_alike, Basis::Run)?;
     if let Decision::Take(choice) = &mut decision
         && let Some(row) = inquiry.data.rows.iter().find(|row| row.case.to_string() == choice.case)
     {
@@ -39,11 +39,6 @@ fn on_side(inquiry: Inquiry<'_>, on: Domain, locks: &[&str]) -> Option<Advice> {
         choice.notes.extend(one_addition(inquiry, like, choice.cost.interval.low));
     }
     Some(Advice { need: Need::Protect, on, situation: naming::size(like), decision })
-}
-
-/// Whether two cases differ in nothing but the primitive and its group.
-pub(super) fn like_but_primitive(case: &Case, like: &Case) -> bool {
-    Case { primitive: like.primitive.clone(), group: like.group.clone(), ..case.clone() } == *like
 }
 
 /// Data of one word need no lock, where the addition certainly costs less.

@@ -23,7 +23,7 @@ mod tests;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Domain, Primitive};
 
-use crate::RunData;
+use crate::{RunData, figure};
 
 /// What a program needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +120,14 @@ pub struct CostFigure {
     pub is_rough: bool,
 }
 
+impl CostFigure {
+    /// `1.20 µs`, `~1.20 µs` where its row is noisy.
+    pub(crate) fn figure(self) -> String {
+        let doubt = if self.is_rough { figure::ROUGHLY } else { "" };
+        format!("{doubt}{}", figure::time(self.ns))
+    }
+}
+
 /// The one to take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
@@ -154,7 +162,7 @@ pub struct RunnerUp {
     pub cost: CostFigure,
     /// Its cost over that of the winner.
     pub ratio: f64,
-    /// The 95 % interval of the ratio; `None`: no bound on that side.
+    /// The interval of the ratio, of at least 95 %; `None`: no bound on that side.
     pub ratio_low: Option<f64>,
     /// Upper end.
     pub ratio_high: Option<f64>,
@@ -196,7 +204,10 @@ pub fn advise(data: &RunData, catalogue: &[Primitive], need: Need, question: Que
         return answers;
     }
     let on = question.on.unwrap_or(if need == Need::EndGpuPhase { Domain::Gpu } else { Domain::Cpu });
+    let has_gpu = !data.run.machine.gpus.is_empty();
     let reason = match need {
+        _ if on == Domain::Gpu && !has_gpu => "the run found no GPU on its machine".to_owned(),
+        Need::HandOver if on == Domain::Gpu => "the catalogue has no hand-over between threads of a GPU".to_owned(),
         Need::Reduce => "the run holds no reductions; `syncscope reductions` measures them".to_owned(),
         Need::EndGpuPhase if question.on == Some(Domain::Cpu) => "a CPU has no grid and launches no kernels".to_owned(),
         _ => format!(

@@ -104,6 +104,6 @@ fn candidate(row: &ReductionRow) -> Candidate {
         row: None,
         cost,
         bounds: interval.unwrap_or(Interval { low: absent, high: f64::INFINITY }),
-        blocks: row.pairs as f64,
+        is_pending: false,
     }
 }

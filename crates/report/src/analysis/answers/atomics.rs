@@ -3,10 +3,10 @@
 use syncscope_core::{Case, Form, Row, Verdict};
 
 use super::Finding;
-use super::field::{Basis, Known, rung, times};
+use super::field::{Basis, Known, Ratio, rung};
 use crate::RunData;
 use crate::analysis::false_sharing;
-use crate::figure::grouped;
+use crate::figure::{self, grouped};
 
 /// The drop of the cost where elements of different threads are no longer on one cache line. The finding is made from
 /// intervals within the run: all strides are measured in the same way.
@@ -21,7 +21,7 @@ pub(in crate::analysis) fn false_sharing(data: &RunData) -> Option<Finding> {
             && case.form.is_none()
     };
     let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_shown(&data.rows[*index].case)).collect();
-    let known = rows.iter().filter_map(|index| Known::of(data, *index, Basis::Run));
+    let known = rows.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run));
     let mut strides: Vec<(u32, Known<'_>)> =
         known.filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect();
     strides.sort_by_key(|(stride, _)| *stride);
@@ -46,10 +46,10 @@ pub(super) fn contended_on_both_sides(data: &RunData) -> Option<Finding> {
     let cpu = Total::on_rung(data, "All threads", "Atomic add, contended")?;
     let gpu = Total::on_rung(data, "Device", "Atomic add, all threads")?;
     let (less, more) = if cpu.rate < gpu.rate { (&cpu, &gpu) } else { (&gpu, &cpu) };
-    let (low, high) = (more.low() / less.high(), more.high() / less.low());
-    if low <= 1.0 {
+    let ratio = more.over(less);
+    if !ratio.is_above_one() {
         let question = "whether CPU or GPU threads add more often to one variable".to_owned();
-        return Some(Finding::Open(format!("{question} ({} and {} a second)", count(cpu.rate), count(gpu.rate))));
+        return Some(Finding::Open(format!("{question} ({} and {} a second)", cpu.rate(), gpu.rate())));
     }
     let winner = if cpu.rate < gpu.rate { "the GPU" } else { "the CPU" };
     let separate = not_aggregated(data, &gpu.known.row.case)
@@ -58,33 +58,40 @@ pub(super) fn contended_on_both_sides(data: &RunData) -> Option<Finding> {
     let text = format!(
         "{} CPU threads add {} times a second to one variable, {} GPU threads {} times{separate}: {} as often on {winner}.",
         cpu.known.row.case.actors(),
-        count(cpu.rate),
+        cpu.rate(),
         grouped(gpu.known.row.case.actors()),
-        count(gpu.rate),
-        times(more.rate / less.rate, low, high),
+        gpu.rate(),
+        ratio.times(),
     );
     Some(Finding::certain("decide-atomics", text, [cpu.known.index, gpu.known.index]))
 }
 
-/// The rate of all threads together.
-struct Total<'a> {
-    known: Known<'a>,
-    rate: f64,
+/// The rate of all threads together, of a row whose cost has a figure.
+pub(in crate::analysis) struct Total<'a> {
+    pub(in crate::analysis) known: Known<'a>,
+    pub(in crate::analysis) rate: f64,
 }
 
 impl<'a> Total<'a> {
-    fn on_rung(data: &'a RunData, level: &str, title: &str) -> Option<Self> {
-        let known = Known::of(data, rung(data, level, title)?.row, Basis::Machine)?;
+    pub(in crate::analysis) fn of(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
+        let known = Known::with_figure(data, index, basis)?;
         Some(Self { known, rate: known.row.ops_per_s_total? })
     }
 
-    /// The rate is as uncertain as the cost of one operation.
-    fn low(&self) -> f64 {
-        self.rate * self.known.ns / self.known.bounds.high
+    fn on_rung(data: &'a RunData, level: &str, title: &str) -> Option<Self> {
+        Self::of(data, rung(data, level, title)?.row, Basis::Machine)
     }
 
-    fn high(&self) -> f64 {
-        self.rate * self.known.ns / self.known.bounds.low.max(f64::MIN_POSITIVE)
+    /// This rate over the other one: as uncertain as the costs of their operations.
+    pub(in crate::analysis) fn over(&self, other: &Self) -> Ratio {
+        let operations = |total: &Self| total.rate * total.known.ns;
+        other.known.over(&self.known).scaled(operations(self) / operations(other))
+    }
+
+    /// `43.8 million`, `~43.8 million` where the row is noisy.
+    pub(in crate::analysis) fn rate(&self) -> String {
+        let doubt = if self.known.row.verdict == Verdict::Resolved { "" } else { figure::ROUGHLY };
+        format!("{doubt}{}", count(self.rate))
     }
 }
 
@@ -109,7 +116,7 @@ pub(in crate::analysis) fn count(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{case, on_blocks, row, said};
+    use super::super::testing::{case, on_blocks, row, said, within};
     use super::*;
     use syncscope_core::{Dtype, Layout};
 
@@ -131,7 +138,14 @@ mod tests {
         assert_eq!(said(contended_on_both_sides, vec![cpu.clone()]), None);
         assert_eq!(said(contended_on_both_sides, vec![gpu.clone()]), None);
         let close = total(row(case_of(&gpu), 99_000.0, 0.02), 50e6);
-        assert!(said(contended_on_both_sides, vec![cpu, close]).unwrap().is_err(), "17 % may swap them");
+        assert!(said(contended_on_both_sides, vec![cpu.clone(), close]).unwrap().is_err(), "17 % may swap them");
+        let noisy = |half: f64| {
+            let row = within(cpu.clone(), 366.0 - half, 366.0 + half);
+            vec![Row { verdict: Verdict::Noisy("wide".into()), ..row }, gpu.clone()]
+        };
+        let sentence = said(contended_on_both_sides, noisy(80.0)).unwrap().unwrap();
+        assert!(sentence.starts_with("16 CPU threads add ~43.8 million times"), "{sentence}");
+        assert_eq!(said(contended_on_both_sides, noisy(100.0)), None, "the table has no figure");
     }
 
     fn case_of(row: &Row) -> Case {

@@ -23,9 +23,10 @@ pub(super) fn cheapest_cpu_barrier(data: &RunData) -> Option<Finding> {
             let others: Vec<String> = openmp.into_iter().chain(std).collect();
             let others = if others.is_empty() { String::new() } else { format!("; {}", enumeration(&others)) };
             let text = format!(
-                "At {threads} threads {} ({}) is the cheapest barrier. The next, {}, costs {} as much{others}.",
+                "At {threads} threads {} ({}) is the {}. The next, {}, costs {} as much{others}.",
                 best.name(),
                 best.time(),
+                field.coverage.cheapest("barrier"),
                 next.name(),
                 next.times(&best),
             );
@@ -77,11 +78,12 @@ pub(super) fn cluster_or_grid(data: &RunData) -> Option<Finding> {
     let like = &data.rows.get(rung(data, "Device", "Grid barrier, best")?.row)?.case;
     let grid = field(data, GRID_BARRIERS, like, Basis::Run);
     let best = grid.best()?;
-    if grid.unknown > 0 || !grid.known.iter().all(|barrier| cluster.is_below(barrier)) {
+    if !grid.is_complete() || !best.has_figure() || !grid.known.iter().all(|barrier| cluster.is_below(barrier)) {
         return Some(Finding::Open("whether a barrier of a cluster is cheaper than one of the grid".to_owned()));
     }
+    let measured = if grid.coverage.left_out > 0 { "measured " } else { "" };
     let text = format!(
-        "A barrier of a cluster of {size} blocks ({}) is {} cheaper than the cheapest barrier of the grid{} ({}, {}).",
+        "A barrier of a cluster of {size} blocks ({}) is {} cheaper than the cheapest {measured}barrier of the grid{} ({}, {}).",
         cluster.time(),
         best.times(&cluster),
         that_orders(data, like),
@@ -122,7 +124,7 @@ pub(super) fn block_barriers(data: &RunData) -> Option<Finding> {
     };
     let of = |id: &str| {
         let index = data.rows.iter().position(|row| row.case.primitive == id && same(&row.case))?;
-        Known::of(data, index, Basis::Run).filter(|other| plain.is_below(other))
+        Known::with_figure(data, index, Basis::Run).filter(|other| plain.is_below(other))
     };
     let costlier: Vec<(&str, Known<'_>)> =
         BLOCK_BARRIERS.into_iter().filter_map(|(name, id)| Some((name, of(id)?))).collect();
@@ -153,7 +155,7 @@ mod tests {
             barrier("tree", 1290.0),
             barrier("openmp", 1370.0),
         ];
-        let sentence = "At 16 threads dissemination (1.00 µs) is the cheapest barrier. The next, tree, costs 1.3 times as much; \
+        let sentence = "At 16 threads dissemination (1.00 µs) is the cheapest of the 4 measured barriers. The next, tree, costs 1.3 times as much; \
                         OpenMP's 1.4 times and Rust's std::sync::Barrier 35 times.";
         assert_eq!(said(cheapest_cpu_barrier, rows.clone()), Some(Ok(sentence.into())));
         rows[2] = within(rows[2].clone(), 990.0, 1500.0);
@@ -186,7 +188,7 @@ mod tests {
     #[test]
     fn a_cluster_is_cheaper_than_the_grid() {
         let grid = |ns| row(on_blocks("gpu.grid.counter", 132, 32), ns, 0.3);
-        let sentence = "A barrier of a cluster of 8 blocks (167 ns) is 4.8 times cheaper than the cheapest barrier of the grid \
+        let sentence = "A barrier of a cluster of 8 blocks (167 ns) is 4.8 times cheaper than the cheapest measured barrier of the grid \
                         (counter, 806 ns).";
         assert_eq!(said(cluster_or_grid, vec![cluster(167.0), grid(806.0)]), Some(Ok(sentence.into())));
         assert!(said(cluster_or_grid, vec![cluster(167.0), grid(168.0)]).unwrap().is_err());

@@ -1,10 +1,11 @@
 //! Where threads are placed, and whether they sleep.
 
+use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Group};
 
 use super::Finding;
 use super::barriers::enumeration;
-use super::field::{Basis, Known, rung, times};
+use super::field::{Basis, Known, Ratio, rung};
 use crate::analysis::matrix;
 use crate::{RunData, figure};
 
@@ -30,12 +31,11 @@ pub(in crate::analysis) fn waking(data: &RunData) -> Option<Finding> {
     let awake = rungs.find_map(|title| Known::on_rung(data, "Two threads", title, Basis::Machine))?;
     let ways = asleep.note.as_deref().unwrap_or_default();
     let (is_certain, figure, ratio) = if let Some(median) = asleep.median_ns {
-        let ratio = |ns: f64| median / ns;
-        let times = times(ratio(awake.ns), ratio(awake.bounds.high), ratio(awake.bounds.low));
+        let ratio = Ratio::of((median, Interval { low: median, high: median }), (awake.ns, awake.bounds));
         let is_certain = median > CERTAIN_FACTOR * awake.bounds.high;
-        (is_certain, format!("{} ({ways}, median)", figure::time(median)), times)
+        (is_certain, format!("{} ({ways}, median)", figure::time(median)), ratio.times())
     } else {
-        let woken = Known::of(data, asleep.row, Basis::Machine)?;
+        let woken = Known::with_figure(data, asleep.row, Basis::Machine)?;
         (awake.is_below(&woken), format!("{} ({ways})", woken.time()), woken.times(&awake))
     };
     is_certain.then(|| {
@@ -69,15 +69,23 @@ pub(in crate::analysis) fn placement(data: &RunData) -> Option<Finding> {
         return Some(Finding::certain("decide-placement", text, known.iter().map(|(_, one)| one.index)));
     }
     let matrix = matrix::matrix(&data.run, &data.rows)?;
-    let (low, high) = matrix.alike?;
-    let (pairs, possible) = (matrix.pairs.len(), matrix.possible);
-    let which = if pairs == possible { format!("All {pairs}") } else { format!("The {pairs} measured of {possible}") };
+    if let Some(doubt) = matrix.doubt {
+        return Some(Finding::Open(format!("whether some pairs of CPUs hand over faster than others ({doubt})")));
+    }
+    let alike = matrix.alike?;
+    let (pairs, measured, possible) = (alike.pairs, matrix.pairs.len(), matrix.possible);
+    let (which, among) = match (pairs == measured, measured == possible) {
+        (true, true) => (format!("All {pairs} pairs of CPUs"), ""),
+        (true, false) => (format!("The {pairs} measured of {possible} pairs of CPUs"), "among them "),
+        (false, _) => {
+            (format!("The {pairs} of {measured} measured pairs of CPUs whose intervals are narrow"), "among them ")
+        }
+    };
     let text = format!(
-        "{which} pairs of CPUs hand over in about the same time ({} to {}): there is no better place for two threads.",
-        figure::time(low),
-        figure::time(high)
+        "{which} hand over in about the same time ({} to {}): {among}there is no better place for two threads.",
+        figure::time(alike.costs.0),
+        figure::time(alike.costs.1)
     );
-    let text = if pairs == possible { text } else { text.replace("there is", "among them there is") };
     Some(Finding::certain("decide-placement", text, matrix.pairs.iter().map(|(_, _, row)| *row)))
 }
 
@@ -95,7 +103,7 @@ pub(in crate::analysis) fn hyperthreads(data: &RunData) -> Option<Finding> {
                 && like.is_none_or(|like| place(like) == place(case))
         };
         let mut rows = (0..data.rows.len()).filter(|index| fits(&data.rows[*index].case));
-        rows.find_map(|index| Known::of(data, index, Basis::Run))
+        rows.find_map(|index| Known::with_figure(data, index, Basis::Run))
     };
     let busy = with_group(&Group::SiblingBusy, None)?;
     let idle = with_group(&Group::SiblingIdle, Some(&busy.row.case))?;
@@ -117,7 +125,7 @@ pub(in crate::analysis) fn hyperthreads(data: &RunData) -> Option<Finding> {
 mod tests {
     use super::super::testing::{case, data, row, said, said_of, within};
     use super::*;
-    use syncscope_core::{Detail, Placement, Row};
+    use syncscope_core::{Detail, Placement, Row, Verdict};
 
     fn pair(group: Option<Group>, cpus: [u32; 2], ns: f64) -> Row {
         let placement = Some(Placement::List(cpus.to_vec()));
@@ -171,6 +179,19 @@ mod tests {
         assert!(
             sentence.starts_with("The 3 measured of 120 pairs") && sentence.contains("among them there is no better")
         );
+    }
+
+    #[test]
+    fn pairs_without_a_figure_leave_open_whether_there_is_a_better_place() {
+        let mut rows = vec![pair(None, [0, 1], 101.0), pair(None, [1, 2], 104.0), pair(None, [0, 2], 107.0)];
+        let noisy = |row: Row, low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(row, low, high) };
+        rows[2] = noisy(rows[2].clone(), 80.0, 130.0);
+        let sentence = "The 2 of 3 measured pairs of CPUs whose intervals are narrow hand over in about the same time (101 ns to \
+                        104 ns): among them there is no better place for two threads.";
+        assert_eq!(said(placement, rows.clone()), Some(Ok(sentence.into())));
+        rows[2] = noisy(rows[2].clone(), 0.98, 213.0);
+        let question = "whether some pairs of CPUs hand over faster than others (1 of 3 pairs has no figure)";
+        assert_eq!(said(placement, rows), Some(Err(question.into())));
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) fn barrier_of_devices(data: &RunData) -> Option<Finding> {
     let grid_like = &data.rows.get(rung(data, "Device", "Grid barrier, best")?.row)?.case;
     let best = |primitives, like| field(data, primitives, like, Basis::Machine).best();
     let (wide, narrow): (Known<'_>, Known<'_>) = (best(DEVICE_BARRIERS, like)?, best(GRID_BARRIERS, grid_like)?);
-    if !narrow.is_below(&wide) {
+    if !narrow.is_below(&wide) || !narrow.has_figure() || !wide.has_figure() {
         return Some(Finding::Open(format!("what a barrier of {devices} GPUs costs beyond that of one grid")));
     }
     let text = format!(

@@ -19,9 +19,10 @@ pub(super) fn cheapest_lock(data: &RunData) -> Option<Finding> {
             let last = rivals.last().filter(|last| last.index != next.index);
             let last = last.map(|last| format!("; the most expensive, {}, {}", last.name(), last.times(&best)));
             let text = format!(
-                "At {threads} threads {} ({}) is the cheapest lock. The next, {}, costs {} as much{}.",
+                "At {threads} threads {} ({}) is the {}. The next, {}, costs {} as much{}.",
                 best.name(),
                 best.time(),
+                field.coverage.cheapest("lock"),
                 next.name(),
                 next.times(&best),
                 last.unwrap_or_default(),
@@ -33,8 +34,9 @@ pub(super) fn cheapest_lock(data: &RunData) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{case, row, said, within};
+    use super::super::testing::{case, data, row, said, said_of, within};
     use super::*;
+    use syncscope_core::run::Status;
     use syncscope_core::{Group, Row, Verdict};
 
     fn lock(name: &str, ns: f64) -> Row {
@@ -53,7 +55,7 @@ mod tests {
         assert_eq!(
             said(cheapest_lock, rows),
             Some(Ok(
-                "At 16 threads pthread_mutex (1.20 µs) is the cheapest lock. The next, std_mutex, costs 2.2 times as \
+                "At 16 threads pthread_mutex (1.20 µs) is the cheapest of the 4 measured locks. The next, std_mutex, costs 2.2 times as \
                      much; the most expensive, ticket, 5.1 times."
                     .into()
             ))
@@ -77,6 +79,19 @@ mod tests {
         let rows = vec![lock("ticket", 500.0), critical(Group::Libgomp, 900.0), critical(Group::Libomp, 400.0)];
         let sentence = said(cheapest_lock, rows).unwrap().unwrap();
         assert!(sentence.starts_with("At 16 threads openmp_critical (400 ns) is the cheapest"), "{sentence}");
+    }
+
+    #[test]
+    fn a_run_that_ended_early_names_no_cheapest_lock() {
+        let mut run = data(vec![lock("pthread_mutex", 80.0), lock("ticket", 536.0)]);
+        run.run.status = Status::BudgetSpent;
+        let plan = ["pthread_mutex", "ticket", "mcs", "ttas", "std_mutex"];
+        run.run.planned_by_primitive = plan.map(|name| (format!("cpu.lock.{name}"), 1)).into();
+        let question = "which lock is the cheapest at 16 threads (3 of 5 are not measured yet)";
+        assert_eq!(said_of(cheapest_lock, &run), Some(Err(question.into())));
+        run.run.planned_by_primitive.retain(|id, _| id.ends_with("ticket") || id.ends_with("pthread_mutex"));
+        let sentence = said_of(cheapest_lock, &run).unwrap().unwrap();
+        assert!(sentence.contains("pthread_mutex (80.0 ns) is the cheapest of the 2 measured locks."), "{sentence}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::analysis::row_query::{GRID_BARRIERS, unusualness};
 pub(in crate::analysis) fn kernel_or_grid_barrier(data: &RunData) -> Option<Finding> {
     let like = &data.rows.get(rung(data, "Device", "Grid barrier, best")?.row)?.case;
     let grid = field(data, GRID_BARRIERS, like, Basis::Machine);
-    let best = grid.best()?;
+    let best = grid.best().filter(Known::has_figure)?;
     let all: Vec<(&str, Known<'_>)> =
         WAYS.into_iter().filter_map(|(way, title)| Some((way, launch(data, title, like)?))).collect();
     let (kernels, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, one)| has_grid_of(&one.row.case, like));
@@ -21,8 +21,9 @@ pub(in crate::analysis) fn kernel_or_grid_barrier(data: &RunData) -> Option<Find
         return Some(Finding::Open(on_other_grids(&others, &best, like)));
     }
     let first = kernels.first()?;
-    let wins = |kernel: &Known<'_>| grid.unknown == 0 && grid.known.iter().all(|barrier| kernel.is_below(barrier));
+    let wins = |kernel: &Known<'_>| grid.is_complete() && grid.known.iter().all(|barrier| kernel.is_below(barrier));
     let loses = |kernel: &Known<'_>| best.is_below(kernel);
+    let measured = if grid.coverage.left_out > 0 { "measured " } else { "" };
     let blocks = like.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
     let barrier = format!("{}, {}", best.name(), best.time());
     let with_figures = |of: &[(&str, Known<'_>)]| {
@@ -48,7 +49,7 @@ pub(in crate::analysis) fn kernel_or_grid_barrier(data: &RunData) -> Option<Find
             let other =
                 if expensive_is_empty { String::new() } else { format!("; {} it is not", with_figures(&expensive)) };
             format!(
-                "One kernel more {} is cheaper than any grid barrier{blocks}{} (from {}, {}){other}{uncertain}.",
+                "One kernel more {} is cheaper than any {measured}grid barrier{blocks}{} (from {}, {}){other}{uncertain}.",
                 with_figures(&cheap),
                 that_orders(data, like),
                 best.time(),
@@ -75,7 +76,7 @@ fn launch<'a>(data: &'a RunData, title: &str, barrier: &Case) -> Option<Known<'a
             && has_grid_of(&row.case, barrier)
     };
     let rows = data.rows.iter().enumerate().filter(|(_, row)| takes_part(row));
-    let same = rows.filter_map(|(index, _)| Known::of(data, index, Basis::Machine));
+    let same = rows.filter_map(|(index, _)| Known::with_figure(data, index, Basis::Machine));
     let rank = |case: &Case| (case.group != usual.group, unusualness(case), case.clone());
     same.min_by_key(|one| rank(&one.row.case)).or(Some(on_rung))
 }
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(
             said(kernel_or_grid_barrier, rows),
             Some(Ok(
-                "One kernel more in a graph (468 ns) is cheaper than any grid barrier of 132 blocks (from 806 ns, \
+                "One kernel more in a graph (468 ns) is cheaper than any measured grid barrier of 132 blocks (from 806 ns, \
                      counter); in a stream (1.53 µs) it is not."
                     .into()
             ))
@@ -179,7 +180,7 @@ mod tests {
         let rows = vec![kernel("graph", 645.0), grid("counter", 806.0, 0.01), near.clone(), relaxed];
         assert_eq!(
             said(kernel_or_grid_barrier, rows),
-            Some(Ok("One kernel more in a graph (645 ns) is cheaper than any grid barrier of 132 blocks that orders memory \
+            Some(Ok("One kernel more in a graph (645 ns) is cheaper than any measured grid barrier of 132 blocks that orders memory \
                      (from 750 ns, hierarchical near_counters)."
                 .into()))
         );

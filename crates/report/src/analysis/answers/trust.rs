@@ -1,11 +1,15 @@
 //! How far to trust a run, in one line.
 
+use syncscope_core::run::machine::Environment;
+use syncscope_core::run::provenance::StolenTime;
+use syncscope_core::run::smt_interference::frequent_share;
 use syncscope_core::{Row, Verdict};
 
 use crate::RunData;
+use crate::analysis::matrix::list_length;
 
-/// The share of resolved cases, the width of the intervals to quote, and what may have disturbed the run; `None` without a
-/// case that can be measured here.
+/// What certainly disturbed the run, the most harmful first; then the share of resolved cases, the width of the intervals to
+/// quote, and what may have disturbed it. `None` without a case that can be measured here.
 pub(crate) fn trust(data: &RunData) -> Option<String> {
     let exists = |row: &&Row| !matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_));
     let existing = data.rows.iter().filter(exists).count();
@@ -13,7 +17,7 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
     if existing == 0 {
         return None;
     }
-    let share = (100.0 * resolved as f64 / existing as f64).floor();
+    let share = share_of(resolved, existing);
     let which = if existing < data.rows.len() { " that can be measured here" } else { "" };
     let parts = [
         data.run
@@ -21,13 +25,42 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
             .emulator
             .as_ref()
             .map(|name| format!("not at all: every instruction was emulated ({name})")),
-        Some(format!("{share:.0} % of the {existing} cases{which} are resolved")),
+        load(data),
+        interference(data),
+        stolen(data, true),
+        Some(format!("{share} of the {existing} cases{which} are resolved")),
         widths(data),
         data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("the machine is virtual ({name})")),
-        stolen(data),
+        stolen(data, false),
         awake(data),
     ];
     Some(format!("How far to trust it: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; ")))
+}
+
+/// `45 %`. Not all is not written as 100 %, and some not as 0 %.
+fn share_of(part: usize, whole: usize) -> String {
+    let percent = 100.0 * part as f64 / whole as f64;
+    match part {
+        0 => "0 %".to_owned(),
+        _ if percent < 0.5 => "less than 1 %".to_owned(),
+        _ if part < whole && percent >= 99.5 => "more than 99 %".to_owned(),
+        _ => format!("{percent:.0} %"),
+    }
+}
+
+/// Other programs at the start, where the run warns of them.
+fn load(data: &RunData) -> Option<String> {
+    let environment = &data.run.environment;
+    let cpus = list_length(&environment.allowed_cpus).unwrap_or(data.run.machine.cpu.hardware_threads as usize);
+    let load = environment.load.filter(|load| cpus > 0 && Environment::is_high_load(*load, cpus))?;
+    let plural = if cpus == 1 { "" } else { "s" };
+    Some(format!("other programs were running (load {load:.2} on {cpus} CPU{plural})"))
+}
+
+/// Work of others on the same cores, where the run warns of it.
+fn interference(data: &RunData) -> Option<String> {
+    let share = frequent_share(&data.rows, &data.details)?;
+    Some(format!("another hardware thread of the core was active in {:.0} % of the pairs of one thread", 100.0 * share))
 }
 
 /// `the median interval for another run is ±17 % (CPU), ±0.6 % (GPU)`.
@@ -52,16 +85,17 @@ fn width(data: &RunData, domain: &str, name: &str) -> Option<String> {
     Some(format!("±{median:.digits$} % ({name})"))
 }
 
-/// What the hypervisor took, over all processes of the run.
-fn stolen(data: &RunData) -> Option<String> {
+/// What the hypervisor took, over all processes of the run: more than a run warns of, or less.
+fn stolen(data: &RunData, is_harmful: bool) -> Option<String> {
     let sessions = data.run.sessions.iter();
     let known: Vec<(f64, f64)> =
         sessions.filter_map(|session| Some((session.seconds, session.stolen.as_ref()?.share))).collect();
     let seconds: f64 = known.iter().map(|(seconds, _)| seconds).sum();
-    let share = 100.0 * known.iter().map(|(seconds, share)| seconds * share).sum::<f64>() / seconds;
-    share.is_finite().then(|| match share {
+    let share = known.iter().map(|(seconds, share)| seconds * share).sum::<f64>() / seconds;
+    let is_meant = share.is_finite() && (share > StolenTime::LARGEST_SHARE) == is_harmful;
+    is_meant.then(|| match 100.0 * share {
         ..0.05 => "the hypervisor took less than 0.1 % of the CPUs' time".to_owned(),
-        _ => format!("the hypervisor took {share:.1} % of the CPUs' time"),
+        percent => format!("the hypervisor took {percent:.1} % of the CPUs' time"),
     })
 }
 
@@ -74,7 +108,8 @@ fn awake(data: &RunData) -> Option<String> {
 mod tests {
     use super::super::testing::{case, data, row};
     use super::*;
-    use syncscope_core::run::provenance::{SessionRecord, StolenTime};
+    use syncscope_core::Detail;
+    use syncscope_core::run::provenance::SessionRecord;
 
     #[test]
     fn what_is_known_of_the_run_is_said() {
@@ -95,14 +130,42 @@ mod tests {
         };
         data.run.sessions = vec![session(30.0, 0.02), session(10.0, 0.0)];
         let text = trust(&data).unwrap();
-        let end = "; the machine is virtual (KVM); the hypervisor took 1.5 % of the CPUs' time; idle CPUs could sleep.";
-        assert!(text.ends_with(end), "{text}");
+        let start = "How far to trust it: the hypervisor took 1.5 % of the CPUs' time; 75 % of the 4 cases";
+        assert!(
+            text.starts_with(start) && text.ends_with("; the machine is virtual (KVM); idle CPUs could sleep."),
+            "{text}"
+        );
+        data.run.sessions = vec![session(30.0, 0.008), session(10.0, 0.0)];
+        let end = "; the machine is virtual (KVM); the hypervisor took 0.6 % of the CPUs' time; idle CPUs could sleep.";
+        assert!(trust(&data).unwrap().ends_with(end), "{:?}", trust(&data));
         data.run.environment.emulator = Some("QEMU TCG".into());
         let text = trust(&data).unwrap();
         assert!(
             text.starts_with("How far to trust it: not at all: every instruction was emulated (QEMU TCG); 75 %"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_disturbed_the_run_most_comes_first() {
+        let alone = Row { pairs: Some(200), ..row(case("cpu.atomic.add", 1), 10.0, 0.1) };
+        let mut data = data(vec![alone, row(case("cpu.atomic.add", 2), 20.0, 0.1)]);
+        data.details.insert(data.rows[0].case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, 0.8)]);
+        data.run.environment.allowed_cpus = "0-3".into();
+        data.run.environment.load = Some(18.03);
+        let start = "How far to trust it: other programs were running (load 18.03 on 4 CPUs); another hardware thread of the core \
+                     was active in 80 % of the pairs of one thread; 100 % of the 2 cases are resolved";
+        assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
+        data.run.environment.load = Some(0.9);
+        data.details.clear();
+        assert!(trust(&data).unwrap().starts_with("How far to trust it: 100 % of"), "{:?}", trust(&data));
+    }
+
+    #[test]
+    fn shares_are_rounded_and_never_to_all_or_nothing() {
+        let texts = [(2, 34), (67, 149), (0, 7), (1, 300), (299, 300), (197, 200), (7, 7)];
+        let texts = texts.map(|(part, whole)| share_of(part, whole));
+        assert_eq!(texts, ["6 %", "45 %", "0 %", "less than 1 %", "more than 99 %", "98 %", "100 %"]);
     }
 
     #[test]

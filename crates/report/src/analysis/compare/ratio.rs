@@ -80,8 +80,7 @@ impl UncertainCost {
         (ns.is_finite() && ends.into_iter().all(f64::is_finite)).then_some(cost)
     }
 
-    /// A cost of which this interval says all that is uncertain, from so many measurement blocks. For two rows of one run:
-    /// what runs differ by concerns both alike, and their intervals within the run count.
+    /// A cost of which this interval says all that is uncertain, from so many measurement blocks.
     pub(in crate::analysis) fn of_interval(ns: f64, interval: Interval, blocks: f64) -> Option<Self> {
         let degrees = (blocks - 1.0).max(1.0);
         let side = |end: f64| Uncertainty {

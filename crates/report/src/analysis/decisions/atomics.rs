@@ -7,8 +7,8 @@ use super::spec::{Axis, Point, Spec, Unit, share_vertical_axis};
 use super::sweep::{
     cpu_rules, exists, largest_team, note, one_line_each, plain_series, sizes, team, threads, unreliable,
 };
-use crate::analysis::answers::atomics::{count, not_aggregated};
-use crate::analysis::answers::field::{Basis, Known, times};
+use crate::analysis::answers::atomics::{Total, count, not_aggregated};
+use crate::analysis::answers::field::{Basis, Ratio};
 use crate::figure::grouped;
 use crate::{RunData, naming};
 
@@ -110,33 +110,9 @@ fn label(case: &Case) -> String {
     [dtype, Some(place), form, scope, order].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// A rate of all threads with its interval, which is that of the cost.
-struct Total {
-    index: usize,
-    rate: f64,
-    low: f64,
-    high: f64,
-    threads: u64,
-}
-
-impl Total {
-    fn of(data: &RunData, index: usize, basis: Basis) -> Option<Self> {
-        let known = Known::of(data, index, basis)?;
-        let rate = known.row.ops_per_s_total?;
-        let at = |ns: f64| rate * known.ns / ns.max(f64::MIN_POSITIVE);
-        Some(Self {
-            index,
-            rate,
-            low: at(known.bounds.high),
-            high: at(known.bounds.low),
-            threads: known.row.case.actors(),
-        })
-    }
-
-    /// How many times the rate of the other one, if it is certainly more.
-    fn beyond(&self, other: &Self) -> Option<String> {
-        (self.low > other.high).then(|| times(self.rate / other.rate, self.low / other.high, self.high / other.low))
-    }
+/// How many times one rate is another one, if it is certainly more.
+fn beyond(one: &Total<'_>, other: &Total<'_>) -> Option<String> {
+    Some(one.over(other)).filter(|ratio| ratio.is_above_one()).map(Ratio::times)
 }
 
 /// The usual type: the first one with a row for one variable.
@@ -146,7 +122,7 @@ fn usual<'a>(data: &'a RunData, rows: &[usize]) -> Option<&'a Case> {
 }
 
 /// The rate of the row with so many threads, of one variable or of variables apart.
-fn total(data: &RunData, rows: &[usize], like: &Case, threads: u32, is_shared: bool) -> Option<Total> {
+fn total<'a>(data: &'a RunData, rows: &[usize], like: &Case, threads: u32, is_shared: bool) -> Option<Total<'a>> {
     let fits = |case: &Case| {
         let same = Case { layout: like.layout, threads: like.threads, ..case.clone() } == *like;
         same && case.threads == Some(threads) && (case.layout == Some(Layout::Shared)) == is_shared
@@ -168,15 +144,15 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let (fewest, few) = teams.iter().copied().find_map(with_rate)?;
     let (most, all) = teams.iter().rev().copied().find_map(with_rate).filter(|(most, _)| *most > fewest)?;
     let team = if fewest == 1 { "One CPU thread adds".to_owned() } else { format!("{fewest} CPU threads add") };
-    let contended = if let Some(times) = few.beyond(&all) {
-        let rates = format!("{} against {} a second", count(few.rate), count(all.rate));
+    let contended = if let Some(times) = beyond(&few, &all) {
+        let rates = format!("{} against {} a second", few.rate(), all.rate());
         format!("{team} {times} as often to one variable as {most} together ({rates})")
-    } else if let Some(times) = all.beyond(&few) {
+    } else if let Some(times) = beyond(&all, &few) {
         format!("{most} CPU threads together add {times} as often to one variable as {fewest}")
     } else {
         format!("Whether {most} CPU threads add more often to one variable than {fewest} cannot be decided")
     };
-    let apart = of(most, false).and_then(|apart| apart.beyond(&all));
+    let apart = of(most, false).and_then(|apart| beyond(&apart, &all));
     let apart =
         apart.map(|times| format!(". To variables on separate cache lines, the {most} add {times} as often as to one"));
     Some(format!("{contended}{}.", apart.unwrap_or_default()))
@@ -190,11 +166,11 @@ fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
         Case { blocks: like.blocks, threads: like.threads, ..case.clone() } == *like
     };
     let totals = rows.iter().filter(same).filter_map(|index| Total::of(data, *index, Basis::Machine));
-    let most = totals.max_by_key(|total| total.threads)?;
-    let separate = not_aggregated(data, &data.rows[most.index].case)
+    let most = totals.max_by_key(|total| total.known.row.case.actors())?;
+    let separate = not_aggregated(data, &most.known.row.case)
         .map(|rate| format!(" ({} where the compiler does not add up each warp first)", count(rate)))
         .unwrap_or_default();
-    let (threads, rate) = (grouped(most.threads), count(most.rate));
+    let (threads, rate) = (grouped(most.known.row.case.actors()), most.rate());
     Some(format!("{threads} GPU threads add {rate} times a second to one variable{separate}."))
 }
 

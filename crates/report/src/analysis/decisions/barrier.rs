@@ -3,7 +3,7 @@
 use syncscope_core::{Case, Group, Mode, Row};
 
 use super::Decision;
-use super::cheapest;
+use super::cheapest::{self, Contest};
 use super::spec::{Axis, Point, Series, Spec, Unit, share_vertical_axis};
 use super::sweep::{
     cpu_rules, exists, name, note, one_line_each, plain_series, series, sizes, sweep, team, threads, unreliable,
@@ -39,7 +39,8 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     if charts.is_empty() {
         return None;
     }
-    let parts = [cheapest::sentence(data, &cpu, "CPU barrier", LEAST_TEAM), gpu_sentence(data)];
+    let contest = Contest { data, primitives: CPU_BARRIERS, rows: &cpu };
+    let parts = [cheapest::sentence(contest, "CPU barrier", LEAST_TEAM), gpu_sentence(data)];
     let sentence = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let sentence =
         if sentence.is_empty() { "What barriers cost is not certain in this run.".to_owned() } else { sentence };
@@ -122,7 +123,7 @@ fn gpu_sentence(data: &RunData) -> Option<String> {
     ];
     let figure = |(level, title, words): (&str, &str, &str)| {
         let selected = rung(data, level, title)?;
-        let known = Known::of(data, selected.row, Basis::Machine)?;
+        let known = Known::with_figure(data, selected.row, Basis::Machine)?;
         let name = selected.note.map(|note| format!(" ({note})")).unwrap_or_default();
         Some(format!("{} for {words}{name}", known.time()))
     };
@@ -147,7 +148,7 @@ mod tests {
         let rows = vec![barrier(Group::Libgomp, 900.0), barrier(Group::Libomp, 500.0)];
         let found = decision("decide-barrier", &data(rows)).unwrap();
         assert_eq!(labels(&found.charts[0]), ["openmp libgomp", "openmp libomp"]);
-        assert_eq!(found.sentence, "Cheapest CPU barrier: openmp libomp at 16 threads (500 ns).");
+        assert_eq!(found.sentence, "Cheapest measured CPU barrier: openmp libomp at 16 threads (500 ns).");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) struct BreakEven {
 /// one of them is certainly cheaper; `None` where that is open.
 pub(super) fn standing(launch: &Known<'_>, grid: &Field<'_>) -> Option<Ordering> {
     let best = grid.best()?;
-    if grid.unknown == 0 && grid.known.iter().all(|barrier| launch.is_below(barrier)) {
+    if grid.is_complete() && grid.known.iter().all(|barrier| launch.is_below(barrier)) {
         return Some(Ordering::Less);
     }
     best.is_below(launch).then_some(Ordering::Greater)
@@ -95,7 +95,7 @@ mod tests {
         let data = data(costs);
         let known = |index| Known::of(&data, index, Basis::Machine).unwrap();
         let launch: ByLength<'_> = costs.iter().enumerate().map(|(at, cost)| (cost.0, known(at + 1))).collect();
-        break_evens(&launch, &Field { known: vec![known(0)], unknown: 0 })
+        break_evens(&launch, &Field { known: vec![known(0)], ..Field::default() })
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
     fn a_barrier_without_a_figure_leaves_the_cheaper_launch_open() {
         let data = data(&[(5, 400.0, 0.01)]);
         let known = |index| Known::of(&data, index, Basis::Machine).unwrap();
-        let grid = |unknown| Field { known: vec![known(0)], unknown };
+        let grid = |unknown| Field { known: vec![known(0)], unknown, ..Field::default() };
         assert_eq!(standing(&known(1), &grid(0)), Some(Ordering::Less));
         assert_eq!(standing(&known(1), &grid(1)), None);
         let (more, interval) = margin(&known(1), &grid(0)).unwrap();

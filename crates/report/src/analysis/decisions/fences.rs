@@ -122,7 +122,7 @@ fn cpu_sentence(data: &RunData) -> Option<String> {
     let is_free = |id: &str| of(id).is_some_and(|index| matches!(data.rows[index].verdict, Verdict::Elided(_)));
     let free: Vec<String> =
         ORDERS.iter().filter(|(_, id)| is_free(id)).map(|(_, id)| short_name(id).to_owned()).collect();
-    let full = of("cpu.fence.seq_cst").and_then(|index| Known::of(data, index, Basis::Machine));
+    let full = of("cpu.fence.seq_cst").and_then(|index| Known::with_figure(data, index, Basis::Machine));
     let full = full.map(|known| {
         let by = instruction(known.row).map(|text| format!(" ({text})")).unwrap_or_default();
         format!("a full fence of the CPU costs {}{by}", known.time())

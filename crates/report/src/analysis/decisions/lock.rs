@@ -1,7 +1,7 @@
 //! Which lock to take: cost by threads, and fairness.
 
 use super::Decision;
-use super::cheapest;
+use super::cheapest::{self, Contest};
 use super::spec::{Axis, Point, Series, Spec, Unit};
 use super::sweep::{cpu_rules, largest_team, name, note, series, sweep, team, threads, unreliable};
 use crate::RunData;
@@ -24,7 +24,7 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     Some(Decision {
         id: "decide-lock",
         question: "Which lock?",
-        sentence: cheapest::sentence(data, &rows, "lock", 1)
+        sentence: cheapest::sentence(Contest { data, primitives: CPU_LOCKS, rows: &rows }, "lock", 1)
             .unwrap_or_else(|| "One lock alone has figures: there is nothing to choose from.".to_owned()),
         charts: [Some(cost.ruled(cpu_rules(data))), fairness].into_iter().flatten().collect(),
         note: note([
@@ -74,7 +74,7 @@ mod tests {
         };
         assert_eq!(
             sentence("decide-lock", rows()),
-            "Cheapest lock: ticket at 1 thread (9.00 ns), pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
+            "Cheapest measured lock: ticket at 1 thread (9.00 ns), pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
              µs)."
         );
         let mut overlapping = rows();
@@ -86,6 +86,17 @@ mod tests {
         let text = sentence("decide-lock", unknown);
         assert!(text.ends_with("; at 16 threads, 1 of 2 have no reliable figure."), "{text}");
         assert!(!text.contains("at 16 ("), "{text}");
+    }
+
+    #[test]
+    fn locks_that_are_not_measured_yet_leave_the_choice_open() {
+        let mut run = data(vec![lock("ticket", 1, 9.0), lock("mcs", 1, 12.0), lock("ticket", 16, 100.0)]);
+        run.run.status = syncscope_core::run::Status::BudgetSpent;
+        run.run.planned_by_primitive = [("cpu.lock.ticket".to_owned(), 2), ("cpu.lock.mcs".to_owned(), 2)].into();
+        assert_eq!(
+            decision("decide-lock", &run).unwrap().sentence,
+            "Cheapest measured lock: ticket at 1 thread (9.00 ns); at 16 threads, 1 of 2 is not measured yet."
+        );
     }
 
     #[test]

@@ -201,7 +201,7 @@ fn margins(ways: &[(&'static str, ByLength<'_>)], points: &[Vec<BreakEven>], gri
         let (more, interval) = margin(known, grid)?;
         Some(Cell {
             value: Some(more).filter(|_| standing(known, grid) == Some(Ordering::Greater)),
-            text: signed(more),
+            text: if known.has_figure() && best.has_figure() { signed(more) } else { "not resolved".to_owned() },
             detail: Some(format!("{} to {}", signed(interval.low), signed(interval.high))),
             row: known.index,
         })

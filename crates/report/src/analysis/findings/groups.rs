@@ -229,11 +229,9 @@ fn saturation(data: &RunData) -> Option<Outcome> {
         () => ClaimVerdict::Open,
     };
     let said = |rate: &(Known<'_>, f64, f64, f64)| {
-        format!(
-            "{} warp-sync/ns in blocks of {} threads",
-            figure::ratio(rate.2),
-            rate.0.row.case.threads.unwrap_or_default()
-        )
+        let threads = rate.0.row.case.threads.unwrap_or_default();
+        let figure = if rate.0.has_figure() { figure::ratio(rate.2) } else { figure::ends(Some(rate.1), Some(rate.3)) };
+        format!("{figure} warp-sync/ns in blocks of {threads} threads")
     };
     let sentence = format!("{} to {}, on multiprocessors with {RESIDENT_WARPS} warps", said(slowest), said(fastest));
     Some(Outcome { verdict, sentence, rows: unique(rates.iter().map(|rate| rate.0.index)) })

@@ -106,15 +106,17 @@ impl Unit {
     }
 }
 
-/// The larger cost in units of the smaller one: `3.55 times (3.25 to 4.01)`; without intervals `3.55 times`.
+/// The larger cost in units of the smaller one: `3.55 times (3.25 to 4.01)`; without intervals `3.55 times`; where a cost has
+/// no figure `2.10 to 9.30 times`.
 fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     let (more, less) = if a.ns < b.ns { (b, a) } else { (a, b) };
-    let point = format!("{} times", figure::ratio(more.ns / less.ns));
-    if interval_within_run(more.row).is_none() || less.bounds.low <= 0.0 {
-        return point;
+    let ratio = more.over(less);
+    let point = figure::ratio(ratio.point);
+    if interval_within_run(more.row).is_none() {
+        return format!("{point} times");
     }
-    let [low, high] = [more.bounds.low / less.bounds.high, more.bounds.high / less.bounds.low];
-    format!("{point} ({} to {})", figure::ratio(low), figure::ratio(high))
+    let ends = figure::ends(ratio.low, ratio.high);
+    if more.has_figure() && less.has_figure() { format!("{point} times ({ends})") } else { format!("{ends} times") }
 }
 
 /// A statement about two costs; the names say what they are.
@@ -290,7 +292,8 @@ pub(super) fn grows_more(
     (name_b, most_b, few_b): (&str, &Known<'_>, &Known<'_>),
 ) -> Outcome {
     let ([low_a, high_a], [low_b, high_b]) = (growth(most_a, few_a), growth(most_b, few_b));
-    grown(Certain::of(low_a > high_b, high_a < low_b), (name_a, most_a, few_a), (name_b, most_b, few_b))
+    let certain = Certain::of(low_a > high_b, high_a < low_b);
+    grown(certain, (name_a, most_a, few_a), (name_b, most_b, few_b))
 }
 
 /// Whether two costs grow by alike factors: each is the later and the earlier row. The names say of what.
@@ -307,7 +310,8 @@ pub(super) fn grows_alike(
 }
 
 fn growth(most: &Known<'_>, few: &Known<'_>) -> [f64; 2] {
-    [most.bounds.low / few.bounds.high, most.bounds.high / few.bounds.low]
+    let ratio = most.over(few);
+    [ratio.low.unwrap_or_default(), ratio.high.unwrap_or(f64::INFINITY)]
 }
 
 fn grown(

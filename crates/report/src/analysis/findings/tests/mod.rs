@@ -190,3 +190,14 @@ fn a_sentence_names_its_figures() {
     assert_eq!(finding.outcome.sentence, "1.40 µs with 16 threads, 395 ns with 2 threads: 3.54 times (3.25 to 3.87)");
     assert_eq!(finding.outcome.rows, [1, 0]);
 }
+
+#[test]
+fn a_sentence_has_no_figure_that_the_table_does_not_show() {
+    let mut data = run("cpu.barrier.openmp close t2 =395~100; t16 =1400~50");
+    data.rows[0].verdict = Verdict::Noisy("wide".into());
+    let finding = found("burtchell.openmp.barrier_threads", &data);
+    assert_eq!(finding.outcome.sentence, "1.40 µs with 16 threads, not resolved with 2 threads: 2.73 to 4.92 times");
+    data.rows[0].ns_within = Some(Interval { low: 300.0, high: 480.0 });
+    let finding = found("burtchell.openmp.barrier_threads", &data);
+    assert!(finding.outcome.sentence.contains("~395 ns with 2 threads: 3.54 times (2.81 to"), "{finding:?}");
+}
