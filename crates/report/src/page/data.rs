@@ -13,6 +13,7 @@ use crate::analysis::decisions::{self, Decision};
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::row_query::Selected;
+use crate::legend::{self, Sign};
 use crate::{RunData, figure, naming};
 
 #[derive(Serialize)]
@@ -28,6 +29,8 @@ struct Page<'a> {
     primitives: Vec<PagePrimitive<'a>>,
     /// The forms that are not the default: the word of the column, and the words for people.
     forms: Vec<(String, &'static str)>,
+    /// The signs and words beside figures or in their place.
+    signs: &'static [Sign],
     /// Noisy estimates are shown if the relative half-width of their interval is smaller.
     rough_half_width: f64,
 }
@@ -143,6 +146,7 @@ pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive])
         families: families(runs),
         primitives: primitives(runs, catalogue),
         forms: Form::ALL.iter().map(|form| (form.to_string(), naming::form(*form))).collect(),
+        signs: &legend::SIGNS,
         rough_half_width: figure::ROUGH_HALF_WIDTH,
     };
     // Serialization fails only for maps whose keys are not strings. This data has none.

@@ -12,7 +12,7 @@ use syncscope_core::run::Status;
 use syncscope_core::{Primitive, Verdict};
 
 use crate::analysis::answers;
-use crate::{RunData, figure, naming};
+use crate::{RunData, figure, legend, naming};
 use paint::{Painter, Tone};
 
 pub use reductions::reductions;
@@ -35,6 +35,8 @@ pub fn summary(data: &RunData, catalogue: &[Primitive], width: usize, colour: bo
     lines.push(String::new());
     lines.extend(sentences(data, width, painter));
     lines.extend(wrap(&verdicts(data), width, ""));
+    let signs = legend::of(data).into_iter().flat_map(|text| wrap(&text, width, "  "));
+    lines.extend(signs.map(|line| painter.text(&line, Tone::Quiet)));
     lines.extend(answers::trust(data).iter().flat_map(|text| wrap(text, width, "  ")));
     lines.extend(failures(data, width, painter));
     let contradictions = data.run.measured_topology.iter().flat_map(|topology| &topology.contradictions);
