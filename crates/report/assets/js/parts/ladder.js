@@ -94,7 +94,7 @@ function anchorLine() {
 function ladderSection() {
   if (DATA.ladder.length < 3) return null;
   const card = el("article", { class: "panel wide ladder" }, ladderKeys());
-  const titles = SEVERAL ? RUNS.map((_, at) => runNumber(at)) : ["cost ±"];
+  const titles = SEVERAL ? RUNS.map((_, at) => shortRunName(at)) : ["cost ±"];
   drawChart(card, {
     kind: "dots",
     label: "The cost ladder",
