@@ -14,9 +14,9 @@ fn digits(value: f64, count: i32) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A ratio of two costs: `1.05`, `0.981`.
+/// A ratio of two costs: `1.05`, `0.981`, `1,308`.
 pub(crate) fn ratio(value: f64) -> String {
-    digits(value, 3)
+    grouped(digits(value, 3))
 }
 
 /// A time in the unit that needs the fewest digits: `2.03 ns`, `1.26 µs`, `3.10 ms`.

@@ -66,11 +66,12 @@ fn heading(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
     let mut lines: Vec<String> = machine.iter().map(|line| painter.text(line, Tone::Strong)).collect();
     let provisional = match data.provisional() {
         0 => String::new(),
-        count => format!(", {count} provisional"),
+        count => format!(", {} provisional", figure::grouped(count)),
     };
-    let cases = format!("{} of {} cases{provisional}", data.rows.len(), data.run.planned);
+    let [rows, planned] = [data.rows.len() as u64, data.run.planned].map(figure::grouped);
+    let cases = format!("{rows} of {planned} cases{provisional}");
     let state = match data.run.status {
-        Status::Done => format!("complete, {} cases", data.rows.len()),
+        Status::Done => format!("complete, {rows} cases"),
         Status::Running => format!("not finished: {cases}"),
         Status::Interrupted => format!("interrupted: {cases}"),
         Status::BudgetSpent => format!("stopped by its budget: {cases}"),
@@ -87,7 +88,11 @@ fn verdicts(data: &RunData) -> String {
     if counts.is_empty() {
         return "No case was finished.".to_owned();
     }
-    counts.iter().map(|(name, count)| format!("{count} {}", naming::verdict(name))).collect::<Vec<_>>().join(", ")
+    counts
+        .iter()
+        .map(|(name, count)| format!("{} {}", figure::grouped(count), naming::verdict(name)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The most failures that are listed one by one; the page has all of them.

@@ -3,6 +3,7 @@
 use syncscope_core::{Row, Verdict};
 
 use crate::RunData;
+use crate::figure::grouped;
 
 /// The share of resolved cases, the width of the intervals to quote, and what may have disturbed the run; `None` without a
 /// case that can be measured here.
@@ -21,7 +22,7 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
             .emulator
             .as_ref()
             .map(|name| format!("not at all: every instruction was emulated ({name})")),
-        Some(format!("{share:.0} % of the {existing} cases{which} are resolved")),
+        Some(format!("{share:.0} % of the {} cases{which} are resolved", grouped(existing))),
         widths(data),
         data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("the machine is virtual ({name})")),
         stolen(data),
