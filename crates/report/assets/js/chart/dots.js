@@ -107,7 +107,7 @@ function dotLabels(spec, places, box, position) {
     if (second) {
       label.append(svg("tspan", { x: 0 }, first), svg("tspan", { x: 0, dy: LABEL_LINE }, second));
     }
-    label.append(svg("title", null, row.label));
+    label.append(svg("title", null, row.all || row.label));
     root.append(label);
   });
   return root;
