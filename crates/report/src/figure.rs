@@ -14,9 +14,9 @@ fn digits(value: f64, count: i32) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A ratio of two costs: `1.05`, `0.981`.
+/// A ratio of two costs: `1.05`, `0.981`, `1,308`.
 pub(crate) fn ratio(value: f64) -> String {
-    digits(value, 3)
+    grouped(digits(value, 3))
 }
 
 /// The interval of a ratio: `1.88 to 1.92`; an end that is not known has no number.

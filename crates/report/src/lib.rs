@@ -14,6 +14,7 @@
 mod analysis;
 mod figure;
 mod generation;
+mod legend;
 mod naming;
 mod reductions;
 mod run_data;

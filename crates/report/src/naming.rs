@@ -189,6 +189,11 @@ pub(crate) fn size(case: &Case) -> String {
     [devices, on_device].into_iter().flatten().collect::<Vec<_>>().join(" × ")
 }
 
+/// Blocks and threads of a kernel, also of one block: `132×32`, `1×32`.
+pub(crate) fn grid_size(case: &Case) -> String {
+    format!("{}×{}", case.blocks.unwrap_or(1), case.threads.unwrap_or(1))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -107,7 +107,7 @@ fn several_machines() {
     let Some((counts, dom)) = open(&runs, DESKTOP) else { return };
     assert_sound(&counts, &runs);
     assert!(beside_decisions(&counts) >= 1 + 1 + 5 + 6 + 2, "{counts:?}");
-    assert!(dom.contains("aria-label=\"ticket · run 2\""), "a name for the line of each run");
+    assert!(dom.contains("aria-label=\"ticket · B\""), "a name for the line of each run");
     assert!(dom.contains("interrupted: "));
 }
 

@@ -205,6 +205,10 @@ fn the_ladder_names_the_best_on_a_phone_too() {
         const boxes = (kind) => [...page.querySelectorAll('.ladder ' + kind)].map((one) => one.getBoundingClientRect());
         root.dataset.covered = boxes('.label').filter((a) => boxes('.value, .mark path').some((b) => meet(a, b))).length;";
     let Some((counts, _)) = open_and(&[data], 390, script) else { return };
-    assert_eq!(words(&counts, "lines").join(" "), "Grid barrier, best: hierarchical near_counters", "{counts:?}");
+    assert_eq!(
+        words(&counts, "lines").join(" "),
+        "Grid barrier, best, 132×32: hierarchical near_counters",
+        "{counts:?}"
+    );
     assert_eq!(number(&counts, "covered"), 0, "{counts:?}");
 }

@@ -11,7 +11,9 @@ mod format;
 mod numerals;
 mod query;
 mod tables;
+mod times;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -63,6 +65,26 @@ fn the_page_of_results_is_up_to_date() {
     }
     let found = fs::read_to_string(&path).unwrap_or_default();
     assert!(found == page, "docs/RESULTS.md is out of date; run this test with SYNCSCOPE_UPDATE=1");
+}
+
+#[test]
+fn the_table_of_stored_runs_has_every_run_with_its_time() {
+    let path = root().join("results/README.md");
+    let read = || fs::read_to_string(&path).unwrap();
+    let page = times::with_times(&read(), &Runs::new(root().join("results"))).unwrap();
+    if std::env::var_os("SYNCSCOPE_UPDATE").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    assert!(
+        read() == page,
+        "the times in results/README.md differ from the runs; run this test with SYNCSCOPE_UPDATE=1"
+    );
+    let named: BTreeSet<String> = page.lines().filter_map(times::run_of).map(str::to_owned).collect();
+    let folders = fs::read_dir(root().join("results")).unwrap().map(|entry| entry.unwrap().path());
+    let stored = folders.filter(|folder| folder.join("run.json").is_file());
+    let stored: BTreeSet<String> =
+        stored.map(|folder| folder.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    assert_eq!(named, stored);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-// The decisions: a question, a sentence that the intervals make certain, and its charts.
+// The decisions: a question, a sentence with what the intervals make certain, and its charts.
 
 /** Of more runs, the sentences are shown without charts. */
 const MOST_CHARTED_RUNS = 3;
@@ -158,7 +158,7 @@ function drawDecisions() {
     el(
       "p",
       { class: "lead" },
-      "What this run says for the choices of a program. A sentence appears only where the intervals decide it.",
+      "What this run says for the choices of a program. Where the intervals do not decide, it says so.",
     ),
     cards,
   );

@@ -41,12 +41,14 @@ function followLink(event) {
   if (location.href === before) history.pushState(null, "", `#${id}`);
 }
 
-function drawVerdicts() {
+/** What the signs and the verdicts mean. */
+function drawMeanings() {
+  const explained = (term, meaning) => [el("dt", null, term), el("dd", null, meaning)];
+  byId("sign-list").append(...DATA.signs.flatMap(({ text, meaning }) => explained(el("b", null, text), meaning)));
   byId("verdict-list").append(
-    ...Object.values(VERDICTS).flatMap(([tone, text, meaning]) => [
-      el("dt", null, el("span", { class: `badge ${tone}` }, text)),
-      el("dd", null, meaning),
-    ]),
+    ...Object.values(VERDICTS).flatMap(([tone, text, meaning]) =>
+      explained(el("span", { class: `badge ${tone}` }, text), meaning),
+    ),
   );
 }
 
@@ -120,7 +122,7 @@ drawSections();
 drawDecisions();
 drawRows();
 drawGlossary();
-drawVerdicts();
+drawMeanings();
 drawTheme();
 drawNavigation();
 removeDeadLinks();

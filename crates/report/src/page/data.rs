@@ -13,6 +13,7 @@ use crate::analysis::decisions::{self, Decision};
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::row_query::Selected;
+use crate::legend::{self, Sign};
 use crate::{RunData, figure, naming};
 
 #[derive(Serialize)]
@@ -28,6 +29,8 @@ struct Page<'a> {
     primitives: Vec<PagePrimitive<'a>>,
     /// The forms that are not the default: the word of the column, and the words for people.
     forms: Vec<(String, &'static str)>,
+    /// The signs and words beside figures or in their place.
+    signs: &'static [Sign],
     /// Noisy estimates are shown if the relative half-width of their interval is smaller.
     rough_half_width: f64,
 }
@@ -107,6 +110,9 @@ struct PageRung {
     domain: &'static str,
     level: &'static str,
     title: &'static str,
+    /// Blocks and threads of the kernels, where a barrier of a grid and a launch could be compared: costs depend on them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grid: Option<String>,
     #[serde(flatten)]
     selection: Selection,
     /// Figures of other machines; empty on a page of several runs.
@@ -143,6 +149,7 @@ pub(super) fn json(runs: &[RunData], labels: &[String], catalogue: &[Primitive])
         families: families(runs),
         primitives: primitives(runs, catalogue),
         forms: Form::ALL.iter().map(|form| (form.to_string(), naming::form(*form))).collect(),
+        signs: &legend::SIGNS,
         rough_half_width: figure::ROUGH_HALF_WIDTH,
     };
     // Serialization fails only for maps whose keys are not strings. This data has none.
@@ -156,10 +163,23 @@ fn ladder(runs: &[RunData]) -> Vec<PageRung> {
             ([data], [Some(selected)]) => anchors::behind(rung, data, selected),
             _ => Vec::new(),
         };
+        let grid = grid(runs, &found);
         let selection = Selection::of(found)?;
-        Some(PageRung { domain: rung.domain(), level: rung.level, title: rung.title, selection, anchors })
+        Some(PageRung { domain: rung.domain(), level: rung.level, title: rung.title, grid, selection, anchors })
     };
     LADDER.iter().filter_map(line).collect()
+}
+
+/// The families whose kernels have a grid that a reader compares.
+const WITH_GRID: [&str; 3] = ["grid", "multi", "launch"];
+
+/// The grids of the selected rows, each once.
+fn grid(runs: &[RunData], found: &[Option<Selected>]) -> Option<String> {
+    let selected = runs.iter().zip(found).filter_map(|(data, found)| data.rows.get(found.as_ref()?.row));
+    let with_grid = selected.map(|row| &row.case).filter(|case| WITH_GRID.contains(&case.domain_and_family().1));
+    let mut sizes: Vec<String> = with_grid.filter(|case| case.threads.is_some()).map(naming::grid_size).collect();
+    sizes.dedup();
+    (!sizes.is_empty()).then(|| sizes.join(" and "))
 }
 
 fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {

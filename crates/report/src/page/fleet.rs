@@ -1,4 +1,4 @@
-//! The page of a fleet: the nodes that differ, and all nodes by primitives as a heat map. One file without scripts.
+//! The page of a fleet: the nodes that differ, and a heat map of primitives and nodes. One file without scripts.
 
 use std::fmt::Write;
 
@@ -76,22 +76,34 @@ fn list(texts: impl Iterator<Item = String>) -> String {
     format!("<ul>{items}</ul>")
 }
 
+/// A line for each primitive and a column for each node. Those that certainly differ come first: of a hundred primitives and a
+/// thousand nodes a window shows a part.
 fn map<'a>(fleet: &ExaminedFleet, page_of: &impl Fn(usize) -> Option<&'a str>) -> String {
+    let differs = |primitive: usize| fleet.nodes.iter().any(|node| node.outlying().any(|(at, _)| at == primitive));
+    let nodes = first_where(fleet.nodes.len(), |at| fleet.nodes[at].is_outlier());
     let mut headings = String::new();
-    for primitive in &fleet.primitives {
-        let _ = write!(headings, "<th scope=\"col\"><span>{}</span></th>", escape(primitive));
+    for &at in &nodes {
+        let _ = write!(headings, "<th scope=\"col\"><span>{}</span></th>", name(&fleet.nodes[at], page_of(at)));
     }
     let mut lines = String::new();
-    for (at, node) in fleet.nodes.iter().enumerate() {
-        let cells: String =
-            node.cells.iter().zip(&fleet.primitives).map(|(found, name)| cell(found.as_ref(), name, fleet)).collect();
-        let _ = writeln!(lines, "<tr><th scope=\"row\">{}</th>{cells}</tr>", name(node, page_of(at)));
+    for primitive in first_where(fleet.primitives.len(), differs) {
+        let title = &fleet.primitives[primitive];
+        let of_node =
+            |at: &usize| cell(fleet.nodes[*at].cells[primitive].as_ref(), title, &fleet.nodes[*at].name, fleet);
+        let cells: String = nodes.iter().map(of_node).collect();
+        let _ = writeln!(lines, "<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(title));
     }
     format!("<table><thead><tr><th></th>{headings}</tr></thead><tbody>{lines}</tbody></table>")
 }
 
+/// The indices below `count`, first those for which `is_first` holds.
+fn first_where(count: usize, is_first: impl Fn(usize) -> bool) -> Vec<usize> {
+    let (first, others): (Vec<usize>, Vec<usize>) = (0..count).partition(|at| is_first(*at));
+    [first, others].concat()
+}
+
 /// A cell. A thousand nodes have a hundred thousand of them: only those beyond the threshold have text.
-fn cell(cell: Option<&FleetCell>, primitive: &str, fleet: &ExaminedFleet) -> String {
+fn cell(cell: Option<&FleetCell>, primitive: &str, node: &str, fleet: &ExaminedFleet) -> String {
     let Some(cell) = cell else { return "<td class=none>".to_owned() };
     let distance = cell.ratio.ln().abs();
     if distance <= fleet.threshold.ln_1p() {
@@ -106,8 +118,9 @@ fn cell(cell: Option<&FleetCell>, primitive: &str, fleet: &ExaminedFleet) -> Str
     let is_certain = matches!(cell.change, Change::Slower | Change::Faster);
     let (uncertain, text) = if is_certain { ("", format!("{:.2}", cell.ratio)) } else { (" u", String::new()) };
     format!(
-        "<td class=\"{side}{step}{uncertain}\" title=\"{}: {:.3} ({:.3} to {:.3})\">{text}",
+        "<td class=\"{side}{step}{uncertain}\" title=\"{}, {}: {:.3} ({:.3} to {:.3})\">{text}",
         escape(primitive),
+        escape(node),
         cell.ratio,
         cell.low,
         cell.high
@@ -143,6 +156,30 @@ mod tests {
         assert!(!html.contains("unknown placeholder") && html.contains("No node certainly differs"));
     }
 
+    /// Of 101 columns about 50 fitted a window, and the only cell that differed stood behind them.
+    #[test]
+    fn the_cell_that_differs_stands_in_the_first_line_and_column() {
+        let mut fleet = fleet(40, 101);
+        let slower =
+            FleetCell { ratio: 1.5, low: 1.4, high: 1.6, change: Change::Slower, ..fleet.nodes[0].cells[0].unwrap() };
+        fleet.nodes[38].cells[97] = Some(slower);
+        let html = render(&fleet, &[]);
+        let map = html.split("id=\"map\"").nth(1).unwrap();
+        let texts = |tag: &str| -> Vec<String> {
+            let cells = map.split(tag).skip(1).map(|rest| rest.split('<').next().unwrap_or_default().to_owned());
+            cells.collect()
+        };
+        let (nodes, primitives) = (texts("<th scope=\"col\"><span>"), texts("<th scope=\"row\">"));
+        assert_eq!((nodes.len(), primitives.len()), (40, 101), "nodes are columns");
+        assert_eq!((nodes[0].as_str(), nodes[1].as_str()), ("cn38", "cn0"));
+        assert_eq!(
+            (primitives[0].as_str(), primitives[1].as_str()),
+            ("cpu.family.primitive97", "cpu.family.primitive0")
+        );
+        let first = map.split("</th><td").nth(1).unwrap();
+        assert!(first.starts_with(" class=\"s2\" title=\"cpu.family.primitive97, cn38: 1.500"), "{}", &first[..90]);
+    }
+
     #[test]
     fn a_fleet_without_comparable_cases_has_no_all_clear() {
         let mut fleet = fleet(3, 2);
@@ -166,7 +203,9 @@ mod tests {
         let html = render(&fleet, &[None, Some("a\"b/report.html".to_owned()), None]);
         let body = html.split("</style>").nth(1).unwrap();
         assert!(body.contains("cpu.family.primitive0 2.50 times (2.40 to 2.60)"));
-        assert!(body.contains("<td class=\"s3\" title=\"cpu.family.primitive0: 2.500 (2.400 to 2.600)\">2.50"));
+        assert!(body.contains(
+            "<td class=\"s3\" title=\"cpu.family.primitive0, &lt;b&gt;&quot;cn&quot;: 2.500 (2.400 to 2.600)\">2.50"
+        ));
         assert!(body.contains("<td class=\"f2 u\"") && body.matches("<td class=none>").count() == 1);
         assert!(!body.contains("<b>") && !body.contains("<script>") && body.contains("href=\"a&quot;b/report.html\""));
     }

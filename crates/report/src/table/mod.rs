@@ -12,7 +12,7 @@ use syncscope_core::run::Status;
 use syncscope_core::{Primitive, Verdict};
 
 use crate::analysis::answers;
-use crate::{RunData, figure, naming};
+use crate::{RunData, figure, legend, naming};
 use paint::{Painter, Tone};
 
 pub use reductions::reductions;
@@ -35,6 +35,8 @@ pub fn summary(data: &RunData, catalogue: &[Primitive], width: usize, colour: bo
     lines.push(String::new());
     lines.extend(sentences(data, width, painter));
     lines.extend(wrap(&verdicts(data), width, ""));
+    let signs = legend::of(data).into_iter().flat_map(|text| wrap(&text, width, "  "));
+    lines.extend(signs.map(|line| painter.text(&line, Tone::Quiet)));
     lines.extend(answers::trust(data).iter().flat_map(|text| wrap(text, width, "  ")));
     lines.extend(failures(data, width, painter));
     let contradictions = data.run.measured_topology.iter().flat_map(|topology| &topology.contradictions);
@@ -64,11 +66,12 @@ fn heading(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
     let mut lines: Vec<String> = machine.iter().map(|line| painter.text(line, Tone::Strong)).collect();
     let provisional = match data.provisional() {
         0 => String::new(),
-        count => format!(", {count} provisional"),
+        count => format!(", {} provisional", figure::grouped(count)),
     };
-    let cases = format!("{} of {} cases{provisional}", data.rows.len(), data.run.planned);
+    let [rows, planned] = [data.rows.len() as u64, data.run.planned].map(figure::grouped);
+    let cases = format!("{rows} of {planned} cases{provisional}");
     let state = match data.run.status {
-        Status::Done => format!("complete, {} cases", data.rows.len()),
+        Status::Done => format!("complete, {rows} cases"),
         Status::Running => format!("not finished: {cases}"),
         Status::Interrupted => format!("interrupted: {cases}"),
         Status::BudgetSpent => format!("stopped by its budget: {cases}"),
@@ -85,7 +88,11 @@ fn verdicts(data: &RunData) -> String {
     if counts.is_empty() {
         return "No case was finished.".to_owned();
     }
-    counts.iter().map(|(name, count)| format!("{count} {}", naming::verdict(name))).collect::<Vec<_>>().join(", ")
+    counts
+        .iter()
+        .map(|(name, count)| format!("{} {}", figure::grouped(count), naming::verdict(name)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The most failures that are listed one by one; the page has all of them.

@@ -1,10 +1,10 @@
 //! The cost ladder.
 
-use syncscope_core::Detail;
+use syncscope_core::{Case, Detail, Group};
 use syncscope_report::RunData;
 
 use super::chromium::{number, open_and, plain};
-use super::{DESKTOP, case, exact, noisy, row, run, text};
+use super::{DESKTOP, case, exact, grid, noisy, row, run, text};
 
 #[test]
 fn the_ladder_names_the_best_and_marks_rough_figures() {
@@ -21,6 +21,48 @@ fn the_ladder_names_the_best_and_marks_rough_figures() {
     assert!(dom.contains(">~48.0 ns ±17 %<"), "a rough figure has its mark and its interval");
     assert!(!dom.contains(">37.6 µs") && !dom.contains(">16.8 µs"), "an expensive row, or a wide one, as a figure");
     assert!(dom.contains(">not resolved<"), "a wide interval on the ladder");
+    assert!(dom.contains("hollow: rough (~) or not resolved<"), "the ladder has hollow marks of both kinds");
+    assert!(dom.contains("<dt><b>~</b></dt><dd>a rough figure"), "the sign is explained");
+}
+
+/// The label of five locks was cut after the fourth.
+#[test]
+fn many_that_may_be_the_cheapest_are_counted_and_named_when_pointed_at() {
+    let locks = |names: &[&str]| {
+        let lock = |name: &&str| row(case(&format!("cpu.lock.{name}"), 8), 90.0, 100.0, 110.0);
+        let others = [exact(case("cpu.atomic.add", 1), 2.0), exact(case("cpu.fence.seq_cst", 1), 6.0)];
+        run(names.iter().map(lock).chain(others).collect())
+    };
+    let titles = "root.dataset.titles = [...page.querySelectorAll('.ladder .label')].map((one) => one.firstChild.textContent + '|' + one.querySelector('title').textContent).join(';');";
+    let lock_title = |names: &[&str]| {
+        let (counts, _) = open_and(&[locks(names)], DESKTOP, titles)?;
+        Some(counts["titles"].split(';').find(|one| one.starts_with("Lock, contended")).unwrap_or_default().to_owned())
+    };
+    let Some(five) = lock_title(&["parking_lot_mutex", "std_mutex", "pthread_mutex", "pthread_spin", "ttas"]) else {
+        return;
+    };
+    let (label, all) = five.split_once('|').unwrap();
+    assert_eq!(label, "Lock, contended, best: one of 5");
+    assert!(all.ends_with(" or ttas") && all.contains("pthread_spin"), "{all}");
+    let three = lock_title(&["std_mutex", "pthread_spin", "ttas"]).unwrap();
+    assert!(three.starts_with("Lock, contended, best: pthread_spin, std_mutex or ttas|"), "{three}");
+}
+
+#[test]
+fn a_barrier_and_a_launch_stand_with_their_grids() {
+    let kernel = |way: &str, blocks| {
+        let group = Some(Group::KernelUs(5));
+        exact(Case { group, ..grid(&format!("gpu.launch.{way}"), blocks, 32) }, 515.0)
+    };
+    let rows = vec![exact(grid("gpu.grid.counter", 132, 32), 719.0), kernel("graph", 1), kernel("stream", 132)];
+    let Some(dom) = text(&[run(rows)]) else { return };
+    for label in [
+        "Grid barrier, best, 132×32: counter",
+        "One kernel more, in a graph, 1×32",
+        "One kernel more, in a stream, 132×32",
+    ] {
+        assert!(dom.contains(&format!(">{label}<")), "no {label}");
+    }
 }
 
 #[test]

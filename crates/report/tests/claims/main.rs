@@ -6,6 +6,7 @@
 mod charts;
 #[path = "../chromium/mod.rs"]
 mod chromium;
+mod dots;
 mod ladder;
 mod rows;
 mod sentences;

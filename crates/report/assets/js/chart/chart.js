@@ -16,8 +16,8 @@
 //         state: "resolved" | "open" (an unreliable estimate) | "bound" (`above`: a lower one) | "nonadditive" |
 //         "overlapped" | "missing"; without it, resolved. The last two need no figure.
 //         row: a row, or [run, index]: the tooltip shows it. tip: a text for the tooltip in its place.
-//   row   { label, heading, primitive, colour, variant, points: [point], texts: [text], anchors: [anchor] }
-//         `heading` alone is a line between rows. `texts` stand in the columns at the right; without columns, each point has
+//   row   { label, all, heading, primitive, colour, variant, points: [point], texts: [text], anchors: [anchor] }
+//         `heading` alone is a line between rows. `all` is what the label leaves out, shown when it is pointed at. `texts` stand in the columns at the right; without columns, each point has
 //         its own `text`. In dots, points may have `primitive`, `colour`, `variant` and `run` of their own, and
 //         bar: [from, to], a thick line, and most, a maximum. An anchor { x, certain, tip } is a grey tick behind them.
 //   cell  { x, y, value, text, state, colour, row, tip }

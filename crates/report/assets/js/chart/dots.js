@@ -7,6 +7,19 @@ const NARROW_STEP = 44;
 /** From one line of a label to the next. */
 const LABEL_LINE = 14;
 
+/** From the points of one run to those of the next in one row, and the most of all runs. */
+const LANE_STEP = 10;
+const MOST_LANES = 16;
+
+/** How far below the middle of its row a point stands: the points of several runs would cover each other where figures are
+    equal. */
+function laneOf(spec) {
+  const runOf = (point) => rowOfPoint(point)?.run;
+  const several = spec.rows.some((row) => new Set((row.points || []).map(runOf)).size > 1);
+  const step = Math.min(LANE_STEP, MOST_LANES / Math.max(1, RUNS.length - 1));
+  return (point) => (several && isNumber(runOf(point)) ? (runOf(point) - (RUNS.length - 1) / 2) * step : 0);
+}
+
 const labelRoom = (spec) => Math.max(6, ...spec.rows.map((row) => (row.label || "").length)) * 7 + 16;
 
 /** On a narrow chart long labels stand above the points of their rows. */
@@ -36,7 +49,7 @@ function dotHeights(spec, width) {
     height += step;
     if (row.heading) return { points: null, label: height - step / 2 + 8 };
     return stacked
-      ? { points: height - 12, label: height - 25 - more }
+      ? { points: height - 9, label: height - 25 - more }
       : { points: height - step / 2, label: height - step / 2 + 4 };
   });
   return { places, height };
@@ -94,7 +107,7 @@ function dotLabels(spec, places, box, position) {
     if (second) {
       label.append(svg("tspan", { x: 0 }, first), svg("tspan", { x: 0, dy: LABEL_LINE }, second));
     }
-    label.append(svg("title", null, row.label));
+    label.append(svg("title", null, row.all || row.label));
     root.append(label);
   });
   return root;
@@ -135,9 +148,10 @@ function dotAxis(spec, domain, box, position) {
   ];
 }
 
-function rowMarks(row, at, y) {
+function rowMarks(row, at, middle, lane) {
   const name = `line-${at}`;
   return (row.points || []).flatMap((point) => {
+    const y = middle + lane(point);
     const style = styleOf({ ...row, ...point }, at);
     const own = [{ ...point, y }];
     const bar = (from, to, extra) =>
@@ -220,16 +234,23 @@ function placelessMark(point, style, x, y, name) {
 }
 
 /** What Plot does not draw: marks without a place, and the texts beside the points. */
-function dotOverlay(spec, places, box, position, spots) {
+function dotOverlay(spec, places, box, position, lane, spots) {
   const root = svg("g");
+  const placeOf = (point) => (hasPlace(point) ? position(point.x) : box.left + 7);
+  const endsOfPoint = (point) =>
+    [point.low, point.high, point.p05, point.p95, point.most].filter((end) => isNumber(end) && hasPlace(point));
   spec.rows.forEach((row, at) => {
-    const y = round(box.top + places[at].points);
-    for (const point of row.points || []) {
+    const points = row.points || [];
+    // The only text of a row stands behind all of its points, and not on those beside its own.
+    const isAlone = points.filter(({ text }) => text).length === 1;
+    for (const point of points) {
+      const y = round(box.top + places[at].points + lane(point));
       const style = styleOf({ ...row, ...point }, at);
-      const x = hasPlace(point) ? position(point.x) : box.left + 7;
+      const x = placeOf(point);
       if (!hasPlace(point)) root.append(placelessMark(point, style, x, y, `line-${at}`));
-      const ends = [point.low, point.high, point.p05, point.p95, point.most].filter(isNumber).map(position);
-      if (point.text) root.append(drawValue(point, hasPlace(point) ? [x, ...ends] : [x], y, box));
+      const beside = isAlone ? points : [point];
+      const ends = beside.flatMap((one) => [placeOf(one), ...endsOfPoint(one).map(position)]);
+      if (point.text) root.append(drawValue(point, ends, y, box));
       spots.push({ x, y, point, series: `line-${at}` });
     }
   });
@@ -245,6 +266,7 @@ function dotChart(spec, width) {
   const domain = known || [1, 10];
   const range = [box.left + 10, box.right - 10];
   const position = positionOn(spec.x, domain, range);
+  const lane = laneOf(spec);
   const [spots, behind] = [[], []];
   const root = Plot.plot({
     className: "chart",
@@ -261,9 +283,9 @@ function dotChart(spec, width) {
       ...ruleMarks(spec.rules, position, box),
       () => dotLabels(spec, places, box, position),
       () => anchorTicks(spec, places, box, position, behind),
-      ...spec.rows.flatMap((row, at) => rowMarks(row, at, places[at].points)),
+      ...spec.rows.flatMap((row, at) => rowMarks(row, at, places[at].points, lane)),
       () => columnTexts(spec, places, box),
-      () => dotOverlay(spec, places, box, position, spots),
+      () => dotOverlay(spec, places, box, position, lane, spots),
       known || spec.rows.length === 0 ? [] : () => nothingHere({ ...box, top: 0, bottom: 60 }),
     ].flat(),
   });

@@ -144,12 +144,19 @@ function pointMarks(points, { x, y, style, size, name, ariaLabel }) {
 
 /** What the marks of this chart mean, as far as it has any. */
 const MARK_WORDS = {
-  open: "hollow: not resolved",
-  bound: "a bound",
-  nonadditive: verdictText("NonAdditive"),
-  overlapped: verdictText("Overlapped"),
-  missing: "no figure",
+  open: hollowWords,
+  bound: () => "a bound",
+  nonadditive: () => verdictText("NonAdditive"),
+  overlapped: () => verdictText("Overlapped"),
+  missing: () => "no figure",
 };
+
+/** Hollow marks are rough figures, estimates that are too wide for a figure, or both. */
+function hollowWords(points) {
+  const rows = points.map(rowOfPoint).filter(Boolean);
+  const words = [rows.some(isRough) ? "rough (~)" : null, rows.every(isRough) ? null : "not resolved"];
+  return `hollow: ${words.filter(Boolean).join(" or ")}`;
+}
 
 function keySample(point, shape, colour) {
   const chosen = symbolOf(point, shape);
@@ -174,14 +181,16 @@ const round = (value) => Math.round(value * 10) / 10;
 function markLegend(spec) {
   const all = spec.kind === "lines" ? spec.series : spec.kind === "dots" ? spec.rows : [];
   const points = all.flatMap((one) => one.points || []);
-  const found = Object.keys(MARK_WORDS).flatMap((state) => points.find((point) => point.state === state) || []);
+  const found = Object.keys(MARK_WORDS)
+    .map((state) => points.filter((point) => point.state === state))
+    .filter((own) => own.length > 0);
   if (found.length === 0) return null;
-  const key = (point) =>
+  const key = (own) =>
     el(
       "span",
-      { class: `key ${point.state}` },
-      svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, keySample(point, 0, "currentColor")),
-      MARK_WORDS[point.state],
+      { class: `key ${own[0].state}` },
+      svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, keySample(own[0], 0, "currentColor")),
+      MARK_WORDS[own[0].state](own),
     );
   return el("p", { class: "keys" }, found.map(key));
 }

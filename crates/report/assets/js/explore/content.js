@@ -151,8 +151,8 @@ function lineLabels(rows, { identity, choices }) {
   return labels;
 }
 
-/** The short name of a run, which a legend explains. */
-const runNumber = (run) => `run ${run + 1}`;
+/** The short name of a run, which a legend explains. Two runs have the names of the table of what changed. */
+const shortRunName = (run) => (RUNS.length === 2 ? "AB"[run] : `run ${run + 1}`);
 
 /** The lines of a chart, each with its rows. Variants of a primitive share its colour, runs differ by dash and shape. Where all
     lines are of one primitive, each has a colour of its own. */
@@ -168,7 +168,7 @@ function linesOf(rows, decided) {
       const kind = `${row.primitive} ${row.run}`;
       const variant = variants.get(kind) || 0;
       variants.set(kind, variant + 1);
-      const name = severalRuns ? `${label} · ${runNumber(row.run)}` : label;
+      const name = severalRuns ? `${label} · ${shortRunName(row.run)}` : label;
       found.set(key, { label: name, name: label, run: row.run, primitive: row.primitive, variant, rows: [] });
     }
     found.get(key).rows.push(row);

@@ -11,7 +11,7 @@ const colourKey = (colour, shape, text) =>
 
 /** The colour of each run, where runs are compared point by point. */
 const runColours = () =>
-  RUNS.map((run, at) => colourKey(`var(--s${at % COLOURS})`, at % SHAPES.length, `${runNumber(at)}: ${run.label}`));
+  RUNS.map((run, at) => colourKey(`var(--s${at % COLOURS})`, at % SHAPES.length, `${shortRunName(at)}: ${run.label}`));
 
 /** The name of each run, where its lines differ from those of other runs by dash and shape. */
-const runSamples = () => RUNS.map((run, at) => el("span", { class: "key" }, `${runNumber(at)}: ${run.label}`));
+const runSamples = () => RUNS.map((run, at) => el("span", { class: "key" }, `${shortRunName(at)}: ${run.label}`));

@@ -14,11 +14,18 @@ function rungPoints(rung) {
   });
 }
 
-/** The title of a rung, with the name of the cheapest primitive where all runs agree on it. */
+/** More primitives than these that may be the cheapest are counted in the title of a rung, and named when it is pointed at. */
+const MOST_NAMES = 3;
+
+/** The title of a rung, with the name of the cheapest primitive where all runs agree on it; `all`: with all names. */
 function rungTitle(rung) {
+  const title = [rung.title, rung.grid].filter(Boolean).join(", ");
   const notes = [...new Set(answersOf(rung).map(({ note }) => note))];
-  if (notes.length !== 1 || notes[0] === null) return rung.title;
-  return notes[0].startsWith("best ") ? `${rung.title} (not resolved)` : `${rung.title}: ${notes[0]}`;
+  if (notes.length !== 1 || notes[0] === null) return { label: title };
+  if (notes[0].startsWith("best ")) return { label: `${title} (not resolved)` };
+  const count = notes[0].split(/, | or /).length;
+  const all = `${title}: ${notes[0]}`;
+  return count > MOST_NAMES ? { label: `${title}: one of ${count}`, all } : { label: all };
 }
 
 /** Each number stands in the column of its run, so that a missing one moves no other. */
@@ -43,7 +50,7 @@ function ladderRows() {
     if (own !== level) rows.push({ heading: own });
     level = own;
     const numbers = RUNS.length <= MOST_NUMBERS ? { texts: rungTexts(rung) } : {};
-    rows.push({ label: rungTitle(rung), points, anchors: rung.anchors || [], ...numbers });
+    rows.push({ ...rungTitle(rung), points, anchors: rung.anchors || [], ...numbers });
   }
   return rows;
 }
@@ -94,7 +101,7 @@ function anchorLine() {
 function ladderSection() {
   if (DATA.ladder.length < 3) return null;
   const card = el("article", { class: "panel wide ladder" }, ladderKeys());
-  const titles = SEVERAL ? RUNS.map((_, at) => runNumber(at)) : ["cost ±"];
+  const titles = SEVERAL ? RUNS.map((_, at) => shortRunName(at)) : ["cost ±"];
   drawChart(card, {
     kind: "dots",
     label: "The cost ladder",

@@ -1,6 +1,6 @@
 //! Variables that threads share, and variables that share a cache line.
 
-use syncscope_core::{Case, Form, Row, Verdict};
+use syncscope_core::{Case, Form, Verdict};
 
 use super::Finding;
 use super::field::{Basis, Known, Ratio, rung};
@@ -63,7 +63,8 @@ pub(super) fn contended_on_both_sides(data: &RunData) -> Option<Finding> {
         gpu.rate(),
         ratio.times(),
     );
-    Some(Finding::certain("decide-atomics", text, [cpu.known.index, gpu.known.index]))
+    let rows = [cpu.known.index, gpu.known.index].into_iter().chain(row_not_aggregated(data, &gpu.known.row.case));
+    Some(Finding::certain("decide-atomics", text, rows))
 }
 
 /// The rate of all threads together, of a row whose cost has a figure.
@@ -97,9 +98,15 @@ impl<'a> Total<'a> {
 
 /// The rate of the same case where the compiler cannot add up the operands of a warp before one atomic operation.
 pub(in crate::analysis) fn not_aggregated(data: &RunData, case: &Case) -> Option<f64> {
+    data.rows.get(row_not_aggregated(data, case)?)?.ops_per_s_total
+}
+
+/// Where the row with that rate stands.
+fn row_not_aggregated(data: &RunData, case: &Case) -> Option<usize> {
     let form = Case { form: Some(Form::NotAggregated), ..case.clone() };
-    let is_resolved = |row: &&Row| row.case == form && row.verdict == Verdict::Resolved;
-    data.rows.iter().find(is_resolved)?.ops_per_s_total
+    data.rows
+        .iter()
+        .position(|row| row.case == form && row.verdict == Verdict::Resolved && row.ops_per_s_total.is_some())
 }
 
 /// A large number in words: `43.8 million`, `1.37 billion`.
@@ -118,7 +125,7 @@ pub(in crate::analysis) fn count(number: f64) -> String {
 mod tests {
     use super::super::testing::{case, on_blocks, row, said, within};
     use super::*;
-    use syncscope_core::{Dtype, Layout};
+    use syncscope_core::{Dtype, Layout, Row};
 
     fn total(row: Row, rate: f64) -> Row {
         Row { ops_per_s_total: Some(rate), ..row }
@@ -133,8 +140,10 @@ mod tests {
         assert_eq!(said(contended_on_both_sides, vec![cpu.clone(), gpu.clone()]), Some(Ok(sentence.into())));
         let case = Case { form: Some(Form::NotAggregated), ..gpu.case.clone() };
         let form = Row { case, ..total(gpu.clone(), 0.4e9) };
-        let sentence = said(contended_on_both_sides, vec![cpu.clone(), gpu.clone(), form]).unwrap().unwrap();
-        assert!(sentence.contains("(400 million where the compiler does not"), "{sentence}");
+        let run = crate::testing::data(vec![cpu.clone(), gpu.clone(), form]);
+        let Some(Finding::Certain(answer)) = contended_on_both_sides(&run) else { panic!("no answer") };
+        assert!(answer.text.contains("(400 million where the compiler does not"), "{}", answer.text);
+        assert_eq!(answer.rows, [0, 1, 2], "a row for each figure");
         assert_eq!(said(contended_on_both_sides, vec![cpu.clone()]), None);
         assert_eq!(said(contended_on_both_sides, vec![gpu.clone()]), None);
         let close = total(row(case_of(&gpu), 99_000.0, 0.02), 50e6);

@@ -134,7 +134,7 @@ impl Ratio {
         let text = |value: f64| match value {
             ..1.095 => format!("{value:.2}"),
             ..9.95 => format!("{value:.1}"),
-            _ => format!("{value:.0}"),
+            _ => figure::grouped(format!("{value:.0}")),
         };
         // Rounded down: it must stay certain.
         let floor = |value: f64, parts: f64| (value * parts).floor() / parts;
@@ -268,6 +268,7 @@ mod tests {
         let times = |point, low, high| Ratio { point, low: Some(low), high: Some(high) }.times();
         assert_eq!(times(2.24, 2.1, 2.4), "2.2 times");
         assert_eq!(times(21.7, 20.0, 24.0), "22 times");
+        assert_eq!(times(1308.4, 1300.0, 1310.0), "1,308 times", "as other counts");
         assert_eq!(times(2.24, 1.69, 3.0), "at least 1.6 times", "rounded down");
         assert_eq!(times(1.04, 1.02, 1.06), "1.04 times");
         assert_eq!(times(1.3, 1.049, 1.61), "1.04 to 1.7 times", "rounded away from each other");

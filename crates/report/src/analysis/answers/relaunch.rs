@@ -6,6 +6,7 @@ use super::Finding;
 use super::field::{Basis, Known, field, rung, that_orders};
 use crate::RunData;
 use crate::analysis::row_query::{GRID_BARRIERS, unusualness};
+pub(in crate::analysis) use crate::naming::grid_size;
 
 /// One kernel more against a barrier of the grid. The host times launches and the device times barriers, so the intervals
 /// for another run are compared. A kernel of one block starts sooner than one of many: only launches of the barrier's grid
@@ -101,12 +102,8 @@ fn on_other_grids(kernels: &[(&str, Known<'_>)], barrier: &Known<'_>, like: &Cas
 }
 
 /// The remedy for kernels of another grid than that of the barriers.
-pub(in crate::analysis) const SAME_GRID: &str = "a run of this version measures both on one grid";
-
-/// `132×32`: blocks and threads.
-pub(in crate::analysis) fn grid_size(case: &Case) -> String {
-    format!("{}×{}", case.blocks.unwrap_or(1), case.threads.unwrap_or(1))
-}
+pub(in crate::analysis) const SAME_GRID: &str =
+    "repeat the run with the current version, which measures both on one grid";
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ use syncscope_core::{Row, Verdict};
 
 use crate::RunData;
 use crate::analysis::matrix::list_length;
+use crate::figure::grouped;
 
 /// What certainly disturbed the run, the most harmful first; then the share of resolved cases, the width of the intervals to
 /// quote, and what may have disturbed it. `None` without a case that can be measured here.
@@ -28,7 +29,7 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
         load(data),
         interference(data),
         stolen(data, true),
-        Some(format!("{share} of the {existing} cases{which} are resolved")),
+        Some(format!("{share} of the {} cases{which} are resolved", grouped(existing))),
         widths(data),
         data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("the machine is virtual ({name})")),
         stolen(data, false),

@@ -39,15 +39,16 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
     let is_comparable = relaunch::has_grid_of(&data.rows[launches[0]].case, &grid.known[0].row.case);
     let (charts, sentence) = if known.len() > 1 && !is_comparable {
         // Kernels of another grid have no break-even point with the barriers.
-        ([by_length(data, &rows, &launches, &known), None], at_one_length(data))
+        ([by_length(data, &rows, &launches, &known, Names::WithGrid), None], at_one_length(data))
     } else if known.len() > 1 {
         let ways = ways(data, &launches);
         let points: Vec<Vec<BreakEven>> = ways.iter().map(|(_, launch)| break_evens(launch, &grid)).collect();
-        let chart = by_length(data, &rows, &launches, &known)?.ruled(rules(&ways, &points));
+        let chart = by_length(data, &rows, &launches, &known, Names::Short)?.ruled(rules(&ways, &points));
         let table = margins(&ways, &points, &grid);
         ([Some(chart), table], by_length_in_words(&ways, &points, &grid)?)
     } else {
-        ([as_dots(data, &rows, &launches), None], at_one_length(data))
+        let names = if is_comparable { Names::Short } else { Names::WithGrid };
+        ([as_dots(data, &rows, &launches, names), None], at_one_length(data))
     };
     let blocks = data.rows[launches[0]].case.blocks.unwrap_or(1);
     let shape = match known.as_slice() {
@@ -123,22 +124,36 @@ fn way(id: &str) -> &str {
     WAYS.iter().find(|(known, ..)| *known == id).map_or_else(|| short_name(id), |(.., label)| label)
 }
 
-fn name(case: &Case) -> String {
-    if length(case).is_some() {
-        format!("next kernel, {}", way(&case.primitive))
-    } else {
-        format!("grid barrier, {}", short_design(case))
+/// What a chart calls its rows and lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Short,
+    /// With blocks and threads, where those of kernels and barriers differ.
+    WithGrid,
+}
+
+impl Names {
+    fn of(self, case: &Case) -> String {
+        let name = if length(case).is_some() {
+            format!("next kernel, {}", way(&case.primitive))
+        } else {
+            format!("grid barrier, {}", short_design(case))
+        };
+        match self {
+            Self::Short => name,
+            Self::WithGrid => format!("{name}, {}", relaunch::grid_size(case)),
+        }
     }
 }
 
-fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
+fn as_dots(data: &RunData, grid: &[usize], launches: &[usize], names: Names) -> Option<Spec> {
     let mut rows: Vec<usize> = launches.iter().chain(grid).copied().collect();
     let cost = |index: &usize| data.rows[*index].ns.map_or(f64::INFINITY, syncscope_core::Nanoseconds::value);
     rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     let series = rows.into_iter().map(|index| {
         let row = &data.rows[index];
         Series {
-            label: name(&row.case),
+            label: names.of(&row.case),
             primitive: None,
             colour: Some(usize::from(length(&row.case).is_none())),
             points: vec![Point::dot(row, index)],
@@ -148,13 +163,14 @@ fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
 }
 
 /// The costs over the length of the kernels. The barriers of the grid do not depend on it: each is a level line.
-fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32]) -> Option<Spec> {
-    let mut series = plain_series(data, launches, name, |case| length(case).map_or(0, u64::from), Point::cost);
+fn by_length(data: &RunData, grid: &[usize], launches: &[usize], lengths: &[u32], names: Names) -> Option<Spec> {
+    let mut series =
+        plain_series(data, launches, |case| names.of(case), |case| length(case).map_or(0, u64::from), Point::cost);
     for index in grid {
         let row = &data.rows[*index];
         let ends = [lengths.first(), lengths.last()].into_iter().flatten();
         let points = ends.map(|x| Point::cost(row, *index, f64::from(*x))).collect();
-        series.push(Series { label: name(&row.case), primitive: None, colour: None, points });
+        series.push(Series { label: names.of(&row.case), primitive: None, colour: None, points });
     }
     Spec::lines(Axis::log("length of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
 }
@@ -311,6 +327,19 @@ mod tests {
     use super::*;
     use crate::analysis::answers::testing::{case, data, on_blocks, row};
 
+    /// Without their sizes, a kernel of one block looked cheaper than a barrier of 132.
+    #[test]
+    fn kernels_and_barriers_of_other_grids_are_named_with_them() {
+        let labels = |blocks| {
+            let launch = Case { group: Some(Group::KernelUs(5)), ..on_blocks("gpu.launch.graph", blocks, 32) };
+            let barrier = row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.01);
+            let found = decision("decide-relaunch", &data(vec![row(launch, 468.0, 0.02), barrier])).unwrap();
+            series(&found.charts[0]).iter().map(|one| one.label.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(1), ["next kernel, in a graph, 1×32", "grid barrier, counter, 132×32"]);
+        assert_eq!(labels(132), ["next kernel, in a graph", "grid barrier, counter"]);
+    }
+
     #[test]
     fn kernels_of_several_lengths_are_lines_over_level_barriers() {
         let kernel = |way: &str, length, ns| {
@@ -345,7 +374,9 @@ mod tests {
         let found = decision("decide-relaunch", &data(rows)).unwrap();
         assert!(found.sentence.contains("468 ns in a graph with 1×32"), "{}", found.sentence);
         let labels: Vec<&str> = series(&found.charts[0]).iter().map(|one| one.label.as_str()).collect();
-        for expected in ["next kernel, in a graph", "next kernel, in a stream", "grid barrier, counter"] {
+        for expected in
+            ["next kernel, in a graph, 1×32", "next kernel, in a stream, 1×32", "grid barrier, counter, 132×32"]
+        {
             assert!(labels.contains(&expected), "{expected}: {labels:?}");
         }
     }

@@ -156,7 +156,7 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
     }
     let total: usize = counts.values().sum();
     let words: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
-    (total > 0).then(|| format!("Not resolved: {total} of {} cases ({}).", rows.len(), words.join(", ")))
+    (total > 0).then(|| format!("Rough or not resolved: {total} of {} cases ({}).", rows.len(), words.join(", ")))
 }
 
 /// Sentences as one note.
