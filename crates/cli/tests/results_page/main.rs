@@ -75,7 +75,10 @@ fn the_table_of_stored_runs_has_every_run_with_its_time() {
     if std::env::var_os("SYNCSCOPE_UPDATE").is_some() {
         fs::write(&path, &page).unwrap();
     }
-    assert!(read() == page, "the times in results/README.md differ from the runs; run this test with SYNCSCOPE_UPDATE=1");
+    assert!(
+        read() == page,
+        "the times in results/README.md differ from the runs; run this test with SYNCSCOPE_UPDATE=1"
+    );
     let named: BTreeSet<String> = page.lines().filter_map(times::run_of).map(str::to_owned).collect();
     let folders = fs::read_dir(root().join("results")).unwrap().map(|entry| entry.unwrap().path());
     let stored = folders.filter(|folder| folder.join("run.json").is_file());
