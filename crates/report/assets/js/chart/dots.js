@@ -7,16 +7,16 @@ const NARROW_STEP = 44;
 /** From one line of a label to the next. */
 const LABEL_LINE = 14;
 
-/** From the points of one run to those of the next in one row, and the most of all runs. */
+/** From the points of one run to those of the next in one row, and from those of the first to those of the last at most. */
 const LANE_STEP = 10;
-const MOST_LANES = 16;
+const LANES_HEIGHT = 16;
 
 /** How far below the middle of its row a point stands: the points of several runs would cover each other where figures are
     equal. */
 function laneOf(spec) {
   const runOf = (point) => rowOfPoint(point)?.run;
   const several = spec.rows.some((row) => new Set((row.points || []).map(runOf)).size > 1);
-  const step = Math.min(LANE_STEP, MOST_LANES / Math.max(1, RUNS.length - 1));
+  const step = Math.min(LANE_STEP, LANES_HEIGHT / Math.max(1, RUNS.length - 1));
   return (point) => (several && isNumber(runOf(point)) ? (runOf(point) - (RUNS.length - 1) / 2) * step : 0);
 }
 
