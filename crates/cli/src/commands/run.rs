@@ -209,20 +209,7 @@ impl Request {
                 target: Target::New(arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset))),
             });
         };
-        let directory = RunDirectory::open(path)?;
-        let run = directory.read_run()?;
-        if run.status == Status::Done {
-            return Err(Failure::Usage(format!(
-                "the run in {} is complete; there is nothing to resume",
-                path.display()
-            )));
-        }
-        if let Some(experiment) = run.experiment() {
-            return Err(Failure::Usage(format!(
-                "{} holds a published experiment, which is not resumed; measure it again with `syncscope {experiment}`",
-                path.display()
-            )));
-        }
+        let (directory, run) = resumable(path)?;
         let preset = run
             .preset
             .parse()
@@ -239,6 +226,25 @@ impl Request {
             target: Target::Resumed(directory, Box::new(run)),
         })
     }
+}
+
+/// A run that is not complete.
+///
+/// # Errors
+/// If there is no run, or nothing of it is left to measure.
+pub(super) fn resumable(path: &Path) -> Result<(RunDirectory, Run), Failure> {
+    let directory = RunDirectory::open(path)?;
+    let run = directory.read_run()?;
+    let path = path.display();
+    if run.status == Status::Done {
+        return Err(Failure::Usage(format!("the run in {path} is complete; there is nothing to resume")));
+    }
+    if let Some(experiment) = run.experiment() {
+        return Err(Failure::Usage(format!(
+            "{path} holds a published experiment, which is not resumed; measure it again with `syncscope {experiment}`"
+        )));
+    }
+    Ok((directory, run))
 }
 
 /// What a run that is resumed was restricted to, from its command in `run.json`.
@@ -348,19 +354,29 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     page_file::of_run(&report, directory.path(), &page::render(std::slice::from_ref(&data), &catalogue))?;
     terminal::show(&table::summary(&data, &catalogue, terminal::width(), terminal::colour()))?;
     terminal::note(&format!("the report is {}", report.display()));
-    let provisional = data.provisional();
-    let remaining = if provisional > 0 { format!("{provisional} provisional rows; ") } else { String::new() };
-    let resume = format!("{remaining}resume with: syncscope run --resume {}", directory.path().display());
     match status {
-        Status::Interrupted | Status::Running => {
-            terminal::note(&format!("interrupted; {resume}"));
-            return Ok(Outcome::Interrupted);
+        Status::Interrupted | Status::Running => return Ok(interrupted(directory.path(), data.provisional())),
+        Status::BudgetSpent => {
+            terminal::note(&format!(
+                "the time budget is spent; {}",
+                how_to_resume(directory.path(), data.provisional())
+            ));
         }
-        Status::BudgetSpent => terminal::note(&format!("the time budget is spent; {resume}")),
         Status::Done => {}
     }
     let failed = data.rows.iter().any(|row| row.verdict.is_failure());
     Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
+}
+
+/// Says how to go on with a run that was interrupted and has this many provisional rows.
+pub(super) fn interrupted(directory: &Path, provisional: usize) -> Outcome {
+    terminal::note(&format!("interrupted; {}", how_to_resume(directory, provisional)));
+    Outcome::Interrupted
+}
+
+fn how_to_resume(directory: &Path, provisional: usize) -> String {
+    let remaining = if provisional > 0 { format!("{provisional} provisional rows; ") } else { String::new() };
+    format!("{remaining}resume with: syncscope run --resume {}", directory.display())
 }
 
 fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<(), Failure> {
