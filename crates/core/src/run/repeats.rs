@@ -63,7 +63,7 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
         let costs: Vec<f64> = measured.iter().filter_map(|row| value(row)).collect();
         let predicted = if costs.len() < 2 { None } else { prediction(point?, &costs, prior) };
         // What one run says of another one, where the runs do not show it.
-        predicted.or_else(|| measured.iter().filter_map(|row| own(row)).reduce(|one, other| hull(one, other)))
+        predicted.or_else(|| measured.iter().filter_map(|row| own(row)).reduce(hull))
     };
     let between = |interval: fn(&Row) -> Option<Interval>| {
         let ends: Vec<Interval> = agreeing.iter().filter_map(|row| interval(row)).collect();

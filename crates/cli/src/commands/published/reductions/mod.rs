@@ -65,10 +65,10 @@ fn run_with_rows(path: &Path) -> Result<RunData, Failure> {
 /// Fails if the costs are those of other hardware than the reductions: they predict nothing.
 fn check_machine(path: &Path, of_run: &Machine, here: &Machine, on: ReductionsOn) -> Result<(), Failure> {
     let cpu = |machine: &Machine| Machine { cpu: machine.cpu.clone(), ..Machine::default() };
-    let same_cpu = on == ReductionsOn::Gpu || cpu(of_run).may_be(&cpu(here));
+    let is_same_processor = on == ReductionsOn::Gpu || cpu(of_run).may_be(&cpu(here));
     // An experiment uses one device of several.
-    let same_gpu = on == ReductionsOn::Cpu || here.gpus.iter().all(|gpu| of_run.gpus.contains(gpu));
-    if same_cpu && same_gpu {
+    let has_devices = on == ReductionsOn::Cpu || here.gpus.iter().all(|gpu| of_run.gpus.contains(gpu));
+    if is_same_processor && has_devices {
         return Ok(());
     }
     let names = std::iter::once(&of_run.cpu.model).chain(of_run.gpus.iter().map(|gpu| &gpu.name));
