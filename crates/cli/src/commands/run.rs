@@ -1,6 +1,7 @@
 //! `syncscope run`: measures this machine, then writes the page and shows the table.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -12,10 +13,10 @@ use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Limits, Session};
 use syncscope_core::{CaseId, Preset, Run, Verdict};
 use syncscope_host::{cpu_list, scheduling};
-use syncscope_report::{page, table};
+use syncscope_report::table;
 
 use crate::args::{Arguments, AxisArguments, Command, CpuList, RunArguments};
-use crate::axes::AxisFilter;
+use crate::axes::{self, AxisFilter};
 use crate::catalogue::catalogue;
 use crate::commands::repeat;
 use crate::commands::together::{self, Together};
@@ -259,7 +260,7 @@ pub(super) struct BegunWith {
 pub(super) fn begun_with(run: &Run, path: &Path) -> Result<BegunWith, Failure> {
     match Arguments::of_command(&run.command) {
         Ok(Command::Run(begun)) => Ok(BegunWith { axes: begun.axes, cpus: begun.cpus, devices: begun.device }),
-        Err(error) if run.command.iter().any(|word| RESTRICTIONS.iter().any(|option| word.starts_with(option))) => {
+        Err(error) if run.command.iter().any(|word| is_restriction(word)) => {
             let path = path.display();
             Err(Failure::CouldNot(format!(
                 "{path}: the command in run.json cannot be understood: {error}; start a new run"
@@ -270,8 +271,10 @@ pub(super) fn begun_with(run: &Run, path: &Path) -> Result<BegunWith, Failure> {
     }
 }
 
-/// The options that restrict a run and stand nowhere but in its command.
-const RESTRICTIONS: [&str; 7] = ["--threads", "--cpus", "--placement", "--dtype", "--stride", "--blocks", "--device"];
+/// Whether a word is an option that restricts a run and stands nowhere but in its command.
+fn is_restriction(word: &str) -> bool {
+    axes::options().chain(["--cpus", "--device"]).any(|option| word.starts_with(option))
+}
 
 /// Leaves this process only these CPUs. Called before anything reads which ones there are, and before there are other
 /// threads.
@@ -284,10 +287,11 @@ fn restrict_to(cpus: &[u32]) -> Result<(), Failure> {
     scheduling::bind_to(cpus).map_err(|error| Failure::CouldNot(format!("--cpus {}: {error}", cpu_list::format(cpus))))
 }
 
-/// `syncscope-runs/2026-01-31T12-00-00Z-quick`: sorts by time and is valid on every file system.
-pub(super) fn default_directory(preset: Preset) -> PathBuf {
+/// `syncscope-runs/2026-01-31T12-00-00Z-quick`, with the name of a preset or an experiment: sorts by time and is valid on
+/// every file system.
+pub(super) fn default_directory(name: impl Display) -> PathBuf {
     let time = timestamp(SystemTime::now()).replace(':', "-");
-    PathBuf::from("syncscope-runs").join(format!("{time}-{preset}"))
+    PathBuf::from("syncscope-runs").join(format!("{time}-{name}"))
 }
 
 fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, Failure> {
@@ -350,10 +354,9 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     }
     let data = runs::load(directory.path())?;
     let catalogue = catalogue();
-    let report = directory.report();
-    page_file::of_run(&report, directory.path(), &page::render(std::slice::from_ref(&data), &catalogue))?;
-    terminal::show(&table::summary(&data, &catalogue, terminal::width(), terminal::colour()))?;
-    terminal::note(&format!("the report is {}", report.display()));
+    let shown = terminal::show(&table::summary(&data, &catalogue, terminal::width(), terminal::colour()));
+    page_file::of_run(directory, &data, &catalogue)?;
+    shown?;
     match status {
         Status::Interrupted | Status::Running => return Ok(interrupted(directory.path(), data.provisional())),
         Status::BudgetSpent => {
@@ -403,4 +406,19 @@ fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<()
         "planned time: about {}{several}, and a few seconds to start{budget}",
         humantime::format_duration(seconds)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::PublishedExperiment;
+
+    #[test]
+    fn directories_sort_by_time_and_name_what_was_measured() {
+        let names = [default_directory(Preset::Quick), default_directory(PublishedExperiment::Timeline)];
+        for (path, name) in names.iter().map(|path| path.display().to_string()).zip(["quick", "timeline"]) {
+            assert!(path.starts_with("syncscope-runs/2") && !path.contains(':'), "{path}");
+            assert!(path.ends_with(&format!("Z-{name}")), "{path}");
+        }
+    }
 }
