@@ -81,8 +81,11 @@ fn measure_here(
         restrict_to(cpus)?;
     }
     let mut progress = Progress::new("inspecting this machine");
-    let opened = profile::time(Phase::Open, || Laboratories::open(request.devices.as_deref()));
-    let mut laboratories = opened.inspect_err(|_| progress.finish())?.with_processes(processes);
+    let opened = profile::time(Phase::Open, || match processes {
+        Some(processes) => Laboratories::open_with_processes(processes),
+        None => Laboratories::open(request.devices.as_deref()),
+    });
+    let mut laboratories = opened.inspect_err(|_| progress.finish())?;
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
     for value in request.selection.missing_values(&plan) {
@@ -303,8 +306,7 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
         }
         Target::Resumed(directory, earlier) => {
             let mut machine = laboratories.machine();
-            if laboratories.is_without_gpu_on_request() {
-                // They are there all the same.
+            if laboratories.may_have_gpus() {
                 (machine.gpus, machine.links) = (earlier.machine.gpus.clone(), earlier.machine.links.clone());
             }
             let mut begun = earlier.as_ref().clone();
