@@ -67,9 +67,23 @@ pub fn end_with_parent(parent: u32) -> io::Result<()> {
 
 /// Asks a child to end (`SIGTERM`). One that has ended already hears nothing.
 pub fn ask_to_end(child: &Child) {
-    let Ok(process) = libc::pid_t::try_from(child.id()) else { return };
-    // SAFETY: the child has not been waited for by anyone but the owner of `child`, so its number is still its own.
-    unsafe { libc::kill(process, libc::SIGTERM) };
+    if let Ok(process) = libc::pid_t::try_from(child.id()) {
+        send(process, libc::SIGTERM);
+    }
+}
+
+/// Kills a child that is the first of its process group, and the group.
+fn kill_group(child: &Child) {
+    if let Ok(process) = libc::pid_t::try_from(child.id()) {
+        send(-process, libc::SIGKILL);
+    }
+}
+
+/// Sends a signal to a child, or below zero to its group.
+fn send(process: libc::pid_t, signal: libc::c_int) {
+    // SAFETY: the call takes two numbers. A child has not been waited for by anyone but the owner of its `Child`, so the
+    // number of the child and of its group is still its own.
+    unsafe { libc::kill(process, signal) };
 }
 
 /// How a child with a limit ended.
@@ -111,13 +125,6 @@ pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn(
     let mut bytes = Vec::new();
     messages.take(MOST_BYTES).read_to_end(&mut bytes)?;
     Ok(Ended { status, messages: String::from_utf8_lossy(&bytes).into_owned() })
-}
-
-/// Kills a child that is the first of its process group, and the group.
-fn kill_group(child: &Child) {
-    let Ok(process) = libc::pid_t::try_from(child.id()) else { return };
-    // SAFETY: the child has not been waited for by anyone but the owner of `child`, so the number of its group is its own.
-    unsafe { libc::kill(-process, libc::SIGKILL) };
 }
 
 #[cfg(test)]
