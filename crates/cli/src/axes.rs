@@ -31,6 +31,11 @@ const AXES: [Axis; 5] = [
     Axis { option: "--blocks", value: |case| text(case.blocks), asked: |asked| texts(&asked.blocks) },
 ];
 
+/// The options of all axes.
+pub(crate) fn options() -> impl Iterator<Item = &'static str> {
+    AXES.iter().map(|axis| axis.option)
+}
+
 fn text<T: Display>(value: Option<T>) -> Option<String> {
     value.map(|value| value.to_string())
 }
@@ -121,6 +126,8 @@ impl Display for Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Arguments;
+    use clap::Args as _;
     use syncscope_core::{Dtype, Placement};
 
     fn case(threads: u32, dtype: Option<Dtype>) -> Case {
@@ -129,6 +136,22 @@ mod tests {
 
     fn filter(arguments: &AxisArguments) -> AxisFilter {
         AxisFilter::new(arguments)
+    }
+
+    #[test]
+    fn every_option_of_an_axis_is_one_of_the_axes_and_no_option_of_a_resumed_run() {
+        let command = AxisArguments::augment_args(clap::Command::new("run"));
+        let parsed: Vec<String> =
+            command.get_arguments().filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect();
+        assert_eq!(parsed, options().collect::<Vec<_>>());
+        for option in options() {
+            let value = ["1", "close", "i32"]
+                .into_iter()
+                .find(|value| Arguments::of_command(&["syncscope", "run", option, value].map(str::to_owned)).is_ok());
+            let words = ["syncscope", "run", "--resume", "run", option, value.unwrap()].map(str::to_owned);
+            let refused = Arguments::of_command(&words).unwrap_err();
+            assert!(refused.contains(&format!("'--resume <DIR>' cannot be used with '{option} ")), "{refused}");
+        }
     }
 
     #[test]

@@ -36,12 +36,21 @@ const FAKE: &str = "SYNCSCOPE_FAKE";
 impl Laboratories {
     /// Opens all laboratories. A machine without a GPU is an error only if `devices` names GPUs.
     pub(crate) fn open(devices: Option<&[u32]>) -> Result<Self, Failure> {
-        let laboratories = Self::open_all(devices);
+        Self::open_with(|| Self::open_gpu(devices))
+    }
+
+    /// Opens those of a run of several processes. It needs no GPU, and nobody would end a driver that hangs.
+    pub(crate) fn open_with_processes(mpi: MpiLaboratory) -> Result<Self, Failure> {
+        Ok(Self { mpi: Some(mpi), ..Self::open_with(|| Ok(Err(GpuError::NotAsked)))? })
+    }
+
+    fn open_with(gpu: impl FnOnce() -> Result<Result<GpuLaboratory, GpuError>, Failure>) -> Result<Self, Failure> {
+        let laboratories = Self::open_all(gpu);
         board::begin(&Step::Other);
         laboratories
     }
 
-    fn open_all(devices: Option<&[u32]>) -> Result<Self, Failure> {
+    fn open_all(gpu: impl FnOnce() -> Result<Result<GpuLaboratory, GpuError>, Failure>) -> Result<Self, Failure> {
         if let Some(script) = std::env::var_os(FAKE) {
             let script = script.to_string_lossy();
             let chain_checks = fake_check(&script).into_iter().collect();
@@ -52,21 +61,20 @@ impl Laboratories {
         board::begin(&Step::OpeningCpu);
         let cpu = CpuLaboratory::open().map_err(|error| Failure::CouldNot(error.to_string()))?;
         board::begin(&Step::OpeningGpu);
+        Ok(Self { cpu: Some(cpu), gpu: gpu()?, mpi: None, fake: None, chain_checks: Vec::new() })
+    }
+
+    /// The GPUs, or why they cannot be measured, which is an error if `devices` names them.
+    fn open_gpu(devices: Option<&[u32]>) -> Result<Result<GpuLaboratory, GpuError>, Failure> {
         let gpu = match gpu_fault() {
             Some(reason) => Err(GpuError::EndedProcess(reason)),
             None => GpuLaboratory::open(devices),
         };
-        match &gpu {
-            Err(error) if error.is_usage() => return Err(Failure::Usage(error.to_string())),
-            Err(error) if devices.is_some() => return Err(Failure::CouldNot(error.to_string())),
-            _ => {}
+        match gpu {
+            Err(error) if error.is_usage() => Err(Failure::Usage(error.to_string())),
+            Err(error) if devices.is_some() => Err(Failure::CouldNot(error.to_string())),
+            gpu => Ok(gpu),
         }
-        Ok(Self { cpu: Some(cpu), gpu, mpi: None, fake: None, chain_checks: Vec::new() })
-    }
-
-    /// The same for a run of several processes.
-    pub(crate) fn with_processes(self, mpi: Option<MpiLaboratory>) -> Self {
-        Self { mpi, ..self }
     }
 
     /// Ends the other processes of the run, once everything is measured.
@@ -168,14 +176,19 @@ impl Laboratories {
         self.all().iter().zip(&plan.parts).flat_map(|(laboratory, cases)| laboratory.notes(cases)).collect()
     }
 
+    /// Whether the GPUs may be there all the same: they were not looked for.
+    pub(crate) const fn may_have_gpus(&self) -> bool {
+        self.is_without_gpu_on_request() || matches!(self.gpu, Err(GpuError::NotAsked))
+    }
+
     /// Whether the GPUs are left out because an earlier process ended when it opened them.
     pub(crate) const fn is_without_gpu_on_request(&self) -> bool {
         matches!(self.gpu, Err(GpuError::EndedProcess(_)))
     }
 
-    /// Why the GPUs are not measured; `None` if they are, or with a fake.
+    /// Why the GPUs are not measured; `None` if they are, with a fake, or where nobody asked for them.
     pub(crate) fn without_gpu(&self) -> Option<String> {
-        let error = self.gpu.as_ref().err().filter(|_| self.fake.is_none())?;
+        let error = self.gpu.as_ref().err().filter(|error| !matches!(error, GpuError::NotAsked))?;
         Some(format!("the GPU is not measured: {error}"))
     }
 }

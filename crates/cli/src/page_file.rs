@@ -2,16 +2,23 @@
 
 use std::path::Path;
 
-use syncscope_core::run_directory::replace_file;
+use syncscope_core::Primitive;
+use syncscope_core::run_directory::{RunDirectory, replace_file};
+use syncscope_report::{RunData, page};
 
 use crate::failure::Failure;
+use crate::terminal;
 
-/// Writes a page to its place in a run directory.
+/// Writes the page of a run to its place in the directory, and says where it is.
 ///
 /// # Errors
 /// With the command that writes it again when there is room.
-pub(crate) fn of_run(page: &Path, run: &Path, html: &str) -> Result<(), Failure> {
-    write(page, html, &format!("then: syncscope report {}", run.display()))
+pub(crate) fn of_run(directory: &RunDirectory, data: &RunData, catalogue: &[Primitive]) -> Result<(), Failure> {
+    let report = directory.report();
+    let html = page::render(std::slice::from_ref(data), catalogue);
+    write(&report, &html, &format!("then: syncscope report {}", directory.path().display()))?;
+    terminal::note(&format!("the report is {}", report.display()));
+    Ok(())
 }
 
 /// Writes a page to the file that the user named with `-o`.
@@ -49,7 +56,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        of_run(&link, folder.path(), "one").unwrap();
+        named(&link, "one").unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "one");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }

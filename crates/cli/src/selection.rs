@@ -3,6 +3,7 @@
 use glob::Pattern;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Laboratory, Listing, Preset};
+use syncscope_gpu::peer::PEER_PROGRAMS;
 use syncscope_report::RunData;
 
 use crate::axes::AxisFilter;
@@ -134,7 +135,11 @@ impl Selection {
 
     /// Why the globs select nothing that can be measured here.
     fn nothing_selected(&self, listing: &[Listing]) -> Failure {
-        let mut chosen = listing.iter().filter(|listing| self.selects(&Case::new(listing.primitive.id)));
+        let is_selected = |id: &str| {
+            let in_programs = || PEER_PROGRAMS.iter().any(|program| program.primitive == id);
+            self.selects(&Case::new(id)) && (!self.syncperformance || in_programs())
+        };
+        let mut chosen = listing.iter().filter(|listing| is_selected(listing.primitive.id));
         match chosen.find_map(|listing| listing.unavailable.as_ref()) {
             Some(reason) => {
                 Failure::CouldNot(format!("this machine can measure none of the selected primitives: {reason}"))
@@ -152,5 +157,25 @@ fn advice(glob: &str, listing: &[Listing]) -> String {
         format!("try '{beginning}.*'")
     } else {
         "`syncscope list` shows the ids".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_prevents_a_selection_is_said_of_what_it_selects() {
+        let all = syncscope_cpu::catalogue().iter().chain(syncscope_gpu::primitives());
+        let missing = |id| Some(format!("{id} is missing"));
+        let listing: Vec<Listing> =
+            all.map(|primitive| Listing { primitive, unavailable: missing(primitive.id) }).collect();
+        let reason = |only: &[&str]| {
+            let only: Vec<String> = only.iter().map(|glob| (*glob).to_owned()).collect();
+            Selection::new(&only, &[]).unwrap().nothing_selected(&listing).to_string()
+        };
+        assert!(reason(&[SYNCPERFORMANCE]).contains(": gpu."), "{}", reason(&[SYNCPERFORMANCE]));
+        assert!(reason(&["cpu.fence.*"]).contains(": cpu.fence."));
+        assert!(reason(&[SYNCPERFORMANCE, "cpu.*"]).contains("select no primitive"), "its programs measure GPUs");
     }
 }

@@ -6,8 +6,10 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use common::fake_libraries::{Libraries, without_libraries};
@@ -57,6 +59,40 @@ fn a_case_that_ends_its_process_fails_alone() {
         assert_eq!(verdicts.values().sum::<usize>(), 4, "{fault}: the rest is measured: {verdicts:?}");
         assert!(folder.path().join("report.html").is_file(), "{fault}");
     }
+}
+
+/// Nobody watches the first process of a common run, so that it may not open a driver.
+#[test]
+fn a_driver_that_hangs_does_not_stop_a_common_run() {
+    let Some(libraries) = Libraries::build() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let shim = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_libraries/mpi_shim.c");
+    let wrapper = folder.path().join("mpicc");
+    let script = "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nexec cc -shared -fPIC -w -o \"$2\" 'SHIM'\n";
+    fs::write(&wrapper, script.replace("SHIM", shim.to_str().unwrap())).unwrap();
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+    let common_run = |words: &[&str]| {
+        let mut run = command(&[&["run", "--only", "mpi.*", "--dry-run"], words].concat());
+        run.env_remove("SYNCSCOPE_FAKE").env("FAKE_CUDA", "cuInit:hangs").stdout(Stdio::piped()).stderr(Stdio::piped());
+        run.env("PMI_RANK", "0").env("PMI_SIZE", "2").env("MPI_LOCALRANKID", "0");
+        run.env("SYNCSCOPE_MPICC", &wrapper).env("SYNCSCOPE_CACHE", folder.path().join("cache"));
+        let mut run = libraries.driver_for(&mut run).spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while run.try_wait().unwrap().is_none() {
+            if Instant::now() > deadline {
+                run.kill().unwrap();
+                panic!("the driver was opened");
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        run.wait_with_output().unwrap()
+    };
+    let output = common_run(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("mpi.barrier.blocking"), "{output:?}");
+    let refused = common_run(&["--device", "0"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("use no GPU"), "{}", stderr(&refused));
 }
 
 /// Every one of 12 cases crashes: some processes are tried, then the run says how to go on.

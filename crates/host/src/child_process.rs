@@ -1,9 +1,24 @@
-//! What a child process needs besides the standard library: descriptors of its parent, and an end when the parent ends.
+//! What a child process needs besides the standard library: descriptors of its parent, an end when the parent ends, and a
+//! limit.
 
-use std::io;
+use std::io::{self, Read as _, Seek as _};
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt as _, parent_id};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::shared_memory::memory_file;
+
+/// How often a child with a limit is looked at: often at first, for those that end at once.
+const FIRST_LOOK: Duration = Duration::from_millis(2);
+const LATER_LOOKS: Duration = Duration::from_millis(50);
+
+/// How long a child that was killed may take to end. One that waits for a device or a file server stays.
+const KILL_LIMIT: Duration = Duration::from_secs(5);
+
+/// Most bytes that are read of what a child says.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// Lets the child of `command` have these descriptors, with the same numbers. They have to be open when it is started.
 pub fn inherit(command: &mut Command, descriptors: &[BorrowedFd<'_>]) {
@@ -52,9 +67,64 @@ pub fn end_with_parent(parent: u32) -> io::Result<()> {
 
 /// Asks a child to end (`SIGTERM`). One that has ended already hears nothing.
 pub fn ask_to_end(child: &Child) {
-    let Ok(process) = libc::pid_t::try_from(child.id()) else { return };
-    // SAFETY: the child has not been waited for by anyone but the owner of `child`, so its number is still its own.
-    unsafe { libc::kill(process, libc::SIGTERM) };
+    if let Ok(process) = libc::pid_t::try_from(child.id()) {
+        send(process, libc::SIGTERM);
+    }
+}
+
+/// Kills a child that is the first of its process group, and the group.
+fn kill_group(child: &Child) {
+    if let Ok(process) = libc::pid_t::try_from(child.id()) {
+        send(-process, libc::SIGKILL);
+    }
+}
+
+/// Sends a signal to a child, or below zero to its group.
+fn send(process: libc::pid_t, signal: libc::c_int) {
+    // SAFETY: the call takes two numbers. A child has not been waited for by anyone but the owner of its `Child`, so the
+    // number of the child and of its group is still its own.
+    unsafe { libc::kill(process, signal) };
+}
+
+/// How a child with a limit ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// `None` for one that was killed: it took too long, or was no longer wanted.
+    pub status: Option<ExitStatus>,
+    /// What it wrote to its standard error.
+    pub messages: String,
+}
+
+/// Runs a command, which reads nothing and whose output nobody reads. It is killed with all that it started when it takes
+/// longer than `limit` or `is_cancelled`.
+///
+/// # Errors
+/// What the operating system says when the command cannot be started.
+pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn() -> bool) -> io::Result<Ended> {
+    // A pipe would be open as long as any process has it.
+    let mut messages = memory_file()?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(messages.try_clone()?).process_group(0);
+    let mut child = command.spawn()?;
+    let (started, mut pause) = (Instant::now(), FIRST_LOOK);
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if started.elapsed() > limit || is_cancelled() {
+            kill_group(&child);
+            let killed = Instant::now();
+            while child.try_wait()?.is_none() && killed.elapsed() < KILL_LIMIT {
+                thread::sleep(FIRST_LOOK);
+            }
+            break None;
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(LATER_LOOKS);
+    };
+    messages.rewind()?;
+    let mut bytes = Vec::new();
+    messages.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(Ended { status, messages: String::from_utf8_lossy(&bytes).into_owned() })
 }
 
 #[cfg(test)]
@@ -95,5 +165,32 @@ mod tests {
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
         ask_to_end(&child);
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+    }
+
+    fn shell(script: &str) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]);
+        shell
+    }
+
+    #[test]
+    fn a_child_within_its_limit_says_how_it_ended() {
+        let ended = run_within(&mut shell("echo no >&2; exit 3"), Duration::from_secs(60), || false).unwrap();
+        assert_eq!((ended.status.unwrap().code(), ended.messages.as_str()), (Some(3), "no\n"));
+        assert!(run_within(&mut Command::new("/nowhere"), Duration::from_secs(60), || false).is_err());
+    }
+
+    #[test]
+    fn a_child_that_takes_too_long_is_killed_with_what_it_started() {
+        // The second process writes when it ends by itself, and has the standard error of the first one.
+        let folder = std::env::temp_dir().join(format!("syncscope-limit-{}", std::process::id()));
+        let script = format!("echo begun >&2; (sleep 3; touch {}) & wait", folder.display());
+        let started = Instant::now();
+        let ended = run_within(&mut shell(&script), Duration::from_secs(1), || false).unwrap();
+        assert!(ended.status.is_none() && ended.messages == "begun\n", "{ended:?}");
+        let cancelled = run_within(&mut shell("sleep 600"), Duration::from_secs(600), || true).unwrap();
+        assert!(cancelled.status.is_none() && started.elapsed() < Duration::from_secs(60));
+        thread::sleep(Duration::from_secs(4).saturating_sub(started.elapsed()));
+        assert!(!folder.exists(), "the second process went on");
     }
 }

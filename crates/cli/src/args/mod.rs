@@ -207,10 +207,14 @@ fn one_line(error: &clap::Error) -> String {
 fn range_in_words(message: &str) -> String {
     let Some((value, range)) = message.split_once(" is not in ") else { return message.to_owned() };
     let Some((low, high)) = range.split_once("..=") else { return message.to_owned() };
-    if high == u32::MAX.to_string() {
-        format!("{value} is not {low} or more")
-    } else {
+    // Behind the option, the number that was given.
+    let given = value.rsplit(' ').next().and_then(|number| number.parse::<i128>().ok());
+    if high != u32::MAX.to_string() {
         format!("{value} is not between {low} and {high}")
+    } else if given.is_some_and(|given| given > i128::from(u32::MAX)) {
+        format!("{value} is more than the largest number, {high}")
+    } else {
+        format!("{value} is not {low} or more")
     }
 }
 
@@ -235,6 +239,8 @@ mod tests {
         let (threads, repeat) =
             (error(&["syncscope", "run", "--threads", "0"]), error(&["syncscope", "run", "--repeat", "200"]));
         assert!(threads.contains("0 is not 1 or more (see"), "{threads}");
+        let many = error(&["syncscope", "run", "--threads", "4294967296"]);
+        assert!(many.contains("4294967296 is more than the largest number, 4294967295 (see"), "{many}");
         assert!(repeat.contains("200 is not between 1 and 100 (see"), "{repeat}");
         let unknown = error(&["syncscope", "run", "--bogus"]);
         assert!(unknown.contains("found; a similar argument exists"), "{unknown}");

@@ -7,6 +7,8 @@ use clap::Args;
 use clap::builder::{PossibleValue, TypedValueParser};
 use syncscope_core::{Dtype, Placement, Preset};
 
+use crate::axes;
+
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArguments {
     /// Number of cases and time to measure; --dry-run shows both for this machine
@@ -23,8 +25,7 @@ pub(crate) struct RunArguments {
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Resume an interrupted run, with its preset, globs and seed
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "preset", "only", "skip", "seed", "threads", "cpus",
-        "placement", "dtype", "stride", "blocks"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = kept_by_a_resumed_run())]
     pub(crate) resume: Option<PathBuf>,
     /// Measure the plan this many times, each time in a new process, and join the runs: the intervals then contain the
     /// measured difference between runs
@@ -75,6 +76,12 @@ pub(crate) struct AxisArguments {
     /// Measure only grids of these numbers of thread blocks, such as 1,132
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) blocks: Vec<u32>,
+}
+
+/// The names of the options that a resumed run keeps as it was begun with.
+fn kept_by_a_resumed_run() -> impl Iterator<Item = &'static str> {
+    let axes = axes::options().map(|option| option.trim_start_matches('-'));
+    ["out", "preset", "only", "skip", "seed", "cpus"].into_iter().chain(axes)
 }
 
 fn preset_parser() -> impl TypedValueParser<Value = Preset> {

@@ -1,33 +1,38 @@
 //! `syncscope run --repeat N`: several runs of one plan, each in a process of its own, and one that joins them.
 //!
 //! The folder holds `repeat-1`, `repeat-2`, ..., each a complete run, and the joined run. It is written anew after each of
-//! them, so that what is there is always readable.
+//! them, so that what is there is always readable. From its beginning on it has a `run.json`, so that it can be resumed
+//! whenever it is killed. One process at a time works in it, and the processes that it starts end with it.
 
+use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use syncscope_core::run::Status;
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::journal::Journal;
+use syncscope_core::run::lock::WriteLock;
 use syncscope_core::run::repeats;
 use syncscope_core::session::Finished;
-use syncscope_core::{Preset, Run};
-use syncscope_host::cpu_list;
+use syncscope_core::{Preset, Row, Run};
+use syncscope_host::{child_process, cpu_list};
 
 use crate::args::{CpuList, RunArguments};
 use crate::axes::AxisFilter;
-use crate::commands::run::{BegunWith, begun_with, default_directory, is_complete, report};
+use crate::commands::run::{BegunWith, begun_with, default_directory, interrupted, is_complete, report, resumable};
 use crate::failure::{Failure, Outcome};
 use crate::launcher;
 use crate::provenance;
 use crate::signals::cancel_on_signal;
+use crate::supervisor;
 use crate::terminal;
 
 /// How often the child is looked at.
 const POLL: Duration = Duration::from_millis(50);
 
-/// After Ctrl-C the child writes what it has. It gets this long.
+/// After Ctrl-C and SIGTERM the child writes what it has. It gets this long.
 const GRACE: Duration = Duration::from_secs(20);
 
 /// A run with less time than this has no figures.
@@ -36,6 +41,12 @@ const SHORTEST: Duration = Duration::from_secs(1);
 /// What each of the runs measures.
 struct Request {
     folder: PathBuf,
+    /// How many runs.
+    count: u32,
+    /// Held until the runs have ended.
+    _lock: WriteLock,
+    /// Whether this process began them.
+    is_new: bool,
     preset: Preset,
     only: Vec<String>,
     skip: Vec<String>,
@@ -51,17 +62,36 @@ struct Request {
 impl Request {
     /// From the command line, or from the folder that is resumed.
     fn new(arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
-        if let Some(folder) = &arguments.resume {
-            let run = RunDirectory::open(folder)?.read_run()?;
-            let BegunWith { axes, cpus, devices } = begun_with(&run, folder)?;
-            let devices = arguments.device.clone().or(devices);
-            let axes = AxisFilter::new(&axes);
-            let Run { preset, only, skip, seed, command, .. } = run;
-            let unknown = |error| Failure::CouldNot(format!("{}: {error}", folder.display()));
-            let preset = preset.parse().map_err(unknown)?;
-            let seed = seed.wrapping_sub(1);
-            return Ok(Self { folder: folder.clone(), preset, only, skip, seed, axes, cpus, devices, command });
+        match &arguments.resume {
+            Some(folder) => Self::resumed(folder, arguments, count),
+            None => Self::begun(arguments, count),
         }
+    }
+
+    fn resumed(folder: &Path, arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
+        let lock = RunDirectory::open(folder)?.lock()?;
+        let (directory, run) = resumable(folder)?;
+        let BegunWith { axes, cpus, devices } = begun_with(&run, folder)?;
+        let unknown = |error| Failure::CouldNot(format!("{}: {error}", folder.display()));
+        let request = Self {
+            folder: folder.to_owned(),
+            count,
+            _lock: lock,
+            is_new: false,
+            preset: run.preset.parse().map_err(unknown)?,
+            seed: run.seed.wrapping_sub(1),
+            only: run.only,
+            skip: run.skip,
+            axes: AxisFilter::new(&axes),
+            cpus,
+            devices: arguments.device.clone().or(devices),
+            command: run.command,
+        };
+        request.check_rows(&directory)?;
+        Ok(request)
+    }
+
+    fn begun(arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
         let folder = arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset));
         let shortest = SHORTEST * count;
         if arguments.budget.is_some_and(|budget| budget < shortest) {
@@ -71,10 +101,13 @@ impl Request {
             )));
         }
         // An error shows now, not in a child.
-        RunDirectory::create(&folder)?;
+        let directory = RunDirectory::create(&folder)?;
         let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..u64::from(u32::MAX)));
-        Ok(Self {
+        let request = Self {
             folder,
+            count,
+            _lock: directory.lock()?,
+            is_new: true,
             preset: arguments.preset,
             only: arguments.only.clone(),
             skip: arguments.skip.clone(),
@@ -83,25 +116,101 @@ impl Request {
             cpus: arguments.cpus.clone(),
             devices: arguments.device.clone(),
             command: provenance::command_line(),
-        })
+        };
+        directory.write_run(&request.unmeasured())?;
+        Ok(request)
     }
+
+    /// What stands in `run.json` until the first run has begun: enough to resume it.
+    fn unmeasured(&self) -> Run {
+        Run {
+            repeat: Some(self.count),
+            command: self.command.clone(),
+            only: self.only.clone(),
+            skip: self.skip.clone(),
+            seed: self.seed_of(1),
+            tool: Some(provenance::tool()),
+            ..Run::new(self.preset.to_string(), SystemTime::now())
+        }
+    }
+
+    fn seed_of(&self, number: u32) -> u64 {
+        self.seed.wrapping_add(u64::from(number))
+    }
+
+    /// The folder of a run, which are numbered from 1.
+    fn folder_of(&self, number: u32) -> PathBuf {
+        self.folder.join(format!("repeat-{number}"))
+    }
+
+    /// The runs that have begun.
+    fn runs(&self) -> Result<Vec<(RunDirectory, Run)>, Failure> {
+        let there = (1..=self.count).filter_map(|number| RunDirectory::open(&self.folder_of(number)).ok());
+        there.map(|directory| directory.read_run().map(|run| (directory, run)).map_err(Failure::from)).collect()
+    }
+
+    /// Fails if the folder has rows that its runs do not have: joining what is left would replace them. Stored runs are
+    /// without the folders of their runs.
+    fn check_rows(&self, directory: &RunDirectory) -> Result<(), Failure> {
+        if !directory.has_measurements() {
+            return Ok(());
+        }
+        let mut left = HashMap::new();
+        for row in repeats::join(&rows_of(&self.runs()?)?) {
+            left.insert(row.case.id(), joined_runs(&row));
+        }
+        let is_less = |row: &Row| left.get(&row.case.id()).is_none_or(|runs| *runs < joined_runs(row));
+        if directory.read_rows()?.iter().any(is_less) {
+            return Err(Failure::Usage(format!(
+                "{}: its rows were joined from more runs than are left in its folders repeat-1 to repeat-{}, and resuming \
+                 would replace them; put the folders back, or start a new run with --out",
+                self.folder.display(),
+                self.count
+            )));
+        }
+        Ok(())
+    }
+
+    /// Removes what this process wrote before a run had begun, so that `--out` can name the folder again. Where that fails,
+    /// the run can be resumed.
+    fn take_back(&self) {
+        for file in ["measurements.csv", "run.json"] {
+            let _ = fs::remove_file(self.folder.join(file));
+        }
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// The number of runs that a row joins.
+fn joined_runs(row: &Row) -> u64 {
+    row.runs.unwrap_or(1)
+}
+
+fn rows_of(runs: &[(RunDirectory, Run)]) -> Result<Vec<Vec<Row>>, Failure> {
+    Ok(runs.iter().map(|(directory, _)| directory.read_rows()).collect::<Result<Vec<_>, _>>()?)
 }
 
 /// Runs the plan `count` times, or the runs that are left of a folder that was begun.
 pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failure> {
     let started = Instant::now();
     let request = Request::new(arguments, count)?;
-    let folder = &request.folder;
     let cancel = cancel_on_signal();
     let mut outcome = Outcome::Done;
     let mut status = Status::Done;
-    let folder_of = |number: u32| folder.join(format!("repeat-{number}"));
     // Those that have not begun come first: a budget may not last for all.
-    let mut left: Vec<u32> = (1..=count).filter(|number| !is_complete(&folder_of(*number))).collect();
-    left.sort_by_key(|number| has_begun(&folder_of(*number)));
+    let mut left: Vec<u32> = (1..=count).filter(|number| !is_complete(&request.folder_of(*number))).collect();
+    left.sort_by_key(|number| has_begun(&request.folder_of(*number)));
+    let mut is_joined = false;
     for (at, &number) in left.iter().enumerate() {
-        let child_folder = folder_of(number);
-        let is_last = at + 1 == left.len();
+        let child_folder = request.folder_of(number);
+        // Another process may have resumed this one alone.
+        if is_complete(&child_folder) {
+            continue;
+        }
+        if cancel.is_cancelled() {
+            status = Status::Interrupted;
+            break;
+        }
         let time = arguments.budget.map(|budget| budget.saturating_sub(started.elapsed()));
         // The first one is begun in any case, so that there is something to resume.
         if at > 0 && time.is_some_and(|time| time < SHORTEST / 2) {
@@ -111,45 +220,54 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
         terminal::note(&format!("run {number} of {count}"));
         let share = time.map(|time| time / u32::try_from(left.len() - at).unwrap_or(count));
         let mut child = command(&request, &child_folder, number, share)?;
-        // A run that is killed can be resumed from the moment on that its first run has begun.
-        let mut is_joined = folder.join("run.json").is_file();
         let ended = wait(&mut child, || {
             if !is_joined && has_begun(&child_folder) {
-                is_joined = join(&request, count, Status::Running).is_ok();
+                is_joined = join(&request, Status::Running).is_ok();
             }
             cancel.is_cancelled()
         })?;
         match ended.and_then(|ended| ended.code()) {
             Some(0) => {}
             Some(3) => outcome = Outcome::SomeCasesFailed,
-            Some(2) => return Err(Failure::Usage("the options are not valid; see the message above".to_owned())),
-            _ if cancel.is_cancelled() => status = Status::Interrupted,
-            code => return Err(ended_early(&request, number, count, code)),
+            _ if cancel.is_cancelled() => {
+                status = Status::Interrupted;
+                break;
+            }
+            code => return Err(ended_early(&request, number, code)),
         }
         if status == Status::Done {
             status = RunDirectory::open(&child_folder)?.read_run()?.status;
         }
-        join(&request, count, if is_last { status } else { Status::Running })?;
-        if status == Status::Interrupted {
-            break;
-        }
+        let is_last = at + 1 == left.len();
+        join(&request, if is_last { status } else { Status::Running })?;
     }
-    let directory = join(&request, count, status)?;
+    if status == Status::Interrupted && request.runs()?.is_empty() {
+        RunDirectory::with_run(&request.folder, &Run { status, ..request.unmeasured() })?;
+        return Ok(interrupted(&request.folder, 0));
+    }
+    let directory = join(&request, status)?;
     let shown = report(&Finished { directory, status, contradictions: Vec::new() })?;
     Ok(if shown == Outcome::Done { outcome } else { shown })
 }
 
 /// What to do when one of the runs ends without a result.
-fn ended_early(request: &Request, number: u32, count: u32, code: Option<i32>) -> Failure {
+fn ended_early(request: &Request, number: u32, code: Option<i32>) -> Failure {
+    let has_none = (1..=request.count).all(|number| !has_begun(&request.folder_of(number)));
+    let is_taken_back = request.is_new && (1..=request.count).all(|number| !request.folder_of(number).exists());
+    if is_taken_back {
+        request.take_back();
+    }
+    if code == Some(2) {
+        return Failure::Usage("the options are not valid; see the message above".to_owned());
+    }
     let how = code.map_or_else(|| "by a signal".to_owned(), |code| format!("exit code {code}"));
     let folder = request.folder.display();
-    let is_empty = (1..=count).all(|number| !has_begun(&request.folder.join(format!("repeat-{number}"))));
-    let go_on = match join(request, count, Status::Interrupted) {
-        Ok(_) => format!("go on with: syncscope run --resume {folder}"),
-        Err(_) if is_empty => format!("nothing was measured; remove {folder} and start a new run"),
-        Err(error) => format!("what was measured stays in {folder}, but could not be joined: {error}"),
+    let go_on = match join(request, Status::Interrupted) {
+        _ if is_taken_back => "nothing was measured".to_owned(),
+        Err(error) if !has_none => format!("what was measured stays in {folder}, but could not be joined: {error}"),
+        _ => format!("go on with: syncscope run --resume {folder}"),
     };
-    Failure::CouldNot(format!("run {number} of {count} ended early ({how}); {go_on}"))
+    Failure::CouldNot(format!("run {number} of {} ended early ({how}); {go_on}", request.count))
 }
 
 /// Whether there is something to resume.
@@ -167,10 +285,12 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
     let mut child = Command::new(program);
     child.arg("run").stdin(Stdio::null()).stdout(Stdio::null());
     launcher::keep_directory(&mut child);
+    supervisor::end_with_this_process(&mut child);
     if folder.join("run.json").is_file() {
         child.arg("--resume").arg(folder);
     } else {
-        let seed = request.seed.wrapping_add(u64::from(number)).to_string();
+        remove_empty_start(folder);
+        let seed = request.seed_of(number).to_string();
         child.args(["--preset", request.preset.as_str(), "--seed", &seed, "--out"]).arg(folder);
         for (option, globs) in [("--only", &request.only), ("--skip", &request.skip)] {
             for glob in globs {
@@ -192,17 +312,31 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
     Ok(child)
 }
 
-/// Waits for a child, and asks again and again whether to end. After a signal it has some time to end by itself; `None` if it
-/// did not.
+/// Removes what a process left that was killed before it wrote `run.json`: it had measured nothing. Anything else stays, and
+/// is an error of the run to come.
+fn remove_empty_start(folder: &Path) {
+    let is_empty = |file: &PathBuf| fs::metadata(file).is_ok_and(|file| file.len() == 0);
+    let empty = Some(folder.join("measurements.csv")).filter(is_empty);
+    for file in empty.into_iter().chain([folder.join("run.json.new")]) {
+        let _ = fs::remove_file(file);
+    }
+}
+
+/// Waits for a child, and asks again and again whether to end. Then it asks the child to end, and gives it some time; `None`
+/// if that was not enough.
 fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool) -> Result<Option<ExitStatus>, Failure> {
     let could_not = |error: std::io::Error| Failure::CouldNot(format!("the program cannot start itself: {error}"));
     let mut child = command.spawn().map_err(could_not)?;
-    let mut cancelled_at = None;
+    let mut cancelled_at: Option<Instant> = None;
     loop {
         if let Some(status) = child.try_wait().map_err(could_not)? {
             return Ok(Some(status));
         }
-        if is_cancelled() && cancelled_at.get_or_insert_with(Instant::now).elapsed() > GRACE {
+        if is_cancelled() && cancelled_at.is_none() {
+            cancelled_at = Some(Instant::now());
+            child_process::ask_to_end(&child);
+        }
+        if cancelled_at.is_some_and(|at| at.elapsed() > GRACE) {
             // What it has measured so far is in its files.
             child.kill().and_then(|()| child.wait()).map_err(could_not)?;
             return Ok(None);
@@ -212,21 +346,15 @@ fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool) -> Result
 }
 
 /// Writes the joined run from the runs that are there.
-fn join(request: &Request, count: u32, status: Status) -> Result<RunDirectory, Failure> {
+fn join(request: &Request, status: Status) -> Result<RunDirectory, Failure> {
     let folder = &request.folder;
-    let mut runs: Vec<(RunDirectory, Run)> = Vec::new();
-    for number in 1..=count {
-        if let Ok(directory) = RunDirectory::open(&folder.join(format!("repeat-{number}"))) {
-            let run = directory.read_run()?;
-            runs.push((directory, run));
-        }
-    }
+    let runs = request.runs()?;
     let Some((first, run)) = runs.first() else {
         return Err(Failure::CouldNot(format!("no run in {} has begun", folder.display())));
     };
-    let rows = runs.iter().map(|(directory, _)| directory.read_rows()).collect::<Result<Vec<_>, _>>()?;
+    let rows = rows_of(&runs)?;
     let mut joined = Run {
-        repeat: Some(count),
+        repeat: Some(request.count),
         command: request.command.clone(),
         status,
         ended: runs.last().and_then(|(_, run)| run.ended.clone()),
@@ -255,18 +383,18 @@ fn emptied(folder: &Path, joined: &Run) -> Result<RunDirectory, Failure> {
     let directory = RunDirectory::with_run(folder, joined)?;
     let files = [directory.measurements(), directory.samples(), directory.details()];
     for file in files.into_iter().filter(|file| file.exists()) {
-        std::fs::remove_file(&file).map_err(|error| could_not(&file, &error))?;
+        fs::remove_file(&file).map_err(|error| could_not(&file, &error))?;
     }
     Ok(directory)
 }
 
 fn copy_evidence(from: &RunDirectory, to: &RunDirectory) -> Result<(), Failure> {
-    let Ok(listings) = std::fs::read_dir(from.evidence()) else { return Ok(()) };
+    let Ok(listings) = fs::read_dir(from.evidence()) else { return Ok(()) };
     let folder: PathBuf = to.evidence();
-    std::fs::create_dir_all(&folder).map_err(|error| could_not(&folder, &error))?;
+    fs::create_dir_all(&folder).map_err(|error| could_not(&folder, &error))?;
     for listing in listings.filter_map(Result::ok) {
         let copy = folder.join(listing.file_name());
-        std::fs::copy(listing.path(), &copy).map_err(|error| could_not(&copy, &error))?;
+        fs::copy(listing.path(), &copy).map_err(|error| could_not(&copy, &error))?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `syncscope run`: measures this machine, then writes the page and shows the table.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -12,10 +13,10 @@ use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Limits, Session};
 use syncscope_core::{CaseId, Preset, Run, Verdict};
 use syncscope_host::{cpu_list, scheduling};
-use syncscope_report::{page, table};
+use syncscope_report::table;
 
 use crate::args::{Arguments, AxisArguments, Command, CpuList, RunArguments};
-use crate::axes::AxisFilter;
+use crate::axes::{self, AxisFilter};
 use crate::catalogue::catalogue;
 use crate::commands::repeat;
 use crate::commands::together::{self, Together};
@@ -80,8 +81,11 @@ fn measure_here(
         restrict_to(cpus)?;
     }
     let mut progress = Progress::new("inspecting this machine");
-    let opened = profile::time(Phase::Open, || Laboratories::open(request.devices.as_deref()));
-    let mut laboratories = opened.inspect_err(|_| progress.finish())?.with_processes(processes);
+    let opened = profile::time(Phase::Open, || match processes {
+        Some(processes) => Laboratories::open_with_processes(processes),
+        None => Laboratories::open(request.devices.as_deref()),
+    });
+    let mut laboratories = opened.inspect_err(|_| progress.finish())?;
     let plan = request.selection.plan(&mut laboratories, request.preset, request.seed);
     let plan = plan.inspect_err(|_| progress.finish())?;
     for value in request.selection.missing_values(&plan) {
@@ -209,20 +213,7 @@ impl Request {
                 target: Target::New(arguments.out.clone().unwrap_or_else(|| default_directory(arguments.preset))),
             });
         };
-        let directory = RunDirectory::open(path)?;
-        let run = directory.read_run()?;
-        if run.status == Status::Done {
-            return Err(Failure::Usage(format!(
-                "the run in {} is complete; there is nothing to resume",
-                path.display()
-            )));
-        }
-        if let Some(experiment) = run.experiment() {
-            return Err(Failure::Usage(format!(
-                "{} holds a published experiment, which is not resumed; measure it again with `syncscope {experiment}`",
-                path.display()
-            )));
-        }
+        let (directory, run) = resumable(path)?;
         let preset = run
             .preset
             .parse()
@@ -241,6 +232,25 @@ impl Request {
     }
 }
 
+/// A run that is not complete.
+///
+/// # Errors
+/// If there is no run, or nothing of it is left to measure.
+pub(super) fn resumable(path: &Path) -> Result<(RunDirectory, Run), Failure> {
+    let directory = RunDirectory::open(path)?;
+    let run = directory.read_run()?;
+    let path = path.display();
+    if run.status == Status::Done {
+        return Err(Failure::Usage(format!("the run in {path} is complete; there is nothing to resume")));
+    }
+    if let Some(experiment) = run.experiment() {
+        return Err(Failure::Usage(format!(
+            "{path} holds a published experiment, which is not resumed; measure it again with `syncscope {experiment}`"
+        )));
+    }
+    Ok((directory, run))
+}
+
 /// What a run that is resumed was restricted to, from its command in `run.json`.
 pub(super) struct BegunWith {
     pub(super) axes: AxisArguments,
@@ -253,7 +263,7 @@ pub(super) struct BegunWith {
 pub(super) fn begun_with(run: &Run, path: &Path) -> Result<BegunWith, Failure> {
     match Arguments::of_command(&run.command) {
         Ok(Command::Run(begun)) => Ok(BegunWith { axes: begun.axes, cpus: begun.cpus, devices: begun.device }),
-        Err(error) if run.command.iter().any(|word| RESTRICTIONS.iter().any(|option| word.starts_with(option))) => {
+        Err(error) if run.command.iter().any(|word| is_restriction(word)) => {
             let path = path.display();
             Err(Failure::CouldNot(format!(
                 "{path}: the command in run.json cannot be understood: {error}; start a new run"
@@ -264,8 +274,10 @@ pub(super) fn begun_with(run: &Run, path: &Path) -> Result<BegunWith, Failure> {
     }
 }
 
-/// The options that restrict a run and stand nowhere but in its command.
-const RESTRICTIONS: [&str; 7] = ["--threads", "--cpus", "--placement", "--dtype", "--stride", "--blocks", "--device"];
+/// Whether a word is an option that restricts a run and stands nowhere but in its command.
+fn is_restriction(word: &str) -> bool {
+    axes::options().chain(["--cpus", "--device"]).any(|option| word.starts_with(option))
+}
 
 /// Leaves this process only these CPUs. Called before anything reads which ones there are, and before there are other
 /// threads.
@@ -278,10 +290,11 @@ fn restrict_to(cpus: &[u32]) -> Result<(), Failure> {
     scheduling::bind_to(cpus).map_err(|error| Failure::CouldNot(format!("--cpus {}: {error}", cpu_list::format(cpus))))
 }
 
-/// `syncscope-runs/2026-01-31T12-00-00Z-quick`: sorts by time and is valid on every file system.
-pub(super) fn default_directory(preset: Preset) -> PathBuf {
+/// `syncscope-runs/2026-01-31T12-00-00Z-quick`, with the name of a preset or an experiment: sorts by time and is valid on
+/// every file system.
+pub(super) fn default_directory(name: impl Display) -> PathBuf {
     let time = timestamp(SystemTime::now()).replace(':', "-");
-    PathBuf::from("syncscope-runs").join(format!("{time}-{preset}"))
+    PathBuf::from("syncscope-runs").join(format!("{time}-{name}"))
 }
 
 fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, Failure> {
@@ -293,8 +306,7 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
         }
         Target::Resumed(directory, earlier) => {
             let mut machine = laboratories.machine();
-            if laboratories.is_without_gpu_on_request() {
-                // They are there all the same.
+            if laboratories.may_have_gpus() {
                 (machine.gpus, machine.links) = (earlier.machine.gpus.clone(), earlier.machine.links.clone());
             }
             let mut begun = earlier.as_ref().clone();
@@ -345,23 +357,32 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     }
     let data = runs::load(directory.path())?;
     let catalogue = catalogue();
-    let report = directory.report();
-    page_file::of_run(&report, directory.path(), &page::render(std::slice::from_ref(&data), &catalogue))?;
-    terminal::show(&table::summary(&data, &catalogue, terminal::width(), terminal::colour()))?;
-    terminal::note(&format!("the report is {}", report.display()));
-    let provisional = data.provisional();
-    let remaining = if provisional > 0 { format!("{provisional} provisional rows; ") } else { String::new() };
-    let resume = format!("{remaining}resume with: syncscope run --resume {}", directory.path().display());
+    let shown = terminal::show(&table::summary(&data, &catalogue, terminal::width(), terminal::colour()));
+    page_file::of_run(directory, &data, &catalogue)?;
+    shown?;
     match status {
-        Status::Interrupted | Status::Running => {
-            terminal::note(&format!("interrupted; {resume}"));
-            return Ok(Outcome::Interrupted);
+        Status::Interrupted | Status::Running => return Ok(interrupted(directory.path(), data.provisional())),
+        Status::BudgetSpent => {
+            terminal::note(&format!(
+                "the time budget is spent; {}",
+                how_to_resume(directory.path(), data.provisional())
+            ));
         }
-        Status::BudgetSpent => terminal::note(&format!("the time budget is spent; {resume}")),
         Status::Done => {}
     }
     let failed = data.rows.iter().any(|row| row.verdict.is_failure());
     Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
+}
+
+/// Says how to go on with a run that was interrupted and has this many provisional rows.
+pub(super) fn interrupted(directory: &Path, provisional: usize) -> Outcome {
+    terminal::note(&format!("interrupted; {}", how_to_resume(directory, provisional)));
+    Outcome::Interrupted
+}
+
+fn how_to_resume(directory: &Path, provisional: usize) -> String {
+    let remaining = if provisional > 0 { format!("{provisional} provisional rows; ") } else { String::new() };
+    format!("{remaining}resume with: syncscope run --resume {}", directory.display())
 }
 
 /// The number of planned cases of each primitive.
@@ -393,4 +414,19 @@ fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<()
         "planned time: about {}{several}, and a few seconds to start{budget}",
         humantime::format_duration(seconds)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::PublishedExperiment;
+
+    #[test]
+    fn directories_sort_by_time_and_name_what_was_measured() {
+        let names = [default_directory(Preset::Quick), default_directory(PublishedExperiment::Timeline)];
+        for (path, name) in names.iter().map(|path| path.display().to_string()).zip(["quick", "timeline"]) {
+            assert!(path.starts_with("syncscope-runs/2") && !path.contains(':'), "{path}");
+            assert!(path.ends_with(&format!("Z-{name}")), "{path}");
+        }
+    }
 }

@@ -20,6 +20,7 @@ pub(super) struct Together {
 pub(super) fn join(arguments: &RunArguments, process: Process) -> Result<Option<Together>, Failure> {
     let refused = [
         (arguments.repeat.is_some(), "--repeat starts processes of its own; start the launcher several times"),
+        (arguments.device.is_some(), "--device: primitives between processes (mpi.*) use no GPU; leave it out"),
         (arguments.cpus.is_some(), "--cpus: the launcher places its processes; use its options, such as --bind-to"),
     ];
     if let Some((_, reason)) = refused.iter().find(|(is_given, _)| *is_given) {

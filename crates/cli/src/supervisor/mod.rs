@@ -27,7 +27,7 @@ use crate::launcher;
 use crate::signals::cancel_on_signal;
 use crate::terminal;
 
-/// Set for a worker: the number of the process that supervises it.
+/// Set for a worker: the number of the process that supervises it. Other children that end with their parent have it too.
 const WORKER: &str = "SYNCSCOPE_WORKER";
 
 /// The environment variable with another limit of a step, such as `10m`; see CONTRIBUTING.md.
@@ -99,6 +99,12 @@ pub(crate) fn supervised(
     }
 }
 
+/// Lets a child of this process, which is this program with other arguments, end when this process ends, however that is.
+/// Call it on the thread that starts the child and lives as long as this process.
+pub(crate) fn end_with_this_process(child: &mut Command) {
+    child.env(WORKER, std::process::id().to_string());
+}
+
 /// Whether this process is a worker that another one will follow if its laboratory is lost.
 pub(crate) fn another_follows() -> bool {
     board::is_there() && !board::instructions().contains(&decision::Instruction::Last)
@@ -152,7 +158,8 @@ impl Worker {
         let could_not = |error: std::io::Error| Failure::CouldNot(format!("the program cannot start itself: {error}"));
         let board = Board::new(&history.instructions).map_err(could_not)?;
         let mut command = Command::new(&self.program);
-        command.args(&self.words).env(WORKER, std::process::id().to_string());
+        command.args(&self.words);
+        end_with_this_process(&mut command);
         command.stdin(board.for_worker().map_err(could_not)?);
         // `run.json` records the command as it was typed.
         if let Some(name) = std::env::args_os().next() {

@@ -5,7 +5,8 @@
 pub(crate) mod cgroup;
 pub(crate) mod fake_libraries;
 
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
 
 /// The command's file: the one that was built with the tests, or another one where these run without the project.
 pub(crate) fn program() -> String {
@@ -26,4 +27,23 @@ pub(crate) fn output(words: &[&str]) -> Output {
 
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The error message; there must be exactly one.
+pub(crate) fn error_line(output: &Output) -> String {
+    let text = stderr(output);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    lines[0].to_owned()
+}
+
+/// A path in the folder, as a word of the command line.
+pub(crate) fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().unwrap().to_owned()
+}
+
+/// Sends a signal to a process that was not waited for.
+pub(crate) fn signal(child: &Child, signal: i32) {
+    // SAFETY: kill takes no pointers. The child was not waited for yet, so its process id is not reused.
+    unsafe { libc::kill(child.id().cast_signed(), signal) };
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{command, output, stderr};
+use crate::repeated::leave_the_first_alone;
 use syncscope_core::Row;
 use syncscope_core::run_directory::RunDirectory;
 
@@ -125,7 +126,7 @@ fn repeated_runs_keep_their_restrictions_when_resumed() {
     ]));
     let command = || RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap().command;
     let begun = command();
-    std::fs::remove_dir_all(Path::new(&out).join("repeat-2")).unwrap();
+    leave_the_first_alone(Path::new(&out));
     stdout(&output(&["run", "--resume", &out]));
     assert_eq!(command(), begun, "the command that began the runs stays");
     let second = RunDirectory::open(&Path::new(&out).join("repeat-2")).unwrap();

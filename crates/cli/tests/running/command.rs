@@ -5,72 +5,13 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::common::{command, output, stderr};
+use crate::common::{command, error_line, output, path, signal, stderr};
 use syncscope_core::Row;
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
-
-/// The error message; there must be exactly one.
-fn error_line(output: &Output) -> String {
-    let text = stderr(output);
-    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("error: ")).collect();
-    assert_eq!(lines.len(), 1, "{text}");
-    lines[0].to_owned()
-}
-
-fn path(folder: &Path, name: &str) -> String {
-    folder.join(name).to_str().unwrap().to_owned()
-}
-
-#[test]
-fn repeated_runs_are_joined_and_their_folders_stay() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("run").display().to_string();
-    let run =
-        command(&["run", "--only", "cpu.atomic.add", "--repeat", "3", "--seed", "7", "--out", &out]).output().unwrap();
-    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
-    let joined = RunDirectory::open(Path::new(&out)).unwrap();
-    let rows = joined.read_rows().unwrap();
-    assert_eq!(joined.read_run().unwrap().repeat, Some(3));
-    assert!(rows.len() == 4 && rows.iter().all(|row| row.runs == Some(3)), "{rows:?}");
-    for number in 1..=3 {
-        let single = RunDirectory::open(&joined.path().join(format!("repeat-{number}"))).unwrap();
-        assert_eq!(single.read_run().unwrap().status, Status::Done);
-        assert_eq!(single.read_rows().unwrap().len(), rows.len());
-    }
-    assert!(joined.report().is_file());
-    // A complete run has nothing left; one whose second run is gone measures that one again.
-    std::fs::remove_dir_all(joined.path().join("repeat-2")).unwrap();
-    let resumed = command(&["run", "--resume", &out]).output().unwrap();
-    assert_eq!(resumed.status.code(), Some(0), "{}", String::from_utf8_lossy(&resumed.stderr));
-    assert!(String::from_utf8_lossy(&resumed.stderr).contains("run 2 of 3"));
-    let second = RunDirectory::open(&joined.path().join("repeat-2")).unwrap().read_run().unwrap();
-    assert_eq!((second.only, second.seed), (vec!["cpu.atomic.add".to_owned()], 9), "as the run was begun");
-}
-
-#[test]
-fn repeated_runs_that_a_budget_cuts_off_are_not_complete() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = path(folder.path(), "run");
-    let mut run = command(&["run", "--out", &out, "--repeat", "2", "--budget", "3s"]);
-    let run = run.env("SYNCSCOPE_FAKE", "dwell=20ms").output().unwrap();
-    assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
-    assert_eq!(RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap().status, Status::BudgetSpent);
-    assert!(stderr(&run).contains("--resume"), "{}", stderr(&run));
-}
-
-#[test]
-fn a_budget_that_is_too_short_for_repeated_runs_leaves_no_folder() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = path(folder.path(), "run");
-    let run = output(&["run", "--out", &out, "--repeat", "3", "--budget", "2s"]);
-    assert_eq!(run.status.code(), Some(2));
-    assert!(error_line(&run).contains("3 s or more"), "{}", stderr(&run));
-    assert!(!Path::new(&out).exists());
-}
 
 #[test]
 fn nobody_has_to_read_what_a_run_says() {
@@ -82,31 +23,6 @@ fn nobody_has_to_read_what_a_run_says() {
     assert_eq!(RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap().status, Status::Done);
     let refused = command(&["show", "nope"]).stderr(full()).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
-}
-
-#[test]
-fn repeated_runs_that_are_killed_in_the_first_one_go_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = path(folder.path(), "run");
-    let words = ["run", "--out", &out, "--repeat", "2", "--only", "cpu.atomic.add", "--seed", "7"];
-    let mut run = command(&words).env("SYNCSCOPE_FAKE", "dwell=20ms").stderr(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !Path::new(&out).join("run.json").is_file() {
-        assert!(Instant::now() < deadline && run.try_wait().unwrap().is_none(), "no joined run appeared");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    run.kill().unwrap();
-    run.wait().unwrap();
-    // Its child ends soon after it, and then no longer writes.
-    let resumed = || command(&["run", "--resume", &out]).output().unwrap();
-    let mut ended = resumed();
-    while stderr(&ended).contains("in use by another") && Instant::now() < deadline {
-        ended = resumed();
-    }
-    assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
-    let joined = RunDirectory::open(Path::new(&out)).unwrap();
-    assert_eq!((joined.read_run().unwrap().status, joined.read_run().unwrap().repeat), (Status::Done, Some(2)));
-    assert!(joined.read_rows().unwrap().iter().all(|row| row.runs == Some(2)));
 }
 
 #[test]
@@ -292,11 +208,6 @@ fn slow_run(out: &str) -> std::process::Child {
 
 fn finished(out: &str) -> usize {
     RunDirectory::open(Path::new(out)).and_then(|directory| directory.read_rows()).map_or(0, |rows| rows.len())
-}
-
-fn signal(child: &std::process::Child, signal: i32) {
-    // SAFETY: kill takes no pointers. The child was not waited for yet, so its process id is not reused.
-    unsafe { libc::kill(child.id().cast_signed(), signal) };
 }
 
 /// On the hardware of this machine, because the machine code of the loops is what is verified.

@@ -10,3 +10,4 @@ mod command;
 mod help;
 mod launchers;
 mod processes;
+mod repeated;

@@ -3,14 +3,15 @@
 //! A run differs from the next by more than its own intervals say, because what is drawn once for a process (addresses,
 //! where the host puts its threads) is the same for all its samples. Runs are random effects (Kalibera and Jones, *Rigorous
 //! benchmarking in reasonable time*, ISMM 2013): the cost is the mean over the runs, and the interval for another run follows
-//! from how much the runs differ.
+//! from how much the runs differ. It holds every run that was made, also those with another verdict than the row, and the
+//! interval within a run: another run may be like any of them.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::model::case::CaseId;
 use crate::model::verdict::Verdict;
 use crate::run::row::Row;
-use crate::stats::{Interval, ModeratedVariance, student};
+use crate::stats::{Interval, Variance, student};
 use crate::units::{Cycles, Nanoseconds};
 
 /// Joins the rows of several runs: one row for each case that any of them has, in the order of the first.
@@ -31,7 +32,7 @@ pub fn join(runs: &[Vec<Row>]) -> Vec<Row> {
     order.iter().filter_map(|id| joined(of_case(id), &families)).collect()
 }
 
-/// The rows of a case whose figures count: those with the verdict that most of them have.
+/// The rows with the verdict that most rows of a case have.
 fn agreeing<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
     let count = |row: &Row| rows.iter().filter(|other| other.verdict.name() == row.verdict.name()).count();
     // Of two verdicts with as many rows, the one that claims less.
@@ -47,12 +48,18 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
     if rows.len() < 2 {
         return Some(first.clone());
     }
-    let values = |value: fn(&Row) -> Option<f64>| agreeing.iter().filter_map(|row| value(row)).collect::<Vec<f64>>();
-    let mean =
-        |value: fn(&Row) -> Option<f64>| Some(values(value)).filter(|all| all.len() == runs).map(|all| mean(&all));
-    let family = families.of_row(first);
-    let ns = Points::of(&values(|row| Some(row.ns?.value())), runs);
-    let cycles = Points::of(&values(|row| Some(row.cycles?.value())), runs);
+    let mean = |value: fn(&Row) -> Option<f64>| {
+        let values: Vec<f64> = agreeing.iter().filter_map(|row| value(row)).collect();
+        (values.len() == runs).then(|| mean(&values))
+    };
+    let measured: Vec<&Row> = rows.iter().copied().filter(|row| is_measured(row, first)).collect();
+    let prior = families.without(rows);
+    let for_another_run = |point: Option<f64>, value: fn(&Row) -> Option<f64>, own: fn(&Row) -> Option<Interval>| {
+        let costs: Vec<f64> = measured.iter().filter_map(|row| value(row)).collect();
+        let predicted = if costs.len() < 2 { None } else { prediction(point?, &costs, prior) };
+        // What one run says of another one, where the runs do not show it.
+        predicted.or_else(|| measured.iter().filter_map(|row| own(row)).reduce(hull))
+    };
     let between = |interval: fn(&Row) -> Option<Interval>| {
         let ends: Vec<Interval> = agreeing.iter().filter_map(|row| interval(row)).collect();
         (ends.len() == runs).then(|| Interval {
@@ -62,13 +69,21 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
     };
     let total =
         |count: fn(&Row) -> Option<u64>| rows.iter().filter_map(|row| count(row)).reduce(|one, other| one + other);
+    let (ns, cycles) = (mean(|row| Some(row.ns?.value())), mean(|row| Some(row.cycles?.value())));
+    let ns_within = between(|row| row.ns_within);
+    let cycles_within = ns_within.zip(ns.zip(cycles)).map(|(within, (ns, cycles))| scaled(within, cycles / ns));
+    let at_least = |interval: Option<Interval>, within: Option<Interval>| {
+        interval.map(|interval| within.filter(is_finite).map_or(interval, |within| hull(interval, within)))
+    };
+    let ns_interval = for_another_run(ns, |row| Some(row.ns?.value()), |row| row.ns_interval);
+    let cycles_interval = for_another_run(cycles, |row| Some(row.cycles?.value()), |row| row.cycles_interval);
     Some(Row {
-        ns: ns.as_ref().map(|points| Nanoseconds(points.mean)),
-        ns_interval: ns.as_ref().map(|points| points.for_another_run(family)),
-        ns_within: between(|row| row.ns_within),
+        ns: ns.map(Nanoseconds),
+        ns_interval: at_least(ns_interval, ns_within).filter(|_| ns.is_some()),
+        ns_within,
         ns_spread: between(|row| row.ns_spread),
-        cycles: cycles.as_ref().map(|points| Cycles(points.mean)),
-        cycles_interval: cycles.as_ref().map(|points| points.for_another_run(family)),
+        cycles: cycles.map(Cycles),
+        cycles_interval: at_least(cycles_interval, cycles_within).filter(|_| cycles.is_some()),
         fastest_ns: mean(|row| Some(row.fastest_ns?.value())).map(Nanoseconds),
         median_ns: mean(|row| Some(row.median_ns?.value())).map(Nanoseconds),
         slowest_ns: mean(|row| Some(row.slowest_ns?.value())).map(Nanoseconds),
@@ -92,53 +107,84 @@ fn remark(first: &Row, agreeing: usize, all: usize) -> Option<String> {
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }
 
-/// The costs of a case in several runs.
-struct Points {
-    mean: f64,
-    /// Relative to the mean.
-    variance: Option<f64>,
-    runs: usize,
+/// Whether the figure of a row is a cost of its case, which another run may have as well: not where the primitive did not
+/// do its work, unless all that is said of the case is said of such rows.
+fn is_measured(row: &Row, first: &Row) -> bool {
+    let is_cost = !row.verdict.is_failure() && !matches!(row.verdict, Verdict::Elided(_) | Verdict::Skipped(_));
+    is_cost || row.verdict.name() == first.verdict.name()
 }
 
-impl Points {
-    /// `None` unless every run has one.
-    fn of(points: &[f64], runs: usize) -> Option<Self> {
-        (points.len() == runs && runs > 0).then(|| Self {
-            mean: mean(points),
-            variance: relative_variance(points),
-            runs,
-        })
-    }
-
-    /// The 95 % interval for the cost in another run (prediction), by Student's t. What runs of the family differ by moderates
-    /// what those of the case differ by.
-    fn for_another_run(&self, family_variance: f64) -> Interval {
-        let own = self.variance.unwrap_or(0.0);
-        let moderated = ModeratedVariance::of(family_variance, own, (self.runs - 1) as f64);
-        let deviation = (moderated.variance * (1.0 + 1.0 / self.runs as f64)).sqrt() * self.mean.abs();
-        let half_width = student::quantile_95(moderated.degrees) * deviation;
-        Interval { low: self.mean - half_width, high: self.mean + half_width }
-    }
+/// The variance of costs around `point`, relative to it. `None` for fewer than two, or where the point is no cost.
+fn relative_variance(point: f64, costs: &[f64]) -> Option<Variance> {
+    let degrees = costs.len().checked_sub(1).filter(|degrees| *degrees > 0)? as f64;
+    let value = costs.iter().map(|cost| (cost / point - 1.0).powi(2)).sum::<f64>() / degrees;
+    value.is_finite().then_some(Variance { value, degrees })
 }
 
-/// How much the runs differ, by family: the mean relative variance of its cases.
-struct FamilyVariances(BTreeMap<String, f64>);
+/// The 95 % interval for the cost in another run (prediction), by Student's t. It holds the costs of the runs that were made.
+fn prediction(point: f64, costs: &[f64], prior: Option<Variance>) -> Option<Interval> {
+    let own = relative_variance(point, costs)?;
+    let Variance { value, degrees } = prior.map_or(own, |prior| own.moderated(prior));
+    let deviation = (value * (1.0 + 1.0 / costs.len() as f64)).sqrt() * point.abs();
+    let half_width = student::quantile_95(degrees) * deviation;
+    let predicted = Interval { low: point - half_width, high: point + half_width };
+    Some(costs.iter().fold(predicted, |interval, cost| hull(interval, Interval { low: *cost, high: *cost })))
+}
+
+/// The least interval that holds both.
+fn hull(one: Interval, other: Interval) -> Interval {
+    Interval { low: one.low.min(other.low), high: one.high.max(other.high) }
+}
+
+fn scaled(interval: Interval, factor: f64) -> Interval {
+    Interval { low: interval.low * factor, high: interval.high * factor }
+}
+
+fn is_finite(interval: &Interval) -> bool {
+    interval.low.is_finite() && interval.high.is_finite()
+}
+
+/// By how much the runs differ in the resolved rows of a case.
+fn resolved_variance(rows: &[&Row]) -> Option<Variance> {
+    let resolved = rows.iter().filter(|row| row.verdict == Verdict::Resolved);
+    let costs: Vec<f64> = resolved.filter_map(|row| Some(row.ns?.value())).collect();
+    relative_variance(mean(&costs), &costs)
+}
+
+/// The variances of the cases of a family.
+#[derive(Debug, Default)]
+struct FamilyVariance {
+    cases: u32,
+    sum: f64,
+    degrees: f64,
+}
+
+/// By family.
+struct FamilyVariances(BTreeMap<String, FamilyVariance>);
 
 impl FamilyVariances {
     fn of<'a>(cases: impl Iterator<Item = &'a [&'a Row]>) -> Self {
-        let mut families: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let mut families: BTreeMap<String, FamilyVariance> = BTreeMap::new();
         for rows in cases {
-            let resolved: Vec<&Row> = rows.iter().copied().filter(|row| row.verdict == Verdict::Resolved).collect();
-            let points: Vec<f64> = resolved.iter().filter_map(|row| Some(row.ns?.value())).collect();
-            if let (Some(row), Some(variance)) = (resolved.first(), relative_variance(&points)) {
-                families.entry(family_of(row)).or_default().push(variance);
+            if let (Some(row), Some(variance)) = (rows.first(), resolved_variance(rows)) {
+                let family = families.entry(family_of(row)).or_default();
+                family.cases += 1;
+                family.sum += variance.value;
+                family.degrees += variance.degrees;
             }
         }
-        Self(families.into_iter().map(|(family, variances)| (family, mean(&variances))).collect())
+        Self(families)
     }
 
-    fn of_row(&self, row: &Row) -> f64 {
-        self.0.get(&family_of(row)).copied().unwrap_or(0.0)
+    /// What the other cases of the family say of a case: the mean of their variances. `None` where none of them has one.
+    fn without(&self, rows: &[&Row]) -> Option<Variance> {
+        let family = self.0.get(&family_of(rows.first()?))?;
+        let (cases, own) = match resolved_variance(rows) {
+            Some(own) => (family.cases - 1, own),
+            None => (family.cases, Variance { value: 0.0, degrees: 0.0 }),
+        };
+        let value = (family.sum - own.value).max(0.0) / f64::from(cases);
+        (cases > 0).then_some(Variance { value, degrees: family.degrees - own.degrees })
     }
 }
 
@@ -149,14 +195,6 @@ fn family_of(row: &Row) -> String {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// `None` for fewer than two values, or where their mean is no cost.
-fn relative_variance(values: &[f64]) -> Option<f64> {
-    let degrees = values.len().checked_sub(1).filter(|degrees| *degrees > 0)? as f64;
-    let mean = mean(values);
-    let variance = values.iter().map(|value| (value / mean - 1.0).powi(2)).sum::<f64>() / degrees;
-    variance.is_finite().then_some(variance)
 }
 
 #[cfg(test)]
@@ -184,14 +222,78 @@ mod tests {
         let joined = join(&[run(&[10.0, 20.0]), run(&[10.4, 20.0]), run(&[9.6, 20.0])]);
         assert_eq!(joined.len(), 2);
         assert_eq!((joined[0].runs, joined[0].pairs, joined[0].ns), (Some(3), Some(300), Some(Nanoseconds(10.0))));
-        // Relative variances 0.0016 and 0: the family's is 0.0008, the moderated ones (4 f + 2 v) / 6.
-        let half = |variance: f64| 2.447 * (variance * 4.0 / 3.0_f64).sqrt();
-        for (row, variance) in joined.iter().zip([0.001_066_7, 0.000_533_3]) {
+        // Relative variances 0.0016 and 0 with two degrees of freedom each: together 0.0008 with four.
+        let half = 2.776 * (0.0008 * 4.0 / 3.0_f64).sqrt();
+        for row in &joined {
             let relative = row.ns_interval.unwrap().half_width() / row.ns.unwrap().value();
-            assert!((relative / half(variance) - 1.0).abs() < 0.01, "{relative}");
+            assert!((relative / half - 1.0).abs() < 0.01, "{relative}");
         }
         let within = joined[0].ns_within.unwrap();
         assert!((within.half_width() - 0.01).abs() < 1e-3, "rows of a run are as well known as before");
+    }
+
+    #[test]
+    fn few_runs_of_one_case_say_little() {
+        let joined = join(&[run(&[10.0]), run(&[10.2])]).remove(0);
+        // Student's t with one degree of freedom: 12.706.
+        let half = 12.706 * (0.02 * 1.5_f64).sqrt();
+        assert!((joined.ns_interval.unwrap().half_width() / half - 1.0).abs() < 0.01, "{joined:?}");
+        // One other case gives one degree more, five give four more.
+        let many = |cost: f64| run(&[10.0 + cost, 10.0, 10.0, 10.0, 10.0, 10.0]);
+        let degrees = |cases: usize| {
+            let rows = join(&[&many(0.0)[..cases], &many(0.2)[..cases]].map(<[Row]>::to_vec));
+            let moderated = 0.02 / 10.1_f64.powi(2) / (cases as f64).min(5.0);
+            rows[0].ns_interval.unwrap().half_width() / (10.1 * (moderated * 1.5).sqrt())
+        };
+        assert!((degrees(2) - 4.303).abs() < 0.01 && (degrees(6) - 2.571).abs() < 0.01);
+    }
+
+    #[test]
+    fn the_interval_holds_the_runs_that_were_made_and_the_interval_within_a_run() {
+        // As measured on a busy machine: of two runs one is noisy, and no other case of the family is resolved twice.
+        let within = Interval { low: 1.704, high: 2.471 };
+        let noisy = Row { ns_within: Some(within), ..row(1, 2.209, Verdict::Noisy("wide".into())) };
+        let joined = |first: Row, second: Row| join(&[vec![first], vec![second]]).remove(0);
+        let one = joined(row(1, 1.996, Verdict::Resolved), noisy.clone());
+        let interval = one.ns_interval.unwrap();
+        assert!(interval.contains(1.996) && interval.contains(2.209), "{interval:?}");
+        assert!(interval.low <= within.low && interval.high >= within.high, "{interval:?}");
+        // Two runs that happen to agree are no more certain than each of them.
+        let alike = joined(noisy.clone(), noisy.clone()).ns_interval.unwrap();
+        assert!(alike.low <= within.low && alike.high >= within.high, "{alike:?}");
+        // A run far off is held however many agree.
+        let far = join(
+            &[&[10.0; 4][..], &[10.0; 4], &[10.0; 4], &[10.0; 4]]
+                .map(run)
+                .into_iter()
+                .chain([vec![row(1, 40.0, Verdict::Interfered("x".into()))]])
+                .collect::<Vec<_>>(),
+        )
+        .remove(0);
+        assert_eq!(far.ns, Some(Nanoseconds(10.0)));
+        assert!(far.ns_interval.unwrap().contains(40.0), "{far:?}");
+        // The other run has no figure: what the one says of another run stands.
+        let failed = Row::unmeasured(row(1, 0.0, Verdict::Resolved).case, Verdict::Failed("lost".into()));
+        let own = Row { ns_interval: Some(Interval { low: 1.0, high: 3.0 }), ..noisy };
+        assert_eq!(joined(failed, own).ns_interval, Some(Interval { low: 1.0, high: 3.0 }));
+        let failed = Row { ns: Some(Nanoseconds(500.0)), ..row(1, 500.0, Verdict::Failed("lost".into())) };
+        let costs = join(&[run(&[10.0]), run(&[10.0]), vec![failed]]).remove(0).ns_interval.unwrap();
+        assert!(costs.high < 100.0, "the figure of a failed case is no cost: {costs:?}");
+    }
+
+    #[test]
+    fn cycles_are_as_uncertain_as_nanoseconds() {
+        let with = |ns: f64| Row {
+            cycles: Some(Cycles(3.0 * ns)),
+            cycles_interval: Some(Interval { low: 0.0, high: 0.0 }),
+            ns_within: Some(Interval { low: 8.0, high: 12.0 }),
+            ..row(1, ns, Verdict::Resolved)
+        };
+        let joined = join(&[vec![with(10.0)], vec![with(10.0)]]).remove(0);
+        assert_eq!(
+            (joined.cycles, joined.cycles_interval),
+            (Some(Cycles(30.0)), Some(Interval { low: 24.0, high: 36.0 }))
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(crate) use autocorrelation::share_interval;
 pub use clustered::Clustered;
 pub(crate) use clustered::{block_medians, student_half_width};
 pub use interval::{Interval, Level};
-pub use moderated::ModeratedVariance;
+pub use moderated::Variance;
 pub use proportion::{BatchCount, Proportion};
 pub use ranked::Ranked;
 

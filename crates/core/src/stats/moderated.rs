@@ -1,24 +1,31 @@
 //! A variance from few values, with what is known beforehand.
 
-/// What is known beforehand counts as much as so many degrees of freedom.
-const PRIOR_DEGREES: f64 = 4.0;
+/// What is known beforehand counts at most as much as so many degrees of freedom.
+const MOST_PRIOR_DEGREES: f64 = 4.0;
 
-/// A variance estimated from few values and moderated by one known beforehand (Smyth, *Statistical Applications in Genetics
-/// and Molecular Biology* 3, 2004): three values alone say little about how much a fourth differs.
+/// A variance, and the degrees of freedom that it stands on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ModeratedVariance {
-    /// The mean of both, weighted by their degrees of freedom.
-    pub variance: f64,
-    /// The degrees of freedom of both together, for Student's t.
+pub struct Variance {
+    /// The estimate.
+    pub value: f64,
+    /// The degrees of freedom, for Student's t.
     pub degrees: f64,
 }
 
-impl ModeratedVariance {
-    /// Of the variance `prior`, known beforehand, and `own`, estimated with so many `degrees` of freedom.
+impl Variance {
+    /// One that is known well.
     #[must_use]
-    pub fn of(prior: f64, own: f64, degrees: f64) -> Self {
-        let all = PRIOR_DEGREES + degrees;
-        Self { variance: (PRIOR_DEGREES * prior + degrees * own) / all, degrees: all }
+    pub const fn known(value: f64) -> Self {
+        Self { value, degrees: f64::INFINITY }
+    }
+
+    /// Moderated by one that is known beforehand: the mean of both, weighted by their degrees of freedom (Smyth, *Statistical
+    /// Applications in Genetics and Molecular Biology* 3, 2004). Three values alone say little about how much a fourth differs.
+    #[must_use]
+    pub fn moderated(self, prior: Self) -> Self {
+        let of_prior = prior.degrees.min(MOST_PRIOR_DEGREES);
+        let degrees = of_prior + self.degrees;
+        Self { value: (of_prior * prior.value + self.degrees * self.value) / degrees, degrees }
     }
 }
 
@@ -28,10 +35,17 @@ mod tests {
 
     #[test]
     fn few_values_move_what_is_known_little_and_many_replace_it() {
-        let none = ModeratedVariance::of(1.0, 9.0, 0.0);
-        assert_eq!((none.variance, none.degrees), (1.0, 4.0));
-        let two = ModeratedVariance::of(1.0, 9.0, 2.0);
-        assert!((two.variance - 22.0 / 6.0).abs() < 1e-12 && (two.degrees - 6.0).abs() < 1e-12, "{two:?}");
-        assert!((ModeratedVariance::of(1.0, 9.0, 4e6).variance - 9.0).abs() < 1e-4);
+        let moderated = |degrees| Variance { value: 9.0, degrees }.moderated(Variance::known(1.0));
+        assert_eq!(moderated(0.0), Variance { value: 1.0, degrees: 4.0 });
+        let two = moderated(2.0);
+        assert!((two.value - 22.0 / 6.0).abs() < 1e-12 && (two.degrees - 6.0).abs() < 1e-12, "{two:?}");
+        assert!((moderated(4e6).value - 9.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn what_is_known_from_few_values_counts_as_these() {
+        let prior = Variance { value: 1.0, degrees: 1.0 };
+        let both = Variance { value: 9.0, degrees: 1.0 }.moderated(prior);
+        assert_eq!(both, Variance { value: 5.0, degrees: 2.0 });
     }
 }

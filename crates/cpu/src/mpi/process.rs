@@ -68,7 +68,7 @@ impl MpiProcess {
         cancel: Cancel,
         lost: impl Fn(&str) + Send + 'static,
     ) -> Result<Started, String> {
-        let shim = wrapper::shim(family)?;
+        let shim = wrapper::shim(family, &cancel)?;
         let compiled_by = shim.command.clone();
         let shim = ShimLibrary::load(&shim)?;
         let watchdog = Watchdog::start(cancel, lost)?;

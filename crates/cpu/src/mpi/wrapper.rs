@@ -7,7 +7,10 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
+use std::time::Duration;
 
+use syncscope_core::Cancel;
+use syncscope_host::child_process::{self, Ended};
 use syncscope_host::{cache_folder, content_hash, file_hash};
 
 /// The source of the shim.
@@ -15,6 +18,9 @@ pub(super) const SOURCE: &str = include_str!("shim.c");
 
 /// The wrapper to use, where the usual ones are not those of the launcher.
 const CHOSEN: &str = "SYNCSCOPE_MPICC";
+
+/// The shim takes a tenth of a second, and more where many nodes read their compiler from one file server.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Whose launcher started the processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,24 +94,25 @@ pub(super) struct Shim {
     pub(super) command: String,
 }
 
-/// The shim for the library of this launcher, from the cache or compiled now.
+/// The shim for the library of this launcher, from the cache or compiled now, unless `cancel` ends that.
 ///
 /// # Errors
-/// What is missing, or what the compiler says.
-pub(super) fn shim(family: Family) -> Result<Shim, String> {
+/// What is missing, what the compiler says, or that it did not end.
+pub(super) fn shim(family: Family, cancel: &Cancel) -> Result<Shim, String> {
     let folder =
         cache_folder().ok_or("there is no home for the compiled MPI shim: name a folder in SYNCSCOPE_CACHE")?;
     let mut refused = String::new();
     for wrapper in wrappers(family)? {
-        match shim_of(&wrapper, family, &folder.join("mpi")) {
+        match shim_of(&wrapper, family, &folder.join("mpi"), cancel) {
             Ok(shim) => return Ok(shim),
+            Err(error) if cancel.is_cancelled() => return Err(error),
             Err(error) => refused = error,
         }
     }
     Err(format!("{refused}; the wrapper to use can be named in {CHOSEN}"))
 }
 
-fn shim_of(wrapper: &Path, family: Family, folder: &Path) -> Result<Shim, String> {
+fn shim_of(wrapper: &Path, family: Family, folder: &Path, cancel: &Cancel) -> Result<Shim, String> {
     let options: Vec<&str> = ["-O2", "-fPIC", "-shared"].into_iter().chain(family.definition()).collect();
     let command = format!("{} {}", wrapper.display(), options.join(" "));
     // Another version of the library has another wrapper.
@@ -113,24 +120,30 @@ fn shim_of(wrapper: &Path, family: Family, folder: &Path) -> Result<Shim, String
     let identity = [SOURCE, &command, &file_hash(&real).unwrap_or_default()].join("\n");
     let file = folder.join(format!("{}.so", content_hash(identity.as_bytes())));
     if !file.is_file() {
-        compile(wrapper, &options, &file).map_err(|error| format!("{command}: {error}"))?;
+        compile(wrapper, &options, &file, LIMIT, cancel).map_err(|error| format!("{command}: {error}"))?;
     }
     Ok(Shim { file, command })
 }
 
 /// Compiles the shim. The file appears complete or not at all, also if several processes compile it at the same time.
-fn compile(wrapper: &Path, options: &[&str], file: &Path) -> Result<(), String> {
+fn compile(wrapper: &Path, options: &[&str], file: &Path, limit: Duration, cancel: &Cancel) -> Result<(), String> {
     let draft = |extension: &str| file.with_extension(format!("{}.{extension}", process::id()));
     let (source, compiled) = (draft("c"), draft("draft"));
     let written = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&source, SOURCE));
     written.map_err(|error| format!("{}: {error}", source.display()))?;
-    let output = Command::new(wrapper).args(options).arg("-o").arg(&compiled).arg(&source).output();
+    let mut command = Command::new(wrapper);
+    command.args(options).arg("-o").arg(&compiled).arg(&source);
+    let ended = child_process::run_within(&mut command, limit, || cancel.is_cancelled());
     // What is left of a failure only takes room.
     let _ = fs::remove_file(&source);
-    let output = output.map_err(|error| error.to_string())?;
-    if !output.status.success() {
+    let Ended { status, messages } = ended.map_err(|error| error.to_string())?;
+    if !status.is_some_and(|status| status.success()) {
         let _ = fs::remove_file(&compiled);
-        return Err(first_error(&String::from_utf8_lossy(&output.stderr)));
+        return Err(match status {
+            Some(_) => first_error(&messages),
+            None if cancel.is_cancelled() => "asked to stop while the compiler ran".to_owned(),
+            None => format!("the compiler did not end within {} s and was killed", limit.as_secs()),
+        });
     }
     fs::rename(&compiled, file).map_err(|error| format!("{}: {error}", file.display()))
 }
@@ -177,15 +190,31 @@ mod tests {
         fs::write(&wrapper, script.replace("LOG", log.to_str().unwrap())).unwrap();
         make_executable(&wrapper);
         let cache = folder.path().join("cache");
-        let shim = shim_of(&wrapper, Family::OpenMpi, &cache).unwrap();
+        let shim_of = |family| shim_of(&wrapper, family, &cache, &Cancel::new());
+        let shim = shim_of(Family::OpenMpi).unwrap();
         assert_eq!(fs::read_to_string(&shim.file).unwrap(), "done\n");
-        assert_eq!(shim_of(&wrapper, Family::OpenMpi, &cache).unwrap().file, shim.file);
+        assert_eq!(shim_of(Family::OpenMpi).unwrap().file, shim.file);
         assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), 1);
-        assert_ne!(shim_of(&wrapper, Family::Mpich, &cache).unwrap().file, shim.file, "another family, another shim");
+        assert_ne!(shim_of(Family::Mpich).unwrap().file, shim.file, "another family, another shim");
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 2, "no drafts are left");
         fs::write(&wrapper, "#!/bin/sh\necho 'mpi.h: error: no such file' >&2\nexit 1\n").unwrap();
-        let error = shim_of(&wrapper, Family::OpenMpi, &cache).unwrap_err();
+        let error = shim_of(Family::OpenMpi).unwrap_err();
         assert!(error.contains("mpicc -O2") && error.ends_with("mpi.h: error: no such file"), "{error}");
+    }
+
+    #[test]
+    fn a_compiler_that_hangs_is_killed_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let wrapper = folder.path().join("mpicc");
+        fs::write(&wrapper, "#!/bin/sh\nsleep 600 & wait\n").unwrap();
+        make_executable(&wrapper);
+        let file = folder.path().join("cache/shim.so");
+        let error = |limit, cancel: &Cancel| compile(&wrapper, &[], &file, limit, cancel).unwrap_err();
+        assert!(error(Duration::from_secs(1), &Cancel::new()).contains("did not end within 1 s"));
+        let cancel = Cancel::new();
+        cancel.cancel();
+        assert!(error(Duration::from_secs(600), &cancel).contains("asked to stop"));
+        assert_eq!(fs::read_dir(folder.path().join("cache")).unwrap().count(), 0);
     }
 
     fn make_executable(file: &Path) {

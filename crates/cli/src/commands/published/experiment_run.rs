@@ -2,7 +2,7 @@
 //!
 //! A command begins an [`ExperimentRun`], measures, writes its tables into [`ExperimentRun::directory`], and finishes it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use syncscope_core::run::lock::WriteLock;
@@ -11,9 +11,10 @@ use syncscope_core::run::{Status, timestamp};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{PublishedExperiment, Run};
 use syncscope_gpu::GpuLaboratory;
-use syncscope_report::{RunData, page};
+use syncscope_report::RunData;
 
 use crate::catalogue::catalogue;
+use crate::commands::run::default_directory;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::page_file;
@@ -38,7 +39,8 @@ impl ExperimentRun {
         seed: u64,
         laboratories: &Laboratories,
     ) -> Result<Self, Failure> {
-        let directory = RunDirectory::create_for_experiment(&out.map_or_else(|| default(experiment), Path::to_owned))?;
+        let path = out.map_or_else(|| default_directory(experiment), Path::to_owned);
+        let directory = RunDirectory::create_for_experiment(&path)?;
         let run = Run::new(experiment.to_string(), SystemTime::now());
         let run = Run {
             command: provenance::command_line(),
@@ -77,22 +79,12 @@ impl ExperimentRun {
         self.run.sessions.push(record);
         (self.run.status, self.run.ended) = (status, Some(timestamp(SystemTime::now())));
         self.directory.write_run(&self.run)?;
-        let data = RunData::load(self.directory.path())?;
-        let report = self.directory.report();
-        let html = page::render(std::slice::from_ref(&data), &catalogue());
-        page_file::of_run(&report, self.directory.path(), &html)?;
-        terminal::note(&format!("the report is {}", report.display()));
+        page_file::of_run(&self.directory, &RunData::load(self.directory.path())?, &catalogue())?;
         Ok(match status {
             Status::Interrupted | Status::Running => Outcome::Interrupted,
             Status::Done | Status::BudgetSpent => Outcome::Done,
         })
     }
-}
-
-/// `syncscope-runs/2026-01-31T12-00-00Z-crosscheck`.
-fn default(experiment: PublishedExperiment) -> PathBuf {
-    let time = timestamp(SystemTime::now()).replace(':', "-");
-    PathBuf::from("syncscope-runs").join(format!("{time}-{experiment}"))
 }
 
 /// The GPUs, or what the experiment needs to run.
@@ -112,16 +104,5 @@ pub(crate) fn with_alternative(failure: Failure, alternative: &str) -> Failure {
     match failure {
         Failure::CouldNot(reason) => Failure::CouldNot(format!("{reason}; {alternative}")),
         usage @ Failure::Usage(_) => usage,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn directories_sort_by_time_and_name_the_experiment() {
-        let path = default(PublishedExperiment::Timeline).display().to_string();
-        assert!(path.starts_with("syncscope-runs/2") && path.ends_with("Z-timeline") && !path.contains(':'), "{path}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use syncscope_core::stats::{ModeratedVariance, median, median_absolute_deviation, student};
+use syncscope_core::stats::{Variance, median, median_absolute_deviation, student};
 
 use super::FleetCell;
 use super::node::{Cost, Node};
@@ -108,15 +108,15 @@ impl Statistics {
         let moderated = |primitive: usize| {
             let of_runs: Vec<f64> = self.deviations.iter().filter_map(|node| Some(node[primitive]?.of_run)).collect();
             let (of_runs, spread) = (median(&of_runs).unwrap_or(0.0), self.spreads[primitive].unwrap_or(0.0));
-            ModeratedVariance::of(of_runs.powi(2), spread.powi(2), spread_degrees)
+            Variance { value: spread.powi(2), degrees: spread_degrees }.moderated(Variance::known(of_runs.powi(2)))
         };
-        let spreads: Vec<ModeratedVariance> = (0..self.spreads.len()).map(moderated).collect();
+        let spreads: Vec<Variance> = (0..self.spreads.len()).map(moderated).collect();
         let degrees = spreads.first().map_or(spread_degrees, |spread| spread.degrees);
         let of_node = |node: &Vec<Option<Deviation>>| -> Vec<Option<Tested>> {
-            let cell = |(deviation, spread): (&Option<Deviation>, &ModeratedVariance)| {
+            let cell = |(deviation, spread): (&Option<Deviation>, &Variance)| {
                 let deviation = deviation.as_ref()?;
                 // What runs of the node differ by is a part of what the nodes differ by: the larger one counts.
-                let error = deviation.of_run.max(spread.variance.sqrt()).max(f64::MIN_POSITIVE);
+                let error = deviation.of_run.max(spread.value.sqrt()).max(f64::MIN_POSITIVE);
                 Some(Tested::of(deviation, error, degrees, threshold))
             };
             node.iter().zip(&spreads).map(cell).collect()

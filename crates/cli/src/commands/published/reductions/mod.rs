@@ -3,6 +3,7 @@
 
 mod costs;
 
+use std::path::Path;
 use std::time::Duration;
 
 use syncscope_core::published::reductions::prediction::{needed_cases, used_costs};
@@ -10,16 +11,17 @@ use syncscope_core::published::reductions::{
     CostSource, Operation, ReductionRow, Reductions, WarpRow, decisions, predictions,
 };
 use syncscope_core::run::Status;
-use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::run::machine::Machine;
 use syncscope_core::{Case, Laboratory, PublishedExperiment, Row};
 use syncscope_gpu::ReductionPlan;
-use syncscope_report::table;
+use syncscope_report::{RunData, table};
 
 use super::experiment_run::{ExperimentRun, needed_gpu, with_alternative};
 use crate::args::{ReductionsArguments, ReductionsOn};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::progress::Progress;
+use crate::runs;
 use crate::terminal;
 
 const EXPERIMENT: PublishedExperiment = PublishedExperiment::Reductions;
@@ -29,16 +31,22 @@ const TIME: Duration = Duration::from_secs(12);
 
 /// Measures, compares with the costs, and writes the directory.
 pub(crate) fn reductions(arguments: &ReductionsArguments) -> Result<Outcome, Failure> {
-    let costs_of_run = arguments.run.as_deref().map(rows_of).transpose()?;
+    let of_run = arguments.run.as_deref().map(|path| Ok::<_, Failure>((path, run_with_rows(path)?))).transpose()?;
     let mut laboratories = Laboratories::open(arguments.experiment.devices().as_deref())?;
     if arguments.on != ReductionsOn::Cpu {
         needed_gpu(EXPERIMENT, &mut laboratories)
             .map_err(|failure| with_alternative(failure, "`--on cpu` measures the reductions of the CPU alone"))?;
     }
+    if let Some((path, data)) = &of_run {
+        check_machine(path, &data.run.machine, &laboratories.machine(), arguments.on)?;
+    }
     let seed = fastrand::u64(..);
-    let run = ExperimentRun::begin(EXPERIMENT, arguments.experiment.out.as_deref(), seed, &laboratories)?;
+    let mut run = ExperimentRun::begin(EXPERIMENT, arguments.experiment.out.as_deref(), seed, &laboratories)?;
+    if let Some((path, data)) = of_run.as_ref().filter(|(_, data)| data.run.status != Status::Done) {
+        run.warn(unfinished(path, data));
+    }
     let mut progress = Progress::new("reducing");
-    let found = measured(arguments, costs_of_run, seed, &mut laboratories, &mut progress);
+    let found = measured(arguments, of_run.map(|(_, data)| data.rows), seed, &mut laboratories, &mut progress);
     progress.finish();
     let found = found?;
     found.write(run.directory())?;
@@ -46,12 +54,42 @@ pub(crate) fn reductions(arguments: &ReductionsArguments) -> Result<Outcome, Fai
     run.finish(Status::Done, &laboratories)
 }
 
-fn rows_of(path: &std::path::Path) -> Result<Vec<Row>, Failure> {
-    let rows = RunDirectory::open(path)?.read_rows()?;
-    if rows.is_empty() {
+fn run_with_rows(path: &Path) -> Result<RunData, Failure> {
+    let data = runs::load_rows(path)?;
+    if data.rows.is_empty() {
         return Err(Failure::Usage(format!("the run in {} has no measurements", path.display())));
     }
-    Ok(rows)
+    Ok(data)
+}
+
+/// Fails if the costs are those of other hardware than the reductions: they predict nothing.
+fn check_machine(path: &Path, of_run: &Machine, here: &Machine, on: ReductionsOn) -> Result<(), Failure> {
+    let cpu = |machine: &Machine| Machine { cpu: machine.cpu.clone(), ..Machine::default() };
+    let is_same_processor = on == ReductionsOn::Gpu || cpu(of_run).may_be(&cpu(here));
+    // An experiment uses one device of several.
+    let has_devices = on == ReductionsOn::Cpu || here.gpus.iter().all(|gpu| of_run.gpus.contains(gpu));
+    if is_same_processor && has_devices {
+        return Ok(());
+    }
+    let names = std::iter::once(&of_run.cpu.model).chain(of_run.gpus.iter().map(|gpu| &gpu.name));
+    let names: Vec<&str> = names.map(String::as_str).filter(|name| !name.is_empty()).collect();
+    Err(Failure::Usage(format!(
+        "{} was measured on another machine ({}), whose costs predict nothing here; name a run of this machine, or leave out --run",
+        path.display(),
+        if names.is_empty() { "of unknown hardware".to_owned() } else { names.join(", ") }
+    )))
+}
+
+/// What to know of costs from a run that has not ended as planned.
+fn unfinished(path: &Path, data: &RunData) -> String {
+    format!(
+        "the costs are from {}, a run that is not complete: {} of its {} cases have a row, {} of them provisional; \
+         `syncscope run --resume` measures the rest",
+        path.display(),
+        data.rows.len(),
+        data.run.planned,
+        data.provisional()
+    )
 }
 
 fn measured(
