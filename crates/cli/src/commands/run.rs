@@ -9,7 +9,7 @@ use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::session::plan::Plan;
-use syncscope_core::session::{Finished, Limits, Session};
+use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{CaseId, Preset, Run, Verdict};
 use syncscope_host::{cpu_list, scheduling};
 use syncscope_report::{page, table};
@@ -92,7 +92,15 @@ fn measure_here(
         return show_plan(&plan, request.preset, arguments).map(|()| Outcome::Done);
     }
     profile::time(Phase::Crosscheck, || laboratories.check_chains(request.seed));
-    let mut session = begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish())?;
+    let begun = begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish());
+    if let Err(SessionError::Complete(path)) = &begun {
+        // It was not when this process started.
+        terminal::note(&"another process has completed the run meanwhile");
+        laboratories.dismiss_processes()?;
+        let directory = RunDirectory::open(path)?;
+        return report(&Finished { directory, status: Status::Done, contradictions: Vec::new() });
+    }
+    let mut session = begun?;
     board::begin(&Step::Preparing);
     if !request.target.is_known() {
         progress.suspend(|| {
@@ -102,17 +110,13 @@ fn measure_here(
     }
     let start = SessionStart::now(&laboratories);
     let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
-    let mut measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
+    let measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
     progress.finish();
     board::begin(&Step::Ending);
     let dismissed = laboratories.dismiss_processes();
     let record = start.ended(&laboratories);
     record.stolen.as_ref().and_then(StolenTime::warning).iter().for_each(|text| terminal::warning(text));
     session.add_record(record);
-    if request.target.had_gpus() && laboratories.is_without_gpu_on_request() && matches!(measured, Ok(Status::Done)) {
-        // The cases of the GPUs are left.
-        measured = Ok(Status::Interrupted);
-    }
     let lost_at = session.lost_at().filter(|_| !limits.cancel.is_cancelled() && supervisor::another_follows()).cloned();
     let outcome = profile::time(Phase::Report, || {
         let finished = session.finish(measured, &laboratories.all())?;
@@ -131,8 +135,8 @@ fn in_directory(arguments: &RunArguments, directory: PathBuf) -> RunArguments {
 
 /// Whether a run has nothing left to measure.
 pub(super) fn is_complete(directory: &Path) -> bool {
-    let run = RunDirectory::open(directory).and_then(|directory| directory.read_run());
-    run.is_ok_and(|run| run.status == Status::Done)
+    let is_finished = |directory: RunDirectory| directory.is_finished(&directory.read_run()?);
+    RunDirectory::open(directory).and_then(is_finished).unwrap_or(false)
 }
 
 /// How many runs are asked for: by the command line, or by the run that is resumed. `None` for one.
@@ -187,11 +191,6 @@ impl Target {
     fn is_known(&self) -> bool {
         matches!(self, Self::Resumed(..)) && board::instructions().contains(&Instruction::Again)
     }
-
-    /// Whether the run that is resumed was begun with GPUs.
-    fn had_gpus(&self) -> bool {
-        matches!(self, Self::Resumed(_, earlier) if !earlier.machine.gpus.is_empty())
-    }
 }
 
 impl Request {
@@ -211,17 +210,15 @@ impl Request {
         };
         let directory = RunDirectory::open(path)?;
         let run = directory.read_run()?;
-        if run.status == Status::Done {
-            return Err(Failure::Usage(format!(
-                "the run in {} is complete; there is nothing to resume",
-                path.display()
-            )));
-        }
         if let Some(experiment) = run.experiment() {
             return Err(Failure::Usage(format!(
                 "{} holds a published experiment, which is not resumed; measure it again with `syncscope {experiment}`",
                 path.display()
             )));
+        }
+        // Known before the laboratories open, which takes time. It counts again once no other process can write.
+        if directory.is_finished(&run)? {
+            return Err(SessionError::Complete(path.clone()).into());
         }
         let preset = run
             .preset
@@ -284,7 +281,7 @@ pub(super) fn default_directory(preset: Preset) -> PathBuf {
     PathBuf::from("syncscope-runs").join(format!("{time}-{preset}"))
 }
 
-fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, Failure> {
+fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, SessionError> {
     let preset = request.preset;
     let mut session = match &request.target {
         Target::New(path) => {
@@ -292,16 +289,14 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
             Session::start(directory, new_run(request, laboratories, &plan), preset, plan)?
         }
         Target::Resumed(directory, earlier) => {
-            let mut machine = laboratories.machine();
-            if laboratories.is_without_gpu_on_request() {
-                // They are there all the same.
-                (machine.gpus, machine.links) = (earlier.machine.gpus.clone(), earlier.machine.links.clone());
-            }
-            let mut begun = earlier.as_ref().clone();
-            let another_build = provenance::another_build(begun.tool.as_ref(), &provenance::tool());
-            let here = another_build.into_iter().chain(laboratories.failed_checks());
-            begun.warnings.extend(here.filter(|warning| !earlier.warnings.contains(warning)));
-            Session::resume(directory.clone(), begun, &machine, preset, plan, &laboratories.all())?
+            let another_build = provenance::another_build(earlier.tool.as_ref(), &provenance::tool());
+            let here = Here {
+                machine: laboratories.machine(),
+                allowed_cpus: laboratories.environment().allowed_cpus,
+                leaves_out_gpus: laboratories.is_without_gpu_on_request(),
+                warnings: another_build.into_iter().chain(laboratories.failed_checks()).collect(),
+            };
+            Session::resume(directory.clone(), &here, preset, plan, &laboratories.all())?
         }
     };
     board::results_in(request.target.path());

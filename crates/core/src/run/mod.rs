@@ -6,6 +6,7 @@ mod forgetting;
 
 pub mod chain_check;
 pub mod columns;
+pub mod completeness;
 pub mod directory;
 pub mod journal;
 pub mod lock;
