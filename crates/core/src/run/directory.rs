@@ -12,10 +12,11 @@ use csv::ReaderBuilder;
 
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
-use crate::run::detail_table::DetailTable;
 use crate::run::files::{At, complete_lines, packed_table, read_if_there, replace};
 pub use crate::run::files::{RunDirectoryError, replace_file};
 use crate::run::row::Row;
+use crate::run::tables::details::DetailTable;
+use crate::run::tables::form::lines_with_ids;
 use crate::run::{Run, SCHEMA};
 
 /// A folder that holds one run.
@@ -174,11 +175,14 @@ impl RunDirectory {
     /// # Errors
     /// When the file cannot be read or written.
     pub fn tidy(&self) -> Result<(), RunDirectoryError> {
-        let (_, bytes) = self.measurement_bytes()?;
-        let lines: Vec<&[u8]> = complete_lines(&bytes).split_inclusive(|byte| *byte == b'\n').collect();
+        let (path, bytes) = self.measurement_bytes()?;
+        let lines = lines_with_ids(complete_lines(&bytes)).map_err(|source| RunDirectoryError::Csv { path, source })?;
+        // A table without ids is none that a run wrote, and is left as it is.
+        let lines = lines.unwrap_or_default();
         // The header is a line like the others: nobody has its name for an id.
-        let last: HashMap<&[u8], usize> = lines.iter().enumerate().map(|(at, line)| (id_of(line), at)).collect();
-        let kept = lines.iter().enumerate().filter(|(at, line)| last[id_of(line)] == *at).map(|(_, line)| *line);
+        let last: HashMap<&[u8], usize> = lines.iter().enumerate().map(|(at, (id, _))| (id.as_slice(), at)).collect();
+        let kept =
+            lines.iter().enumerate().filter(|(at, (id, _))| last[id.as_slice()] == *at).map(|(_, (_, line))| *line);
         if last.len() < lines.len() {
             packed_table::write_plain(&self.measurements(), &kept.collect::<Vec<_>>().concat())?;
         }
@@ -231,11 +235,6 @@ impl RunDirectory {
         let path = folder.join(format!("{name}.txt"));
         fs::write(&path, listing).at(&path)
     }
-}
-
-/// The first cell of a line; ids are hexadecimal and never quoted.
-pub(super) fn id_of(line: &[u8]) -> &[u8] {
-    line.split(|byte| *byte == b',').next().unwrap_or_default()
 }
 
 fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<Row>, RunDirectoryError> {

@@ -173,6 +173,7 @@ impl Session {
                 run.warnings.push(warning.clone());
             }
         }
+        directory.renew_tables()?;
         // What the rows so far say is found again at the end, together with the rows to come.
         let found = findings(&directory, laboratories)?;
         run.warnings.retain(|warning| !found.contains(warning));

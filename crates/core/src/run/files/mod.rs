@@ -51,6 +51,14 @@ pub enum RunDirectoryError {
         /// Why.
         source: RowError,
     },
+    /// A run cannot go on with this table.
+    #[error("{}: {reason}; resume the run with the version that wrote the table, or start a new one", path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// A file is no CSV at all.
     #[error("{}: {source}", path.display())]
     Csv {
