@@ -68,7 +68,7 @@ fn heading(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
     };
     let cases = format!("{} of {} cases{provisional}", data.rows.len(), data.run.planned);
     let state = match data.run.status {
-        Status::Done => format!("complete, {} cases", data.rows.len()),
+        Status::Done => data.damage.lost_rows.clone().unwrap_or_else(|| format!("complete, {} cases", data.rows.len())),
         Status::Running => format!("not finished: {cases}"),
         Status::Interrupted => format!("interrupted: {cases}"),
         Status::BudgetSpent => format!("stopped by its budget: {cases}"),
