@@ -438,7 +438,7 @@ fn a_run_whose_selection_was_changed_is_not_resumed_and_one_that_lost_rows_is() 
     let refused = output(&["run", "--resume", &out]);
     assert_eq!(refused.status.code(), Some(2));
     let error = error_line(&refused);
-    assert!(error.contains("its plan had 12 cases") && error.contains("restore its run.json"), "{error}");
+    assert!(error.contains("its plan had 12 cases") && error.contains("resume it as it was begun"), "{error}");
     directory().write_run(&begun).unwrap();
     assert!(output(&["run", "--resume", &out]).status.success());
     let complete = output(&["run", "--resume", &out]);

@@ -66,7 +66,8 @@ impl Here {
         };
         let remedy = if *cpus == self.allowed_cpus {
             format!(
-                "restore its run.json, resume it with the build that began it (syncscope {}), or start a new run",
+                "resume it as it was begun (syncscope {}, its run.json as it was, the same libraries and launcher), or start \
+                 a new run",
                 begun.version
             )
         } else {

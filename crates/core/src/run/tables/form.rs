@@ -6,7 +6,7 @@
 
 use csv::{ByteRecord, ReaderBuilder, StringRecord};
 
-use super::journal::TABLES;
+use super::journal::tables;
 use super::lines;
 use crate::run::directory::RunDirectory;
 use crate::run::files::{RunDirectoryError, complete_lines, packed_table};
@@ -18,7 +18,7 @@ impl RunDirectory {
     /// When a table has a column that this version does not have, none with ids, or a line that is longer than its header;
     /// or when a file cannot be read or written.
     pub(crate) fn renew_tables(&self) -> Result<(), RunDirectoryError> {
-        for (path, columns) in TABLES.map(|table| table(self)) {
+        for (path, columns) in tables(self) {
             let Some((found, bytes)) = packed_table::read(&path)? else { continue };
             match renewed(complete_lines(&bytes), &columns) {
                 Ok(None) => {}
@@ -73,8 +73,11 @@ fn renewed(bytes: &[u8], columns: &[&'static str]) -> Result<Option<Vec<u8>>, Ob
     Ok(Some(lines(&records)?))
 }
 
+/// Lines, each with the id of its case.
+type LinesWithIds<'a> = Vec<(Vec<u8>, &'a [u8])>;
+
 /// The lines of a table in any form, its header first, each with the id of its case; `None` if there is no column with ids.
-pub(crate) fn lines_with_ids(bytes: &[u8]) -> Result<Option<Vec<(Vec<u8>, &[u8])>>, csv::Error> {
+pub(crate) fn lines_with_ids(bytes: &[u8]) -> Result<Option<LinesWithIds<'_>>, csv::Error> {
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(bytes);
     let header = reader.byte_headers()?.clone();
     let Some(place) = header.iter().position(|name| name == b"case_id") else { return Ok(None) };

@@ -71,12 +71,14 @@ impl LineFile {
     }
 }
 
-/// The tables of a run: where they are, and their columns.
-pub(super) const TABLES: [fn(&RunDirectory) -> (PathBuf, Vec<&'static str>); 3] = [
-    |directory| (directory.measurements(), COLUMNS.iter().map(|column| column.name).collect()),
-    |directory| (directory.samples(), samples::COLUMNS.to_vec()),
-    |directory| (directory.details(), details::COLUMNS.to_vec()),
-];
+/// Measurements, samples and details of a run: where they are, and their columns.
+pub(super) fn tables(directory: &RunDirectory) -> [(PathBuf, Vec<&'static str>); 3] {
+    [
+        (directory.measurements(), COLUMNS.iter().map(|column| column.name).collect()),
+        (directory.samples(), samples::COLUMNS.to_vec()),
+        (directory.details(), details::COLUMNS.to_vec()),
+    ]
+}
 
 impl Journal {
     /// Opens the journal of a run, new or resumed; a line that was cut off is removed, a compressed file is unpacked, and a
@@ -89,10 +91,7 @@ impl Journal {
             packed_table::write_plain(&directory.measurements(), &directory.measurement_bytes()?.1)?;
         }
         directory.renew_tables()?;
-        let [measurements, samples, details] = TABLES.map(|table| {
-            let (path, columns) = table(directory);
-            LineFile::open(path, &columns)
-        });
+        let [measurements, samples, details] = tables(directory).map(|(path, columns)| LineFile::open(path, &columns));
         let (measurements, samples, details) = (measurements?, samples?, details?);
         let began = (samples.length()?, details.length()?);
         Ok(Self { measurements, samples, details, began })
