@@ -72,7 +72,9 @@ impl From<SessionError> for Failure {
     fn from(error: SessionError) -> Self {
         match error {
             SessionError::Directory(error) => error.into(),
-            SessionError::AnotherMachine { .. } => Self::Usage(error.to_string()),
+            SessionError::AnotherMachine { .. } | SessionError::AnotherPlan { .. } | SessionError::Complete(_) => {
+                Self::Usage(error.to_string())
+            }
         }
     }
 }

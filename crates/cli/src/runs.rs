@@ -8,21 +8,36 @@ use syncscope_report::RunData;
 
 use crate::catalogue::catalogue;
 use crate::failure::Failure;
+use crate::terminal;
 
-/// Reads a run; its rows are in the order of the catalogues, the same for every run.
+/// Reads a run, and warns of what is wrong with its files.
+pub(crate) fn load_as_measured(path: &Path) -> Result<RunData, RunDirectoryError> {
+    let data = RunData::load(path)?;
+    warn_of_damage(path, &data);
+    Ok(data)
+}
+
+fn warn_of_damage(path: &Path, data: &RunData) {
+    data.damage.warnings().for_each(|text| terminal::warning(&format!("{}: {text}", path.display())));
+}
+
+/// The same with its rows in the order of the catalogues, which is the same for every run.
 pub(crate) fn load(path: &Path) -> Result<RunData, RunDirectoryError> {
-    Ok(RunData::load(path)?.in_order(&catalogue()))
+    Ok(load_as_measured(path)?.in_order(&catalogue()))
 }
 
 /// Reads a run whose rows a command is about.
 pub(crate) fn load_rows(path: &Path) -> Result<RunData, Failure> {
-    let data = load(path)?;
+    let data = RunData::load(path)?.in_order(&catalogue());
     match data.run.experiment() {
         Some(experiment) if data.rows.is_empty() => Err(Failure::Usage(format!(
             "{path} holds the published experiment {experiment}, which has no rows; `syncscope report {path}` draws it",
             path = path.display()
         ))),
-        _ => Ok(data),
+        _ => {
+            warn_of_damage(path, &data);
+            Ok(data)
+        }
     }
 }
 

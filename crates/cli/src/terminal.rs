@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::sync::OnceLock;
 
+use syncscope_report::plain;
+
 use crate::failure::Failure;
 
 /// The name of this process where it is one of many: errors begin with it, and everything else is left out.
@@ -47,6 +49,8 @@ pub(crate) fn show(text: &dyn Display) -> Result<(), Failure> {
 }
 
 fn labelled(label: &str, colour_code: u8, text: &dyn Display) {
+    // A message may quote a file of others, and may have several lines.
+    let text = text.to_string().split('\n').map(plain).collect::<Vec<_>>().join("\n");
     if stderr().is_terminal() && colour_wanted() {
         line(&format!("\u{1b}[1;{colour_code}m{label}\u{1b}[0m: {text}"));
     } else {

@@ -91,6 +91,29 @@ fn a_run_on_a_disk_that_gets_full_keeps_its_rows_and_goes_on_when_there_is_room(
 }
 
 #[test]
+fn an_import_on_a_full_disk_leaves_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let [disk, system, left] = ["disk", "system", "left"].map(|name| folder.path().join(name));
+    let results = system.join("omp_barrier_close");
+    std::fs::create_dir_all(&results).unwrap();
+    std::fs::create_dir(&disk).unwrap();
+    let columns = |text: fn(u32) -> String| (1..=400).map(text).collect::<Vec<_>>().join(",");
+    let (threads, seconds) = (columns(|threads| threads.to_string()), columns(|threads| format!("{threads}e-9")));
+    let text = format!("omp_barrier_close\nn iter,1000\n\"\"\ntype mode,aggregate,{threads}\nint,max,{seconds}\n");
+    std::fs::write(results.join("runtimes.csv"), text).unwrap();
+    let script = format!(
+        "mount -t tmpfs -o size=32k tmpfs \"$D\"; code=0; $S import syncperformance {} -o \"$D/run\" || code=$?
+         ls \"$D/run\" > {}; exit $code",
+        system.display(),
+        left.display()
+    );
+    let Some(output) = in_namespace(&disk, &script) else { return };
+    assert_one_error(&output, "No space left on device");
+    let left = std::fs::read_to_string(left).unwrap();
+    assert!(left.contains("measurements.csv") && !left.contains("run.json"), "{left}");
+}
+
+#[test]
 fn a_read_only_disk_is_named_before_anything_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     for script in [

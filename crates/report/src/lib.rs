@@ -32,4 +32,5 @@ pub use analysis::compare::{Change, ComparedCase, Comparison, Difference, Family
 pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::named_primitives;
-pub use run_data::RunData;
+pub use export::grid::plain;
+pub use run_data::{Damage, RunData};

@@ -22,6 +22,29 @@ pub struct RunData {
     pub details: HashMap<CaseId, Vec<Detail>>,
     /// What published experiments gave.
     pub published: Published,
+    /// What is wrong with its files.
+    pub damage: Damage,
+}
+
+/// What is wrong with the files of a run that can be read all the same, in words for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// The run is done, and its table has not all of its rows: `damaged: 191 of 460 cases are there`.
+    pub lost_rows: Option<String>,
+    /// Everything else.
+    pub others: Vec<String>,
+}
+
+impl Damage {
+    /// All of it, with what to do.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        let lost = self.lost_rows.iter().map(|text| {
+            format!(
+                "{text}; restore its measurements.csv from a copy, or measure the rest with `syncscope run --resume`"
+            )
+        });
+        lost.chain(self.others.iter().cloned())
+    }
 }
 
 impl RunData {
@@ -32,13 +55,24 @@ impl RunData {
     pub fn load(path: &Path) -> Result<Self, RunDirectoryError> {
         let directory = RunDirectory::open(path)?;
         let run = directory.read_run()?;
+        let experiment = run.experiment();
         // The directory of an experiment has no measurements.
-        let has_rows = run.experiment().is_none() || directory.has_measurements();
+        let has_rows = experiment.is_none() || directory.has_measurements();
+        let rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
+        let published = Published::read(&directory)?;
+        let mut others: Vec<String> = contradictions(&rows).into_iter().collect();
+        if let Some(experiment) = experiment.filter(|experiment| !published.has_rows_of(*experiment)) {
+            others.push(format!(
+                "{experiment}.csv is missing or has no rows; measure again with `syncscope {experiment}`"
+            ));
+        }
+        let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row.without_contradiction()).collect();
         Ok(Self {
             name: directory_name(path),
-            rows: if has_rows { directory.read_rows()? } else { Vec::new() },
+            damage: Damage { lost_rows: run.damage(&rows).filter(|_| has_rows), others },
+            rows,
             details: if has_rows { directory.read_details()? } else { HashMap::new() },
-            published: Published::read(&directory)?,
+            published,
             run,
         })
     }
@@ -89,6 +123,22 @@ impl RunData {
         let count = |name| self.rows.iter().filter(|row| row.verdict.name() == name).count();
         Verdict::NAMES.into_iter().map(|name| (name, count(name))).filter(|(_, count)| *count > 0).collect()
     }
+}
+
+/// How many rows contradict themselves, and the first of them.
+fn contradictions(rows: &[(u64, Row)]) -> Option<String> {
+    let mut found = rows.iter().filter_map(|(line, row)| Some((line, row, row.contradiction()?)));
+    let (line, row, text) = found.next()?;
+    let count = 1 + found.count();
+    let rows = match count {
+        1 => "1 row contradicts itself and counts".to_owned(),
+        _ => format!("{count} rows contradict themselves and count"),
+    };
+    Some(format!(
+        "{rows} as failed; the first, in line {line} of measurements.csv ({}): {text}; the file was changed or \
+         damaged",
+        row.case
+    ))
 }
 
 /// The name of the directory itself, where `path` is `.`, `..` or a link.

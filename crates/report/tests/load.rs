@@ -76,3 +76,90 @@ fn errors_name_the_file() {
     fs::remove_file(&file).unwrap();
     assert!(RunData::load(&path).unwrap_err().to_string().contains("measurements.csv"));
 }
+
+/// The run as it is read after a change of its table.
+fn read_changed(data: &RunData, change: impl Fn(&str) -> String) -> RunData {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    write(data, &path);
+    let file = path.join("measurements.csv");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, change(&text)).unwrap();
+    RunData::load(&path).unwrap()
+}
+
+/// A run that is done and has all of its rows.
+fn complete() -> RunData {
+    let mut data = synthetic::cpu_only();
+    (data.run.status, data.run.planned) = (Status::Done, data.rows.len() as u64);
+    data
+}
+
+#[test]
+fn a_run_that_lost_rows_is_not_called_complete() {
+    let data = complete();
+    let whole = read_changed(&data, str::to_owned);
+    assert_eq!(whole.damage, syncscope_report::Damage::default());
+    assert!(table::summary(&whole, &[], 100, false).contains(&format!("complete, {} cases", data.rows.len())));
+    let half = read_changed(&data, |text| text.split_inclusive('\n').take(4).collect());
+    let stated = format!("damaged: 3 of {} cases are there", data.rows.len());
+    let summary = table::summary(&half, &[], 100, false);
+    assert!(summary.contains(&stated) && !summary.contains("complete"), "{summary}");
+    assert!(half.damage.warnings().any(|text| text.contains(&stated) && text.contains("--resume")));
+    let page = page::render(&[half], &[]);
+    assert!(page.matches(&stated).count() >= 2, "in the data and in the page without scripts");
+    let empty = read_changed(&data, |_| String::new());
+    assert!(table::summary(&empty, &[], 100, false).contains("damaged: 0 of "));
+}
+
+#[test]
+fn a_row_that_contradicts_itself_has_no_figure() {
+    let data = complete();
+    let at = data.rows.iter().position(|row| row.verdict.name() == "Resolved" && row.ns_interval.is_some()).unwrap();
+    let with = |column: &'static str, cell: &'static str| {
+        let text = |text: &str| {
+            let mut reader = csv::Reader::from_reader(text.as_bytes());
+            let header = reader.headers().unwrap().clone();
+            let place = header.iter().position(|name| name == column).unwrap();
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            writer.write_record(&header).unwrap();
+            for (line, record) in reader.records().map(Result::unwrap).enumerate() {
+                let changed =
+                    record.iter().enumerate().map(|(cells, old)| if line == at && cells == place { cell } else { old });
+                writer.write_record(changed.collect::<Vec<_>>()).unwrap();
+            }
+            String::from_utf8(writer.into_inner().unwrap()).unwrap()
+        };
+        read_changed(&data, text)
+    };
+    for (column, cell) in [("ns", "0"), ("ns", "-1"), ("ns", "1e9"), ("ns_low", "1e9"), ("check", "failed")] {
+        let read = with(column, cell);
+        let row = &read.rows[at];
+        assert_eq!((row.ns, row.ns_interval, row.verdict.name()), (None, None, "Failed"), "{column}={cell}");
+        let warnings: Vec<String> = read.damage.warnings().collect();
+        let line = format!("1 row contradicts itself and counts as failed; the first, in line {}", at + 2);
+        assert!(warnings.len() == 1 && warnings[0].starts_with(&line), "{warnings:?}");
+        assert_eq!(read.rows.iter().filter(|row| row.verdict.name() == "Failed").count(), 1 + failed(&data));
+        assert!(!table::summary(&read, &[], 100, false).contains("NaN"));
+    }
+}
+
+fn failed(data: &RunData) -> usize {
+    data.rows.iter().filter(|row| row.verdict.name() == "Failed").count()
+}
+
+#[test]
+fn an_experiment_without_its_table_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
+    let run = syncscope_core::Run { preset: "asynchrony".into(), planned: 0, ..complete().run };
+    directory.write_run(&run).unwrap();
+    let warnings = || RunData::load(directory.path()).unwrap().damage.warnings().collect::<Vec<_>>();
+    let expected = ["asynchrony.csv is missing or has no rows; measure again with `syncscope asynchrony`"];
+    assert_eq!(warnings(), expected);
+    fs::write(directory.path().join("asynchrony.csv"), "variant,block_threads,position\n").unwrap();
+    assert_eq!(warnings(), expected);
+    let line = "variant,block_threads,position,components,executions,inconsistencies\nglobal,64,0,4,9,0\n";
+    fs::write(directory.path().join("asynchrony.csv"), line).unwrap();
+    assert_eq!(warnings(), Vec::<String>::new());
+}

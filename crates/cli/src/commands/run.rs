@@ -1,6 +1,6 @@
 //! `syncscope run`: measures this machine, then writes the page and shows the table.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -10,14 +10,15 @@ use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::session::plan::Plan;
-use syncscope_core::session::{Finished, Limits, Session};
+use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{CaseId, Preset, Run, Verdict};
 use syncscope_host::{cpu_list, scheduling};
 use syncscope_report::table;
 
-use crate::args::{Arguments, AxisArguments, Command, CpuList, RunArguments};
-use crate::axes::{self, AxisFilter};
+use crate::args::{CpuList, RunArguments};
+use crate::axes::AxisFilter;
 use crate::catalogue::catalogue;
+use crate::commands::begun_run::{begun_with, resumable};
 use crate::commands::repeat;
 use crate::commands::together::{self, Together};
 use crate::failure::{Failure, Outcome};
@@ -96,7 +97,15 @@ fn measure_here(
         return show_plan(&plan, request.preset, arguments).map(|()| Outcome::Done);
     }
     profile::time(Phase::Crosscheck, || laboratories.check_chains(request.seed));
-    let mut session = begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish())?;
+    let begun = begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish());
+    if let Err(SessionError::Complete(path)) = &begun {
+        // It was not when this process started.
+        terminal::note(&"another process has completed the run meanwhile");
+        laboratories.dismiss_processes()?;
+        let directory = RunDirectory::open(path)?;
+        return report(&Finished { directory, status: Status::Done, contradictions: Vec::new() });
+    }
+    let mut session = begun?;
     board::begin(&Step::Preparing);
     if !request.target.is_known() {
         progress.suspend(|| {
@@ -106,17 +115,13 @@ fn measure_here(
     }
     let start = SessionStart::now(&laboratories);
     let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
-    let mut measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
+    let measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
     progress.finish();
     board::begin(&Step::Ending);
     let dismissed = laboratories.dismiss_processes();
     let record = start.ended(&laboratories);
     record.stolen.as_ref().and_then(StolenTime::warning).iter().for_each(|text| terminal::warning(text));
     session.add_record(record);
-    if request.target.had_gpus() && laboratories.is_without_gpu_on_request() && matches!(measured, Ok(Status::Done)) {
-        // The cases of the GPUs are left.
-        measured = Ok(Status::Interrupted);
-    }
     let lost_at = session.lost_at().filter(|_| !limits.cancel.is_cancelled() && supervisor::another_follows()).cloned();
     let outcome = profile::time(Phase::Report, || {
         let finished = session.finish(measured, &laboratories.all())?;
@@ -135,8 +140,8 @@ fn in_directory(arguments: &RunArguments, directory: PathBuf) -> RunArguments {
 
 /// Whether a run has nothing left to measure.
 pub(super) fn is_complete(directory: &Path) -> bool {
-    let run = RunDirectory::open(directory).and_then(|directory| directory.read_run());
-    run.is_ok_and(|run| run.status == Status::Done)
+    let is_finished = |directory: RunDirectory| directory.is_finished(&directory.read_run()?);
+    RunDirectory::open(directory).and_then(is_finished).unwrap_or(false)
 }
 
 /// How many runs are asked for: by the command line, or by the run that is resumed. `None` for one.
@@ -191,11 +196,6 @@ impl Target {
     fn is_known(&self) -> bool {
         matches!(self, Self::Resumed(..)) && board::instructions().contains(&Instruction::Again)
     }
-
-    /// Whether the run that is resumed was begun with GPUs.
-    fn had_gpus(&self) -> bool {
-        matches!(self, Self::Resumed(_, earlier) if !earlier.machine.gpus.is_empty())
-    }
 }
 
 impl Request {
@@ -232,53 +232,6 @@ impl Request {
     }
 }
 
-/// A run that is not complete.
-///
-/// # Errors
-/// If there is no run, or nothing of it is left to measure.
-pub(super) fn resumable(path: &Path) -> Result<(RunDirectory, Run), Failure> {
-    let directory = RunDirectory::open(path)?;
-    let run = directory.read_run()?;
-    let path = path.display();
-    if run.status == Status::Done {
-        return Err(Failure::Usage(format!("the run in {path} is complete; there is nothing to resume")));
-    }
-    if let Some(experiment) = run.experiment() {
-        return Err(Failure::Usage(format!(
-            "{path} holds a published experiment, which is not resumed; measure it again with `syncscope {experiment}`"
-        )));
-    }
-    Ok((directory, run))
-}
-
-/// What a run that is resumed was restricted to, from its command in `run.json`.
-pub(super) struct BegunWith {
-    pub(super) axes: AxisArguments,
-    pub(super) cpus: Option<CpuList>,
-    pub(super) devices: Option<Vec<u32>>,
-}
-
-/// # Errors
-/// If the command has options that this version does not understand: the rest of the run would not fit its beginning.
-pub(super) fn begun_with(run: &Run, path: &Path) -> Result<BegunWith, Failure> {
-    match Arguments::of_command(&run.command) {
-        Ok(Command::Run(begun)) => Ok(BegunWith { axes: begun.axes, cpus: begun.cpus, devices: begun.device }),
-        Err(error) if run.command.iter().any(|word| is_restriction(word)) => {
-            let path = path.display();
-            Err(Failure::CouldNot(format!(
-                "{path}: the command in run.json cannot be understood: {error}; start a new run"
-            )))
-        }
-        // Commands of other versions, which had no such options.
-        _ => Ok(BegunWith { axes: AxisArguments::default(), cpus: None, devices: None }),
-    }
-}
-
-/// Whether a word is an option that restricts a run and stands nowhere but in its command.
-fn is_restriction(word: &str) -> bool {
-    axes::options().chain(["--cpus", "--device"]).any(|option| word.starts_with(option))
-}
-
 /// Leaves this process only these CPUs. Called before anything reads which ones there are, and before there are other
 /// threads.
 fn restrict_to(cpus: &[u32]) -> Result<(), Failure> {
@@ -297,7 +250,7 @@ pub(super) fn default_directory(name: impl Display) -> PathBuf {
     PathBuf::from("syncscope-runs").join(format!("{time}-{name}"))
 }
 
-fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, Failure> {
+fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, SessionError> {
     let preset = request.preset;
     let mut session = match &request.target {
         Target::New(path) => {
@@ -305,15 +258,15 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
             Session::start(directory, new_run(request, laboratories, &plan), preset, plan)?
         }
         Target::Resumed(directory, earlier) => {
-            let mut machine = laboratories.machine();
-            if laboratories.may_have_gpus() {
-                (machine.gpus, machine.links) = (earlier.machine.gpus.clone(), earlier.machine.links.clone());
-            }
-            let mut begun = earlier.as_ref().clone();
-            let another_build = provenance::another_build(begun.tool.as_ref(), &provenance::tool());
-            let here = another_build.into_iter().chain(laboratories.failed_checks());
-            begun.warnings.extend(here.filter(|warning| !earlier.warnings.contains(warning)));
-            Session::resume(directory.clone(), begun, &machine, preset, plan, &laboratories.all())?
+            let another_build = provenance::another_build(earlier.tool.as_ref(), &provenance::tool());
+            let here = Here {
+                machine: laboratories.machine(),
+                allowed_cpus: laboratories.environment().allowed_cpus,
+                may_have_gpus: laboratories.may_have_gpus(),
+                leaves_out_gpus: laboratories.is_without_gpu_on_request(),
+                warnings: another_build.into_iter().chain(laboratories.failed_checks()).collect(),
+            };
+            Session::resume(directory.clone(), &here, preset, plan, &laboratories.all())?
         }
     };
     board::results_in(request.target.path());
@@ -340,7 +293,7 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
         skip: request.skip.clone(),
         seed: request.seed,
         planned: plan.len() as u64,
-        planned_by_primitive: count_by_primitive(plan),
+        planned_by_primitive: plan.count_by_primitive(),
         warnings,
         machine: laboratories.machine(),
         environment: laboratories.environment(),
@@ -385,17 +338,8 @@ fn how_to_resume(directory: &Path, provisional: usize) -> String {
     format!("{remaining}resume with: syncscope run --resume {}", directory.display())
 }
 
-/// The number of planned cases of each primitive.
-fn count_by_primitive(plan: &Plan) -> BTreeMap<String, u64> {
-    let mut counts = BTreeMap::new();
-    for case in plan.cases() {
-        *counts.entry(case.primitive.clone()).or_default() += 1;
-    }
-    counts
-}
-
 fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<(), Failure> {
-    for (primitive, count) in count_by_primitive(plan) {
+    for (primitive, count) in plan.count_by_primitive() {
         terminal::show(&format!("{count:6}  {primitive}"))?;
     }
     terminal::show(&format!("{:6}  cases in total", plan.len()))?;

@@ -7,6 +7,7 @@ mod common;
 
 mod advise;
 mod compare;
+mod damaged;
 mod findings;
 mod fleet;
 mod gallery;

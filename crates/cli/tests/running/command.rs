@@ -9,9 +9,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::common::{command, error_line, output, path, signal, stderr};
-use syncscope_core::Row;
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Row, Run};
 
 #[test]
 fn nobody_has_to_read_what_a_run_says() {
@@ -337,4 +337,29 @@ fn the_real_machine_is_described() {
     assert_eq!(list.status.code(), Some(0), "{}", stderr(&list));
     let text = String::from_utf8_lossy(&list.stdout).into_owned();
     assert!(text.contains("cpu.atomic.add") && text.contains("gpu.block.syncthreads"), "{text}");
+}
+
+#[test]
+fn a_run_whose_selection_was_changed_is_not_resumed_and_one_that_lost_rows_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "run");
+    let directory = || RunDirectory::open(Path::new(&out)).unwrap();
+    assert!(output(&["run", "--out", &out, "--budget", "1ns"]).status.success());
+    let begun = directory().read_run().unwrap();
+    directory().write_run(&Run { only: vec!["cpu.atomic.*".to_owned()], ..begun.clone() }).unwrap();
+    let refused = output(&["run", "--resume", &out]);
+    assert_eq!(refused.status.code(), Some(2));
+    let error = error_line(&refused);
+    assert!(error.contains("its plan had 12 cases") && error.contains("resume it as it was begun"), "{error}");
+    directory().write_run(&begun).unwrap();
+    assert!(output(&["run", "--resume", &out]).status.success());
+    let complete = output(&["run", "--resume", &out]);
+    assert_eq!((complete.status.code(), error_line(&complete).contains("nothing to resume")), (Some(2), true));
+
+    let table = fs::read(directory().measurements()).unwrap();
+    fs::write(directory().measurements(), &table[..table.len() / 2]).unwrap();
+    let left = directory().read_rows().unwrap().len();
+    let resumed = output(&["run", "--resume", &out]);
+    assert!(resumed.status.success() && left < 12, "{}", stderr(&resumed));
+    assert_eq!(directory().read_rows().unwrap().len(), 12);
 }

@@ -66,6 +66,21 @@ impl Published {
     }
 }
 
+impl Published {
+    /// Whether the main table of an experiment is there and has rows.
+    #[must_use]
+    pub fn has_rows_of(&self, experiment: PublishedExperiment) -> bool {
+        match experiment {
+            PublishedExperiment::Crosscheck => self.crosscheck.as_ref().is_some_and(|found| !found.rows.is_empty()),
+            PublishedExperiment::Asynchrony => {
+                self.asynchrony.as_ref().is_some_and(|found| !found.positions.is_empty())
+            }
+            PublishedExperiment::Timeline => self.timeline.as_ref().is_some_and(|found| !found.spans.is_empty()),
+            PublishedExperiment::Reductions => self.reductions.as_ref().is_some_and(|found| !found.times.is_empty()),
+        }
+    }
+}
+
 impl Run {
     /// The published experiment of the directory; `None` for a run of a plan.
     #[must_use]

@@ -1,7 +1,7 @@
 //! Tables of published experiments: CSV with one header, one line for each row, an empty cell for what is not known.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::run::directory::RunDirectory;
 use crate::run::files::{At, RunDirectoryError, read_if_there, replace};
@@ -30,10 +30,15 @@ pub fn read<T: DeserializeOwned>(directory: &RunDirectory, name: &str) -> Result
     rows.map(Some).map_err(|source| RunDirectoryError::Csv { path, source })
 }
 
+/// Reads a count by which others are divided.
+pub(super) fn above_zero<'de, D: Deserializer<'de>>(cell: D) -> Result<u32, D::Error> {
+    let count = u32::deserialize(cell)?;
+    if count == 0 { Err(D::Error::custom("a count that must be above zero is 0")) } else { Ok(count) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
 
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     struct Line {

@@ -5,17 +5,17 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 
 use csv::ReaderBuilder;
 
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
-use crate::run::detail_table::DetailTable;
 use crate::run::files::{At, complete_lines, packed_table, read_if_there, replace};
 pub use crate::run::files::{RunDirectoryError, replace_file};
 use crate::run::row::Row;
+use crate::run::tables::details::DetailTable;
+use crate::run::tables::form::lines_with_ids;
 use crate::run::{Run, SCHEMA};
 
 /// A folder that holds one run.
@@ -97,7 +97,7 @@ impl RunDirectory {
         let path = self.measurements();
         match packed_table::read(&path)? {
             Some(found) => Ok(found),
-            None => Err(io::Error::from(io::ErrorKind::NotFound)).at(&path),
+            None => Err(RunDirectoryError::NoTable(path)),
         }
     }
 
@@ -155,7 +155,8 @@ impl RunDirectory {
             }
             None => return Err(bad("it has no `schema`, so syncscope did not write it".to_owned())),
         }
-        serde_json::from_value(value).map_err(|error| bad(error.to_string()))
+        let version = value.get("version").and_then(serde_json::Value::as_str).map(str::to_owned);
+        serde_json::from_value(value).map_err(|error| bad(format!("{error}; {}", not_understood(version.as_deref()))))
     }
 
     /// Reads the row of each case, the later of two. A last line that was cut off is passed over: its case was not
@@ -164,6 +165,14 @@ impl RunDirectory {
     /// # Errors
     /// When the file cannot be read or a line other than the last is no row.
     pub fn read_rows(&self) -> Result<Vec<Row>, RunDirectoryError> {
+        Ok(self.read_numbered_rows()?.into_iter().map(|(_, row)| row).collect())
+    }
+
+    /// The same, each row with the number of its line, from 1.
+    ///
+    /// # Errors
+    /// As of [`Self::read_rows`].
+    pub fn read_numbered_rows(&self) -> Result<Vec<(u64, Row)>, RunDirectoryError> {
         let (path, bytes) = self.measurement_bytes()?;
         parse_rows(&path, complete_lines(&bytes))
     }
@@ -174,11 +183,14 @@ impl RunDirectory {
     /// # Errors
     /// When the file cannot be read or written.
     pub fn tidy(&self) -> Result<(), RunDirectoryError> {
-        let (_, bytes) = self.measurement_bytes()?;
-        let lines: Vec<&[u8]> = complete_lines(&bytes).split_inclusive(|byte| *byte == b'\n').collect();
+        let (path, bytes) = self.measurement_bytes()?;
+        let lines = lines_with_ids(complete_lines(&bytes)).map_err(|source| RunDirectoryError::Csv { path, source })?;
+        // A table without ids is none that a run wrote, and is left as it is.
+        let lines = lines.unwrap_or_default();
         // The header is a line like the others: nobody has its name for an id.
-        let last: HashMap<&[u8], usize> = lines.iter().enumerate().map(|(at, line)| (id_of(line), at)).collect();
-        let kept = lines.iter().enumerate().filter(|(at, line)| last[id_of(line)] == *at).map(|(_, line)| *line);
+        let last: HashMap<&[u8], usize> = lines.iter().enumerate().map(|(at, (id, _))| (id.as_slice(), at)).collect();
+        let kept =
+            lines.iter().enumerate().filter(|(at, (id, _))| last[id.as_slice()] == *at).map(|(_, (_, line))| *line);
         if last.len() < lines.len() {
             packed_table::write_plain(&self.measurements(), &kept.collect::<Vec<_>>().concat())?;
         }
@@ -233,16 +245,22 @@ impl RunDirectory {
     }
 }
 
-/// The first cell of a line; ids are hexadecimal and never quoted.
-pub(super) fn id_of(line: &[u8]) -> &[u8] {
-    line.split(|byte| *byte == b',').next().unwrap_or_default()
+/// Why a `run.json` of this layout cannot be understood, and what to do.
+fn not_understood(version: Option<&str>) -> String {
+    let here = env!("CARGO_PKG_VERSION");
+    match version.filter(|version| *version != here) {
+        Some(version) => format!("syncscope {version} wrote it and this is {here}: use the version that wrote it"),
+        None => format!(
+            "syncscope {here} does not write this: the file was changed or damaged, or comes from another build"
+        ),
+    }
 }
 
-fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<Row>, RunDirectoryError> {
+fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<(u64, Row)>, RunDirectoryError> {
     let csv_error = |source| RunDirectoryError::Csv { path: path.to_owned(), source };
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(bytes);
     let header = reader.headers().map_err(csv_error)?.iter().collect();
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<(u64, Row)> = Vec::new();
     let mut places: HashMap<CaseId, usize> = HashMap::new();
     for record in reader.records() {
         let record = record.map_err(csv_error)?;
@@ -254,8 +272,8 @@ fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<Row>, RunDirectoryError> 
         })?;
         let place = *places.entry(row.case.id()).or_insert(rows.len());
         match rows.get_mut(place) {
-            Some(earlier) => *earlier = row,
-            None => rows.push(row),
+            Some(earlier) => *earlier = (line, row),
+            None => rows.push((line, row)),
         }
     }
     Ok(rows)
@@ -291,11 +309,18 @@ mod tests {
         assert!(read(r#"{"schema": 99}"#).contains("layout 99"));
         assert!(read(r#"{"schema": 1}"#).contains("missing field"));
         let spoilt = serde_json::to_string(&run()).unwrap().replacen('{', r#"{"surprise": 1,"#, 1);
-        assert!(read(&spoilt).contains("surprise"));
+        let error = read(&spoilt);
+        assert!(error.contains("surprise") && error.contains("changed or damaged"), "{error}");
+        let later = spoilt.replacen(concat!("\"", env!("CARGO_PKG_VERSION"), "\""), "\"99.1.0\"", 1);
+        let error = read(&later);
+        assert!(error.contains("surprise") && error.contains("syncscope 99.1.0 wrote it"), "{error}");
         fs::write(directory.measurements(), "a,b\n1,2\n").unwrap();
         assert!(matches!(directory.read_rows(), Err(RunDirectoryError::Row { line: 2, .. })));
         fs::write(directory.measurements(), b"\xff\xfe\n\xff\n").unwrap();
         assert!(directory.read_rows().is_err());
+        fs::remove_file(directory.measurements()).unwrap();
+        let error = directory.read_rows().unwrap_err().to_string();
+        assert!(error.contains("measurements.csv is missing") && error.contains("new run"), "{error}");
     }
 
     #[test]

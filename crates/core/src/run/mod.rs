@@ -1,22 +1,22 @@
 //! `run.json`: who measured what, where, when and how it ended.
 
-mod detail_table;
 pub(crate) mod files;
-mod forgetting;
 
 pub mod chain_check;
 pub mod columns;
+pub mod completeness;
 pub mod directory;
-pub mod journal;
 pub mod lock;
 pub mod machine;
 pub mod provenance;
 pub mod record;
 pub mod repeats;
 pub mod row;
-pub mod samples;
 pub mod smt_interference;
 pub mod stored_run;
+pub mod tables;
+
+pub use tables::{journal, samples};
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;

@@ -18,8 +18,10 @@ mod passes;
 mod pending_case;
 pub mod plan;
 pub mod preset;
+mod resumption;
 
 pub use additivity_sample::additivity_sample;
+pub use resumption::Here;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -28,10 +30,10 @@ use std::time::{Instant, SystemTime};
 use crate::engine::cancel::Cancel;
 use crate::model::case::{Case, CaseId};
 use crate::model::verdict::Verdict;
+use crate::run::completeness::Completeness;
 use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::journal::Journal;
 use crate::run::lock::WriteLock;
-use crate::run::machine::{Machine, MeasuredTopology};
 use crate::run::provenance::{SessionRecord, StolenTime};
 use crate::run::row::Row;
 use crate::run::{Run, Status, timestamp};
@@ -54,6 +56,19 @@ pub enum SessionError {
         path: PathBuf,
         /// The processor of that machine.
         model: String,
+    },
+    /// Nothing is left to measure.
+    #[error("the run in {} is complete; there is nothing to resume", .0.display())]
+    Complete(PathBuf),
+    /// Here the plan lacks cases of the run.
+    #[error("{}: {what}: {remedy}", path.display())]
+    AnotherPlan {
+        /// The run directory.
+        path: PathBuf,
+        /// How the plans differ.
+        what: String,
+        /// Why, as far as it is known, and what to do.
+        remedy: String,
     },
 }
 
@@ -128,29 +143,40 @@ impl Session {
     }
 
     /// Continues a run. The cases of `plan` that it has finished are left out. Those with provisional rows are measured again,
-    /// after those without a row; their rows stay until more is known. `begun` is what stands in `run.json`, `here` is this machine.
+    /// after those without a row; their rows stay until more is known. Everything is read once no other process can write.
     ///
     /// # Errors
-    /// When the run was begun on another machine, another process writes into the folder, or a file cannot be read or
-    /// written.
+    /// When the run is complete, was begun on another machine or with cases that `plan` lacks, another process writes into
+    /// the folder, or a file cannot be read or written.
     pub fn resume(
         directory: RunDirectory,
-        begun: Run,
-        here: &Machine,
+        here: &Here,
         preset: Preset,
         plan: Plan,
         laboratories: &[&mut dyn Laboratory],
     ) -> Result<Self, SessionError> {
-        if !begun.machine.may_be(here) {
-            let (path, model) = (directory.path().to_owned(), begun.machine.cpu.model);
-            return Err(SessionError::AnotherMachine { path, model });
-        }
         let lock = directory.lock()?;
+        let (begun, rows, path) = (directory.read_run()?, directory.read_rows()?, directory.path().to_owned());
+        if directory.is_finished(&begun)? {
+            return Err(SessionError::Complete(path));
+        }
+        if !here.is_machine_of(&begun) {
+            return Err(SessionError::AnotherMachine { path, model: begun.machine.cpu.model });
+        }
+        let longer = here.compare_plan(&path, &begun, &rows, &plan)?;
         let mut run = Run { status: Status::Running, ended: None, ..begun };
+        if longer.is_some() {
+            (run.planned, run.planned_by_primitive) = (plan.len() as u64, plan.count_by_primitive());
+        }
+        for warning in longer.iter().chain(&here.warnings) {
+            if !run.warnings.contains(warning) {
+                run.warnings.push(warning.clone());
+            }
+        }
+        directory.renew_tables()?;
         // What the rows so far say is found again at the end, together with the rows to come.
         let found = findings(&directory, laboratories)?;
         run.warnings.retain(|warning| !found.contains(warning));
-        let rows = directory.read_rows()?;
         let (provisional, finished): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.provisional);
         let finished: HashSet<CaseId> = finished.iter().map(|row| row.case.id()).collect();
         let earlier_pairs: HashMap<CaseId, u64> =
@@ -243,18 +269,23 @@ impl Session {
         self.run.ended = Some(timestamp(SystemTime::now()));
         let recorded = self.record_end(laboratories);
         // A full disk ends the measuring. What is in the journal is a run all the same, and the first error is the cause.
-        let status = measured?;
+        measured?;
         recorded?;
         self.directory.forget_first(&self.replaced, self.journal.began())?;
         self.directory.tidy()?;
         let topology = self.run.measured_topology;
         let contradictions = topology.map(|topology| topology.contradictions).unwrap_or_default();
-        Ok(Finished { directory: self.directory, status, contradictions })
+        Ok(Finished { directory: self.directory, status: self.run.status, contradictions })
     }
 
     fn record_end(&mut self, laboratories: &[&mut dyn Laboratory]) -> Result<(), RunDirectoryError> {
+        let rows = self.directory.read_rows()?;
+        // Whatever this process was to measure: the run is done when it has what it planned.
+        if self.run.status == Status::Done && !Completeness::of(&self.run, &rows).is_complete() {
+            self.run.status = Status::Interrupted;
+        }
         self.run.warnings.extend(findings(&self.directory, laboratories)?);
-        self.run.measured_topology = measured_topology(&self.directory, laboratories)?;
+        self.run.measured_topology = laboratories.iter().find_map(|laboratory| laboratory.measured_topology(&rows));
         self.directory.write_run(&self.run)
     }
 }
@@ -263,13 +294,4 @@ impl Session {
 fn findings(directory: &RunDirectory, laboratories: &[&mut dyn Laboratory]) -> Result<Vec<String>, RunDirectoryError> {
     let (rows, details) = (directory.read_rows()?, directory.read_details()?);
     Ok(laboratories.iter().flat_map(|laboratory| laboratory.findings(&rows, &details)).collect())
-}
-
-/// What all rows together say about the topology.
-fn measured_topology(
-    directory: &RunDirectory,
-    laboratories: &[&mut dyn Laboratory],
-) -> Result<Option<MeasuredTopology>, RunDirectoryError> {
-    let rows = directory.read_rows()?;
-    Ok(laboratories.iter().find_map(|laboratory| laboratory.measured_topology(&rows)))
 }

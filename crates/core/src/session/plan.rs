@@ -1,6 +1,6 @@
 //! The plan of a run: which cases, in which order.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::model::case::{Case, CaseId};
 use crate::session::laboratory::Laboratory;
@@ -43,6 +43,16 @@ impl Plan {
     /// All cases.
     pub fn cases(&self) -> impl Iterator<Item = &Case> {
         self.parts.iter().flatten()
+    }
+
+    /// The number of cases of each primitive.
+    #[must_use]
+    pub fn count_by_primitive(&self) -> BTreeMap<String, u64> {
+        let mut counts = BTreeMap::new();
+        for case in self.cases() {
+            *counts.entry(case.primitive.clone()).or_default() += 1;
+        }
+        counts
     }
 
     /// Number of cases.

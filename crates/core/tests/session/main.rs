@@ -15,11 +15,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use syncscope_core::fake::FakeLaboratory;
-use syncscope_core::machine::Machine;
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::session::observer::{Observer, Work};
 use syncscope_core::session::plan::Plan;
-use syncscope_core::session::{Finished, Limits, Session, SessionError};
+use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{Cancel, Case, Experiment, Laboratory, Listing, Preset, Refusal, Run};
 use tempfile::TempDir;
 
@@ -164,8 +163,7 @@ impl Fixture {
 
     fn resume(&mut self) -> Result<Session, SessionError> {
         let (directory, plan) = (self.directory(), self.plan());
-        let begun = directory.read_run().unwrap();
-        Session::resume(directory, begun, &Machine::default(), Preset::Quick, plan, &self.all())
+        Session::resume(directory, &Here::default(), Preset::Quick, plan, &self.all())
     }
 
     /// Measures until a limit is reached, and ends the run.

@@ -2,13 +2,16 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use syncscope_core::fake::Fault;
-use syncscope_core::machine::{CpuMachine, Machine};
+use syncscope_core::machine::{CpuMachine, Environment, Machine};
 use syncscope_core::run::Status;
-use syncscope_core::session::{Limits, Session, SessionError};
-use syncscope_core::{Case, Preset};
+use syncscope_core::run::provenance::SessionRecord;
+use syncscope_core::session::plan::Plan;
+use syncscope_core::session::{Here, Limits, Session, SessionError};
+use syncscope_core::{Case, Preset, Row, Run};
 
 use crate::{Fixture, Recorder};
 
@@ -65,11 +68,10 @@ fn a_run_is_not_resumed_on_another_machine() {
     let limits = recorder.limits();
     fixture.measure(session, &limits, &mut recorder);
     let (directory, plan) = (fixture.directory(), fixture.plan());
-    let begun = directory.read_run().unwrap();
-    let here =
-        Machine { cpu: CpuMachine { model: "another".to_owned(), ..CpuMachine::default() }, ..Machine::default() };
+    let cpu = CpuMachine { model: "another".to_owned(), ..CpuMachine::default() };
+    let here = Here { machine: Machine { cpu, ..Machine::default() }, ..Here::default() };
     let rows = directory.read_rows().unwrap();
-    let refused = Session::resume(directory.clone(), begun, &here, Preset::Quick, plan, &fixture.all());
+    let refused = Session::resume(directory.clone(), &here, Preset::Quick, plan, &fixture.all());
     assert!(matches!(refused.err().unwrap(), SessionError::AnotherMachine { .. }));
     assert_eq!(directory.read_rows().unwrap(), rows, "nothing was touched");
 }
@@ -84,4 +86,166 @@ fn a_run_that_is_being_measured_is_not_resumed() {
     assert_eq!(fs::read(fixture.directory().run_json()).unwrap(), begun, "nothing was touched");
     let finished = fixture.measure(session, &Limits::default(), &mut Recorder::default());
     assert_eq!((finished.status, finished.directory.read_rows().unwrap().len()), (Status::Done, 12));
+}
+
+/// The fixture's run after three blocks, and its plan without some of its cases.
+fn interrupted_with_shorter_plan(fixture: &mut Fixture, left: usize) -> Plan {
+    let session = fixture.start();
+    let mut recorder = Recorder { cancel_after: Some(3), ..Recorder::default() };
+    let limits = recorder.limits();
+    fixture.measure(session, &limits, &mut recorder);
+    let rows = fixture.directory().read_rows().unwrap();
+    let has_row = |case: &Case| rows.iter().any(|row| row.case == *case);
+    let (known, unknown): (Vec<Case>, Vec<Case>) = fixture.plan().cases().cloned().partition(has_row);
+    assert!(!known.is_empty() && known.len() < left, "{} of {left}", known.len());
+    Plan { parts: vec![known.into_iter().chain(unknown).take(left).collect()] }
+}
+
+#[test]
+fn a_run_is_not_resumed_with_a_plan_that_lacks_its_cases() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let shorter = interrupted_with_shorter_plan(&mut fixture, 8);
+    let directory = fixture.directory();
+    let begun = directory.read_run().unwrap();
+    let environment = Environment { allowed_cpus: "0-3".to_owned(), ..begun.environment.clone() };
+    directory.write_run(&Run { environment, ..begun }).unwrap();
+    let before = (fs::read(directory.run_json()).unwrap(), fs::read(directory.measurements()).unwrap());
+    let mut refused = |allowed_cpus: &str, plan: Plan| {
+        let here = Here { allowed_cpus: allowed_cpus.to_owned(), ..Here::default() };
+        let refused = Session::resume(directory.clone(), &here, Preset::Quick, plan, &fixture.all());
+        refused.err().unwrap().to_string()
+    };
+    let error = refused("0", shorter.clone());
+    assert!(error.contains("12 cases, and here it would have 8"), "{error}");
+    assert!(error.contains("began with CPUs 0-3 and this process may use 0"), "{error}");
+    let error = refused("0-3", shorter.clone());
+    assert!(error.contains("resume it as it was begun") && error.contains("new run"), "{error}");
+    // As many cases, but not those of the rows.
+    let others = (0..12).map(|threads| Case { threads: Some(threads), ..Case::new("cpu.lock.ticket") });
+    let error = refused("0-3", Plan { parts: vec![others.collect()] });
+    assert!(error.contains("rows are of no case of the plan"), "{error}");
+    let after = (fs::read(directory.run_json()).unwrap(), fs::read(directory.measurements()).unwrap());
+    assert_eq!(after, before, "nothing was touched");
+}
+
+#[test]
+fn a_process_that_leaves_out_the_gpus_does_not_end_the_run() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let shorter = interrupted_with_shorter_plan(&mut fixture, 8);
+    let here = Here { leaves_out_gpus: true, ..Here::default() };
+    let session = Session::resume(fixture.directory(), &here, Preset::Quick, shorter, &fixture.all()).unwrap();
+    let finished = fixture.measure(session, &Limits::default(), &mut Recorder::default());
+    assert_eq!((finished.status, finished.directory.read_rows().unwrap().len()), (Status::Interrupted, 8));
+    assert_eq!(finished.directory.read_run().unwrap().status, Status::Interrupted);
+    let session = fixture.resume().unwrap();
+    let finished = fixture.measure(session, &Limits::default(), &mut Recorder::default());
+    assert_eq!((finished.status, finished.directory.read_rows().unwrap().len()), (Status::Done, 12));
+}
+
+#[test]
+fn a_longer_plan_is_measured_and_counted() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let shorter = interrupted_with_shorter_plan(&mut fixture, 8);
+    let directory = fixture.directory();
+    directory.write_run(&Run { planned: 8, ..directory.read_run().unwrap() }).unwrap();
+    assert_eq!(shorter.len(), 8);
+    let session = fixture.resume().unwrap();
+    let finished = fixture.measure(session, &Limits::default(), &mut Recorder::default());
+    let run = finished.directory.read_run().unwrap();
+    assert_eq!((run.status, run.planned, finished.directory.read_rows().unwrap().len()), (Status::Done, 12, 12));
+    assert!(run.warnings.iter().any(|warning| warning.contains("8 cases when the run began")), "{:?}", run.warnings);
+}
+
+#[test]
+fn a_run_that_lost_rows_after_its_end_is_resumed_and_a_complete_one_is_not() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let session = fixture.start();
+    let finished = fixture.measure(session, &Limits::default(), &mut Recorder::default());
+    let directory = finished.directory;
+    assert!(matches!(fixture.resume(), Err(SessionError::Complete(_))));
+    let table = fs::read_to_string(directory.measurements()).unwrap();
+    let half: Vec<&str> = table.split_inclusive('\n').take(6).collect();
+    fs::write(directory.measurements(), half.concat()).unwrap();
+    let session = fixture.resume().unwrap();
+    let mut recorder = Recorder::default();
+    let resumed = fixture.measure(session, &Limits::default(), &mut recorder);
+    assert_eq!((resumed.status, resumed.directory.read_rows().unwrap().len()), (Status::Done, 12));
+    assert_eq!(recorder.measuring.iter().collect::<HashSet<_>>().len(), 12 - 5, "what is there is not measured again");
+}
+
+/// Two processes resume one run. The second one begins before the first one has ended and waits for it.
+#[test]
+fn what_another_process_wrote_until_it_ended_is_kept() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let mut session = fixture.start();
+    let mut recorder = Recorder { cancel_after: Some(20), ..Recorder::default() };
+    let limits = recorder.limits();
+    session.add_record(SessionRecord { seconds: 20.0, ..SessionRecord::default() });
+    let directory = fixture.directory();
+    let early = directory.read_run().unwrap();
+    fixture.measure(session, &limits, &mut recorder);
+    assert!(early.sessions.is_empty() && early.status == Status::Running);
+    let mut session = fixture.resume().unwrap();
+    session.add_record(SessionRecord { seconds: 8.0, ..SessionRecord::default() });
+    fixture.measure(session, &Limits::default(), &mut Recorder::default());
+    let seconds: Vec<f64> = directory.read_run().unwrap().sessions.iter().map(|session| session.seconds).collect();
+    assert_eq!(seconds, [20.0, 8.0]);
+}
+
+/// The table with its columns in another order, without the `dropped` ones, and all cells quoted.
+fn in_another_form(path: &Path, dropped: &[&str]) {
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    let header = reader.headers().unwrap().clone();
+    let kept: Vec<usize> = (0..header.len()).rev().filter(|at| !dropped.contains(&&header[*at])).collect();
+    let mut writer = csv::WriterBuilder::new().quote_style(csv::QuoteStyle::Always).from_writer(Vec::new());
+    for record in std::iter::once(header).chain(reader.records().map(Result::unwrap)) {
+        writer.write_record(kept.iter().map(|at| &record[*at])).unwrap();
+    }
+    fs::write(path, writer.into_inner().unwrap()).unwrap();
+}
+
+#[test]
+fn a_run_whose_tables_have_another_form_goes_on_and_loses_nothing() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    let session = fixture.start();
+    let directory = fixture.measure(session, &Limits::default(), &mut Recorder::default()).directory;
+    // As if the process had been killed before the last four.
+    directory.write_run(&Run { status: Status::Running, ..directory.read_run().unwrap() }).unwrap();
+    let table = fs::read_to_string(directory.measurements()).unwrap();
+    fs::write(directory.measurements(), table.split_inclusive('\n').take(1 + 8).collect::<String>()).unwrap();
+    let (rows, samples) = (directory.read_rows().unwrap(), directory.read_samples().unwrap());
+    let details = directory.read_details().unwrap();
+    assert!(!details.is_empty() && rows.iter().filter(|row| samples.contains_key(&row.case.id())).count() > 3);
+    in_another_form(&directory.measurements(), &["runs"]);
+    in_another_form(&directory.samples(), &[]);
+    in_another_form(&directory.details(), &[]);
+    assert_eq!((directory.read_rows().unwrap(), directory.read_samples().unwrap()), (rows.clone(), samples.clone()));
+    assert_eq!(directory.read_details().unwrap(), details);
+    let session = fixture.resume().unwrap();
+    let resumed = fixture.measure(session, &Limits::default(), &mut Recorder::default());
+    assert_eq!((resumed.status, directory.read_rows().unwrap().len()), (Status::Done, 12));
+    let (after, samples_after) = (directory.read_rows().unwrap(), directory.read_samples().unwrap());
+    for row in &rows {
+        assert!(after.contains(row), "{row:?}");
+        assert_eq!(samples_after.get(&row.case.id()), samples.get(&row.case.id()), "{}", row.case);
+    }
+    let lines = fs::read_to_string(directory.measurements()).unwrap();
+    assert!(lines.starts_with("case_id,domain,") && lines.lines().count() == 13, "{lines}");
+    let counted = |row: &Row| samples_after.get(&row.case.id()).map_or(0, Vec::len) as u64;
+    let short: Vec<_> = after.iter().filter(|row| row.pairs.unwrap_or(0) > counted(row)).collect();
+    assert!(short.is_empty(), "every pair has its sample: {short:?}");
+}
+
+#[test]
+fn a_table_of_a_later_version_is_left_as_it_is() {
+    let mut fixture = Fixture::new(Duration::ZERO);
+    interrupted_with_shorter_plan(&mut fixture, 8);
+    let directory = fixture.directory();
+    let table = fs::read_to_string(directory.measurements()).unwrap();
+    let lines = table.lines().enumerate().map(|(at, line)| format!("{line},{}\n", if at == 0 { "later" } else { "7" }));
+    let later: String = lines.collect();
+    fs::write(directory.measurements(), &later).unwrap();
+    let error = fixture.resume().err().unwrap().to_string();
+    assert!(error.contains("measurements.csv") && error.contains("`later`") && error.contains("version"), "{error}");
+    assert_eq!(fs::read_to_string(directory.measurements()).unwrap(), later);
 }

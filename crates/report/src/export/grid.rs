@@ -111,7 +111,8 @@ impl Grid {
 }
 
 /// The text without control characters, which a terminal would obey.
-pub(super) fn plain(text: &str) -> String {
+#[must_use]
+pub fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 

@@ -1,5 +1,6 @@
 //! The data of the page as JSON, in the form that the scripts read (`assets/js/model/data.js`).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -52,7 +53,8 @@ struct PageRun<'a> {
     decisions: Vec<Decision>,
     /// The published experiment, if it is one and no run of a plan.
     experiment: Option<&'static str>,
-    run: &'a Run,
+    /// With what is wrong with its files among its warnings.
+    run: Cow<'a, Run>,
     matrix: Option<Matrix>,
     /// The details of the rows: the row's index, the name, the actor and the value.
     details: Vec<(usize, &'a str, Option<u32>, f64)>,
@@ -195,13 +197,22 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         answers: page_answers(data),
         decisions: decisions::decisions(data),
         experiment: data.run.experiment().map(PublishedExperiment::as_str),
-        run: &data.run,
+        run: run_with_damage(data),
         matrix: matrix::matrix(&data.run, &data.rows),
         details: details(data),
         count: data.rows.len(),
         provisional: data.provisional(),
         columns: columns::cells(&data.rows),
     }
+}
+
+fn run_with_damage(data: &RunData) -> Cow<'_, Run> {
+    let damage: Vec<String> = data.damage.warnings().collect();
+    if damage.is_empty() {
+        return Cow::Borrowed(&data.run);
+    }
+    let warnings = damage.into_iter().chain(data.run.warnings.iter().cloned()).collect();
+    Cow::Owned(Run { warnings, ..data.run.clone() })
 }
 
 fn page_answers(data: &RunData) -> PageAnswers {

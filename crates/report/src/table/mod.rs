@@ -71,7 +71,7 @@ fn heading(data: &RunData, width: usize, painter: Painter) -> Vec<String> {
     let [rows, planned] = [data.rows.len() as u64, data.run.planned].map(figure::grouped);
     let cases = format!("{rows} of {planned} cases{provisional}");
     let state = match data.run.status {
-        Status::Done => format!("complete, {rows} cases"),
+        Status::Done => data.damage.lost_rows.clone().unwrap_or_else(|| format!("complete, {rows} cases")),
         Status::Running => format!("not finished: {cases}"),
         Status::Interrupted => format!("interrupted: {cases}"),
         Status::BudgetSpent => format!("stopped by its budget: {cases}"),

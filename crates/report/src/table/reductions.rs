@@ -3,6 +3,7 @@
 use comfy_table::{ContentArrangement, Table, presets};
 use syncscope_core::published::reductions::{Class, Reductions, WarpRow, winners};
 
+use crate::export::grid::plain;
 use crate::reductions::{DECISION, PREDICTION, WINNER, decision_cells, prediction_cells, winner_cells};
 
 /// The tables of one run of reductions, in at most `width` columns where their words allow it.
@@ -51,7 +52,8 @@ fn titled<const CELLS: usize>(
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX)).set_header(headings).add_rows(rows);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX)).set_header(headings);
+    table.add_rows(rows.iter().map(|cells| cells.each_ref().map(|cell| plain(cell))));
     Some(format!("{title}\n{}", table.trim_fmt()))
 }
 

@@ -4,6 +4,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use super::paint::{Painter, Tone};
 use super::sections::{Line, Section};
+use crate::export::grid::plain;
 use crate::figure::Cost;
 
 /// Which columns of the table are shown.
@@ -167,10 +168,12 @@ fn right(text: &str) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
-/// The line, cut to `width` characters.
+/// The line, cut to `width` characters. Every line of the table comes through here before it is coloured, so that nothing that
+/// stands in a file is obeyed by the terminal.
 pub(super) fn clip(line: &str, width: usize) -> String {
+    let line = plain(line);
     if line.chars().count() <= width {
-        return line.to_owned();
+        return line;
     }
     let start: String = line.chars().take(width.saturating_sub(1)).collect();
     format!("{start}…")

@@ -17,7 +17,7 @@ use syncscope_core::{
     Actor, Case, Cycles, Dtype, Form, Hertz, Layout, Nanoseconds, Placement, Population, Published, Row, Run, Scope,
     Space, Verdict,
 };
-use syncscope_report::RunData;
+use syncscope_report::{Damage, RunData};
 
 const CPU_HZ: f64 = 3.68e9;
 /// The sum of the threads' rates over their number times the rate of the row's thread.
@@ -75,7 +75,14 @@ pub(crate) fn large(count: u32) -> RunData {
 }
 
 pub(crate) fn data(name: &str, run: Run, rows: Vec<Row>) -> RunData {
-    RunData { name: name.to_owned(), run, rows, details: HashMap::new(), published: Published::default() }
+    RunData {
+        name: name.to_owned(),
+        run,
+        rows,
+        details: HashMap::new(),
+        published: Published::default(),
+        damage: Damage::default(),
+    }
 }
 
 pub(crate) fn run(cpu: &str, gpu: Option<&str>) -> Run {

@@ -64,8 +64,10 @@ fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Fail
     }
     let run = results.run(&arguments.results);
     let rows = results.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
-    write(&arguments.out, &run, &rows)?;
+    let directory = write_rows(&arguments.out, &rows)?;
     keep_license(&arguments.results, &arguments.out)?;
+    // The last file: without it, what a full disk leaves is no run.
+    directory.write_run(&run)?;
     for warning in &run.warnings {
         terminal::warning(warning);
     }
@@ -223,19 +225,18 @@ fn multiprocessors(blocks: &[u32]) -> u32 {
     }
 }
 
-fn write(output: &Path, run: &Run, rows: &[Row]) -> Result<(), Failure> {
+fn write_rows(output: &Path, rows: &[Row]) -> Result<RunDirectory, Failure> {
     let directory = RunDirectory::create(output).map_err(|error| match error {
         RunDirectoryError::NotEmpty(path) => {
             Failure::Usage(format!("{} is not empty; name another directory with -o", path.display()))
         }
         other => other.into(),
     })?;
-    directory.write_run(run)?;
     let mut journal = Journal::open(&directory)?;
     for row in rows {
         journal.append(row, &[], &[])?;
     }
-    Ok(())
+    Ok(directory)
 }
 
 /// Copies the licence of the figures, which stands in their directory or the one above.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_report::{Fleet, RunData, export, page};
+use syncscope_report::{Fleet, export, page};
 
 use super::gallery::page_of;
 use crate::args::{FailOnOutlier, FleetArguments, TextFormat};
@@ -20,7 +20,7 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
     let mut pages = Vec::new();
     for path in run_directories(&arguments.runs)? {
         // A node whose run cannot be read is one of many: the others are compared.
-        match RunData::load(&path) {
+        match runs::load_as_measured(&path) {
             Ok(mut data) => {
                 data.rows.retain(|row| selection.selects(&row.case));
                 if !data.rows.is_empty() {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_report::{RunData, page};
+use syncscope_report::page;
 
 use crate::args::ReportArguments;
 use crate::catalogue::catalogue;
@@ -14,7 +14,8 @@ use crate::{page_file, runs as stored_runs, terminal};
 pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     let directories = arguments.runs.iter().map(|path| RunDirectory::open(path)).collect::<Result<Vec<_>, _>>()?;
     let output = output(arguments.out, &directories)?;
-    let runs = directories.iter().map(|directory| RunData::load(directory.path())).collect::<Result<Vec<_>, _>>()?;
+    let load = |directory: &RunDirectory| stored_runs::load_as_measured(directory.path());
+    let runs = directories.iter().map(load).collect::<Result<Vec<_>, _>>()?;
     page_file::named(&output, &page::render_compared(&runs, &catalogue(), &|case| stored_runs::run_effect(case).ns))?;
     terminal::note(&format!("wrote {}", output.display()));
     Ok(Outcome::Done)

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use super::table;
 use crate::stats::{BatchCount, Level, Proportion, median};
 
 /// Where and when one block began.
@@ -85,6 +86,7 @@ pub struct OrderSummary {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NeighbourRow {
     /// Threads of a block.
+    #[serde(deserialize_with = "table::above_zero")]
     pub block_threads: u32,
     /// Blocks of the grid.
     pub blocks: u32,

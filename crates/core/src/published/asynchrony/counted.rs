@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Variant;
 use super::position::{FOLD, PositionClass, updated};
+use super::{Variant, table};
 use crate::stats::{BatchCount, Level, Proportion};
 
 /// Number of [`PositionClass`]es.
@@ -43,6 +43,7 @@ pub struct PositionRow {
     /// The kernel.
     pub variant: Variant,
     /// Threads of a block.
+    #[serde(deserialize_with = "table::above_zero")]
     pub block_threads: u32,
     /// Position modulo 256.
     pub position: u32,
@@ -60,6 +61,7 @@ pub struct ClassRow {
     /// The kernel.
     pub variant: Variant,
     /// Threads of a block.
+    #[serde(deserialize_with = "table::above_zero")]
     pub block_threads: u32,
     /// Blocks of the grid.
     pub blocks: u32,

@@ -224,6 +224,15 @@ mod tests {
         let text = std::fs::read_to_string(directory.path().join("asynchrony.csv")).unwrap();
         assert_eq!(text.lines().next(), Some("variant,block_threads,position,components,executions,inconsistencies"));
         assert_eq!(text.lines().nth(32), Some("global_left_first,1024,31,4,1000000,5"));
+        // Positions are counted within blocks.
+        for name in ["asynchrony", "asynchrony_classes", "asynchrony_neighbours"] {
+            let path = directory.path().join(format!("{name}.csv"));
+            let text = std::fs::read_to_string(&path).unwrap();
+            std::fs::write(&path, text.replacen("1024,", "0,", 1)).unwrap();
+            let error = Asynchrony::read(&directory).unwrap_err().to_string();
+            assert!(error.contains(&format!("{name}.csv")) && error.contains("must be above zero"), "{error}");
+            std::fs::write(&path, text).unwrap();
+        }
     }
 
     #[test]

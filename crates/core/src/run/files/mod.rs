@@ -25,6 +25,9 @@ pub enum RunDirectoryError {
     /// It holds no run.
     #[error("{} holds no run: it has no run.json; name a directory that `syncscope run --out` wrote", .0.display())]
     NoRun(PathBuf),
+    /// It has no rows.
+    #[error("{} is missing, and the rows of the run with it; restore the file from a copy, or start a new run", .0.display())]
+    NoTable(PathBuf),
     /// The operating system refused.
     #[error("{}: {source}{}", path.display(), remedy(source))]
     Io {
@@ -50,6 +53,14 @@ pub enum RunDirectoryError {
         line: u64,
         /// Why.
         source: RowError,
+    },
+    /// A run cannot go on with this table.
+    #[error("{}: {reason}; resume the run with the version that wrote the table, or start a new one", path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
     },
     /// A file is no CSV at all.
     #[error("{}: {source}", path.display())]

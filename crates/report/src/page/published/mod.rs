@@ -69,7 +69,14 @@ mod tests {
 
     fn empty(name: &str) -> RunData {
         let (run, rows, details) = (testing::run(), Vec::new(), HashMap::new());
-        RunData { name: name.to_owned(), run, rows, details, published: Published::default() }
+        RunData {
+            name: name.to_owned(),
+            run,
+            rows,
+            details,
+            published: Published::default(),
+            damage: crate::Damage::default(),
+        }
     }
 
     #[test]

@@ -271,7 +271,7 @@ mod tests {
     fn page(timeline: Timeline) -> String {
         let published = Published { timeline: Some(timeline), ..Published::default() };
         let (run, rows, details) = (testing::run(), Vec::new(), HashMap::new());
-        draw(&RunData { name: String::new(), run, rows, details, published }).unwrap()
+        draw(&RunData { name: String::new(), run, rows, details, published, damage: crate::Damage::default() }).unwrap()
     }
 
     #[test]

@@ -132,6 +132,7 @@ mod tests {
             rows,
             details,
             published: Published { reductions, ..Published::default() },
+            damage: crate::Damage::default(),
         })
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use csv::StringRecord;
 use serde::Deserialize;
 
 use crate::engine::population::Cost;
@@ -11,7 +12,39 @@ use crate::model::observation::{Common, Observation, Strata};
 use crate::run::directory::RunDirectory;
 use crate::run::files::{RunDirectoryError, complete_lines, packed_table};
 use crate::stats::{Interval, Level};
-use crate::units::Ticks;
+use crate::units::{Ticks, significant};
+
+/// The columns of `samples.csv`. Those behind `set_aside` are missing in files of older versions.
+pub(super) const COLUMNS: [&str; 11] = [
+    "case_id",
+    "pair",
+    "first",
+    "baseline_ticks",
+    "test_ticks",
+    "ns",
+    "cycles",
+    "set_aside",
+    "block",
+    "beside",
+    "common_ns",
+];
+
+/// A line of the table: what is kept of an observation.
+pub(super) fn record(id: &CaseId, observation: &Observation) -> StringRecord {
+    StringRecord::from(vec![
+        id.0.clone(),
+        observation.pair.to_string(),
+        if observation.baseline_first { "baseline" } else { "test" }.to_owned(),
+        observation.baseline.count().to_string(),
+        observation.test.count().to_string(),
+        significant(observation.ns),
+        observation.cycles.map(significant).unwrap_or_default(),
+        observation.excluded.as_ref().map(ToString::to_string).unwrap_or_default(),
+        observation.block.to_string(),
+        observation.strata.map(|strata| significant(strata.beside_share)).unwrap_or_default(),
+        significant(observation.common.ns),
+    ])
+}
 
 /// One pair of samples as a run directory holds it, with seven significant digits.
 #[derive(Debug, Clone, PartialEq)]

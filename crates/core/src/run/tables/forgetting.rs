@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::details::DetailTable;
+use super::id_of;
+use super::samples::begins_another;
 use crate::model::case::CaseId;
-use crate::run::detail_table::DetailTable;
-use crate::run::directory::{RunDirectory, id_of};
+use crate::run::directory::RunDirectory;
 use crate::run::files::{RunDirectoryError, complete_lines, read_if_there, replace};
-use crate::run::samples::begins_another;
 
 impl RunDirectory {
     /// Forgets the observations and details of all cases but these: the others will be measured anew. What holds for all

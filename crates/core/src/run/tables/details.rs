@@ -28,11 +28,23 @@ pub(crate) struct DetailTable {
 }
 
 impl DetailTable {
-    /// Reads a table. A line that holds no detail is passed over.
+    /// Reads a table, whose columns may stand in any order. A line that holds no detail is passed over.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, csv::Error> {
         let mut table = Self::default();
-        for record in ReaderBuilder::new().flexible(true).from_reader(bytes).records() {
+        let mut reader = ReaderBuilder::new().flexible(true).from_reader(bytes);
+        let header = reader.headers()?.clone();
+        if header.is_empty() {
+            return Ok(table);
+        }
+        let mut places = [0; COLUMNS.len()];
+        for (place, column) in places.iter_mut().zip(COLUMNS) {
+            *place = header.iter().position(|name| name == column).ok_or_else(|| missing(column))?;
+        }
+        for record in reader.records() {
             let record = record?;
+            let Some(record) = places.iter().map(|at| record.get(*at)).collect::<Option<StringRecord>>() else {
+                continue;
+            };
             let Some(detail) = Detail::from_record(&record) else { continue };
             match record[0].parse() {
                 Ok(domain) => table.shared.push((domain, detail)),
@@ -104,6 +116,10 @@ impl DetailTable {
         }
         writer.into_inner().map_err(|error| error.into_error().into())
     }
+}
+
+fn missing(column: &str) -> csv::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, format!("column `{column}` is missing")).into()
 }
 
 /// A line of the table.
@@ -213,6 +229,16 @@ mod tests {
         }
         let (text, read) = there_and_back(&rows, &halves);
         assert_eq!((text.lines().count(), &read), (5, &halves), "{text}");
+    }
+
+    #[test]
+    fn columns_are_found_by_their_names() {
+        let reordered = b"name,value,later,case_id,actor\np99_ns,7.5,x,0a,\n";
+        let details = DetailTable::parse(reordered).unwrap().expand(&[]);
+        assert_eq!(details[&CaseId("0a".to_owned())], [Detail::of_case("p99_ns", 7.5)]);
+        let error = DetailTable::parse(b"case_id,name,value\n0a,p99_ns,7.5\n").unwrap_err().to_string();
+        assert!(error.contains("`actor` is missing"), "{error}");
+        assert!(DetailTable::parse(b"").unwrap().own.is_empty());
     }
 
     #[test]

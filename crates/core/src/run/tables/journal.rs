@@ -8,15 +8,13 @@ use std::path::PathBuf;
 
 use csv::StringRecord;
 
-use crate::model::case::CaseId;
+use super::{details, lines, samples};
 use crate::model::detail::Detail;
 use crate::model::observation::Observation;
 use crate::run::columns::COLUMNS;
-use crate::run::detail_table;
 use crate::run::directory::RunDirectory;
 use crate::run::files::{At, RunDirectoryError, complete_lines, packed_table};
 use crate::run::row::Row;
-use crate::units::significant;
 
 /// The growing files of a run that is being measured.
 #[derive(Debug)]
@@ -58,17 +56,7 @@ impl LineFile {
     }
 
     fn append(&mut self, records: &[StringRecord]) -> Result<(), RunDirectoryError> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        for record in records {
-            // A cell is one line: a reason quoted from a compiler or a library may hold several.
-            let record: StringRecord = record.iter().map(|cell| cell.replace(['\n', '\r'], " ")).collect();
-            writer
-                .write_record(&record)
-                .map_err(|source| RunDirectoryError::Csv { path: self.path.clone(), source })?;
-        }
-        let bytes = writer
-            .into_inner()
-            .map_err(|error| RunDirectoryError::Io { path: self.path.clone(), source: error.into_error() })?;
+        let bytes = lines(records).map_err(|source| RunDirectoryError::Csv { path: self.path.clone(), source })?;
         let before = self.file.metadata().at(&self.path)?;
         // Without a name, what is written is lost. That is found out now, not after the last case.
         if before.nlink() == 0 {
@@ -83,33 +71,28 @@ impl LineFile {
     }
 }
 
-/// The columns of `samples.csv`.
-const SAMPLE_COLUMNS: [&str; 11] = [
-    "case_id",
-    "pair",
-    "first",
-    "baseline_ticks",
-    "test_ticks",
-    "ns",
-    "cycles",
-    "set_aside",
-    "block",
-    "beside",
-    "common_ns",
-];
+/// Measurements, samples and details of a run: where they are, and their columns.
+pub(super) fn tables(directory: &RunDirectory) -> [(PathBuf, Vec<&'static str>); 3] {
+    [
+        (directory.measurements(), COLUMNS.iter().map(|column| column.name).collect()),
+        (directory.samples(), samples::COLUMNS.to_vec()),
+        (directory.details(), details::COLUMNS.to_vec()),
+    ]
+}
 
 impl Journal {
-    /// Opens the journal of a run, new or resumed; a line that was cut off is removed, a compressed file is unpacked.
+    /// Opens the journal of a run, new or resumed; a line that was cut off is removed, a compressed file is unpacked, and a
+    /// table in another form is written in that of this version.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// When a file cannot be written, or holds what this version does not know.
     pub fn open(directory: &RunDirectory) -> Result<Self, RunDirectoryError> {
         if directory.has_measurements() && !directory.measurements().is_file() {
             packed_table::write_plain(&directory.measurements(), &directory.measurement_bytes()?.1)?;
         }
-        let measurements = LineFile::open(directory.measurements(), &COLUMNS.map(|column| column.name))?;
-        let samples = LineFile::open(directory.samples(), &SAMPLE_COLUMNS)?;
-        let details = LineFile::open(directory.details(), &detail_table::COLUMNS)?;
+        directory.renew_tables()?;
+        let [measurements, samples, details] = tables(directory).map(|(path, columns)| LineFile::open(path, &columns));
+        let (measurements, samples, details) = (measurements?, samples?, details?);
         let began = (samples.length()?, details.length()?);
         Ok(Self { measurements, samples, details, began })
     }
@@ -131,28 +114,12 @@ impl Journal {
         details: &[Detail],
     ) -> Result<(), RunDirectoryError> {
         let id = row.case.id();
-        let samples: Vec<_> = observations.iter().map(|observation| sample_record(&id, observation)).collect();
+        let samples: Vec<_> = observations.iter().map(|observation| samples::record(&id, observation)).collect();
         self.samples.append(&samples)?;
-        let details: Vec<_> = details.iter().map(|detail| detail_table::record(&id.0, detail)).collect();
+        let details: Vec<_> = details.iter().map(|detail| details::record(&id.0, detail)).collect();
         self.details.append(&details)?;
         self.measurements.append(&[row.to_record()])
     }
-}
-
-fn sample_record(id: &CaseId, observation: &Observation) -> StringRecord {
-    StringRecord::from(vec![
-        id.0.clone(),
-        observation.pair.to_string(),
-        if observation.baseline_first { "baseline" } else { "test" }.to_owned(),
-        observation.baseline.count().to_string(),
-        observation.test.count().to_string(),
-        significant(observation.ns),
-        observation.cycles.map(significant).unwrap_or_default(),
-        observation.excluded.as_ref().map(ToString::to_string).unwrap_or_default(),
-        observation.block.to_string(),
-        observation.strata.map(|strata| significant(strata.beside_share)).unwrap_or_default(),
-        significant(observation.common.ns),
-    ])
 }
 
 #[cfg(test)]
@@ -160,7 +127,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::model::case::Case;
+    use crate::model::case::{Case, CaseId};
     use crate::model::sample::Disturbance;
     use crate::model::verdict::Verdict;
     use crate::units::Ticks;
