@@ -62,7 +62,7 @@ const dotHeight = (spec, width) => DOT_TOP + dotHeights(spec, width).height + DO
 /** The gutter of labels, the axis and the columns of numbers. */
 function dotBox(spec, width) {
   const stacked = isStacked(spec, width);
-  const left = stacked ? 4 : Math.round(Math.min(labelRoom(spec), width * 0.45));
+  const left = stacked ? 4 : Math.round(Math.min(labelRoom(spec), width * 0.5));
   const columns = columnWidths(spec);
   const room = stacked ? 0 : columns.reduce((sum, size) => sum + size, 0);
   const bottom = DOT_TOP + dotHeights(spec, width).height;
