@@ -221,7 +221,7 @@ fn a_page_of_cpu_rows_is_not_titled_with_the_gpu() {
 fn details_that_no_script_reads_stay_in_their_file() {
     let mut run = synthetic::wide::complete();
     let id = run.rows[0].case.id();
-    let shown = ["p50_ns", "jain_index", "measurement_blocks", "smt_interference", "visits", "first_copy_ns"];
+    let shown = ["p50_ns", "jain_index", "measurement_blocks", "smt_interference", "first_copy_ns"];
     let hidden = ["sm_clock_1", "throttle_reasons"];
     run.details = [(id, [&shown[..], &hidden].concat().iter().map(|name| Detail::of_case(name, 1.0)).collect())].into();
     let html = page::render(std::slice::from_ref(&run), &[]);

@@ -121,6 +121,12 @@ const WORDS: [(&str, Group); 29] = [
 ];
 
 impl Group {
+    /// Whether it is a class of two CPUs, by what they share.
+    #[must_use]
+    pub const fn is_pair_class(&self) -> bool {
+        matches!(self, Self::SameCore | Self::SameL2 | Self::SameL3 | Self::SameNode | Self::SamePackage | Self::Across)
+    }
+
     /// The group that a word stands for.
     #[must_use]
     pub fn of_word(word: &str) -> Self {

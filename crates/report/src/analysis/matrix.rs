@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Placement, Row, Run, Verdict};
+use syncscope_core::{Group, Placement, Row, Run, Verdict};
 
 use super::row_query::bounds;
 use crate::figure::has_figure;
@@ -41,11 +41,8 @@ pub(crate) struct Alike {
 pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
     let mut measured: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     for (index, row) in rows.iter().enumerate() {
-        let Some(pair) = pair(row) else { continue };
-        let known = measured.entry(pair).or_insert(index);
-        // A pair may have two rows, one of its class and one of the matrix. The row without a class is used.
-        if row.case.group < rows[*known].case.group {
-            *known = index;
+        if let Some(pair) = pair(row) {
+            measured.entry(pair).or_insert(index);
         }
     }
     if measured.len() < 2 {
@@ -56,7 +53,7 @@ pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
     let pairs = measured.iter().map(|((a, b), row)| (indices[a], indices[b], *row)).collect();
     // A sample of pairs need not meet every CPU. Without a list of CPUs, those that were met are all that is known.
     let usable = list_length(&run.environment.allowed_cpus).unwrap_or(0).max(cpus.len());
-    let possible = usable * (usable - 1) / 2;
+    let possible = usable.saturating_mul(usable - 1) / 2;
     let (alike, doubt) = match alike(measured.values().map(|row| &rows[*row])) {
         Ok(alike) => (alike, None),
         Err(doubt) => (None, Some(doubt)),
@@ -68,10 +65,10 @@ pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
 pub(super) fn list_length(list: &str) -> Option<usize> {
     let part = |part: &str| match part.split_once('-') {
         Some((from, to)) => {
-            let ends: (usize, usize) = (from.parse().ok()?, to.parse().ok()?);
-            ends.1.checked_sub(ends.0).map(|distance| distance + 1)
+            let ends: (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+            ends.1.checked_sub(ends.0).map(|distance| distance as usize + 1)
         }
-        None => part.parse::<usize>().ok().map(|_| 1),
+        None => part.parse::<u32>().ok().map(|_| 1),
     };
     list.trim().split(',').map(part).sum()
 }
@@ -111,8 +108,10 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
 fn pair(row: &Row) -> Option<(u32, u32)> {
     let Some(Placement::List(cpus)) = &row.case.placement else { return None };
     let &[a, b] = cpus.as_slice() else { return None };
+    // Other groups are the same pairs under other conditions, such as a line on another node.
     let counts = row.case.primitive == PRIMITIVE
         && row.case.form.is_none()
+        && row.case.group.as_ref().is_none_or(Group::is_pair_class)
         && a != b
         && !matches!(row.verdict, Verdict::Skipped(_));
     counts.then(|| (a.min(b), a.max(b)))
@@ -204,6 +203,19 @@ mod tests {
     }
 
     #[test]
+    fn the_same_pair_under_other_conditions_is_no_cell() {
+        let of_group = |group, row: Row| Row { case: Case { group: Some(group), ..row.case.clone() }, ..row };
+        let rows = [
+            of_group(Group::LineOnNode(Some(1)), row(0, 1, 500.0)),
+            of_group(Group::SameL3, row(0, 1, 50.0)),
+            of_group(Group::LineOnNode(Some(1)), row(0, 2, 510.0)),
+            of_group(Group::SameL3, row(1, 2, 51.0)),
+        ];
+        let found: Vec<usize> = matrix(&rows).unwrap().pairs.iter().map(|(_, _, row)| *row).collect();
+        assert_eq!(found, [1, 3]);
+    }
+
+    #[test]
     fn noise_within_a_level_does_not_reorder_cpus() {
         let noise = |a: u32, b: u32| f64::from((a * 7 + b * 13) % 11);
         let mut rows = Vec::new();
@@ -232,7 +244,9 @@ mod tests {
         run.environment.allowed_cpus = "0-7,16".into();
         let found = super::matrix(&run, &siblings()).unwrap();
         assert_eq!((found.cpus.len(), found.possible), (4, 36));
-        for (list, length) in [("0-7,16", Some(9)), ("3", Some(1)), ("", None), ("7-3", None), ("all", None)] {
+        for (list, length) in
+            [("0-7,16", Some(9)), ("3", Some(1)), ("", None), ("7-3", None), ("all", None), ("0-99999999999", None)]
+        {
             assert_eq!(list_length(list), length, "{list}");
         }
     }
@@ -290,6 +304,6 @@ mod tests {
         let rows: Vec<Row> = std::iter::once(classed).chain(siblings()).collect();
         let matrix = matrix(&rows).unwrap();
         assert_eq!(matrix.pairs.len(), 6);
-        assert!(!matrix.pairs.iter().any(|(_, _, row)| *row == 0));
+        assert_eq!(matrix.pairs.iter().filter(|(_, _, row)| [0, 2].contains(row)).count(), 1);
     }
 }

@@ -227,7 +227,7 @@ fn page_answers(data: &RunData) -> PageAnswers {
 
 /// The details that a script reads. Others, such as the clocks of every pass, would double the page of a large run; they are
 /// in `details.csv`.
-const DETAILS: [&str; 12] = [
+const DETAILS: [&str; 10] = [
     "p50_ns",
     "p90_ns",
     "p99_ns",
@@ -238,9 +238,6 @@ const DETAILS: [&str; 12] = [
     "acquisitions_per_s",
     "measurement_blocks",
     "smt_interference",
-    // The names of earlier versions.
-    "visits",
-    "busy_neighbour",
 ];
 
 /// Of the details of this name, one for each thread, the page shows the least and the largest.

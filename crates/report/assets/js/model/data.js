@@ -17,9 +17,6 @@ function cellsOf(column, count) {
   return column.at.map((index) => (index === null ? null : column.words[index]));
 }
 
-/** Names of details in runs of earlier versions, each with its present name. */
-const RENAMED_DETAILS = { visits: "measurement_blocks", busy_neighbour: "smt_interference" };
-
 /** The number in a group such as `cluster 8`. */
 const groupNumber = (row) => {
   const found = /(\d+)$/.exec(row.group || "");
@@ -60,7 +57,7 @@ function rowsFrom(run, at) {
   for (const [index, name, actor, value] of run.details) {
     const row = rows[index];
     row.details = row.details || [];
-    row.details.push({ name: RENAMED_DETAILS[name] || name, actor, value });
+    row.details.push({ name, actor, value });
   }
   return rows;
 }

@@ -4,7 +4,7 @@
 //! least as much. Rejecting the first makes a case slower or faster, rejecting the second makes it the same. Each set of
 //! tests is corrected for the number of its cases.
 
-use syncscope_core::{Actor, Case, Detail, Domain, Row, Verdict};
+use syncscope_core::{Actor, Case, Detail, Row, Verdict, pairs_of_a_block};
 
 use super::case::{Change, ComparedCase};
 use super::ratio::UncertainCost;
@@ -141,8 +141,7 @@ fn remark(a: &Row, b: &Row) -> String {
 
 /// The measurement blocks of a row. Where the run does not say: as many as its pairs make.
 pub(crate) fn measurement_blocks(row: &Row, details: Option<&Vec<Detail>>) -> f64 {
-    let is_count = |detail: &&Detail| matches!(detail.name.as_str(), Detail::MEASUREMENT_BLOCKS | "visits");
+    let is_count = |detail: &&Detail| detail.name == Detail::MEASUREMENT_BLOCKS;
     let said = details.and_then(|details| details.iter().find(is_count)).map(|detail| detail.value);
-    let pairs_of_a_block = if row.case.domain_and_family().0 == Domain::Cpu.as_str() { 6 } else { 4 };
-    said.unwrap_or_else(|| row.pairs.unwrap_or(0).div_ceil(pairs_of_a_block) as f64)
+    said.unwrap_or_else(|| row.pairs.unwrap_or(0).div_ceil(pairs_of_a_block(&row.case)) as f64)
 }
