@@ -58,6 +58,28 @@ impl Observation {
     pub fn is_undisturbed(&self) -> bool {
         matches!(self.excluded, None | Some(Disturbance::SmtInterference))
     }
+
+    /// One pair of 100 and 150 ticks that counts, for tests of tables.
+    #[cfg(test)]
+    pub(crate) const fn example() -> Self {
+        Self {
+            pair: 0,
+            block: 1,
+            baseline_first: true,
+            baseline: Ticks(100),
+            test: Ticks(150),
+            ns: 0.5,
+            cycles: None,
+            fastest_ns: 0.5,
+            median_ns: 0.5,
+            slowest_ns: 0.5,
+            mean_rate_ns: 0.5,
+            strata: None,
+            common: Common::NONE,
+            clock: None,
+            excluded: None,
+        }
+    }
 }
 
 /// What a pair says about each of the two populations, in nanoseconds.

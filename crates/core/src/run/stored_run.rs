@@ -223,7 +223,6 @@ mod tests {
     use crate::run::row::Row;
     use crate::run::tests::interrupted;
     use crate::run::{Run, Status};
-    use crate::units::Ticks;
 
     /// A finished run of two cases, with a page and these disassemblies.
     fn finished(folder: &Path, preset: Preset, evidence: &[(&str, &str)]) -> RunDirectory {
@@ -243,23 +242,7 @@ mod tests {
     }
 
     fn observation() -> Observation {
-        Observation {
-            pair: 0,
-            baseline_first: true,
-            baseline: Ticks(100),
-            test: Ticks(150),
-            ns: 0.5,
-            cycles: Some(1.0),
-            fastest_ns: 0.5,
-            median_ns: 0.5,
-            slowest_ns: 0.5,
-            mean_rate_ns: 0.5,
-            strata: None,
-            common: crate::model::observation::Common::NONE,
-            block: 1,
-            clock: None,
-            excluded: None,
-        }
+        Observation { cycles: Some(1.0), ..Observation::example() }
     }
 
     fn names(folder: &Path) -> Vec<String> {

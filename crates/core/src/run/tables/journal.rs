@@ -130,30 +130,14 @@ mod tests {
     use crate::model::case::{Case, CaseId};
     use crate::model::sample::Disturbance;
     use crate::model::verdict::Verdict;
-    use crate::units::Ticks;
 
     fn row(primitive: &str) -> Row {
         Row::unmeasured(Case::new(primitive), Verdict::Skipped("two\nlines, and \"quotes\"".into()))
     }
 
     fn observation() -> Observation {
-        Observation {
-            pair: 3,
-            baseline_first: false,
-            baseline: Ticks(100),
-            test: Ticks(150),
-            ns: 0.5,
-            cycles: None,
-            fastest_ns: 0.5,
-            median_ns: 0.5,
-            slowest_ns: 0.5,
-            mean_rate_ns: 0.5,
-            strata: None,
-            common: crate::model::observation::Common::NONE,
-            block: 1,
-            clock: None,
-            excluded: Some(Disturbance::Migration),
-        }
+        let excluded = Some(Disturbance::Migration);
+        Observation { pair: 3, baseline_first: false, excluded, ..Observation::example() }
     }
 
     #[test]

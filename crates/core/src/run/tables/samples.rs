@@ -216,23 +216,7 @@ mod tests {
     }
 
     fn observation(pair: u64, cycles: Option<f64>, excluded: Option<Disturbance>) -> Observation {
-        Observation {
-            pair,
-            baseline_first: pair % 2 == 1,
-            baseline: Ticks(100),
-            test: Ticks(150),
-            ns: -0.5,
-            cycles,
-            fastest_ns: 0.5,
-            median_ns: 0.5,
-            slowest_ns: 0.5,
-            mean_rate_ns: 0.5,
-            strata: None,
-            common: crate::model::observation::Common::NONE,
-            block: 1,
-            clock: None,
-            excluded,
-        }
+        Observation { pair, baseline_first: pair % 2 == 1, ns: -0.5, cycles, excluded, ..Observation::example() }
     }
 
     /// A run whose samples are of two cases.
