@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::command;
 use syncscope_core::run_directory::RunDirectory;
@@ -89,6 +89,13 @@ fn soaked(mut command: Command) -> Soaked {
     Soaked(loads)
 }
 
+/// How many of the cases have their last row, for people.
+fn finished(folder: &Path) -> String {
+    let run = RunDirectory::open(folder).unwrap();
+    let last = run.read_rows().unwrap().iter().filter(|row| !row.provisional).count();
+    format!("{last} of {} cases finished", run.read_run().unwrap().planned)
+}
+
 fn resolved(folder: &Path) -> HashMap<Case, f64> {
     let rows = RunDirectory::open(folder).unwrap().read_rows().unwrap();
     let resolved = rows.into_iter().filter(|row| row.verdict == Verdict::Resolved);
@@ -130,11 +137,14 @@ fn runs_one_after_the_other_leave_nothing_behind() {
                     run.env("SYNCSCOPE_FAKE", "threads=20").args(["--only", "cpu.atomic.add", "--only", "cpu.[fl]*.*"])
                 }
             };
+            let started = Instant::now();
             let soaked = soaked(run);
             let threads = soaked.early_and_late(|load| load.threads);
             let descriptors = soaked.early_and_late(|load| load.descriptors);
             println!(
-                "run {number}: {} MB, threads {} then {}, descriptors {} then {}",
+                "run {number}: {} in {:.0?}, {} MB, threads {} then {}, descriptors {} then {}",
+                finished(&out),
+                started.elapsed(),
                 soaked.most(|load| load.resident_kb) / 1000,
                 threads.0,
                 threads.1,

@@ -46,11 +46,13 @@ fn series<'a>(page: &'a Value, id: &str, chart: usize) -> &'a [Value] {
     chart[name].as_array().unwrap()
 }
 
-/// The quick preset launches kernels of one block, the paper preset those of the barriers' grid, too.
+/// An older run of the quick preset launched kernels of one block; newer ones and the paper preset launch those of the
+/// barriers' grid, too.
 #[test]
 fn only_kernels_of_the_barriers_grid_decide() {
     let answers = |run: &str| page_of(&stored(run)).1["runs"][0]["answers"]["certain"].to_string();
-    assert!(!answers("h200").contains("decide-relaunch"), "{}", answers("h200"));
+    assert!(!answers("h100").contains("decide-relaunch"), "{}", answers("h100"));
+    assert!(answers("h200").contains("decide-relaunch"), "{}", answers("h200"));
     let paper = answers("h200-launch-lengths");
     assert!(paper.contains("in a graph (690 ns), it is not certain"), "{paper}");
 }
@@ -69,7 +71,7 @@ fn ten_questions_of_a_reader() {
     // 2. How does atomicAdd scale with threads? A line from one warp to all threads of the device, and one of CPU threads.
     let on_device = &series(&page, "decide-atomics", 1)[0]["points"];
     assert!(on_device.as_array().unwrap().len() >= 4, "{on_device}");
-    assert!(sentence(&page, "decide-atomics").contains("135,168 GPU threads add 43.7 billion times a second"));
+    assert!(sentence(&page, "decide-atomics").contains("135,168 GPU threads add 43.8 billion times a second"));
 
     // 3. Which lock at 16 threads? A sentence, a line for each lock, and how fair each is.
     assert!(
@@ -79,12 +81,11 @@ fn ten_questions_of_a_reader() {
     );
     assert_eq!((series(&page, "decide-lock", 0).len(), series(&page, "decide-lock", 1).len()), (9, 9));
 
-    // 4. Grid sync or relaunch? The kernels of the quick preset have one block, so both costs stand there and decide nothing.
+    // 4. Grid sync or relaunch? Both costs on one grid, in a graph and in a stream.
     let relaunch = sentence(&page, "decide-relaunch");
-    assert!(
-        relaunch.starts_with("Not certain in this run: ") && relaunch.contains("in a graph with 1×32"),
-        "{relaunch}"
-    );
+    for part in ["in a graph (", "in a stream (", "132 blocks"] {
+        assert!(relaunch.contains(part), "{relaunch}");
+    }
 
     // 5. Do hyperthreads, NUMA and pinning matter? Not on this machine, as far as it was measured; the note says why.
     assert!(sentence(&page, "decide-placement").contains("there is no better place"));
@@ -133,7 +134,7 @@ fn ten_questions_of_a_reader() {
 
     // 10. What would a thousand of these cost? The rule stands with the figures of the machine.
     assert!(text.contains("A cost of 1 ns is 1 µs for a thousand operations"));
-    assert!(text.contains("<b>719 ns</b> barrier of the grid (hierarchical near_counters)"), "0.7 ms for a thousand");
+    assert!(text.contains("<b>718 ns</b> barrier of the grid (hierarchical near_counters)"), "0.7 ms for a thousand");
 }
 
 /// Draws everything, and compares each chart with what the data asks for.

@@ -78,7 +78,8 @@ fn the_h100_differs_in_all_cluster_barriers_and_its_intervals_say_so() {
     }
 }
 
-/// Of three machines with a GPU of the same generation, one has an expensive cluster barrier, and slower spin locks.
+/// Of three machines with a GPU of the same generation, one has an expensive cluster barrier. What stays within a
+/// multiprocessor costs the same on all.
 #[test]
 fn the_h100_among_h200_differs_in_the_cluster_barrier() {
     let words =
@@ -94,6 +95,10 @@ fn the_h100_among_h200_differs_in_the_cluster_barrier() {
         .filter(|cell| cell["change"] == "slower")
         .map(|cell| cell["primitive"].as_str().unwrap())
         .collect();
-    let expected = ["gpu.cluster.arrive_wait", "gpu.cluster.sync", "gpu.lock.spin_cas", "gpu.lock.spin_exchange"];
-    assert_eq!(slower, expected);
+    for barrier in ["gpu.cluster.arrive_wait", "gpu.cluster.sync"] {
+        assert!(slower.contains(&barrier), "{slower:?}");
+    }
+    for local in ["gpu.block.", "gpu.warp.", "gpu.shuffle.", "gpu.vote.", "gpu.match.", "gpu.reduce."] {
+        assert!(!slower.iter().any(|id| id.starts_with(local)), "{slower:?}");
+    }
 }

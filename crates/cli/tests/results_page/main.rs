@@ -10,6 +10,7 @@ mod claims;
 mod format;
 mod numerals;
 mod query;
+mod readme;
 mod tables;
 mod times;
 

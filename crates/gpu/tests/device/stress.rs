@@ -37,12 +37,14 @@ fn designs(laboratory: &GpuLaboratory) -> Vec<Case> {
         .collect()
 }
 
-/// A case of each own barrier of a grid and of all devices, with 32 threads in a block.
+/// A case of each own barrier of a grid and of all devices, with 32 threads in a block. One call that launches on all
+/// devices launches the same kernel.
 fn own_designs(laboratory: &GpuLaboratory) -> Vec<Case> {
     let devices = u32::try_from(laboratory.machine().len()).unwrap();
     let is_meant = |case: &Case| {
         let is_wide = case.blocks.is_some_and(|blocks| blocks > 32) && case.threads == Some(32);
-        is_wide && !orderings(case).is_empty() && case.devices.is_none_or(|count| count == devices)
+        let is_launched_by_each = case.group != Some(Group::DriverLaunch);
+        is_wide && is_launched_by_each && !orderings(case).is_empty() && case.devices.is_none_or(|n| n == devices)
     };
     let mut cases: Vec<Case> = laboratory.plan(Preset::Standard).into_iter().filter(is_meant).collect();
     let design = |case: &Case| (case.primitive.clone(), format!("{:?}", case.group));
