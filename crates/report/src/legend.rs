@@ -63,7 +63,7 @@ pub(crate) fn of(data: &RunData) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use syncscope_core::stats::Interval;
-    use syncscope_core::{Case, Nanoseconds, Row, Verdict};
+    use syncscope_core::{Case, Nanoseconds, Row, Settings, Verdict};
 
     use super::*;
     use crate::figure::ROUGH_HALF_WIDTH;
@@ -94,7 +94,9 @@ mod tests {
 
     #[test]
     fn the_width_that_decides_is_the_one_that_is_named() {
-        let meaning = SIGNS.iter().find(|sign| sign.text == "not resolved").unwrap().meaning;
-        assert!(meaning.contains(&format!("±{} %", 100.0 * ROUGH_HALF_WIDTH)), "{meaning}");
+        for (text, half_width) in [("~", Settings::NOISY_ABOVE), ("not resolved", ROUGH_HALF_WIDTH)] {
+            let meaning = SIGNS.iter().find(|sign| sign.text == text).unwrap().meaning;
+            assert!(meaning.contains(&format!("±{} %", 100.0 * half_width)), "{meaning}");
+        }
     }
 }

@@ -28,7 +28,7 @@ pub mod syncperformance;
 pub mod table;
 
 pub use analysis::advice::{Advice, Choice, CostFigure, Decision, Need, Question, RunnerUp, advise};
-pub use analysis::compare::{Change, ComparedCase, Comparison, Difference, FamilyChange, compare};
+pub use analysis::compare::{Change, ComparedCase, Comparison, Difference, FamilyChange, USUAL_THRESHOLD, compare};
 pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::named_primitives;

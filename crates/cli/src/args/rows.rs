@@ -1,8 +1,11 @@
 //! The arguments of the commands that read finished runs as text: `compare`, `fleet`, `show` and `findings`.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use syncscope_report::USUAL_THRESHOLD;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
@@ -15,8 +18,8 @@ pub(crate) struct CompareArguments {
     /// Smallest change of the cost that counts. With 5%, a case is slower if B/A is certainly above 1.05, faster if A/B
     /// certainly is, and the same if neither can be. These verdicts are corrected for the number of cases; a printed interval
     /// is the 95 % interval of its case alone
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "5%")]
-    pub(crate) threshold: f64,
+    #[arg(long, value_name = "PERCENT", default_value_t = Percentage(USUAL_THRESHOLD))]
+    pub(crate) threshold: Percentage,
     /// End with exit code 3 if a case is certainly slower
     #[arg(long, value_enum, value_name = "CHANGE")]
     pub(crate) fail_on: Option<FailOn>,
@@ -46,8 +49,8 @@ pub(crate) struct FleetArguments {
     pub(crate) out: Option<PathBuf>,
     /// Smallest difference from the median node that counts. With 5%, a primitive differs if the whole interval of its ratio is
     /// above 1.05 or below 1/1.05. The intervals are corrected for the number of nodes and primitives
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "5%")]
-    pub(crate) threshold: f64,
+    #[arg(long, value_name = "PERCENT", default_value_t = Percentage(USUAL_THRESHOLD))]
+    pub(crate) threshold: Percentage,
     /// End with exit code 3 if a node certainly differs
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOnOutlier>,
@@ -155,11 +158,39 @@ pub(crate) enum FindingsFormat {
     Json,
 }
 
-/// `5%` as 0.05.
-fn percentage(text: &str) -> Result<f64, String> {
-    let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    match number {
-        Some(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("a percentage from 0% to 1000% is needed, such as 5%".to_owned()),
+/// A share that the command line has in percent: `5%` is 0.05.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Percentage(pub(crate) f64);
+
+impl FromStr for Percentage {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+        match number {
+            Some(percent) if (0.0..=1000.0).contains(&percent) => Ok(Self(percent / 100.0)),
+            _ => Err("a percentage from 0% to 1000% is needed, such as 5%".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Percentage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", 100.0 * self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentage_is_read_and_written() {
+        assert_eq!("5%".parse(), Ok(Percentage(0.05)));
+        assert_eq!(" 12.5 % ".parse(), Ok(Percentage(0.125)));
+        for wrong in ["5", "-1%", "1001%", "NaN%", "%"] {
+            assert!(wrong.parse::<Percentage>().is_err(), "{wrong}");
+        }
+        assert_eq!(Percentage(USUAL_THRESHOLD).to_string(), "5%", "the help explains its default by this figure");
     }
 }

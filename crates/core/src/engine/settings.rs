@@ -17,11 +17,14 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// [`Settings::noisy_above`] of every preset.
+    pub const NOISY_ABOVE: f64 = 0.05;
+
     /// The settings of every preset, with this rule. Samples of 100 us are a thousand times longer than reading the clock and ten
     /// times shorter than a scheduler tick; experiments may ask for others.
     #[must_use]
     pub const fn with_rule(rule: PrecisionRule) -> Self {
-        Self { sample: Duration::from_micros(100), noisy_above: 0.05, rule }
+        Self { sample: Duration::from_micros(100), noisy_above: Self::NOISY_ABOVE, rule }
     }
 }
 

@@ -6,6 +6,8 @@
 
 use syncscope_core::{Case, Domain, Family, Layout, RunEffect, Scope, Space};
 
+use crate::catalogue::{Launching, Method, entry_of};
+
 /// Registers and the barriers of a block: nothing of the memory takes part.
 const REGISTERS: f64 = 0.001;
 /// Atomic operations, by where their variables lie.
@@ -51,11 +53,16 @@ fn deviation(case: &Case) -> f64 {
         // Sums by NCCL have no grid of ours.
         Family::Multi if case.threads.is_none() => WITH_HOST,
         Family::Multi => SEVERAL_DEVICES,
-        Family::Launch if case.primitive == "gpu.launch.graph" && case.blocks == Some(1) => GRAPH_OF_SMALL_KERNELS,
+        Family::Launch if case.blocks == Some(1) && is_chain_in_a_graph(case) => GRAPH_OF_SMALL_KERNELS,
         Family::Launch => LAUNCH,
         // Families of the CPU, and of both, which have the domain `hybrid`.
         Family::Barrier | Family::Handoff | Family::Wake | Family::Process | Family::Flag => 0.0,
     }
+}
+
+/// Whether the launches are the nodes of one graph.
+fn is_chain_in_a_graph(case: &Case) -> bool {
+    entry_of(case).is_some_and(|entry| entry.method == Method::Launch(Launching::Graph))
 }
 
 /// Whether many blocks use one variable.
@@ -74,9 +81,9 @@ mod tests {
     #[test]
     fn every_case_differs_between_runs() {
         for case in cases(Preset::Paper, &DeviceLimits { multiprocessors: 132, max_threads: 1024 }) {
-            let most = match case.primitive.as_str() {
-                "gpu.launch.graph" if case.blocks == Some(1) => GRAPH_OF_SMALL_KERNELS,
-                launch if launch.starts_with("gpu.launch.") => LAUNCH,
+            let most = match entry_of(&case).map(|entry| entry.method) {
+                Some(Method::Launch(Launching::Graph)) if case.blocks == Some(1) => GRAPH_OF_SMALL_KERNELS,
+                Some(Method::Launch(_)) => LAUNCH,
                 _ => 0.02,
             };
             assert!((0.001..=most).contains(&deviation(&case)), "{case}");

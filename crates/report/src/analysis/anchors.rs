@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use syncscope_core::Row;
 use syncscope_core::stats::Interval;
 
-use crate::analysis::compare::instructions;
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
+use crate::analysis::compare::{USUAL_THRESHOLD, instructions};
 use crate::analysis::ladder::{LADDER, Rung};
 use crate::analysis::row_query::{Selected, short_name};
 use crate::figure::{self, Cost};
@@ -113,9 +113,6 @@ fn comparable<'a>(rung: &'a Rung, data: &'a RunData, row: &'a Row) -> impl Itera
 /// A third of a cycle at 3 GHz. Less is noise of a figure that has no interval.
 const PLAUSIBLE_NS: f64 = 0.1;
 
-/// A change of less is none, as in `syncscope compare`.
-const THRESHOLD: f64 = 0.05;
-
 /// What changed on this hardware, in a sentence: the rungs of the ladder against stored runs on hardware of the same name.
 /// Both intervals are those for another run. `None` where no stored run has one of the rungs.
 pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
@@ -125,8 +122,8 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
     let names = |is_so: &dyn Fn(&Pair<'_>) -> bool| -> Vec<String> {
         found.iter().filter(|pair| is_so(pair)).map(Pair::words).collect()
     };
-    let slower = names(&|pair| p_at_most(&pair.own, 1.0 + THRESHOLD, &pair.stored) <= level);
-    let faster = names(&|pair| p_at_most(&pair.stored, 1.0 + THRESHOLD, &pair.own) <= level);
+    let slower = names(&|pair| p_at_most(&pair.own, 1.0 + USUAL_THRESHOLD, &pair.stored) <= level);
+    let faster = names(&|pair| p_at_most(&pair.stored, 1.0 + USUAL_THRESHOLD, &pair.own) <= level);
     let of = |names: &[String]| match names {
         [] => "none".to_owned(),
         names => format!("{} ({})", names.len(), names.join("; ")),
@@ -140,9 +137,9 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
         "What changed: {count} a figure in stored runs on hardware of the same name ({}). Certainly more than {:.0} % slower: {}. \
          Certainly more than {:.0} % faster: {}.",
         hardware.into_iter().collect::<Vec<_>>().join("; "),
-        100.0 * THRESHOLD,
+        100.0 * USUAL_THRESHOLD,
         of(&slower),
-        100.0 * THRESHOLD,
+        100.0 * USUAL_THRESHOLD,
         of(&faster)
     ))
 }

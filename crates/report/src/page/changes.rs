@@ -5,14 +5,11 @@ use syncscope_core::Case;
 use super::html::escape;
 use super::published::parts::{card, folded, paragraph, table};
 use crate::RunData;
-use crate::analysis::compare::{Comparison, compare};
+use crate::analysis::compare::{Comparison, USUAL_THRESHOLD, compare};
 use crate::export::{comparison, grid::Grid};
 
 /// By how much two runs on one machine differ in a case (standard deviation, relative to the cost).
 pub(super) type RunEffect<'a> = &'a dyn Fn(&Case) -> f64;
-
-/// The relative change that counts, as in `syncscope compare`.
-const THRESHOLD: f64 = 0.05;
 
 /// The most changes of each direction that the page shows; `syncscope compare` has all.
 const MOST_CHANGES: usize = 20;
@@ -20,7 +17,7 @@ const MOST_CHANGES: usize = 20;
 /// The section; empty unless there are two runs that have a case in common.
 pub(super) fn section(runs: &[RunData], labels: &[String], run_effect: RunEffect<'_>) -> String {
     let ([a, b], [label_a, label_b]) = (runs, labels) else { return String::new() };
-    let found = compare(a, b, THRESHOLD, run_effect);
+    let found = compare(a, b, USUAL_THRESHOLD, run_effect);
     if found.cases.is_empty() {
         return String::new();
     }

@@ -31,7 +31,7 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
             Err(error) => terminal::warning(&format!("left out: {error}")),
         }
     }
-    let Some(examined) = fleet.examine(arguments.threshold) else {
+    let Some(examined) = fleet.examine(arguments.threshold.0) else {
         return Err(Failure::Usage(format!("runs with rows: {}; name the runs of three nodes or more", fleet.len())));
     };
     // Neither an empty table nor the exit code of a fleet that is alike says that nothing was compared.

@@ -1,7 +1,7 @@
 //! Comparable rows: which of them is certainly the cheapest, and how many times.
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Row, Verdict};
+use syncscope_core::{Case, Cycles, Row, Verdict};
 
 use crate::RunData;
 use crate::analysis::ladder::LADDER;
@@ -51,6 +51,11 @@ impl<'a> Known<'a> {
     /// Whether its cost may be written, see [`figure::has_figure`]. Without a figure it can still be compared.
     pub(in crate::analysis) fn has_figure(&self) -> bool {
         figure::has_figure(self.row)
+    }
+
+    /// Its cycles, where they may be written: those of a noisy row may not, see [`Cost::cycles`].
+    pub(in crate::analysis) fn cycles_figure(&self) -> Option<Cycles> {
+        self.row.cycles.filter(|_| self.row.verdict == Verdict::Resolved)
     }
 
     /// Whether it certainly costs less than the other one.

@@ -30,6 +30,10 @@ pub use self::differences::Difference;
 pub use self::families::FamilyChange;
 pub(crate) use self::hypotheses::measurement_blocks;
 
+/// The relative change of a cost that counts where the user names no other: the default of `syncscope compare` and
+/// `syncscope fleet`, and what the page says of changes.
+pub const USUAL_THRESHOLD: f64 = 0.05;
+
 /// Two runs side by side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison<'a> {

@@ -1,6 +1,6 @@
 //! Comparisons that intervals make certain, and the sentences that say them.
 
-use syncscope_core::{Domain, Verdict};
+use syncscope_core::Domain;
 
 use super::super::answers::field::Known;
 use super::{ClaimVerdict, Outcome};
@@ -87,14 +87,14 @@ impl Unit {
     pub(super) fn of<'k, 'd: 'k>(rows: impl IntoIterator<Item = &'k Known<'d>>) -> Self {
         let has_cycles = |known: &Known<'_>| {
             let on_gpu = known.row.case.domain_and_family().0 == Domain::Gpu.as_str();
-            on_gpu && known.row.cycles.is_some() && known.row.verdict == Verdict::Resolved
+            on_gpu && known.cycles_figure().is_some()
         };
         if rows.into_iter().all(has_cycles) { Self::Cycles } else { Self::Time }
     }
 
     /// `14.0 cycles`, `1.40 µs`.
     pub(super) fn cost(self, known: &Known<'_>) -> String {
-        match known.row.cycles.filter(|_| self == Self::Cycles) {
+        match known.cycles_figure().filter(|_| self == Self::Cycles) {
             Some(cycles) => figure::cycles(cycles.value()),
             None => known.time(),
         }
@@ -377,7 +377,7 @@ pub(super) fn unique(rows: impl IntoIterator<Item = usize>) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use syncscope_core::stats::Interval;
-    use syncscope_core::{Case, Cycles, Nanoseconds, Row};
+    use syncscope_core::{Case, Cycles, Nanoseconds, Row, Verdict};
 
     use super::super::super::answers::field::Basis;
     use super::*;

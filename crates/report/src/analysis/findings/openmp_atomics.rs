@@ -163,28 +163,33 @@ fn between<'a>(data: &'a RunData, primitive: &str, one: Dtype, other: Dtype) -> 
     by_threads(&teams(data, primitive, shared(one)), &teams(data, primitive, shared(other)))
 }
 
-/// Atomic reads cost what a load does, within [`ALIKE`] of [`LOAD_CYCLES`], by their interval in cycles.
+/// Atomic reads cost what a load does, within [`ALIKE`] of [`LOAD_CYCLES`], by their interval in cycles. Noisy rows decide with
+/// their intervals, and have no figure.
 fn read_free(data: &RunData) -> Option<Outcome> {
     let reads = teams(data, CPU_READ, |case| !matches!(case.mode, Some(Mode::Latency)));
-    let cycles =
-        |row: &Known<'_>| row.row.cycles.zip(row.row.cycles_interval).map(|(point, bounds)| (point.value(), bounds));
-    let known: Vec<_> = reads.iter().filter_map(|row| Some((row, cycles(row)?))).collect();
-    let (least, most) = (
-        known.iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0))?,
-        known.iter().max_by(|a, b| a.1.1.high.total_cmp(&b.1.1.high))?,
-    );
+    let known: Vec<_> = reads.iter().filter_map(|row| Some((row, row.row.cycles_interval?))).collect();
+    let (highest, highest_bounds) = known.iter().max_by(|a, b| a.1.high.total_cmp(&b.1.high))?;
     let verdict = match () {
-        () if most.1.1.high <= ALIKE * LOAD_CYCLES => ClaimVerdict::Holds,
-        () if known.iter().any(|(_, (_, bounds))| bounds.low > ALIKE * LOAD_CYCLES) => ClaimVerdict::DoesNotHold,
+        () if highest_bounds.high <= ALIKE * LOAD_CYCLES => ClaimVerdict::Holds,
+        () if known.iter().any(|(_, bounds)| bounds.low > ALIKE * LOAD_CYCLES) => ClaimVerdict::DoesNotHold,
         () => ClaimVerdict::Open,
     };
+    let mut figures: Vec<(f64, usize)> =
+        known.iter().filter_map(|(row, _)| Some((row.cycles_figure()?.value(), row.index))).collect();
+    figures.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let of_all = if figures.len() < known.len() { format!(" of {}", known.len()) } else { String::new() };
+    let measured = match (figures.first(), figures.last()) {
+        (Some((least, _)), Some((most, _))) => {
+            let (least, most) = (figure::ratio(*least), figure::ratio(*most));
+            format!("{least} to {most} cycles in {}{of_all} cases", figures.len())
+        }
+        _ => "no figure in cycles".to_owned(),
+    };
     let sentence = format!(
-        "{} to {} cycles in {} cases, at most {} by the widest interval; a plain load takes up to {LOAD_CYCLES}",
-        figure::ratio(least.1.0),
-        figure::ratio(most.1.0),
-        known.len(),
-        figure::ratio(most.1.1.high)
+        "{measured}, at most {} by the highest interval; a plain load takes up to {LOAD_CYCLES}",
+        figure::ratio(highest_bounds.high)
     );
-    let rows = [least.0.index, most.0.index].into_iter().chain(known.iter().map(|(row, _)| row.index));
+    let ends = figures.first().into_iter().chain(figures.last()).map(|(_, index)| *index);
+    let rows = ends.chain([highest.index]).chain(known.iter().map(|(row, _)| row.index));
     Some(Outcome { verdict, sentence, rows: unique(rows) })
 }

@@ -201,3 +201,15 @@ fn a_sentence_has_no_figure_that_the_table_does_not_show() {
     let finding = found("burtchell.openmp.barrier_threads", &data);
     assert!(finding.outcome.sentence.contains("~395 ns with 2 threads: 3.54 times (2.81 to"), "{finding:?}");
 }
+
+#[test]
+fn cycles_of_a_noisy_row_decide_by_their_interval_and_are_not_written() {
+    let mut data = run("cpu.atomic.read close one i32 t2 =0.5; t4 =0.7; t8 =0.9~0.8");
+    data.rows[2].verdict = Verdict::Noisy("wide".into());
+    let of = |data: &RunData| found("burtchell.openmp.read_free", data).outcome;
+    let (sentence, verdict) = (of(&data).sentence, of(&data).verdict);
+    assert_eq!(verdict, ClaimVerdict::Open, "the noisy one may be above");
+    assert!(sentence.starts_with("0.500 to 0.700 cycles in 2 of 3 cases, at most 1.70 by"), "{sentence}");
+    data.rows.drain(..2);
+    assert!(of(&data).sentence.starts_with("no figure in cycles, at most 1.70 by"), "{data:?}");
+}
