@@ -74,7 +74,7 @@ const ALLOWED: [(&str, &[&str]); 4] = [
             "64 blocks run in waves",
             "With 32 threads in a block a barrier",
             "with 1,024 figure % more",
-            "Blocks of 1,024 threads share",
+            "Blocks of 1,024 threads take",
             "| 132 warps | 132 x 1,024 threads |",
             "figure for 132 of them",
             "| 2 threads | 16 threads |",

@@ -29,7 +29,8 @@ impl Family {
     fn shares_nothing(self, case: &Case) -> bool {
         match self {
             Self::Atomic => case.bytes_apart().is_some() && !shares_lines(case),
-            Self::Fence | Self::Shuffle | Self::Vote | Self::Match | Self::Reduce | Self::Warp => true,
+            Self::Fence => !shares_lines(case),
+            Self::Shuffle | Self::Vote | Self::Match | Self::Reduce | Self::Warp => true,
             _ => false,
         }
     }
@@ -69,6 +70,21 @@ impl Case {
         if shares_nothing || (self.threads == Some(1) && self.actors() == 1) { Actor::Median } else { Actor::Slowest }
     }
 
+    /// How many operations all threads do at once: a GPU's lock is taken by one thread of each warp, a launch is one, and
+    /// of everything else each thread does its own.
+    #[must_use]
+    pub fn operations_at_once(&self) -> u64 {
+        const WARP: u32 = 32;
+        match self.family() {
+            Some(Family::Launch) => 1,
+            Some(Family::Lock) if self.domain_and_family().0 == Domain::Gpu.as_str() => {
+                let warps = self.threads.map(|threads| threads.div_ceil(WARP));
+                Self { threads: warps, ..self.clone() }.actors()
+            }
+            _ => self.actors(),
+        }
+    }
+
     /// The same case, as a file names it that gives the mode of every row: a mode that the primitive implies is no
     /// parameter of the case, and its identity `id` is without it.
     #[must_use]
@@ -98,11 +114,26 @@ mod tests {
         };
         assert_eq!((wide(8, Dtype::U64).actor(), wide(8, Dtype::I32).actor()), (Actor::Median, Actor::Slowest));
         assert_eq!(of("cpu.fence.seq_cst", None), Actor::Median);
+        let flush =
+            |layout| Case { dtype: Some(Dtype::I32), ..Case { layout, ..Case::new("cpu.fence.flush") } }.actor();
+        assert_eq!((flush(private), flush(adjacent)), (Actor::Median, Actor::Slowest));
         assert_eq!(of("cpu.barrier.std", None), Actor::Slowest);
         assert_eq!(of("gpu.shuffle.down", None), Actor::Median);
         assert_eq!(of("gpu.unknown.thing", None), Actor::Slowest);
         let lock = |threads| Case { threads: Some(threads), ..Case::new("cpu.lock.ticket") }.actor();
         assert_eq!((lock(1), lock(2)), (Actor::Median, Actor::Slowest), "one thread is alone with its lock");
+    }
+
+    #[test]
+    fn a_warp_takes_a_lock_once_and_a_launch_is_one_operation() {
+        let of = |id: &str| {
+            let grid = Case { threads: Some(33), blocks: Some(132), ..Case::new(id) };
+            grid.operations_at_once()
+        };
+        assert_eq!((of("gpu.lock.spin_cas"), of("gpu.launch.graph")), (2 * 132, 1));
+        assert_eq!(of("gpu.atomic.add"), 33 * 132);
+        let threads = Case { threads: Some(4), ..Case::new("cpu.lock.mcs") };
+        assert_eq!(threads.operations_at_once(), 4);
     }
 
     #[test]

@@ -197,7 +197,8 @@ pub static COLUMNS: [Column; 46] = [
         "ops_per_s_total",
         "1/s",
         "operations per second of all threads together: their number / `ns` where they contend, elsewhere the sum of their own \
-         rates; empty where not all run at the same time; only if `Resolved`",
+         rates; for a GPU lock \
+         the number of warps, for a launch one operation; empty where not all run at the same time; only if `Resolved`",
         |row| number(row.ops_per_s_total),
         |row, cell, _| set(&mut row.ops_per_s_total, finite(cell)),
     ),

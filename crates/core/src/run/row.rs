@@ -128,7 +128,7 @@ impl Row {
             median_ns: of_actor(|estimate| estimate.median_ns),
             slowest_ns: of_actor(|estimate| estimate.slowest_ns),
             ops_per_s_total: estimate
-                .and_then(|estimate| Some(case.actors() as f64 * 1e9 / estimate.rate_ns?.value()))
+                .and_then(|estimate| Some(case.operations_at_once() as f64 * 1e9 / estimate.rate_ns?.value()))
                 .filter(|rate| measurement.verdict == Verdict::Resolved && rate.is_finite() && *rate > 0.0),
             population: estimate.map(|estimate| estimate.population),
             beside_share: estimate.and_then(|estimate| Some(estimate.strata.as_ref()?.beside_share)),
