@@ -43,7 +43,7 @@ pub(crate) fn load_rows(path: &Path) -> Result<RunData, Failure> {
 
 /// By how much two runs on one machine differ in the cost of a case, as far as this version knows.
 pub(crate) fn run_effect(case: &Case) -> RunEffect {
-    if case.is_on_cpus() { syncscope_cpu::run_effect(case) } else { syncscope_gpu::run_effect(case) }
+    catalogue().facts(&case.primitive).map_or(RunEffect::NONE, |facts| facts.run_effect_of(case))
 }
 
 #[cfg(test)]

@@ -39,10 +39,8 @@ pub mod timing;
 mod awake_policy;
 mod axes;
 mod plan;
-mod run_effect;
 mod team_sizes;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use machine::topology::Topology;
 pub use primitives::{catalogue, elided_by_nature, evidence_of};
-pub use run_effect::run_effect;

@@ -141,7 +141,7 @@ pub static COLUMNS: [Column; 46] = [
     Column::parameter(PARAMETERS[8]),
     Column::parameter(PARAMETERS[9]),
     Column::parameter(PARAMETERS[10]),
-    Column::parameter(PARAMETERS[11]).written(|row| word(row.case.mode_of_operations())),
+    Column::parameter(PARAMETERS[11]).written(|row| word(row.mode)),
     Column::parameter(PARAMETERS[12]),
     Column::number(
         "ns",

@@ -68,12 +68,9 @@ impl Row {
         if line.cell("verdict").is_none() {
             return Err(RowError::Cell { column: "verdict", found: String::new() });
         }
+        row.mode = row.case.mode;
         if let Some(id) = line.cell("case_id") {
             row.case = row.case.without_implied_mode(id);
-        }
-        if line.cell("actor").is_none() {
-            // Rows of older versions do not say whose cost it is, nor do copies of them.
-            row.actor = None;
         }
         Ok(row)
     }

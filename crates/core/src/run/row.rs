@@ -1,9 +1,10 @@
 //! A row: everything a run says about one case.
 
 use crate::engine::measurement::Measurement;
-use crate::model::case::{Actor, Case, Population};
+use crate::model::case::{Actor, Case, Mode, Population};
 use crate::model::check::Check;
 use crate::model::estimate::Estimate;
+use crate::model::facts::Facts;
 use crate::model::verdict::Verdict;
 use crate::stats::Interval;
 use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
@@ -36,6 +37,8 @@ pub struct Row {
     pub ops_per_s_total: Option<f64>,
     /// Whose cost `ns` is. Rows of older versions do not say; they are of the slowest.
     pub actor: Option<Actor>,
+    /// How the operations follow each other: as the case says, or as its primitive implies.
+    pub mode: Option<Mode>,
     /// Which samples `ns` stands for.
     pub population: Option<Population>,
     /// Share of the samples of actors with SMT interference, 0 to 1; `None` where it is not detected.
@@ -89,7 +92,8 @@ impl Row {
             median_ns: None,
             slowest_ns: None,
             ops_per_s_total: None,
-            actor: Some(case.actor()),
+            mode: case.mode,
+            actor: None,
             population: None,
             beside_share: None,
             noise: None,
@@ -108,9 +112,16 @@ impl Row {
         }
     }
 
-    /// The row of a case that was measured.
+    /// The same with what is known of its primitive: whose cost it has, and how the operations follow each other.
     #[must_use]
-    pub fn measured(case: Case, measurement: &Measurement) -> Self {
+    pub fn described(self, facts: Option<&Facts>) -> Self {
+        let Some(facts) = facts else { return self };
+        Self { actor: Some(facts.actor_of(&self.case)), mode: Some(facts.mode_of(&self.case)), ..self }
+    }
+
+    /// The row of a case that was measured. Without the `facts` of its primitive, it has no rate of all threads.
+    #[must_use]
+    pub fn measured(case: Case, facts: Option<&Facts>, measurement: &Measurement) -> Self {
         let estimate = measurement.estimate.as_ref();
         // A fastest or median thread can lose the race in one of the loops alone. Beside a resolved cost such a difference,
         // zero or below, is no cost.
@@ -128,7 +139,7 @@ impl Row {
             median_ns: of_actor(|estimate| estimate.median_ns),
             slowest_ns: of_actor(|estimate| estimate.slowest_ns),
             ops_per_s_total: estimate
-                .and_then(|estimate| Some(case.operations_at_once() as f64 * 1e9 / estimate.rate_ns?.value()))
+                .and_then(|estimate| Some(facts?.operations_at_once(&case) as f64 * 1e9 / estimate.rate_ns?.value()))
                 .filter(|rate| measurement.verdict == Verdict::Resolved && rate.is_finite() && *rate > 0.0),
             population: estimate.map(|estimate| estimate.population),
             beside_share: estimate.and_then(|estimate| Some(estimate.strata.as_ref()?.beside_share)),
@@ -145,7 +156,7 @@ impl Row {
             },
             evidence: measurement.evidence.summary().map(str::to_owned),
             clock: measurement.clock,
-            ..Self::unmeasured(case, measurement.verdict.clone())
+            ..Self::unmeasured(case, measurement.verdict.clone()).described(facts)
         }
     }
 
@@ -217,7 +228,8 @@ impl Row {
         match self.contradiction() {
             Some(text) => {
                 let verdict = Verdict::Failed(format!("the row contradicts itself: {text}"));
-                Self { provisional: self.provisional, ..Self::unmeasured(self.case, verdict) }
+                let Self { provisional, actor, mode, .. } = self;
+                Self { provisional, actor, mode, ..Self::unmeasured(self.case, verdict) }
             }
             None => self,
         }
@@ -268,6 +280,8 @@ pub(super) mod tests {
             median_ns: Some(Nanoseconds(2.0331)),
             slowest_ns: Some(Nanoseconds(2.1)),
             ops_per_s_total: Some(9.9e8),
+            actor: Some(Actor::Slowest),
+            mode: Some(Mode::Throughput),
             population: Some(Population::Alone),
             beside_share: Some(0.25),
             noise: Some(0.001),

@@ -1,6 +1,6 @@
 //! The parts of an experiment: CPUs, workload, memory, team, and the remarks on them.
 
-use syncscope_core::{Actor, Case, Experiment, Placement, Refusal, RunEffect};
+use syncscope_core::{Actor, Case, Experiment, Placement, Refusal};
 use syncscope_host::scheduling::AffinityGuard;
 
 use super::CpuLaboratory;
@@ -9,7 +9,6 @@ use crate::experiment::{Sharing, TeamExperiment};
 use crate::machine::page_homes;
 use crate::machine::placement::{self, Placed};
 use crate::primitives::{self, Workload};
-use crate::run_effect::run_effect;
 use crate::studies;
 
 impl CpuLaboratory {
@@ -105,8 +104,7 @@ impl CpuLaboratory {
             oversubscribed: is_oversubscribed,
             unbound: *placement == Placement::None,
             has_siblings: self.topology.share_a_core(&placed.cpus),
-            actor: case.map_or(Actor::Slowest, Case::actor),
-            run_effect: case.map_or(RunEffect::NONE, run_effect),
+            actor: case.map_or(Actor::Slowest, primitives::actor_of),
             remark: (!remarks.is_empty()).then(|| remarks.join(", ")),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use syncscope_core::{
-    Case, Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side, Ticks,
+    Case, Check, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks,
 };
 
 use super::catalogue::{Call, functions_of};
@@ -13,7 +13,6 @@ use super::message::{Loop, MOST_SHOTS, Message};
 use super::process::{MpiProcess, short_version};
 use super::world::{Sharing, Team};
 use super::wrapper::SOURCE;
-use crate::run_effect::run_effect;
 
 /// Sums stay far from the limits of their type.
 const MAX_ITERATIONS: u64 = 1 << 20;
@@ -131,10 +130,6 @@ impl Experiment for MpiExperiment<'_> {
 
     fn has_double(&self) -> bool {
         true
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        run_effect(&self.setup.case)
     }
 
     fn check(&mut self) -> Check {

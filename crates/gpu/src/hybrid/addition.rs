@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use syncscope_core::{
-    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side, Ticks,
+    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks,
 };
 
 use crate::cuda::driver::HostBuffer;
@@ -103,10 +103,6 @@ impl Experiment for Addition<'_> {
 
     fn actor(&self) -> Actor {
         self.setup.actor
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {
@@ -207,10 +203,6 @@ impl Experiment for CpuAddition<'_> {
 
     fn actor(&self) -> Actor {
         self.setup.actor
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {

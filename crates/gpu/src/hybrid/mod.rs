@@ -19,7 +19,7 @@ mod cpu_threads;
 pub(crate) mod nearby_cpus;
 mod round_trip;
 
-use syncscope_core::{Actor, Disturbance, Evidence, ExperimentError, Ruler, RunEffect, Sample, Shot, Side};
+use syncscope_core::{Actor, Disturbance, Evidence, ExperimentError, Ruler, Sample, Shot, Side};
 
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
@@ -43,8 +43,6 @@ pub(crate) struct Setup<'a> {
     pub(crate) shape: Shape,
     /// Whose cost the figure is.
     pub(crate) actor: Actor,
-    /// By how much two runs differ.
-    pub(crate) run_effect: RunEffect,
     /// The CPUs of the threads that take part.
     pub(crate) cpus: Vec<u32>,
     pub(crate) remark: Option<String>,

@@ -5,9 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use syncscope_core::{
-    Actor, Check, Detail, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side,
-};
+use syncscope_core::{Actor, Check, Detail, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
 use super::cpu_threads::{Turn, with_cpu_threads};
 use crate::cuda::driver::HostBuffer;
@@ -179,10 +177,6 @@ impl Experiment for RoundTrip<'_> {
 
     fn actor(&self) -> Actor {
         self.setup.actor
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {

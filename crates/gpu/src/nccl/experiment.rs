@@ -8,7 +8,7 @@
 //! the first device waits for the launch on the last. With one graph a sum took 6.8 us on two H200,
 //! with replays 5.6.
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 use syncscope_host::scheduling::AffinityGuard;
 
 use super::catalogue::Launching;
@@ -31,7 +31,6 @@ pub(crate) struct NcclExperiment<'a> {
     pub(crate) launching: Launching,
     pub(crate) devices: u32,
     pub(crate) ruler: Ruler,
-    pub(crate) run_effect: RunEffect,
     /// The CPU of the launching thread.
     pub(crate) cpu: Option<u32>,
 }
@@ -102,10 +101,6 @@ impl Experiment for NcclExperiment<'_> {
 
     fn has_double(&self) -> bool {
         true
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.run_effect
     }
 
     fn check(&mut self) -> Check {
