@@ -30,6 +30,7 @@ pub(crate) fn machine(device: Device, index: u32) -> Result<GpuMachine, CudaErro
             .filter(|kilohertz| *kilohertz > 0)
             .map(|kilohertz| f64::from(kilohertz) * 1e3),
         ecc: number(A::CU_DEVICE_ATTRIBUTE_ECC_ENABLED).ok().map(|enabled| enabled != 0),
+        host_native_atomics: number(A::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED).ok().map(|native| native != 0),
     })
 }
 

@@ -45,14 +45,6 @@ impl<'a> Addition<'a> {
         let memory = setup.memory(size_of::<u64>())?;
         Ok(Self { setup, memory, dtype, link, additions: 0, cpu: [Added::default(); 2] })
     }
-
-    /// Lets both sides add for a short time. Returns a text if additions were lost.
-    pub(crate) fn trial(&mut self) -> Result<Option<String>, ExperimentError> {
-        self.samples(&[Shot { side: Side::Baseline, iterations: 1, pair: 0 }])?;
-        self.cpu = [Added::default(); 2];
-        let (made, lost) = (self.additions, Variable::of(&self.memory, self.dtype).lost(self.additions));
-        Ok((lost > 0).then(|| format!("{lost} of {made} simultaneous additions by both sides were lost")))
-    }
 }
 
 impl Experiment for Addition<'_> {

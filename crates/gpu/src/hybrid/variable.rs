@@ -38,14 +38,6 @@ impl<'a> Variable<'a> {
         }
     }
 
-    /// How many of these additions were lost.
-    pub(super) fn lost(self, additions: u64) -> u64 {
-        match self {
-            Self::Narrow(variable) => u64::from((additions as u32).wrapping_sub(variable.load(Ordering::Acquire))),
-            Self::Wide(variable) => additions.wrapping_sub(variable.load(Ordering::Acquire)),
-        }
-    }
-
     /// Whether it holds so many ones, with wrap-around. `cause` is a possible reason if it does not.
     pub(super) fn check(self, additions: u64, cause: &str) -> Check {
         let (found, expected) = match self {
@@ -70,7 +62,6 @@ mod tests {
         for variable in [Variable::Narrow(&narrow), Variable::Wide(&wide)] {
             variable.add_ones(1000);
             assert_eq!(variable.check(1000, ""), Check::Ok);
-            assert_eq!((variable.lost(1000), variable.lost(1500)), (0, 500));
             let Check::Failed(reason) = variable.check(1001, "the link has none") else { panic!("it is wrong") };
             assert_eq!(reason, "1001 additions of one should leave 1001, and left 1000: the link has none");
         }
