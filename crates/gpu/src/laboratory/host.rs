@@ -6,7 +6,6 @@ use std::time::Duration;
 use syncscope_core::{Case, Dtype, Evidence, Experiment, Placement, Refusal};
 
 use super::GpuLaboratory;
-use super::refusal::failed;
 use super::run_effect::run_effect;
 use crate::catalogue::{CpuThreads, Launching, Sides, entry_of, kernel_ns, program_of};
 use crate::cuda::compile::Program;
@@ -15,6 +14,7 @@ use crate::evidence::evidence_of;
 use crate::experiments::launch_chain::{self, LaunchChain};
 use crate::hybrid::nearby_cpus::{Distance, NearbyCpus};
 use crate::hybrid::{self, Addition, CpuAddition, CpuThread, RoundTrip};
+use crate::laboratory::contexts::failed;
 use crate::launch::request::Kernels;
 use crate::launch::ruler;
 
