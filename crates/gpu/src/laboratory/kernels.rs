@@ -104,7 +104,7 @@ impl GpuLaboratory {
             proof: entry.proof,
             third: third_loop_of(case),
             carried: self.carried.entry(case.clone()).or_default().clone(),
-            actor: entry.primitive.facts.actor_of(case),
+            actor: entry.facts.actor_of(case),
             // Fences stand between updates.
             is_own_context: case.domain_and_family().1 != syncscope_core::Family::Fence.as_str(),
             min_iterations,
