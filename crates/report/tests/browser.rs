@@ -359,7 +359,7 @@ fn the_gallery_of_many_machines_fits_a_phone() {
             Entry { data, page: (at == 0).then(|| "x/report.html".to_owned()) }
         })
         .collect();
-    let html = render(&entries, Some("A-title-without-a-space-that-is-wider-than-any-phone"), &|_| 0.01);
+    let html = render(&entries, Some("A-title-without-a-space-that-is-wider-than-any-phone"));
     let selectors = [("dots", "g.series"), ("runs", ".runs-table tbody tr"), ("links", "a[href='x/report.html']")];
     for width in [PHONE, DESKTOP] {
         let Some(counts) = open_still(&html, width, &selectors) else { return };
