@@ -10,7 +10,7 @@ use syncscope_core::run::Status;
 use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Here, Limits, Session, SessionError};
-use syncscope_core::{Case, Preset, Row, Run};
+use syncscope_core::{Case, Preset, Run};
 
 use crate::{Fixture, Recorder};
 

@@ -68,12 +68,13 @@ mod tests {
         Row {
             ns: Some(Nanoseconds(ns)),
             ns_interval: Some(Interval { low: ns * 0.98, high: ns * 1.02 }),
+            ns_within: Some(Interval { low: ns * 0.98, high: ns * 1.02 }),
             ..Row::unmeasured(Case { threads: Some(1), ..Case::new("cpu.atomic.add") }, Verdict::Resolved)
         }
     }
 
     fn imported(name: &str, ns: f64) -> Entry {
-        let mut entry = with_rows(name, vec![Row { ns_interval: None, ..add(ns) }]);
+        let mut entry = with_rows(name, vec![Row { ns_interval: None, ns_within: None, ..add(ns) }]);
         "imported".clone_into(&mut entry.data.run.preset);
         entry
     }
