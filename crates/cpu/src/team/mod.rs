@@ -2,8 +2,8 @@
 //!
 //! - This file: [`Body`], what a thread does in a shot; [`Executor`], who runs it; [`Team`], threads of this program.
 //!   Start here.
-//! - `mailbox.rs`: what the main thread and the threads of the team exchange. `worker.rs`: the loop of such a thread.
-//! - `team_thread.rs`: one shot of one thread, with its clock readings.
+//! - `mailbox.rs`: what the main thread and the threads of the team exchange.
+//! - `team_thread.rs`: the loop of such a thread, and one shot of one thread, with its clock readings.
 //! - `openmp_team.rs`: a team made of the threads of an OpenMP runtime. [`openmp`]: loading the runtime.
 //! - `pool.rs`: the teams that are kept for the next case.
 //!
@@ -14,7 +14,6 @@
 mod mailbox;
 mod openmp_team;
 mod team_thread;
-mod worker;
 
 pub mod openmp;
 pub(crate) mod pool;
@@ -26,11 +25,11 @@ use std::time::Duration;
 use syncscope_core::{Shot, Ticks};
 
 use self::mailbox::{Command, Shared};
-use self::worker::Worker;
 use crate::timing::clock::Clock;
 
 pub(crate) use self::mailbox::PEER_TIMEOUT;
 pub use self::openmp_team::OpenMpTeam;
+use self::team_thread::Worker;
 pub(crate) use self::team_thread::{Stopped, TeamThread};
 
 /// What the threads of a team do in a shot.

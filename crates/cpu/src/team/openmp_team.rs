@@ -9,8 +9,8 @@ use syncscope_core::Shot;
 use syncscope_host::scheduling::AffinityGuard;
 
 use super::mailbox::{Batch, Command, Failure, Shared};
-use super::team_thread::TeamThread;
-use super::{Body, Executor, Record, TeamError, worker};
+use super::team_thread::{TeamThread, bind};
+use super::{Body, Executor, Record, TeamError};
 use crate::sync::Barrier;
 use crate::team::openmp::Runtime;
 use crate::timing::clock::Clock;
@@ -128,7 +128,7 @@ impl Job<'_> {
         }
         // The runtime may use its threads in another region afterwards: they get their old CPUs back.
         let _restored_at_the_end = AffinityGuard::save();
-        let bound = cpus[thread].map_or(Ok(()), |cpu| worker::bind(thread, cpu));
+        let bound = cpus[thread].map_or(Ok(()), |cpu| bind(thread, cpu));
         let team_thread = TeamThread::here(thread, cpus[thread]);
         let report = match bound {
             Ok(()) => team_thread.run_batch(shared, self.batch, &mut shared.barrier.join(thread)),

@@ -1,10 +1,85 @@
-//! The tree barrier of Mellor-Crummey and Scott.
+//! Barriers of plain stores to flags that one thread each waits for: the dissemination barrier and the tree barrier of
+//! Mellor-Crummey and Scott.
 
 use std::time::Duration;
 
-use super::dissemination::{has_reached, next_episode};
 use super::shim::{AtomicU32, Ordering};
 use super::{Barrier, CachePadded, WaitLimit, WaitTimeout};
+
+/// Every thread signals one other thread in each of log2(n) rounds, at twice the distance each time. Then every thread
+/// has heard of every other (Hensgen, Finkel and Manber, 1988; Mellor-Crummey and Scott, 1991, algorithm 9).
+///
+/// The flags hold the number of the episode, where the papers have parity and sense. A partner is at most one episode
+/// ahead, so a number that is not behind is a signal of this episode.
+#[derive(Debug)]
+pub struct DisseminationBarrier {
+    threads: Box<[Signalled]>,
+    rounds: usize,
+    wait_limit: WaitLimit,
+}
+
+/// 2^32 threads are more than any machine runs.
+const MAX_ROUNDS: usize = 32;
+
+#[derive(Debug, Default)]
+struct Signalled {
+    /// Episodes that this thread has begun; no other thread reads it.
+    episode: CachePadded<AtomicU32>,
+    /// The last episode in which this thread was signalled, by round.
+    signalled: CachePadded<[AtomicU32; MAX_ROUNDS]>,
+}
+
+/// Whether `flag` has reached `episode`; episodes may wrap around.
+#[inline(always)]
+fn has_reached(flag: &AtomicU32, episode: u32) -> bool {
+    // Acquire: all that the other threads did before their signals; each passes on what it acquired.
+    flag.load(Ordering::Acquire).wrapping_sub(episode).cast_signed() >= 0
+}
+
+/// Counts one more episode of a thread.
+#[inline(always)]
+fn next_episode(episode: &AtomicU32) -> u32 {
+    // Relaxed: it is this thread's own.
+    let next = episode.load(Ordering::Relaxed).wrapping_add(1);
+    episode.store(next, Ordering::Relaxed);
+    next
+}
+
+impl DisseminationBarrier {
+    /// A barrier for `threads` threads, of which none waits longer than `limit`.
+    #[must_use]
+    pub fn new(threads: u32, limit: Duration) -> Self {
+        let rounds = threads.next_power_of_two().ilog2() as usize;
+        Self {
+            threads: (0..threads).map(|_| Signalled::default()).collect(),
+            rounds,
+            wait_limit: WaitLimit::new(limit),
+        }
+    }
+}
+
+impl Barrier for DisseminationBarrier {
+    /// The thread's number.
+    type Local = usize;
+
+    fn join(&self, thread: usize) -> usize {
+        thread
+    }
+
+    #[inline(always)]
+    fn wait(&self, thread: &mut usize) -> Result<(), WaitTimeout> {
+        let own = &self.threads[*thread];
+        let episode = next_episode(&own.episode);
+        for round in 0..self.rounds {
+            // The distance is less than the number of threads: one subtraction instead of a division.
+            let partner = *thread + (1 << round);
+            let partner = if partner < self.threads.len() { partner } else { partner - self.threads.len() };
+            self.threads[partner].signalled[round].store(episode, Ordering::Release);
+            self.wait_limit.wait(|| has_reached(&own.signalled[round], episode))?;
+        }
+        Ok(())
+    }
+}
 
 /// The threads are the nodes of two trees (Mellor-Crummey and Scott, 1991, algorithm 11). Up the first tree, with four
 /// children each, they report that all threads below have arrived. Down the second tree, with two children each, they
@@ -13,7 +88,7 @@ use super::{Barrier, CachePadded, WaitLimit, WaitTimeout};
 /// Flags hold the number of the episode, where the paper has senses.
 #[derive(Debug)]
 pub struct TreeBarrier {
-    threads: Box<[Thread]>,
+    threads: Box<[Node]>,
     wait_limit: WaitLimit,
 }
 
@@ -21,7 +96,7 @@ const ARRIVAL_CHILDREN: usize = 4;
 const WAKE_CHILDREN: usize = 2;
 
 #[derive(Debug, Default)]
-struct Thread {
+struct Node {
     /// Episodes that this thread has begun; no other thread reads it.
     episode: CachePadded<AtomicU32>,
     /// The last episode to which each child, and all threads below it, have arrived.
@@ -41,7 +116,7 @@ impl TreeBarrier {
     /// A barrier for `threads` threads, of which none waits longer than `limit`.
     #[must_use]
     pub fn new(threads: u32, limit: Duration) -> Self {
-        Self { threads: (0..threads).map(|_| Thread::default()).collect(), wait_limit: WaitLimit::new(limit) }
+        Self { threads: (0..threads).map(|_| Node::default()).collect(), wait_limit: WaitLimit::new(limit) }
     }
 }
 

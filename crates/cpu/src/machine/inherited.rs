@@ -10,7 +10,7 @@ use syncscope_host::child_process;
 use syncscope_host::descriptors::EventFd;
 use syncscope_host::shared_memory::SharedMemory;
 
-use crate::machine::memory::Pages;
+use super::memory::Pages;
 use crate::sync::BetweenProcesses;
 
 /// Room for the state of a case: the largest has 1,024 tokens on lines of their own, 128 KiB.
@@ -28,7 +28,7 @@ pub(crate) struct Ends {
 }
 
 /// Memory and descriptors of a team.
-pub(super) struct Inherited {
+pub(crate) struct Inherited {
     memory: SharedMemory,
     ends: Ends,
     /// How much of the memory holds the state of the case.
@@ -56,13 +56,13 @@ pub(crate) fn ends() -> Option<&'static Ends> {
 
 impl Inherited {
     /// New ones, which workers are to have.
-    pub(super) fn create() -> io::Result<Self> {
+    pub(crate) fn create() -> io::Result<Self> {
         let ends = Ends { events: [EventFd::new()?, EventFd::new()?], pipes: [io::pipe()?, io::pipe()?] };
         Ok(Self { memory: SharedMemory::create(MEMORY_BYTES)?, ends, used: AtomicUsize::new(0), makes: true })
     }
 
     /// Its descriptors, in the order that [`Self::adopt`] expects.
-    pub(super) fn descriptors(&self) -> [BorrowedFd<'_>; 7] {
+    pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; 7] {
         let Ends { events: [event_0, event_1], pipes: [(reader_0, writer_0), (reader_1, writer_1)] } = &self.ends;
         [
             self.memory.as_fd(),
@@ -76,12 +76,12 @@ impl Inherited {
     }
 
     /// The numbers of the descriptors as an argument.
-    pub(super) fn argument(&self) -> String {
+    pub(crate) fn argument(&self) -> String {
         self.descriptors().map(|descriptor| descriptor.as_raw_fd().to_string()).join(",")
     }
 
     /// Makes those that the argument names this process's own; `makes` of its first worker.
-    pub(super) fn adopt(argument: &str, makes: bool) -> Result<&'static Self, String> {
+    pub(crate) fn adopt(argument: &str, makes: bool) -> Result<&'static Self, String> {
         let numbers: Vec<RawFd> = argument.split(',').map_while(|number| number.parse().ok()).collect();
         let owned: Result<Vec<OwnedFd>, String> = numbers
             .into_iter()
@@ -103,7 +103,7 @@ impl Inherited {
     ///
     /// # Safety
     /// No process uses the state.
-    pub(super) unsafe fn renew(&self) -> Result<(), String> {
+    pub(crate) unsafe fn renew(&self) -> Result<(), String> {
         self.used.store(0, Ordering::Relaxed);
         if self.makes {
             // SAFETY: the caller's.

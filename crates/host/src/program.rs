@@ -1,4 +1,7 @@
-//! The C library that this program runs with.
+//! This program: its C library, its cache, its end.
+
+use std::env;
+use std::path::PathBuf;
 
 /// Name and version of the C library, `("glibc", "2.36")`; `None` where it has no function that says so (musl).
 ///
@@ -15,8 +18,25 @@ pub fn c_library_version() -> Option<(&'static str, String)> {
     None
 }
 
+/// The folder for what this program can make again: `$SYNCSCOPE_CACHE`, `$XDG_CACHE_HOME/syncscope` or `~/.cache/syncscope`;
+/// `None` if the user has no home.
+#[must_use]
+pub fn cache_folder() -> Option<PathBuf> {
+    let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    variable("SYNCSCOPE_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("syncscope")))
+        .or_else(|| variable("HOME").map(|home| home.join(".cache/syncscope")))
+}
+
+/// Ends this process without its exit handlers, which may wait for others.
+pub fn exit_at_once(code: i32) -> ! {
+    // SAFETY: the call has no requirement and does not return.
+    unsafe { libc::_exit(code) }
+}
+
 #[cfg(all(test, target_env = "gnu"))]
 mod tests {
+
     #[test]
     fn glibc_reports_its_version() {
         let (name, version) = super::c_library_version().unwrap();
