@@ -24,5 +24,3 @@ pub mod placement;
 pub mod settings;
 pub mod system;
 pub mod topology;
-
-pub(crate) use self::nearness as cpu_groups;

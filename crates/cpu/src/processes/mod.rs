@@ -29,7 +29,6 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 pub(crate) use self::team::ProcessPool;
-pub(crate) use crate::machine::inherited::{ends, state};
 
 /// The argument that makes this program a worker. No command has it.
 const ARGUMENT: &str = "--worker-process";

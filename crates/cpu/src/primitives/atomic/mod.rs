@@ -1,14 +1,10 @@
 //! Atomic operations on one variable.
 //!
 //! This file holds what the read-modify-write operations share: the variables, the checks, the cases. Start with
-//! `add.rs`. `read.rs` and `write.rs` have loops of their own.
+//! [`update::ADD`]. `read.rs` and `write.rs` have loops of their own.
 
-mod add;
-mod add_capture;
-mod cas;
-mod exchange;
-mod max;
 mod read;
+mod update;
 mod write;
 
 use crate::primitives::entry::Entry;
@@ -31,14 +27,14 @@ use crate::team::Body;
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[
-    &add::ENTRY,
-    &add_capture::ENTRY,
+    &update::ADD,
+    &update::ADD_CAPTURE,
     &read::ENTRY,
     &write::ENTRY,
-    &exchange::ENTRY,
-    &cas::PASS,
-    &cas::FAIL,
-    &max::ENTRY,
+    &update::EXCHANGE,
+    &update::CAS_PASS,
+    &update::CAS_FAIL,
+    &update::MAX,
 ];
 
 const FACTS: Facts = Facts {
