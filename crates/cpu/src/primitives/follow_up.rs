@@ -51,13 +51,17 @@ const REPETITIONS: usize = 9;
 /// thread reads the flag that ends the contest; its cache line stays shared until the flag changes.
 pub(crate) struct FairnessRun<O> {
     operation: Arc<O>,
-    clock: Clock,
     over: CachePadded<AtomicBool>,
+    contests: Contests,
+}
+
+/// What the threads did in the contests.
+struct Contests {
+    clock: Clock,
     results: Vec<CachePadded<[ThreadResult; REPETITIONS]>>,
 }
 
 /// What one thread did in one contest.
-
 #[derive(Default)]
 struct ThreadResult {
     operations: AtomicU64,
@@ -67,9 +71,11 @@ struct ThreadResult {
 impl<O: Operation> FairnessRun<O> {
     pub(crate) fn new(operation: Arc<O>, threads: u32, clock: &Clock) -> Self {
         let results = (0..threads).map(|_| CachePadded::default()).collect();
-        Self { operation, clock: clock.clone(), over: CachePadded::default(), results }
+        Self { operation, over: CachePadded::default(), contests: Contests { clock: clock.clone(), results } }
     }
+}
 
+impl Contests {
     /// The operations of each thread in a contest.
     fn operations(&self, contest: usize) -> Vec<u64> {
         self.results.iter().map(|of_thread| of_thread[contest].operations.load(Ordering::Relaxed)).collect()
@@ -96,6 +102,23 @@ impl<O: Operation> FairnessRun<O> {
         let names = [Detail::CONTEST_NS, Detail::CONTEST_LOW_NS, Detail::CONTEST_HIGH_NS];
         names.into_iter().zip([point, low, high]).map(|(name, value)| Detail::of_case(name, value)).collect()
     }
+
+    fn judge(&self, shot: &Shot, counted: Option<u64>) -> Result<(), String> {
+        let expected: u64 = self.operations(contest_of(shot)).iter().sum();
+        match counted {
+            Some(found) if found != expected => {
+                Err(format!("the threads of a fairness run executed {expected} operations, the state counted {found}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn details(&self) -> Vec<Detail> {
+        let rates: Vec<f64> = self.results.iter().map(|of_thread| self.per_s(&of_thread[..])).collect();
+        let of_actor = |(actor, rate): (usize, &f64)| Detail::of_actor("acquisitions_per_s", actor as u32, *rate);
+        let index = jain_index(&rates).map(|index| Detail::of_case("jain_index", index));
+        rates.iter().enumerate().map(of_actor).chain(index).chain(self.contest()).collect()
+    }
 }
 
 /// The contest that a shot is.
@@ -112,37 +135,29 @@ impl<O: Operation> Body for FairnessRun<O> {
     }
 
     fn run(&self, shot: &Shot, thread: usize) {
+        let clock = &self.contests.clock;
         let mut local = self.operation.local(slot_of(shot.pair), thread);
-        let length = (DURATION.as_nanos() as f64 / self.clock.ns_per_tick()) as u64;
-        let started = self.clock.start();
+        let length = (DURATION.as_nanos() as f64 / clock.ns_per_tick()) as u64;
+        let started = clock.start();
         let mut operations = 0_u64;
         // Relaxed: the flag publishes nothing. All threads read the clock equally often, so that none is slowed down
         // more.
         while !self.over.load(Ordering::Relaxed) {
             O::execute(&mut local);
             operations += 1;
-            if operations.is_multiple_of(UNROLL.into()) && self.clock.stop().saturating_sub(started) >= length {
+            if operations.is_multiple_of(UNROLL.into()) && clock.stop().saturating_sub(started) >= length {
                 self.over.store(true, Ordering::Relaxed);
             }
         }
-        let ticks = self.clock.stop().saturating_sub(started);
-        let result = &self.results[thread][contest_of(shot)];
+        let ticks = clock.stop().saturating_sub(started);
+        let result = &self.contests.results[thread][contest_of(shot)];
         result.operations.store(operations, Ordering::Relaxed);
         result.ticks.store(ticks, Ordering::Relaxed);
     }
 
     /// The state must have counted the operations of all threads.
     fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
-        if thread != 0 {
-            return Ok(());
-        }
-        let expected: u64 = self.operations(contest_of(shot)).iter().sum();
-        match self.operation.counted(slot_of(shot.pair)) {
-            Some(found) if found != expected => {
-                Err(format!("the threads of a fairness run executed {expected} operations, the state counted {found}"))
-            }
-            _ => Ok(()),
-        }
+        if thread == 0 { self.contests.judge(shot, self.operation.counted(slot_of(shot.pair))) } else { Ok(()) }
     }
 }
 
@@ -152,10 +167,7 @@ impl<O: Operation> FollowUp for FairnessRun<O> {
     }
 
     fn details(&self) -> Vec<Detail> {
-        let rates: Vec<f64> = self.results.iter().map(|of_thread| self.per_s(&of_thread[..])).collect();
-        let of_actor = |(actor, rate): (usize, &f64)| Detail::of_actor("acquisitions_per_s", actor as u32, *rate);
-        let index = jain_index(&rates).map(|index| Detail::of_case("jain_index", index));
-        rates.iter().enumerate().map(of_actor).chain(index).chain(self.contest()).collect()
+        self.contests.details()
     }
 }
 
@@ -230,7 +242,7 @@ mod tests {
         let clock = Clock::calibrate();
         let run = FairnessRun::new(Arc::new(Lossy(AtomicU64::new(0))), 2, &clock);
         for (thread, operations) in [300, 100].into_iter().enumerate() {
-            for (contest, result) in run.results[thread].iter().enumerate() {
+            for (contest, result) in run.contests.results[thread].iter().enumerate() {
                 result.operations.store(operations, Ordering::Relaxed);
                 result.ticks.store(1000 + contest as u64, Ordering::Relaxed);
             }

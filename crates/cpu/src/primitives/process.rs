@@ -5,23 +5,17 @@
 //! process: a futex is not found by its address but by the page of its file, and no library can leave anything out because
 //! it sees all users of a lock.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Facts, Layout, Placement, Primitive, Role, Waits};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
 use crate::facts;
-use crate::machine::inherited;
-use crate::machine::memory::Pages;
 use crate::primitives::entry::Entry;
 use crate::primitives::handoff::{self, Events, Inherited, Pipes, StoreToken};
-use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::wait::LIMIT;
-use crate::primitives::workload::Workload;
-use crate::primitives::{barrier, lock};
-use crate::sync::{CachePadded, FutexBarrier, PthreadBarrier, PthreadMutex, SpinParkLock};
+use crate::primitives::{atomic, barrier, lock};
+use crate::sync::{FutexBarrier, PthreadBarrier, PthreadMutex, SpinParkLock};
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] =
@@ -60,47 +54,9 @@ static ATOMIC_ADD: Entry = Entry::of(
         facts: UPDATE,
     },
     several_on_a_counter,
-    workload,
+    atomic::addition_between_processes,
 )
 .beyond_quick();
-
-fn workload(case: &Case) -> Option<Workload> {
-    let slots = inherited::state(SLOTS, |_| CachePadded::new(AtomicU64::new(0)))?;
-    let added = Added { slots, processes: case.threads?.into() };
-    Some(Workload::of(added).expecting(Expected::once(&["lock add", "lock inc"])).in_processes())
-}
-
-/// A variable in each slot.
-struct Added {
-    slots: Pages<CachePadded<AtomicU64>>,
-    processes: u64,
-}
-
-impl Operation for Added {
-    type Local<'a> = &'a AtomicU64;
-
-    fn local(&self, slot: usize, _thread: usize) -> &AtomicU64 {
-        &self.slots[slot]
-    }
-
-    /// Relaxed: only the atomicity of the addition is under study.
-    #[inline(always)]
-    fn execute(variable: &mut &AtomicU64) {
-        variable.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn prepare(&self, slot: usize, thread: usize) {
-        if thread == 0 {
-            self.slots[slot].store(0, Ordering::Relaxed);
-        }
-    }
-
-    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
-        let (expected, found) = (self.processes * operations, self.slots[slot].load(Ordering::Relaxed));
-        let is_right = thread != 0 || found == expected;
-        if is_right { Ok(()) } else { Err(format!("expected {expected} in the variable, found {found}")) }
-    }
-}
 
 const OPERATION_UNDER_A_LOCK: &str = "one addition to a counter under the lock by each process";
 
@@ -223,24 +179,3 @@ static PIPE: Entry = Entry::of(
     handoff::workload_between_processes::<Pipes<Inherited>>,
 )
 .beyond_quick();
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn additions_of_all_processes_are_expected() {
-        // Here the threads of a test stand for processes.
-        let slots = Pages::filled(SLOTS, |_| CachePadded::new(AtomicU64::new(0)));
-        let added = Added { slots, processes: 2 };
-        (0..2).for_each(|thread| added.prepare(5, thread));
-        std::thread::scope(|scope| {
-            for thread in 0..2 {
-                let mut variable = added.local(5, thread);
-                scope.spawn(move || (0..100).for_each(|_| Added::execute(&mut variable)));
-            }
-        });
-        assert_eq!(added.verify(5, 0, 100), Ok(()));
-        assert!(added.verify(5, 0, 99).is_err() && added.verify(4, 0, 100).is_err());
-    }
-}

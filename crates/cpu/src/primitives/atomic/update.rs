@@ -57,7 +57,7 @@ fn private(primitive: &Primitive, _: Preset) -> Vec<Case> {
 }
 
 /// Relaxed: only the atomicity of the addition is under study, no other memory is passed on.
-struct Add;
+pub(super) struct Add;
 
 impl Update for Add {
     const INSTRUCTIONS: &'static [&'static str] = &["lock add", "lock inc"];
@@ -88,7 +88,7 @@ pub(super) static ADD_CAPTURE: Entry = Entry::of(
         facts: atomic::FACTS,
     },
     atomic::cases_and_chains,
-    atomic::workload::<AddCapture>,
+    atomic::workload_and_chains::<AddCapture>,
 );
 
 /// Relaxed: only the atomicity of the addition is under study, no other memory is passed on.
@@ -103,8 +103,6 @@ impl Update for AddCapture {
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
         N::fetch_increment(variable, order).keep();
     }
-
-    const HAS_DEPENDENT: bool = true;
 
     #[inline(always)]
     fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {
@@ -137,7 +135,7 @@ pub(super) static EXCHANGE: Entry = Entry::of(
         facts: atomic::FACTS,
     },
     atomic::cases_and_chains,
-    atomic::workload::<Exchange>,
+    atomic::workload_and_chains::<Exchange>,
 );
 
 /// Relaxed: only the atomicity of the exchange is under study, no other memory is passed on.
@@ -152,8 +150,6 @@ impl Update for Exchange {
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
         N::swap(variable, N::of(1), order).keep();
     }
-
-    const HAS_DEPENDENT: bool = true;
 
     #[inline(always)]
     fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {
@@ -187,7 +183,7 @@ pub(super) static CAS_PASS: Entry = Entry::of(
         facts: atomic::FACTS,
     },
     integer_cases_and_chains,
-    atomic::workload::<Pass>,
+    atomic::workload_and_chains::<Pass>,
 );
 
 /// In theory: as one that succeeds. x86 takes the line in exclusive state and writes the old value back. An
@@ -236,8 +232,6 @@ impl Update for Pass {
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
         N::compare_and_swap(variable, N::of(PRESENT), N::of(PRESENT), order);
     }
-
-    const HAS_DEPENDENT: bool = true;
 
     #[inline(always)]
     fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {

@@ -1,91 +1,22 @@
-//! A team made of the threads of an OpenMP runtime. What they do in a parallel region is timed like everything else.
+//! A batch of shots on the threads of an OpenMP runtime. What they do in a parallel region is timed like everything else.
 
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
-use syncscope_core::Shot;
 use syncscope_host::scheduling::AffinityGuard;
 
+use super::TeamError;
 use super::mailbox::{Batch, Command, Failure, Shared};
 use super::team_thread::{TeamThread, bind};
-use super::{Body, Executor, Record, TeamError};
 use crate::sync::Barrier;
 use crate::team::openmp::Runtime;
-use crate::timing::clock::Clock;
 
-/// A team made of the threads of an OpenMP runtime. Each batch of shots is one parallel region, in which thread `i` of
-/// the runtime is bound to the CPU of thread `i`.
-///
-/// A helper thread enters the regions and is their thread 0. If the runtime hangs, the main thread goes on.
-pub struct OpenMpTeam {
-    runtime: &'static Runtime,
-    cpus: Arc<[Option<u32>]>,
-    shared: Arc<Shared>,
-    helper: Option<JoinHandle<()>>,
-    failed: bool,
-}
-
-impl OpenMpTeam {
-    /// Starts the helper thread; the runtime starts its own threads in the first region.
-    ///
-    /// # Errors
-    /// When the thread cannot be started.
-    pub fn assemble(runtime: &'static Runtime, cpus: &[Option<u32>], clock: &Clock) -> Result<Self, TeamError> {
-        let shared = Arc::new(Shared::new(cpus.len(), clock));
-        let cpus: Arc<[Option<u32>]> = cpus.into();
-        let helper = Helper { runtime, cpus: Arc::clone(&cpus), shared: Arc::clone(&shared) };
-        let spawned = thread::Builder::new().name("openmp-0".to_owned()).spawn(move || helper.serve());
-        let handle = spawned.map_err(|error| TeamError::Spawn { thread: 0, reason: error.to_string() })?;
-        Ok(Self { runtime, cpus, shared, helper: Some(handle), failed: false })
-    }
-}
-
-impl Executor for OpenMpTeam {
-    fn cpus(&self) -> &[Option<u32>] {
-        &self.cpus
-    }
-
-    fn runtime(&self) -> Option<&'static str> {
-        Some(self.runtime.name)
-    }
-
-    fn is_fit(&self) -> bool {
-        !self.failed
-    }
-
-    fn run(&mut self, body: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
-        if self.failed {
-            return Err(TeamError::Poisoned);
-        }
-        let collected = self.shared.run(body, shots, limit);
-        self.failed = collected.is_err();
-        collected
-    }
-
-    fn let_go(&mut self) -> Vec<JoinHandle<()>> {
-        self.shared.post(Command::Leave);
-        self.helper.take().into_iter().collect()
-    }
-}
-
-impl Drop for OpenMpTeam {
-    /// Ends the helper, and with it the runtime's threads. That of a failed team may never come back.
-    fn drop(&mut self) {
-        self.shared.post(Command::Leave);
-        if let Some(helper) = self.helper.take().filter(|_| !self.failed) {
-            // It catches the panics of its jobs, so joining it has no result of interest.
-            let _ = helper.join();
-        }
-    }
-}
-
-/// The thread that enters the regions.
-struct Helper {
-    runtime: &'static Runtime,
-    cpus: Arc<[Option<u32>]>,
-    shared: Arc<Shared>,
+/// The thread that enters the regions: each batch of shots is one, in which thread `i` of the runtime is bound to the CPU of
+/// thread `i`. The helper is thread 0. If the runtime hangs, the main thread goes on.
+pub(super) struct Helper {
+    pub(super) runtime: &'static Runtime,
+    pub(super) cpus: Box<[Option<u32>]>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// What a region's threads share.
@@ -95,7 +26,7 @@ struct Job<'a> {
 }
 
 impl Helper {
-    fn serve(self) {
+    pub(super) fn serve(self) {
         let mut seen = 0;
         while let Command::Run(batch) = self.shared.next_command(&mut seen) {
             let job = Job { helper: &self, batch: &batch };
@@ -146,9 +77,11 @@ const _: () = {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::team::openmp;
+    use crate::team::{Body, Executor, Team, openmp};
+    use crate::timing::clock::Clock;
     use std::sync::atomic::{AtomicU64, Ordering};
-    use syncscope_core::Side;
+    use std::time::Duration;
+    use syncscope_core::{Shot, Side};
     use syncscope_host::scheduling;
 
     const LIMIT: Duration = Duration::from_secs(20);
@@ -178,7 +111,7 @@ mod tests {
         let clock = Clock::calibrate();
         for runtime in openmp::runtimes() {
             for cpu in crate::machine::topology::tests::usable_cpus() {
-                let mut team = OpenMpTeam::assemble(runtime, &[Some(cpu); 3], &clock).unwrap();
+                let mut team = Team::of_runtime(runtime, &[Some(cpu); 3], &clock).unwrap();
                 for _ in 0..2 {
                     let body: Arc<dyn Body> =
                         Arc::new(Arrivals { runtime, arrived: AtomicU64::new(0), cpu: Some(cpu) });
@@ -194,7 +127,7 @@ mod tests {
     #[test]
     fn a_thread_that_cannot_be_bound_is_an_error() {
         for runtime in openmp::runtimes() {
-            let mut team = OpenMpTeam::assemble(runtime, &[None, Some(16_000)], &Clock::calibrate()).unwrap();
+            let mut team = Team::of_runtime(runtime, &[None, Some(16_000)], &Clock::calibrate()).unwrap();
             let body: Arc<dyn Body> = Arc::new(Arrivals { runtime, arrived: AtomicU64::new(0), cpu: None });
             let error = team.run(&body, &[], LIMIT).unwrap_err();
             assert!(matches!(&error, TeamError::Bind { thread: 1, cpu: 16_000, .. }), "{error}");
@@ -222,7 +155,7 @@ mod tests {
     fn a_region_that_does_not_end_times_out() {
         for runtime in openmp::runtimes() {
             let limit = Duration::from_millis(50);
-            let mut team = OpenMpTeam::assemble(runtime, &[None, None], &Clock::calibrate()).unwrap();
+            let mut team = Team::of_runtime(runtime, &[None, None], &Clock::calibrate()).unwrap();
             let body: Arc<dyn Body> = Arc::new(Missing(runtime));
             let error = team.run(&body, &[Shot { side: Side::Test, iterations: 1, pair: 0 }], limit).unwrap_err();
             assert!(matches!(error, TeamError::TimedOut(waited) if waited >= limit), "{error}");
