@@ -39,7 +39,6 @@ pub mod timing;
 mod awake_policy;
 mod axes;
 mod plan;
-mod team_sizes;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use machine::topology::Topology;

@@ -50,7 +50,7 @@ pub struct Engine {
     may_be_precise: bool,
     tests_additivity: bool,
     run_effect: RunEffect,
-    drift: RunEffect,
+    drift: Option<RunEffect>,
     course: CommonCourse,
     /// Number of the next block; `None` counts those of the case.
     block: Option<u32>,
@@ -68,7 +68,7 @@ impl Engine {
             may_be_precise: true,
             tests_additivity: false,
             run_effect: RunEffect::NONE,
-            drift: RunEffect::NONE,
+            drift: None,
             course: CommonCourse::default(),
             block: None,
             cancel,
@@ -123,7 +123,7 @@ impl Engine {
 
     /// The same; the machine changed by this much in the course of the run, so that another run will differ by no less.
     #[must_use]
-    pub fn with_drift(self, drift: RunEffect) -> Self {
+    pub fn with_drift(self, drift: Option<RunEffect>) -> Self {
         Self { drift, ..self }
     }
 
@@ -222,7 +222,8 @@ impl Engine {
             formula: CostFormula::new(experiment, iterations),
             noisy_above: self.settings.noisy_above,
             fewest_blocks: self.blocks.min,
-            run_effect: self.run_effect.at_least(self.drift),
+            run_effect: self.run_effect,
+            drift: self.drift,
             clock_tolerance: experiment.clock_tolerance(),
             remark: experiment.remark(),
             course: self.course.clone(),
