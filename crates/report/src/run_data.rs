@@ -8,6 +8,7 @@ use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{CaseId, Detail, Primitive, Published, Row, Run, Verdict};
 
 use crate::naming;
+use crate::section::Section;
 
 /// One run: its description, rows and details.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,8 +21,10 @@ pub struct RunData {
     pub rows: Vec<Row>,
     /// Further numbers of the cases, such as percentiles.
     pub details: HashMap<CaseId, Vec<Detail>>,
-    /// What published experiments gave.
+    /// What the reductions of a paper gave.
     pub published: Published,
+    /// What an experiment gave whose tables the directory holds. Those who know the experiments fill it in.
+    pub sections: Vec<Section>,
     /// What is wrong with its files.
     pub damage: Damage,
 }
@@ -55,17 +58,11 @@ impl RunData {
     pub fn load(path: &Path) -> Result<Self, RunDirectoryError> {
         let directory = RunDirectory::open(path)?;
         let run = directory.read_run()?;
-        let experiment = run.experiment();
         // The directory of an experiment has no measurements.
-        let has_rows = experiment.is_none() || directory.has_measurements();
+        let has_rows = run.experiment().is_none() || directory.has_measurements();
         let rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
         let published = Published::read(&directory)?;
-        let mut others: Vec<String> = contradictions(&rows).into_iter().collect();
-        if let Some(experiment) = experiment.filter(|experiment| !published.has_rows_of(*experiment)) {
-            others.push(format!(
-                "{experiment}.csv is missing or has no rows; measure again with `syncscope {experiment}`"
-            ));
-        }
+        let others: Vec<String> = contradictions(&rows).into_iter().collect();
         let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row.without_contradiction()).collect();
         Ok(Self {
             name: directory_name(path),
@@ -73,6 +70,7 @@ impl RunData {
             rows,
             details: if has_rows { directory.read_details()? } else { HashMap::new() },
             published,
+            sections: Vec::new(),
             run,
         })
     }

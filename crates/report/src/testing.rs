@@ -16,5 +16,13 @@ pub(crate) fn run() -> Run {
 /// These rows as a run on an unknown machine.
 pub(crate) fn data(rows: Vec<Row>) -> RunData {
     let (details, published) = (HashMap::new(), Published::default());
-    RunData { name: "run".to_owned(), run: run(), rows, details, published, damage: crate::Damage::default() }
+    RunData {
+        name: "run".to_owned(),
+        run: run(),
+        rows,
+        details,
+        published,
+        sections: Vec::new(),
+        damage: crate::Damage::default(),
+    }
 }

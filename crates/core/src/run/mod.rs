@@ -54,7 +54,7 @@ pub struct Run {
     pub version: String,
     /// The command line.
     pub command: Vec<String>,
-    /// The preset measured, or the published experiment.
+    /// The preset measured, [`IMPORTED`], or the name of an experiment that has tables of its own.
     pub preset: String,
     /// The globs that chose primitives; empty means all.
     pub only: Vec<String>,
@@ -92,6 +92,9 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionRecord>,
 }
+
+/// The word of a run whose rows come from another tool, where others have their preset.
+pub const IMPORTED: &str = "imported";
 
 impl Run {
     /// A run by this version of syncscope that begins: nothing is planned, and nothing is known of the machine. Where more is

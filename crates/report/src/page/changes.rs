@@ -3,10 +3,10 @@
 use syncscope_core::Case;
 
 use super::html::escape;
-use super::published::parts::{card, folded, paragraph, table};
 use crate::RunData;
 use crate::analysis::compare::{Comparison, USUAL_THRESHOLD, compare};
 use crate::export::{comparison, grid::Grid};
+use crate::section::{card, folded, paragraph, table};
 
 /// By how much two runs on one machine differ in a case (standard deviation, relative to the cost).
 pub(super) type RunEffect<'a> = &'a dyn Fn(&Case) -> f64;

@@ -7,11 +7,13 @@
 //! | `details` | `details.csv` as a whole |
 //! | `form` | writes a table of another version or program in the form of this version |
 //! | `forgetting` | removes the lines of cases that are measured anew |
+//! | [`plain`] | tables of experiments that measure no cases |
 
 pub(crate) mod details;
 mod forgetting;
 pub(crate) mod form;
 pub mod journal;
+pub mod plain;
 pub mod samples;
 
 use csv::StringRecord;
