@@ -22,8 +22,10 @@ mod experiment;
 pub mod timeline;
 
 use std::path::Path;
+use std::sync::Arc;
 
 pub use experiment::{Bench, Experiment, Found, Measured, Plan};
+use syncscope_core::Catalogue;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_report::RunData;
 
@@ -34,8 +36,8 @@ pub const EXPERIMENTS: [Experiment; 3] = [crosscheck::EXPERIMENT, asynchrony::EX
 ///
 /// # Errors
 /// As [`RunData::load`], and if a table of an experiment cannot be read.
-pub fn load(path: &Path) -> Result<RunData, RunDirectoryError> {
-    let mut data = RunData::load(path)?;
+pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<RunData, RunDirectoryError> {
+    let mut data = RunData::load(path, catalogue)?;
     let directory = RunDirectory::open(path)?;
     for experiment in &EXPERIMENTS {
         let is_it = data.run.experiment() == Some(experiment.name);

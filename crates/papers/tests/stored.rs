@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what a test needs and does not get fails the test")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
@@ -26,7 +27,7 @@ fn every_stored_experiment_is_read_and_drawn() {
         };
         let name = directory.path().display();
         assert_eq!(run.status, Status::Done, "{name}");
-        let data = load(directory.path()).unwrap();
+        let data = load(directory.path(), Arc::default()).unwrap();
         assert_eq!(data.damage.warnings().collect::<Vec<_>>(), [] as [String; 0], "{name}");
         assert_eq!(data.sections.len(), 1, "{name}");
         let claims = findings(&data).into_iter().filter(|claim| claim.measured);

@@ -6,6 +6,10 @@ use std::time::UNIX_EPOCH;
 use syncscope_core::run::Status;
 use syncscope_core::{Published, Row, Run};
 
+#[path = "../tests/synthetic/catalogue.rs"]
+mod catalogue;
+
+pub(crate) use self::catalogue::catalogue;
 use crate::RunData;
 
 /// A run on an unknown machine.
@@ -24,5 +28,6 @@ pub(crate) fn data(rows: Vec<Row>) -> RunData {
         published,
         sections: Vec::new(),
         damage: crate::Damage::default(),
+        catalogue: catalogue(),
     }
 }

@@ -18,52 +18,32 @@ type Status = c_int;
 const SUCCESS: Status = 0;
 const COMPILATION: Status = 6;
 
-/// The functions of `nvrtc.h`; their signatures are those of CUDA 11.1 and every later version.
-struct Functions {
-    version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status,
-    arch_count: unsafe extern "C" fn(*mut c_int) -> Status,
-    archs: unsafe extern "C" fn(*mut c_int) -> Status,
-    create: unsafe extern "C" fn(
-        *mut Program,
-        *const c_char,
-        *const c_char,
-        c_int,
-        *const *const c_char,
-        *const *const c_char,
-    ) -> Status,
-    destroy: unsafe extern "C" fn(*mut Program) -> Status,
-    compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Status,
-    cubin_size: unsafe extern "C" fn(Program, *mut usize) -> Status,
-    cubin: unsafe extern "C" fn(Program, *mut c_char) -> Status,
-    log_size: unsafe extern "C" fn(Program, *mut usize) -> Status,
-    log: unsafe extern "C" fn(Program, *mut c_char) -> Status,
-    error_string: unsafe extern "C" fn(Status) -> *const c_char,
-}
-
-impl Functions {
-    fn of(library: &Library) -> Result<Self, libloading::Error> {
-        /// A function of the library with the type its field has.
-        macro_rules! function {
-            ($name:literal) => {
-                // SAFETY: the types above are those of the header.
-                *unsafe { library.get($name) }?
-            };
-        }
-        Ok(Self {
-            version: function!(b"nvrtcVersion"),
-            arch_count: function!(b"nvrtcGetNumSupportedArchs"),
-            archs: function!(b"nvrtcGetSupportedArchs"),
-            create: function!(b"nvrtcCreateProgram"),
-            destroy: function!(b"nvrtcDestroyProgram"),
-            compile: function!(b"nvrtcCompileProgram"),
-            cubin_size: function!(b"nvrtcGetCUBINSize"),
-            cubin: function!(b"nvrtcGetCUBIN"),
-            log_size: function!(b"nvrtcGetProgramLogSize"),
-            log: function!(b"nvrtcGetProgramLog"),
-            error_string: function!(b"nvrtcGetErrorString"),
-        })
+functions! {
+    /// The functions of `nvrtc.h`; their signatures are those of CUDA 11.1 and every later version.
+    Functions {
+        required version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status = "nvrtcVersion",
+        required arch_count: unsafe extern "C" fn(*mut c_int) -> Status = "nvrtcGetNumSupportedArchs",
+        required archs: unsafe extern "C" fn(*mut c_int) -> Status = "nvrtcGetSupportedArchs",
+        required create: Create = "nvrtcCreateProgram",
+        required destroy: unsafe extern "C" fn(*mut Program) -> Status = "nvrtcDestroyProgram",
+        required compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Status = "nvrtcCompileProgram",
+        required cubin_size: unsafe extern "C" fn(Program, *mut usize) -> Status = "nvrtcGetCUBINSize",
+        required cubin: unsafe extern "C" fn(Program, *mut c_char) -> Status = "nvrtcGetCUBIN",
+        required log_size: unsafe extern "C" fn(Program, *mut usize) -> Status = "nvrtcGetProgramLogSize",
+        required log: unsafe extern "C" fn(Program, *mut c_char) -> Status = "nvrtcGetProgramLog",
+        required error_string: unsafe extern "C" fn(Status) -> *const c_char = "nvrtcGetErrorString",
     }
 }
+
+/// Text, name, and contents and names of as many headers.
+type Create = unsafe extern "C" fn(
+    *mut Program,
+    *const c_char,
+    *const c_char,
+    c_int,
+    *const *const c_char,
+    *const *const c_char,
+) -> Status;
 
 /// What the compiler must support.
 #[derive(Debug, Clone, Copy)]
@@ -142,11 +122,13 @@ impl Nvrtc {
         // SAFETY: loading NVRTC runs its initializers, which is what every program that links to it does.
         let library = unsafe { Library::new(candidate.name()) }.map_err(failed)?;
         let functions = Functions::of(&library).map_err(failed)?;
+        // A name finds a library that this process has loaded before from a file. Another process needs that file.
+        let file = syncscope_host::file_of(functions.version as *const c_void).filter(|file| file.is_file());
         let mut nvrtc = Self {
             functions,
             version: (0, 0),
             archs: Vec::new(),
-            found: candidate.clone(),
+            found: file.map_or_else(|| candidate.clone(), Candidate::File),
             _libraries: ManuallyDrop::new((builtins, library)),
         };
         nvrtc.version = nvrtc.read_version().map_err(|error| error.to_string())?;
@@ -393,6 +375,13 @@ mod tests {
     }
 
     #[test]
+    fn the_file_is_known_whichever_name_finds_it() {
+        let _first = nvrtc();
+        let again = nvrtc();
+        assert!(matches!(again.found(), Candidate::File(path) if path.is_absolute()), "{:?}", again.found());
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused_with_both_versions() {
         let find = |needs| Nvrtc::find(&Surroundings::of_process(), Some(needs));
         let missing = find(Needs { capability: (99, 0), driver: (13, 0) }).unwrap_err().to_string();
@@ -411,7 +400,7 @@ mod tests {
         match Nvrtc::find(&surroundings, None) {
             Err(NvrtcError::Unusable(reasons)) => assert!(reasons[0].contains("libnvrtc.so.13"), "{reasons:?}"),
             // The loader of this machine knows one.
-            Ok(nvrtc) => assert!(matches!(nvrtc.found(), Candidate::Loader(_))),
+            Ok(nvrtc) => assert_ne!(nvrtc.found().name(), broken),
             Err(error) => panic!("{error}"),
         }
     }

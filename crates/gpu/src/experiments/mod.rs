@@ -9,7 +9,7 @@
 //! | [`host_barrier`] | launches on several devices with a barrier of host threads between them |
 //! | [`launch_chain`] | a chain of kernel launches, by the host's clock |
 //!
-//! [`parameters`] contains the parameters of a case for its kernels, [`third_loop`] the loop that shows whether costs add up.
+//! [`third_loop`] is the loop that shows whether costs add up.
 //!
 //! Start with [`kernel`], which measures most primitives.
 
@@ -17,5 +17,4 @@ pub(crate) mod grid_barrier;
 pub(crate) mod host_barrier;
 pub(crate) mod kernel;
 pub(crate) mod launch_chain;
-pub(crate) mod parameters;
 pub(crate) mod third_loop;

@@ -26,11 +26,10 @@ fn measure(experiment: &Experiment, arguments: &ExperimentArguments, options: &A
     let Plan { needs_gpu, without_gpu, measure } = (experiment.plan)(options).map_err(Failure::Usage)?;
     let mut laboratories = Laboratories::open(arguments.devices().as_deref())?;
     if needs_gpu {
-        needed_gpu(experiment.name, &mut laboratories)
-            .map_err(|failure| match without_gpu {
-                Some(alternative) => with_alternative(failure, alternative),
-                None => failure,
-            })?;
+        needed_gpu(experiment.name, &mut laboratories).map_err(|failure| match without_gpu {
+            Some(alternative) => with_alternative(failure, alternative),
+            None => failure,
+        })?;
     }
     let seed = fastrand::u64(..);
     let mut run = ExperimentRun::begin(experiment.name, arguments.out.as_deref(), seed, &laboratories)?;

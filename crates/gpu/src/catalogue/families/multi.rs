@@ -1,14 +1,17 @@
 //! Barriers of the grids of several devices.
 
-use syncscope_core::{Case, Group, Preset, Primitive};
+use syncscope_core::{Case, Facts, Group, Preset, Primitive, Role, RunEffect, Waits};
 
 use super::grid::{UNROLL, heat_map, one_block_each, roomy};
-use crate::catalogue::definitions::{in_order_of, kernel, relaxed};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{in_order_of, kernel, relaxed};
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("multi.cu", GridBarrier);
+
+const FACTS: Facts =
+    Facts { run_effect: |_| RunEffect::of_both(0.01), ..Facts::of(Role::DeviceBarrier).waiting(Waits::Spins) };
 
 /// Most devices of a planned case; the laboratory removes cases with more devices than there are.
 const MOST_MEASURED_DEVICES: u32 = 8;
@@ -99,8 +102,18 @@ static COUNTER: Entry = Entry {
                   writes, and its check tests arrivals alone",
         operation: "one barrier passed by all threads of the grids of all devices",
         source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
+        facts: FACTS,
     },
     definitions: |case| definitions(case, "COUNTER"),
+    orderings: |_| {
+        &[
+            "addition on the device acquires and releases",
+            "addition for all devices releases",
+            "poll of all devices acquires",
+            "flag on the device releases",
+            "poll on the device acquires",
+        ]
+    },
     expected: |_| ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
     adds_across_devices: |_| true,
     ..BARRIER
@@ -119,6 +132,7 @@ static FLAGS: Entry = Entry {
         operation: "one barrier passed by all threads of the grids of all devices",
         source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
                  ld.acquire.sys",
+        facts: FACTS,
     },
     definitions: |case| {
         let kind = match case.group {
@@ -134,6 +148,11 @@ static FLAGS: Entry = Entry {
         Some(Group::NearFlags) => ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]).times(2),
         _ => ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]),
     },
+    orderings: |case| match case.group {
+        Some(Group::Direct) => &["fence releases", "fence acquires"],
+        Some(Group::NearFlags) => &["addition on the device releases", "fence acquires and releases", "fence acquires"],
+        _ => &["addition on the device acquires and releases", "fence releases", "poll acquires"],
+    },
     adds_across_devices: |case| case.group == Some(Group::Direct),
     cases: |id, preset, limits| with_variants(id, preset, *limits),
     ..BARRIER
@@ -146,6 +165,7 @@ static HOST_BARRIER: Entry = Entry {
         summary: "A host thread for each device: it launches a grid, waits for its end, and then for the other threads",
         operation: "one launch on each device, its end, and one barrier of the host's threads",
         source: "Zhang et al., IPDPS 2020, CPU-side barrier",
+        facts: FACTS,
     },
     cases: |id, preset, limits| heat_maps(id, preset, *limits),
     method: Method::HostBarrier,
@@ -153,7 +173,7 @@ static HOST_BARRIER: Entry = Entry {
     ..Entry::of(kernel!("host_barrier.cu", HostBarrier), Proof::Trial)
 };
 
-pub(crate) static ENTRIES: [&Entry; 3] = [&COUNTER, &FLAGS, &HOST_BARRIER];
+pub(crate) static ENTRIES: &[&Entry] = &[&COUNTER, &FLAGS, &HOST_BARRIER];
 
 #[cfg(test)]
 mod tests {

@@ -136,6 +136,7 @@ mod tests {
             published: Published { reductions, ..Published::default() },
             sections: Vec::new(),
             damage: crate::Damage::default(),
+            catalogue: testing::catalogue(),
         })
     }
 
