@@ -11,7 +11,7 @@
 //! | [`timeline`] | start and stop of every warp on a common clock |
 //!
 //! The directory of an experiment holds `run.json`, whose `preset` is the name of the experiment, `NAME.csv`, further tables as
-//! `NAME_PART.csv`, and `report.html`. It has no `measurements.csv`. `syncscope_core::run::tables::plain` writes and reads the
+//! `NAME_PART.csv`, and `report.html`. It has no `measurements.csv`. `syncscope_core::run::plain` writes and reads the
 //! tables.
 
 #![forbid(unsafe_code)]

@@ -5,7 +5,7 @@
 pub mod reductions;
 
 use crate::run::directory::{RunDirectory, RunDirectoryError};
-pub use crate::run::tables::plain as table;
+pub use crate::run::plain as table;
 use crate::words::words;
 
 words! {

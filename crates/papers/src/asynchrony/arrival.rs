@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
-use syncscope_core::run::tables::plain::above_zero;
+use syncscope_core::run::plain::above_zero;
 use syncscope_core::stats::{BatchCount, Level, Proportion, median};
 
 /// Where and when one block began.

@@ -1,7 +1,7 @@
 //! Where a component lies in its block and warp, and what the device counted for one kernel and one block size, folded into rows.
 
 use serde::{Deserialize, Serialize};
-use syncscope_core::run::tables::plain::above_zero;
+use syncscope_core::run::plain::above_zero;
 use syncscope_core::stats::{BatchCount, Level, Proportion};
 use syncscope_core::words;
 

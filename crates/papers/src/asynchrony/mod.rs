@@ -24,7 +24,7 @@ mod updates;
 
 use clap::{ArgMatches, Args, FromArgMatches};
 use syncscope_core::Run;
-use syncscope_core::run::tables::plain;
+use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::words;
 

@@ -30,7 +30,7 @@ mod section;
 
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use syncscope_core::run::chain_check::ChainCheck;
-use syncscope_core::run::tables::plain;
+use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::words;
 use syncscope_cpu::CpuLaboratory;

@@ -20,7 +20,7 @@ pub mod versions;
 
 use clap::{ArgMatches, Args, FromArgMatches};
 use serde::{Deserialize, Serialize};
-use syncscope_core::run::tables::plain;
+use syncscope_core::run::plain;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::words;
 
