@@ -18,7 +18,7 @@ use super::format::{self, Pair};
 use super::tables::{Line, Runs};
 
 /// Columns that identify a case; pairs agree in all of them that no query names.
-const PARAMETERS: [&str; 14] = [
+const PARAMETERS: [&str; 15] = [
     "primitive",
     "dtype",
     "layout",
@@ -33,6 +33,7 @@ const PARAMETERS: [&str; 14] = [
     "mode",
     "group",
     "form",
+    "elements",
 ];
 
 /// What a query selects.

@@ -108,7 +108,7 @@ impl Column {
 }
 
 /// The columns, in the order of the file.
-pub static COLUMNS: [Column; 46] = [
+pub static COLUMNS: [Column; 47] = [
     Column::text(
         "case_id",
         "identity of the case: 64-bit FNV-1a hash of its parameters, the same on every machine",
@@ -357,6 +357,7 @@ pub static COLUMNS: [Column; 46] = [
         |row, cell, _| set(&mut row.runs, parsed(cell)),
     )
     .later(),
+    Column::parameter(PARAMETERS[14]),
 ];
 
 fn word<T: ToString>(value: Option<T>) -> String {

@@ -2,6 +2,7 @@
 
 use syncscope_core::{Case, Preset, Primitive};
 
+use super::families::reduction::Recipe;
 use super::instructions::ExpectedInstructions;
 use super::limits::DeviceLimits;
 use super::sampling::{SamplingPolicy, Saturates};
@@ -81,6 +82,8 @@ pub(crate) enum Method {
     Addition,
     /// A chain of launches, timed by the host.
     Launch(Launching),
+    /// A chain of reductions of a vector, timed by the host.
+    Reduction(Recipe),
     /// Launches on several devices with barriers of host threads between them, timed by the host.
     HostBarrier,
 }

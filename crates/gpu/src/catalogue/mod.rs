@@ -31,7 +31,7 @@ mod sampling;
 pub(crate) use self::entry::{CpuThreads, Launching, Method, Proof};
 pub(crate) use self::families::hybrid::Sides;
 pub(crate) use self::families::launch::kernel_ns;
-pub(crate) use self::families::{cluster, grid, multi};
+pub(crate) use self::families::{cluster, grid, multi, reduction};
 pub use self::faults::Fault;
 pub(crate) use self::faults::{absent_block_program, fault_program};
 pub use self::faults::{orderings, weakened_program};

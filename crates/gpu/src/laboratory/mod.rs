@@ -8,6 +8,7 @@
 //! | [`kernels`] | cases that one kernel on one device measures |
 //! | [`multi`] | barriers of a grid or of several devices |
 //! | [`nccl`] | sums by NCCL |
+//! | [`reduction`] | reductions of a vector |
 //! | [`host`] | cases in which the host takes part |
 //! | [`contexts`] | replaces contexts that a kernel poisoned, and those of the pass before |
 //! | [`refusal`] | errors as reasons why there is no experiment |
@@ -22,6 +23,7 @@ mod kernels;
 mod multi;
 mod nccl;
 mod opening;
+mod reduction;
 mod refusal;
 mod run_effect;
 
@@ -157,6 +159,7 @@ impl Laboratory for GpuLaboratory {
             Method::HostBarrier => self.host_barrier(case, &program),
             Method::Kernel | Method::Cluster => self.kernel(case, &program, entry),
             Method::Launch(launching) => self.launches(case, &program, launching),
+            Method::Reduction(recipe) => self.reduction(case, &program, recipe),
             Method::RoundTrip => self.round_trip(case, &program),
             Method::Addition => self.addition(case, &program),
         }

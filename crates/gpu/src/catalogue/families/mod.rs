@@ -13,6 +13,7 @@ pub(crate) mod launch;
 pub(crate) mod lock;
 pub(crate) mod multi;
 pub(crate) mod reduce;
+pub(crate) mod reduction;
 pub(crate) mod shuffle;
 pub(crate) mod vote;
 pub(crate) mod warp;

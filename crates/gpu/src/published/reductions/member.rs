@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_kernel_has_as_many_members() {
-        let of_kernel = crate::launch::headers::constant_of("published_reductions.cu", "MOST_MEMBERS");
+        let of_kernel = crate::launch::headers::constant_of("reduction.cu", "MOST_MEMBERS");
         assert_eq!(of_kernel, MOST_MEMBERS.to_string());
     }
 }

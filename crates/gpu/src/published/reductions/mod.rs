@@ -38,7 +38,6 @@ use self::programs::{RECIPES, Recipe};
 use self::session::{Loaded, Session};
 use crate::GpuLaboratory;
 use crate::cuda::compile::Program;
-use crate::cuda::discovery::Surroundings;
 use crate::cuda::error::GpuError;
 use crate::launch::outage::Outage;
 
@@ -55,7 +54,7 @@ pub fn reduction_programs(capability: (u32, u32)) -> Vec<(&'static str, Operatio
         .collect()
 }
 
-/// CUB's programs, which need the headers in [`Surroundings::include_folders`].
+/// CUB's programs, which need the headers in the folders of CUDA.
 #[must_use]
 pub fn cub_programs() -> Vec<Program> {
     let cub = RECIPES.iter().filter(|recipe| recipe.is_cub());
@@ -113,19 +112,7 @@ impl GpuLaboratory {
     /// The machine code of a variant, or why there is none.
     fn reduction_cubin(&mut self, recipe: &Recipe, operation: Operation) -> Result<Arc<[u8]>, String> {
         let program = recipe.program(operation);
-        if !recipe.is_cub() {
-            return self.compiler.cubin(&program).map_err(|error| error.to_string());
-        }
-        let folders = Surroundings::of_process().include_folders();
-        let version = folders.iter().find_map(|folder| std::fs::read_to_string(folder.join("cub/version.cuh")).ok());
-        let Some(version) = version else {
-            return Err(
-                "CUB's headers (cub/version.cuh of CCCL) were found in no folder of the CUDA headers; `make nvrtc` \
-                        installs them"
-                    .to_owned(),
-            );
-        };
-        self.compiler.cubin_with(&program, &folders, &version).map_err(|error| first_lines(&error.to_string()))
+        self.compiler.cubin(&program).map_err(|error| first_lines(&error.to_string()))
     }
 }
 

@@ -163,13 +163,13 @@ impl Recipe {
             Operation::Sum => "OPERATION=Sum",
         };
         let definitions = self.definitions.iter().copied().chain([name]).map(str::to_owned).collect();
-        if self.is_cub() { program("published_cub.cu", CUB, definitions) } else { program(FILE, TEXT, definitions) }
+        if self.is_cub() { program("reduction_cub.cu", CUB, definitions) } else { program(FILE, TEXT, definitions) }
     }
 }
 
-const FILE: &str = "published_reductions.cu";
-const TEXT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/published_reductions.cu"));
-const CUB: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/published_cub.cu"));
+const FILE: &str = "reduction.cu";
+const TEXT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/reduction.cu"));
+const CUB: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/reduction_cub.cu"));
 
 const fn program(file: &'static str, text: &'static str, definitions: Vec<String>) -> Program {
     Program { file, text, definitions }

@@ -38,8 +38,8 @@ pub fn warp_program(method: WarpMethod) -> Program {
         WarpMethod::Reduce => "REDUCE",
     };
     Program {
-        file: "published_warp_reductions.cu",
-        text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/published_warp_reductions.cu")),
+        file: "reduction_warp.cu",
+        text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/reduction_warp.cu")),
         definitions: vec![format!("METHOD={name}"), format!("SYNCSCOPE_UNROLL={SUMS}")],
     }
 }

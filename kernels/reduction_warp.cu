@@ -1,4 +1,4 @@
-// Sums over the threads of a warp (`syncscope reductions`), after figures 3 and 4 of Zhang, Wahib and Matsuoka, "A
+// Sums over the threads of a warp (`gpu.reduction.warp_*`), after figures 3 and 4 of Zhang, Wahib and Matsuoka, "A
 // Study of Synchronization Methods in Modern GPUs". METHOD selects how the threads join their values.
 //
 // The figures show which threads wait for each other in each step; the values go through shared memory. The groups are

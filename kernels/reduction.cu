@@ -1,4 +1,4 @@
-// Reductions of a vector of i32 on one device or several (`syncscope reductions`).
+// Reductions of a vector of i32 on one device or several (`gpu.reduction.*`).
 //
 // VARIANT selects how the parts are joined, OPERATION what is computed, KIND the barrier of a grid. Variants of the
 // group "device" read the vector with the same code and the same grid, so the difference of two of them is the
@@ -24,7 +24,7 @@ enum Variant {
     PARTIALS     // the kernel ends; the kernel `combine` joins the partial results
 };
 
-// What the host passes; `published/reductions/arguments.rs` has the same structure.
+// What the host passes; `experiments/reduction/queue.rs` has the same structure.
 struct ReductionArguments {
     int *data;                  // aligned to 16 bytes
     int *partials;              // one for each block
@@ -234,7 +234,7 @@ __device__ __forceinline__ void reduce_with(const ReductionArguments &arguments)
 #ifdef SEVERAL
 constexpr u32 MOST_MEMBERS = 8;
 
-// `published/reductions/several.rs` has the same structure.
+// `experiments/reduction/queue.rs` has the same structure.
 struct SeveralArguments : ReductionArguments {
     // In the memory of each device: two words for each device that writes there, for every other reduction, because a
     // device may be one reduction ahead of the others.
@@ -295,7 +295,7 @@ SYNCSCOPE_REDUCTION hold(const ReductionArguments arguments) {
     limit.wait_for([&] { return *static_cast<const volatile u32 *>(arguments.barrier) == arguments.count; });
 }
 
-// The vector of every test, which `published/reductions/vector.rs` knows too: for the maximum, values from 1 to 2^30
+// The vector of every test, which `catalogue/families/reduction.rs` knows too: for the maximum, values from 1 to 2^30
 // in an order that no cache line repeats; for the sum, the numbers from 0 to 1020 over and over.
 __device__ __forceinline__ int element_of(u64 index) {
     if (Op::IDENTITY == 0) return (int)(index % 1021);

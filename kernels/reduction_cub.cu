@@ -1,4 +1,4 @@
-// CUB's reduction of a device beside those of `published_reductions.cu` (`syncscope reductions`).
+// CUB's reduction of a device beside those of `reduction.cu` (`gpu.reduction.cub`).
 //
 // cub::DeviceReduce is a host function that launches two kernels, and NVRTC compiles neither host functions nor CUB's
 // tables of tunings. These kernels have the bodies of CUB's two (cub/device/dispatch/kernels/reduce.cuh): agent and
@@ -10,7 +10,7 @@
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
-// As in `published_reductions.cu`.
+// As in `reduction.cu`.
 struct ReductionArguments {
     int *data;
     int *partials;
