@@ -52,7 +52,6 @@ fn main() -> ExitCode {
         Command::Asynchrony(asynchrony) => supervised(|| commands::asynchrony(&asynchrony)),
         Command::Crosscheck(crosscheck) => supervised(|| commands::crosscheck(&crosscheck)),
         Command::Timeline(timeline) => supervised(|| commands::timeline(&timeline)),
-        Command::Reductions(reductions) => supervised(|| commands::reductions(&reductions)),
     });
     supervisor::ends(&outcome);
     match outcome {

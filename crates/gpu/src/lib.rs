@@ -46,9 +46,6 @@ pub use laboratory::{GpuLaboratory, run_effect};
 pub use launch::arguments::UNROLL;
 pub use launch::headers::headers;
 pub use published::asynchrony_program;
-pub use published::reductions::{
-    ReductionPlan, cub_programs, reduction_programs, several_programs, warp_instructions, warp_program,
-};
 pub use published::timeline::{Measured as MeasuredTimeline, versions as timeline_versions};
 
 /// The primitives, with or without a GPU.

@@ -14,7 +14,7 @@ use syncscope_gpu::verify::ARCHITECTURES;
 
 pub(crate) use self::advise::{AdviseArguments, AdviseFormat};
 pub(crate) use self::published::{
-    AsynchronyArguments, CrosscheckArguments, CrosscheckOn, ReductionsArguments, ReductionsOn, TimelineArguments,
+    AsynchronyArguments, CrosscheckArguments, CrosscheckOn, TimelineArguments,
 };
 pub(crate) use self::rows::{
     CompareArguments, FailOn, FailOnOutlier, FindingsArguments, FindingsFormat, FleetArguments, PaperName,
@@ -63,8 +63,6 @@ pub(crate) enum Command {
     Asynchrony(AsynchronyArguments),
     /// Published experiment: start and stop of every warp, with the compiler's clock reads and with corrected ones
     Timeline(TimelineArguments),
-    /// Published experiment: reductions with each kind of synchronization, and whether primitive costs predict them
-    Reductions(ReductionsArguments),
     /// Print a script that completes the arguments in a shell
     Completions(CompletionsArguments),
     /// Print the manual page

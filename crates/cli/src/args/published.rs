@@ -63,28 +63,3 @@ pub(crate) struct AsynchronyArguments {
     #[arg(long, value_name = "N", default_value_t = Plan::DRAWS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) draws: u32,
 }
-
-#[derive(Debug, Args)]
-pub(crate) struct ReductionsArguments {
-    #[command(flatten)]
-    pub(crate) experiment: ExperimentArguments,
-    /// Take the costs of primitives from this run instead of measuring those that are needed
-    #[arg(long, value_name = "DIR")]
-    pub(crate) run: Option<PathBuf>,
-    /// Numbers of elements, such as 1024,1000000 [default: 2^10 to 2^28 in steps of 4]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1 << 28))]
-    pub(crate) sizes: Vec<u64>,
-    /// Reductions to measure
-    #[arg(long, value_enum, default_value_t = ReductionsOn::All)]
-    pub(crate) on: ReductionsOn,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReductionsOn {
-    /// Those of GPU and CPU
-    All,
-    /// Those of the GPU
-    Gpu,
-    /// Those of the CPU, which need no GPU
-    Cpu,
-}

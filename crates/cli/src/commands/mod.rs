@@ -21,7 +21,7 @@ mod verify;
 
 pub(crate) use import::import;
 pub(crate) use list::list;
-pub(crate) use published::{asynchrony, crosscheck, reductions, timeline};
+pub(crate) use published::{asynchrony, crosscheck, timeline};
 pub(crate) use run::run;
 pub(crate) use shell::{completions, man};
 pub(crate) use stored::{advise, compare, findings, fleet, gallery, report, show};

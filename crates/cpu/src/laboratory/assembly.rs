@@ -49,17 +49,6 @@ impl CpuLaboratory {
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
 
-    /// A team of so many threads of this program or of a runtime.
-    pub(crate) fn team(
-        &mut self,
-        placement: &Placement,
-        threads: u32,
-        runtime: Option<&'static crate::team::openmp::Runtime>,
-    ) -> Result<&mut dyn crate::team::Executor, String> {
-        let placed = self.placed(placement, threads).map_err(|refusal| refusal.to_string())?;
-        self.teams.team_on(runtime, &placed.cpus, &self.clock).map_err(|refusal| refusal.to_string())
-    }
-
     /// The CPUs of a placement.
     fn placed(&self, placement: &Placement, threads: u32) -> Result<Placed, Refusal> {
         if let Some(reason) = self.unavailable() {

@@ -128,11 +128,6 @@ impl CpuLaboratory {
         (!self.topology.this_system)
             .then(|| "the topology is not this machine's: unset HWLOC_SYNTHETIC and HWLOC_XMLFILE".to_owned())
     }
-
-    /// The size of the memory.
-    pub(crate) fn memory_bytes(&self) -> Option<u64> {
-        self.topology.memory_bytes
-    }
 }
 
 /// hwloc's topology, with the CPUs that the calling thread may use.

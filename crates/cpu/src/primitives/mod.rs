@@ -27,6 +27,7 @@ mod operation;
 mod orders;
 mod percentiles;
 mod process;
+mod reduction;
 pub(crate) mod wait;
 mod wake;
 mod workload;
@@ -40,7 +41,7 @@ pub use self::operation::{Operation, UNROLL};
 pub use self::workload::Workload;
 
 /// The families, in the order of the catalogue.
-static FAMILIES: [&[&Entry]; 7] = [
+static FAMILIES: [&[&Entry]; 8] = [
     atomic::ENTRIES,
     fence::ENTRIES,
     barrier::ENTRIES,
@@ -48,6 +49,7 @@ static FAMILIES: [&[&Entry]; 7] = [
     handoff::ENTRIES,
     wake::ENTRIES,
     process::ENTRIES,
+    reduction::ENTRIES,
 ];
 
 /// The descriptions of all primitives, whether they can be measured here or not.

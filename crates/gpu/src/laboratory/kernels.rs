@@ -57,30 +57,6 @@ impl GpuLaboratory {
         self.set_up(&fault_program(fault), evidence(&cubin), request)
     }
 
-    /// A loop in one kernel that is no case of the catalogue, with its own proof in the kernel `check`.
-    pub(crate) fn loop_in_kernel(
-        &mut self,
-        program: &Program,
-        evidence: Evidence,
-        shape: Shape,
-    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let request = ExperimentRequest {
-            parameters: Parameters { shape, dtype: None, stride: 0, arrays: 1, cluster: 0 },
-            arguments: BenchArguments::Register(RegisterArguments { opaque_one: 1, ..RegisterArguments::default() }),
-            proof: Proof::Trial,
-            third: None,
-            carried: Rc::default(),
-            actor: Actor::Slowest,
-            is_own_context: true,
-            run_effect: RunEffect::NONE,
-            min_iterations: 1,
-            unroll: UNROLL,
-            sampling: SamplingPolicy::USUAL,
-            limit: None,
-        };
-        self.set_up(program, evidence, request)
-    }
-
     /// A loop in one kernel.
     pub(super) fn kernel(
         &mut self,

@@ -87,18 +87,6 @@ impl GpuLaboratory {
     pub(crate) const fn limits(&self) -> DeviceLimits {
         self.limits
     }
-
-    /// The case on a grid that fills the first device twice, if it leaves the number of blocks open.
-    #[must_use]
-    pub fn with_full_grid(&self, case: Case) -> Case {
-        let blocks = case.blocks.or(case.threads.map(|_| 2 * self.limits.multiprocessors));
-        Case { blocks, ..case }
-    }
-
-    /// A CPU near the first device, for the thread that launches.
-    pub(crate) fn launching_cpu(&self) -> Option<u32> {
-        self.nearby_cpus.any()
-    }
 }
 
 impl Drop for GpuLaboratory {

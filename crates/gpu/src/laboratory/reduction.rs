@@ -60,6 +60,10 @@ impl GpuLaboratory {
             }
             other => failed(other),
         })?;
+        let (blocks, threads) = queue.shape();
+        if case.threads.is_some_and(|asked| asked != threads) || case.blocks.is_some_and(|asked| asked != blocks) {
+            return Err(Refusal::Skipped(format!("it has {blocks} blocks of {threads} threads for so many elements")));
+        }
         let mut experiment = ReductionExperiment::new(queue, (evidence, ruler, run_effect(case)), cpu);
         experiment.warm_up().map_err(failed)?;
         Ok(Box::new(experiment))

@@ -8,5 +8,4 @@ pub mod crosscheck;
 mod device;
 
 pub use self::asynchrony::asynchrony_program;
-pub(crate) mod reductions;
 pub(crate) mod timeline;

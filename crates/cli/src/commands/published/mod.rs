@@ -3,10 +3,8 @@
 mod asynchrony;
 mod crosscheck;
 mod experiment_run;
-mod reductions;
 mod timeline;
 
 pub(crate) use asynchrony::asynchrony;
 pub(crate) use crosscheck::crosscheck;
-pub(crate) use reductions::reductions;
 pub(crate) use timeline::timeline;

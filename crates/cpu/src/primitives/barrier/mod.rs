@@ -28,6 +28,8 @@ use crate::processes;
 use crate::sync::{Barrier, BetweenProcesses, CachePadded};
 use crate::team::Body;
 
+pub(in crate::primitives) use self::openmp::OpenMpBarrier;
+
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[
     &std_barrier::ENTRY,

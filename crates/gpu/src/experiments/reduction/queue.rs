@@ -215,6 +215,11 @@ impl<'a> Queue<'a> {
         self.recipe.is_resident().then(|| format!("{} blocks", self.blocks()))
     }
 
+    /// Blocks of the kernel on each device, and threads of each.
+    pub(crate) fn shape(&self) -> (u32, u32) {
+        (self.blocks(), self.recipe.threads())
+    }
+
     fn blocks(&self) -> u32 {
         let largest = self.members.iter().map(|member| member.elements).max().unwrap_or(1);
         self.recipe.blocks(largest, self.multiprocessors, self.resident)
