@@ -90,7 +90,7 @@ fn every_variant_synchronizes_as_it_says_on_every_architecture() {
     for arch in ARCHITECTURES {
         let mut compiler = compiler(arch);
         let variants = variants(arch);
-        assert!(variants.len() > 40, "{arch}: {}", variants.len());
+        assert!(variants.len() >= 40, "{arch}: {}", variants.len());
         let programs: Vec<_> = variants.iter().filter_map(|(_, case)| program_of(case)).collect();
         compiler.prepare(&programs, &mut |_, _| {});
         for (name, case) in variants {
