@@ -12,7 +12,7 @@ use crate::terminal;
 
 /// Reads a run, and warns of what is wrong with its files.
 pub(crate) fn load_as_measured(path: &Path) -> Result<RunData, RunDirectoryError> {
-    let data = RunData::load(path)?;
+    let data = RunData::load(path, catalogue())?;
     warn_of_damage(path, &data);
     Ok(data)
 }
@@ -23,12 +23,12 @@ fn warn_of_damage(path: &Path, data: &RunData) {
 
 /// The same with its rows in the order of the catalogues, which is the same for every run.
 pub(crate) fn load(path: &Path) -> Result<RunData, RunDirectoryError> {
-    Ok(load_as_measured(path)?.in_order(&catalogue()))
+    Ok(load_as_measured(path)?.in_order(catalogue().primitives()))
 }
 
 /// Reads a run whose rows a command is about.
 pub(crate) fn load_rows(path: &Path) -> Result<RunData, Failure> {
-    let data = RunData::load(path)?.in_order(&catalogue());
+    let data = RunData::load(path, catalogue())?.in_order(catalogue().primitives());
     match data.run.experiment() {
         Some(experiment) if data.rows.is_empty() => Err(Failure::Usage(format!(
             "{path} holds the published experiment {experiment}, which has no rows; `syncscope report {path}` draws it",

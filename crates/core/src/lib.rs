@@ -32,17 +32,19 @@ pub mod stats;
 pub mod units;
 
 pub use engine::cancel::Cancel;
-pub use engine::experiment::{Experiment, ExperimentError, Ruler, RunEffect};
+pub use engine::experiment::{Experiment, ExperimentError, Ruler};
 pub use engine::measurement::Measurement;
 pub use engine::settings::{BlockCount, Settings};
 pub use engine::{Cancelled, Engine, cancel, experiment, profile, stopping};
 pub use model::case::{
     Actor, Case, CaseId, Dtype, Form, Layout, MemoryOrder, Mode, Placement, Population, Scope, Space,
 };
+pub use model::catalogue::Catalogue;
 pub use model::check::Check;
 pub use model::detail::Detail;
 pub use model::estimate::Estimate;
 pub use model::evidence::Evidence;
+pub use model::facts::{ActorRule, Facts, OperationsAtOnce, Role, RunEffect, Waits};
 pub use model::group::Group;
 pub use model::observation::Observation;
 pub use model::primitive::{Domain, Family, Primitive};

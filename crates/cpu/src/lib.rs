@@ -24,6 +24,7 @@
 
 pub mod evidence;
 pub mod experiment;
+mod facts;
 pub mod laboratory;
 pub mod machine;
 pub mod mpi;

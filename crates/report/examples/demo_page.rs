@@ -22,7 +22,9 @@ fn main() -> Result<(), String> {
         "matrix" => vec![RunData { rows: synthetic::wide::matrix(64), ..synthetic::wide::complete() }],
         "large" => vec![synthetic::large(20_000)],
         folders if !folders.is_empty() => {
-            let load = |folder: &str| RunData::load(folder.as_ref()).map_err(|error| format!("{error}; {usage}"));
+            let load = |folder: &str| {
+                RunData::load(folder.as_ref(), synthetic::catalogue()).map_err(|error| format!("{error}; {usage}"))
+            };
             folders.split(',').map(load).collect::<Result<_, _>>()?
         }
         _ => return Err(usage.to_owned()),

@@ -1,9 +1,11 @@
 //! Reports of syncscope: the rows of runs as an HTML page, as a table for the terminal, and in the formats of [`export`].
 //!
 //! ```no_run
+//! use std::sync::Arc;
+//!
 //! use syncscope_report::{RunData, page, table};
 //!
-//! let run = RunData::load("my-run".as_ref())?;
+//! let run = RunData::load("my-run".as_ref(), Arc::default())?;
 //! let terminal = table::summary(&run, &[], 100, true);
 //! let html = page::render(&[run], &[]);
 //! # Ok::<(), syncscope_core::run_directory::RunDirectoryError>(())

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use syncscope_core::run::{Status, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{CaseId, Detail, Primitive, Published, Row, Run, Verdict};
+use syncscope_core::{CaseId, Catalogue, Detail, Primitive, Published, Row, Run, Verdict};
 
 use crate::naming;
 
@@ -24,6 +25,9 @@ pub struct RunData {
     pub published: Published,
     /// What is wrong with its files.
     pub damage: Damage,
+    /// What is known of the primitives: the command joins the catalogues of the hardware crates, on which this crate does
+    /// not depend.
+    pub catalogue: Arc<Catalogue>,
 }
 
 /// What is wrong with the files of a run that can be read all the same, in words for people.
@@ -52,7 +56,7 @@ impl RunData {
     ///
     /// # Errors
     /// If the directory holds no run, or a file of it cannot be read or parsed. The error names the file.
-    pub fn load(path: &Path) -> Result<Self, RunDirectoryError> {
+    pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<Self, RunDirectoryError> {
         let directory = RunDirectory::open(path)?;
         let run = directory.read_run()?;
         let experiment = run.experiment();
@@ -74,6 +78,7 @@ impl RunData {
             details: if has_rows { directory.read_details()? } else { HashMap::new() },
             published,
             run,
+            catalogue,
         })
     }
 
@@ -151,10 +156,10 @@ fn directory_name(path: &Path) -> String {
 mod tests {
     use super::*;
     use syncscope_core::run::provenance::SessionRecord;
-    use syncscope_core::{Case, Dtype};
+    use syncscope_core::{Case, Dtype, Role};
 
     const fn primitive(id: &'static str) -> Primitive {
-        Primitive { id, summary: "", operation: "", source: "" }
+        Primitive { id, summary: "", operation: "", source: "", facts: syncscope_core::Facts::of(Role::Update) }
     }
 
     #[test]

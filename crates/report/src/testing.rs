@@ -6,6 +6,10 @@ use std::time::UNIX_EPOCH;
 use syncscope_core::run::Status;
 use syncscope_core::{Published, Row, Run};
 
+#[path = "../tests/synthetic/catalogue.rs"]
+mod catalogue;
+
+pub(crate) use self::catalogue::catalogue;
 use crate::RunData;
 
 /// A run on an unknown machine.
@@ -16,5 +20,13 @@ pub(crate) fn run() -> Run {
 /// These rows as a run on an unknown machine.
 pub(crate) fn data(rows: Vec<Row>) -> RunData {
     let (details, published) = (HashMap::new(), Published::default());
-    RunData { name: "run".to_owned(), run: run(), rows, details, published, damage: crate::Damage::default() }
+    RunData {
+        name: "run".to_owned(),
+        run: run(),
+        rows,
+        details,
+        published,
+        damage: crate::Damage::default(),
+        catalogue: catalogue(),
+    }
 }

@@ -3,18 +3,20 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
 
 mod chromium;
+#[path = "synthetic/catalogue.rs"]
+mod synthetic;
 
 use std::path::PathBuf;
 
 use serde_json::Value;
-use syncscope_core::Primitive;
+use syncscope_core::{Facts, Primitive, Role};
 use syncscope_report::{RunData, compare, page};
 
 use chromium::{number, open_and, open_undrawn};
 
 fn stored(name: &str) -> RunData {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results", name].iter().collect();
-    RunData::load(&path).unwrap()
+    RunData::load(&path, synthetic::catalogue()).unwrap()
 }
 
 /// The page of a run: its text without data and scripts, and its data.
@@ -24,6 +26,7 @@ fn page_of(data: &RunData) -> (String, Value) {
         summary: "Compare-and-swap that fails",
         operation: "one attempt",
         source: "C11",
+        facts: Facts::of(Role::Update),
     }];
     let html = page::render(std::slice::from_ref(data), &catalogue);
     let (before, rest) = html.split_once("<script type=\"application/json\" id=\"data\">").unwrap();

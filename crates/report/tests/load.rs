@@ -26,7 +26,7 @@ fn a_written_run_is_read_back() {
     let path = folder.path().join("my-run");
     let data = synthetic::cpu_only();
     write(&data, &path);
-    let read = RunData::load(&path).unwrap();
+    let read = RunData::load(&path, synthetic::catalogue()).unwrap();
     assert_eq!(read.name, "my-run");
     assert_eq!(read.run, data.run);
     assert_eq!(read.rows.len(), data.rows.len());
@@ -45,7 +45,7 @@ fn an_incomplete_last_line_is_ignored() {
     let mut bytes = fs::read(&file).unwrap();
     bytes.truncate(bytes.len() - 30);
     fs::write(&file, bytes).unwrap();
-    let read = RunData::load(&path).unwrap();
+    let read = RunData::load(&path, synthetic::catalogue()).unwrap();
     assert_eq!(read.rows.len(), data.rows.len() - 1);
     assert_eq!(read.seconds(), None);
     let text = table::summary(&read, &[], 100, false);
@@ -57,7 +57,7 @@ fn a_run_without_a_finished_case_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     write(&RunData { rows: vec![], ..synthetic::cpu_only() }, &path);
-    let read = RunData::load(&path).unwrap();
+    let read = RunData::load(&path, synthetic::catalogue()).unwrap();
     assert!(table::summary(&read, &[], 80, false).contains("No case was finished."));
     assert!(page::render(&[read], &[]).contains("</html>"));
 }
@@ -65,16 +65,16 @@ fn a_run_without_a_finished_case_is_reported() {
 #[test]
 fn errors_name_the_file() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(RunData::load(folder.path()).unwrap_err().to_string().contains("run.json"));
+    assert!(RunData::load(folder.path(), synthetic::catalogue()).unwrap_err().to_string().contains("run.json"));
     let path = folder.path().join("run");
     write(&synthetic::cpu_only(), &path);
     let file = path.join("measurements.csv");
     let text = fs::read_to_string(&file).unwrap().replacen("Resolved", "Perfect", 1);
     fs::write(&file, text).unwrap();
-    let error = RunData::load(&path).unwrap_err().to_string();
+    let error = RunData::load(&path, synthetic::catalogue()).unwrap_err().to_string();
     assert!(error.contains("measurements.csv, line 2") && error.contains("Perfect"), "{error}");
     fs::remove_file(&file).unwrap();
-    assert!(RunData::load(&path).unwrap_err().to_string().contains("measurements.csv"));
+    assert!(RunData::load(&path, synthetic::catalogue()).unwrap_err().to_string().contains("measurements.csv"));
 }
 
 /// The run as it is read after a change of its table.
@@ -85,7 +85,7 @@ fn read_changed(data: &RunData, change: impl Fn(&str) -> String) -> RunData {
     let file = path.join("measurements.csv");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, change(&text)).unwrap();
-    RunData::load(&path).unwrap()
+    RunData::load(&path, synthetic::catalogue()).unwrap()
 }
 
 /// A run that is done and has all of its rows.
@@ -154,7 +154,8 @@ fn an_experiment_without_its_table_is_warned_of() {
     let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
     let run = syncscope_core::Run { preset: "asynchrony".into(), planned: 0, ..complete().run };
     directory.write_run(&run).unwrap();
-    let warnings = || RunData::load(directory.path()).unwrap().damage.warnings().collect::<Vec<_>>();
+    let warnings =
+        || RunData::load(directory.path(), synthetic::catalogue()).unwrap().damage.warnings().collect::<Vec<_>>();
     let expected = ["asynchrony.csv is missing or has no rows; measure again with `syncscope asynchrony`"];
     assert_eq!(warnings(), expected);
     fs::write(directory.path().join("asynchrony.csv"), "variant,block_threads,position\n").unwrap();

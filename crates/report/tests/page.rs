@@ -185,7 +185,13 @@ fn the_rungs_name_rows_of_their_run() {
 #[test]
 fn primitives_keep_their_colour_where_others_are_missing() {
     const fn primitive(id: &'static str) -> Primitive {
-        Primitive { id, summary: "what it is", operation: "one", source: "a paper" }
+        Primitive {
+            id,
+            summary: "what it is",
+            operation: "one",
+            source: "a paper",
+            facts: syncscope_core::Facts::of(syncscope_core::Role::Update),
+        }
     }
     let catalogue = ["cpu.lock.std_mutex", "cpu.lock.ticket", "cpu.atomic.add", "cpu.lock.mcs"].map(primitive);
     let row = |id: &str| Row::unmeasured(Case::new(id), Verdict::Resolved);

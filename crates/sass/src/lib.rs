@@ -29,43 +29,37 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `cubin`, `parameters` | kernels in an ELF file |
-//! | `instruction`, `control` | one instruction |
-//! | `opcodes`, `layouts`, `modifiers` | the tables of mnemonics and modifiers, and how they are printed |
+//! | `cubin` | kernels in an ELF file, and the size of their parameters |
+//! | `instruction` | one instruction: bit fields, control field, guard, clock, target |
+//! | `opcodes`, `modifiers` | the tables of mnemonics and modifiers, and how they are printed |
 //! | `region` | the timed region of a kernel |
 //! | `operands/` | registers that an instruction reads and writes; taking it apart and together |
-//! | `flow/` | paths through a kernel, and which barriers are outstanding on them |
+//! | `flow` | paths through a kernel, and which barriers are outstanding on them |
 //! | `edit/` | edits that keep dependencies, and files with edited code |
-//! | `arch`, `bits`, `error` | generations with one encoding, bit fields, errors |
+//! | `arch`, `error` | generations with one encoding, errors |
 
 #![forbid(unsafe_code)]
 
 mod arch;
-mod bits;
-mod control;
 mod cubin;
 mod edit;
 mod error;
 mod flow;
-#[cfg(test)]
-mod golden;
 mod instruction;
-mod layouts;
 mod modifiers;
 mod opcodes;
 mod operands;
-mod parameters;
 mod region;
 #[cfg(test)]
-mod samples;
+mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use arch::Arch;
-pub use control::Control;
-pub use cubin::{Cubin, Kernel};
-pub use edit::{Correction, CubinFile, EditError, KernelEdit, correct_clock_reads};
-pub use error::SassError;
+pub use cubin::{Cubin, Kernel, parameter_bytes};
+pub use edit::{Correction, CubinFile, KernelEdit, correct_clock_reads};
+pub use error::{EditError, SassError};
 pub use flow::{Unawaited, unawaited_results};
-pub use instruction::{Clock, Instruction, Predicate};
+pub use instruction::{Clock, Control, Instruction, Predicate};
 pub use operands::{Bank, Effects, Kind, Operand, Parts, Register};
-pub use parameters::parameter_bytes;
 pub use region::{Region, timed_region};

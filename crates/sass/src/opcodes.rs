@@ -6,7 +6,7 @@
 //! range of architectures is given only if a number changed its meaning.
 
 use crate::arch::Generation::{self, Ampere, Blackwell, BlackwellRtx, Hopper, Turing};
-use crate::bits::Bits;
+use crate::instruction::Bits;
 
 /// What an operation number means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

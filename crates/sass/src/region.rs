@@ -191,7 +191,7 @@ fn ends_path(instruction: &Instruction) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{BACK, CALL, CLOCK, CLOCK_LOW, EXIT, FORWARD, NOP, RED, RET, TIMER, kernel};
+    use crate::testing::{BACK, CALL, CLOCK, CLOCK_LOW, EXIT, FORWARD, NOP, RED, RET, TIMER, kernel};
 
     #[test]
     fn the_region_lies_between_the_reads_around_the_loop() {

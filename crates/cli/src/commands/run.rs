@@ -310,8 +310,8 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     }
     let data = runs::load(directory.path())?;
     let catalogue = catalogue();
-    let shown = terminal::show(&table::summary(&data, &catalogue, terminal::width(), terminal::colour()));
-    page_file::of_run(directory, &data, &catalogue)?;
+    let shown = terminal::show(&table::summary(&data, catalogue.primitives(), terminal::width(), terminal::colour()));
+    page_file::of_run(directory, &data, catalogue.primitives())?;
     shown?;
     match status {
         Status::Interrupted | Status::Running => return Ok(interrupted(directory.path(), data.provisional())),

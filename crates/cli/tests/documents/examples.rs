@@ -23,7 +23,7 @@ fn the_python_example_prints_the_most_expensive_rows() {
         let output = python(&[script.to_str().unwrap(), run.to_str().unwrap()]).unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let data = RunData::load(&run).unwrap();
+        let data = RunData::load(&run, std::sync::Arc::default()).unwrap();
         let mut resolved: Vec<_> = data.rows.iter().filter(|row| row.verdict.name() == "Resolved").collect();
         resolved.sort_by(|a, b| b.ns.unwrap().value().total_cmp(&a.ns.unwrap().value()));
         assert!(text.contains(&format!("{} of {} rows are resolved", resolved.len(), data.rows.len())), "{text}");

@@ -24,7 +24,7 @@ fn page() -> String {
             write!(page, "\n## {id}\n\n| id | description | operation | source |\n|---|---|---|---|\n").unwrap();
             section = id;
         }
-        let Primitive { id, summary, operation, source } = primitive;
+        let Primitive { id, summary, operation, source, facts: _ } = primitive;
         writeln!(page, "| `{id}` | {summary} | {operation} | {source} |").unwrap();
     }
     page

@@ -42,7 +42,7 @@ fn the_results_become_a_run() {
     fs::write(folder.path().join("LICENSE"), "a licence").unwrap();
     let output = import(&system, &run);
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
-    let data = RunData::load(&run).unwrap();
+    let data = RunData::load(&run, std::sync::Arc::default()).unwrap();
     assert_eq!(data.rows.len(), 3);
     assert_eq!(fs::read_to_string(run.join("LICENSE")).unwrap(), "a licence", "the licence stays beside the figures");
     assert_eq!(data.run.machine.gpus[0].name, "NVIDIA A100");

@@ -4,14 +4,21 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use syncscope_core::Row;
 use syncscope_core::run::columns::COLUMNS;
 use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Catalogue, Row};
 use syncscope_report::RunData;
 
 /// A line of a table: the names of its columns with their values.
 pub(crate) type Line = BTreeMap<String, String>;
+
+/// The primitives of all hardware crates.
+fn catalogue() -> Arc<Catalogue> {
+    let parts = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_cpu::mpi::primitives()];
+    Arc::new(parts.into_iter().flatten().copied().collect())
+}
 
 /// The stored runs, each read once.
 pub(crate) struct Runs {
@@ -29,7 +36,7 @@ impl Runs {
         if let Some(known) = self.loaded.borrow().get(run) {
             return Ok(Rc::clone(known));
         }
-        let data = Rc::new(RunData::load(&self.folder.join(run)).map_err(|error| error.to_string())?);
+        let data = Rc::new(RunData::load(&self.folder.join(run), catalogue()).map_err(|error| error.to_string())?);
         self.loaded.borrow_mut().insert(run.to_owned(), Rc::clone(&data));
         Ok(data)
     }

@@ -1,9 +1,10 @@
 //! From two samples to a cost: the one formula, and the estimate over all pairs.
 
-use crate::engine::experiment::{Experiment, Ruler, RunEffect};
+use crate::engine::experiment::{Experiment, Ruler};
 use crate::engine::population::{self, Cost};
 use crate::model::case::{Actor, Population};
 use crate::model::estimate::Estimate;
+use crate::model::facts::RunEffect;
 use crate::model::observation::{Common, Observation, Strata};
 use crate::model::sample::{Disturbance, Sample, Shot, Side};
 use crate::stats::{self, Interval, Level};

@@ -6,6 +6,7 @@ use crate::model::case::{Actor, Population};
 use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::evidence::Evidence;
+use crate::model::facts::RunEffect;
 use crate::model::sample::{Sample, Shot, Side};
 use crate::units::{Hertz, Ticks};
 
@@ -44,32 +45,6 @@ pub enum ExperimentError {
     /// Anything else, with what a user needs to act.
     #[error("{0}")]
     Failed(String),
-}
-
-/// By how much runs on one machine differ: standard deviation of the cost of a run, relative to the cost.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RunEffect {
-    /// Of the cost in nanoseconds.
-    pub ns: f64,
-    /// Of the cost in cycles.
-    pub cycles: f64,
-}
-
-impl RunEffect {
-    /// All runs agree.
-    pub const NONE: Self = Self::of_both(0.0);
-
-    /// The same in both units.
-    #[must_use]
-    pub const fn of_both(deviation: f64) -> Self {
-        Self { ns: deviation, cycles: deviation }
-    }
-
-    /// The larger of two, in each unit.
-    #[must_use]
-    pub const fn at_least(self, other: Self) -> Self {
-        Self { ns: self.ns.max(other.ns), cycles: self.cycles.max(other.cycles) }
-    }
 }
 
 /// A case made ready to run: two loops over the same state.

@@ -1,7 +1,7 @@
 //! Everything the engine found out about one case.
 
 use crate::engine::cost_formula::{CostFormula, Costs};
-use crate::engine::experiment::{Experiment, RunEffect};
+use crate::engine::experiment::Experiment;
 use crate::engine::judge::{self, Judged};
 use crate::engine::population::{CommonCourse, Stage};
 use crate::engine::stopping::Stop;
@@ -10,6 +10,7 @@ use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::estimate::Estimate;
 use crate::model::evidence::Evidence;
+use crate::model::facts::RunEffect;
 use crate::model::observation::Observation;
 use crate::model::verdict::Verdict;
 use crate::stats;

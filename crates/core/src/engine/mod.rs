@@ -23,7 +23,7 @@ use crate::engine::additivity::Additivity;
 use crate::engine::calibration::Calibration;
 use crate::engine::cancel::Cancel;
 use crate::engine::cost_formula::CostFormula;
-use crate::engine::experiment::{Experiment, ExperimentError, RunEffect};
+use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::measurement::{Basis, Measurement};
 use crate::engine::measurement_block::{MeasurementBlock, Taken};
 use crate::engine::population::CommonCourse;
@@ -33,6 +33,7 @@ use crate::engine::stopping::Stop;
 use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::evidence::Evidence;
+use crate::model::facts::RunEffect;
 use crate::model::verdict::Verdict;
 
 /// Someone asked to stop before the case was finished.

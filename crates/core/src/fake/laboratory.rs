@@ -5,22 +5,24 @@ use std::time::Duration;
 use super::{FakeExperiment, Fault, Noise};
 use crate::engine::experiment::Experiment;
 use crate::model::case::{Case, Dtype};
+use crate::model::facts::{Facts, Role};
 use crate::model::primitive::Primitive;
 use crate::model::sweep::Sweep;
 use crate::session::laboratory::{Laboratory, Listing, Refusal};
 use crate::session::preset::Preset;
 
-const fn fake(id: &'static str, summary: &'static str) -> Primitive {
-    Primitive { id, summary, operation: "one operation that is only a number", source: "nowhere" }
+const fn fake(id: &'static str, summary: &'static str, role: Role) -> Primitive {
+    let facts = Facts::of(role);
+    Primitive { id, summary, operation: "one operation that is only a number", source: "nowhere", facts }
 }
 
 /// One primitive for each way a case can end.
 static CATALOGUE: [Primitive; 5] = [
-    fake("cpu.atomic.add", "A cost that grows with the threads and is resolved"),
-    fake("cpu.atomic.read", "A cost of zero"),
-    fake("cpu.barrier.std", "A cost that drowns in noise"),
-    fake("cpu.fence.flush", "A primitive that does not exist here"),
-    fake("cpu.lock.std_mutex", "A primitive that fails on request"),
+    fake("cpu.atomic.add", "A cost that grows with the threads and is resolved", Role::Update),
+    fake("cpu.atomic.read", "A cost of zero", Role::Access),
+    fake("cpu.barrier.std", "A cost that drowns in noise", Role::ThreadBarrier),
+    fake("cpu.fence.flush", "A primitive that does not exist here", Role::Fence),
+    fake("cpu.lock.std_mutex", "A primitive that fails on request", Role::ThreadLock),
 ];
 
 /// Makes fakes.

@@ -56,6 +56,12 @@ impl Case {
         Some(stride as usize * self.dtype.map_or(8, Dtype::size_bytes))
     }
 
+    /// Whether one thread alone takes part.
+    #[must_use]
+    pub fn has_one_thread(&self) -> bool {
+        self.threads == Some(1) && self.actors() == 1
+    }
+
     /// How the operations follow each other: as the case says, or as its primitive implies. `None` for a family that this
     /// version does not know.
     #[must_use]
@@ -68,7 +74,7 @@ impl Case {
     #[must_use]
     pub fn actor(&self) -> Actor {
         let shares_nothing = self.family().is_some_and(|family| family.shares_nothing(self));
-        if shares_nothing || (self.threads == Some(1) && self.actors() == 1) { Actor::Median } else { Actor::Slowest }
+        if shares_nothing || self.has_one_thread() { Actor::Median } else { Actor::Slowest }
     }
 
     /// How many operations all threads do at once: a GPU's lock is taken by one thread of each warp, a launch is one, and

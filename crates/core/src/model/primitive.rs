@@ -1,5 +1,6 @@
 //! What can be measured: the static description of a primitive.
 
+use crate::model::facts::Facts;
 use crate::words::words;
 
 words! {
@@ -71,6 +72,8 @@ pub struct Primitive {
     pub operation: &'static str,
     /// The paper, manual section or library it comes from.
     pub source: &'static str,
+    /// What is known of it.
+    pub facts: Facts,
 }
 
 impl Primitive {
@@ -116,9 +119,15 @@ impl Primitive {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::facts::Role;
 
-    const GOOD: Primitive =
-        Primitive { id: "cpu.atomic.add", summary: "Adds", operation: "one addition", source: "ISO C11" };
+    const GOOD: Primitive = Primitive {
+        id: "cpu.atomic.add",
+        summary: "Adds",
+        operation: "one addition",
+        source: "ISO C11",
+        facts: Facts::of(Role::Update),
+    };
 
     #[test]
     fn an_id_holds_domain_family_and_name() {

@@ -141,6 +141,9 @@ pub struct GpuMachine {
     pub nominal_clock_hz: Option<f64>,
     /// Whether memory errors are corrected, where the driver says.
     pub ecc: Option<bool>,
+    /// Whether the link to the host carries atomic operations: those of a kernel on host memory are atomic for the CPU too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_native_atomics: Option<bool>,
 }
 
 /// The way from one CUDA device to another.

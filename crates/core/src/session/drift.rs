@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::experiment::RunEffect;
 use crate::engine::population::{CommonCourse, Stage};
 use crate::model::case::Case;
+use crate::model::facts::RunEffect;
 use crate::model::observation::Common;
 use crate::session::pending_case::PendingCase;
 use crate::stats::median;

@@ -1,8 +1,9 @@
 //! The primitives, and the cases that the processes of a run allow.
 
-use syncscope_core::{Case, Mode, Primitive};
+use syncscope_core::{Case, Facts, Mode, OperationsAtOnce, Primitive, Role, Waits};
 
 use super::world::World;
+use crate::facts;
 
 /// The calls of the shim, by their numbers there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,10 @@ struct Entry {
     functions: &'static str,
 }
 
+/// The library decides how a process waits for another.
+const FACTS: Facts =
+    Facts { run_effect: facts::between_threads, ..Facts::of(Role::ProcessBarrier).waiting(Waits::AsConfigured) };
+
 /// The catalogue.
 static ENTRIES: [Entry; 4] = [
     Entry {
@@ -29,6 +34,7 @@ static ENTRIES: [Entry; 4] = [
             summary: "`MPI_Barrier` of processes",
             operation: "one barrier of all processes of the case",
             source: "MPI 4.1, 6.3 Barrier Synchronization",
+            facts: FACTS,
         },
         call: Call::Barrier,
         functions: "MPI_Barrier",
@@ -39,6 +45,7 @@ static ENTRIES: [Entry; 4] = [
             summary: "`MPI_Allreduce` of one 8-byte integer, which no process leaves before all have entered it",
             operation: "one sum over all processes of the case",
             source: "MPI 4.1, 6.9.6 All-Reduce",
+            facts: FACTS,
         },
         call: Call::Allreduce,
         functions: "MPI_Allreduce",
@@ -49,6 +56,7 @@ static ENTRIES: [Entry; 4] = [
             summary: "Two processes send 8 bytes to each other in turn: `MPI_Send`, `MPI_Recv`",
             operation: "one message from one process to the other: half a round trip",
             source: "MPI 4.1, 3.2 Blocking Send and Receive Operations",
+            facts: Facts { role: Role::ProcessHandoff, ..FACTS },
         },
         call: Call::PingPong,
         functions: "MPI_Send, MPI_Recv",
@@ -59,6 +67,13 @@ static ENTRIES: [Entry; 4] = [
             summary: "`MPI_Fetch_and_op` and `MPI_Win_flush`: all processes but the first add to a counter in its memory",
             operation: "one addition by each of these processes, complete at the target",
             source: "MPI 4.1, 12.3.4 Accumulate Functions",
+            facts: Facts {
+                role: Role::Update,
+                orders_memory: false,
+                mode: Mode::Throughput,
+                at_once: OperationsAtOnce::OfAllButOne,
+                ..FACTS
+            },
         },
         call: Call::FetchOp,
         functions: "MPI_Fetch_and_op, MPI_Win_flush",

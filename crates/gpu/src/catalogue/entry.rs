@@ -1,6 +1,6 @@
 //! An entry of the catalogue: one primitive and everything that depends on it.
 
-use syncscope_core::{Case, Preset, Primitive};
+use syncscope_core::{Case, Facts, Preset, Primitive, Role};
 
 use super::families::reduction::Recipe;
 use super::instructions::ExpectedInstructions;
@@ -145,7 +145,7 @@ impl Entry {
     /// An entry with the values that most entries have.
     pub(super) const fn of(kernel: Kernel, proof: Proof) -> Self {
         Self {
-            primitive: Primitive { id: "", summary: "", operation: "", source: "" },
+            primitive: Primitive { id: "", summary: "", operation: "", source: "", facts: Facts::of(Role::Access) },
             kernel,
             definitions: |_| Vec::new(),
             method: Method::Kernel,

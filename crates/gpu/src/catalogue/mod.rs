@@ -8,6 +8,7 @@
 //! | [`families`] | the entries, one file for each family or two |
 //! | [`registry`] | all entries in one list; the cases of a preset |
 //! | [`entry`] | the fields of an entry |
+//! | [`facts`] | what families share of what is known of their primitives |
 //! | [`instructions`] | which machine instructions an operation becomes |
 //! | [`sampling`] | how samples are taken |
 //! | [`definitions`] | how families define their kernels |
@@ -19,6 +20,7 @@
 
 mod definitions;
 pub(crate) mod entry;
+pub(crate) mod facts;
 mod families;
 mod faults;
 mod instructions;

@@ -1,11 +1,13 @@
-//! The properties of a device, as in `run.json`.
+//! What the devices are, as in `run.json`: their properties, the links between them, and whether other processes share them.
 
 use std::fs;
+use std::path::Path;
 
-use syncscope_core::machine::GpuMachine;
+use syncscope_core::machine::{GpuLink, GpuMachine};
 
-use crate::cuda::driver::{Attribute, Device};
+use crate::cuda::driver::{Attribute, Device, PeerAttribute};
 use crate::cuda::error::CudaError;
+use crate::cuda::nvml::Nvml;
 
 /// Describes the device with this number.
 pub(crate) fn machine(device: Device, index: u32) -> Result<GpuMachine, CudaError> {
@@ -30,6 +32,7 @@ pub(crate) fn machine(device: Device, index: u32) -> Result<GpuMachine, CudaErro
             .filter(|kilohertz| *kilohertz > 0)
             .map(|kilohertz| f64::from(kilohertz) * 1e3),
         ecc: number(A::CU_DEVICE_ATTRIBUTE_ECC_ENABLED).ok().map(|enabled| enabled != 0),
+        host_native_atomics: number(A::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED).ok().map(|native| native != 0),
     })
 }
 
@@ -52,6 +55,66 @@ fn version_in(text: &str) -> Option<String> {
     text.lines().next()?.split_whitespace().find(is_version).map(str::to_owned)
 }
 
+/// The links between all pairs of devices, in both directions.
+pub(crate) fn links(devices: &[(u32, Device)], nvml: Option<&Nvml>) -> Result<Vec<GpuLink>, CudaError> {
+    let mut links = Vec::new();
+    for (from, device) in devices {
+        for (to, other) in devices.iter().filter(|(to, _)| to != from) {
+            links.push(GpuLink {
+                from: *from,
+                to: *to,
+                kind: kind(*device, *other, nvml),
+                access: device.can_reach(*other)?,
+                native_atomics: adds_natively(*device, *other)?,
+                performance_rank: rank(*device, *other).ok(),
+            });
+        }
+    }
+    Ok(links)
+}
+
+/// Whether the hardware of another device executes atomic operations on its memory.
+pub(crate) fn adds_natively(device: Device, other: Device) -> Result<bool, CudaError> {
+    let attribute = PeerAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
+    Ok(device.peer_attribute(other, attribute)? != 0)
+}
+
+/// The driver's rank of the connection between devices; lower is faster.
+fn rank(device: Device, other: Device) -> Result<u32, CudaError> {
+    device.peer_attribute(other, PeerAttribute::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK)
+}
+
+/// `NVLink` or `PCIe`, if NVML reports it.
+fn kind(device: Device, other: Device, nvml: Option<&Nvml>) -> Option<String> {
+    let (from, to) = (pci_address(device).ok()?, pci_address(other).ok()?);
+    let is_nvlink = nvml?.is_nvlink(&from, &to)?;
+    Some(if is_nvlink { "NVLink" } else { "PCIe" }.to_owned())
+}
+
+/// Its folder of pipes without `CUDA_MPS_PIPE_DIRECTORY`.
+const PIPE_FOLDER: &str = "/tmp/nvidia-mps";
+
+/// The beginning of the names of its processes, as long as Linux keeps it.
+const PROCESS: &str = "nvidia-cuda-mps";
+
+/// Whether the service seems active: one of its processes is there, or its control pipe, which a container may have
+/// without seeing the process. The pipe may be left over. `root` is `/` but in tests; `pipe_folder` is the value of
+/// `CUDA_MPS_PIPE_DIRECTORY`.
+pub(crate) fn seems_active(root: &Path, pipe_folder: Option<&Path>) -> bool {
+    let folder = pipe_folder.unwrap_or(Path::new(PIPE_FOLDER));
+    let below_root = root.join(folder.strip_prefix("/").unwrap_or(folder));
+    below_root.join("control").exists() || has_process(root)
+}
+
+fn has_process(root: &Path) -> bool {
+    let processes = fs::read_dir(root.join("proc")).into_iter().flatten().flatten();
+    let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    processes
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_number))
+        .filter_map(|entry| fs::read_to_string(entry.path().join("comm")).ok())
+        .any(|name| name.starts_with(PROCESS))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +127,25 @@ mod tests {
         let open = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (dvs-builder)";
         assert_eq!(version_in(open).as_deref(), Some("580.95.05"));
         assert_eq!(version_in(""), None);
+    }
+
+    fn active(files: &[(&str, &str)], pipe_folder: Option<&str>) -> bool {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        seems_active(root.path(), pipe_folder.map(Path::new))
+    }
+
+    #[test]
+    fn its_process_or_its_pipe_gives_it_away() {
+        assert!(!active(&[], None));
+        assert!(!active(&[("proc/7/comm", "bash\n"), ("proc/self/comm", "nvidia-cuda-mps\n")], None));
+        assert!(active(&[("proc/7/comm", "bash\n"), ("proc/12/comm", "nvidia-cuda-mps\n")], None));
+        assert!(active(&[("tmp/nvidia-mps/control", "")], None));
+        assert!(active(&[("run/mps/control", "")], Some("/run/mps")));
+        assert!(!active(&[("tmp/nvidia-mps/control", "")], Some("/run/mps")), "the variable replaces the folder");
     }
 }

@@ -12,8 +12,7 @@
 //! | [`nccl`] | the library for collectives of several devices |
 //! | [`nvml`] | the management library: clocks, throttling, NVLink |
 //! | [`device_state`] | firmware, limits and modes of a device, by the management library |
-//! | [`mps`] | whether the Multi-Process Service is active |
-//! | [`describe`], [`links`] | what a device is, and how devices are connected |
+//! | [`describe`] | what a device is, how devices are connected, whether the Multi-Process Service is active |
 //! | [`error`] | what can go wrong, with the remedy |
 //!
 //! Start with [`compile`] to see how a kernel becomes machine code, and with [`driver`] to see how it is launched.
@@ -28,7 +27,5 @@ pub(crate) mod describe;
 pub(crate) mod device_state;
 pub(crate) mod driver;
 pub(crate) mod error;
-pub(crate) mod links;
-pub(crate) mod mps;
 pub(crate) mod nccl;
 pub(crate) mod nvml;

@@ -3,14 +3,12 @@
 //! [`evidence_of`] knows which instructions the entry of a case expects, and where: in the timed region, out of line, or in
 //! the whole kernel. [`judge()`] compares the timed regions of baseline and test. The decoder is the crate `syncscope-sass`.
 
-mod closing;
 mod judge;
 
 use syncscope_core::{Case, Evidence};
 use syncscope_sass::{Cubin, Instruction, Kernel, Region, timed_region};
 
-pub use self::closing::ClosingRead;
-pub use self::judge::{Expectation, judge};
+pub use self::judge::{ClosingRead, Expectation, judge};
 use crate::catalogue::{ExpectedInstructions, Method, entry_of};
 
 /// The kernels that a case times.

@@ -4,13 +4,13 @@ use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, RunEff
 
 use crate::experiments::third_loop::{self, ThirdLoop};
 use crate::launch::arguments::{Finding, GridBarrierArguments, LoopArguments, Rate, Warp};
-use crate::launch::block_order::BlockOrder;
+use crate::launch::bench::BlockOrder;
 use crate::launch::host_clock;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::outage::Outage;
 use crate::launch::ruler;
+use crate::launch::samples::Timing;
 use crate::launch::samples::{WarmUp, by_threads, joined, mark_clock_changes, ns_per_cycle};
-use crate::launch::timing::Timing;
 use crate::multi::{DeviceGroup, GroupLaunch, LoadedProgram, PhaseCounts, Role};
 
 /// Barriers of one check in the kernel (`check_once` in `grid_barrier.cuh`): one after the writes, one after the reads.

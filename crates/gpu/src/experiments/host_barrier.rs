@@ -185,7 +185,7 @@ impl Experiment for HostBarrierExperiment<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::runner::fake::error;
+    use crate::launch::runner::testing::error;
     use std::sync::atomic::AtomicU64;
 
     #[test]

@@ -19,7 +19,7 @@ use crate::launch::bench::Bench;
 use crate::launch::host_clock;
 use crate::launch::outage::{Health, Outage};
 use crate::launch::request::{Kernels, Shape};
-use crate::launch::timing::finding_of;
+use crate::launch::samples::finding_of;
 use syncscope_host::scheduling::AffinityGuard;
 
 /// Launches of the longest baseline. The test has twice as many, the third loop three times. A stream takes about 1,024 launches; then a launch must wait

@@ -10,7 +10,7 @@
 //! | [`launch_chain`] | a chain of kernel launches, by the host's clock |
 //! | [`reduction`] | a chain of reductions of a vector on one device or several, by the host's clock |
 //!
-//! [`parameters`] contains the parameters of a case for its kernels, [`third_loop`] the loop that shows whether costs add up.
+//! [`third_loop`] is the loop that shows whether costs add up.
 //!
 //! Start with [`kernel`], which measures most primitives.
 
@@ -18,6 +18,5 @@ pub(crate) mod grid_barrier;
 pub(crate) mod host_barrier;
 pub(crate) mod kernel;
 pub(crate) mod launch_chain;
-pub(crate) mod parameters;
 pub(crate) mod reduction;
 pub(crate) mod third_loop;

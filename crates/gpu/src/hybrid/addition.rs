@@ -1,17 +1,19 @@
-//! GPU threads that add to one variable in host memory, alone or while CPU threads do the same.
+//! Additions to one variable in host memory: by GPU threads, alone or while CPU threads add too, and by CPU threads alone.
 //!
-//! The device is timed. The CPU threads begin before the kernel and end after it. The cost of their additions is the
-//! difference between the turns of the test and those of the baseline, so the time in which they are alone drops out.
+//! Where the GPU takes part, the device is timed. The CPU threads begin before the kernel and end after it. The cost of their
+//! additions is the difference between the turns of the test and those of the baseline, so the time in which they are alone drops
+//! out. Of CPU threads alone the host is timed.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use syncscope_core::{
-    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side,
+    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side, Ticks,
 };
 
-use super::cpu_threads::{Turn, with_cpu_threads};
-use super::setup::{Setup, common, disturbance, no_result};
-use super::variable::Variable;
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
+use crate::hybrid::cpu_threads::{Report, Turn, with_cpu_threads};
+use crate::hybrid::{Setup, common, disturbance, no_result};
 use crate::launch::arguments::{BenchArguments, UNROLL, VariableArguments};
 use crate::launch::host_clock;
 use crate::launch::samples::{mark_clock_changes, operations, with_warm_up};
@@ -44,14 +46,6 @@ impl<'a> Addition<'a> {
     pub(crate) fn new(setup: Setup<'a>, dtype: Dtype, link: String) -> Result<Self, CudaError> {
         let memory = setup.memory(size_of::<u64>())?;
         Ok(Self { setup, memory, dtype, link, additions: 0, cpu: [Added::default(); 2] })
-    }
-
-    /// Lets both sides add for a short time. Returns a text if additions were lost.
-    pub(crate) fn trial(&mut self) -> Result<Option<String>, ExperimentError> {
-        self.samples(&[Shot { side: Side::Baseline, iterations: 1, pair: 0 }])?;
-        self.cpu = [Added::default(); 2];
-        let (made, lost) = (self.additions, Variable::of(&self.memory, self.dtype).lost(self.additions));
-        Ok((lost > 0).then(|| format!("{lost} of {made} simultaneous additions by both sides were lost")))
     }
 }
 
@@ -155,6 +149,143 @@ fn ns_between([baseline, test]: [Added; 2]) -> Option<f64> {
     Some(ns as f64 / count as f64)
 }
 
+/// Additions of CPU threads, ready to run. See the module's description.
+#[derive(Debug)]
+pub(crate) struct CpuAddition<'a> {
+    setup: Setup<'a>,
+    memory: HostBuffer<u64>,
+    dtype: Dtype,
+    additions: u64,
+}
+
+impl<'a> CpuAddition<'a> {
+    pub(crate) fn new(setup: Setup<'a>, dtype: Dtype) -> Result<Self, CudaError> {
+        let memory = setup.memory(size_of::<u64>())?;
+        Ok(Self { setup, memory, dtype, additions: 0 })
+    }
+}
+
+impl Experiment for CpuAddition<'_> {
+    fn ruler(&self) -> Ruler {
+        self.setup.ruler.clone()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        operations(side, iterations)
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.samples(&[shot])?.pop().ok_or_else(no_result)
+    }
+
+    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        let variable = Variable::of(&self.memory, self.dtype);
+        let (cpus, quota) = (&self.setup.cpus, AtomicU64::new(0));
+        let work = |turn: &Turn| elapsed(variable, quota.load(Ordering::Relaxed), turn);
+        let samples = with_cpu_threads(cpus, work, |coordinator| {
+            let sample = |shot: &Shot| {
+                // Relaxed: the begin of the turn orders it.
+                quota.store(operations(shot.side, shot.iterations), Ordering::Relaxed);
+                coordinator.begin()?;
+                sample_of(&coordinator.end()?)
+            };
+            shots.iter().map(sample).collect::<Result<Vec<_>, ExperimentError>>()
+        })?;
+        let each: u64 = shots.iter().map(|shot| operations(shot.side, shot.iterations)).sum();
+        self.additions += each * cpus.len() as u64;
+        Ok(samples)
+    }
+
+    fn unroll(&self) -> u32 {
+        UNROLL
+    }
+
+    /// As many take many seconds.
+    fn max_iterations(&self) -> u64 {
+        1 << 24
+    }
+
+    fn actor(&self) -> Actor {
+        self.setup.actor
+    }
+
+    fn run_effect(&self) -> RunEffect {
+        self.setup.run_effect
+    }
+
+    fn check(&mut self) -> Check {
+        Variable::of(&self.memory, self.dtype).check(self.additions, "CPU threads alone lost some")
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        self.setup.evidence.clone()
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.setup.remark.clone()
+    }
+}
+
+/// How long a thread takes that begins together with the others.
+fn elapsed(variable: Variable, quota: u64, turn: &Turn) -> Ticks {
+    turn.wait_for_all();
+    let started = host_clock::now_ns();
+    variable.add_ones(quota);
+    Ticks(host_clock::now_ns().saturating_sub(started))
+}
+
+fn sample_of(reports: &[Report<Ticks>]) -> Result<Sample, ExperimentError> {
+    let mut elapsed: Vec<Ticks> = reports.iter().map(|report| report.result).collect();
+    let sample = Sample::of_actors(&mut elapsed, 1.0).ok_or_else(no_result)?;
+    Ok(Sample { disturbance: disturbance(reports), ..sample })
+}
+
+/// The variable, in the width of its type.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Variable<'a> {
+    Narrow(&'a AtomicU32),
+    Wide(&'a AtomicU64),
+}
+
+impl<'a> Variable<'a> {
+    /// The first variable of the memory. Signed and unsigned integers are added in the same way.
+    pub(super) fn of(memory: &'a HostBuffer<u64>, dtype: Dtype) -> Self {
+        match dtype.size_bytes() {
+            8 => Self::Wide(memory.atomic_u64(0)),
+            _ => Self::Narrow(memory.atomic_u32(0)),
+        }
+    }
+
+    /// Adds one so many times. Relaxed: a counter orders nothing.
+    pub(super) fn add_ones(self, count: u64) {
+        match self {
+            Self::Narrow(variable) => {
+                for _ in 0..count {
+                    variable.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            Self::Wide(variable) => {
+                for _ in 0..count {
+                    variable.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Whether it holds so many ones, with wrap-around. `cause` is a possible reason if it does not.
+    pub(super) fn check(self, additions: u64, cause: &str) -> Check {
+        let (found, expected) = match self {
+            Self::Narrow(variable) => (u64::from(variable.load(Ordering::Acquire)), additions & u64::from(u32::MAX)),
+            Self::Wide(variable) => (variable.load(Ordering::Acquire), additions),
+        };
+        if found == expected {
+            return Check::Ok;
+        }
+        let wrong = format!("{additions} additions of one should leave {expected}, and left {found}");
+        Check::Failed(format!("{wrong}: {cause}"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,5 +298,18 @@ mod tests {
         assert_eq!(ns_between([baseline, test]), Some(100.0));
         assert_eq!(ns_between([test, baseline]), None);
         assert_eq!(ns_between([Added::default(); 2]), None);
+    }
+
+    #[test]
+    fn a_wrong_sum_is_reported_with_its_cause() {
+        let (narrow, wide) = (AtomicU32::new(0), AtomicU64::new(0));
+        for variable in [Variable::Narrow(&narrow), Variable::Wide(&wide)] {
+            variable.add_ones(1000);
+            assert_eq!(variable.check(1000, ""), Check::Ok);
+            let Check::Failed(reason) = variable.check(1001, "the link has none") else { panic!("it is wrong") };
+            assert_eq!(reason, "1001 additions of one should leave 1001, and left 1000: the link has none");
+        }
+        assert_eq!(Variable::Narrow(&narrow).check((1 << 32) + 1000, ""), Check::Ok, "it wraps around");
+        assert_ne!(Variable::Wide(&wide).check((1 << 32) + 1000, ""), Check::Ok);
     }
 }

@@ -10,9 +10,9 @@ use syncscope_core::{
 };
 
 use super::cpu_threads::{Turn, with_cpu_threads};
-use super::setup::{Setup, common, disturbance, no_result};
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
+use crate::hybrid::{Setup, common, disturbance, no_result};
 use crate::launch::arguments::{BenchArguments, Finding, HybridFlagArguments, UNROLL};
 use crate::launch::host_clock;
 use crate::launch::request::Launch;

@@ -1,4 +1,5 @@
-//! Contexts of a laboratory: a poisoned one is replaced, and an occupied device ends the run. Each pass has new ones.
+//! Contexts of a laboratory: a poisoned one is replaced, and an occupied device ends the run. Each pass has new ones. Errors of
+//! the device become reasons why there is no experiment.
 
 use syncscope_core::Refusal;
 
@@ -40,14 +41,19 @@ pub(super) fn lost(error: CudaError) -> Refusal {
     Refusal::Lost(GpuError::Lost(error).to_string())
 }
 
+/// A failure with the text of an error.
+#[allow(clippy::needless_pass_by_value, reason = "`map_err` passes it by value")]
+pub(crate) fn failed(error: impl ToString) -> Refusal {
+    Refusal::Failed(error.to_string())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::launch::outage::Outage;
     use crate::launch::runner::Runner;
-    use crate::launch::runner::fake::{Call, FakeClock, FakeDevice, FakeDriver, Script, error, run};
+    use crate::launch::runner::testing::{Call, FakeClock, FakeDevice, FakeDriver, Script, error, run};
+    use std::time::Duration;
 
     #[test]
     fn a_runner_is_opened_once_and_kept() {

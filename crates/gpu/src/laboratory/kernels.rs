@@ -10,7 +10,6 @@ use syncscope_core::{Actor, Case, Evidence, Experiment, Layout, Refusal};
 
 use super::GpuLaboratory;
 use super::contexts::usable;
-use super::refusal::failed;
 use super::run_effect::run_effect;
 use crate::catalogue::entry::Entry;
 use crate::catalogue::limits::DeviceLimits;
@@ -20,9 +19,10 @@ use crate::catalogue::{
 use crate::cuda::compile::Program;
 use crate::cuda::error::CudaError;
 use crate::evidence::evidence_of;
+use crate::experiments::kernel::Parameters;
 use crate::experiments::kernel::{Carried, KernelExperiment, Setup};
-use crate::experiments::parameters::Parameters;
 use crate::experiments::third_loop::ThirdLoop;
+use crate::laboratory::contexts::failed;
 use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, UNROLL, VariableArguments};
 use crate::launch::bench::Bench;
 use crate::launch::offsets::{MemoryOffsets, POOL_BYTES};

@@ -3,28 +3,24 @@
 //! | file | contents |
 //! |---|---|
 //! | this one | the laboratory, and which experiment measures a case |
-//! | [`opening`] | opens the devices |
-//! | [`description`] | what the devices are, and what to warn of |
+//! | [`opening`] | opens the devices; what they are, and what to warn of |
 //! | [`kernels`] | cases that one kernel on one device measures |
 //! | [`multi`] | barriers of a grid or of several devices |
 //! | [`nccl`] | sums by NCCL |
 //! | [`reduction`] | reductions of a vector |
 //! | [`host`] | cases in which the host takes part |
-//! | [`contexts`] | replaces contexts that a kernel poisoned, and those of the pass before |
-//! | [`refusal`] | errors as reasons why there is no experiment |
+//! | [`contexts`] | replaces contexts that a kernel poisoned, and those of the pass before; errors as refusals |
 //! | [`run_effect`] | by how much two runs differ |
 //!
 //! Start with [`GpuLaboratory`].
 
 mod contexts;
-mod description;
 mod host;
 mod kernels;
 mod multi;
 mod nccl;
 mod opening;
 mod reduction;
-mod refusal;
 mod run_effect;
 
 use std::cell::Cell;

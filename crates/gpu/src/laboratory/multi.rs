@@ -6,18 +6,18 @@ use syncscope_core::{Case, Check, Experiment, Refusal};
 
 use super::GpuLaboratory;
 use super::contexts::{lost, usable};
-use super::refusal::failed;
 use super::run_effect::run_effect;
 use crate::catalogue::{
     Method, absent_block_program, entry_of, grid, multi, program_of, third_loop_of, weakened_program,
 };
 use crate::cuda::compile::{Compiler, Program};
+use crate::cuda::describe::adds_natively;
 use crate::cuda::driver::{Device, launches_on_several_devices};
-use crate::cuda::links;
 use crate::evidence::evidence_of;
 use crate::experiments::grid_barrier::{GridBarrierExperiment, Setup, TimedBy};
 use crate::experiments::host_barrier::HostBarrierExperiment;
 use crate::experiments::third_loop::ThirdLoop;
+use crate::laboratory::contexts::failed;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::request::Shape;
 use crate::multi::{DeviceGroup, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES};
@@ -234,7 +234,7 @@ fn adds_everywhere(devices: &[Device], connected: bool) -> Result<(), Refusal> {
         return Err(Refusal::Skipped("the devices have no access to each other's memory".to_owned()));
     }
     for device in &devices[1..] {
-        if !links::adds_natively(*device, devices[0]).map_err(failed)? {
+        if !adds_natively(*device, devices[0]).map_err(failed)? {
             return Err(Refusal::Skipped("the devices have no atomic operations on each other's memory".to_owned()));
         }
     }

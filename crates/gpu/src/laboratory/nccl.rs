@@ -7,12 +7,12 @@ use std::rc::Rc;
 use syncscope_core::{Case, Experiment, Refusal};
 
 use super::GpuLaboratory;
-use super::refusal::failed;
 use super::run_effect::run_effect;
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::driver::Device;
 use crate::cuda::error::GpuError;
 use crate::cuda::nccl::Nccl;
+use crate::laboratory::contexts::failed;
 use crate::nccl::{Launching, NcclExperiment, NcclGroup, PRIMITIVES, cases};
 
 /// NCCL as far as it was used.

@@ -4,7 +4,7 @@ use syncscope_core::{Case, Experiment, Refusal};
 
 use super::GpuLaboratory;
 use super::multi::opened_group;
-use super::refusal::failed;
+use super::contexts::failed;
 use super::run_effect::run_effect;
 use crate::catalogue::program_of;
 use crate::catalogue::reduction::{Operation, Recipe};

@@ -1,21 +1,22 @@
-//! The measuring bench: one device with everything that launches need, prepared before the first one.
+//! The measuring bench: one device with everything that launches need, prepared before the first one; and the order in which
+//! the blocks of a launch are assigned to the multiprocessors.
 
 use std::time::Duration;
 
+use syncscope_core::Shot;
 use syncscope_core::profile::{self, Phase};
 
 use crate::cuda::compile::Program;
-use crate::cuda::driver::{Context, Device, Function, HostBuffer};
+use crate::cuda::driver::{Attribute, Context, Device, Function, HostBuffer, Module, Stream};
 use crate::cuda::error::CudaError;
 use crate::launch::arguments::{
     BenchArguments, DevicePointer, Finding, LoopArguments, MAX_BLOCK_THREADS, WARP_THREADS,
 };
-use crate::launch::block_order::{BlockOrder, Idle};
 use crate::launch::device_context::DeviceContext;
 use crate::launch::outage::{Health, Outage};
 use crate::launch::request::{Kernels, Launch, Shape};
 use crate::launch::runner::{DeviceQueue, Launches, Runner};
-use crate::launch::timing::{HEAD_WORDS, Timing, WORDS_OF_RATE, WORDS_OF_WARP, finding_of};
+use crate::launch::samples::{HEAD_WORDS, Timing, WORDS_OF_RATE, WORDS_OF_WARP, finding_of};
 
 /// The largest grid that a batch of [`BATCH`] launches is prepared for has two full blocks on each multiprocessor.
 const BATCH: usize = 32;
@@ -207,5 +208,96 @@ impl Launches<BenchLaunch> for DeviceContext {
     fn launch(&self, launch: &BenchLaunch) -> Result<(), CudaError> {
         let Shape { blocks, threads } = launch.shape;
         launch.arguments.launch(self.stream(), launch.function, blocks, threads)
+    }
+}
+
+/// Which block order a launch gets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum BlockOrder {
+    /// Any order.
+    #[default]
+    Any,
+    /// A new order, in one of its variants.
+    New(Variant),
+    /// The order of the launch before.
+    Same,
+}
+
+/// One of the two variants: that of the launch before, or the other one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Variant {
+    One,
+    Other,
+}
+
+impl BlockOrder {
+    /// The order for each shot. The shots of a pair have the same order.
+    pub(crate) fn of(shots: &[Shot]) -> impl Iterator<Item = Self> {
+        let before = std::iter::once(None).chain(shots.iter().map(|shot| Some(shot.pair)));
+        shots.iter().zip(before).map(|(shot, before)| match before {
+            Some(before) if before == shot.pair => Self::Same,
+            _ if shot.pair.is_multiple_of(2) => Self::New(Variant::One),
+            _ => Self::New(Variant::Other),
+        })
+    }
+
+    /// Queues grids of empty blocks, so that the next grid gets this order.
+    pub(crate) fn queue(self, stream: &Stream, idle: Idle) -> Result<(), CudaError> {
+        match self {
+            Self::Any => Ok(()),
+            Self::Same => idle.one_block(stream),
+            Self::New(variant) => {
+                idle.more_than_fit(stream)?;
+                if variant == Variant::Other { idle.one_block(stream) } else { Ok(()) }
+            }
+        }
+    }
+}
+
+/// An empty kernel, and the number of multiprocessors.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Idle {
+    kernel: Function,
+    multiprocessors: u32,
+}
+
+impl Idle {
+    /// The empty kernel of a module that is loaded on this device.
+    pub(crate) fn of(module: &Module, device: Device) -> Result<Self, CudaError> {
+        let multiprocessors = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        Ok(Self { kernel: module.function(c"idle")?, multiprocessors })
+    }
+
+    /// One launch, which changes the variant.
+    fn one_block(self, stream: &Stream) -> Result<(), CudaError> {
+        stream.launch(self.kernel, 1, 32, &())
+    }
+
+    /// A grid that does not fit on the device, which changes the order. (On an H200, 240 such grids produced 14 of the 16
+    /// orders and variants. No multiprocessor holds more than 2,048 threads.)
+    fn more_than_fit(self, stream: &Stream) -> Result<(), CudaError> {
+        stream.launch(self.kernel, 4 * self.multiprocessors, 1024, &())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::Side;
+
+    #[test]
+    fn the_order_changes_from_pair_to_pair_alone() {
+        let shot = |side, pair| Shot { side, iterations: 1, pair };
+        let shots = [
+            shot(Side::Test, 4),
+            shot(Side::Baseline, 4),
+            shot(Side::Baseline, 5),
+            shot(Side::Test, 5),
+            shot(Side::Test, 6),
+        ];
+        let (one, other) = (BlockOrder::New(Variant::One), BlockOrder::New(Variant::Other));
+        let orders: Vec<BlockOrder> = BlockOrder::of(&shots).collect();
+        assert_eq!(orders, [one, BlockOrder::Same, other, BlockOrder::Same, one]);
+        assert_eq!(BlockOrder::of(&[]).count(), 0);
     }
 }

@@ -9,7 +9,7 @@ use crate::cuda::error::CudaError;
 use crate::launch::arguments::{DevicePointer, LoopArguments, Rate};
 use crate::launch::request::Kernels;
 use crate::launch::runner::DeviceQueue;
-use crate::launch::timing::{HEAD_WORDS, Timing, WORD};
+use crate::launch::samples::{HEAD_WORDS, Timing, WORD};
 
 /// A program, loaded on one device.
 #[derive(Debug)]

@@ -8,14 +8,13 @@
 //! |---|---|
 //! | [`arguments`] | the structures that host and kernels share, as in `kernels/arguments.cuh` |
 //! | [`headers`] | the headers that kernels include |
-//! | [`request`], [`timing`] | what is launched, and what it leaves |
-//! | [`samples`] | from what launches left to samples |
-//! | [`mod@bench`] | one device with all that launches need; it runs batches of launches |
+//! | [`request`] | what is launched |
+//! | [`samples`] | what launches leave, and the samples that it becomes |
+//! | [`mod@bench`] | one device with all that launches need; it runs batches of launches, with their blocks in a chosen order |
 //! | [`device_context`] | the context, the stream and the buffers of one device |
 //! | [`runner`] | launches on one device or several, waits with a limit, aborts; tested without a GPU |
 //! | [`outage`] | why a batch gave no results |
 //! | [`offsets`] | which memory offsets the samples of a case use |
-//! | [`block_order`] | in which order blocks are assigned to multiprocessors |
 //! | [`ruler`] | the multiprocessor's clock: frequency and cost of a reading |
 //! | [`host_clock`] | the host's clock, for what no device clock sees |
 //!
@@ -23,7 +22,6 @@
 
 pub(crate) mod arguments;
 pub(crate) mod bench;
-pub(crate) mod block_order;
 pub(crate) mod device_context;
 pub(crate) mod headers;
 pub(crate) mod host_clock;
@@ -33,4 +31,3 @@ pub(crate) mod request;
 pub(crate) mod ruler;
 pub(crate) mod runner;
 pub(crate) mod samples;
-pub(crate) mod timing;

@@ -1,10 +1,10 @@
 //! What is launched: a kernel, its arguments and the shape of its grid.
 
 use super::arguments::{BenchArguments, WARP_THREADS};
-use super::block_order::BlockOrder;
-use super::timing::{WORDS_OF_RATE, WORDS_OF_WARP};
 use crate::cuda::driver::Function;
 use crate::cuda::error::CudaError;
+use crate::launch::bench::BlockOrder;
+use crate::launch::samples::{WORDS_OF_RATE, WORDS_OF_WARP};
 
 /// The shape of a grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,21 +3,21 @@
 use std::ffi::CStr;
 use std::time::Duration;
 
-use super::device_handle::DeviceHandle;
-use super::group_launch::{GroupLaunch, LaunchCall, MemberLaunch, Role};
-use super::loaded_program::{DeviceTable, Layout, LoadedProgram, MOST_DEVICES, Member};
-use super::phase_counts::{PhaseCounts, counts_of, joined};
 use crate::cuda::compile::Program;
-use crate::cuda::driver::{Device, Function};
+use crate::cuda::driver::{Context, Device, Function, Stream};
 use crate::cuda::error::CudaError;
-use crate::launch::arguments::{DevicePointer, GridBarrierArguments};
-use crate::launch::block_order::Idle;
+use crate::launch::arguments::{DevicePointer, GridBarrierArguments, HostBarrierArguments};
+use crate::launch::bench::Idle;
 use crate::launch::device_context::{DeviceContext, LoadedModule};
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::outage::{Health, Outage};
 use crate::launch::request::{Kernels, Shape, words_of};
 use crate::launch::runner::{DeviceQueue, Runner};
-use crate::launch::timing::{HEAD_WORDS, Timing, WORD};
+use crate::launch::samples::{HEAD_WORDS, Timing, WORD};
+use crate::multi::loaded_program::{
+    DeviceTable, GroupLaunch, LaunchCall, Layout, LoadedProgram, MOST_DEVICES, Member, MemberLaunch, PhaseCounts, Role,
+    counts_of, joined,
+};
 
 /// Launches that are queued before the host waits.
 const BATCH: usize = 16;
@@ -304,5 +304,29 @@ impl DeviceGroup {
         self.runner.fetch(count, HEAD_WORDS)?;
         self.runner.wait(count)?;
         Ok(self.counts(program))
+    }
+}
+
+/// One device, as one host thread uses it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DeviceHandle<'a> {
+    pub(super) context: &'a Context,
+    pub(super) stream: &'a Stream,
+    pub(super) function: Function,
+    pub(super) shape: Shape,
+}
+
+impl DeviceHandle<'_> {
+    /// Makes the context current. The thread calls this first.
+    pub(crate) fn take(&self) -> Result<(), CudaError> {
+        self.context.make_current()
+    }
+
+    pub(crate) fn launch(&self, arguments: HostBarrierArguments) -> Result<(), CudaError> {
+        self.stream.launch(self.function, self.shape.blocks, self.shape.threads, &arguments)
+    }
+
+    pub(crate) fn is_done(&self) -> Result<bool, CudaError> {
+        self.stream.is_done()
     }
 }

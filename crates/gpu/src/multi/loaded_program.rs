@@ -1,12 +1,16 @@
-//! A program on some devices, and the layout of the memory of each.
+//! A program that is loaded on the devices of a group: its launches on all of them, and the phases of its barrier.
 
 use std::time::Duration;
 
-use super::group_launch::LaunchCall;
-use crate::launch::arguments::DevicePointer;
-use crate::launch::block_order::Idle;
+use crate::cuda::driver::{Function, Part, launch_together};
+use crate::cuda::error::CudaError;
+use crate::launch::arguments::{DevicePointer, Finding, GridBarrierArguments};
+use crate::launch::bench::{BlockOrder, Idle};
+use crate::launch::device_context::DeviceContext;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::request::{Kernels, Shape, words_of};
+use crate::launch::runner::{Launches, LaunchesTogether};
+use crate::launch::samples::{HEAD_WORDS, WORD};
 
 /// `MOST_DEVICES` in `grid_barrier.cuh`.
 pub(crate) const MOST_DEVICES: usize = 16;
@@ -41,7 +45,6 @@ const _: () = assert!(size_of::<DeviceTable>() == 296);
 pub(crate) const LAYOUTS: &[crate::launch::arguments::Layout] = {
     use std::mem::offset_of;
 
-    use super::phase_counts::PhaseCounts;
     use crate::launch::arguments::Layout;
 
     macro_rules! layout {
@@ -118,6 +121,138 @@ impl Layout {
     }
 }
 
+/// A wait inside a kernel that lasts longer has failed. The limit is longer than the devices need to begin, even if one
+/// has to load its kernel first.
+pub(crate) const LIMIT: Duration = Duration::from_secs(1);
+
+/// How grids are launched on several devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LaunchCall {
+    /// One call for each device.
+    PerDevice,
+    /// The same, in clusters of so many blocks. The call does not guarantee that all blocks run at the same time; the
+    /// driver's occupancy says that they fit, and the device has nothing else to do.
+    InClusters(u32),
+    /// One call for all.
+    Together,
+}
+
+impl LaunchCall {
+    /// Blocks of a cluster; 0: no clusters.
+    pub(crate) const fn cluster(self) -> u32 {
+        match self {
+            Self::InClusters(blocks) => blocks,
+            Self::PerDevice | Self::Together => 0,
+        }
+    }
+}
+
+/// One of the kernels of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Baseline,
+    Test,
+    Check,
+}
+
+/// One launch on every device. The group fills in the addresses in the arguments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GroupLaunch {
+    pub(crate) role: Role,
+    pub(crate) arguments: GridBarrierArguments,
+    /// Where the state of its barrier begins, in bytes from the first offset.
+    pub(crate) offset: usize,
+    /// In which order blocks are assigned to the multiprocessors of each device.
+    pub(crate) order: BlockOrder,
+}
+
+/// The part of a group launch on one device, with all addresses in its arguments.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MemberLaunch {
+    pub(super) function: Function,
+    pub(super) shape: Shape,
+    pub(super) arguments: GridBarrierArguments,
+    pub(super) order: BlockOrder,
+    /// The kernel that sets the order.
+    pub(super) idle: Idle,
+}
+
+impl MemberLaunch {
+    /// The same, as part of one call for several devices.
+    const fn part<'a>(&self, device: &'a DeviceContext) -> Part<'a, GridBarrierArguments> {
+        Part { stream: device.stream(), function: self.function, arguments: self.arguments }
+    }
+}
+
+impl Launches<MemberLaunch> for DeviceContext {
+    fn order_blocks(&self, launch: &MemberLaunch) -> Result<(), CudaError> {
+        launch.order.queue(self.stream(), launch.idle)
+    }
+
+    fn launch(&self, launch: &MemberLaunch) -> Result<(), CudaError> {
+        let Shape { blocks, threads } = launch.shape;
+        if launch.function.is_in_clusters() {
+            return self.stream().launch(launch.function, blocks, threads, &launch.arguments);
+        }
+        self.stream().launch_cooperatively(launch.function, blocks, threads, &launch.arguments)
+    }
+}
+
+impl LaunchesTogether<MemberLaunch> for DeviceContext {
+    fn launch_together(devices: &[Self], launches: &[MemberLaunch]) -> Result<(), CudaError> {
+        let Some(MemberLaunch { shape: Shape { blocks, threads }, .. }) = launches.first() else { return Ok(()) };
+        let parts: Vec<Part<'_, GridBarrierArguments>> =
+            devices.iter().zip(launches).map(|(device, launch)| launch.part(device)).collect();
+        launch_together(&parts, *blocks, *threads)
+    }
+}
+
+/// `PhaseCounts` in `grid_barrier.cuh`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PhaseCounts {
+    /// Waits that outlasted their limit.
+    pub(crate) timeouts: u32,
+    pub(crate) mismatches: u32,
+    pub(crate) thread: u32,
+    pub(crate) reserved: u32,
+    pub(crate) expected: u64,
+    pub(crate) found: u64,
+}
+
+const _: () = assert!(size_of::<PhaseCounts>() == 32 && size_of::<PhaseCounts>() <= HEAD_WORDS * WORD);
+
+/// The counts in these words. CUDA devices and their hosts are little-endian.
+pub(super) const fn counts_of(words: &[u64]) -> PhaseCounts {
+    PhaseCounts {
+        timeouts: words[0] as u32,
+        mismatches: (words[0] >> 32) as u32,
+        thread: words[1] as u32,
+        reserved: 0,
+        expected: words[2],
+        found: words[3],
+    }
+}
+
+/// The sums, and the values of the first mismatch.
+pub(super) fn joined(counts: impl Iterator<Item = PhaseCounts>) -> PhaseCounts {
+    counts.fold(PhaseCounts::default(), |sum, counts| {
+        let shown = if sum.mismatches > 0 { sum } else { counts };
+        PhaseCounts {
+            timeouts: sum.timeouts.saturating_add(counts.timeouts),
+            mismatches: sum.mismatches.saturating_add(counts.mismatches),
+            ..shown
+        }
+    })
+}
+
+impl From<PhaseCounts> for Finding {
+    fn from(counts: PhaseCounts) -> Self {
+        let PhaseCounts { mismatches, thread, expected, found, .. } = counts;
+        Self { mismatches, thread, expected, found }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,5 +276,16 @@ mod tests {
         let of = |name| crate::launch::headers::constant_of("grid_barrier.cuh", name);
         assert_eq!(of("MOST_DEVICES"), MOST_DEVICES.to_string());
         assert_eq!(of("EXCHANGE_COPIES"), EXCHANGE_COPIES.to_string());
+    }
+
+    #[test]
+    fn counts_are_read_as_they_are_written_and_joined() {
+        let clean = counts_of(&[0, 0, 0, 0]);
+        let one = counts_of(&[(3 << 32) | 1, 77, 5, 4]);
+        assert_eq!((one.timeouts, one.mismatches, one.thread, one.expected, one.found), (1, 3, 77, 5, 4));
+        let other = PhaseCounts { thread: 8, ..one };
+        let sum = joined([clean, one, other].into_iter());
+        assert_eq!((sum.timeouts, sum.mismatches, sum.thread), (2, 6, 77));
+        assert_eq!(joined([clean, clean].into_iter()), PhaseCounts::default());
     }
 }

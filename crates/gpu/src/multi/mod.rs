@@ -8,23 +8,16 @@
 //! |---|---|
 //! | [`device_group`] | the devices, opened once: sets programs up, launches on all, waits for all |
 //! | [`device_context`](crate::launch::device_context) | one of the devices: its context, stream, memory and loaded modules |
-//! | [`loaded_program`] | a program on some devices, and the layout of their memory |
-//! | [`group_launch`] | one launch on every device |
-//! | [`device_handle`] | one device for one host thread |
-//! | [`phase_counts`] | what a kernel counted while its barrier was measured |
+//! | [`loaded_program`] | a program on some devices: the layout of their memory, a launch on every device, the phases counted |
 //!
 //! Start with [`device_group`]. The other side is the header of the barrier kernels in `kernels/`.
 
 mod device_group;
-mod device_handle;
-mod group_launch;
 mod loaded_program;
-mod phase_counts;
 
-pub(crate) use self::device_group::DeviceGroup;
-pub(crate) use self::device_handle::DeviceHandle;
-pub(crate) use self::group_launch::{GroupLaunch, LIMIT, LaunchCall, Role};
+pub(crate) use self::device_group::{DeviceGroup, DeviceHandle};
 #[cfg(test)]
 pub(crate) use self::loaded_program::LAYOUTS;
-pub(crate) use self::loaded_program::{DeviceTable, LoadedProgram, MOST_DEVICES};
-pub(crate) use self::phase_counts::PhaseCounts;
+pub(crate) use self::loaded_program::{
+    DeviceTable, GroupLaunch, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES, PhaseCounts, Role,
+};

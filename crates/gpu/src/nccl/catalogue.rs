@@ -1,6 +1,8 @@
 //! The primitives and their cases.
 
-use syncscope_core::{Case, Primitive};
+use syncscope_core::{Case, Facts, Primitive, Role, Waits};
+
+use crate::catalogue::facts::WITH_HOST;
 
 /// How the sums of a chain are launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +16,10 @@ pub(crate) enum Launching {
 const SOURCE: &str =
     "NCCL User Guide, ncclAllReduce and Using NCCL with CUDA Graphs; nccl-tests, all_reduce_perf -b 8 -e 8";
 
+/// The host queues the sums, and there is no grid of ours.
+const FACTS: Facts =
+    Facts { run_effect: |_| WITH_HOST, ..Facts::of(Role::DeviceCollective).waiting(Waits::InHardware) };
+
 pub(crate) static PRIMITIVES: [Primitive; 2] = [
     Primitive {
         id: "gpu.multi.nccl_allreduce",
@@ -21,12 +27,14 @@ pub(crate) static PRIMITIVES: [Primitive; 2] = [
                   for each device",
         operation: "one sum over all devices, in a chain that the host queues",
         source: SOURCE,
+        facts: FACTS,
     },
     Primitive {
         id: "gpu.multi.nccl_allreduce_graph",
         summary: "The same in a CUDA graph of each device",
         operation: "one sum over all devices, in a chain of replays of one graph",
         source: SOURCE,
+        facts: FACTS,
     },
 ];
 

@@ -290,7 +290,7 @@ mod tests {
             std::fs::read_dir(results).unwrap().map(|entry| entry.unwrap().path()).collect();
         folders.retain(|folder| folder.join("run.json").is_file());
         folders.sort();
-        let runs = folders.iter().map(|folder| RunData::load(folder).unwrap());
+        let runs = folders.iter().map(|folder| RunData::load(folder, crate::testing::catalogue()).unwrap());
         runs.filter(|data| !data.rows.is_empty()).collect()
     }
 

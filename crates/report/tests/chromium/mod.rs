@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use syncscope_core::Primitive;
+use syncscope_core::{Facts, Primitive, Role};
 use syncscope_report::{RunData, page};
 
 /// A catalogue that knows some of the primitives.
@@ -21,6 +21,7 @@ const CATALOGUE: [Primitive; 2] = [
         summary: "Atomic addition",
         operation: "one addition by each thread",
         source: "C11, atomic_fetch_add",
+        facts: Facts::of(Role::Update),
     },
     // An id and a source that no line of a phone holds.
     Primitive {
@@ -28,6 +29,7 @@ const CATALOGUE: [Primitive; 2] = [
         summary: "The reader-writer lock of parking_lot, taken for writing",
         operation: "one addition to a counter under the lock by each thread",
         source: "parking_lot::RwLock::write_and_the_version_that_run.json_holds",
+        facts: Facts::of(Role::WriteLock),
     },
 ];
 

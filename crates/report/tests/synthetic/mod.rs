@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test and the example use a part of this module")]
 
+mod catalogue;
 pub(crate) mod published;
 pub(crate) mod wide;
 
@@ -18,6 +19,8 @@ use syncscope_core::{
     Space, Verdict,
 };
 use syncscope_report::{Damage, RunData};
+
+pub(crate) use self::catalogue::catalogue;
 
 const CPU_HZ: f64 = 3.68e9;
 /// The sum of the threads' rates over their number times the rate of the row's thread.
@@ -82,6 +85,7 @@ pub(crate) fn data(name: &str, run: Run, rows: Vec<Row>) -> RunData {
         details: HashMap::new(),
         published: Published::default(),
         damage: Damage::default(),
+        catalogue: catalogue(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Clock reads that time what stands between them.
 
-use super::error::EditError;
-use super::kernel::KernelEdit;
+use crate::edit::KernelEdit;
+use crate::error::EditError;
 use crate::flow::{Graph, Scoreboards, Sets};
 use crate::instruction::{Clock, Instruction};
 use crate::operands::{Effects, Kind};

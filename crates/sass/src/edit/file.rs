@@ -8,11 +8,11 @@ use object::LittleEndian;
 use object::elf::{FileHeader64, SHT_REL, SHT_RELA};
 use object::read::elf::{FileHeader as _, SectionHeader as _};
 
-use super::kernel::KernelEdit;
 use crate::cubin::Cubin;
+use crate::cubin::attributes;
+use crate::edit::KernelEdit;
 use crate::error::SassError;
 use crate::instruction::SIZE_BYTES;
-use crate::parameters::attributes;
 
 const TEXT_PREFIX: &[u8] = b".text.";
 const INFO_PREFIX: &[u8] = b".nv.info.";
@@ -138,7 +138,7 @@ mod tests {
 
     use super::*;
     use crate::cubin::tests::cubin;
-    use crate::samples::{CLOCK, EXIT, NOP};
+    use crate::testing::{CLOCK, EXIT, NOP};
 
     fn file() -> Vec<u8> {
         let code: Vec<u8> = [CLOCK, NOP, EXIT].iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::arch::Arch;
-use crate::bits::Bits as _;
 use crate::cubin::Kernel;
-use crate::samples::EXIT;
+use crate::instruction::Bits as _;
+use crate::testing::EXIT;
 
 #[rustfmt::skip]
 const SNIPPET: [u128; 14] = [

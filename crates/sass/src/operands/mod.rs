@@ -3,20 +3,15 @@
 //! [`Effects::of`] says them for the operations of the table in `shapes.rs`; of the others nothing is known. [`Parts`] takes
 //! an instruction apart into guard, control field, operand fields and the rest, and puts it together again.
 //!
-//! How the fields were found: as those of the modifiers in `layouts.rs`. A test of `syncscope-gpu`, `tests/operands.rs`, compares
+//! How the fields were found: as those of the modifiers in `modifiers.rs`. A test of `syncscope-gpu`, `tests/operands.rs`, compares
 //! reads and writes with the life ranges of registers that `nvdisasm` prints.
 
-mod parts;
-mod register;
-mod shape;
 mod shapes;
 
-pub use self::parts::Parts;
-pub use self::register::{Bank, Register};
-use self::shape::Role;
-pub use self::shape::{Kind, Operand};
-use crate::arch::Arch;
-use crate::instruction::Instruction;
+use std::fmt;
+
+use crate::arch::{Arch, Generation};
+use crate::instruction::{Bits as _, Control, Instruction};
 
 /// What an instruction does to registers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,12 +41,341 @@ impl Effects {
             registers
         };
         let mut uses = of_role(Role::Use);
-        if let Some(guard) = instruction.predicate.filter(|guard| guard.number != shape::TRUE) {
+        if let Some(guard) = instruction.predicate.filter(|guard| guard.number != TRUE) {
             let bank = if guard.uniform { Bank::UniformPredicate } else { Bank::Predicate };
             uses.push(Register { bank, number: guard.number });
             uses.sort_unstable();
             uses.dedup();
         }
         Some(Self { kind: shape.kind, defs: of_role(Role::Def), uses })
+    }
+}
+
+/// A file of registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Bank {
+    /// `R0` to `R254`, one for each thread.
+    General,
+    /// `UR0` and up, one for a warp.
+    Uniform,
+    /// `P0` to `P6`, one for each thread.
+    Predicate,
+    /// `UP0` to `UP6`, one for a warp.
+    UniformPredicate,
+}
+
+/// One register of 32 bits, or one predicate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Register {
+    /// The file.
+    pub bank: Bank,
+    /// Its number there.
+    pub number: u8,
+}
+
+impl fmt::Display for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.bank {
+            Bank::General => "R",
+            Bank::Uniform => "UR",
+            Bank::Predicate => "P",
+            Bank::UniformPredicate => "UP",
+        };
+        write!(f, "{name}{}", self.number)
+    }
+}
+
+/// The number of the predicate that is always true.
+pub(super) const TRUE: u8 = 7;
+
+/// The number of the general register that is always zero.
+const ZERO: u8 = 255;
+
+/// What an operation does besides writing registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing: its result follows from its operands.
+    Arithmetic,
+    /// It reads a clock.
+    Clock,
+    /// It accesses memory, or orders accesses.
+    Memory,
+    /// It waits for other warps or threads.
+    Barrier,
+    /// It decides which instruction follows.
+    Control,
+}
+
+/// Whether an operand is read or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Def,
+    Use,
+}
+
+/// A field of an instruction with the number of a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operand {
+    /// The file of registers.
+    pub bank: Bank,
+    /// The number in the field.
+    pub number: u8,
+    /// How many consecutive registers are meant.
+    pub count: u8,
+    pub(super) role: Role,
+    pub(super) low: u8,
+    pub(super) width: u8,
+}
+
+impl Operand {
+    /// The registers, without those that are constant.
+    pub(super) fn registers(self, generation: Generation) -> impl Iterator<Item = Register> {
+        let constant = match self.bank {
+            Bank::General => ZERO,
+            Bank::Uniform => uniform_zero(generation),
+            Bank::Predicate | Bank::UniformPredicate => TRUE,
+        };
+        let count = if self.number == constant { 0 } else { self.count };
+        (0..count).map(move |step| Register { bank: self.bank, number: self.number.wrapping_add(step) })
+    }
+}
+
+/// Blackwell has 256 uniform registers where older architectures have 64.
+const fn uniform_zero(generation: Generation) -> u8 {
+    match generation {
+        Generation::Turing | Generation::Ampere | Generation::Hopper => 63,
+        Generation::Blackwell | Generation::BlackwellRtx => 255,
+    }
+}
+
+/// The operands of an instruction, as they are found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) kind: Kind,
+    pub(super) operands: Vec<Operand>,
+    raw: u128,
+    generation: Generation,
+}
+
+impl Shape {
+    pub(super) const fn new(kind: Kind, raw: u128, generation: Generation) -> Self {
+        Self { kind, operands: Vec::new(), raw, generation }
+    }
+
+    /// The same operands of another kind of operation.
+    pub(super) fn of_kind(self, kind: Kind) -> Self {
+        Self { kind, ..self }
+    }
+
+    pub(super) fn bit(&self, low: u32) -> bool {
+        self.raw.field(low, 1) == 1
+    }
+
+    /// Three bits that say where the second and third operand are.
+    pub(super) fn form(&self) -> u64 {
+        self.raw.field(9, 3)
+    }
+
+    /// Whether the lowest nine bits are this number.
+    pub(super) fn is_number(&self, number: u64) -> bool {
+        self.raw.field(0, 9) == number
+    }
+
+    /// Registers of an operand of MOV, ISETP and the like: Blackwell for workstations has them with 64 bits.
+    pub(super) fn words(&self) -> u8 {
+        if self.generation == Generation::BlackwellRtx && self.bit(80) { 2 } else { 1 }
+    }
+
+    fn push(mut self, bank: Bank, role: Role, low: u8, count: u8) -> Self {
+        let width = match bank {
+            Bank::Uniform if uniform_zero(self.generation) == 63 => 6,
+            Bank::General | Bank::Uniform => 8,
+            Bank::Predicate | Bank::UniformPredicate => 3,
+        };
+        let number = self.raw.field(u32::from(low), u32::from(width)) as u8;
+        self.operands.push(Operand { bank, number, count, role, low, width });
+        self
+    }
+
+    /// Writes general registers.
+    pub(super) fn def(self, low: u8, count: u8) -> Self {
+        self.push(Bank::General, Role::Def, low, count)
+    }
+
+    /// Reads general registers.
+    pub(super) fn read(self, low: u8, count: u8) -> Self {
+        self.push(Bank::General, Role::Use, low, count)
+    }
+
+    /// Writes uniform registers.
+    pub(super) fn def_uniform(self, low: u8, count: u8) -> Self {
+        self.push(Bank::Uniform, Role::Def, low, count)
+    }
+
+    /// Reads uniform registers.
+    pub(super) fn read_uniform(self, low: u8, count: u8) -> Self {
+        self.push(Bank::Uniform, Role::Use, low, count)
+    }
+
+    /// Writes predicates of threads.
+    pub(super) fn def_predicates(self, lows: &[u8]) -> Self {
+        lows.iter().fold(self, |shape, &low| shape.push(Bank::Predicate, Role::Def, low, 1))
+    }
+
+    /// Reads predicates of threads.
+    pub(super) fn read_predicates(self, lows: &[u8]) -> Self {
+        lows.iter().fold(self, |shape, &low| shape.push(Bank::Predicate, Role::Use, low, 1))
+    }
+
+    /// Writes uniform predicates.
+    pub(super) fn def_uniform_predicates(self, lows: &[u8]) -> Self {
+        lows.iter().fold(self, |shape, &low| shape.push(Bank::UniformPredicate, Role::Def, low, 1))
+    }
+
+    /// Reads uniform predicates.
+    pub(super) fn read_uniform_predicates(self, lows: &[u8]) -> Self {
+        lows.iter().fold(self, |shape, &low| shape.push(Bank::UniformPredicate, Role::Use, low, 1))
+    }
+
+    /// The same, if `condition` holds, with what `change` adds.
+    pub(super) fn when(self, condition: bool, change: impl FnOnce(Self) -> Self) -> Self {
+        if condition { change(self) } else { self }
+    }
+
+    /// The second and the third source of an arithmetic operation, of so many registers each. The form says which of them
+    /// is a register, a uniform register, a constant or a number.
+    pub(super) fn sources(self, second: u8, third: u8) -> Self {
+        match self.form() {
+            1 => self.read(32, second).read(64, third),
+            2 | 3 => self.read(64, second),
+            6 => self.read_uniform(32, second).read(64, third),
+            7 => self.read_uniform(32, third).read(64, second),
+            // 4 and 5: the second one is a number or a constant.
+            _ => self.read(64, third),
+        }
+    }
+
+    /// The only source of an operation, or the second of two.
+    pub(super) fn source(self, count: u8) -> Self {
+        match self.form() {
+            1 => self.read(32, count),
+            3 => self.read(64, count),
+            6 | 7 => self.read_uniform(32, count),
+            _ => self,
+        }
+    }
+
+    /// The same for operations of the uniform datapath.
+    pub(super) fn uniform_sources(self, second: u8, third: u8) -> Self {
+        match self.form() {
+            1 => self.read_uniform(32, second).read_uniform(64, third),
+            2 | 3 => self.read_uniform(64, second),
+            _ => self.read_uniform(64, third),
+        }
+    }
+
+    /// The only source of such an operation, or the second of two.
+    pub(super) fn uniform_source(self, count: u8) -> Self {
+        match self.form() {
+            1 | 6 => self.read_uniform(32, count),
+            2 | 3 => self.read_uniform(64, count),
+            _ => self,
+        }
+    }
+}
+
+/// The fields of an instruction, and the bits outside of them. Fields may be changed; [`Parts::encode`] puts them together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// The number of the predicate that guards the instruction; 7 is always true.
+    pub guard: u8,
+    /// Whether the guard is negated.
+    pub guard_negated: bool,
+    /// Scheduling information.
+    pub control: Control,
+    /// The fields with registers; empty if they are not in the table.
+    pub operands: Vec<Operand>,
+    /// Everything else: operation, form, modifiers, numbers. The bits of the fields are 0 here.
+    pub rest: u128,
+}
+
+const GUARD: (u32, u32) = (12, 3);
+const NEGATED: (u32, u32) = (15, 1);
+
+fn mask((low, width): (u32, u32)) -> u128 {
+    ((1 << width) - 1) << low
+}
+
+fn put(value: u128, (low, width): (u32, u32)) -> u128 {
+    value << low & mask((low, width))
+}
+
+impl Operand {
+    fn place(self) -> (u32, u32) {
+        (u32::from(self.low), u32::from(self.width))
+    }
+}
+
+impl Parts {
+    /// Takes an instruction apart.
+    #[must_use]
+    pub fn of(instruction: &Instruction, arch: Arch) -> Self {
+        let raw = instruction.raw;
+        let operands = shapes::shape(instruction, arch.generation()).map(|shape| shape.operands).unwrap_or_default();
+        let fields = mask(GUARD) | mask(NEGATED) | Control::MASK;
+        let fields = operands.iter().fold(fields, |fields, operand| fields | mask(operand.place()));
+        Self {
+            guard: raw.field(GUARD.0, GUARD.1) as u8,
+            guard_negated: raw.field(NEGATED.0, NEGATED.1) == 1,
+            control: Control::of(raw),
+            operands,
+            rest: raw & !fields,
+        }
+    }
+
+    /// All bits.
+    #[must_use]
+    pub fn encode(&self) -> u128 {
+        let guard = put(self.guard.into(), GUARD) | put(self.guard_negated.into(), NEGATED);
+        let operands = self.operands.iter().fold(0, |bits, operand| bits | put(operand.number.into(), operand.place()));
+        self.rest | guard | self.control.bits() | operands
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(raw: u128) -> (Instruction, Arch) {
+        let arch = Arch::new(90).unwrap();
+        (Instruction::decode(0, raw, arch), arch)
+    }
+
+    /// `REDG.E.ADD.STRONG.GPU desc[UR4][R4.64], R7`.
+    const RED: u128 = 0x0005_e200_0c10_e184_0000_0007_0400_798e;
+
+    #[test]
+    fn a_changed_field_changes_its_bits_alone() {
+        let (instruction, arch) = decode(RED);
+        let mut parts = Parts::of(&instruction, arch);
+        assert_eq!(parts.encode(), RED);
+        let data = parts.operands.iter_mut().find(|operand| operand.number == 7).unwrap();
+        data.number = 8;
+        assert_eq!(parts.encode() ^ RED, 0xf << 32, "R7 and R8 differ in four bits");
+        parts.control.stall ^= 0b10;
+        assert_eq!((parts.encode() ^ RED) >> 64, 0b10 << 41, "the stall count");
+    }
+
+    #[test]
+    fn any_bits_survive() {
+        let mut raw = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
+        for _ in 0..4_000 {
+            raw = raw.rotate_left(41).wrapping_mul(0xda94_2042_e4dd_58b5_u128).wrapping_add(1);
+            for number in [75, 80, 90, 100, 120] {
+                let arch = Arch::new(number).unwrap();
+                let instruction = Instruction::decode(0, raw, arch);
+                assert_eq!(Parts::of(&instruction, arch).encode(), raw, "sm_{number} {raw:#034x}");
+            }
+        }
     }
 }

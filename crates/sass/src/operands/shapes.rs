@@ -3,10 +3,10 @@
 //! The positions are those of Volta and later: destination at bit 16, sources at 24, 32 and 64, written predicates at 81 and
 //! 84, read ones at 87 and 77.
 
-use super::shape::{Kind, Shape};
 use crate::arch::Generation;
-use crate::bits::Bits as _;
+use crate::instruction::Bits as _;
 use crate::instruction::Instruction;
+use crate::operands::{Kind, Shape};
 
 /// The operands of an instruction; `None` if its operation, or this form of it, is not in the table.
 pub(super) fn shape(instruction: &Instruction, generation: Generation) -> Option<Shape> {

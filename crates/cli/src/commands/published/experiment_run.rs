@@ -79,7 +79,11 @@ impl ExperimentRun {
         self.run.sessions.push(record);
         (self.run.status, self.run.ended) = (status, Some(timestamp(SystemTime::now())));
         self.directory.write_run(&self.run)?;
-        page_file::of_run(&self.directory, &RunData::load(self.directory.path())?, &catalogue())?;
+        page_file::of_run(
+            &self.directory,
+            &RunData::load(self.directory.path(), catalogue())?,
+            catalogue().primitives(),
+        )?;
         Ok(match status {
             Status::Interrupted | Status::Running => Outcome::Interrupted,
             Status::Done | Status::BudgetSpent => Outcome::Done,

@@ -13,7 +13,7 @@ use crate::terminal;
 pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
     let data = runs::load(&arguments.run)?;
     let question = Question { threads: arguments.threads, on: arguments.on.map(Into::into) };
-    let of = |need| answers_to(&data, &catalogue(), need, question);
+    let of = |need| answers_to(&data, catalogue().primitives(), need, question);
     let answers: Vec<Advice> = match arguments.need {
         Some(need) => of(need.into()),
         None => Need::ALL.into_iter().flat_map(|need| representatives(of(need))).collect(),

@@ -21,7 +21,9 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
     let width = terminal::width();
     terminal::show(&match (arguments.format, arguments.sort) {
         // The summary puts sizes and variants side by side, which leaves no order by cost.
-        (ShowFormat::Table, ShowOrder::Catalogue) => table::summary(&data, &catalogue(), width, terminal::colour()),
+        (ShowFormat::Table, ShowOrder::Catalogue) => {
+            table::summary(&data, catalogue().primitives(), width, terminal::colour())
+        }
         (ShowFormat::Table, ShowOrder::Cost) => export::rows::for_terminal(&data, width),
         (ShowFormat::Markdown, _) => export::rows::as_markdown(&data),
         (ShowFormat::Csv, _) => export::rows::as_csv(&data),

@@ -21,6 +21,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Atomic addition whose result is not used; floating point by compare-and-swap",
         operation: "one addition of 1 by each thread",
         source: "OpenMP 5.2, 15.8.4 (atomic update); C++20 [atomics.types.int], fetch_add",
+        facts: atomic::FACTS,
     },
     cases,
     atomic::workload::<Add>,

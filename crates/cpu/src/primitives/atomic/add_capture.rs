@@ -20,6 +20,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Atomic addition whose old value is used; floating point by compare-and-swap",
         operation: "one addition of 1 by each thread, with the value before it",
         source: "OpenMP 5.2, 15.8.4 (atomic capture); C++20 [atomics.types.int], fetch_add",
+        facts: atomic::FACTS,
     },
     atomic::cases_and_chains,
     atomic::workload::<AddCapture>,

@@ -17,6 +17,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Atomic exchange of a value",
         operation: "one exchange by each thread",
         source: "C++20 [atomics.types.operations], exchange; OpenMP 5.2, 15.8.4 (v = x; x = expr)",
+        facts: atomic::FACTS,
     },
     atomic::cases_and_chains,
     atomic::workload::<Exchange>,

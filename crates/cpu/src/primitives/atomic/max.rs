@@ -18,6 +18,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Atomic maximum; on x86 and for floating point by compare-and-swap",
         operation: "one maximum with a growing number by each thread",
         source: "OpenMP 5.2, 15.8.4 (atomic compare); Rust AtomicI32::fetch_max",
+        facts: atomic::FACTS,
     },
     atomic::cases,
     atomic::workload::<Max>,

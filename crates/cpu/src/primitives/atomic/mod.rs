@@ -16,10 +16,11 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::{Case, Mode, Primitive, Shot};
+use syncscope_core::{Case, Facts, Mode, Primitive, Role, Shot};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
+use crate::facts;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::operation::{Operation, slot_of};
@@ -39,6 +40,14 @@ pub(super) static ENTRIES: &[&Entry] = &[
     &cas::FAIL,
     &max::ENTRY,
 ];
+
+const FACTS: Facts = Facts {
+    orders_memory: false,
+    mode: Mode::Throughput,
+    actor: facts::CONTENDED_IN_A_LINE,
+    run_effect: facts::on_variables,
+    ..Facts::of(Role::Update)
+};
 
 /// A read-modify-write operation under study.
 trait Update: Send + Sync + 'static {

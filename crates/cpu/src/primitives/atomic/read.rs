@@ -3,10 +3,11 @@
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 
-use syncscope_core::{Case, Dtype, Mode, Primitive};
+use syncscope_core::{Case, Dtype, Facts, Mode, Primitive, Role};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
+use crate::primitives::atomic;
 use crate::primitives::entry::Entry;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
@@ -29,6 +30,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Atomic read of a variable that no thread writes, after a plain read of the same variable",
         operation: "one atomic read by each thread",
         source: "OpenMP 5.2, 15.8.4 (atomic read); Burtchell and Burtscher, IISWC 2024, V.A.2",
+        facts: Facts { role: Role::Access, ..atomic::FACTS },
     },
     cases,
     workload,

@@ -3,10 +3,11 @@
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 
-use syncscope_core::{Case, MemoryOrder, Primitive};
+use syncscope_core::{Case, Facts, MemoryOrder, Primitive, Role};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
+use crate::primitives::atomic;
 use crate::primitives::entry::Entry;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
@@ -30,6 +31,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Atomic write to one of two shared variables on two lines, in turn",
         operation: "one write by each thread",
         source: "OpenMP 5.2, 15.8.4 (atomic write); Burtchell and Burtscher, IISWC 2024, V.A.2",
+        facts: Facts { role: Role::Access, ..atomic::FACTS },
     },
     cases,
     workload,

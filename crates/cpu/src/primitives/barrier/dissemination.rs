@@ -1,6 +1,6 @@
 //! `cpu.barrier.dissemination`: every thread signals another one, log2(n) times.
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::barrier;
@@ -16,6 +16,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Dissemination barrier: plain stores to one partner in each of log2(n) rounds, waiters spin, then yield",
         operation: barrier::OPERATION,
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 9",
+        facts: barrier::FACTS.waiting(Waits::Spins),
     },
     barrier::cases,
     |case| {

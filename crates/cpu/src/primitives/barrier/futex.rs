@@ -1,6 +1,6 @@
 //! `cpu.barrier.futex`: a central barrier whose waiters sleep.
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::barrier;
@@ -17,6 +17,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         operation: barrier::OPERATION,
         source: "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
                  algorithm 7 on the count",
+        facts: barrier::FACTS.waiting(Waits::Sleeps),
     },
     barrier::cases,
     |case| {

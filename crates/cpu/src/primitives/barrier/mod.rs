@@ -17,9 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Primitive, Shot};
+use syncscope_core::{Case, Facts, Primitive, Role, Shot};
 
 use crate::axes::Axes;
+use crate::facts;
 use crate::primitives::entry::Entry;
 use crate::primitives::operation::{Operation, SLOTS, slot_of};
 use crate::primitives::wait::or_unwind;
@@ -41,6 +42,8 @@ pub(super) static ENTRIES: &[&Entry] = &[
     &wait_group::ENTRY,
     &openmp::ENTRY,
 ];
+
+const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::ThreadBarrier) };
 
 /// What `ns` is the cost of, for every barrier.
 const OPERATION: &str = "one barrier passed by all threads";

@@ -1,6 +1,6 @@
 //! `cpu.barrier.openmp`: the barrier of the OpenMP runtime, on the runtime's own threads.
 
-use syncscope_core::{Case, Primitive};
+use syncscope_core::{Case, Primitive, Waits};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
@@ -19,6 +19,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "#pragma omp barrier: a call of GOMP_barrier by the threads of a parallel region",
         operation: barrier::OPERATION,
         source: "OpenMP 5.2, 15.3.1; GCC's libgomp or LLVM's libomp, as the column group says",
+        facts: barrier::FACTS.waiting(Waits::AsConfigured),
     },
     cases,
     workload,

@@ -1,6 +1,6 @@
 //! `cpu.barrier.pthread`: the barrier of the C library.
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::barrier;
@@ -15,6 +15,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "pthread_barrier_t: waiters block at once",
         operation: barrier::OPERATION,
         source: "POSIX.1-2017, pthread_barrier_wait; run.json holds the C library's version",
+        facts: barrier::FACTS.waiting(Waits::Sleeps),
     },
     barrier::cases,
     |case| {

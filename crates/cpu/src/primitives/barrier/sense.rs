@@ -1,6 +1,6 @@
 //! `cpu.barrier.sense`: the central sense-reversing barrier.
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::barrier;
@@ -16,6 +16,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Central sense-reversing barrier: one atomic decrement, waiters spin, after a while they yield",
         operation: barrier::OPERATION,
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 7",
+        facts: barrier::FACTS.waiting(Waits::Spins),
     },
     barrier::cases,
     |case| {

@@ -1,6 +1,6 @@
 //! `cpu.barrier.std`: the barrier of Rust's standard library.
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::barrier;
@@ -16,6 +16,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "The standard library's barrier: a mutex and a condition variable, waiters block",
         operation: barrier::OPERATION,
         source: "Rust std::sync::Barrier",
+        facts: barrier::FACTS.waiting(Waits::Sleeps),
     },
     barrier::cases,
     |case| {

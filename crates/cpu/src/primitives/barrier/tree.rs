@@ -1,6 +1,6 @@
 //! `cpu.barrier.tree`: threads arrive up one tree and wake each other down another.
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::barrier;
@@ -16,6 +16,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Static tree barrier: arrival with four children, wake-up with two, waiters spin, then yield",
         operation: barrier::OPERATION,
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 11",
+        facts: barrier::FACTS.waiting(Waits::Spins),
     },
     barrier::cases,
     |case| {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crossbeam::sync::WaitGroup;
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::barrier;
@@ -21,6 +21,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Crossbeam's wait group as a barrier: thread 0 makes a new group for each phase, waiters block",
         operation: barrier::OPERATION,
         source: "crossbeam::sync::WaitGroup",
+        facts: barrier::FACTS.waiting(Waits::Sleeps),
     },
     barrier::cases,
     |case| {

@@ -14,6 +14,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Acquire fence with no access before or after it",
         operation: fence::OPERATION,
         source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acquire)",
+        facts: fence::FACTS,
     },
     fence::cases::<Acquire>,
     fence::workload::<Acquire>,

@@ -22,6 +22,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Sequentially consistent fence between plain updates of a private element of one array and of another",
         operation: fence::OPERATION,
         source: "OpenMP 5.2, 15.8.5 (flush); Burtchell and Burtscher, IISWC 2024, V.A.4",
+        facts: fence::FACTS,
     },
     cases,
     workload,

@@ -13,10 +13,11 @@ use std::marker::PhantomData;
 use std::sync::atomic::{self, Ordering};
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Primitive};
+use syncscope_core::{Case, Facts, Mode, Primitive, Role};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
+use crate::facts;
 use crate::primitives::entry::Entry;
 use crate::primitives::opaque;
 use crate::primitives::operation::Operation;
@@ -25,6 +26,13 @@ use crate::primitives::workload::Workload;
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] =
     &[&acquire::ENTRY, &release::ENTRY, &acq_rel::ENTRY, &seq_cst::ENTRY, &flush::ENTRY];
+
+const FACTS: Facts = Facts {
+    mode: Mode::Throughput,
+    actor: facts::CONTENDED_IN_A_LINE,
+    run_effect: facts::on_variables,
+    ..Facts::of(Role::Fence)
+};
 
 /// What `ns` is the cost of, for every fence.
 const OPERATION: &str = "one fence by each thread";

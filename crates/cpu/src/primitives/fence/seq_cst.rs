@@ -16,6 +16,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Sequentially consistent fence with no access before or after it",
         operation: fence::OPERATION,
         source: "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush seq_cst)",
+        facts: fence::FACTS,
     },
     fence::cases::<SeqCst>,
     fence::workload::<SeqCst>,

@@ -20,6 +20,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Two threads compare-and-swap one variable in turn; each retries without a pause until it is its turn",
         operation: handoff::OPERATION,
         source: "nviennot, core-to-core-latency (compare-and-swap mode)",
+        facts: handoff::SPINNING,
     },
     handoff::cases,
     |case| handoff::workload::<CasToken>(case, Expected::once(&["lock cmpxchg"])),

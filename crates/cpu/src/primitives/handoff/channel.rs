@@ -20,6 +20,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Two threads send a number to each other through crossbeam's channels of capacity one",
         operation: handoff::OPERATION,
         source: "crossbeam-channel, bounded(1)",
+        facts: handoff::CHANNEL,
     },
     handoff::cases,
     |case| {

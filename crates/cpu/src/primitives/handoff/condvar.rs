@@ -19,6 +19,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Two threads wait for each other on a condition variable of the standard library",
         operation: handoff::OPERATION,
         source: "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_wait",
+        facts: handoff::SLEEPING,
     },
     handoff::cases,
     |case| {

@@ -20,6 +20,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Two threads block on one word and wake each other by futex calls, without spinning",
         operation: handoff::OPERATION,
         source: "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
+        facts: handoff::SLEEPING,
     },
     handoff::cases,
     |case| {

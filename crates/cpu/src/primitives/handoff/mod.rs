@@ -27,7 +27,7 @@ mod token;
 
 use std::sync::Arc;
 
-use syncscope_core::{Case, Placement, Preset, Primitive, sweep::Sweep};
+use syncscope_core::{Case, Facts, Placement, Preset, Primitive, Role, Waits, sweep::Sweep};
 
 use self::round_trips::RoundTrips;
 use self::token::{LINES, counted};
@@ -37,6 +37,7 @@ pub(super) use self::store::StoreToken;
 pub(super) use self::token::Handoff;
 use crate::axes::Axes;
 use crate::evidence::Expected;
+use crate::facts;
 use crate::machine::memory::Pages;
 use crate::primitives::entry::Entry;
 use crate::primitives::follow_up::MakeFollowUp;
@@ -64,6 +65,11 @@ pub(super) static ENTRIES: &[&Entry] = &[
     &kernel::eventfd::ENTRY,
     &kernel::pipe::ENTRY,
 ];
+
+const SPINNING: Facts =
+    Facts { run_effect: facts::between_threads, ..Facts::of(Role::SpinHandoff).waiting(Waits::Spins) };
+const SLEEPING: Facts = Facts { role: Role::SleepHandoff, ..SPINNING.waiting(Waits::Sleeps) };
+const CHANNEL: Facts = Facts { role: Role::Channel, ..SPINNING.waiting(Waits::SpinsThenSleeps) };
 
 /// What `ns` is the cost of, for every hand-off.
 const OPERATION: &str = "one hand-off from one thread to the other: half a round trip";

@@ -23,6 +23,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Two threads park and unpark each other, as in the standard library",
         operation: handoff::OPERATION,
         source: "Rust std::thread::park, std::thread::Thread::unpark",
+        facts: handoff::SLEEPING,
     },
     handoff::cases,
     |case| {

@@ -17,6 +17,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Two threads wait for each other on a condition variable of parking_lot",
         operation: handoff::OPERATION,
         source: "parking_lot::Condvar; run.json holds its version",
+        facts: handoff::SLEEPING,
     },
     handoff::cases,
     |case| {

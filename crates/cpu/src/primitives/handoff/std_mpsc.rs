@@ -20,6 +20,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Two threads send a number to each other through the standard library's channels of capacity one",
         operation: handoff::OPERATION,
         source: "Rust std::sync::mpsc::sync_channel(1)",
+        facts: handoff::CHANNEL,
     },
     handoff::cases,
     |case| {

@@ -20,6 +20,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Two threads write one variable in turn; each reads it without a pause until it is its turn",
         operation: handoff::OPERATION,
         source: "nviennot, core-to-core-latency (read/write mode); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
+        facts: handoff::SPINNING,
     },
     handoff::cases,
     |case| {

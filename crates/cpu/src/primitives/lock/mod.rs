@@ -12,10 +12,11 @@ mod readers_writer;
 
 use std::marker::PhantomData;
 
-use syncscope_core::{Case, Dtype, Layout, Primitive};
+use syncscope_core::{Case, Dtype, Facts, Layout, Primitive, Role, Waits};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
+use crate::facts;
 use crate::primitives::entry::Entry;
 use crate::primitives::number::Number;
 use crate::primitives::operation::{Operation, SLOTS};
@@ -45,6 +46,12 @@ pub(super) static ENTRIES: &[&Entry] = &[
     &readers_writer::crossbeam_sharded_write::ENTRY,
     &library::openmp_critical::ENTRY,
 ];
+
+const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::ThreadLock) };
+
+/// Locks that many readers share, in the standard library and others: waiters spin for a short time.
+const READING: Facts = Facts { role: Role::ReadLock, ..FACTS.waiting(Waits::SpinsThenSleeps) };
+const WRITING: Facts = Facts { role: Role::WriteLock, ..READING };
 
 /// What `ns` is the cost of, for most locks.
 const OPERATION: &str = "one addition to a counter under the lock by each thread";

@@ -21,6 +21,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "Atomic addition whose result is not used, to a variable that several processes map",
         operation: "one addition of 1 by each process",
         source: "C++20 [atomics.lockfree], on address-free operations; Linux, memfd_create(2), mmap(2) with MAP_SHARED",
+        facts: process::UPDATE,
     },
     process::several_on_a_counter,
     workload,

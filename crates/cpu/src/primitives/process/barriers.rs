@@ -18,6 +18,7 @@ pub(super) static FUTEX: Entry = Entry::of(
         operation: OPERATION,
         source: "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
                  algorithm 7 on the count",
+        facts: process::BARRIER,
     },
     process::several,
     |case| {
@@ -36,6 +37,7 @@ pub(super) static PTHREAD: Entry = Entry::of(
         summary: "pthread_barrier_t with the attribute for several processes: waiters block",
         operation: OPERATION,
         source: "POSIX.1-2017, pthread_barrierattr_setpshared; run.json holds the C library's version",
+        facts: process::BARRIER,
     },
     process::several,
     |case| {

@@ -1,6 +1,6 @@
 //! `cpu.process.store_pingpong`, `eventfd` and `pipe`: two processes that pass a token to each other.
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
@@ -17,6 +17,7 @@ pub(super) static STORE: Entry = Entry::of(
         summary: "Two processes write one variable in turn that both map; each reads it without a pause until it is its turn",
         operation: OPERATION,
         source: "nviennot, core-to-core-latency (read/write mode); Linux, memfd_create(2), mmap(2) with MAP_SHARED",
+        facts: process::HANDOFF.waiting(Waits::Spins),
     },
     process::two,
     |case| {
@@ -35,6 +36,7 @@ pub(super) static EVENTFD: Entry = Entry::of(
         summary: "Two processes wake each other by writes to eventfds that both inherited; the waiter polls and then reads",
         operation: OPERATION,
         source: "Linux, eventfd(2), poll(2)",
+        facts: process::HANDOFF,
     },
     process::two,
     |case| {
@@ -51,6 +53,7 @@ pub(super) static PIPE: Entry = Entry::of(
         summary: "Two processes send a number to each other through pipes; the waiter polls and then reads",
         operation: OPERATION,
         source: "POSIX.1-2017, pipe; Linux, pipe(7), poll(2)",
+        facts: process::HANDOFF,
     },
     process::two,
     |case| {

@@ -18,6 +18,7 @@ pub(super) static FUTEX: Entry = Entry::of(
         summary: "A futex mutex that several processes map; waiters sleep at once on a futex that is not private",
         operation: OPERATION,
         source: "Drepper, Futexes Are Tricky, 2011, mutex 2; Linux, futex(2), on FUTEX_PRIVATE_FLAG",
+        facts: process::LOCK,
     },
     process::several_on_a_counter,
     |case| {
@@ -35,6 +36,7 @@ pub(super) static PTHREAD: Entry = Entry::of(
         summary: "pthread_mutex_t of the default kind with the attribute for several processes",
         operation: OPERATION,
         source: "POSIX.1-2017, pthread_mutexattr_setpshared; run.json holds the C library's version",
+        facts: process::LOCK,
     },
     process::several_on_a_counter,
     |case| {

@@ -11,9 +11,10 @@ mod handoffs;
 mod locks;
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Layout, Placement, Primitive};
+use syncscope_core::{Case, Dtype, Facts, Layout, Placement, Primitive, Role, Waits};
 
 use crate::axes::Axes;
+use crate::facts;
 use crate::primitives::entry::Entry;
 
 /// The family, in the order of the catalogue.
@@ -27,6 +28,12 @@ pub(super) static ENTRIES: &[&Entry] = &[
     &handoffs::EVENTFD,
     &handoffs::PIPE,
 ];
+
+const BARRIER: Facts =
+    Facts { run_effect: facts::between_threads, ..Facts::of(Role::ProcessBarrier).waiting(Waits::Sleeps) };
+const LOCK: Facts = Facts { role: Role::ProcessLock, ..BARRIER };
+const HANDOFF: Facts = Facts { role: Role::ProcessHandoff, ..BARRIER };
+const UPDATE: Facts = Facts { role: Role::Update, orders_memory: false, ..BARRIER.waiting(Waits::NoWait) };
 
 /// Two processes that pass something to each other.
 fn two(primitive: &Primitive, _: &Axes) -> Vec<Case> {

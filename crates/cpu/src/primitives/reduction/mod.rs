@@ -14,11 +14,12 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Placement, Primitive, Shot};
+use syncscope_core::{Case, Dtype, Facts, OperationsAtOnce, Placement, Primitive, Role, Shot, Waits};
 
 use self::joining::{Alone, Atomically, InCritical, Joining, Results, Tree, WithMutex, closing};
 use crate::axes::Axes;
 use crate::evidence::Expected;
+use crate::facts::between_threads;
 use crate::primitives::barrier::OpenMpBarrier;
 use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
@@ -27,21 +28,29 @@ use crate::sync::{CachePadded, DisseminationBarrier, Guarded, SenseBarrier, Tree
 use crate::team::Body;
 use crate::team::openmp::{self, Critical, Runtime};
 
+/// One of all threads, which spin in the barrier that ends it.
+const FACTS: Facts = Facts {
+    at_once: OperationsAtOnce::One,
+    run_effect: between_threads,
+    ..Facts::of(Role::Reduction).waiting(Waits::Spins)
+};
+
 /// Results of one shot: each of its reductions has its own.
 const MOST_REDUCTIONS: u64 = 255;
 
 /// With an atomic operation for each element, larger vectors take many milliseconds.
 const MOST_ATOMICS: u64 = 1 << 16;
 
-/// One entry for each line: name, cases, workload, summary; what it needs.
+/// One entry for each line: name, facts, cases, workload, summary; what it needs.
 macro_rules! reductions {
-    ($($entry:ident: $name:literal, $cases:expr, $workload:expr, $summary:literal $(, $requiring:expr)?;)+) => {
+    ($($entry:ident: $name:literal, $facts:expr, $cases:expr, $workload:expr, $summary:literal $(, $requiring:expr)?;)+) => {
         $(static $entry: Entry = Entry::of(
             Primitive {
                 id: concat!("cpu.reduction.", $name),
                 summary: $summary,
                 operation: "one reduction of the whole vector",
                 source: "Burtchell and Burtscher, IISWC 2024, section II; OpenMP 5.2, 5.5.8",
+                facts: $facts,
             },
             $cases,
             $workload,
@@ -53,44 +62,44 @@ macro_rules! reductions {
 }
 
 reductions! {
-    SEQUENTIAL: "sequential", |primitive, axes| cases(primitive, axes, 1), |case| workload(case, |_| Alone),
+    SEQUENTIAL: "sequential", FACTS.waiting(Waits::NoWait), |primitive, axes| cases(primitive, axes, 1), |case| workload(case, |_| Alone),
         "One thread, nothing to synchronize";
-    ATOMIC_PER_ELEMENT: "atomic_per_element", few_elements,
+    ATOMIC_PER_ELEMENT: "atomic_per_element", FACTS, few_elements,
         |case| workload(case, |threads| Atomically { barrier: closing(threads), each_element: true }),
         "Every element: an atomic maximum on one variable";
-    ATOMIC_PER_THREAD: "atomic_per_thread", by_all,
+    ATOMIC_PER_THREAD: "atomic_per_thread", FACTS, by_all,
         |case| workload(case, |threads| Atomically { barrier: closing(threads), each_element: false }),
         "Every thread: one atomic maximum";
-    LOCK: "lock", by_all,
+    LOCK: "lock", FACTS.waiting(Waits::SpinsThenSleeps), by_all,
         |case| {
             let joining = |threads| WithMutex { mutex: CachePadded::new(Mutex::new(())), barrier: closing(threads) };
             workload(case, joining).map(Workload::blocking)
         },
         "Every thread: its result under std::sync::Mutex";
-    TREE_STD: "tree_std", by_all,
+    TREE_STD: "tree_std", FACTS.waiting(Waits::SpinsThenSleeps), by_all,
         |case| {
             workload(case, |threads| Tree::new(threads, std::sync::Barrier::new(threads as usize)))
                 .map(Workload::long_blocking)
         },
         "Results are joined in pairs, a barrier after each level: std::sync::Barrier";
-    TREE_SENSE: "tree_sense", by_all,
+    TREE_SENSE: "tree_sense", FACTS, by_all,
         |case| workload(case, |threads| Tree::new(threads, SenseBarrier::new(threads, LIMIT))),
         "Results are joined in pairs, a barrier after each level: the sense-reversing one";
-    TREE_DISSEMINATION: "tree_dissemination", by_all,
+    TREE_DISSEMINATION: "tree_dissemination", FACTS, by_all,
         |case| workload(case, |threads| Tree::new(threads, DisseminationBarrier::new(threads, LIMIT))),
         "Results are joined in pairs, a barrier after each level: the dissemination barrier";
-    TREE_TREE: "tree_tree", by_all,
+    TREE_TREE: "tree_tree", FACTS, by_all,
         |case| workload(case, |threads| Tree::new(threads, TreeBarrier::new(threads, LIMIT))),
         "Results are joined in pairs, a barrier after each level: the tree barrier";
-    TREE_OPENMP: "tree_openmp", by_runtime,
+    TREE_OPENMP: "tree_openmp", FACTS.waiting(Waits::AsConfigured), by_runtime,
         |case| on_runtime(case, |threads, runtime| Tree::new(threads, OpenMpBarrier(runtime))),
         "Results are joined in pairs, a barrier after each level: that of the OpenMP runtime",
         openmp::installed;
-    OPENMP_ATOMIC: "openmp_atomic", by_runtime,
+    OPENMP_ATOMIC: "openmp_atomic", FACTS.waiting(Waits::AsConfigured), by_runtime,
         |case| on_runtime(case, |_, runtime| Atomically { barrier: OpenMpBarrier(runtime), each_element: false }),
         "What GCC makes of reduction(max:) of one integer: an atomic compare-and-swap of every thread, and the barrier of the region",
         openmp::installed;
-    OPENMP_CRITICAL: "openmp_critical", by_runtime,
+    OPENMP_CRITICAL: "openmp_critical", FACTS.waiting(Waits::AsConfigured), by_runtime,
         |case| {
             on_runtime(case, |_, runtime| {
                 InCritical { section: Guarded::new(Critical(runtime), ()), barrier: OpenMpBarrier(runtime) }

@@ -18,6 +18,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "A change under the mutex and notify_one wake a thread that sleeps on a condition variable",
         operation: wake::OPERATION,
         source: "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
+        facts: wake::FACTS,
     },
     wake::cases,
     wake::workload::<Signal>,

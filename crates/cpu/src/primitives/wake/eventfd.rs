@@ -20,6 +20,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "A write to an eventfd wakes a thread that sleeps in poll and then reads it",
         operation: wake::OPERATION,
         source: "Linux, eventfd(2), poll(2)",
+        facts: wake::FACTS,
     },
     wake::cases,
     wake::workload::<Event>,

@@ -20,6 +20,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "A store and a futex call wake a thread that sleeps on the word",
         operation: wake::OPERATION,
         source: "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
+        facts: wake::FACTS,
     },
     wake::cases,
     wake::workload::<Word>,

@@ -24,13 +24,14 @@ mod way;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::{Case, Placement, Preset, Primitive, Shot, sweep::Sweep};
+use syncscope_core::{Case, Facts, Placement, Preset, Primitive, Role, Shot, Waits, sweep::Sweep};
 
 use self::latencies::Latencies;
 use self::wake_pair::WakePair;
 use self::way::Way;
 use crate::axes::Axes;
 use crate::evidence::Expected;
+use crate::facts;
 use crate::primitives::entry::Entry;
 use crate::primitives::follow_up::MakeFollowUp;
 use crate::primitives::wait::or_unwind;
@@ -41,6 +42,8 @@ use crate::team::Body;
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] =
     &[&futex::ENTRY, &condvar::ENTRY, &park::ENTRY, &parking_lot::ENTRY, &eventfd::ENTRY];
+
+const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::Wake).waiting(Waits::Sleeps) };
 
 /// What `ns` is the cost of, for every wake-up.
 const OPERATION: &str = "one wake-up: from the waker's call until the waiter runs, which was seen asleep before";

@@ -21,6 +21,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "A store and unpark wake a thread that is parked, as in the standard library",
         operation: wake::OPERATION,
         source: "Rust std::thread::park, std::thread::Thread::unpark",
+        facts: wake::FACTS,
     },
     wake::cases,
     wake::workload::<Parked>,

@@ -18,6 +18,7 @@ pub(super) static ENTRY: Entry = Entry::of(
         summary: "A change under the mutex and notify_one wake a thread that sleeps on parking_lot's condition variable",
         operation: wake::OPERATION,
         source: "parking_lot::Condvar; run.json holds its version",
+        facts: wake::FACTS,
     },
     wake::cases,
     wake::workload::<Signal>,

@@ -1,7 +1,9 @@
 //! Atomic operations on global and shared memory.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Form, Layout, MemoryOrder, Mode, Preset, Primitive, Scope, Space};
+use syncscope_core::{
+    ActorRule, Case, Dtype, Facts, Form, Layout, MemoryOrder, Mode, Preset, Primitive, Role, RunEffect, Scope, Space,
+};
 
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
@@ -10,6 +12,21 @@ use crate::catalogue::limits::{DeviceLimits, STRIDES};
 use crate::catalogue::sampling::{SamplingPolicy, Saturates};
 
 const KERNEL: Kernel = kernel!("atomic.cu", Variable);
+
+/// The second-level cache executes the operations, so that no line moves: elements of their own are never contended for.
+const FACTS: Facts = Facts {
+    orders_memory: false,
+    mode: Mode::Throughput,
+    actor: ActorRule::MedianUnlessWithin(0),
+    run_effect,
+    ..Facts::of(Role::Update)
+};
+
+/// By where the variables lie; on one variable of many blocks, by the order of the blocks too.
+fn run_effect(case: &Case) -> RunEffect {
+    let is_one = case.layout == Some(Layout::Shared) && case.space != Some(Space::Shared);
+    RunEffect::of_both(if is_one && case.blocks > Some(1) { 0.004 } else { 0.002 })
+}
 
 /// Shared memory of the kernel for its variables. `SHARED_BYTES` in `atomic.cu`.
 const SHARED_BYTES: usize = 32 * 1024;
@@ -43,7 +60,7 @@ macro_rules! atomic {
         $types:expr, $proof:ident, $breadth:ident, $combines:ident, [$($reduction:literal),+], [$($global:literal),+], [$shared:literal]
     ) => {
         Entry {
-            primitive: Primitive { id: $id, summary: $summary, operation: $operation, source: $source },
+            primitive: Primitive { id: $id, summary: $summary, operation: $operation, source: $source, facts: FACTS },
             definitions: |case| definitions(case, $kind, $function),
             expected: |case| expected(case, &[$($reduction),+], &[$($global),+], &[$shared]),
             sampling,

@@ -1,13 +1,17 @@
 //! Barriers of a thread block.
 
-use syncscope_core::{Case, Group, Mode, Preset, Primitive};
+use syncscope_core::{Case, Facts, Group, Mode, Preset, Primitive, Role, Waits};
 
 use crate::catalogue::definitions::{group_size, kernel};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::facts;
 use crate::catalogue::instructions::ExpectedInstructions;
 use crate::catalogue::limits::without_repetitions;
 
 const KERNEL: Kernel = kernel!("block.cu", Register);
+
+const FACTS: Facts =
+    Facts { run_effect: |_| facts::REGISTERS, ..Facts::of(Role::BlockBarrier).waiting(Waits::InHardware) };
 
 /// In theory: the barrier unit counts warps. One warp costs the latency of the instruction, each further warp adds its turn
 /// at the unit. Blocks on one multiprocessor share the unit; blocks on other multiprocessors have no effect.
@@ -17,6 +21,7 @@ static SYNCTHREADS: Entry = Entry {
         summary: "Barrier of all threads of a block",
         operation: "one barrier passed by all threads of the block",
         source: "CUDA C++ Programming Guide, Synchronization Functions; PTX ISA, bar.sync",
+        facts: FACTS,
     },
     definitions: |_| vec!["KIND=PLAIN".into(), "GROUPS=1".into()],
     expected: |_| ExpectedInstructions::of(&["BAR.SYNC"]),
@@ -40,6 +45,7 @@ static COUNT: Entry = Entry {
         summary: "Barrier of all threads of a block that counts the threads for which a condition holds",
         operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
         source: "CUDA C++ Programming Guide, __syncthreads_count; PTX ISA, bar.red.popc",
+        facts: Facts { role: Role::BlockVote, ..FACTS },
     },
     definitions: |_| vec!["KIND=COUNT".into(), "GROUPS=1".into()],
     expected: |_| ExpectedInstructions::of(&["BAR.RED.POPC"]),
@@ -52,6 +58,7 @@ static AND: Entry = Entry {
         summary: "Barrier of all threads of a block that returns whether a condition holds for all",
         operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
         source: "CUDA C++ Programming Guide, __syncthreads_and; PTX ISA, bar.red.and",
+        facts: Facts { role: Role::BlockVote, ..FACTS },
     },
     definitions: |_| vec!["KIND=AND".into(), "GROUPS=1".into()],
     expected: |_| ExpectedInstructions::of(&["BAR.RED.AND"]),
@@ -64,6 +71,7 @@ static OR: Entry = Entry {
         summary: "Barrier of all threads of a block that returns whether a condition holds for any",
         operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
         source: "CUDA C++ Programming Guide, __syncthreads_or; PTX ISA, bar.red.or",
+        facts: Facts { role: Role::BlockVote, ..FACTS },
     },
     definitions: |_| vec!["KIND=OR".into(), "GROUPS=1".into()],
     expected: |_| ExpectedInstructions::of(&["BAR.RED.OR"]),
@@ -79,6 +87,7 @@ static NAMED: Entry = Entry {
                   consumers, which hand a buffer over and back at two barriers",
         operation: "one barrier passed by all threads of a part of the block, or one buffer handed over and back",
         source: "PTX ISA, bar.sync and bar.arrive with the number of a barrier and a count of threads",
+        facts: FACTS,
     },
     definitions: |case| {
         let kind = if is_handover(case) { "PRODUCER_CONSUMER" } else { "NAMED" };
@@ -116,6 +125,7 @@ static MBARRIER: Entry = Entry {
         summary: "Barrier object in shared memory at which all threads of a block arrive and wait",
         operation: "one phase: every thread of the block arrives and waits for the others",
         source: "PTX ISA, mbarrier; CUDA C++ Programming Guide, Asynchronous Barrier",
+        facts: FACTS.waiting(Waits::Spins),
     },
     // Before compute capability 9.0 only the arrival has an instruction; the rest is software.
     expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE", "ATOMS.ARRIVE"]),
@@ -132,6 +142,7 @@ static MBARRIER_TRANSACTION: Entry = Entry {
         summary: "Barrier object in shared memory whose phase also waits for the bytes of an asynchronous bulk copy",
         operation: "one phase: all threads arrive, the first one starts a copy of 16 bytes, and all wait",
         source: "PTX ISA, mbarrier.arrive.expect_tx and cp.async.bulk; CUDA C++ Programming Guide, Tensor Memory Accelerator",
+        facts: Facts { role: Role::CopyBarrier, ..FACTS.waiting(Waits::Spins) },
     },
     expected: |_| ExpectedInstructions::of(&["UBLKCP"]),
     needs: (9, 0),

@@ -2,7 +2,7 @@
 
 use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Layout, Mode, Preset, Primitive, Space};
+use syncscope_core::{Case, Dtype, Facts, Layout, Mode, Preset, Primitive, Role, RunEffect, Space, Waits};
 
 use crate::catalogue::definitions::{group_size, in_order_of, kernel, relaxed};
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
@@ -10,6 +10,9 @@ use crate::catalogue::instructions::ExpectedInstructions;
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("cluster.cu", Register);
+
+const FACTS: Facts =
+    Facts { run_effect: |_| RunEffect::of_both(0.002), ..Facts::of(Role::ClusterBarrier).waiting(Waits::InHardware) };
 
 /// Some devices have clusters of more than 8 blocks; on others these cases are skipped.
 const SIZES: [u32; 5] = [1, 2, 4, 8, 16];
@@ -71,6 +74,7 @@ static SYNC: Entry = Entry {
         summary: "Barrier of all threads of a cluster of blocks; relaxed: it orders no writes, and its check tests arrivals alone",
         operation: "one barrier passed by all threads of the cluster",
         source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
+        facts: FACTS,
     },
     definitions: |case| in_order_of(case, vec!["KIND=SYNC".into()]),
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]),
@@ -87,6 +91,7 @@ static ARRIVE_WAIT: Entry = Entry {
         summary: "Barrier of a cluster in two halves with 16 dependent multiplications between them",
         operation: "arriving before and waiting after the multiplications, which alone are the baseline",
         source: "PTX ISA, barrier.cluster.arrive.release or .relaxed, and barrier.cluster.wait.acquire",
+        facts: FACTS,
     },
     definitions: |case| in_order_of(case, vec!["KIND=ARRIVE_WAIT".into()]),
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
@@ -103,6 +108,7 @@ static DSMEM_ATOMIC: Entry = Entry {
         summary: "Atomic addition to the shared memory of the next block of the cluster",
         operation: "one addition by every thread",
         source: "CUDA C++ Programming Guide, Distributed Shared Memory; PTX ISA, mapa, atom and red on shared::cluster",
+        facts: Facts { role: Role::Update, orders_memory: false, ..FACTS.waiting(Waits::NoWait) },
     },
     definitions: |case| {
         vec![format!("MODE={}", if case.mode == Some(Mode::Latency) { "LATENCY" } else { "THROUGHPUT" })]
@@ -120,6 +126,7 @@ static MBARRIER_REMOTE: Entry = Entry {
         summary: "Barrier of a cluster made of barrier objects: each block arrives at that of every block and waits at its own",
         operation: "one barrier passed by all threads of the cluster",
         source: "PTX ISA, mapa and mbarrier.arrive.release.cluster.shared::cluster, mbarrier.try_wait.acquire.cluster",
+        facts: FACTS.waiting(Waits::Spins),
     },
     expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE"]),
     cases: |id, preset, limits| {

@@ -1,6 +1,6 @@
 //! Memory fences.
 
-use syncscope_core::{Case, Dtype, Form, Layout, Preset, Primitive, Scope};
+use syncscope_core::{ActorRule, Case, Dtype, Facts, Form, Layout, Mode, Preset, Primitive, Role, RunEffect, Scope};
 
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
@@ -9,6 +9,15 @@ use crate::catalogue::limits::{DeviceLimits, STRIDES};
 use crate::catalogue::sampling::{SamplingPolicy, Saturates};
 
 const KERNEL: Kernel = kernel!("fence.cu", Variable);
+
+/// Runs differ by the state of the memory; the writes of other devices and of the CPU make it more.
+const FACTS: Facts = Facts {
+    mode: Mode::Throughput,
+    actor: ActorRule::Median,
+    run_effect: |_| RunEffect::of_both(0.01),
+    ..Facts::of(Role::Fence)
+};
+const REACHING_THE_HOST: RunEffect = RunEffect::of_both(0.02);
 
 /// In theory: a fence waits until the earlier writes of the thread are visible to all threads of its scope. For a block
 /// that is in the multiprocessor; for the device it is in the second-level cache, and the first-level cache is invalidated;
@@ -22,6 +31,7 @@ static BLOCK: Entry = Entry {
         summary: "Fence that orders a thread's memory accesses for the threads of its block",
         operation: "one fence between the updates of two elements, by each thread",
         source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
+        facts: FACTS,
     },
     definitions: |case| definitions(case, "__threadfence_block", 1),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.CTA"]).only_in_test(),
@@ -36,6 +46,7 @@ static DEVICE: Entry = Entry {
         summary: "Fence that orders a thread's memory accesses for all threads of the device",
         operation: "one fence between the updates of two elements, by each thread",
         source: "CUDA C++ Programming Guide, __threadfence; Burtchell and Burtscher, IISWC 2024",
+        facts: FACTS,
     },
     definitions: |case| definitions(case, "__threadfence", 0),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.GPU"]).only_in_test(),
@@ -49,6 +60,7 @@ static SYSTEM: Entry = Entry {
         summary: "Fence that orders a thread's memory accesses for all devices and the CPU",
         operation: "one fence between the updates of two elements, by each thread",
         source: "CUDA C++ Programming Guide, __threadfence_system; Burtchell and Burtscher, IISWC 2024",
+        facts: Facts { run_effect: |_| REACHING_THE_HOST, ..FACTS },
     },
     definitions: |case| definitions(case, "__threadfence_system", 0),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.SYS"]).only_in_test(),

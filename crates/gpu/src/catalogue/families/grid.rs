@@ -1,7 +1,7 @@
 //! Barriers of all threads of a grid.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Group, Preset, Primitive};
+use syncscope_core::{Case, Facts, Group, Preset, Primitive, Role, RunEffect, Waits};
 
 use crate::catalogue::definitions::{group_size, in_order_of, kernel, relaxed};
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
@@ -9,6 +9,13 @@ use crate::catalogue::instructions::ExpectedInstructions;
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("grid.cu", GridBarrier);
+
+/// The column `group` names variants, of which each is another algorithm.
+const FACTS: Facts = Facts {
+    run_effect: |_| RunEffect::of_both(0.004),
+    has_designs: true,
+    ..Facts::of(Role::GridBarrier).waiting(Waits::Spins)
+};
 
 /// One barrier takes a microsecond, so the loop contains only a few of them.
 pub(super) const UNROLL: u32 = 4;
@@ -110,6 +117,7 @@ static COOPERATIVE: Entry = Entry {
         summary: "Barrier of a grid as in cooperative groups",
         operation: "one barrier passed by all threads of the grid",
         source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang, Wahib, Matsuoka, figure 8",
+        facts: FACTS,
     },
     definitions: |case| definitions(case, "COOPERATIVE"),
     expected: |_| ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]),
@@ -126,6 +134,7 @@ static COUNTER: Entry = Entry {
         operation: "one barrier passed by all threads of the grid",
         source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
                  synchronization; PTX ISA, red.release and ld.acquire",
+        facts: FACTS,
     },
     cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[32]),
     definitions: |case| definitions(case, "COUNTER"),
@@ -144,6 +153,7 @@ static LOCK_FREE: Entry = Entry {
         operation: "one barrier passed by all threads of the grid",
         source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
                  synchronization",
+        facts: FACTS,
     },
     definitions: |case| definitions(case, "LOCK_FREE"),
     cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[]),
@@ -165,6 +175,7 @@ static HIERARCHICAL_BARRIER: Entry = Entry {
                   writes, and its check tests arrivals alone",
         operation: "one barrier passed by all threads of the grid",
         source: "PTX ISA, Memory Consistency Model, fence.acquire and fence.release, barrier.cluster",
+        facts: FACTS,
     },
     definitions: |case| {
         let (kind, clusters) = match case.group {

@@ -2,11 +2,12 @@
 
 use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Form, MemoryOrder, Mode, Preset, Primitive, Scope};
+use syncscope_core::{Case, Dtype, Facts, Form, MemoryOrder, Mode, Preset, Primitive, Role, Scope, Waits};
 
 use super::atomic::AGGREGATION;
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{CpuThreads, Entry, Method, Proof};
+use crate::catalogue::facts;
 use crate::catalogue::instructions::ExpectedInstructions;
 use crate::catalogue::limits::DeviceLimits;
 use crate::hybrid::nearby_cpus::Distance;
@@ -19,6 +20,7 @@ static ROUND_TRIP: Entry = Entry {
         summary: "A CPU thread and a GPU thread answer each other through mapped memory of the host",
         operation: "one round trip: the GPU's thread sets its flag, the CPU's thread sees it and sets its own, the GPU's sees that",
         source: "CUDA C++ Programming Guide, Mapped Memory; PTX ISA, st.release.sys and ld.acquire.sys",
+        facts: facts::HYBRID,
     },
     definitions: |case| vec![format!("ORDERED={}", u32::from(case.order != Some(MemoryOrder::Relaxed)))],
     method: Method::RoundTrip,
@@ -67,6 +69,12 @@ static ADD: Entry = Entry {
         summary: "CPU and GPU threads add to one variable in mapped memory of the host, together or one side alone",
         operation: "one addition by each GPU thread; by each CPU thread where the CPU is alone",
         source: "CUDA C++ Programming Guide, atomic functions of system scope, Host Native Atomics",
+        facts: Facts {
+            role: Role::Update,
+            orders_memory: false,
+            mode: Mode::Throughput,
+            ..facts::HYBRID.waiting(Waits::NoWait)
+        },
     },
     definitions: |case| {
         vec![

@@ -1,7 +1,7 @@
 //! Locks in global memory.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Preset, Primitive, Scope};
+use syncscope_core::{Facts, OperationsAtOnce, Preset, Primitive, Role, RunEffect, Scope, Waits};
 
 use crate::catalogue::definitions::kernel;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
@@ -9,6 +9,13 @@ use crate::catalogue::instructions::ExpectedInstructions;
 use crate::catalogue::sampling::{SamplingPolicy, Saturates};
 
 const KERNEL: Kernel = kernel!("lock.cu", Variable);
+
+/// One thread of each warp takes part.
+const FACTS: Facts = Facts {
+    at_once: OperationsAtOnce::OfOneIn(32),
+    run_effect: |_| RunEffect::of_both(0.01),
+    ..Facts::of(Role::GpuLock).waiting(Waits::Spins)
+};
 
 /// In theory: an uncontended critical section is one atomic operation, the accesses of the section and a release: three
 /// trips to the second-level cache. With n warps each waits for n - 1 others, and spinning warps make every trip longer.
@@ -36,6 +43,7 @@ static SPIN_CAS: Entry = Entry {
         summary: "Spin lock taken by compare-and-swap",
         operation: "one addition under the lock by one thread of each warp",
         source: "CUDA C++ Programming Guide, atomicCAS; PTX ISA, atom.acquire.cas and st.release",
+        facts: FACTS,
     },
     definitions: |_| vec!["KIND=SPIN_CAS".into()],
     expected: |_| ExpectedInstructions::of(&["ATOMG.CAS", "ATOM.CAS"]),
@@ -48,6 +56,7 @@ static SPIN_EXCHANGE: Entry = Entry {
         summary: "Spin lock taken by exchange",
         operation: "one addition under the lock by one thread of each warp",
         source: "CUDA C++ Programming Guide, atomicExch; PTX ISA, atom.acquire.exch and st.release",
+        facts: FACTS,
     },
     definitions: |_| vec!["KIND=SPIN_EXCHANGE".into()],
     expected: |_| ExpectedInstructions::of(&["ATOMG.EXCH", "ATOM.EXCH"]),
@@ -62,6 +71,7 @@ static TICKET: Entry = Entry {
         summary: "Ticket lock: threads get it in the order in which they asked",
         operation: "one addition under the lock by one thread of each warp",
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, ticket lock",
+        facts: FACTS,
     },
     definitions: |_| vec!["KIND=TICKET".into()],
     expected: |_| ExpectedInstructions::of(&["ATOMG.ADD", "ATOM.ADD"]),

@@ -1,6 +1,6 @@
 //! Barriers of the grids of several devices.
 
-use syncscope_core::{Case, Group, Preset, Primitive};
+use syncscope_core::{Case, Facts, Group, Preset, Primitive, Role, RunEffect, Waits};
 
 use super::grid::{UNROLL, heat_map, one_block_each, roomy};
 use crate::catalogue::definitions::{in_order_of, kernel, relaxed};
@@ -9,6 +9,9 @@ use crate::catalogue::instructions::ExpectedInstructions;
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("multi.cu", GridBarrier);
+
+const FACTS: Facts =
+    Facts { run_effect: |_| RunEffect::of_both(0.01), ..Facts::of(Role::DeviceBarrier).waiting(Waits::Spins) };
 
 /// Most devices of a planned case; the laboratory removes cases with more devices than there are.
 const MOST_MEASURED_DEVICES: u32 = 8;
@@ -99,6 +102,7 @@ static COUNTER: Entry = Entry {
                   writes, and its check tests arrivals alone",
         operation: "one barrier passed by all threads of the grids of all devices",
         source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
+        facts: FACTS,
     },
     definitions: |case| definitions(case, "COUNTER"),
     expected: |_| ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
@@ -119,6 +123,7 @@ static FLAGS: Entry = Entry {
         operation: "one barrier passed by all threads of the grids of all devices",
         source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
                  ld.acquire.sys",
+        facts: FACTS,
     },
     definitions: |case| {
         let kind = match case.group {
@@ -146,6 +151,7 @@ static HOST_BARRIER: Entry = Entry {
         summary: "A host thread for each device: it launches a grid, waits for its end, and then for the other threads",
         operation: "one launch on each device, its end, and one barrier of the host's threads",
         source: "Zhang et al., IPDPS 2020, CPU-side barrier",
+        facts: FACTS,
     },
     cases: |id, preset, limits| heat_maps(id, preset, *limits),
     method: Method::HostBarrier,

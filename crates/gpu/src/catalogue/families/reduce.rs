@@ -4,6 +4,7 @@ use syncscope_core::{Case, Dtype, Mode, Preset, Primitive};
 
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::facts;
 use crate::catalogue::instructions::ExpectedInstructions;
 
 const KERNEL: Kernel = kernel!("reduce.cu", Variable);
@@ -34,6 +35,7 @@ macro_rules! reduction {
                 summary: $summary,
                 operation: "one reduction that needs the result of the one before",
                 source: "CUDA C++ Programming Guide, Warp Reduce Functions; PTX ISA, redux.sync",
+                facts: facts::WARP_COLLECTIVE,
             },
             definitions: |case| definitions(case, $function, $combine),
             expected: |_| ExpectedInstructions::of($instructions),

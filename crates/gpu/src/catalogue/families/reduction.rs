@@ -5,9 +5,10 @@
 //! [`Recipe`] says how a variant is queued, the macros of its kernel how its blocks join their results.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Group, Preset, Primitive};
+use syncscope_core::{Case, Dtype, Facts, Group, OperationsAtOnce, Preset, Primitive, Role, RunEffect, Waits};
 
 use crate::catalogue::definitions::kernel;
+use crate::catalogue::facts;
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
 use crate::catalogue::instructions::ExpectedInstructions;
 use crate::catalogue::limits::DeviceLimits;
@@ -15,6 +16,13 @@ use crate::catalogue::registry::entry_of;
 
 const KERNEL: Kernel = kernel!("reduction.cu", Reduction);
 const CUB_KERNEL: Kernel = kernel!("reduction_cub.cu", Reduction);
+
+/// The front end of the device, as of launches.
+const FACTS: Facts = Facts {
+    at_once: OperationsAtOnce::One,
+    run_effect: |_| RunEffect::of_both(0.05),
+    ..Facts::of(Role::Reduction).waiting(Waits::InHardware)
+};
 
 /// Threads of a block in all kernels but CUB's.
 pub(crate) const THREADS: u32 = 512;
@@ -147,6 +155,11 @@ impl Recipe {
 
     const fn queued(self, queueing: Queueing) -> Self {
         Self { queueing, ..self }
+    }
+
+    /// What it is taken for: those of a listing are compared with each other alone.
+    const fn role(&self) -> Role {
+        if self.has_sum { Role::Reduction } else { Role::PrintedReduction }
     }
 
     /// Whether it is CUB's, whose headers are not part of this program.
@@ -294,6 +307,7 @@ macro_rules! reductions {
                 summary: $summary,
                 operation: "one reduction of the whole vector",
                 source: $source,
+                facts: Facts { role: $recipe.role(), ..FACTS },
             },
             method: Method::Reduction($recipe),
             definitions,
@@ -385,6 +399,7 @@ macro_rules! sum_of_warp {
                 summary: $summary,
                 operation: "one sum by each warp",
                 source: "Zhang, Wahib and Matsuoka, figures 3 and 4",
+                facts: facts::WARP_COLLECTIVE,
             },
             definitions: |_| vec![concat!("METHOD=", $method).to_owned(), format!("SYNCSCOPE_UNROLL={SUMS}")],
             expected: |_| $expected,

@@ -4,6 +4,7 @@ use syncscope_core::{Case, Dtype, Form, Mode, Preset, Primitive};
 
 use crate::catalogue::definitions::{kernel, value_of};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::facts;
 use crate::catalogue::instructions::ExpectedInstructions;
 
 const KERNEL: Kernel = kernel!("shuffle.cu", Register);
@@ -26,6 +27,7 @@ static IDX: Entry = Entry {
         summary: "Each lane of a warp reads a register of another, chosen by its number",
         operation: "one exchange that needs the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.idx",
+        facts: facts::WARP_COLLECTIVE,
     },
     definitions: |case| definitions(case, "IDX"),
     expected: |case| ExpectedInstructions::of(&["SHFL.IDX"]).times(words(case)),
@@ -43,6 +45,7 @@ static UP: Entry = Entry {
         summary: "Each lane of a warp reads a register of the lane before it",
         operation: "one exchange that needs the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.up",
+        facts: facts::WARP_COLLECTIVE,
     },
     definitions: |case| definitions(case, "UP"),
     expected: |case| ExpectedInstructions::of(&["SHFL.UP"]).times(words(case)),
@@ -55,6 +58,7 @@ static DOWN: Entry = Entry {
         summary: "Each lane of a warp reads a register of the lane behind it",
         operation: "one exchange that needs the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.down",
+        facts: facts::WARP_COLLECTIVE,
     },
     definitions: |case| definitions(case, "DOWN"),
     expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case)),
@@ -76,6 +80,7 @@ static XOR: Entry = Entry {
         summary: "The lanes of a warp exchange registers in pairs",
         operation: "one exchange that needs the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.bfly",
+        facts: facts::WARP_COLLECTIVE,
     },
     definitions: |case| definitions(case, "XOR"),
     expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case)),

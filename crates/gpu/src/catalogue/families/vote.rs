@@ -4,6 +4,7 @@ use syncscope_core::{Case, Dtype, Form, Mode, Preset, Primitive};
 
 use crate::catalogue::definitions::kernel;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::facts;
 use crate::catalogue::instructions::ExpectedInstructions;
 
 const VOTE_KERNEL: Kernel = kernel!("vote.cu", Register);
@@ -27,6 +28,7 @@ static ALL: Entry = Entry {
         summary: "Whether a condition holds for all lanes of a warp",
         operation: "one vote; latency: about the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.all",
+        facts: facts::WARP_COLLECTIVE,
     },
     definitions: |case| vote_definitions(case, "ALL"),
     // Turing compares the active lanes with the lanes that agree.
@@ -40,6 +42,7 @@ static ANY: Entry = Entry {
         summary: "Whether a condition holds for any lane of a warp",
         operation: "one vote; latency: about the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.any",
+        facts: facts::WARP_COLLECTIVE,
     },
     definitions: |case| vote_definitions(case, "ANY"),
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]),
@@ -53,6 +56,7 @@ static BALLOT: Entry = Entry {
         summary: "For which lanes of a warp a condition holds",
         operation: "one vote; latency: about the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
+        facts: facts::WARP_COLLECTIVE,
     },
     definitions: |case| vote_definitions(case, "BALLOT"),
     // The same instruction as for `any`, with a register as the result.
@@ -81,6 +85,7 @@ static MATCH_ANY: Entry = Entry {
         summary: "Which lanes of a warp hold the same value",
         operation: "one comparison; latency: it needs the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.any.sync",
+        facts: facts::WARP_COLLECTIVE,
     },
     definitions: |case| match_definitions(case, "ANY"),
     expected: |_| ExpectedInstructions::of(&["MATCH.ANY"]),
@@ -93,6 +98,7 @@ static MATCH_ALL: Entry = Entry {
         summary: "Whether all lanes of a warp hold the same value",
         operation: "one comparison; latency: it needs the result of the one before",
         source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.all.sync",
+        facts: facts::WARP_COLLECTIVE,
     },
     definitions: |case| match_definitions(case, "ALL"),
     // Turing finds the groups, and then whether there is only one.

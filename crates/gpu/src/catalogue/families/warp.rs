@@ -1,13 +1,21 @@
 //! Barriers of the threads of a warp.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Form, Group, Preset, Primitive};
+use syncscope_core::{ActorRule, Case, Facts, Form, Group, Preset, Primitive, Role, Waits};
 
 use crate::catalogue::definitions::{group_size, kernel};
 use crate::catalogue::entry::{Entry, Kernel, Proof};
+use crate::catalogue::facts;
 use crate::catalogue::instructions::ExpectedInstructions;
 
 const KERNEL: Kernel = kernel!("warp.cu", Register);
+
+/// Warps share nothing.
+const FACTS: Facts = Facts {
+    actor: ActorRule::Median,
+    run_effect: |_| facts::REGISTERS,
+    ..Facts::of(Role::WarpBarrier).waiting(Waits::InHardware)
+};
 
 /// If the compiler or the code finds that all threads of the mask are converged, nothing is left to do. On Ampere and Ada
 /// the code tests that for each barrier whose mask is not a constant; on later architectures one test covers many barriers.
@@ -39,6 +47,7 @@ static SYNCWARP: Entry = Entry {
         summary: "Barrier of a warp that is converged, of one half of it, or of two halves on different paths",
         operation: "one barrier passed by the threads that take part",
         source: "CUDA C++ Programming Guide, __syncwarp; PTX ISA, bar.warp.sync",
+        facts: FACTS,
     },
     definitions: |case| {
         let (kind, paths) = match case.group {
@@ -70,6 +79,7 @@ static TILE: Entry = Entry {
         summary: "Barrier of the tiles of a warp, all at the same time",
         operation: "one barrier passed by the threads of each tile",
         source: "CUDA C++ Programming Guide, Cooperative Groups, thread_block_tile::sync; PTX ISA, bar.warp.sync",
+        facts: FACTS,
     },
     definitions: |case| definitions(case, "TILE", group_size(case), 0),
     expected: |case| {
@@ -100,6 +110,7 @@ static COALESCED: Entry = Entry {
         summary: "Barrier of the threads of a warp that took a branch",
         operation: "one barrier passed by the threads that took the branch",
         source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang, Wahib, Matsuoka, table 4",
+        facts: FACTS,
     },
     definitions: |case| {
         let kind = if matches!(case.group, Some(Group::EveryFourth(_))) { "EVERY_FOURTH" } else { "COALESCED" };

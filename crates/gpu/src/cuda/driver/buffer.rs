@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use cudarc::driver::sys;
 
-use super::call::checked;
 use super::context::Context;
 use super::device::DevicePointer;
+use crate::cuda::driver::library::checked;
 use crate::cuda::error::CudaError;
 
 /// Memory of the device.

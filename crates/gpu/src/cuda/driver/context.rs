@@ -4,8 +4,8 @@ use std::ptr;
 
 use cudarc::driver::sys;
 
-use super::call::checked;
 use super::device::{Device, DevicePointer};
+use crate::cuda::driver::library::checked;
 use crate::cuda::error::CudaError;
 
 /// A context of our own. An error that makes it unusable ends with it; an error in the primary context would not.

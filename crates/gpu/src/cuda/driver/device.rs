@@ -1,11 +1,14 @@
-//! The loaded driver and its devices.
+//! The loaded driver, its devices, their properties, and the access of one to the memory of another.
 
 use std::ffi::{CStr, c_int};
 
 use cudarc::driver::sys;
 
-use super::call::checked;
+use crate::cuda::driver::context::Context;
+use crate::cuda::driver::library::checked;
 use crate::cuda::error::CudaError;
+
+pub(crate) use sys::{CUdevice_P2PAttribute as PeerAttribute, CUdevice_attribute as Attribute};
 
 /// The same signature in every driver since CUDA 3.2. cudarc's bindings of CUDA 13 know only the call of CUDA 12.5 and
 /// later, with another signature.
@@ -57,7 +60,6 @@ pub(crate) struct Device {
 }
 
 /// A numeric property of a device.
-pub(crate) use sys::CUdevice_attribute as Attribute;
 
 impl Device {
     /// The driver's function that makes contexts.
@@ -89,5 +91,41 @@ impl Device {
         // SAFETY: the pointer is valid for the call.
         checked("cuDeviceTotalMem_v2", unsafe { sys::cuDeviceTotalMem_v2(&raw mut bytes, self.handle) })?;
         Ok(bytes as u64)
+    }
+}
+
+/// A numeric property of the connection from one device to another.
+
+impl Context {
+    /// Lets kernels of this context access the memory of another one.
+    pub(crate) fn reach(&self, other: &Self) -> Result<(), CudaError> {
+        self.make_current()?;
+        // SAFETY: both contexts are alive.
+        match unsafe { sys::cuCtxEnablePeerAccess(other.handle, 0) } {
+            sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
+            result => checked("cuCtxEnablePeerAccess", result),
+        }
+    }
+}
+
+impl Device {
+    /// Whether kernels of this device can access the memory of another one.
+    pub(crate) fn can_reach(self, other: Self) -> Result<bool, CudaError> {
+        let mut can = 0;
+        // SAFETY: the pointer is valid for the call.
+        checked("cuDeviceCanAccessPeer", unsafe {
+            sys::cuDeviceCanAccessPeer(&raw mut can, self.handle, other.handle)
+        })?;
+        Ok(can != 0)
+    }
+
+    /// A property of the connection to another device.
+    pub(crate) fn peer_attribute(self, other: Self, attribute: PeerAttribute) -> Result<u32, CudaError> {
+        let mut value = 0;
+        // SAFETY: the pointer is valid for the call.
+        checked("cuDeviceGetP2PAttribute", unsafe {
+            sys::cuDeviceGetP2PAttribute(&raw mut value, attribute, self.handle, other.handle)
+        })?;
+        Ok(value.max(0).unsigned_abs())
     }
 }

@@ -1,12 +1,13 @@
-//! Loads the driver.
+//! Loads the driver, and turns results of its calls into errors with their explanation.
 
+use std::ffi::{CStr, c_char};
+use std::ptr;
 use std::sync::OnceLock;
 
 use cudarc::driver::sys;
 
-use super::call::checked;
-use super::device::{CreateContext, Driver};
-use crate::cuda::error::GpuError;
+use crate::cuda::driver::device::{CreateContext, Driver};
+use crate::cuda::error::{CudaError, GpuError};
 
 /// Every function that is called on every driver. The newest came with CUDA 11.8; a library without one of them is too old.
 const FUNCTIONS: [&str; 52] = [
@@ -113,4 +114,30 @@ const NO_DRIVER_BEHIND_STUB: u32 = sys::CUresult::CUDA_ERROR_STUB_LIBRARY as u32
 pub(crate) fn no_device() -> GpuError {
     let visible = std::env::var_os("CUDA_VISIBLE_DEVICES").map(|value| value.to_string_lossy().into_owned());
     GpuError::NoDevice { visible }
+}
+
+/// A function of the driver that explains a result.
+type Describe = unsafe fn(sys::CUresult, *mut *const c_char) -> sys::CUresult;
+
+/// The result of a call as an error with the name and the explanation of the driver.
+pub(super) fn checked(call: &'static str, result: sys::CUresult) -> Result<(), CudaError> {
+    if result == sys::CUresult::CUDA_SUCCESS {
+        return Ok(());
+    }
+    let describe = |function: Describe| {
+        let mut text = ptr::null();
+        // SAFETY: the pointer is valid for the call; what comes back is a static string or null.
+        unsafe {
+            if function(result, &raw mut text) != sys::CUresult::CUDA_SUCCESS || text.is_null() {
+                return "unknown error".to_owned();
+            }
+            CStr::from_ptr(text).to_string_lossy().into_owned()
+        }
+    };
+    Err(CudaError {
+        call,
+        code: result as u32,
+        name: describe(sys::cuGetErrorName),
+        text: describe(sys::cuGetErrorString),
+    })
 }

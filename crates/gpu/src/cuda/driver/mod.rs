@@ -5,38 +5,27 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`library`] | loads and initializes the driver |
-//! | [`device`] | the loaded driver, its devices and their properties |
+//! | [`library`] | loads and initializes the driver; results of calls as errors |
+//! | [`device`] | the loaded driver, its devices, their properties and their access to each other |
 //! | [`context`], [`module`], [`stream`], [`buffer`] | what is made on a device |
-//! | [`cluster`], [`cooperative`], [`graph`] | other launches than of one grid on a stream |
-//! | [`graph_loops`] | graphs that run again and again without the host |
-//! | [`dependent`] | launches and waits that depend on other work on the device |
-//! | [`peers`] | access to the memory of another device |
-//! | [`call`] | results of calls as errors |
+//! | [`launches`], [`graph`] | other launches than of one grid on a stream, and waits for other work |
 //!
 //! Start with [`stream`].
 
 mod buffer;
-mod call;
-mod cluster;
 mod context;
-mod cooperative;
-mod dependent;
 mod device;
 mod graph;
-mod graph_loops;
+mod launches;
 mod library;
 mod module;
-mod peers;
 mod stream;
 
 pub(crate) use self::buffer::{DeviceBuffer, HostBuffer};
 pub(crate) use self::context::Context;
-pub(crate) use self::cooperative::{Part, launch_together, launches_on_several_devices};
-pub(crate) use self::device::{Attribute, Device, DevicePointer, Driver, device_count};
-pub(crate) use self::graph::{CapturedGraph, Event, ExecutableGraph};
-pub(crate) use self::graph_loops::has_conditional_nodes;
+pub(crate) use self::device::{Attribute, Device, DevicePointer, Driver, PeerAttribute, device_count};
+pub(crate) use self::graph::{CapturedGraph, Event, ExecutableGraph, has_conditional_nodes};
+pub(crate) use self::launches::{Part, launch_together, launches_on_several_devices};
 pub(crate) use self::library::{load, no_device};
 pub(crate) use self::module::{Function, KernelArguments, Module};
-pub(crate) use self::peers::PeerAttribute;
 pub(crate) use self::stream::Stream;

@@ -6,9 +6,9 @@ use std::ptr;
 
 use cudarc::driver::sys;
 
-use super::call::checked;
 use super::context::Context;
 use super::device::DevicePointer;
+use crate::cuda::driver::library::checked;
 use crate::cuda::error::CudaError;
 
 /// Loaded kernels. A module is unloaded with its context and never before, because kernels may still run.

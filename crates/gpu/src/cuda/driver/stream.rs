@@ -6,10 +6,9 @@ use std::ptr;
 use cudarc::driver::sys;
 
 use super::buffer::{DeviceBuffer, HostBuffer, Plain};
-use super::call::checked;
-use super::cluster;
 use super::context::Context;
 use super::module::{Function, KernelArguments};
+use crate::cuda::driver::library::checked;
 use crate::cuda::error::CudaError;
 
 /// A queue of work on a device.
@@ -49,7 +48,7 @@ impl Stream {
         arguments: &A,
     ) -> Result<(), CudaError> {
         if function.cluster > 0 {
-            return cluster::launch(self.0, function, blocks, threads, arguments);
+            return self.launch_in_clusters(function, blocks, threads, arguments);
         }
         let mut parameters = function.parameters(arguments)?;
         // SAFETY: the kernel takes one structure of this size by value (or nothing), which the driver copies before it

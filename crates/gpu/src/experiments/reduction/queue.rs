@@ -9,7 +9,7 @@ use crate::cuda::error::CudaError;
 use crate::launch::device_context::DeviceContext;
 use crate::launch::outage::Outage;
 use crate::launch::runner::DeviceQueue;
-use crate::launch::timing::{HEAD_WORDS, WORD};
+use crate::launch::samples::{HEAD_WORDS, WORD};
 use crate::multi::{DeviceGroup, DeviceTable, LIMIT};
 
 use super::MOST_RESULTS;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::device_runner::{GRACE, LIMIT};
-use super::fake::{Call, FakeDriver, Script, error, run};
+use super::testing::{Call, FakeDriver, Script, error, run};
 use crate::launch::outage::{Health, Outage};
+use crate::launch::runner::{GRACE, LIMIT};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);

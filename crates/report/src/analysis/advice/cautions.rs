@@ -1,6 +1,6 @@
 //! What to know before taking the winner: how fair it is, and whether its waiters need CPUs for themselves.
 
-use syncscope_core::{Case, Row};
+use syncscope_core::{Case, Row, Waits};
 
 use super::{Choice, Inquiry};
 use crate::analysis::row_query::MachineSize;
@@ -29,18 +29,15 @@ pub(super) fn fairness(inquiry: Inquiry<'_>, row: &Row, choice: &mut Choice) {
     }
 }
 
-/// The words by which the catalogue says that threads wait without giving their CPU away.
-const SPINNING: &str = "waiters spin";
-
 /// Warns where threads that wait keep their CPU. A row with more threads than CPUs shows what becomes of it.
 pub(super) fn waiting(inquiry: Inquiry<'_>, row: &Row, choice: &mut Choice) {
     let Some(primitive) = inquiry.primitive(&row.case.primitive) else { return };
-    if primitive.id.contains("openmp") {
+    if primitive.facts.waits == Waits::AsConfigured {
         let policy =
             "OMP_WAIT_POLICY decides whether its waiters keep their CPU; the run measured the runtime's default";
         choice.notes.push(policy.to_owned());
     }
-    if primitive.summary.contains(SPINNING) {
+    if primitive.facts.waits == Waits::Spins {
         let seen = oversubscribed(inquiry, row).map(|seen| format!(": {seen}")).unwrap_or_default();
         choice.warnings.push(format!("needs the CPUs for itself, its waiters spin{seen}"));
     }

@@ -7,14 +7,18 @@ use syncscope_core::{Detail, Dtype, Group, Layout, MemoryOrder, Nanoseconds, Pla
 use super::*;
 use crate::analysis::answers::field::{Basis, Known};
 use crate::analysis::answers::testing::data as run;
-use syncscope_core::Case;
 use syncscope_core::run::Status;
+use syncscope_core::{Case, Facts, Role, Waits};
 
 const CATALOGUE: &[Primitive] = &[
-    Primitive { id: "cpu.lock.ticket", summary: "Ticket lock: waiters spin", operation: "one turn", source: "a paper" },
-    Primitive { id: "cpu.lock.std_mutex", summary: "A futex", operation: "one turn", source: "a manual" },
-    Primitive { id: "cpu.barrier.tree", summary: "A tree: waiters spin", operation: "one barrier", source: "a paper" },
+    primitive("cpu.lock.ticket", "one turn", "a paper", Facts::of(Role::ThreadLock).waiting(Waits::Spins)),
+    primitive("cpu.lock.std_mutex", "one turn", "a manual", Facts::of(Role::ThreadLock).waiting(Waits::Sleeps)),
+    primitive("cpu.barrier.tree", "one barrier", "a paper", Facts::of(Role::ThreadBarrier).waiting(Waits::Spins)),
 ];
+
+const fn primitive(id: &'static str, operation: &'static str, source: &'static str, facts: Facts) -> Primitive {
+    Primitive { id, summary: "", operation, source, facts }
+}
 
 fn close(primitive: &str, threads: u32) -> Case {
     Case { threads: Some(threads), placement: Some(Placement::Close), ..Case::new(primitive) }

@@ -1,6 +1,6 @@
 //! Variables that threads share, and variables that share a cache line.
 
-use syncscope_core::{Case, Form, Verdict};
+use syncscope_core::{Case, Form, Group, Row, Verdict};
 
 use super::Finding;
 use super::field::{Basis, Known, Ratio, rung};
@@ -67,6 +67,16 @@ pub(super) fn contended_on_both_sides(data: &RunData) -> Option<Finding> {
     Some(Finding::certain("decide-atomics", text, rows))
 }
 
+/// That additions by CPU and GPU at once are no atomic operations of both sides: the driver says so of the link. The run
+/// skips the cases, in which updates would be lost.
+pub(super) fn lost_updates(data: &RunData) -> Option<Finding> {
+    data.run.machine.gpus.iter().find(|gpu| gpu.host_native_atomics == Some(false))?;
+    let is_of_both = |row: &Row| row.case.primitive == "hybrid.atomic.add" && row.case.group == Some(Group::Both);
+    let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_of_both(&data.rows[*index])).collect();
+    let text = "Additions by CPU and GPU at once lose updates here: the link between them carries no native atomic operations.";
+    (!rows.is_empty()).then(|| Finding::certain("decide-atomics", text.to_owned(), rows))
+}
+
 /// The rate of all threads together, of a row whose cost has a figure.
 pub(in crate::analysis) struct Total<'a> {
     pub(in crate::analysis) known: Known<'a>,
@@ -125,7 +135,7 @@ pub(in crate::analysis) fn count(number: f64) -> String {
 mod tests {
     use super::super::testing::{case, on_blocks, row, said, within};
     use super::*;
-    use syncscope_core::{Dtype, Layout, Row};
+    use syncscope_core::{Dtype, Layout};
 
     fn total(row: Row, rate: f64) -> Row {
         Row { ops_per_s_total: Some(rate), ..row }
@@ -155,6 +165,22 @@ mod tests {
         let sentence = said(contended_on_both_sides, noisy(80.0)).unwrap().unwrap();
         assert!(sentence.starts_with("16 CPU threads add ~43.8 million times"), "{sentence}");
         assert_eq!(said(contended_on_both_sides, noisy(100.0)), None, "the table has no figure");
+    }
+
+    #[test]
+    fn a_link_without_atomic_operations_is_a_finding_about_the_machine() {
+        let skipped = |group| {
+            let case = Case { group: Some(group), ..case("hybrid.atomic.add", 32) };
+            Row::unmeasured(case, Verdict::Skipped("lost".into()))
+        };
+        let mut data = super::super::testing::data(vec![skipped(Group::GpuAlone), skipped(Group::Both)]);
+        assert_eq!(lost_updates(&data), None, "a run of an older version does not know");
+        data.run.machine.gpus[0].host_native_atomics = Some(true);
+        assert_eq!(lost_updates(&data), None);
+        data.run.machine.gpus[0].host_native_atomics = Some(false);
+        let Some(Finding::Certain(answer)) = lost_updates(&data) else { panic!("no answer") };
+        assert!(answer.text.starts_with("Additions by CPU and GPU at once lose updates here"), "{}", answer.text);
+        assert_eq!(answer.rows, [1]);
     }
 
     fn case_of(row: &Row) -> Case {

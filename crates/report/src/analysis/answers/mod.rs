@@ -51,11 +51,12 @@ impl Finding {
 type Rule = fn(&RunData) -> Option<Finding>;
 
 /// The rules, the one that most programs need first.
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     relaunch::kernel_or_grid_barrier,
     locks::cheapest_lock,
     atomics::false_sharing,
     atomics::contended_on_both_sides,
+    atomics::lost_updates,
     barriers::cheapest_cpu_barrier,
     barriers::fence_scopes,
     barriers::cluster_or_grid,

@@ -91,7 +91,7 @@ mod tests {
     /// A run that the repository holds.
     fn stored(name: &str) -> RunData {
         let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results", name].iter().collect();
-        RunData::load(&path).unwrap()
+        RunData::load(&path, crate::testing::catalogue()).unwrap()
     }
 
     #[test]

@@ -298,7 +298,15 @@ mod tests {
     fn page(asynchrony: Option<Asynchrony>) -> Option<String> {
         let (run, rows, details) = (testing::run(), Vec::new(), HashMap::new());
         let published = Published { asynchrony, ..Published::default() };
-        draw(&RunData { name: "run".to_owned(), run, rows, details, published, damage: crate::Damage::default() })
+        draw(&RunData {
+            name: "run".to_owned(),
+            run,
+            rows,
+            details,
+            published,
+            damage: crate::Damage::default(),
+            catalogue: crate::testing::catalogue(),
+        })
     }
 
     #[test]

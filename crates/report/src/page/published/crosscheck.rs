@@ -280,7 +280,15 @@ mod tests {
     fn data(series: &[CrosscheckSeries]) -> RunData {
         let published = Published { crosscheck: Some(Crosscheck::of(series)), ..Published::default() };
         let (run, rows, details) = (crate::testing::run(), Vec::new(), HashMap::new());
-        RunData { name: "x".to_owned(), run, rows, details, published, damage: crate::Damage::default() }
+        RunData {
+            name: "x".to_owned(),
+            run,
+            rows,
+            details,
+            published,
+            damage: crate::Damage::default(),
+            catalogue: crate::testing::catalogue(),
+        }
     }
 
     #[test]

@@ -76,6 +76,7 @@ mod tests {
             details,
             published: Published::default(),
             damage: crate::Damage::default(),
+            catalogue: testing::catalogue(),
         }
     }
 

@@ -271,7 +271,16 @@ mod tests {
     fn page(timeline: Timeline) -> String {
         let published = Published { timeline: Some(timeline), ..Published::default() };
         let (run, rows, details) = (testing::run(), Vec::new(), HashMap::new());
-        draw(&RunData { name: String::new(), run, rows, details, published, damage: crate::Damage::default() }).unwrap()
+        draw(&RunData {
+            name: String::new(),
+            run,
+            rows,
+            details,
+            published,
+            damage: crate::Damage::default(),
+            catalogue: crate::testing::catalogue(),
+        })
+        .unwrap()
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
         summary: "Two threads write one variable in turn; each waits for its turn with crossbeam's Backoff::snooze",
         operation: handoff::OPERATION,
         source: "crossbeam::utils::Backoff",
+        facts: handoff::SPINNING,
     },
     handoff::cases,
     |case| {

@@ -17,6 +17,7 @@ pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
         summary: "Two threads send a number to each other through crossbeam's channels of the capacity in the column group",
         operation: handoff::OPERATION,
         source: "crossbeam-channel, bounded(1) and bounded(64)",
+        facts: handoff::CHANNEL,
     },
     cases,
     |case| match case.group {

@@ -23,6 +23,7 @@ pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
         summary: "Two threads park and unpark each other with crossbeam's Parker",
         operation: handoff::OPERATION,
         source: "crossbeam::sync::Parker",
+        facts: handoff::SLEEPING,
     },
     handoff::cases,
     |case| {

@@ -20,6 +20,7 @@ pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
         summary: "Two threads meet to hand over a number, through crossbeam's channels of capacity zero",
         operation: handoff::OPERATION,
         source: "crossbeam-channel, bounded(0)",
+        facts: handoff::CHANNEL,
     },
     handoff::cases,
     |case| {

@@ -25,6 +25,7 @@ pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
         summary: "Two threads wake each other by writes to eventfds; the waiter polls and then reads",
         operation: handoff::OPERATION,
         source: "Linux, eventfd(2), poll(2)",
+        facts: handoff::SLEEPING,
     },
     handoff::cases,
     |case| {

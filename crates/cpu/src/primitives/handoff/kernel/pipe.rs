@@ -24,6 +24,7 @@ pub(in crate::primitives::handoff) static ENTRY: Entry = Entry::of(
         summary: "Two threads send a number to each other through pipes; the waiter polls and then reads",
         operation: handoff::OPERATION,
         source: "Linux, pipe(2), poll(2)",
+        facts: handoff::SLEEPING,
     },
     handoff::cases,
     |case| {

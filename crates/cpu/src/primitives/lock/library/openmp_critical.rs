@@ -1,6 +1,6 @@
 //! `cpu.lock.openmp_critical`: the critical section of the OpenMP runtime, on the runtime's own threads.
 
-use syncscope_core::{Case, Primitive};
+use syncscope_core::{Case, Primitive, Waits};
 
 use crate::axes::Axes;
 use crate::primitives::entry::Entry;
@@ -17,6 +17,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "#pragma omp critical: GOMP_critical_start and GOMP_critical_end by the threads of a parallel region",
         operation: lock::OPERATION,
         source: "OpenMP 5.2, 15.2; GCC's libgomp or LLVM's libomp, as the column group says",
+        facts: lock::FACTS.waiting(Waits::AsConfigured),
     },
     cases,
     workload,

@@ -1,7 +1,7 @@
 //! `cpu.lock.parking_lot_fair`: the mutex of the parking_lot library, always handed to the thread that waits longest.
 
 use parking_lot::{Mutex, MutexGuard};
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
@@ -15,6 +15,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "The mutex of parking_lot, given back by MutexGuard::unlock_fair each time",
         operation: lock::OPERATION,
         source: "parking_lot::MutexGuard::unlock_fair; run.json holds the library's version",
+        facts: lock::FACTS.waiting(Waits::SpinsThenSleeps),
     },
     lock::cases_of_one_type,
     |case| {

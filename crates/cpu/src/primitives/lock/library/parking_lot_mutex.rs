@@ -1,7 +1,7 @@
 //! `cpu.lock.parking_lot_mutex`: the mutex of the parking_lot library.
 
 use parking_lot::Mutex;
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
@@ -18,6 +18,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "The mutex of parking_lot: one byte, waiters in a global table",
         operation: lock::OPERATION,
         source: "parking_lot::Mutex; run.json holds its version, because its fairness changed between versions",
+        facts: lock::FACTS.waiting(Waits::SpinsThenSleeps),
     },
     lock::cases,
     |case| {

@@ -1,6 +1,6 @@
 //! `cpu.lock.pthread_mutex`: the mutex of the C library.
 
-use syncscope_core::{Case, Form, Layout, Placement, Primitive};
+use syncscope_core::{Case, Form, Layout, Placement, Primitive, Waits};
 
 use crate::axes::Axes;
 use crate::primitives::entry::Entry;
@@ -20,6 +20,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "pthread_mutex_t of the default kind: a futex, waiters block at once",
         operation: lock::OPERATION,
         source: "POSIX.1-2017, pthread_mutex_lock; run.json holds the C library's version",
+        facts: lock::FACTS.waiting(Waits::Sleeps),
     },
     cases,
     workload,

@@ -1,6 +1,6 @@
 //! `cpu.lock.pthread_spin`: the spin lock of the C library.
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::primitives::entry::Entry;
 use crate::primitives::lock::{self, Raw};
@@ -14,6 +14,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "pthread_spinlock_t: waiters spin and never yield",
         operation: lock::OPERATION,
         source: "POSIX.1-2017, pthread_spin_lock; run.json holds the C library's version",
+        facts: lock::FACTS.waiting(Waits::Spins),
     },
     lock::cases,
     |case| Some(lock::workload(case, &Raw(|_| PthreadSpin::free()))?.expecting(lock::IN_A_LIBRARY)),

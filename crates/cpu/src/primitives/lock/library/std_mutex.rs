@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
@@ -17,6 +17,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "The standard library's mutex: a futex with poisoning",
         operation: lock::OPERATION,
         source: "Rust std::sync::Mutex",
+        facts: lock::FACTS.waiting(Waits::SpinsThenSleeps),
     },
     lock::cases,
     |case| Some(lock::workload(case, &Kind)?.expecting(Expected::times(&["lock cmpxchg", "xchg"], 2))),

@@ -1,6 +1,6 @@
 //! `cpu.lock.clh`: the queue lock of Craig, and of Landin and Hagersten.
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
@@ -18,6 +18,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         operation: lock::OPERATION,
         source: "Craig, University of Washington TR 93-02-02, 1993; Magnusson, Landin and Hagersten, IPPS 1994; with a \
                  standard interface as in Scott, Shared-Memory Synchronization, 2013, 4.3.2",
+        facts: lock::FACTS.waiting(Waits::Spins),
     },
     lock::cases_of_one_type,
     |case| {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use syncscope_core::{Case, Primitive};
+use syncscope_core::{Case, Primitive, Waits};
 use syncscope_host::scheduling;
 
 use crate::axes::Axes;
@@ -23,6 +23,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "Cohort lock of two levels of ticket locks: passed within a NUMA node or cache group up to 64 times",
         operation: lock::OPERATION,
         source: "Dice, Marathe and Shavit, Lock Cohorting, PPoPP 2012 and ACM TOPC 1(2), 2015, C-TKT-TKT",
+        facts: lock::FACTS.waiting(Waits::Spins),
     },
     cases,
     // Not the addition for all groups: a thread that the lock was passed to leaves it out.

@@ -1,6 +1,6 @@
 //! `cpu.lock.mcs`: the queue lock of Mellor-Crummey and Scott.
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
@@ -17,6 +17,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "MCS queue lock: waiters spin on lines of their own, after a while they yield",
         operation: lock::OPERATION,
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 5",
+        facts: lock::FACTS.waiting(Waits::Spins),
     },
     lock::cases,
     // Not the compare-and-swap of the release: the compiler writes several copies of it.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use syncscope_core::{Case, Group, Primitive};
+use syncscope_core::{Case, Facts, Group, Primitive, Waits};
 
 use crate::axes::Axes;
 use crate::evidence::Expected;
@@ -21,6 +21,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "A futex mutex whose waiters spin for the time in the column group, then sleep",
         operation: lock::OPERATION,
         source: "Karlin, Li, Manasse and Owicki, SOSP 1991; Drepper, Futexes Are Tricky, 2011, mutex 2",
+        facts: Facts { has_designs: true, ..lock::FACTS.waiting(Waits::SpinsThenSleeps) },
     },
     cases,
     workload,

@@ -1,6 +1,6 @@
 //! `cpu.lock.ticket`: first come, first served.
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
@@ -17,6 +17,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "Ticket lock: first come, first served, waiters spin, after a while they yield",
         operation: lock::OPERATION,
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 2 without its pause",
+        facts: lock::FACTS.waiting(Waits::Spins),
     },
     lock::cases,
     |case| Some(lock::workload(case, &Raw(|_| TicketLock::new(LIMIT)))?.expecting(Expected::once(&["lock xadd"]))),

@@ -1,6 +1,6 @@
 //! `cpu.lock.ttas`: the test-and-test-and-set lock.
 
-use syncscope_core::Primitive;
+use syncscope_core::{Primitive, Waits};
 
 use crate::evidence::Expected;
 use crate::primitives::entry::Entry;
@@ -16,6 +16,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "Test-and-test-and-set lock: waiters spin on their copy of the flag, after a while they yield",
         operation: lock::OPERATION,
         source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1; Rudolph and Segall, ISCA 1984",
+        facts: lock::FACTS.waiting(Waits::Spins),
     },
     lock::cases,
     |case| Some(lock::workload(case, &Raw(|_| TtasLock::new(LIMIT)))?.expecting(Expected::once(&["xchg"]))),

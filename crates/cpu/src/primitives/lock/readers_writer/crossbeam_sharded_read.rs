@@ -17,6 +17,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "Crossbeam's sharded reader-writer lock, taken for reading by all threads: one of eight locks each",
         operation: readers::OPERATION,
         source: "crossbeam::sync::ShardedLock",
+        facts: lock::READING,
     },
     lock::cases_of_one_type,
     |case| Some(readers::workload::<Kind>(case)?.expecting(lock::IN_A_LIBRARY)),

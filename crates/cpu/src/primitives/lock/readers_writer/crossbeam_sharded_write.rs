@@ -16,6 +16,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "Crossbeam's sharded reader-writer lock, taken for writing: all eight locks",
         operation: lock::OPERATION,
         source: "crossbeam::sync::ShardedLock",
+        facts: lock::WRITING,
     },
     lock::cases_of_one_type,
     |case| {

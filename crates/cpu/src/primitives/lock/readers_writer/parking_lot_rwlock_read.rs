@@ -16,6 +16,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "The reader-writer lock of parking_lot, taken for reading by all threads",
         operation: readers::OPERATION,
         source: "parking_lot::RwLock; run.json holds the library's version",
+        facts: lock::READING,
     },
     lock::cases_of_one_type,
     |case| Some(readers::workload::<Kind>(case)?.expecting(Expected::once(&["lock xadd"]))),

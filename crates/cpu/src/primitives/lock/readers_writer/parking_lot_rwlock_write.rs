@@ -15,6 +15,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "The reader-writer lock of parking_lot, taken for writing",
         operation: lock::OPERATION,
         source: "parking_lot::RwLock; run.json holds the library's version",
+        facts: lock::WRITING,
     },
     lock::cases_of_one_type,
     |case| {

@@ -18,6 +18,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "The standard library's reader-writer lock, taken for reading by all threads",
         operation: readers::OPERATION,
         source: "Rust std::sync::RwLock",
+        facts: lock::READING,
     },
     lock::cases,
     |case| Some(readers::workload::<Kind>(case)?.expecting(Expected::once(&["lock xadd"]))),

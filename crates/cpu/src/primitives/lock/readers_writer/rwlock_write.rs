@@ -16,6 +16,7 @@ pub(in crate::primitives::lock) static ENTRY: Entry = Entry::of(
         summary: "The standard library's reader-writer lock, taken for writing: a futex",
         operation: lock::OPERATION,
         source: "Rust std::sync::RwLock",
+        facts: lock::WRITING,
     },
     lock::cases,
     |case| Some(lock::workload(case, &Kind)?.expecting(Expected::once(&["lock cmpxchg"]))),

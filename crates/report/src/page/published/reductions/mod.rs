@@ -133,6 +133,7 @@ mod tests {
             details,
             published: Published { reductions, ..Published::default() },
             damage: crate::Damage::default(),
+            catalogue: testing::catalogue(),
         })
     }
 

@@ -4,11 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::clock::Clock;
-use super::device_queue::{DeviceQueue, Launches, LaunchesTogether};
-use super::device_runner::Runner;
 use crate::cuda::error::CudaError;
 use crate::launch::outage::Outage;
+use crate::launch::runner::Clock;
+use crate::launch::runner::Runner;
+use crate::launch::runner::{DeviceQueue, Launches, LaunchesTogether};
 
 /// What the kernels of a device do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! Golden listings: instructions of compiled kernels for several architectures, with the names of `nvdisasm` 13.2. Its output
-//! has no control field; that part follows from the layout in `control.rs`.
+//! has no control field; that part follows from the layout in `instruction.rs`.
 
 use crate::arch::Arch;
 use crate::instruction::{Clock, Instruction};

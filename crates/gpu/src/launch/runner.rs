@@ -1,9 +1,32 @@
-//! The runner: launches, waits with a limit, aborts, and decides whether the contexts can be used again.
+//! Runs launches on one device or on several, waits for them with a limit, and decides what can run afterwards.
+//!
+//! One device is a group of one: the same code waits for both. The runner reaches a device through the trait
+//! [`DeviceQueue`] and its extensions, and reads the time through the trait [`Clock`]. Tests replace both (`testing.rs`), so
+//! they need no GPU and no sleep.
+//!
+//! ```text
+//!            launch, fetch            done within the limit
+//! Usable ---------------------> wait -----------------------> Usable, results can be read
+//!   ^      |                     |  |
+//!   |      | a call fails        |  | a query reports the error of a kernel
+//!   |      +-----> Poisoned <-------+
+//!   |                            | the limit passes: the abort flag is raised on all devices
+//!   |                            v
+//!   +---- done within the grace period: timed out, and the context works
+//!                                |
+//!                                +--> not done: timed out, and the device is Occupied
+//! ```
+//!
+//! A poisoned context is destroyed and replaced. The contexts of an occupied device are never destroyed, as this would
+//! wait for a kernel that does not end: they are leaked until the process ends.
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::time::{Duration, Instant};
 
-use super::clock::{Clock, HostClock};
-use super::device_queue::{DeviceQueue, Launches, LaunchesTogether};
 use crate::cuda::error::CudaError;
 use crate::launch::outage::{Health, Outage};
 
@@ -20,7 +43,7 @@ const EAGER: Duration = Duration::from_millis(2);
 /// The pause between two queries after that.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// The contexts of one device or several, and whether they can be used. See the folder's description.
+/// The contexts of one device or several, and whether they can be used. See the module's description.
 ///
 /// Callers use the first `count` devices: [`Self::begin`], then [`Self::launch`] as often as needed, then
 /// [`Self::fetch`] and [`Self::wait`].
@@ -275,5 +298,68 @@ impl<D: DeviceQueue, C: Clock> Drop for Runner<D, C> {
         if self.health == Health::Occupied {
             std::mem::forget(std::mem::take(&mut self.devices));
         }
+    }
+}
+
+/// A context on one device, with one stream, a buffer of results and an abort flag.
+///
+/// Every method but [`Self::make_current`] and [`Self::set_abort`] needs the context to be current on the calling thread;
+/// so do the methods of the traits below.
+pub(crate) trait DeviceQueue {
+    /// Makes the context current on the calling thread.
+    fn make_current(&self) -> Result<(), CudaError>;
+
+    /// Queues the copy of the first words of the results to the host.
+    fn fetch(&mut self, words: usize) -> Result<(), CudaError>;
+
+    /// Whether everything queued is done. The errors of kernels appear here.
+    fn is_done(&self) -> Result<bool, CudaError>;
+
+    /// Sets or clears the flag that ends the waits inside kernels.
+    fn set_abort(&mut self, stop: bool);
+}
+
+/// A device that takes launches of the type `L`.
+pub(crate) trait Launches<L>: DeviceQueue {
+    /// Queues what sets the order of the blocks of a launch.
+    fn order_blocks(&self, launch: &L) -> Result<(), CudaError>;
+
+    /// Queues the kernel of a launch.
+    fn launch(&self, launch: &L) -> Result<(), CudaError>;
+}
+
+/// Devices on which one call queues the kernels of all.
+pub(crate) trait LaunchesTogether<L>: Launches<L> + Sized {
+    /// Queues one kernel on each of the devices.
+    fn launch_together(devices: &[Self], launches: &[L]) -> Result<(), CudaError>;
+}
+
+/// The time as the runner sees it.
+pub(crate) trait Clock {
+    /// The current time.
+    fn now(&self) -> Instant;
+
+    /// Pauses as briefly as possible and keeps the CPU.
+    fn spin(&self);
+
+    /// Gives the CPU away for about this time.
+    fn sleep(&self, pause: Duration);
+}
+
+/// The host's monotonic clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct HostClock;
+
+impl Clock for HostClock {
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn spin(&self) {
+        std::hint::spin_loop();
+    }
+
+    fn sleep(&self, pause: Duration) {
+        std::thread::sleep(pause);
     }
 }

@@ -1,0 +1,290 @@
+//! What is known of a primitive besides its id: each fact stands in its catalogue entry and nowhere else.
+//!
+//! Questions find primitives by their [`Role`], never by a list of ids. The other facts say how a case is measured and what
+//! its figure is a figure of.
+
+use crate::model::case::{Actor, Case, Layout, MemoryOrder, Mode};
+use crate::words::words;
+
+words! {
+    /// What a primitive is taken for. Primitives of one role can replace each other.
+    pub enum Role ("role") {
+        /// An atomic read or write.
+        Access = "access",
+        /// An atomic read-modify-write operation.
+        Update = "update",
+        /// Orders memory accesses.
+        Fence = "fence",
+        /// A lock that one thread at a time holds.
+        ThreadLock = "thread lock",
+        /// A lock that many readers share, taken for reading.
+        ReadLock = "read lock",
+        /// The same lock, taken for writing.
+        WriteLock = "write lock",
+        /// All threads wait for all.
+        ThreadBarrier = "thread barrier",
+        /// A thread passes the turn to one that spins.
+        SpinHandoff = "hand-off to a spinning thread",
+        /// A thread passes the turn to one that may sleep.
+        SleepHandoff = "hand-off to a sleeping thread",
+        /// A thread sends a message to another.
+        Channel = "channel",
+        /// A thread wakes one that was seen asleep.
+        Wake = "wake-up",
+        /// A lock of several processes.
+        ProcessLock = "process lock",
+        /// A barrier of several processes.
+        ProcessBarrier = "process barrier",
+        /// A process passes the turn or a message to another.
+        ProcessHandoff = "hand-off between processes",
+        /// The lanes of a warp exchange, compare or combine registers.
+        WarpCollective = "warp collective",
+        /// A barrier of the threads of a warp.
+        WarpBarrier = "warp barrier",
+        /// A barrier of the threads of a block.
+        BlockBarrier = "block barrier",
+        /// A barrier of a block that also combines a condition of its threads.
+        BlockVote = "block vote",
+        /// A barrier of a block that also waits for a copy.
+        CopyBarrier = "copy barrier",
+        /// A barrier of the blocks of a cluster.
+        ClusterBarrier = "cluster barrier",
+        /// A barrier of all blocks of a grid.
+        GridBarrier = "grid barrier",
+        /// A barrier of the grids of several devices.
+        DeviceBarrier = "device barrier",
+        /// An operation that combines values of several devices.
+        DeviceCollective = "device collective",
+        /// A lock of the threads of a device.
+        GpuLock = "GPU lock",
+        /// One more kernel, which begins when the one before has ended: a barrier of the device.
+        Launch = "kernel launch",
+        /// One more kernel, whose blocks all run at the same time.
+        CooperativeLaunch = "cooperative launch",
+        /// One more kernel, and the host waits for its end.
+        LaunchAndWait = "kernel launch and wait",
+        /// A whole vector becomes one value.
+        Reduction = "reduction",
+        /// The same as a paper's listing prints it, to show what its atomic operations cost.
+        PrintedReduction = "reduction of a listing",
+        /// Host and device pass the turn to each other.
+        HostDeviceHandoff = "hand-off between host and device",
+    }
+}
+
+words! {
+    /// What a thread does while it waits.
+    pub enum Waits ("waits") {
+        /// It never waits for another thread.
+        NoWait = "does not wait",
+        /// It keeps its CPU or its issue slots; after a while it may yield.
+        Spins = "spins",
+        /// It spins for a short time, then the system suspends it.
+        SpinsThenSleeps = "spins, then sleeps",
+        /// The system suspends it at once.
+        Sleeps = "sleeps",
+        /// A setting of a run-time library decides.
+        AsConfigured = "as the library is configured",
+        /// Hardware or a driver suspends it.
+        InHardware = "in hardware",
+    }
+}
+
+/// Whose cost the figures of a primitive are. One thread shares nothing with anyone; the rule is about several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActorRule {
+    /// The slowest thread's: all meet or contend.
+    Slowest,
+    /// The median thread's: nothing is shared.
+    Median,
+    /// The median thread's, unless all use one variable or their elements are fewer than so many bytes apart and contend
+    /// for what holds them together.
+    MedianUnlessWithin(usize),
+}
+
+/// How many operations all threads of a case do at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OperationsAtOnce {
+    /// Each thread its own.
+    OfEach,
+    /// One of every so many threads of a block.
+    OfOneIn(u32),
+    /// Each thread but one, which has what the others operate on.
+    OfAllButOne,
+    /// One, whatever the number of threads.
+    One,
+}
+
+/// By how much runs on one machine differ: standard deviation of the cost of a run, relative to the cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunEffect {
+    /// Of the cost in nanoseconds.
+    pub ns: f64,
+    /// Of the cost in cycles.
+    pub cycles: f64,
+}
+
+impl RunEffect {
+    /// All runs agree.
+    pub const NONE: Self = Self::of_both(0.0);
+
+    /// The same in both units.
+    #[must_use]
+    pub const fn of_both(deviation: f64) -> Self {
+        Self { ns: deviation, cycles: deviation }
+    }
+
+    /// The larger of two, in each unit.
+    #[must_use]
+    pub const fn at_least(self, other: Self) -> Self {
+        Self { ns: self.ns.max(other.ns), cycles: self.cycles.max(other.cycles) }
+    }
+}
+
+/// What is known of a primitive. A family states its facts once, with [`Self::of`], and an entry what differs.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts {
+    /// What it is taken for.
+    pub role: Role,
+    /// What a thread does while it waits.
+    pub waits: Waits,
+    /// Whether it orders the memory accesses before and after it. A case with [`MemoryOrder::Relaxed`] does not.
+    pub orders_memory: bool,
+    /// How its operations follow each other where the case leaves no choice.
+    pub mode: Mode,
+    /// Whose cost its figures are.
+    pub actor: ActorRule,
+    /// How many operations all threads do at once.
+    pub at_once: OperationsAtOnce,
+    /// By how much runs differ in the cost of a case.
+    pub run_effect: fn(&Case) -> RunEffect,
+    /// Whether the words in the column `group` are variants of it, of which a program takes one: designs of their own.
+    pub has_designs: bool,
+}
+
+impl Facts {
+    /// The facts of most primitives of a role: each thread takes part, the next operation begins when the one before is
+    /// complete, and the slowest thread ends it.
+    #[must_use]
+    pub const fn of(role: Role) -> Self {
+        Self {
+            role,
+            waits: Waits::NoWait,
+            orders_memory: true,
+            mode: Mode::Latency,
+            actor: ActorRule::Slowest,
+            at_once: OperationsAtOnce::OfEach,
+            run_effect: |_| RunEffect::NONE,
+            has_designs: false,
+        }
+    }
+
+    /// The same of primitives that wait in another way.
+    #[must_use]
+    pub const fn waiting(self, waits: Waits) -> Self {
+        Self { waits, ..self }
+    }
+
+    /// How the operations of a case follow each other: as the case says, or as its primitive implies.
+    #[must_use]
+    pub fn mode_of(&self, case: &Case) -> Mode {
+        case.mode.unwrap_or(self.mode)
+    }
+
+    /// Whether a case orders memory accesses.
+    #[must_use]
+    pub fn orders_memory_in(&self, case: &Case) -> bool {
+        self.orders_memory && case.order != Some(MemoryOrder::Relaxed)
+    }
+
+    /// Whose cost the figure of a case is. It is the same for all numbers of threads but one.
+    #[must_use]
+    pub fn actor_of(&self, case: &Case) -> Actor {
+        let contends = match self.actor {
+            ActorRule::Slowest => true,
+            ActorRule::Median => false,
+            ActorRule::MedianUnlessWithin(bytes) => {
+                case.layout == Some(Layout::Shared) || case.bytes_apart().is_some_and(|apart| apart < bytes)
+            }
+        };
+        if contends && !case.has_one_thread() { Actor::Slowest } else { Actor::Median }
+    }
+
+    /// How many operations all threads of a case do at once.
+    #[must_use]
+    pub fn operations_at_once(&self, case: &Case) -> u64 {
+        match self.at_once {
+            OperationsAtOnce::OfEach => case.actors(),
+            OperationsAtOnce::OfOneIn(threads) => {
+                Case { threads: case.threads.map(|all| all.div_ceil(threads)), ..case.clone() }.actors()
+            }
+            OperationsAtOnce::OfAllButOne => case.actors().saturating_sub(1).max(1),
+            OperationsAtOnce::One => 1,
+        }
+    }
+
+    /// By how much runs differ in the cost of a case.
+    #[must_use]
+    pub fn run_effect_of(&self, case: &Case) -> RunEffect {
+        (self.run_effect)(case)
+    }
+}
+
+/// Functions have no identity that could be compared; all other facts are.
+impl PartialEq for Facts {
+    fn eq(&self, other: &Self) -> bool {
+        let all = |facts: &Self| {
+            let Self { role, waits, orders_memory, mode, actor, at_once, has_designs, .. } = *facts;
+            (role, waits, orders_memory, mode, actor, at_once, has_designs)
+        };
+        all(self) == all(other)
+    }
+}
+
+impl Eq for Facts {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::case::Dtype;
+
+    fn with(actor: ActorRule) -> Facts {
+        Facts { actor, ..Facts::of(Role::Update) }
+    }
+
+    #[test]
+    fn the_slowest_counts_where_threads_meet_or_contend() {
+        let private = |stride| Some(Layout::Private { stride });
+        let case = |layout| Case { layout, dtype: Some(Dtype::I32), threads: Some(4), ..Case::new("cpu.atomic.add") };
+        let of = |rule, layout| with(rule).actor_of(&case(layout));
+        assert_eq!(of(ActorRule::Slowest, private(64)), Actor::Slowest);
+        assert_eq!(of(ActorRule::Median, Some(Layout::Shared)), Actor::Median);
+        let line = ActorRule::MedianUnlessWithin(64);
+        let seen = [Some(Layout::Shared), private(1), private(15), private(16), None].map(|layout| of(line, layout));
+        assert_eq!(seen, [Actor::Slowest, Actor::Slowest, Actor::Slowest, Actor::Median, Actor::Median]);
+        let wide = Case { dtype: Some(Dtype::U64), ..case(private(8)) };
+        assert_eq!(with(line).actor_of(&wide), Actor::Median, "bytes count, not elements");
+        assert_eq!(of(ActorRule::MedianUnlessWithin(0), private(1)), Actor::Median, "no line moves");
+        let alone = Case { threads: Some(1), ..case(Some(Layout::Shared)) };
+        assert_eq!(with(line).actor_of(&alone), Actor::Median, "one thread is alone with its variable");
+        assert_eq!(with(line).actor_of(&Case { blocks: Some(2), ..alone }), Actor::Slowest);
+    }
+
+    #[test]
+    fn operations_at_once_are_counted_by_rule() {
+        let grid = Case { threads: Some(33), blocks: Some(132), ..Case::new("gpu.lock.spin_cas") };
+        let of = |at_once| Facts { at_once, ..Facts::of(Role::GpuLock) }.operations_at_once(&grid);
+        assert_eq!((of(OperationsAtOnce::OfOneIn(32)), of(OperationsAtOnce::One)), (2 * 132, 1));
+        assert_eq!((of(OperationsAtOnce::OfEach), of(OperationsAtOnce::OfAllButOne)), (33 * 132, 33 * 132 - 1));
+    }
+
+    #[test]
+    fn a_case_can_choose_its_mode_and_give_up_ordering() {
+        let facts = Facts::of(Role::GridBarrier);
+        let case = Case::new("gpu.grid.counter");
+        let relaxed = Case { order: Some(MemoryOrder::Relaxed), mode: Some(Mode::Throughput), ..case.clone() };
+        assert_eq!((facts.mode_of(&case), facts.mode_of(&relaxed)), (Mode::Latency, Mode::Throughput));
+        assert_eq!([&case, &relaxed].map(|case| facts.orders_memory_in(case)), [true, false]);
+        assert!(!Facts { orders_memory: false, ..facts }.orders_memory_in(&case));
+    }
+}

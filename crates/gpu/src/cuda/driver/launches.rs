@@ -1,0 +1,230 @@
+//! Launches with attributes (in clusters, all blocks at the same time, before the kernel ahead has ended), and waits of a stream for
+//! other work on the device: an event of another stream, a word of memory.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use cudarc::driver::sys;
+
+use crate::cuda::driver::buffer::DeviceBuffer;
+use crate::cuda::driver::graph::Event;
+use crate::cuda::driver::library::checked;
+use crate::cuda::driver::module::{Function, KernelArguments};
+use crate::cuda::driver::stream::Stream;
+use crate::cuda::error::CudaError;
+
+/// Clusters of up to this many blocks run on every device that has clusters (CUDA C++ Programming Guide, Thread Block
+/// Clusters).
+const PORTABLE_CLUSTER: u32 = 8;
+
+impl Function {
+    /// The same kernel, launched in clusters of so many blocks.
+    ///
+    /// # Errors
+    /// If the device does not allow clusters that are larger than portable ones.
+    pub(crate) fn in_clusters(self, blocks: u32) -> Result<Self, CudaError> {
+        if blocks > PORTABLE_CLUSTER {
+            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+            // SAFETY: the module is loaded.
+            checked("cuFuncSetAttribute", unsafe { sys::cuFuncSetAttribute(self.handle, attribute, 1) })?;
+        }
+        Ok(Self { cluster: blocks, ..self })
+    }
+
+    /// Whether it is launched in clusters.
+    pub(crate) const fn is_in_clusters(self) -> bool {
+        self.cluster > 0
+    }
+
+    /// How many clusters of its size the device runs at the same time; 0 if it cannot run one.
+    pub(crate) fn active_clusters(self, threads: u32) -> Result<u32, CudaError> {
+        let mut attribute = cluster_attribute(self.cluster);
+        let config = configuration(ptr::null_mut(), self.cluster, threads, &mut attribute);
+        let mut clusters = 0;
+        // SAFETY: the pointers are valid for the call, the module is loaded.
+        let result = unsafe { sys::cuOccupancyMaxActiveClusters(&raw mut clusters, self.handle, &raw const config) };
+        // The results of the driver if no cluster fits.
+        if matches!(result, sys::CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE | sys::CUresult::CUDA_ERROR_INVALID_VALUE) {
+            return Ok(0);
+        }
+        checked("cuOccupancyMaxActiveClusters", result)?;
+        Ok(clusters.max(0).unsigned_abs())
+    }
+}
+
+/// An attribute whose value `set` chooses.
+fn attribute(
+    id: sys::CUlaunchAttributeID,
+    set: impl FnOnce(&mut sys::CUlaunchAttributeValue),
+) -> sys::CUlaunchAttribute {
+    // SAFETY: numbers, of which any bits are values; the one that `id` chooses is set below.
+    let mut attribute: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
+    attribute.id = id;
+    set(&mut attribute.value);
+    attribute
+}
+
+fn cluster_attribute(blocks: u32) -> sys::CUlaunchAttribute {
+    attribute(sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, |value| {
+        value.clusterDim.x = blocks;
+        value.clusterDim.y = 1;
+        value.clusterDim.z = 1;
+    })
+}
+
+fn configuration(
+    stream: sys::CUstream,
+    blocks: u32,
+    threads: u32,
+    attribute: &mut sys::CUlaunchAttribute,
+) -> sys::CUlaunchConfig {
+    sys::CUlaunchConfig {
+        gridDimX: blocks,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: threads,
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: 0,
+        hStream: stream,
+        attrs: ptr::from_mut(attribute),
+        numAttrs: 1,
+    }
+}
+
+impl Stream {
+    /// Queues a kernel in clusters, of the size that it has.
+    pub(super) fn launch_in_clusters<A: KernelArguments>(
+        &self,
+        function: Function,
+        blocks: u32,
+        threads: u32,
+        arguments: &A,
+    ) -> Result<(), CudaError> {
+        self.launch_with(cluster_attribute(function.cluster), function, (blocks, threads), arguments)
+    }
+
+    /// Queues a kernel that may start before the previous one of the stream has ended: its blocks wait for that themselves
+    /// (`griddepcontrol.wait`).
+    pub(crate) fn launch_programmatically<A: KernelArguments>(
+        &self,
+        function: Function,
+        blocks: u32,
+        threads: u32,
+        arguments: &A,
+    ) -> Result<(), CudaError> {
+        let id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        let early = attribute(id, |value| value.programmaticStreamSerializationAllowed = 1);
+        self.launch_with(early, function, (blocks, threads), arguments)
+    }
+
+    fn launch_with<A: KernelArguments>(
+        &self,
+        mut attribute: sys::CUlaunchAttribute,
+        function: Function,
+        (blocks, threads): (u32, u32),
+        arguments: &A,
+    ) -> Result<(), CudaError> {
+        let config = configuration(self.0, blocks, threads, &mut attribute);
+        let mut parameters = function.parameters(arguments)?;
+        // SAFETY: as for every launch; see `Stream::launch`.
+        checked("cuLaunchKernelEx", unsafe {
+            sys::cuLaunchKernelEx(&raw const config, function.handle, parameters.as_mut_ptr(), ptr::null_mut())
+        })
+    }
+
+    /// Queues a kernel whose blocks all run at the same time. An error if they cannot.
+    pub(crate) fn launch_cooperatively<A: KernelArguments>(
+        &self,
+        function: Function,
+        blocks: u32,
+        threads: u32,
+        arguments: &A,
+    ) -> Result<(), CudaError> {
+        let mut parameters = function.parameters(arguments)?;
+        // SAFETY: as for every launch; see `Stream::launch`.
+        checked("cuLaunchCooperativeKernel", unsafe {
+            sys::cuLaunchCooperativeKernel(
+                function.handle,
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                0,
+                self.0,
+                parameters.as_mut_ptr(),
+            )
+        })
+    }
+
+    /// Lets what is queued from now on wait until the last recording of the event is reached.
+    pub(crate) fn wait_for(&self, event: &Event) -> Result<(), CudaError> {
+        // SAFETY: stream and event are alive; they may be of different contexts.
+        checked("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.0, event.0, 0) })
+    }
+
+    /// Queues the writing of a value to the first word of a buffer.
+    pub(crate) fn write_value(&self, buffer: &DeviceBuffer, value: u32) -> Result<(), CudaError> {
+        // SAFETY: the stream is alive, and every buffer has a word (the driver's allocations are larger than one).
+        checked("cuStreamWriteValue32", unsafe { sys::cuStreamWriteValue32_v2(self.0, buffer.pointer, value, 0) })
+    }
+
+    /// Lets what is queued from now on wait until the first word of a buffer is at least `value`, modulo 2^32.
+    pub(crate) fn wait_for_value(&self, buffer: &DeviceBuffer, value: u32) -> Result<(), CudaError> {
+        let flags = sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
+        // SAFETY: as for `write_value`.
+        checked("cuStreamWaitValue32", unsafe { sys::cuStreamWaitValue32_v2(self.0, buffer.pointer, value, flags) })
+    }
+}
+
+/// One call for a grid on each of several devices: deprecated since CUDA 11.3, and missing in future drivers.
+const MULTI_DEVICE_LAUNCH: &[u8] = b"cuLaunchCooperativeKernelMultiDevice";
+
+/// The part of a launch on several devices that runs on one of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'a, A> {
+    pub(crate) stream: &'a Stream,
+    pub(crate) function: Function,
+    pub(crate) arguments: A,
+}
+
+/// Whether the driver still has the call that launches on several devices.
+pub(crate) fn launches_on_several_devices() -> bool {
+    // SAFETY: the library is loaded for as long as the process lives; the symbol is looked up and not called.
+    unsafe { sys::culib().get::<unsafe extern "C" fn()>(MULTI_DEVICE_LAUNCH) }.is_ok()
+}
+
+/// Queues a kernel on each of several devices by one call, each grid with all its blocks at the same time. Only if
+/// [`launches_on_several_devices`].
+pub(crate) fn launch_together<A: KernelArguments>(
+    parts: &[Part<'_, A>],
+    blocks: u32,
+    threads: u32,
+) -> Result<(), CudaError> {
+    let parameters: Result<Vec<[*mut c_void; 1]>, CudaError> =
+        parts.iter().map(|part| part.function.parameters(&part.arguments)).collect();
+    let mut parameters = parameters?;
+    let mut launches: Vec<sys::CUDA_LAUNCH_PARAMS> = parts
+        .iter()
+        .zip(&mut parameters)
+        .map(|(part, parameters)| sys::CUDA_LAUNCH_PARAMS {
+            function: part.function.handle,
+            gridDimX: blocks,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: 0,
+            hStream: part.stream.0,
+            kernelParams: parameters.as_mut_ptr(),
+        })
+        .collect();
+    let count = c_int::try_from(launches.len()).unwrap_or(c_int::MAX).unsigned_abs();
+    // SAFETY: the list is as long as said; each entry is a launch like any other, on a stream of its own device.
+    checked("cuLaunchCooperativeKernelMultiDevice", unsafe {
+        sys::cuLaunchCooperativeKernelMultiDevice(launches.as_mut_ptr(), count, 0)
+    })
+}

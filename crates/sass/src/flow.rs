@@ -1,0 +1,299 @@
+//! The paths through a kernel, and what is outstanding at each instruction.
+//!
+//! [`Graph`] has the successors of each instruction. [`Scoreboards`] follows the six barriers of the control field along them:
+//! which instructions have set one that nobody has waited for yet. [`unawaited_results`] asks that at the clock reads.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::cubin::Kernel;
+use crate::instruction::{Bits as _, Clock, Control, Instruction};
+use crate::region::Region;
+
+/// The control flow of a kernel, by index of instruction.
+#[derive(Debug)]
+pub(crate) struct Graph {
+    successors: Vec<Vec<usize>>,
+    /// Whether a basic block begins here.
+    begins: Vec<bool>,
+}
+
+/// How execution goes on after an instruction.
+struct Exits {
+    /// The next instruction may follow.
+    next: bool,
+    /// Another one may.
+    target: Option<usize>,
+    /// A block ends here.
+    ends_block: bool,
+}
+
+impl Graph {
+    /// The graph of the instructions of a kernel, with the functions that it calls. Returns are not followed: a call goes on
+    /// after itself, with what the function leaves.
+    pub(crate) fn of(instructions: &[Instruction]) -> Self {
+        let mut begins = vec![false; instructions.len()];
+        if let Some(first) = begins.first_mut() {
+            *first = true;
+        }
+        let mut successors = Vec::with_capacity(instructions.len());
+        for (index, instruction) in instructions.iter().enumerate() {
+            let exits = exits(instructions, instruction);
+            let target = instruction.target.and_then(|target| position(instructions, target));
+            if let Some(target) = target {
+                begins[target] = true;
+            }
+            if exits.ends_block && index + 1 < instructions.len() {
+                begins[index + 1] = true;
+            }
+            let next = (exits.next && index + 1 < instructions.len()).then_some(index + 1);
+            successors.push(next.into_iter().chain(exits.target).collect());
+        }
+        Self { successors, begins }
+    }
+
+    /// What may follow an instruction.
+    pub(crate) fn successors(&self, index: usize) -> &[usize] {
+        &self.successors[index]
+    }
+
+    /// What may come before an instruction.
+    pub(crate) fn predecessors(&self, index: usize) -> impl Iterator<Item = usize> {
+        (0..self.successors.len()).filter(move |&other| self.successors[other].contains(&index))
+    }
+
+    /// The basic block of an instruction.
+    pub(crate) fn block(&self, index: usize) -> Range<usize> {
+        let start = (0..=index).rev().find(|&at| self.begins[at]).unwrap_or(0);
+        let end = (index + 1..self.begins.len()).find(|&at| self.begins[at]).unwrap_or(self.begins.len());
+        start..end
+    }
+}
+
+fn position(instructions: &[Instruction], offset: u64) -> Option<usize> {
+    instructions.binary_search_by_key(&offset, |instruction| instruction.offset).ok()
+}
+
+/// Whether an instruction is executed only by some threads, or not always.
+fn is_conditional(instruction: &Instruction) -> bool {
+    // A second predicate: number 7 without negation is always true.
+    let second = instruction.raw.field(87, 4) != 7;
+    instruction.predicate.is_some() || second
+}
+
+fn exits(instructions: &[Instruction], instruction: &Instruction) -> Exits {
+    let target = instruction.target.and_then(|target| position(instructions, target));
+    match instruction.opcode {
+        // BRA.DIV and BRA.U have other conditions.
+        "BRA" => {
+            let next = is_conditional(instruction) || instruction.mnemonic != "BRA";
+            Exits { next, target, ends_block: true }
+        }
+        "CALL" => Exits { next: true, target, ends_block: true },
+        "EXIT" => Exits { next: is_conditional(instruction), target: None, ends_block: true },
+        "RET" | "BRX" | "BRXU" | "JMP" | "JMX" | "JMXU" => {
+            Exits { next: instruction.predicate.is_some(), target: None, ends_block: true }
+        }
+        "BSYNC" | "BREAK" => Exits { next: true, target: None, ends_block: true },
+        "WARPSYNC" => Exits { next: true, target, ends_block: target.is_some() },
+        // The target of BSSY is where the threads meet again; BSYNC leads there.
+        _ => Exits { next: true, target: None, ends_block: false },
+    }
+}
+
+/// What the release of a barrier means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sets {
+    /// The result is written.
+    Write,
+    /// The operands have been read.
+    Read,
+}
+
+/// The number of barriers.
+const BARRIERS: usize = 6;
+
+/// Instructions, by index, whose barrier has been set and not been waited for; one set for each barrier.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Outstanding([BTreeSet<(usize, Sets)>; BARRIERS]);
+
+impl Outstanding {
+    /// What an instruction changes: it waits first, and then sets.
+    pub(crate) fn pass(&mut self, index: usize, control: Control) {
+        self.wait(control);
+        let sets = [(control.write_barrier, Sets::Write), (control.read_barrier, Sets::Read)];
+        for (barrier, kind) in sets {
+            if let Some(set) = barrier.and_then(|barrier| self.0.get_mut(usize::from(barrier))) {
+                set.insert((index, kind));
+            }
+        }
+    }
+
+    /// Removes what an instruction waits for.
+    pub(crate) fn wait(&mut self, control: Control) {
+        for (barrier, set) in (0..).zip(&mut self.0) {
+            if control.waits_for(barrier) {
+                set.clear();
+            }
+        }
+    }
+
+    /// The instructions that have set this barrier.
+    pub(crate) fn of(&self, barrier: u8) -> impl Iterator<Item = (usize, Sets)> {
+        self.0.get(usize::from(barrier)).into_iter().flatten().copied()
+    }
+
+    /// Barrier, instruction and meaning of all that is outstanding.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u8, usize, Sets)> {
+        (0..).zip(&self.0).flat_map(|(barrier, set)| set.iter().map(move |&(index, kind)| (barrier, index, kind)))
+    }
+
+    fn join(&mut self, other: &Self) -> bool {
+        let mut grown = false;
+        for (own, other) in self.0.iter_mut().zip(&other.0) {
+            let before = own.len();
+            own.extend(other);
+            grown |= own.len() > before;
+        }
+        grown
+    }
+}
+
+/// What is outstanding before each instruction, on any path.
+#[derive(Debug)]
+pub(crate) struct Scoreboards {
+    before: Vec<Outstanding>,
+}
+
+impl Scoreboards {
+    /// Follows all paths until nothing new is found.
+    pub(crate) fn of(instructions: &[Instruction], graph: &Graph) -> Self {
+        let mut before = vec![Outstanding::default(); instructions.len()];
+        let mut open: BTreeSet<usize> = (0..instructions.len()).collect();
+        while let Some(index) = open.pop_first() {
+            let mut after = before[index].clone();
+            after.pass(index, instructions[index].control);
+            for &next in graph.successors(index) {
+                if before[next].join(&after) {
+                    open.insert(next);
+                }
+            }
+        }
+        Self { before }
+    }
+
+    /// What is outstanding before an instruction waits for anything.
+    pub(crate) fn before(&self, index: usize) -> &Outstanding {
+        &self.before[index]
+    }
+}
+
+/// An instruction whose result may still be on its way when the clock is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unawaited {
+    /// Offset of the instruction.
+    pub offset: u64,
+    /// Its mnemonic.
+    pub mnemonic: String,
+    /// The barrier that is released when its result is written.
+    pub barrier: u8,
+}
+
+/// The instructions of a timed region whose result may be outstanding when the clock is read at its end.
+///
+/// Instructions that set no barrier for a result are not named: nothing can wait for the end of a store or of a reduction
+/// without a result, and the results of arithmetic are there after a fixed time.
+#[must_use]
+pub fn unawaited_results(kernel: &Kernel, region: &Region) -> Vec<Unawaited> {
+    let instructions = kernel.instructions();
+    let graph = Graph::of(instructions);
+    let scoreboards = Scoreboards::of(instructions, &graph);
+    let is_closing = |found: &Instruction| found.offset >= region.end() && found.clock == Some(Clock::Cycles64);
+    let Some(read) = instructions.iter().position(is_closing) else { return Vec::new() };
+    let mut outstanding = scoreboards.before(read).clone();
+    outstanding.wait(instructions[read].control);
+    let is_timed = |offset: u64| {
+        let timed = region.instructions().iter().chain(region.out_of_line().iter().flatten());
+        timed.into_iter().any(|instruction| instruction.offset == offset)
+    };
+    outstanding
+        .all()
+        .filter(|(_, index, sets)| *sets == Sets::Write && is_timed(instructions[*index].offset))
+        .map(|(barrier, index, _)| Unawaited {
+            offset: instructions[index].offset,
+            mnemonic: instructions[index].mnemonic.clone(),
+            barrier,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instruction::Control;
+    use crate::region::timed_region;
+    use crate::testing::{BACK, CALL, CLOCK, EXIT, FORWARD, NOP, RED, RET, kernel};
+
+    #[test]
+    fn blocks_begin_at_targets_and_after_branches() {
+        let kernel = kernel(&[CLOCK, NOP, RED, BACK(2), CLOCK, FORWARD(1), RED, EXIT]);
+        let graph = Graph::of(kernel.instructions());
+        // An unconditional branch has one successor.
+        assert_eq!(graph.successors(3), [1]);
+        assert_eq!(graph.successors(5), [7]);
+        assert_eq!(graph.successors(7), [0; 0]);
+        assert_eq!((graph.block(0), graph.block(2), graph.block(4)), (0..1, 1..4, 4..6));
+        assert_eq!(graph.predecessors(1).collect::<Vec<_>>(), [0, 3]);
+    }
+
+    #[test]
+    fn calls_go_on_after_themselves() {
+        let kernel = kernel(&[CALL(2), RED, EXIT, NOP, RET]);
+        let graph = Graph::of(kernel.instructions());
+        assert_eq!(graph.successors(0), [1, 3]);
+        assert_eq!(graph.successors(4), [0; 0]);
+    }
+
+    fn with(raw: u128, change: impl FnOnce(Control) -> Control) -> u128 {
+        raw & !Control::MASK | change(Control::of(raw)).bits()
+    }
+
+    fn sets(raw: u128, barrier: u8) -> u128 {
+        with(raw, |control| Control { write_barrier: Some(barrier), ..control })
+    }
+
+    fn waits(raw: u128, barrier: u8) -> u128 {
+        with(raw, |control| Control { wait_mask: 1 << barrier, ..control })
+    }
+
+    /// `@P0 BRA` back.
+    const fn again(distance: i64) -> u128 {
+        BACK(distance) & !(7 << 12)
+    }
+
+    fn unawaited(words: &[u128]) -> Vec<u64> {
+        let kernel = kernel(words);
+        let region = timed_region(&kernel).unwrap();
+        unawaited_results(&kernel, &region).into_iter().map(|found| found.offset).collect()
+    }
+
+    #[test]
+    fn a_result_that_nothing_waits_for_is_named() {
+        let load = sets(RED, 2);
+        assert_eq!(unawaited(&[CLOCK, load, again(1), CLOCK, EXIT]), [0x10]);
+        assert_eq!(unawaited(&[CLOCK, load, again(1), waits(CLOCK, 2), EXIT]), [0; 0], "the read waits itself");
+        assert_eq!(unawaited(&[CLOCK, load, waits(NOP, 2), again(2), CLOCK, EXIT]), [0; 0], "the loop waits");
+        assert_eq!(unawaited(&[CLOCK, load, waits(NOP, 3), again(2), CLOCK, EXIT]), [0x10], "for something else");
+        assert_eq!(unawaited(&[CLOCK, RED, again(1), CLOCK, EXIT]), [0; 0], "it has no result");
+    }
+
+    #[test]
+    fn what_waits_only_for_the_result_of_the_iteration_before_leaves_the_last_one() {
+        assert_eq!(unawaited(&[CLOCK, waits(NOP, 1), sets(RED, 1), again(2), CLOCK, EXIT]), [0x20]);
+    }
+
+    #[test]
+    fn what_was_outstanding_before_the_region_does_not_count() {
+        assert_eq!(unawaited(&[sets(RED, 1), CLOCK, RED, again(1), CLOCK, EXIT]), [0; 0]);
+    }
+}
