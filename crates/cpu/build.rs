@@ -16,6 +16,7 @@ fn main() {
     let version = output.ok().and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
     println!("cargo:rustc-env=SYNCSCOPE_RUSTC={}", version.trim());
     println!("cargo:rustc-env=SYNCSCOPE_LIBRARIES={}", libraries().join(","));
+    link_unpacked_hwloc();
 }
 
 /// `parking_lot=0.12.5` and so on, from the workspace's lock file. In a package there is none: which versions cargo takes
@@ -29,4 +30,12 @@ fn libraries() -> Vec<String> {
         Some(format!("{name}={}", rest.split('"').next()?))
     };
     LIBRARIES.iter().filter_map(version).collect()
+}
+
+/// Where the system has no hwloc, `scripts/setup build` unpacks one into the project's folder.
+fn link_unpacked_hwloc() {
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../.syncscope/hwloc");
+    if let Ok(folder) = folder.canonicalize() {
+        println!("cargo:rustc-link-search=native={}", folder.display());
+    }
 }

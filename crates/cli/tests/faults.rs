@@ -276,7 +276,9 @@ fn a_source_that_ends_the_compiler_fails_alone() {
         command.env("FAKE_NVRTC", behaviour).env("FAKE_NVRTC_ON", "double").env("SYNCSCOPE_COMPILE_LIMIT", "1");
         let output = command.env("SYNCSCOPE_CACHE", cache.path()).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{behaviour}: {text} {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(3), "{behaviour}: {text} {}", stderr(&output));
+        let last = text.lines().last().unwrap_or_default();
+        assert!(last.starts_with("NOT CHECKED: ") && last.contains("for sm_90") && last.contains(reason), "{last}");
         let is_failed = |line: &&str| line.contains(reason);
         let (failed, others): (Vec<&str>, Vec<&str>) =
             text.lines().filter(|line| line.starts_with("gpu.shuffle.idx")).partition(is_failed);
@@ -286,4 +288,14 @@ fn a_source_that_ends_the_compiler_fails_alone() {
             "{behaviour}: {text}"
         );
     }
+}
+
+#[test]
+fn an_architecture_that_is_not_verified_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = without_libraries(folder.path()).args(["verify", "--only", "gpu.block.syncthreads"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let last = text.lines().last().unwrap_or_default();
+    assert_eq!(output.status.code(), Some(3), "{text} {}", stderr(&output));
+    assert!(last.starts_with("NOT CHECKED: sm_75, sm_80, ") && last.contains("NVRTC"), "{text}");
 }

@@ -24,8 +24,8 @@ pub struct Verified {
     pub case: Case,
     /// The architecture, such as `sm_90`.
     pub arch: String,
-    /// What was found.
-    pub evidence: Evidence,
+    /// What was found, or why the program could not be compiled.
+    pub evidence: Result<Evidence, String>,
     /// Why the catalogue expects that nothing is left of the operation on this architecture; `None` where it does not.
     pub elided_by_nature: Option<&'static str>,
 }
@@ -41,40 +41,38 @@ fn programs(wanted: impl Fn(&Case) -> bool) -> Vec<(Case, Program)> {
     of_program.filter(|(program, _)| seen.insert(program.clone())).map(|(program, case)| (case, program)).collect()
 }
 
-/// Compiles and decodes the programs of the cases that are `wanted`, for each of `archs`. `progress` gets the number of
+/// Compiles and decodes the programs of the cases that are `wanted` for an architecture. `progress` gets the number of
 /// compiled programs and the number of all.
 ///
 /// # Errors
-/// If there is no NVRTC, or it does not know an architecture. For a program that cannot be compiled the evidence is
-/// [`Evidence::NotAvailable`].
+/// If there is no NVRTC, or it does not know the architecture.
 pub fn verify(
-    archs: &[String],
+    arch: &str,
     wanted: impl Fn(&Case) -> bool,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Vec<Verified>, NvrtcError> {
     let programs = programs(wanted);
-    let texts: Vec<Program> = programs.iter().map(|(_, program)| program.clone()).collect();
-    let all = archs.len() * programs.len();
-    let mut verified = Vec::with_capacity(all);
-    for (index, arch) in archs.iter().enumerate() {
-        let nvrtc = Nvrtc::find(&Surroundings::of_process(), None)?;
-        let capability = capability(arch).filter(|capability| nvrtc.target(*capability).as_ref() == Some(arch));
-        let Some(capability) = capability else {
-            return Err(NvrtcError::UnknownArchitecture { nvrtc: nvrtc.version(), arch: arch.clone() });
-        };
-        let mut compiler = Compiler::new(nvrtc, Cache::of_user(), arch.clone(), headers());
-        compiler.prepare(&texts, &mut |done, _| progress(index * programs.len() + done, all));
-        verified.extend(programs.iter().map(|(case, program)| {
-            let evidence = match (unavailable(&case.primitive, capability), compiler.cubin(program)) {
-                (Some(reason), _) => Evidence::NotAvailable(reason),
-                (None, Ok(cubin)) => evidence_of(case, &cubin),
-                (None, Err(error)) => Evidence::NotAvailable(error.to_string()),
-            };
-            let elided_by_nature = elided_by_nature(case, capability);
-            Verified { case: case.clone(), arch: arch.clone(), evidence, elided_by_nature }
-        }));
+    if programs.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(verified)
+    let texts: Vec<Program> = programs.iter().map(|(_, program)| program.clone()).collect();
+    let nvrtc = Nvrtc::find(&Surroundings::of_process(), None)?;
+    let capability = capability(arch).filter(|capability| nvrtc.target(*capability).as_deref() == Some(arch));
+    let Some(capability) = capability else {
+        return Err(NvrtcError::UnknownArchitecture { nvrtc: nvrtc.version(), arch: arch.to_owned() });
+    };
+    let mut compiler = Compiler::new(nvrtc, Cache::of_user(), arch.to_owned(), headers());
+    compiler.prepare(&texts, progress);
+    let verified = programs.iter().map(|(case, program)| {
+        let evidence = match (unavailable(&case.primitive, capability), compiler.cubin(program)) {
+            (Some(reason), _) => Ok(Evidence::NotAvailable(reason)),
+            (None, Ok(cubin)) => Ok(evidence_of(case, &cubin)),
+            (None, Err(error)) => Err(error.to_string()),
+        };
+        let elided_by_nature = elided_by_nature(case, capability);
+        Verified { case: case.clone(), arch: arch.to_owned(), evidence, elided_by_nature }
+    });
+    Ok(verified.collect())
 }
 
 /// Why nothing but a NOP is left of the operation of a case on a device of this compute capability; `None` where

@@ -7,7 +7,7 @@
 //! - [`shared_memory`]: memory that several processes map.
 //! - [`child_process`]: what a child gets from its parent, and how both end.
 //! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.
-//! - [`c_library_version`]: the C library that this program runs with.
+//! - [`c_library_version`]: the C library that this program runs with; [`file_of`]: the file of any loaded library.
 //! - [`file_hash`], [`content_hash`]: the identity of a file's content, or of bytes.
 //! - [`cache_folder`]: where the user's programs keep what they can make again.
 //! - [`exit_at_once`]: the end of this process without its exit handlers.
@@ -27,7 +27,7 @@ mod cache_folder;
 mod exit;
 mod file_hash;
 
-pub use c_library::c_library_version;
+pub use c_library::{c_library_version, file_of};
 pub use cache_folder::cache_folder;
 pub use exit::exit_at_once;
 pub use file_hash::{content_hash, file_hash};

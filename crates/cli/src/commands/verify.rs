@@ -1,6 +1,6 @@
 //! `syncscope verify`: the machine instructions of the timed loops.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Preset};
 use syncscope_gpu::verify::{ARCHITECTURES, Verified};
@@ -13,25 +13,46 @@ use crate::selection::Selection;
 use crate::terminal;
 
 /// Shows the machine instructions found in the timed regions. A primitive that is elided gives exit code 3, unless the
-/// catalogue declares it as elided by nature on that architecture.
+/// catalogue declares it as elided by nature on that architecture; so does what could not be checked.
 pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let selection = Selection::new(&arguments.only, &[])?;
     let mut progress = Progress::new("inspecting this machine");
     let result = examine(arguments, &selection, &mut progress);
     progress.finish();
-    let programs = result?;
+    let (programs, unchecked) = result?;
     for group in grouped(&programs) {
         terminal::show(&line(&group))?;
     }
-    let count = |finding| programs.iter().filter(|program| Finding::of(program) == finding).count();
-    let (by_nature, wrong) = (count(Finding::ElidedByNature), count(Finding::Wrong));
-    terminal::show(&format!(
-        "\nINSTRUCTION 16/32: 16 in the baseline loop, 32 in the test loop, which executes the primitive once more\n\
-         {} programs, {by_nature} of them elided as expected, {wrong} without the expected instruction",
-        programs.len()
-    ))?;
-    Ok(if wrong > 0 { Outcome::SomeCasesFailed } else { Outcome::Done })
+    terminal::show(&format!("\n{}", summary(&programs)))?;
+    // The last line is what a reader of a long listing sees.
+    for (reason, what) in &unchecked {
+        terminal::show(&format!("NOT CHECKED: {}: {reason}", what.join(", ")))?;
+    }
+    let wrong = programs.iter().any(|program| Finding::of(program) == Finding::Wrong);
+    Ok(if wrong || !unchecked.is_empty() { Outcome::SomeCasesFailed } else { Outcome::Done })
 }
+
+fn summary(programs: &[Verified]) -> String {
+    let count = |finding| programs.iter().filter(|program| Finding::of(program) == finding).count();
+    let checked = programs.iter().filter(|program| program.evidence.is_ok());
+    let mut archs: Vec<&str> = Vec::new();
+    for arch in checked.map(|program| program.arch.as_str()) {
+        if !archs.contains(&arch) {
+            archs.push(arch);
+        }
+    }
+    format!(
+        "INSTRUCTION 16/32: 16 in the baseline loop, 32 in the test loop, which executes the primitive once more\n\
+         {} programs for {}: {} of them elided as expected, {} without the expected instruction",
+        programs.len(),
+        archs.join(", "),
+        count(Finding::ElidedByNature),
+        count(Finding::Wrong)
+    )
+}
+
+/// What could not be checked, by the reason: architectures, or the number of programs of one.
+type Unchecked = BTreeMap<String, Vec<String>>;
 
 /// What the evidence of a program means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +63,15 @@ enum Finding {
     ElidedByNature,
     /// Nothing is left of it, and nobody expected that; or it is something, and nobody expected that.
     Wrong,
+    /// It could not be compiled.
+    Unchecked,
 }
 
 impl Finding {
     fn of(program: &Verified) -> Self {
         let declared = program.elided_by_nature.is_some();
-        match &program.evidence {
+        let Ok(evidence) = &program.evidence else { return Self::Unchecked };
+        match evidence {
             Evidence::Elided { .. } if declared => Self::ElidedByNature,
             Evidence::Elided { .. } => Self::Wrong,
             // A NOP does nothing: nothing is left of the operation.
@@ -68,26 +92,41 @@ fn examine(
     arguments: &VerifyArguments,
     selection: &Selection,
     progress: &mut Progress,
-) -> Result<Vec<Verified>, Failure> {
+) -> Result<(Vec<Verified>, Unchecked), Failure> {
     let mut laboratories = Laboratories::open(None)?;
     selection.check(&laboratories.listing())?;
     let mut programs = laboratories.cpu.as_mut().map(|cpu| on_cpu(cpu, selection)).unwrap_or_default();
+    let mut unchecked = Unchecked::new();
     let archs =
         if arguments.arch.is_empty() { ARCHITECTURES.map(str::to_owned).to_vec() } else { arguments.arch.clone() };
     progress.show("compiling");
-    let mut on_progress = |done, all| progress.show(&format!("compiling {done}/{all}"));
-    match syncscope_gpu::verify::verify(&archs, |case| selection.selects(case), &mut on_progress) {
-        Ok(on_gpu) => programs.extend(on_gpu),
-        Err(error @ syncscope_gpu::NvrtcError::UnknownArchitecture { .. }) => {
-            return Err(Failure::Usage(error.to_string()));
+    for arch in archs {
+        let mut on_progress = |done, all| progress.show(&format!("compiling for {arch} {done}/{all}"));
+        match syncscope_gpu::verify::verify(&arch, |case| selection.selects(case), &mut on_progress) {
+            Ok(on_gpu) => {
+                let failed: Vec<&String> =
+                    on_gpu.iter().filter_map(|program| program.evidence.as_ref().err()).collect();
+                let what = match failed.len() {
+                    all if all == on_gpu.len() => arch,
+                    some => format!("{some} of {} programs for {arch}", on_gpu.len()),
+                };
+                if let Some(reason) = failed.first() {
+                    unchecked.entry(first_line(reason)).or_default().push(what);
+                }
+                programs.extend(on_gpu);
+            }
+            Err(error @ syncscope_gpu::NvrtcError::UnknownArchitecture { .. }) if !arguments.arch.is_empty() => {
+                return Err(Failure::Usage(error.to_string()));
+            }
+            Err(error) => unchecked.entry(error.to_string()).or_default().push(arch),
         }
-        // Without an architecture on the command line, the CPU's part is enough.
-        Err(error) if arguments.arch.is_empty() => {
-            terminal::note(&format!("the GPU kernels are not checked: {error}"));
-        }
-        Err(error) => return Err(Failure::CouldNot(error.to_string())),
     }
-    Ok(programs)
+    Ok((programs, unchecked))
+}
+
+/// A reason may be a compiler's log of many lines.
+fn first_line(reason: &str) -> String {
+    reason.lines().next().unwrap_or_default().to_owned()
 }
 
 /// The loops of this binary: one case for each piece of machine code.
@@ -103,7 +142,7 @@ fn on_cpu(laboratory: &mut dyn Laboratory, selection: &Selection) -> Vec<Verifie
         let evidence = evidence.unwrap_or_else(|refusal| Evidence::NotAvailable(refusal.to_string()));
         let arch = std::env::consts::ARCH;
         let elided_by_nature = syncscope_cpu::elided_by_nature(&case.primitive, arch);
-        programs.push(Verified { case: code, arch: arch.to_owned(), evidence, elided_by_nature });
+        programs.push(Verified { case: code, arch: arch.to_owned(), evidence: Ok(evidence), elided_by_nature });
     }
     programs
 }
@@ -146,16 +185,16 @@ fn line(group: &[&Verified]) -> String {
 /// The evidence, and what is wrong with it if something is.
 fn text(program: &Verified) -> String {
     let found = match &program.evidence {
-        Evidence::Present { summary, .. } | Evidence::Elided { summary, .. } => summary.clone(),
-        Evidence::Substituted { summary, .. } => format!("substituted: {summary}"),
-        // The reason may be a compiler's log of many lines.
-        Evidence::NotAvailable(reason) => format!("not available: {}", reason.lines().next().unwrap_or_default()),
+        Ok(Evidence::Present { summary, .. } | Evidence::Elided { summary, .. }) => summary.clone(),
+        Ok(Evidence::Substituted { summary, .. }) => format!("substituted: {summary}"),
+        Ok(Evidence::NotAvailable(reason)) => format!("not available: {}", first_line(reason)),
+        Err(reason) => format!("NOT CHECKED: {}", first_line(reason)),
     };
     match (Finding::of(program), program.elided_by_nature) {
         (Finding::ElidedByNature, Some(why)) => format!("elided as expected: {why}"),
         (Finding::Wrong, Some(_)) => format!("UNEXPECTED: {found}, where nothing was expected"),
         (Finding::Wrong, None) => format!("ELIDED: {found}"),
-        (Finding::AsExpected | Finding::ElidedByNature, _) => found,
+        (Finding::AsExpected | Finding::ElidedByNature | Finding::Unchecked, _) => found,
     }
 }
 
@@ -166,7 +205,12 @@ mod tests {
     use syncscope_core::Form;
 
     fn program(evidence: Evidence, elided_by_nature: Option<&'static str>) -> Verified {
-        Verified { case: Case::new("gpu.warp.syncwarp"), arch: "sm_90".to_owned(), evidence, elided_by_nature }
+        Verified {
+            case: Case::new("gpu.warp.syncwarp"),
+            arch: "sm_90".to_owned(),
+            evidence: Ok(evidence),
+            elided_by_nature,
+        }
     }
 
     fn found(evidence: Evidence, nature: Option<&'static str>) -> (Finding, String) {

@@ -8,6 +8,6 @@ mod formats;
 mod named_primitives;
 mod primitives_page;
 mod schema;
+mod stored_runs;
 mod unsafe_code;
 mod variables;
-mod walk;

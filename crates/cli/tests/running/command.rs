@@ -12,6 +12,7 @@ use crate::common::{command, error_line, output, path, signal, stderr};
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Row, Run};
+use syncscope_gpu::verify::ARCHITECTURES;
 
 #[test]
 fn nobody_has_to_read_what_a_run_says() {
@@ -219,6 +220,23 @@ fn fences_that_are_no_instruction_are_no_failure() {
     if cfg!(target_arch = "x86_64") {
         let lines = text.lines().filter(|line| line.contains("elided as expected: no instruction on x86-64"));
         assert_eq!(lines.count(), 3, "{text}");
+    }
+}
+
+/// With the NVRTC that `make test` brings, found by the folder of the program as well as by the current one.
+#[test]
+fn every_architecture_is_verified_from_any_folder() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let is_below_project = Path::new(env!("CARGO_BIN_EXE_syncscope")).starts_with(&project);
+    let folders = [Some(project.as_path()), is_below_project.then_some(elsewhere.path())];
+    for folder in folders.into_iter().flatten() {
+        let mut verify = command(&["verify", "--only", "gpu.block.syncthreads"]);
+        let output = verify.env_remove("SYNCSCOPE_FAKE").current_dir(folder).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let last = text.lines().last().unwrap_or_default();
+        assert_eq!(output.status.code(), Some(0), "{text} {}", stderr(&output));
+        assert!(last.starts_with(&format!("7 programs for {}:", ARCHITECTURES.join(", "))), "{last}");
     }
 }
 

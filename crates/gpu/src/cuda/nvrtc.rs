@@ -142,11 +142,13 @@ impl Nvrtc {
         // SAFETY: loading NVRTC runs its initializers, which is what every program that links to it does.
         let library = unsafe { Library::new(candidate.name()) }.map_err(failed)?;
         let functions = Functions::of(&library).map_err(failed)?;
+        // A name finds a library that this process has loaded before from a file. Another process needs that file.
+        let file = syncscope_host::file_of(functions.version as *const c_void).filter(|file| file.is_file());
         let mut nvrtc = Self {
             functions,
             version: (0, 0),
             archs: Vec::new(),
-            found: candidate.clone(),
+            found: file.map_or_else(|| candidate.clone(), Candidate::File),
             _libraries: ManuallyDrop::new((builtins, library)),
         };
         nvrtc.version = nvrtc.read_version().map_err(|error| error.to_string())?;
@@ -393,6 +395,13 @@ mod tests {
     }
 
     #[test]
+    fn the_file_is_known_whichever_name_finds_it() {
+        let _first = nvrtc();
+        let again = nvrtc();
+        assert!(matches!(again.found(), Candidate::File(path) if path.is_absolute()), "{:?}", again.found());
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused_with_both_versions() {
         let find = |needs| Nvrtc::find(&Surroundings::of_process(), Some(needs));
         let missing = find(Needs { capability: (99, 0), driver: (13, 0) }).unwrap_err().to_string();
@@ -411,7 +420,7 @@ mod tests {
         match Nvrtc::find(&surroundings, None) {
             Err(NvrtcError::Unusable(reasons)) => assert!(reasons[0].contains("libnvrtc.so.13"), "{reasons:?}"),
             // The loader of this machine knows one.
-            Ok(nvrtc) => assert!(matches!(nvrtc.found(), Candidate::Loader(_))),
+            Ok(nvrtc) => assert_ne!(nvrtc.found().name(), broken),
             Err(error) => panic!("{error}"),
         }
     }
