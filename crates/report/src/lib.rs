@@ -18,7 +18,6 @@ mod figure;
 mod generation;
 mod legend;
 mod naming;
-mod reductions;
 mod run_data;
 #[cfg(test)]
 mod testing;
@@ -26,6 +25,7 @@ mod testing;
 pub mod export;
 pub mod gallery;
 pub mod page;
+pub mod reductions;
 pub mod syncperformance;
 pub mod table;
 

@@ -19,7 +19,7 @@ const MODULES: [&str; 28] = [
     "crates/cpu/src/primitives/lock/mod.rs",
     "crates/cpu/src/primitives/number.rs",
     "crates/cpu/src/primitives/opaque.rs",
-    "crates/cpu/src/published/reductions/joining.rs",
+    "crates/cpu/src/primitives/reduction/joining.rs",
     // Memory and descriptors that several processes have in common.
     "crates/cpu/src/primitives/handoff/kernel",
     "crates/cpu/src/primitives/handoff/store.rs",
@@ -41,6 +41,7 @@ const MODULES: [&str; 28] = [
     // The driver, NVML and NVRTC.
     "crates/gpu/src/cuda",
     // Structures as the bytes that a kernel gets.
+    "crates/gpu/src/experiments/reduction/queue.rs",
     "crates/gpu/src/launch/arguments.rs",
     "crates/gpu/src/multi/device_group.rs",
     "crates/gpu/src/nccl/group.rs",

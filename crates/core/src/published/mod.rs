@@ -12,11 +12,9 @@
 //! | [`crosscheck`] | one cost by two clocks: inside the device, and inferred from the host's time |
 //! | [`asynchrony`] | which components of a vector a GPU updates one after the other |
 //! | [`timeline`] | start and stop of every warp on a common clock |
-//! | [`reductions`] | reductions of a vector with each kind of synchronization, and what primitive costs predict |
 
 pub mod asynchrony;
 pub mod crosscheck;
-pub mod reductions;
 pub mod table;
 pub mod timeline;
 
@@ -33,8 +31,6 @@ words! {
         Asynchrony = "asynchrony",
         /// Start and stop of every warp on a common clock.
         Timeline = "timeline",
-        /// Reductions with each kind of synchronization.
-        Reductions = "reductions",
     }
 }
 
@@ -47,8 +43,6 @@ pub struct Published {
     pub asynchrony: Option<asynchrony::Asynchrony>,
     /// `timeline*.csv`.
     pub timeline: Option<timeline::Timeline>,
-    /// `reductions*.csv`.
-    pub reductions: Option<reductions::Reductions>,
 }
 
 impl Published {
@@ -61,7 +55,6 @@ impl Published {
             crosscheck: crosscheck::Crosscheck::read(directory)?,
             asynchrony: asynchrony::Asynchrony::read(directory)?,
             timeline: timeline::Timeline::read(directory)?,
-            reductions: reductions::Reductions::read(directory)?,
         })
     }
 }
@@ -76,7 +69,6 @@ impl Published {
                 self.asynchrony.as_ref().is_some_and(|found| !found.positions.is_empty())
             }
             PublishedExperiment::Timeline => self.timeline.as_ref().is_some_and(|found| !found.spans.is_empty()),
-            PublishedExperiment::Reductions => self.reductions.as_ref().is_some_and(|found| !found.times.is_empty()),
         }
     }
 }

@@ -18,7 +18,7 @@ mod findings;
 pub mod fleet;
 pub(crate) mod html;
 mod paper_tables;
-mod published;
+pub(crate) mod published;
 
 use changes::RunEffect;
 use syncscope_core::{Case, Primitive};

@@ -2,16 +2,14 @@
 
 use syncscope_core::{Case, Facts, Group, Mode, Preset, Primitive, Role, Waits};
 
-use crate::catalogue::definitions::{group_size, kernel};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::facts;
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{REGISTERS, group_size, kernel};
 use crate::catalogue::limits::without_repetitions;
 
 const KERNEL: Kernel = kernel!("block.cu", Register);
 
-const FACTS: Facts =
-    Facts { run_effect: |_| facts::REGISTERS, ..Facts::of(Role::BlockBarrier).waiting(Waits::InHardware) };
+const FACTS: Facts = Facts { run_effect: |_| REGISTERS, ..Facts::of(Role::BlockBarrier).waiting(Waits::InHardware) };
 
 /// In theory: the barrier unit counts warps. One warp costs the latency of the instruction, each further warp adds its turn
 /// at the unit. Blocks on one multiprocessor share the unit; blocks on other multiprocessors have no effect.
@@ -157,4 +155,4 @@ static MBARRIER_TRANSACTION: Entry = Entry {
     ..Entry::of(kernel!("mbarrier_transaction.cu", Register), Proof::Trial)
 };
 
-pub(crate) static ENTRIES: [&Entry; 7] = [&SYNCTHREADS, &COUNT, &AND, &OR, &NAMED, &MBARRIER, &MBARRIER_TRANSACTION];
+pub(crate) static ENTRIES: &[&Entry] = &[&SYNCTHREADS, &COUNT, &AND, &OR, &NAMED, &MBARRIER, &MBARRIER_TRANSACTION];

@@ -4,9 +4,9 @@ use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Facts, Layout, Mode, Preset, Primitive, Role, RunEffect, Space, Waits};
 
-use crate::catalogue::definitions::{group_size, in_order_of, kernel, relaxed};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{group_size, in_order_of, kernel, relaxed};
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("cluster.cu", Register);
@@ -137,7 +137,7 @@ static MBARRIER_REMOTE: Entry = Entry {
     ..Entry { kernel: kernel!("mbarrier_remote.cu", Register), ..CLUSTER }
 };
 
-pub(crate) static ENTRIES: [&Entry; 4] = [&SYNC, &ARRIVE_WAIT, &DSMEM_ATOMIC, &MBARRIER_REMOTE];
+pub(crate) static ENTRIES: &[&Entry] = &[&SYNC, &ARRIVE_WAIT, &DSMEM_ATOMIC, &MBARRIER_REMOTE];
 
 #[cfg(test)]
 mod tests {

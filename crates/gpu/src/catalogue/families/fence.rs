@@ -2,11 +2,11 @@
 
 use syncscope_core::{ActorRule, Case, Dtype, Facts, Form, Layout, Mode, Preset, Primitive, Role, RunEffect, Scope};
 
-use crate::catalogue::definitions::{kernel, value_of};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::entry::{SamplingPolicy, Saturates};
+use crate::catalogue::families::{kernel, value_of};
 use crate::catalogue::limits::{DeviceLimits, STRIDES};
-use crate::catalogue::sampling::{SamplingPolicy, Saturates};
 
 const KERNEL: Kernel = kernel!("fence.cu", Variable);
 
@@ -96,4 +96,4 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, scope: Scope) -> Vec<Ca
     [as_written, some.scopes(&[scope]).forms(&[Some(Form::Volatile)]).cases()].concat()
 }
 
-pub(crate) static ENTRIES: [&Entry; 3] = [&BLOCK, &DEVICE, &SYSTEM];
+pub(crate) static ENTRIES: &[&Entry] = &[&BLOCK, &DEVICE, &SYSTEM];

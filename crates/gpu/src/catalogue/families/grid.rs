@@ -1,11 +1,13 @@
-//! Barriers of all threads of a grid.
+//! Barriers of all threads of a grid. Their designs stand in `kernels/grid_kinds.cuh`, each a function that a reader checks in a
+//! minute; `kernels/grid_barrier.cuh` has the loops, checks and orderings around them, `kernels/near_counters.cuh` the counters in
+//! both halves of the cache. `kernels/multi.cu` makes barriers of several devices of the same parts.
 
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Facts, Group, Preset, Primitive, Role, RunEffect, Waits};
 
-use crate::catalogue::definitions::{group_size, in_order_of, kernel, relaxed};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{group_size, in_order_of, kernel, relaxed};
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("grid.cu", GridBarrier);
@@ -138,6 +140,7 @@ static COUNTER: Entry = Entry {
     },
     cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[32]),
     definitions: |case| definitions(case, "COUNTER"),
+    orderings: |_| &["addition releases", "poll acquires"],
     expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
     ..BARRIER
 };
@@ -156,6 +159,7 @@ static LOCK_FREE: Entry = Entry {
         facts: FACTS,
     },
     definitions: |case| definitions(case, "LOCK_FREE"),
+    orderings: |_| &["flag releases", "gathering poll acquires", "fence releases all flags", "poll acquires"],
     cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[]),
     // The flag of a block, and the answers of the first block.
     expected: |_| ExpectedInstructions::of(&["STG.STRONG.GPU", "ST.STRONG.GPU"]).times(2),
@@ -187,6 +191,12 @@ static HIERARCHICAL_BARRIER: Entry = Entry {
         [definitions(case, kind), vec![format!("CLUSTERS={clusters}")], roomy(case)].concat()
     },
     expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
+    orderings: |case| match case.group {
+        Some(Group::Cluster(_)) => {
+            &["addition releases", "fence acquires and releases to the cluster", "fence releases to the cluster"]
+        }
+        _ => &["addition releases", "fence acquires"],
+    },
     cases: |id, preset, limits| hierarchical(id, preset, *limits),
     needs: (9, 0),
     ..Entry { kernel: kernel!("grid_hierarchical.cu", GridBarrier), ..BARRIER }
@@ -210,7 +220,7 @@ pub(crate) fn state_bytes(case: &Case) -> usize {
     LINE + 2 * (case.blocks.unwrap_or(0) as usize).next_multiple_of(LINE)
 }
 
-pub(crate) static ENTRIES: [&Entry; 4] = [&COOPERATIVE, &COUNTER, &LOCK_FREE, &HIERARCHICAL_BARRIER];
+pub(crate) static ENTRIES: &[&Entry] = &[&COOPERATIVE, &COUNTER, &LOCK_FREE, &HIERARCHICAL_BARRIER];
 
 #[cfg(test)]
 mod tests {

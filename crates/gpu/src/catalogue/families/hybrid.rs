@@ -5,10 +5,9 @@ use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Facts, Form, MemoryOrder, Mode, Preset, Primitive, Role, Scope, Waits};
 
 use super::atomic::AGGREGATION;
-use crate::catalogue::definitions::{kernel, value_of};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{CpuThreads, Entry, Method, Proof};
-use crate::catalogue::facts;
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{HYBRID, kernel, value_of};
 use crate::catalogue::limits::DeviceLimits;
 use crate::hybrid::nearby_cpus::Distance;
 
@@ -20,7 +19,7 @@ static ROUND_TRIP: Entry = Entry {
         summary: "A CPU thread and a GPU thread answer each other through mapped memory of the host",
         operation: "one round trip: the GPU's thread sets its flag, the CPU's thread sees it and sets its own, the GPU's sees that",
         source: "CUDA C++ Programming Guide, Mapped Memory; PTX ISA, st.release.sys and ld.acquire.sys",
-        facts: facts::HYBRID,
+        facts: HYBRID,
     },
     definitions: |case| vec![format!("ORDERED={}", u32::from(case.order != Some(MemoryOrder::Relaxed)))],
     method: Method::RoundTrip,
@@ -73,7 +72,7 @@ static ADD: Entry = Entry {
             role: Role::Update,
             orders_memory: false,
             mode: Mode::Throughput,
-            ..facts::HYBRID.waiting(Waits::NoWait)
+            ..HYBRID.waiting(Waits::NoWait)
         },
     },
     definitions: |case| {
@@ -130,8 +129,7 @@ fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     cases
 }
 
-pub(crate) static FLAGS: [&Entry; 1] = [&ROUND_TRIP];
-pub(crate) static ATOMICS: [&Entry; 1] = [&ADD];
+pub(crate) static ENTRIES: &[&Entry] = &[&ROUND_TRIP, &ADD];
 
 #[cfg(test)]
 mod tests {

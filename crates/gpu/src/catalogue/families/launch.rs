@@ -4,9 +4,9 @@ use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Facts, OperationsAtOnce, Preset, Primitive, Role, RunEffect, Waits};
 
-use crate::catalogue::definitions::kernel;
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Launching, Method, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::kernel;
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("launch.cu", LaunchChain);
@@ -250,7 +250,7 @@ static DEVICE_GRAPH: Entry = Entry {
     ..LOOPED
 };
 
-pub(crate) static ENTRIES: [&Entry; 10] = [
+pub(crate) static ENTRIES: &[&Entry] = &[
     &STREAM,
     &COOPERATIVE,
     &GRAPH,

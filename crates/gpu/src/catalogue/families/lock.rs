@@ -3,10 +3,10 @@
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Facts, OperationsAtOnce, Preset, Primitive, Role, RunEffect, Scope, Waits};
 
-use crate::catalogue::definitions::kernel;
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
-use crate::catalogue::sampling::{SamplingPolicy, Saturates};
+use crate::catalogue::entry::{SamplingPolicy, Saturates};
+use crate::catalogue::families::kernel;
 
 const KERNEL: Kernel = kernel!("lock.cu", Variable);
 
@@ -87,4 +87,4 @@ static TICKET: Entry = Entry {
     ..LOCK
 };
 
-pub(crate) static ENTRIES: [&Entry; 3] = [&SPIN_CAS, &SPIN_EXCHANGE, &TICKET];
+pub(crate) static ENTRIES: &[&Entry] = &[&SPIN_CAS, &SPIN_EXCHANGE, &TICKET];

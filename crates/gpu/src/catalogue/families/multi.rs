@@ -3,9 +3,9 @@
 use syncscope_core::{Case, Facts, Group, Preset, Primitive, Role, RunEffect, Waits};
 
 use super::grid::{UNROLL, heat_map, one_block_each, roomy};
-use crate::catalogue::definitions::{in_order_of, kernel, relaxed};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{in_order_of, kernel, relaxed};
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("multi.cu", GridBarrier);
@@ -105,6 +105,15 @@ static COUNTER: Entry = Entry {
         facts: FACTS,
     },
     definitions: |case| definitions(case, "COUNTER"),
+    orderings: |_| {
+        &[
+            "addition on the device acquires and releases",
+            "addition for all devices releases",
+            "poll of all devices acquires",
+            "flag on the device releases",
+            "poll on the device acquires",
+        ]
+    },
     expected: |_| ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
     adds_across_devices: |_| true,
     ..BARRIER
@@ -139,6 +148,11 @@ static FLAGS: Entry = Entry {
         Some(Group::NearFlags) => ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]).times(2),
         _ => ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]),
     },
+    orderings: |case| match case.group {
+        Some(Group::Direct) => &["fence releases", "fence acquires"],
+        Some(Group::NearFlags) => &["addition on the device releases", "fence acquires and releases", "fence acquires"],
+        _ => &["addition on the device acquires and releases", "fence releases", "poll acquires"],
+    },
     adds_across_devices: |case| case.group == Some(Group::Direct),
     cases: |id, preset, limits| with_variants(id, preset, *limits),
     ..BARRIER
@@ -159,7 +173,7 @@ static HOST_BARRIER: Entry = Entry {
     ..Entry::of(kernel!("host_barrier.cu", HostBarrier), Proof::Trial)
 };
 
-pub(crate) static ENTRIES: [&Entry; 3] = [&COUNTER, &FLAGS, &HOST_BARRIER];
+pub(crate) static ENTRIES: &[&Entry] = &[&COUNTER, &FLAGS, &HOST_BARRIER];
 
 #[cfg(test)]
 mod tests {

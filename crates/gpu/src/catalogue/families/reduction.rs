@@ -7,10 +7,8 @@
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Facts, Group, OperationsAtOnce, Preset, Primitive, Role, RunEffect, Waits};
 
-use crate::catalogue::definitions::kernel;
-use crate::catalogue::facts;
-use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use super::{WARP_COLLECTIVE, kernel};
+use crate::catalogue::entry::{Entry, ExpectedInstructions, Kernel, Method, Proof};
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::registry::entry_of;
 
@@ -399,7 +397,7 @@ macro_rules! sum_of_warp {
                 summary: $summary,
                 operation: "one sum by each warp",
                 source: "Zhang, Wahib and Matsuoka, figures 3 and 4",
-                facts: facts::WARP_COLLECTIVE,
+                facts: WARP_COLLECTIVE,
             },
             definitions: |_| vec![concat!("METHOD=", $method).to_owned(), format!("SYNCSCOPE_UNROLL={SUMS}")],
             expected: |_| $expected,

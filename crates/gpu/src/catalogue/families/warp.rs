@@ -3,17 +3,16 @@
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{ActorRule, Case, Facts, Form, Group, Preset, Primitive, Role, Waits};
 
-use crate::catalogue::definitions::{group_size, kernel};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::facts;
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{REGISTERS, group_size, kernel};
 
 const KERNEL: Kernel = kernel!("warp.cu", Register);
 
 /// Warps share nothing.
 const FACTS: Facts = Facts {
     actor: ActorRule::Median,
-    run_effect: |_| facts::REGISTERS,
+    run_effect: |_| REGISTERS,
     ..Facts::of(Role::WarpBarrier).waiting(Waits::InHardware)
 };
 
@@ -141,4 +140,4 @@ fn definitions(case: &Case, kind: &str, group: u32, paths: u32) -> Vec<String> {
     vec![format!("KIND={kind}"), format!("GROUP={group}"), format!("PATHS={paths}"), format!("ALONE={alone}")]
 }
 
-pub(crate) static ENTRIES: [&Entry; 3] = [&SYNCWARP, &TILE, &COALESCED];
+pub(crate) static ENTRIES: &[&Entry] = &[&SYNCWARP, &TILE, &COALESCED];

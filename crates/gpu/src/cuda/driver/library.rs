@@ -10,7 +10,7 @@ use crate::cuda::driver::device::{CreateContext, Driver};
 use crate::cuda::error::{CudaError, GpuError};
 
 /// Every function that is called on every driver. The newest came with CUDA 11.8; a library without one of them is too old.
-const FUNCTIONS: [&str; 52] = [
+const FUNCTIONS: &[&str] = &[
     "cuInit",
     "cuDriverGetVersion",
     "cuDeviceGetCount",

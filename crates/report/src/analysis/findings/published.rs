@@ -1,27 +1,20 @@
 //! The verdicts of the published experiments that a directory holds, in the form of findings.
 
 use syncscope_core::published::asynchrony::claim::ClaimVerdict as CountedVerdict;
-use syncscope_core::published::{crosscheck, reductions, timeline};
+use syncscope_core::published::{crosscheck, timeline};
 
 use super::{ClaimVerdict, Finding, Outcome, Paper};
 use crate::RunData;
+use crate::reductions::listing_claims;
 
 /// All of them.
 pub(super) fn findings(data: &RunData) -> Vec<Finding> {
     let published = &data.published;
     let mut all = Vec::new();
-    if let Some(found) = &published.reductions {
-        for (number, claim) in (1..).zip(reductions::claims::listing_claims(&found.times)) {
-            let id = format!("burtchell.listing1.{number}");
-            all.push(finding(
-                id,
-                Paper::Burtchell,
-                "listing 1, section II-C",
-                claim.statement,
-                claim.holds,
-                claim.figures,
-            ));
-        }
+    for (number, claim) in (1..).zip(listing_claims(&data.rows)) {
+        let (id, place) = (format!("burtchell.listing1.{number}"), "listing 1, section II-C");
+        let (text, holds) = (claim.statement.to_owned(), Some(claim.holds));
+        all.push(finding(id, Paper::Burtchell, place, text, holds, claim.figures));
     }
     if let Some(found) = &published.crosscheck {
         for (number, claim) in (1..).zip(crosscheck::claims::claims(&found.rows)) {

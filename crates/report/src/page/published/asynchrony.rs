@@ -1,6 +1,5 @@
 //! The section of [`syncscope_core::published::asynchrony`].
 
-use syncscope_core::PublishedExperiment;
 use syncscope_core::published::asynchrony::arrival::{ArrivalRow, LaunchRow, NeighbourRow};
 use syncscope_core::published::asynchrony::claim::ClaimVerdict;
 use syncscope_core::published::asynchrony::claims::{ClaimRow, percent};
@@ -14,7 +13,7 @@ use crate::RunData;
 use crate::figure::grouped;
 
 pub(super) const DRAWING: Drawing = Drawing {
-    experiment: PublishedExperiment::Asynchrony,
+    id: "asynchrony",
     title: "Asynchrony: which components are updated one after the other",
     lead: "Anzt, Chow and Dongarra, On block-asynchronous execution on GPUs, LAPACK Working Note 291, 2016, figures 3 to 6. A \
            vector of ones; each thread clears its component if both neighbours are still one. A component that is still one \

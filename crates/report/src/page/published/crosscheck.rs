@@ -1,6 +1,5 @@
 //! The section of [`syncscope_core::published::crosscheck`].
 
-use syncscope_core::PublishedExperiment;
 use syncscope_core::published::crosscheck::claims::{Claim, TABLE_1, claims};
 use syncscope_core::published::crosscheck::findings::{Agreement, INSTRUCTION_BYTES, instruction_cache, objections};
 use syncscope_core::published::crosscheck::{CrosscheckRow, Executor, Form, Operation};
@@ -10,7 +9,7 @@ use super::svg::{Axis, Chart, Point};
 use super::{Drawing, RunData};
 
 pub(super) const DRAWING: Drawing = Drawing {
-    experiment: PublishedExperiment::Crosscheck,
+    id: "crosscheck",
     title: "Crosscheck: one cost by two clocks",
     lead: "A chain of one operation is timed with few and with many repetitions, by a clock inside the processor and by one \
            outside. The cost is the difference of both times, divided by that of the repetitions (formula 1). Zhang, Wahib, \

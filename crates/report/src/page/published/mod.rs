@@ -5,21 +5,19 @@
 
 mod asynchrony;
 mod crosscheck;
-pub(super) mod parts;
-mod reductions;
+pub(crate) mod parts;
 pub(super) mod svg;
 mod timeline;
 
 use std::fmt::Write;
-
-use syncscope_core::PublishedExperiment;
 
 use super::html::escape;
 use crate::RunData;
 
 /// How the page shows an experiment.
 struct Drawing {
-    experiment: PublishedExperiment,
+    /// The identity of its section.
+    id: &'static str,
     /// The heading of its section.
     title: &'static str,
     /// What the experiment does, and whose it is: one or two sentences.
@@ -29,22 +27,32 @@ struct Drawing {
 }
 
 /// In the order of the page.
-const EXPERIMENTS: &[Drawing] = &[crosscheck::DRAWING, asynchrony::DRAWING, timeline::DRAWING, reductions::DRAWING];
+const EXPERIMENTS: &[Drawing] = &[crosscheck::DRAWING, asynchrony::DRAWING, timeline::DRAWING, REDUCTIONS];
+
+/// What a run says about its reductions, by its ordinary rows.
+const REDUCTIONS: Drawing = Drawing {
+    id: "reductions",
+    title: "Reductions: do primitive costs say which synchronization to choose?",
+    lead: "Reductions of one vector, compared by the costs of the primitives they are made of. Burtchell and Burtscher, \
+           Characterizing CUDA and OpenMP synchronization primitives, listing 1; Zhang, Wahib and Matsuoka, A Study of \
+           Synchronization Methods in Modern GPUs.",
+    draw: |data| crate::reductions::section(&data.rows),
+};
 
 /// The sections of all experiments that these directories hold.
 pub(super) fn sections(runs: &[RunData], labels: &[String]) -> String {
     EXPERIMENTS.iter().filter_map(|drawing| section(drawing, runs, labels)).collect()
 }
 
-fn section(Drawing { experiment, title, lead, draw }: &Drawing, runs: &[RunData], labels: &[String]) -> Option<String> {
+fn section(Drawing { id, title, lead, draw }: &Drawing, runs: &[RunData], labels: &[String]) -> Option<String> {
     let drawn: Vec<(&str, String)> =
         runs.iter().zip(labels).filter_map(|(data, label)| Some((label.as_str(), draw(data)?))).collect();
     if drawn.is_empty() {
         return None;
     }
     let mut html = format!(
-        "<section class=\"published\" id=\"{experiment}\" aria-labelledby=\"{experiment}-title\">\
-         <h2 id=\"{experiment}-title\">{}</h2><p class=\"lead\">{}</p>",
+        "<section class=\"published\" id=\"{id}\" aria-labelledby=\"{id}-title\">\
+         <h2 id=\"{id}-title\">{}</h2><p class=\"lead\">{}</p>",
         escape(title),
         escape(lead)
     );
@@ -88,7 +96,7 @@ mod tests {
     #[test]
     fn each_experiment_has_one_section_and_names_runs_only_where_there_are_several() {
         let drawing = Drawing {
-            experiment: PublishedExperiment::Crosscheck,
+            id: "a",
             title: "A < B",
             lead: "lead",
             draw: |data| (data.name != "none").then(|| format!("[{}]", data.name)),
@@ -105,7 +113,7 @@ mod tests {
 
     #[test]
     fn experiments_are_drawn_once() {
-        let names: HashSet<&str> = EXPERIMENTS.iter().map(|drawing| drawing.experiment.as_str()).collect();
+        let names: HashSet<&str> = EXPERIMENTS.iter().map(|drawing| drawing.id).collect();
         assert_eq!(names.len(), EXPERIMENTS.len());
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::super::html::escape;
 
 /// A card with a heading, a note beside it, and its content, which is markup.
-pub(in crate::page) fn card(title: &str, note: &str, content: &str) -> String {
+pub(crate) fn card(title: &str, note: &str, content: &str) -> String {
     format!(
         "<article class=\"panel published-card\"><header><h3>{}</h3><span class=\"note\">{}</span></header>\n{content}\
          </article>\n",
@@ -15,17 +15,17 @@ pub(in crate::page) fn card(title: &str, note: &str, content: &str) -> String {
 }
 
 /// Cards side by side where there is room.
-pub(super) fn grid(cards: &[String]) -> String {
+pub(crate) fn grid(cards: &[String]) -> String {
     format!("<div class=\"grid\">{}</div>\n", cards.concat())
 }
 
 /// A paragraph of plain text.
-pub(in crate::page) fn paragraph(text: &str) -> String {
+pub(crate) fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text))
 }
 
 /// Content that is shown when its summary is pressed.
-pub(in crate::page) fn folded(summary: &str, content: &str) -> String {
+pub(crate) fn folded(summary: &str, content: &str) -> String {
     format!("<details><summary>{}</summary>{content}</details>\n", escape(summary))
 }
 
@@ -35,7 +35,7 @@ const LONGEST_WORDS: usize = 40;
 
 /// A table of text. The first column names the row. Columns of which most cells begin with a digit, a sign or `<` are aligned
 /// as numbers.
-pub(in crate::page) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let has_prose = rows.iter().flatten().any(|cell| cell.chars().count() > LONGEST_WORDS);
     let wraps = if has_prose { " class=\"wraps\"" } else { "" };
     let mut html = format!("<div class=\"scroll\"><table{wraps}><thead><tr>");
@@ -75,7 +75,7 @@ fn is_number(cell: &str) -> bool {
 
 /// What became of a statement of the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// It is true of this machine.
     Holds,
     /// It is not.
@@ -85,7 +85,7 @@ pub(super) enum Outcome {
 }
 
 /// Statements of the source, each with its outcome and the figures that decide it.
-pub(super) fn claims(claims: &[(Outcome, String, String)]) -> String {
+pub(crate) fn claims(claims: &[(Outcome, String, String)]) -> String {
     let mut html = String::from("<dl class=\"claims\">");
     for (outcome, statement, figures) in claims {
         let (tone, word) = match outcome {

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use syncscope_core::PublishedExperiment;
 use syncscope_core::published::timeline;
 use syncscope_core::published::timeline::clock::groups;
 use syncscope_core::published::timeline::summary::{last_arrival, timed_cycles};
@@ -15,7 +14,7 @@ use super::svg::{Axis, Chart};
 use crate::RunData;
 
 pub(super) const DRAWING: Drawing = Drawing {
-    experiment: PublishedExperiment::Timeline,
+    id: "timeline",
     title: "Timeline: start and stop of every warp",
     lead: "After \"Cycle-accurate CUDA with an assembler\": each snippet once with the clock reads as the compiler placed \
            them (naive), and once with machine code edited so that the clock reads wait for what they time (corrected).",

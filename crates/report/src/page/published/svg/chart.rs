@@ -6,7 +6,7 @@ use super::super::super::html::escape;
 use super::axis::Axis;
 
 /// Colours of the page's lines: `--s0` to `--s7`. A chart has no more lines.
-pub(in crate::page) const COLOURS: usize = 8;
+const COLOURS: usize = 8;
 
 /// Space around the area of a chart, in pixels: for the labels of the axes.
 const LEFT: f64 = 64.0;

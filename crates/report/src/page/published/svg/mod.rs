@@ -8,4 +8,4 @@ mod axis;
 mod chart;
 
 pub(in crate::page) use axis::Axis;
-pub(in crate::page) use chart::{COLOURS, Chart, Point};
+pub(in crate::page) use chart::{Chart, Point};

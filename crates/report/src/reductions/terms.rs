@@ -10,20 +10,19 @@
 //! for which the catalogue's round trip of an atomic operation stands; then come a barrier of the block and two
 //! reductions of a warp. The atomic operation of a block, whose result nobody uses, waits for nothing.
 
-use crate::model::case::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
-use crate::model::group::Group;
+use syncscope_core::{Case, Dtype, Group, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 
-use super::row::ReductionRow;
+use super::{Class, Measured};
 
 /// How often a variant executes an operation of the catalogue.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Term {
+pub(super) struct Term {
     /// The operation.
-    pub case: Case,
+    pub(super) case: Case,
     /// How often one actor executes it in one reduction, one after the other.
-    pub count: f64,
+    pub(super) count: f64,
     /// Whether it overlaps with reading the vector.
-    pub overlaps: bool,
+    pub(super) overlaps: bool,
 }
 
 impl Term {
@@ -37,29 +36,25 @@ impl Term {
 }
 
 /// Blocks of a cluster in the variant with clusters: the largest portable size.
-pub const CLUSTER_BLOCKS: u32 = 8;
+const CLUSTER_BLOCKS: u32 = 8;
 
 /// Length of kernels behind which the host is always ahead with the next launch: the longest that a prediction uses.
-pub const LONG_KERNEL_US: u32 = 20;
+const LONG_KERNEL_US: u32 = 20;
 
 /// Threads of a block that saturate an atomic operation of a whole device.
 const FULL_BLOCK: u32 = 1024;
 
-/// The terms of a row's variant; `None` where its cost is not made of operations of the catalogue.
+/// The terms of a variant; `None` where its cost is not made of operations of the catalogue.
 ///
 /// `kernel_us` is about how long its kernels last: launches cost more or less beside longer kernels.
-#[must_use]
-pub fn terms_of(row: &ReductionRow, kernel_us: u32) -> Option<Vec<Term>> {
-    let threads = row.threads?;
-    if let Some(name) = row.variant.strip_prefix("cpu.") {
-        return cpu_terms(name, row.elements, threads);
-    }
-    let grid = Grid { blocks: row.blocks?, threads, kernel_us };
-    match row.variant.split_once('.')? {
-        ("device", name) => device_terms(name, grid),
-        ("listing", name) => listing_terms(name, row.elements),
-        ("devices", name) => devices_terms(name, grid, row.devices?),
-        _ => None,
+pub(super) fn terms_of(measured: &Measured<'_>, kernel_us: u32) -> Option<Vec<Term>> {
+    let Case { threads, blocks, group, .. } = &measured.row.case;
+    let (name, threads) = (measured.name, (*threads)?);
+    match measured.class {
+        Class::Cpu => cpu_terms(name, measured.elements, threads, group.as_ref()),
+        Class::Listing => listing_terms(name, measured.elements),
+        Class::Device => device_terms(name, Grid { blocks: (*blocks)?, threads, kernel_us }),
+        Class::Devices => devices_terms(name, Grid { blocks: (*blocks)?, threads, kernel_us }, measured.problem().1),
     }
 }
 
@@ -155,8 +150,8 @@ fn devices_terms(name: &str, grid: Grid, devices: u32) -> Option<Vec<Term>> {
         Term { case: Case { devices: Some(devices), ..term.case }, ..term }
     };
     match name {
-        "flags" => Some(vec![grid.launch("gpu.launch.stream", grid.blocks), barrier("gpu.multi.flags")]),
-        "host" => Some(vec![barrier("gpu.multi.host_barrier")]),
+        "devices_flags" => Some(vec![grid.launch("gpu.launch.stream", grid.blocks), barrier("gpu.multi.flags")]),
+        "devices_host" => Some(vec![barrier("gpu.multi.host_barrier")]),
         _ => None,
     }
 }
@@ -180,18 +175,18 @@ fn global_maximum(mode: Option<Mode>) -> Case {
 fn listing_terms(name: &str, elements: u64) -> Option<Vec<Term>> {
     let case = Case { threads: Some(FULL_BLOCK), ..global_maximum(Some(Mode::Throughput)) };
     match name {
-        "1" | "2" => Some(vec![Term::overlapping(case, elements as f64)]),
+        "listing_1" | "listing_2" => Some(vec![Term::overlapping(case, elements as f64)]),
         // A few hundred atomic operations of blocks.
-        "5" => Some(Vec::new()),
+        "listing_5" => Some(Vec::new()),
         _ => None,
     }
 }
 
-fn cpu_terms(name: &str, elements: u64, threads: u32) -> Option<Vec<Term>> {
+fn cpu_terms(name: &str, elements: u64, threads: u32, runtime: Option<&Group>) -> Option<Vec<Term>> {
     let case = |id: &str| Case { threads: Some(threads), placement: Some(Placement::Close), ..Case::new(id) };
     let barrier = |kind: &str, count: f64| Term::added(case(&format!("cpu.barrier.{kind}")), count);
     let openmp_barrier =
-        |count: f64| Term::added(Case { group: Some(Group::Libgomp), ..case("cpu.barrier.openmp") }, count);
+        |count: f64| Term::added(Case { group: runtime.cloned(), ..case("cpu.barrier.openmp") }, count);
     let maximum = |count: f64| {
         let (dtype, layout) = (Some(Dtype::I32), Some(Layout::Shared));
         Term::added(Case { dtype, layout, order: Some(MemoryOrder::Relaxed), ..case("cpu.atomic.max") }, count)
@@ -207,23 +202,26 @@ fn cpu_terms(name: &str, elements: u64, threads: u32) -> Option<Vec<Term>> {
         "atomic_per_thread" => vec![maximum(1.0), barrier("sense", 1.0)],
         "lock" => vec![lock("cpu.lock.std_mutex", None), barrier("sense", 1.0)],
         "openmp_atomic" => vec![maximum(1.0), openmp_barrier(1.0)],
-        "openmp_critical" => vec![lock("cpu.lock.openmp_critical", Some(Group::Libgomp)), openmp_barrier(1.0)],
+        "openmp_critical" => vec![lock("cpu.lock.openmp_critical", runtime.cloned()), openmp_barrier(1.0)],
         "tree_openmp" => vec![openmp_barrier(of_tree)],
         _ => vec![barrier(name.strip_prefix("tree_")?, of_tree)],
     })
 }
 
 /// Levels of a binary tree over so many threads.
-#[must_use]
-pub fn levels(threads: u32) -> u32 {
+fn levels(threads: u32) -> u32 {
     threads.max(1).next_power_of_two().trailing_zeros()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::reduction;
     use super::*;
-    use crate::published::reductions::VARIANTS;
-    use crate::published::reductions::row::tests::row;
+    use syncscope_core::Row;
+
+    fn terms(row: &Row, kernel_us: u32) -> Option<Vec<Term>> {
+        terms_of(&Measured::of(row).unwrap(), kernel_us)
+    }
 
     fn summary(terms: &[Term]) -> Vec<(String, f64, bool)> {
         terms.iter().map(|term| (term.case.primitive.clone(), term.count, term.overlaps)).collect()
@@ -231,72 +229,54 @@ mod tests {
 
     #[test]
     fn two_kernels_have_a_launch_more_where_one_has_a_barrier() {
-        let of = |id: &str| terms_of(&row(id, 1 << 20, 1.0), 5).unwrap();
-        let (grid, two) = (of("device.grid_cooperative"), of("device.kernel_boundary"));
+        let of = |name: &str| terms(&reduction(name, 1 << 20, 1.0), 5).unwrap();
+        let (grid, two) = (of("grid_cooperative"), of("kernel_boundary"));
         assert_eq!(grid[1].case.primitive, "gpu.grid.cooperative");
         assert_eq!((grid[1].case.blocks, grid[1].case.threads), (Some(264), Some(512)));
         assert_eq!((two[0].case.blocks, two[1].case.blocks), (Some(264), Some(1)));
         assert_eq!(two[1].case.group, Some(Group::KernelUs(5)));
         assert_eq!(grid[2..], two[2..], "both join the partial results in one block");
-        assert_eq!(summary(&of("device.cluster"))[1], ("gpu.cluster.sync".to_owned(), 2.0, false));
+        assert_eq!(summary(&of("cluster"))[1], ("gpu.cluster.sync".to_owned(), 2.0, false));
         assert_eq!(summary(&two[2..])[0], ("gpu.atomic.max".to_owned(), 2.0, false));
-        assert_eq!(two[2].case.mode, Some(Mode::Latency));
     }
 
     #[test]
     fn what_is_queued_first_has_launches_behind_long_kernels() {
-        let of = |id: &str| terms_of(&row(id, 1 << 10, 1.0), 2).unwrap();
-        let (plain, queued) = (of("device.kernel_boundary"), of("device.kernel_boundary_queued"));
+        let of = |name: &str| terms(&reduction(name, 1 << 10, 1.0), 2).unwrap();
+        let (plain, queued) = (of("kernel_boundary"), of("kernel_boundary_queued"));
         assert_eq!(plain[0].case.group, Some(Group::KernelUs(2)));
         let groups: Vec<_> = queued[..2].iter().map(|term| (term.case.blocks, term.case.group.clone())).collect();
         let long = Some(Group::KernelUs(LONG_KERNEL_US));
-        assert_eq!(groups, [(Some(264), long.clone()), (Some(1), long.clone())]);
+        assert_eq!(groups, [(Some(264), long.clone()), (Some(1), long)]);
         assert_eq!(plain[2..], queued[2..], "both join the partial results in one block");
-        let grid = of("device.grid_queued");
-        assert_eq!((grid[0].case.primitive.as_str(), &grid[0].case.group), ("gpu.launch.cooperative", &long));
-        assert_eq!(grid[1..], of("device.grid_cooperative")[1..]);
-        assert_eq!(of("device.atomic_queued"), queued[..1]);
+        assert_eq!(of("atomic_queued"), queued[..1]);
     }
 
     #[test]
     fn atomics_of_every_element_overlap_with_reading() {
-        let terms = terms_of(&row("listing.1", 1 << 20, 1.0), 5).unwrap();
-        assert_eq!(summary(&terms), [("gpu.atomic.max".to_owned(), 1_048_576.0, true)]);
-        assert_eq!(terms_of(&row("listing.2", 1 << 20, 1.0), 5), Some(terms), "one of each warp in both");
-        assert_eq!(terms_of(&row("listing.3", 1 << 20, 1.0), 5), None);
+        let of = |name: &str| terms(&reduction(name, 1 << 20, 1.0), 5);
+        assert_eq!(summary(&of("listing_1").unwrap()), [("gpu.atomic.max".to_owned(), 1_048_576.0, true)]);
+        assert_eq!(of("listing_2"), of("listing_1"), "one of each warp in both");
     }
 
     #[test]
     fn a_tree_has_a_barrier_after_each_level_and_one_at_the_end() {
         assert_eq!([1, 2, 3, 4, 5, 16].map(levels), [0, 1, 2, 2, 3, 4]);
-        let on = |threads| {
-            let row = ReductionRow { threads: Some(threads), blocks: None, ..row("cpu.tree_sense", 1 << 12, 1.0) };
-            summary(&terms_of(&row, 5).unwrap())
+        let on = |name: &str, threads| {
+            let row = reduction(&format!("cpu.reduction.{name}"), 1 << 12, 1.0);
+            let case = Case { threads: Some(threads), group: Some(Group::Libgomp), ..row.case.clone() };
+            terms(&Row { case, ..row }, 5).unwrap()
         };
-        assert_eq!(on(16), [("cpu.barrier.sense".to_owned(), 5.0, false)]);
-        assert_eq!(on(2), [("cpu.barrier.sense".to_owned(), 2.0, false)]);
-        let each = ReductionRow { threads: Some(4), ..row("cpu.atomic_per_element", 4096, 1.0) };
-        assert!((terms_of(&each, 5).unwrap()[0].count - 1024.0).abs() < 1e-9);
+        assert_eq!(summary(&on("tree_sense", 16)), [("cpu.barrier.sense".to_owned(), 5.0, false)]);
+        assert_eq!(summary(&on("tree_sense", 2)), [("cpu.barrier.sense".to_owned(), 2.0, false)]);
+        assert!((on("atomic_per_element", 4)[0].count - 1024.0).abs() < 1e-9);
+        assert_eq!(on("tree_openmp", 4)[0].case.group, Some(Group::Libgomp));
     }
 
     #[test]
-    fn every_variant_is_made_of_primitives_or_said_not_to_be() {
-        let of = |id| ReductionRow { devices: Some(2), ..row(id, 1 << 12, 1.0) };
-        let without: Vec<&str> = VARIANTS
-            .iter()
-            .filter(|variant| terms_of(&of(variant.id), 5).is_none())
-            .map(|variant| variant.id)
-            .collect();
-        let expected = [
-            "listing.3",
-            "listing.4",
-            "device.last_block",
-            "device.graph",
-            "device.cub",
-            "devices.events",
-            "devices.graph_chain",
-            "cpu.sequential",
-        ];
-        assert_eq!(without, expected);
+    fn what_is_not_made_of_primitives_has_no_terms() {
+        for name in ["listing_3", "last_block", "graph", "cub", "devices_events", "cpu.reduction.sequential"] {
+            assert_eq!(terms(&reduction(name, 1 << 12, 1.0), 5), None, "{name}");
+        }
     }
 }
