@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use syncscope_core::{Case, Facts, Preset, Primitive, Role};
+use syncscope_core::{Case, Facts, Preset, Primitive};
 
 use crate::catalogue::families::reduction::Recipe;
 use crate::catalogue::limits::DeviceLimits;
@@ -116,9 +116,14 @@ pub(crate) enum CpuThreads {
     OneAndSeveral,
 }
 
-/// A primitive and everything that depends on it.
+/// A primitive and everything that depends on it. A family has an entry for what its primitives have in common, and an entry of a
+/// primitive says what differs.
 pub(crate) struct Entry {
-    pub(crate) primitive: Primitive,
+    pub(crate) id: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) operation: &'static str,
+    pub(super) source: &'static str,
+    pub(super) facts: Facts,
     pub(crate) kernel: Kernel,
     /// The macros that select the variant of a case in the kernel.
     pub(super) definitions: fn(&Case) -> Vec<String>,
@@ -145,10 +150,19 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    pub(super) const fn primitive(&self) -> Primitive {
+        let Self { id, summary, operation, source, facts, .. } = *self;
+        Primitive { id, summary, operation, source, facts }
+    }
+
     /// An entry with the values that most entries have.
-    pub(super) const fn of(kernel: Kernel, proof: Proof) -> Self {
+    pub(super) const fn of(kernel: Kernel, proof: Proof, facts: Facts) -> Self {
         Self {
-            primitive: Primitive { id: "", summary: "", operation: "", source: "", facts: Facts::of(Role::Access) },
+            id: "",
+            summary: "",
+            operation: "",
+            source: "",
+            facts,
             kernel,
             definitions: |_| Vec::new(),
             method: Method::Kernel,

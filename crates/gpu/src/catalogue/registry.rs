@@ -10,7 +10,7 @@ use crate::catalogue::families::{FAMILIES, kernel};
 use crate::catalogue::limits::DeviceLimits;
 use crate::cuda::compile::Program;
 
-static PRIMITIVES: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(|entry| entry.primitive).collect());
+static PRIMITIVES: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(Entry::primitive).collect());
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
     FAMILIES.iter().flat_map(|family| family.iter().copied())
@@ -24,18 +24,18 @@ pub(crate) fn primitives() -> &'static [Primitive] {
 /// The cases of `preset`, in the catalogue's order.
 #[must_use]
 pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
-    entries().flat_map(|entry| (entry.cases)(entry.primitive.id, preset, limits)).collect()
+    entries().flat_map(|entry| (entry.cases)(entry.id, preset, limits)).collect()
 }
 
 /// The entry of a case's primitive.
 pub(crate) fn entry_of(case: &Case) -> Option<&'static Entry> {
-    entries().find(|entry| entry.primitive.id == case.primitive)
+    entries().find(|entry| entry.id == case.primitive)
 }
 
 /// Why a primitive cannot be measured on a device of this compute capability, if so.
 #[must_use]
 pub fn unavailable(primitive: &str, capability: (u32, u32)) -> Option<String> {
-    let entry = entries().find(|entry| entry.primitive.id == primitive)?;
+    let entry = entries().find(|entry| entry.id == primitive)?;
     let (major, minor) = entry.needs;
     (capability < (major, minor)).then(|| {
         let (has_major, has_minor) = capability;

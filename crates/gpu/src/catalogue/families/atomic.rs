@@ -2,7 +2,7 @@
 
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{
-    ActorRule, Case, Dtype, Facts, Form, Layout, MemoryOrder, Mode, Preset, Primitive, Role, RunEffect, Scope, Space,
+    ActorRule, Case, Dtype, Facts, Form, Layout, MemoryOrder, Mode, Preset, Role, RunEffect, Scope, Space,
 };
 
 use crate::catalogue::entry::ExpectedInstructions;
@@ -64,7 +64,10 @@ macro_rules! atomics {
         plan: $breadth:ident, combines: $combines:ident, instruction: $name:literal, reduces: $reduces:tt;
     )+) => {
         pub(crate) static ENTRIES: &[&Entry] = &[$(&Entry {
-            primitive: Primitive { id: $id, summary: $summary, operation: $operation, source: $source, facts: FACTS },
+            id: $id,
+            summary: $summary,
+            operation: $operation,
+            source: $source,
             definitions: |case| definitions(case, stringify!($kind), stringify!($function)),
             expected: |case| {
                 let with_result = &[concat!("ATOMG.", $name), concat!("ATOM.", $name)];
@@ -74,7 +77,7 @@ macro_rules! atomics {
             // A thread that needs each result for the next operation fills no queue.
             saturates: |case| if case.mode == Some(Mode::Latency) { Saturates::Nothing } else { Saturates::Multiprocessors },
             cases: |id, preset, limits| cases(id, preset, *limits, $types, (Breadth::$breadth, Combines::$combines)),
-            ..Entry::of(KERNEL, Proof::$proof)
+            ..Entry::of(KERNEL, Proof::$proof, FACTS)
         },)+];
     };
 }

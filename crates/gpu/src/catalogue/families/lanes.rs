@@ -1,6 +1,6 @@
 //! Shuffles, votes, comparisons and reductions of a warp: its lanes exchange, compare or combine registers.
 
-use syncscope_core::{Case, Dtype, Form, Mode, Preset, Primitive};
+use syncscope_core::{Case, Dtype, Form, Mode, Preset};
 
 use crate::catalogue::entry::{Entry, ExpectedInstructions, Kernel, Proof};
 use crate::catalogue::families::{WARP_COLLECTIVE, kernel, value_of};
@@ -12,21 +12,18 @@ const TYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 /// In theory: one trip through the exchange network that also serves shared memory, some 23 cycles; 64 bits take two
 /// instructions. Many warps saturate the network: its throughput is the 32 lanes of a warp per cycle, or less.
 const SHUFFLE: Entry = Entry {
+    operation: "one exchange that needs the result of the one before",
     cases: |id, preset, limits| {
         let types = if preset == Preset::Quick { &TYPES[..1] } else { &TYPES };
         limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
     },
-    ..Entry::of(SHUFFLES, Proof::LastLaunch)
+    ..Entry::of(SHUFFLES, Proof::LastLaunch, WARP_COLLECTIVE)
 };
 
 static IDX: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.shuffle.idx",
-        summary: "Each lane of a warp reads a register of another, chosen by its number",
-        operation: "one exchange that needs the result of the one before",
-        source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.idx",
-        facts: WARP_COLLECTIVE,
-    },
+    id: "gpu.shuffle.idx",
+    summary: "Each lane of a warp reads a register of another, chosen by its number",
+    source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.idx",
     definitions: |case| shuffle_definitions(case, "IDX"),
     expected: |case| ExpectedInstructions::of(&["SHFL.IDX"]).times(words(case)),
     cases: |id, preset, limits| {
@@ -38,26 +35,18 @@ static IDX: Entry = Entry {
 };
 
 static UP: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.shuffle.up",
-        summary: "Each lane of a warp reads a register of the lane before it",
-        operation: "one exchange that needs the result of the one before",
-        source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.up",
-        facts: WARP_COLLECTIVE,
-    },
+    id: "gpu.shuffle.up",
+    summary: "Each lane of a warp reads a register of the lane before it",
+    source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.up",
     definitions: |case| shuffle_definitions(case, "UP"),
     expected: |case| ExpectedInstructions::of(&["SHFL.UP"]).times(words(case)),
     ..SHUFFLE
 };
 
 static DOWN: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.shuffle.down",
-        summary: "Each lane of a warp reads a register of the lane behind it",
-        operation: "one exchange that needs the result of the one before",
-        source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.down",
-        facts: WARP_COLLECTIVE,
-    },
+    id: "gpu.shuffle.down",
+    summary: "Each lane of a warp reads a register of the lane behind it",
+    source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.down",
     definitions: |case| shuffle_definitions(case, "DOWN"),
     expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case)),
     cases: |id, preset, limits| {
@@ -73,13 +62,9 @@ static DOWN: Entry = Entry {
 };
 
 static SHUFFLE_XOR: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.shuffle.xor",
-        summary: "The lanes of a warp exchange registers in pairs",
-        operation: "one exchange that needs the result of the one before",
-        source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.bfly",
-        facts: WARP_COLLECTIVE,
-    },
+    id: "gpu.shuffle.xor",
+    summary: "The lanes of a warp exchange registers in pairs",
+    source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.bfly",
     definitions: |case| shuffle_definitions(case, "XOR"),
     expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case)),
     // As the paper's program: the distance is in a register.
@@ -107,22 +92,19 @@ const MATCHES: Kernel = kernel!("match.cu", Register);
 /// instructions and takes one issue slot. Where votes do not depend on each other, each also has a comparison before it and
 /// an addition after it, because a vote about nothing new, or with a result that nobody uses, does not stay in the code.
 const VOTE: Entry = Entry {
+    operation: "one vote; latency: about the result of the one before",
     cases: |id, preset, limits| {
         let dependent = limits.full(id, preset).modes(&[Mode::Latency]).cases();
         let independent = limits.coarse(id, at_most_standard(preset)).modes(&[Mode::Throughput]).cases();
         [dependent, independent].concat()
     },
-    ..Entry::of(VOTES, Proof::LastLaunch)
+    ..Entry::of(VOTES, Proof::LastLaunch, WARP_COLLECTIVE)
 };
 
 static VOTE_ALL: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.vote.all",
-        summary: "Whether a condition holds for all lanes of a warp",
-        operation: "one vote; latency: about the result of the one before",
-        source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.all",
-        facts: WARP_COLLECTIVE,
-    },
+    id: "gpu.vote.all",
+    summary: "Whether a condition holds for all lanes of a warp",
+    source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.all",
     definitions: |case| vote_definitions(case, "ALL"),
     // Turing compares the active lanes with the lanes that agree.
     expected: |_| ExpectedInstructions::of(&["VOTE.ALL"]).or_substitutes(&["VOTE.ANY"]),
@@ -130,13 +112,9 @@ static VOTE_ALL: Entry = Entry {
 };
 
 static VOTE_ANY: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.vote.any",
-        summary: "Whether a condition holds for any lane of a warp",
-        operation: "one vote; latency: about the result of the one before",
-        source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.any",
-        facts: WARP_COLLECTIVE,
-    },
+    id: "gpu.vote.any",
+    summary: "Whether a condition holds for any lane of a warp",
+    source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.any",
     definitions: |case| vote_definitions(case, "ANY"),
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]),
     ..VOTE
@@ -144,13 +122,9 @@ static VOTE_ANY: Entry = Entry {
 
 /// In theory: as the other votes, and one comparison that makes a condition of the mask.
 static VOTE_BALLOT: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.vote.ballot",
-        summary: "For which lanes of a warp a condition holds",
-        operation: "one vote; latency: about the result of the one before",
-        source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
-        facts: WARP_COLLECTIVE,
-    },
+    id: "gpu.vote.ballot",
+    summary: "For which lanes of a warp a condition holds",
+    source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
     definitions: |case| vote_definitions(case, "BALLOT"),
     // The same instruction as for `any`, with a register as the result.
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]),
@@ -160,6 +134,7 @@ static VOTE_BALLOT: Entry = Entry {
 /// In theory: the hardware compares the values of the lanes. `any` must find every group, one after the other; `all`
 /// compares only with the value of one lane.
 const MATCH: Entry = Entry {
+    operation: "one comparison; latency: it needs the result of the one before",
     cases: |id, preset, limits| {
         let types = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
         let types = if preset == Preset::Quick { &types[..1] } else { &types };
@@ -169,30 +144,22 @@ const MATCH: Entry = Entry {
         let by_mask = limits.form_of_paper(id, preset, Form::Opaque, types).modes(&[Mode::Latency]).cases();
         [dependent, independent.cases(), by_mask].concat()
     },
-    ..Entry::of(MATCHES, Proof::LastLaunch)
+    ..Entry::of(MATCHES, Proof::LastLaunch, WARP_COLLECTIVE)
 };
 
 static MATCH_ANY: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.match.any",
-        summary: "Which lanes of a warp hold the same value",
-        operation: "one comparison; latency: it needs the result of the one before",
-        source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.any.sync",
-        facts: WARP_COLLECTIVE,
-    },
+    id: "gpu.match.any",
+    summary: "Which lanes of a warp hold the same value",
+    source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.any.sync",
     definitions: |case| match_definitions(case, "ANY"),
     expected: |_| ExpectedInstructions::of(&["MATCH.ANY"]),
     ..MATCH
 };
 
 static MATCH_ALL: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.match.all",
-        summary: "Whether all lanes of a warp hold the same value",
-        operation: "one comparison; latency: it needs the result of the one before",
-        source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.all.sync",
-        facts: WARP_COLLECTIVE,
-    },
+    id: "gpu.match.all",
+    summary: "Whether all lanes of a warp hold the same value",
+    source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.all.sync",
     definitions: |case| match_definitions(case, "ALL"),
     // Turing finds the groups, and then whether there is only one.
     expected: |_| ExpectedInstructions::of(&["MATCH.ALL"]).or_substitutes(&["MATCH.ANY"]),
@@ -224,17 +191,19 @@ fn bits_of(case: &Case) -> String {
     format!("VALUE={}", if size == 8 { "u64" } else { "u32" })
 }
 
-const REDUCTIONS: Kernel = kernel!("reduce.cu", Variable);
+const REDUCTION_KERNEL: Kernel = kernel!("reduce.cu", Variable);
 
 /// In theory: one instruction instead of five shuffles and five operations. The result is in a uniform register; a move
 /// copies it back for the next reduction.
 const REDUCE: Entry = Entry {
+    operation: "one reduction that needs the result of the one before",
+    source: "CUDA C++ Programming Guide, Warp Reduce Functions; PTX ISA, redux.sync",
     needs: (8, 0),
     cases: |id, preset, limits| {
         let types = if preset == Preset::Quick { &[Dtype::U32][..] } else { &[Dtype::I32, Dtype::U32] };
         limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
     },
-    ..Entry::of(REDUCTIONS, Proof::Trial)
+    ..Entry::of(REDUCTION_KERNEL, Proof::Trial, WARP_COLLECTIVE)
 };
 
 /// Bitwise reductions: the sign does not matter.
@@ -243,74 +212,35 @@ const BITWISE: Entry = Entry {
     ..REDUCE
 };
 
-/// The parameters are what differs: id, summary, CUDA function, its result for two values, instructions.
-macro_rules! reduction {
-    ($id:literal, $summary:literal, $function:literal, $combine:literal, $instructions:expr, $common:expr) => {
-        Entry {
-            primitive: Primitive {
-                id: $id,
-                summary: $summary,
-                operation: "one reduction that needs the result of the one before",
-                source: "CUDA C++ Programming Guide, Warp Reduce Functions; PTX ISA, redux.sync",
-                facts: WARP_COLLECTIVE,
+/// A row of the table says what differs: which other entry it is like, the CUDA function, its result for two values, the instructions.
+macro_rules! reductions {
+    ($($id:literal: $summary:literal, like: $common:ident, function: $function:ident, of_two: $of_two:literal, instructions: $instructions:expr;)+) => {
+        pub(crate) static REDUCTIONS: &[&Entry] = &[$(&Entry {
+            id: $id,
+            summary: $summary,
+            definitions: |case| {
+                vec![value_of(case), concat!("REDUCE=", stringify!($function)).to_owned(), concat!("COMBINE(a,b)=(", $of_two, ")").to_owned()]
             },
-            definitions: |case| reduce_definitions(case, $function, $combine),
             expected: |_| ExpectedInstructions::of($instructions),
             ..$common
-        }
+        },)+];
     };
 }
 
-static ADD: Entry =
-    reduction!("gpu.reduce.add", "Sum over a warp", "__reduce_add_sync", "a+b", &["REDUX.SUM", "CREDUX.SUM"], REDUCE);
-static MIN: Entry = reduction!(
-    "gpu.reduce.min",
-    "Smallest value of a warp",
-    "__reduce_min_sync",
-    "min(a,b)",
-    &["REDUX.MIN", "CREDUX.MIN"],
-    REDUCE
-);
-static MAX: Entry = reduction!(
-    "gpu.reduce.max",
-    "Largest value of a warp",
-    "__reduce_max_sync",
-    "max(a,b)",
-    &["REDUX.MAX", "CREDUX.MAX"],
-    REDUCE
-);
-// Without a modifier the instruction is an AND.
-static AND: Entry =
-    reduction!("gpu.reduce.and", "Bits set in all lanes of a warp", "__reduce_and_sync", "a&b", &["REDUX"], BITWISE);
-static OR: Entry =
-    reduction!("gpu.reduce.or", "Bits set in any lane of a warp", "__reduce_or_sync", "a|b", &["REDUX.OR"], BITWISE);
-static XOR: Entry = reduction!(
-    "gpu.reduce.xor",
-    "Bits set in an odd number of lanes of a warp",
-    "__reduce_xor_sync",
-    "a^b",
-    &["REDUX.XOR"],
-    BITWISE
-);
-
-fn reduce_definitions(case: &Case, function: &str, combine: &str) -> Vec<String> {
-    vec![value_of(case), format!("REDUCE={function}"), format!("COMBINE(a,b)=({combine})")]
+reductions! {
+    "gpu.reduce.add": "Sum over a warp", like: REDUCE,
+    function: __reduce_add_sync, of_two: "a+b", instructions: &["REDUX.SUM", "CREDUX.SUM"];
+    "gpu.reduce.min": "Smallest value of a warp", like: REDUCE,
+    function: __reduce_min_sync, of_two: "min(a,b)", instructions: &["REDUX.MIN", "CREDUX.MIN"];
+    "gpu.reduce.max": "Largest value of a warp", like: REDUCE,
+    function: __reduce_max_sync, of_two: "max(a,b)", instructions: &["REDUX.MAX", "CREDUX.MAX"];
+    // Without a modifier the instruction is an AND.
+    "gpu.reduce.and": "Bits set in all lanes of a warp", like: BITWISE,
+    function: __reduce_and_sync, of_two: "a&b", instructions: &["REDUX"];
+    "gpu.reduce.or": "Bits set in any lane of a warp", like: BITWISE,
+    function: __reduce_or_sync, of_two: "a|b", instructions: &["REDUX.OR"];
+    "gpu.reduce.xor": "Bits set in an odd number of lanes of a warp", like: BITWISE,
+    function: __reduce_xor_sync, of_two: "a^b", instructions: &["REDUX.XOR"];
 }
-
-pub(crate) static ENTRIES: &[&Entry] = &[
-    &IDX,
-    &UP,
-    &DOWN,
-    &SHUFFLE_XOR,
-    &VOTE_ALL,
-    &VOTE_ANY,
-    &VOTE_BALLOT,
-    &MATCH_ANY,
-    &MATCH_ALL,
-    &ADD,
-    &MIN,
-    &MAX,
-    &AND,
-    &OR,
-    &XOR,
-];
+pub(crate) static ENTRIES: &[&Entry] =
+    &[&IDX, &UP, &DOWN, &SHUFFLE_XOR, &VOTE_ALL, &VOTE_ANY, &VOTE_BALLOT, &MATCH_ANY, &MATCH_ALL];

@@ -30,6 +30,7 @@ pub(super) static FAMILIES: &[&[&Entry]] = &[
     block::ENTRIES,
     warp::ENTRIES,
     lanes::ENTRIES,
+    lanes::REDUCTIONS,
     atomic::ENTRIES,
     fence::ENTRIES,
     lock::ENTRIES,
