@@ -71,7 +71,9 @@ fn expected(name: &str, is_max: bool) -> Vec<(&'static [&'static str], usize)> {
         "atomic" | "atomic_queued" | "atomic_graph_chain" => {
             vec![(red, 1), (ANY_ATOMIC, 1), (BARRIER, 1)]
         }
-        "last_block" | "devices_host" | "devices_events" | "devices_graph_chain" => vec![(&["ATOM.INC", "ATOMG.INC"], 1), (ANY_ATOMIC, 1)],
+        "last_block" | "devices_host" | "devices_events" | "devices_graph_chain" => {
+            vec![(&["ATOM.INC", "ATOMG.INC"], 1), (ANY_ATOMIC, 1)]
+        }
         "cluster" => vec![(red, 1), (&["UCGABAR_ARV"], 2), (&["UCGABAR_WAIT"], 2)],
         "grid_cooperative" | "grid_queued" | "grid_graph_chain" => vec![(ATOM_ADD, 1)],
         "grid_counter" => vec![(&["RED.ADD", "REDG.ADD"], 1)],
@@ -79,7 +81,7 @@ fn expected(name: &str, is_max: bool) -> Vec<(&'static [&'static str], usize)> {
         "kernel_boundary" | "kernel_boundary_queued" | "graph" | "graph_chain" => {
             vec![(ANY_ATOMIC, 0), (BARRIER, 1)]
         }
-                "devices_flags" => vec![(WORD_WRITTEN, 1), (WORD_READ, 1)],
+        "devices_flags" => vec![(WORD_WRITTEN, 1), (WORD_READ, 1)],
         "cub" => vec![(ANY_ATOMIC, 0)],
         _ => panic!("{name} has no expectation"),
     }
@@ -139,9 +141,8 @@ fn variants_that_are_compared_read_alike() {
     let reads =
         |cubin: &[u8]| count(cubin, "reduce", &["LDG.E.128"]) - count(cubin, "reduce", &["LDG.E.128.STRONG.GPU"]);
     let compared = variants("sm_90").into_iter().filter(|(name, _)| name != "cub" && !name.starts_with("listing_"));
-    let found: Vec<(String, usize)> = compared
-        .map(|(name, case)| (name, reads(&compiler.cubin(&program_of(&case).unwrap()).unwrap())))
-        .collect();
+    let found: Vec<(String, usize)> =
+        compared.map(|(name, case)| (name, reads(&compiler.cubin(&program_of(&case).unwrap()).unwrap()))).collect();
     assert!(found.iter().all(|(_, reads)| *reads == found[0].1 && *reads >= 5), "{found:?}");
 }
 
@@ -163,7 +164,8 @@ fn sums_of_a_warp_have_their_steps() {
             }
             let cubin = compiler.cubin(&program_of(&case).unwrap()).unwrap_or_else(|error| panic!("{arch}: {error}"));
             let cubin = Cubin::parse(&cubin).unwrap();
-            let [baseline, test] = ["baseline", "test"].map(|kernel| timed_region(cubin.kernel(kernel).unwrap()).unwrap());
+            let [baseline, test] =
+                ["baseline", "test"].map(|kernel| timed_region(cubin.kernel(kernel).unwrap()).unwrap());
             for (names, each) in steps {
                 let more: usize = names.iter().map(|name| test.count(name) - baseline.count(name)).sum();
                 assert_eq!(more, 4 * each, "{names:?} of {name} on {arch}");

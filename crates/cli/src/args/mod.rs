@@ -13,9 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use syncscope_gpu::verify::ARCHITECTURES;
 
 pub(crate) use self::advise::{AdviseArguments, AdviseFormat};
-pub(crate) use self::published::{
-    AsynchronyArguments, CrosscheckArguments, CrosscheckOn, TimelineArguments,
-};
+pub(crate) use self::published::{AsynchronyArguments, CrosscheckArguments, CrosscheckOn, TimelineArguments};
 pub(crate) use self::rows::{
     CompareArguments, FailOn, FailOnOutlier, FindingsArguments, FindingsFormat, FleetArguments, PaperName,
     ShowArguments, ShowFormat, ShowOrder, TextFormat,

@@ -3,8 +3,8 @@
 use syncscope_core::{Case, Experiment, Refusal};
 
 use super::GpuLaboratory;
-use super::multi::opened_group;
 use super::contexts::failed;
+use super::multi::opened_group;
 use super::run_effect::run_effect;
 use crate::catalogue::program_of;
 use crate::catalogue::reduction::{Operation, Recipe};
@@ -21,7 +21,8 @@ impl GpuLaboratory {
         program: &Program,
         recipe: Recipe,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let Some((operation, elements)) = Operation::of(case).zip(case.elements.filter(|elements| *elements > 0)) else {
+        let Some((operation, elements)) = Operation::of(case).zip(case.elements.filter(|elements| *elements > 0))
+        else {
             let reason = "a reduction has a number of elements, and the group is `max` or `sum`";
             return Err(Refusal::Skipped(reason.to_owned()));
         };

@@ -28,7 +28,8 @@ fn every_reduction_gives_the_known_answer_at_every_size() {
     let planned = of(&laboratory, "", 1 << 10);
     assert!(planned.len() >= 35, "{}", planned.len());
     // Neither numbers that devices divide evenly, nor ones for which every part has an element.
-    for case in planned.into_iter().flat_map(|case| [1, 777, 65_537, 1 << 22].map(|elements| (case.clone(), elements))) {
+    for case in planned.into_iter().flat_map(|case| [1, 777, 65_537, 1 << 22].map(|elements| (case.clone(), elements)))
+    {
         let case = Case { elements: Some(case.1), blocks: None, ..case.0 };
         match laboratory.experiment(&case) {
             Ok(mut experiment) => {
@@ -48,7 +49,9 @@ fn every_reduction_gives_the_known_answer_at_every_size() {
 fn chains_behind_a_gate_are_queued_in_time() {
     let mut laboratory = open();
     for elements in [1 << 10, 1 << 16] {
-        for case in ["atomic_queued", "grid_queued", "kernel_boundary_queued"].map(|name| of(&laboratory, name, elements)) {
+        for case in
+            ["atomic_queued", "grid_queued", "kernel_boundary_queued"].map(|name| of(&laboratory, name, elements))
+        {
             let measurement = measure(&mut laboratory, &case[0]);
             println!("{}: {} ns, {}", case[0], ns(&measurement), measurement.verdict);
             assert_eq!(measurement.check, Check::Ok, "{}", case[0]);
@@ -65,7 +68,9 @@ fn a_large_reduction_is_as_fast_as_memory_and_the_listing_is_bound_by_its_atomic
         let case = of(&laboratory, name, 1 << 26).remove(0);
         ns(&measure(&mut laboratory, &case))
     });
-    println!("atomic {atomic:.0} ns, grid barrier {barrier:.0} ns, an atomic operation of every warp {every_warp:.0} ns");
+    println!(
+        "atomic {atomic:.0} ns, grid barrier {barrier:.0} ns, an atomic operation of every warp {every_warp:.0} ns"
+    );
     assert!((barrier - atomic).abs() < 0.2 * atomic, "both read the same vector: {barrier} and {atomic} ns");
     assert!(every_warp > 3.0 * atomic, "{every_warp} and {atomic} ns");
 }

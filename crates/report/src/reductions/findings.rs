@@ -71,7 +71,13 @@ pub(crate) fn listing_claims(rows: &[Row]) -> Vec<Claim> {
         Claim {
             statement: "Of the first four, reduction 3 is the fastest, followed by 4, then 1, and 2 is the slowest.",
             holds: third < fourth && fourth < first && first < second,
-            figures: format!("{elements} elements: 1 {}, 2 {}, 3 {}, 4 {}", us(first), us(second), us(third), us(fourth)),
+            figures: format!(
+                "{elements} elements: 1 {}, 2 {}, 3 {}, 4 {}",
+                us(first),
+                us(second),
+                us(third),
+                us(fourth)
+            ),
         },
         Claim {
             statement: "Reduction 5, with several elements for each thread, outperforms all four.",

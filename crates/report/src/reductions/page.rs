@@ -84,9 +84,15 @@ mod tests {
         rows.extend((1..=5).map(|number| reduction(&format!("listing_{number}"), 1 << 28, 1e3 * f64::from(number))));
         rows.extend(["atomic_graph_chain", "grid_graph_chain"].map(|name| reduction(name, 1 << 20, 4700.0)));
         let html = section(&rows).unwrap();
-        for part in
-            ["0 of", "no cost", "What a kernel boundary costs", "one graph", "does not hold", "several elements", "2^20"]
-        {
+        for part in [
+            "0 of",
+            "no cost",
+            "What a kernel boundary costs",
+            "one graph",
+            "does not hold",
+            "several elements",
+            "2^20",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
         assert_eq!(html.matches("<details>").count(), html.matches("</details>").count());

@@ -366,7 +366,10 @@ mod tests {
         let two = of(&found, "kernel_boundary");
         assert!((two.predicted.unwrap().0 - 4866.0).abs() < 1e-6 && (two.measured.0 - 4866.0).abs() < 1e-6);
         assert_eq!((two.agreement, two.why_not), (Agreement::Within, None));
-        assert!(two.terms.contains("1 x gpu.launch.stream") && two.terms.contains(" - 1 x gpu.launch.graph"), "{two:?}");
+        assert!(
+            two.terms.contains("1 x gpu.launch.stream") && two.terms.contains(" - 1 x gpu.launch.graph"),
+            "{two:?}"
+        );
         let grid = of(&found, "grid_cooperative");
         assert_eq!(grid.agreement, Agreement::Outside);
         assert!(grid.why_not.unwrap().contains("queues these kernels while they run"));

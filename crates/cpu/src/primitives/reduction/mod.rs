@@ -272,7 +272,8 @@ mod tests {
             let most = if entry.primitive.name() == "sequential" { 1 } else { 4 };
             for threads in 1..=most {
                 for elements in [1, 3, 7, 1000, 1024, 1535] {
-                    let case = Case { threads: Some(threads), elements: Some(elements), ..Case::new(entry.primitive.id) };
+                    let case =
+                        Case { threads: Some(threads), elements: Some(elements), ..Case::new(entry.primitive.id) };
                     let group = openmp::runtimes().first().map(|runtime| runtime.name);
                     let case = Case { group: group.map(syncscope_core::Group::of_word), ..case };
                     // Without an OpenMP runtime some have none.

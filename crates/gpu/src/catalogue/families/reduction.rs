@@ -421,8 +421,12 @@ static WARP_COALESCED: Entry = sum_of_warp!(
     ExpectedInstructions::of(&["LDS"]).times(5),
     "Sum of a warp through shared memory, with coalesced groups that halve in each step"
 );
-static WARP_SHUFFLE: Entry =
-    sum_of_warp!("warp_shuffle", "SHUFFLE", ExpectedInstructions::of(&["SHFL"]).times(5), "Sum of a warp by five shuffles");
+static WARP_SHUFFLE: Entry = sum_of_warp!(
+    "warp_shuffle",
+    "SHUFFLE",
+    ExpectedInstructions::of(&["SHFL"]).times(5),
+    "Sum of a warp by five shuffles"
+);
 static WARP_REDUCE: Entry = Entry {
     needs: (8, 0),
     ..sum_of_warp!(
@@ -448,7 +452,9 @@ mod tests {
         for elements in [1, 1 << 10, (1 << 12) + 1, 1 << 16, 1 << 28] {
             let grid = recipe("atomic").blocks(elements, 132, 3);
             let recipes = ENTRIES.iter().filter_map(|entry| match entry.method {
-                Method::Reduction(recipe) if recipe.has_sum && !recipe.is_cub() && recipe.cluster() == 0 => Some(recipe),
+                Method::Reduction(recipe) if recipe.has_sum && !recipe.is_cub() && recipe.cluster() == 0 => {
+                    Some(recipe)
+                }
                 _ => None,
             });
             assert!(recipes.clone().count() > 12);
@@ -464,7 +470,11 @@ mod tests {
 
     #[test]
     fn what_is_queued_first_differs_from_others_by_that_alone() {
-        let pairs = [("atomic_queued", "atomic"), ("grid_queued", "grid_cooperative"), ("kernel_boundary_queued", "kernel_boundary")];
+        let pairs = [
+            ("atomic_queued", "atomic"),
+            ("grid_queued", "grid_cooperative"),
+            ("kernel_boundary_queued", "kernel_boundary"),
+        ];
         for (queued, plain) in pairs {
             assert_eq!(recipe(plain).queued(Queueing::QueuedFirst), recipe(queued), "{queued}");
         }
@@ -478,7 +488,10 @@ mod tests {
         assert!(planned(Preset::Quick).is_empty());
         let paper = planned(Preset::Paper);
         let of = |id: &str| paper.iter().filter(|case| case.primitive == id).count();
-        assert_eq!([of("gpu.reduction.listing_1"), of("gpu.reduction.cub"), of("gpu.reduction.devices_host")], [10, 20, 60]);
+        assert_eq!(
+            [of("gpu.reduction.listing_1"), of("gpu.reduction.cub"), of("gpu.reduction.devices_host")],
+            [10, 20, 60]
+        );
         assert!(planned(Preset::Standard).iter().all(|case| paper.contains(case)));
     }
 

@@ -166,18 +166,8 @@ impl<'a> Queue<'a> {
         let shared = first.provide_shared(lines * LINE_WORDS)?;
         let reduce = members.first().ok_or_else(|| absent("devices"))?.kernels.reduce;
         let resident = reduce.blocks_per_multiprocessor(recipe.threads())?;
-        let mut queue = Self {
-            group,
-            recipe,
-            operation,
-            elements,
-            multiprocessors,
-            resident,
-            layout,
-            members,
-            shared,
-            passed: 0,
-        };
+        let mut queue =
+            Self { group, recipe, operation, elements, multiprocessors, resident, layout, members, shared, passed: 0 };
         let filled = queue.fill().and_then(|()| queue.resize(elements));
         queue.noted(filled)?;
         Ok(queue)
@@ -392,8 +382,7 @@ impl<'a> Queue<'a> {
         let (kernels, blocks, threads) = (self.members[0].kernels, self.blocks(), self.recipe.threads());
         let common = self.arguments(0);
         let barriers_passed = self.passed + number;
-        let arguments =
-            ReductionArguments { result: self.result(0, number), barriers_passed, count: blocks, ..common };
+        let arguments = ReductionArguments { result: self.result(0, number), barriers_passed, count: blocks, ..common };
         let stream = self.stream(0)?;
         if let (Some(single), true) = (kernels.single, arguments.elements <= CUB_TILE) {
             return stream.launch(single, 1, threads, &arguments);

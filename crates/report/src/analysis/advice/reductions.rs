@@ -22,7 +22,8 @@ pub(super) fn reduce(inquiry: Inquiry<'_>) -> Vec<Advice> {
 
 fn reductions(inquiry: Inquiry<'_>) -> impl Iterator<Item = (usize, &Row)> {
     let data = inquiry.data;
-    let is_one = |row: &&Row| data.catalogue.get(&row.case.primitive).is_some_and(|known| known.facts.role == Role::Reduction);
+    let is_one =
+        |row: &&Row| data.catalogue.get(&row.case.primitive).is_some_and(|known| known.facts.role == Role::Reduction);
     // What could not be run here is no candidate that might be cheaper.
     let is_there = |(_, row): &(usize, &Row)| !matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_));
     data.rows.iter().enumerate().filter(move |(_, row)| is_one(row)).filter(is_there)

@@ -198,7 +198,9 @@ fn missing_rows_are_named() {
         "one lock is no choice"
     );
     assert!(missing(&asked(&data, Need::Phases, None)).contains("on the CPU"));
-    assert!(missing(&asked(&data, Need::Reduce, None)).contains("`syncscope run --only 'cpu.reduction.*'` measures them"));
+    assert!(
+        missing(&asked(&data, Need::Reduce, None)).contains("`syncscope run --only 'cpu.reduction.*'` measures them")
+    );
     let device = advise(&data, CATALOGUE, Need::Protect, Question { threads: None, on: Some(Domain::Gpu) });
     assert!(missing(&device).contains("on the GPU"));
     let handoff = advise(&data, CATALOGUE, Need::HandOver, Question { threads: None, on: Some(Domain::Gpu) });
