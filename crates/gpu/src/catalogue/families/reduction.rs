@@ -5,7 +5,7 @@
 //! [`Recipe`] says how a variant is queued, the macros of its kernel how its blocks join their results.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Facts, Group, OperationsAtOnce, Preset, Primitive, Role, RunEffect, Waits};
+use syncscope_core::{Case, Dtype, Facts, Group, OperationsAtOnce, Preset, Role, RunEffect, Waits};
 
 use super::{WARP_COLLECTIVE, kernel};
 use crate::catalogue::entry::{Entry, ExpectedInstructions, Kernel, Method, Proof};
@@ -296,24 +296,26 @@ const COUNTED: &[&str] = &["ATOM.INC", "ATOMG.INC"];
 const STORED: &[&str] = &["STG", "ST"];
 const BARRIER: &[&str] = &["ATOM.ADD", "ATOMG.ADD"];
 
+const REDUCTION: Entry = Entry {
+    operation: "one reduction of the whole vector",
+    definitions,
+    cases: |id, preset, limits| cases(id, preset, *limits),
+    has_third_loop: false,
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
+};
+
 /// One entry for each line: name, recipe, instructions, source, summary; further fields of the entry.
 macro_rules! reductions {
     ($($entry:ident: $name:literal, $recipe:expr, $expected:expr, $source:expr, $summary:literal $(, $field:ident: $value:expr)*;)+) => {
         $(static $entry: Entry = Entry {
-            primitive: Primitive {
-                id: concat!("gpu.reduction.", $name),
-                summary: $summary,
-                operation: "one reduction of the whole vector",
-                source: $source,
-                facts: Facts { role: $recipe.role(), ..FACTS },
-            },
+            id: concat!("gpu.reduction.", $name),
+            summary: $summary,
+            source: $source,
+            facts: Facts { role: $recipe.role(), ..FACTS },
             method: Method::Reduction($recipe),
-            definitions,
             expected: |_| ExpectedInstructions::of($expected),
-            cases: |id, preset, limits| cases(id, preset, *limits),
-            has_third_loop: false,
             $($field: $value,)*
-            ..Entry::of(KERNEL, Proof::Trial)
+            ..REDUCTION
         };)+
         /// The family: one device, then several, then sums within a warp.
         pub(crate) static ENTRIES: &[&Entry] = &[$(&$entry,)+ &WARP_TILE, &WARP_COALESCED, &WARP_SHUFFLE, &WARP_REDUCE];
@@ -389,52 +391,46 @@ fn cases_of_warp(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     sweep.groups(&[Operation::Sum.group()]).elements(elements).cases()
 }
 
-macro_rules! sum_of_warp {
-    ($name:literal, $method:literal, $expected:expr, $summary:literal) => {
-        Entry {
-            primitive: Primitive {
-                id: concat!("gpu.reduction.", $name),
-                summary: $summary,
-                operation: "one sum by each warp",
-                source: "Zhang, Wahib and Matsuoka, figures 3 and 4",
-                facts: WARP_COLLECTIVE,
-            },
-            definitions: |_| vec![concat!("METHOD=", $method).to_owned(), format!("SYNCSCOPE_UNROLL={SUMS}")],
-            expected: |_| $expected,
-            cases: |id, preset, limits| cases_of_warp(id, preset, *limits),
-            unroll: SUMS,
-            ..Entry::of(WARP_KERNEL, Proof::Trial)
-        }
-    };
+/// Each step of a figure reads one value of another thread.
+const SUM_OF_WARP: Entry = Entry {
+    operation: "one sum by each warp",
+    source: "Zhang, Wahib and Matsuoka, figures 3 and 4",
+    expected: |_| ExpectedInstructions::of(&["LDS"]).times(5),
+    cases: |id, preset, limits| cases_of_warp(id, preset, *limits),
+    unroll: SUMS,
+    ..Entry::of(WARP_KERNEL, Proof::Trial, WARP_COLLECTIVE)
+};
+
+fn definitions_of_warp(method: &str) -> Vec<String> {
+    vec![format!("METHOD={method}"), format!("SYNCSCOPE_UNROLL={SUMS}")]
 }
 
-// Each step of a figure reads one value of another thread.
-static WARP_TILE: Entry = sum_of_warp!(
-    "warp_tile",
-    "TILE",
-    ExpectedInstructions::of(&["LDS"]).times(5),
-    "Sum of a warp through shared memory, with tile groups that halve in each step"
-);
-static WARP_COALESCED: Entry = sum_of_warp!(
-    "warp_coalesced",
-    "COALESCED",
-    ExpectedInstructions::of(&["LDS"]).times(5),
-    "Sum of a warp through shared memory, with coalesced groups that halve in each step"
-);
-static WARP_SHUFFLE: Entry = sum_of_warp!(
-    "warp_shuffle",
-    "SHUFFLE",
-    ExpectedInstructions::of(&["SHFL"]).times(5),
-    "Sum of a warp by five shuffles"
-);
+static WARP_TILE: Entry = Entry {
+    id: "gpu.reduction.warp_tile",
+    summary: "Sum of a warp through shared memory, with tile groups that halve in each step",
+    definitions: |_| definitions_of_warp("TILE"),
+    ..SUM_OF_WARP
+};
+static WARP_COALESCED: Entry = Entry {
+    id: "gpu.reduction.warp_coalesced",
+    summary: "Sum of a warp through shared memory, with coalesced groups that halve in each step",
+    definitions: |_| definitions_of_warp("COALESCED"),
+    ..SUM_OF_WARP
+};
+static WARP_SHUFFLE: Entry = Entry {
+    id: "gpu.reduction.warp_shuffle",
+    summary: "Sum of a warp by five shuffles",
+    definitions: |_| definitions_of_warp("SHUFFLE"),
+    expected: |_| ExpectedInstructions::of(&["SHFL"]).times(5),
+    ..SUM_OF_WARP
+};
 static WARP_REDUCE: Entry = Entry {
+    id: "gpu.reduction.warp_reduce",
+    summary: "Sum of a warp by one reduce instruction",
+    definitions: |_| definitions_of_warp("REDUCE"),
+    expected: |_| ExpectedInstructions::of(&["REDUX.SUM", "CREDUX"]),
     needs: (8, 0),
-    ..sum_of_warp!(
-        "warp_reduce",
-        "REDUCE",
-        ExpectedInstructions::of(&["REDUX.SUM", "CREDUX"]),
-        "Sum of a warp by one reduce instruction"
-    )
+    ..SUM_OF_WARP
 };
 
 #[cfg(test)]
@@ -483,7 +479,7 @@ mod tests {
     #[test]
     fn quick_plans_have_no_reductions_and_the_papers_sizes_are_all_there() {
         let planned = |preset| -> Vec<Case> {
-            ENTRIES.iter().flat_map(|entry| (entry.cases)(entry.primitive.id, preset, &H200)).collect()
+            ENTRIES.iter().flat_map(|entry| (entry.cases)(entry.id, preset, &H200)).collect()
         };
         assert!(planned(Preset::Quick).is_empty());
         let paper = planned(Preset::Paper);
