@@ -40,7 +40,6 @@ mod awake_policy;
 mod axes;
 mod plan;
 mod run_effect;
-mod team_sizes;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use machine::topology::Topology;

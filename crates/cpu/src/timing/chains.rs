@@ -11,6 +11,22 @@ pub(crate) const LONG_STEP: u64 = 128;
 /// Whether chains are written for this architecture. Elsewhere they do nothing.
 pub(crate) const ARE_WRITTEN: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
+/// The instruction of this architecture.
+#[cfg(target_arch = "x86_64")]
+macro_rules! of_architecture {
+    ($x86_64:literal, $aarch64:literal) => {
+        $x86_64
+    };
+}
+
+/// The instruction of this architecture.
+#[cfg(target_arch = "aarch64")]
+macro_rules! of_architecture {
+    ($x86_64:literal, $aarch64:literal) => {
+        $aarch64
+    };
+}
+
 /// Defines a chain: `unroll` operations in each of so many iterations. On other architectures it gives its first value.
 macro_rules! chain {
     ($(#[$doc:meta])* $name:ident: $value:ty = $first:literal, operand = $operand:literal, unroll = $unroll:literal,
@@ -21,7 +37,7 @@ macro_rules! chain {
         pub(crate) fn $name(iterations: u64) -> $value {
             #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), expect(unused_mut))]
             let mut value: $value = $first;
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             if iterations > 0 {
                 // SAFETY: changes registers of its own; touches no memory and no stack.
                 unsafe {
@@ -29,29 +45,10 @@ macro_rules! chain {
                         ".p2align 5",
                         "2:",
                         concat!(".rept ", $unroll),
-                        $x86_64,
+                        of_architecture!($x86_64, $aarch64),
                         ".endr",
-                        "sub {iterations}, 1",
-                        "jnz 2b",
-                        iterations = inout(reg) iterations => _,
-                        value = inout(reg) value,
-                        operand = in(reg) { let operand: $value = $operand; operand },
-                        options(nomem, nostack),
-                    );
-                }
-            }
-            #[cfg(target_arch = "aarch64")]
-            if iterations > 0 {
-                // SAFETY: changes registers of its own; touches no memory and no stack.
-                unsafe {
-                    std::arch::asm!(
-                        ".p2align 5",
-                        "2:",
-                        concat!(".rept ", $unroll),
-                        $aarch64,
-                        ".endr",
-                        "subs {iterations}, {iterations}, #1",
-                        "b.ne 2b",
+                        of_architecture!("sub {iterations}, 1", "subs {iterations}, {iterations}, #1"),
+                        of_architecture!("jnz 2b", "b.ne 2b"),
                         iterations = inout(reg) iterations => _,
                         value = inout(reg) value,
                         operand = in(reg) { let operand: $value = $operand; operand },

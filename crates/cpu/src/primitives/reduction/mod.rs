@@ -20,7 +20,7 @@ use self::joining::{Alone, Atomically, InCritical, Joining, Results, Tree, WithM
 use crate::axes::Axes;
 use crate::evidence::Expected;
 use crate::facts::between_threads;
-use crate::primitives::barrier::OpenMpBarrier;
+use crate::primitives::barrier::library::OpenMpBarrier;
 use crate::primitives::entry::Entry;
 use crate::primitives::wait::LIMIT;
 use crate::primitives::workload::Workload;
@@ -73,13 +73,13 @@ reductions! {
     LOCK: "lock", FACTS.waiting(Waits::SpinsThenSleeps), by_all,
         |case| {
             let joining = |threads| WithMutex { mutex: CachePadded::new(Mutex::new(())), barrier: closing(threads) };
-            workload(case, joining).map(Workload::blocking)
+            Some(workload(case, joining)?.blocking(case))
         },
         "Every thread: its result under std::sync::Mutex";
     TREE_STD: "tree_std", FACTS.waiting(Waits::SpinsThenSleeps), by_all,
         |case| {
-            workload(case, |threads| Tree::new(threads, std::sync::Barrier::new(threads as usize)))
-                .map(Workload::long_blocking)
+            let joining = |threads| Tree::new(threads, std::sync::Barrier::new(threads as usize));
+            Some(workload(case, joining)?.long_blocking(case))
         },
         "Results are joined in pairs, a barrier after each level: std::sync::Barrier";
     TREE_SENSE: "tree_sense", FACTS, by_all,
@@ -224,7 +224,7 @@ impl<J: Joining> Body for Job<J> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::team::{Executor, OpenMpTeam, Team};
+    use crate::team::{Executor, Team};
     use crate::timing::clock::Clock;
     use std::time::Duration;
     use syncscope_core::Side;
@@ -257,11 +257,11 @@ mod tests {
         records.into_iter().flatten().find_map(|record| record.defect)
     }
 
-    fn team(workload: &Workload, threads: usize, clock: &Clock) -> Box<dyn Executor> {
+    fn team(workload: &Workload, threads: usize, clock: &Clock) -> Team {
         let cpus = vec![None; threads];
         match workload.runtime {
-            Some(runtime) => Box::new(OpenMpTeam::assemble(runtime, &cpus, clock).unwrap()),
-            None => Box::new(Team::assemble(&cpus, clock).unwrap()),
+            Some(runtime) => Team::of_runtime(runtime, &cpus, clock).unwrap(),
+            None => Team::assemble(&cpus, clock).unwrap(),
         }
     }
 
@@ -279,7 +279,7 @@ mod tests {
                     // Without an OpenMP runtime some have none.
                     let Some(workload) = (entry.workload)(&case) else { continue };
                     let mut team = team(&workload, threads as usize, &clock);
-                    assert_eq!(defect(team.as_mut(), &workload.body), None, "{case}");
+                    assert_eq!(defect(&mut team, &workload.body), None, "{case}");
                 }
             }
         }
@@ -297,6 +297,6 @@ mod tests {
         let case = Case { threads: Some(2), elements: Some(100), ..Case::new("cpu.reduction.lock") };
         let workload = workload(&case, |_| Forgetful).unwrap();
         let mut team = team(&workload, 2, &Clock::calibrate());
-        assert!(defect(team.as_mut(), &workload.body).unwrap().contains("the result is"));
+        assert!(defect(&mut team, &workload.body).unwrap().contains("the result is"));
     }
 }
