@@ -1,9 +1,8 @@
-//! Finished runs, and what only the command knows of them: the order of all catalogues, and by how much runs differ.
+//! Finished runs, and what only the command knows of them: the order of all catalogues.
 
 use std::path::Path;
 
 use syncscope_core::run_directory::RunDirectoryError;
-use syncscope_core::{Case, RunEffect};
 use syncscope_report::RunData;
 
 use crate::catalogue::catalogue;
@@ -38,22 +37,5 @@ pub(crate) fn load_rows(path: &Path) -> Result<RunData, Failure> {
             warn_of_damage(path, &data);
             Ok(data)
         }
-    }
-}
-
-/// By how much two runs on one machine differ in the cost of a case, as far as this version knows.
-pub(crate) fn run_effect(case: &Case) -> RunEffect {
-    if case.is_on_cpus() { syncscope_cpu::run_effect(case) } else { syncscope_gpu::run_effect(case) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_known_case_has_a_run_effect() {
-        assert!((run_effect(&Case { threads: Some(2), ..Case::new("cpu.barrier.std") }).ns - 0.06).abs() < 1e-12);
-        assert!((run_effect(&Case::new("gpu.cluster.sync")).ns - 0.002).abs() < 1e-12);
-        assert!((run_effect(&Case::new("hybrid.flag.round_trip")).ns - 0.02).abs() < 1e-12);
     }
 }

@@ -107,13 +107,11 @@ impl RunData {
         data
     }
 
-    /// Whether the run ended before it measured all planned cases of a primitive, and `--resume` would measure more. Of an
-    /// unfinished run of an older version, which does not say what it planned, this may be every primitive.
+    /// Whether the run ended before it measured all planned cases of a primitive, and `--resume` would measure more.
     pub(crate) fn has_more_planned(&self, primitive: &str) -> bool {
-        let plan = &self.run.planned_by_primitive;
-        let planned = || plan.get(primitive).copied().unwrap_or_default();
+        let planned = self.run.planned_by_primitive.get(primitive).copied().unwrap_or_default();
         let measured = || self.rows.iter().filter(|row| row.case.primitive == primitive).count() as u64;
-        self.run.status != Status::Done && (plan.is_empty() || measured() < planned())
+        self.run.status != Status::Done && measured() < planned
     }
 
     /// The number of rows of cases for which the run planned more measurement blocks.
@@ -194,7 +192,7 @@ mod tests {
         let mut data = crate::testing::data(vec![row(1), row(2)]);
         data.run.status = Status::BudgetSpent;
         let more = |data: &RunData| ["cpu.lock.ticket", "cpu.lock.mcs"].map(|id| data.has_more_planned(id));
-        assert_eq!(more(&data), [true, true], "an older file does not say");
+        assert_eq!(more(&data), [false, false]);
         data.run.planned_by_primitive = [("cpu.lock.ticket".to_owned(), 3)].into();
         assert_eq!(more(&data), [true, false]);
         data.rows.push(row(4));

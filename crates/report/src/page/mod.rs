@@ -20,8 +20,7 @@ pub(crate) mod html;
 mod paper_tables;
 pub(crate) mod published;
 
-use changes::RunEffect;
-use syncscope_core::{Case, Primitive};
+use syncscope_core::Primitive;
 
 use crate::{RunData, naming};
 
@@ -95,22 +94,10 @@ const SCRIPTS: [&str; 37] = [
     include_str!("../../assets/js/main.js"),
 ];
 
-/// The page of one run, or of several compared. The catalogue gives the rows their order and the primitives their meaning;
+/// The page of one run, or of several compared; with two it says what changed from the first to the second. The catalogue gives the rows their order and the primitives their meaning;
 /// the command joins the catalogues of the hardware crates, on which this crate does not depend.
 #[must_use]
 pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
-    page(runs, catalogue, None)
-}
-
-/// The page as [`render`] makes it. With two runs it says what changed from the first to the second. `run_effect` is by how
-/// much two runs on one machine differ in a case (standard deviation, relative to the cost); rows of older versions do not
-/// say it.
-#[must_use]
-pub fn render_compared(runs: &[RunData], catalogue: &[Primitive], run_effect: &dyn Fn(&Case) -> f64) -> String {
-    page(runs, catalogue, Some(run_effect))
-}
-
-fn page(runs: &[RunData], catalogue: &[Primitive], run_effect: Option<RunEffect<'_>>) -> String {
     let runs: Vec<RunData> = runs.iter().map(|data| data.in_order(catalogue)).collect();
     let runs = runs.as_slice();
     let labels = naming::labels(runs);
@@ -121,7 +108,7 @@ fn page(runs: &[RunData], catalogue: &[Primitive], run_effect: Option<RunEffect<
         "data" => data::json(runs, &labels, catalogue),
         "fallback" => fallback::tables(runs, &labels),
         "machine" => drawing::drawings(runs, &labels),
-        "changes" => run_effect.map(|run_effect| changes::section(runs, &labels, run_effect)).unwrap_or_default(),
+        "changes" => changes::section(runs, &labels),
         "published" => published::sections(runs, &labels),
         "paper_tables" => paper_tables::section(runs, &labels),
         "charts" => CHART_LIBRARY.to_owned(),

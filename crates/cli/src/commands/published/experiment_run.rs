@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use syncscope_core::run::lock::WriteLock;
+use syncscope_core::run::directory::WriteLock;
 use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::run_directory::RunDirectory;

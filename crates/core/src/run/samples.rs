@@ -10,11 +10,11 @@ use crate::engine::population::Cost;
 use crate::model::case::CaseId;
 use crate::model::observation::{Common, Observation, Strata};
 use crate::run::directory::RunDirectory;
-use crate::run::files::{RunDirectoryError, complete_lines, packed_table};
+use crate::run::files::{RunDirectoryError, body, complete_lines, packed, read_table, write_packed, write_plain};
 use crate::stats::{Interval, Level};
 use crate::units::{Ticks, significant};
 
-/// The columns of `samples.csv`. Those behind `set_aside` are missing in files of older versions.
+/// The columns of `samples.csv`.
 pub(super) const COLUMNS: [&str; 11] = [
     "case_id",
     "pair",
@@ -63,15 +63,15 @@ pub struct StoredPair {
     pub cycles: Option<f64>,
     /// The cause for which this pair does not count, if there was one.
     pub excluded: Option<String>,
-    /// Number of the measurement block, from 1; `None` in files of older versions.
-    pub block: Option<u32>,
+    /// Number of the measurement block, from 1.
+    pub block: u32,
     /// The share of the actors with SMT interference, 0 to 1; `None` where it was not detected.
     pub beside_share: Option<f64>,
-    /// How expensive everything of the family was in this block, relative to the run; `None` in files of older versions.
-    pub common_ns: Option<f64>,
+    /// How expensive everything of the family was in this block, relative to the run.
+    pub common_ns: f64,
 }
 
-/// A line of the file; columns of later versions are passed over.
+/// A line of the file.
 #[derive(Deserialize)]
 struct Line {
     case_id: String,
@@ -83,12 +83,10 @@ struct Line {
     cycles: Option<f64>,
     #[serde(rename = "set_aside")]
     excluded: Option<String>,
-    #[serde(default)]
-    block: Option<u32>,
-    #[serde(default, rename = "beside")]
+    block: u32,
+    #[serde(rename = "beside")]
     beside_share: Option<f64>,
-    #[serde(default)]
-    common_ns: Option<f64>,
+    common_ns: f64,
 }
 
 #[derive(Deserialize, PartialEq)]
@@ -99,12 +97,11 @@ enum First {
 }
 
 /// The cost in nanoseconds that the stored pairs of a case give, and its 95 % interval within the run before it is widened
-/// to one step of the clock. `None` if there are too few pairs, or if the file is of an older version.
+/// to one step of the clock. `None` if there are too few pairs.
 #[must_use]
 pub fn cost_of(pairs: &[StoredPair]) -> Option<(f64, Interval)> {
-    let observations: Option<Vec<Observation>> =
+    let observations: Vec<Observation> =
         pairs.iter().filter(|pair| pair.excluded.is_none()).map(StoredPair::observation).collect();
-    let observations = observations?;
     let counted: Vec<&Observation> = observations.iter().collect();
     let cost = Cost::of(&counted, |o| Some(o.ns / o.common.ns))?;
     Some((cost.point(), cost.interval(Level::P95)?))
@@ -118,16 +115,16 @@ pub(super) fn begins_another(before: Option<u64>, pair: Option<u64>) -> bool {
 
 impl StoredPair {
     /// What the engine made of the pair, as far as the cost in nanoseconds goes.
-    fn observation(&self) -> Option<Observation> {
+    fn observation(&self) -> Observation {
         // A pair that counts and has a thread alone on its core is of these threads.
         let strata = |beside_share: f64| {
             let is_beside = beside_share >= 1.0;
             let (alone_ns, beside_ns) = if is_beside { (None, Some(self.ns)) } else { (Some(self.ns), None) };
             Strata { alone_ns, beside_ns, beside_share }
         };
-        Some(Observation {
+        Observation {
             pair: self.pair,
-            block: self.block?,
+            block: self.block,
             baseline_first: self.baseline_first,
             baseline: self.baseline,
             test: self.test,
@@ -138,10 +135,10 @@ impl StoredPair {
             slowest_ns: self.ns,
             mean_rate_ns: self.ns,
             strata: self.beside_share.map(strata),
-            common: Common { ns: self.common_ns?, cycles: 1.0 },
+            common: Common { ns: self.common_ns, cycles: 1.0 },
             clock: None,
             excluded: None,
-        })
+        }
     }
 }
 
@@ -149,7 +146,7 @@ impl RunDirectory {
     /// Every observation, compressed; of runs that are stored to be kept.
     #[must_use]
     pub fn compressed_samples(&self) -> PathBuf {
-        packed_table::packed(&self.samples())
+        packed(&self.samples())
     }
 
     /// Reads the pairs of each case in the order they were taken, from `samples.csv` or else from `samples.csv.gz`; a run
@@ -161,6 +158,7 @@ impl RunDirectory {
     pub fn read_samples(&self) -> Result<HashMap<CaseId, Vec<StoredPair>>, RunDirectoryError> {
         let Some((path, bytes)) = self.sample_bytes()? else { return Ok(HashMap::new()) };
         let mut pairs: HashMap<CaseId, Vec<StoredPair>> = HashMap::new();
+        body(&path, &bytes, &COLUMNS)?;
         for line in csv::Reader::from_reader(complete_lines(&bytes)).into_deserialize::<Line>() {
             let line = line.map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
             let of_case = pairs.entry(CaseId(line.case_id)).or_default();
@@ -185,17 +183,17 @@ impl RunDirectory {
 
     /// The file that holds the observations, and its content uncompressed.
     pub(crate) fn sample_bytes(&self) -> Result<Option<(PathBuf, Vec<u8>)>, RunDirectoryError> {
-        packed_table::read(&self.samples())
+        read_table(&self.samples())
     }
 
     /// Replaces the observations by these lines, uncompressed, as a run that goes on adds to them.
     pub(crate) fn write_samples(&self, bytes: &[u8]) -> Result<(), RunDirectoryError> {
-        packed_table::write_plain(&self.samples(), bytes)
+        write_plain(&self.samples(), bytes)
     }
 
     /// Writes `samples.csv.gz`.
     pub(crate) fn write_compressed_samples(&self, bytes: &[u8]) -> Result<(), RunDirectoryError> {
-        packed_table::write_packed(&self.samples(), bytes)
+        write_packed(&self.samples(), bytes)
     }
 }
 
@@ -243,9 +241,9 @@ mod tests {
             ns: -0.5,
             cycles: None,
             excluded: Some("migration".to_owned()),
-            block: Some(1),
+            block: 1,
             beside_share: None,
-            common_ns: Some(1.0),
+            common_ns: 1.0,
         };
         let second = StoredPair { pair: 1, baseline_first: true, cycles: Some(2.0), excluded: None, ..first.clone() };
         assert_eq!(samples[&row("cpu.barrier.std").case.id()], [first, second.clone()]);
@@ -297,7 +295,7 @@ mod tests {
         let plain = fs::read(directory.samples()).unwrap();
         fs::write(directory.samples(), [&plain[..], b"0123,4,base"].concat()).unwrap();
         assert_eq!(directory.read_samples().unwrap().len(), 2, "a line that was cut off");
-        fs::write(directory.samples(), [&plain[..], b"0123,4,neither,1,2,3,,\n"].concat()).unwrap();
+        fs::write(directory.samples(), [&plain[..], b"0123,4,neither,1,2,3,,,1,,1\n"].concat()).unwrap();
         let error = directory.read_samples().unwrap_err().to_string();
         assert!(error.contains("samples.csv:") && error.contains("line: 5"), "{error}");
         directory.write_compressed_samples(&plain).unwrap();

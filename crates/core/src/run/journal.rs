@@ -1,6 +1,7 @@
 //! The journal: `measurements.csv`, `samples.csv` and `details.csv` grow line by line while a run goes on, so that what
-//! is known is readable whatever happens next.
+//! is known is readable whatever happens next. What stands there of cases that are measured anew is removed.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt as _;
@@ -8,13 +9,14 @@ use std::path::PathBuf;
 
 use csv::StringRecord;
 
-use super::{details, lines, samples};
+use crate::model::case::CaseId;
 use crate::model::detail::Detail;
 use crate::model::observation::Observation;
-use crate::run::columns::COLUMNS;
+use crate::run::details::DetailTable;
 use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, complete_lines, packed_table};
+use crate::run::files::{At, RunDirectoryError, body, complete_lines, read_if_there, replace, write_plain};
 use crate::run::row::Row;
+use crate::run::{columns, details, samples};
 
 /// The growing files of a run that is being measured.
 #[derive(Debug)]
@@ -35,12 +37,16 @@ struct LineFile {
 
 impl LineFile {
     /// Opens `path` at its last complete line, writing `header` first if there is none.
+    ///
+    /// # Errors
+    /// When the file has another header, or cannot be written.
     fn open(path: PathBuf, header: &[&str]) -> Result<Self, RunDirectoryError> {
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(error).at(&path),
         };
+        body(&path, &bytes, header)?;
         let file = OpenOptions::new().create(true).append(true).open(&path).at(&path)?;
         let complete = complete_lines(&bytes).len() as u64;
         file.set_len(complete).at(&path)?;
@@ -71,28 +77,18 @@ impl LineFile {
     }
 }
 
-/// Measurements, samples and details of a run: where they are, and their columns.
-pub(super) fn tables(directory: &RunDirectory) -> [(PathBuf, Vec<&'static str>); 3] {
-    [
-        (directory.measurements(), COLUMNS.iter().map(|column| column.name).collect()),
-        (directory.samples(), samples::COLUMNS.to_vec()),
-        (directory.details(), details::COLUMNS.to_vec()),
-    ]
-}
-
 impl Journal {
-    /// Opens the journal of a run, new or resumed; a line that was cut off is removed, a compressed file is unpacked, and a
-    /// table in another form is written in that of this version.
+    /// Opens the journal of a run, new or resumed; a line that was cut off is removed, and a compressed table is unpacked.
     ///
     /// # Errors
-    /// When a file cannot be written, or holds what this version does not know.
+    /// When a file cannot be written, or has another form than this version gives it.
     pub fn open(directory: &RunDirectory) -> Result<Self, RunDirectoryError> {
         if directory.has_measurements() && !directory.measurements().is_file() {
-            packed_table::write_plain(&directory.measurements(), &directory.measurement_bytes()?.1)?;
+            write_plain(&directory.measurements(), &directory.measurement_bytes()?.1)?;
         }
-        directory.renew_tables()?;
-        let [measurements, samples, details] = tables(directory).map(|(path, columns)| LineFile::open(path, &columns));
-        let (measurements, samples, details) = (measurements?, samples?, details?);
+        let measurements = LineFile::open(directory.measurements(), &columns::names())?;
+        let samples = LineFile::open(directory.samples(), &samples::COLUMNS)?;
+        let details = LineFile::open(directory.details(), &details::COLUMNS)?;
         let began = (samples.length()?, details.length()?);
         Ok(Self { measurements, samples, details, began })
     }
@@ -122,12 +118,95 @@ impl Journal {
     }
 }
 
+impl RunDirectory {
+    /// Forgets the observations and details of all cases but these: the others will be measured anew. What holds for all
+    /// cases of a domain is written down for each, because it need not hold for those that come. Of a case that was measured
+    /// twice, because a resumed run was killed, the later observations and details stay.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn forget_all_but(&self, kept: &HashSet<CaseId>) -> Result<(), RunDirectoryError> {
+        let details = self.detail_table()?;
+        if let Some((path, bytes)) = self.sample_bytes()? {
+            let ids: HashSet<&[u8]> = kept.iter().map(|id| id.0.as_bytes()).collect();
+            let lines: Vec<&[u8]> =
+                body(&path, &bytes, &samples::COLUMNS)?.split_inclusive(|byte| *byte == b'\n').collect();
+            let header = format!("{}\n", samples::COLUMNS.join(","));
+            let kept = std::iter::once(header.as_bytes()).chain(last_measurements(&lines, &ids));
+            self.write_samples(&kept.collect::<Vec<_>>().concat())?;
+        }
+        if let Some(table) = details {
+            let rows = self.read_rows()?;
+            let mut own = table.expand(&rows);
+            own.retain(|id, _| kept.contains(id));
+            self.write_details(&DetailTable::of_cases(own), &rows)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets what stands of these cases in the first bytes of the samples and of the details: it was measured anew.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub(crate) fn forget_first(
+        &self,
+        replaced: &HashSet<CaseId>,
+        (samples, details): (u64, u64),
+    ) -> Result<(), RunDirectoryError> {
+        if replaced.is_empty() {
+            return Ok(());
+        }
+        let ids: HashSet<&[u8]> = replaced.iter().map(|id| id.0.as_bytes()).collect();
+        let later = |bytes: &[u8], first: u64| {
+            let (first, rest) = bytes.split_at(bytes.len().min(usize::try_from(first).unwrap_or(usize::MAX)));
+            let kept = first.split_inclusive(|byte| *byte == b'\n').filter(|line| !ids.contains(id_of(line)));
+            [kept.collect::<Vec<_>>().concat(), rest.to_vec()].concat()
+        };
+        for (path, first) in [(self.samples(), samples), (self.details(), details)] {
+            if let Some(bytes) = read_if_there(&path)? {
+                replace(&path, &later(&bytes, first))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lines of these cases, of the last measurement of each.
+fn last_measurements<'a>(lines: &[&'a [u8]], ids: &HashSet<&[u8]>) -> Vec<&'a [u8]> {
+    let pair = |line: &[u8]| std::str::from_utf8(line.split(|byte| *byte == b',').nth(1)?).ok()?.parse::<u64>().ok();
+    let mut latest: HashMap<&[u8], (Option<u64>, usize)> = HashMap::new();
+    for (at, line) in lines.iter().enumerate() {
+        let (number, first) = latest.entry(id_of(line)).or_insert((None, at));
+        let pair = pair(line);
+        if samples::begins_another(*number, pair) {
+            *first = at;
+        }
+        *number = pair;
+    }
+    let is_last = |at: usize, line: &[u8]| latest.get(id_of(line)).is_some_and(|(_, first)| at >= *first);
+    let kept = lines.iter().enumerate().filter(|(at, line)| ids.contains(id_of(line)) && is_last(*at, line));
+    kept.map(|(_, line)| *line).collect()
+}
+
+/// These records as lines of a file. A cell is one line: a reason quoted from a compiler or a library may hold several.
+fn lines<'a>(records: impl IntoIterator<Item = &'a StringRecord>) -> Result<Vec<u8>, csv::Error> {
+    let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
+    for record in records {
+        let record: StringRecord = record.iter().map(|cell| cell.replace(['\n', '\r'], " ")).collect();
+        writer.write_record(&record)?;
+    }
+    writer.into_inner().map_err(|error| error.into_error().into())
+}
+
+/// The first cell of a line; ids are hexadecimal and never quoted.
+pub(crate) fn id_of(line: &[u8]) -> &[u8] {
+    line.split(|byte| *byte == b',').next().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
-    use crate::model::case::{Case, CaseId};
+    use crate::model::case::Case;
     use crate::model::sample::Disturbance;
     use crate::model::verdict::Verdict;
 
