@@ -14,22 +14,19 @@
 //! - [`engine`]: one case, from samples to a verdict
 //! - [`run`]: the run directory, its files and columns
 //! - [`session`]: the course of a run over many cases
-//! - [`published`]: the experiments of papers, as data
 //! - [`fake`]: an experiment and a laboratory made of numbers, for tests
 
 #![forbid(unsafe_code)]
-
-mod words;
 
 pub mod engine;
 pub mod fake;
 pub mod model;
 pub mod numbers;
-pub mod published;
 pub mod run;
 pub mod session;
 pub mod stats;
 pub mod units;
+pub mod words;
 
 pub use engine::cancel::Cancel;
 pub use engine::experiment::{Experiment, ExperimentError, Ruler};
@@ -51,7 +48,6 @@ pub use model::primitive::{Domain, Family, Primitive};
 pub use model::sample::{Disturbance, Sample, Shot, Side};
 pub use model::verdict::Verdict;
 pub use model::{case, detail, evidence, primitive, sample, sweep, verdict};
-pub use published::{Published, PublishedExperiment};
 pub use run::directory as run_directory;
 pub use run::row::Row;
 pub use run::samples as stored_samples;

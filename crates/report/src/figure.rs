@@ -30,7 +30,8 @@ pub(crate) fn ends(low: Option<f64>, high: Option<f64>) -> String {
 }
 
 /// A time in the unit that needs the fewest digits: `2.03 ns`, `1.26 µs`, `3.10 ms`.
-pub(crate) fn time(ns: f64) -> String {
+#[must_use]
+pub fn time(ns: f64) -> String {
     time_with(ns, 3)
 }
 
@@ -51,7 +52,8 @@ pub(crate) fn cycles(value: f64) -> String {
 }
 
 /// A number that is written in decimals, with commas between thousands: `135,168`, `1,234.5`.
-pub(crate) fn grouped(number: impl Display) -> String {
+#[must_use]
+pub fn grouped(number: impl Display) -> String {
     let text = number.to_string();
     let first = text.find(|character: char| character.is_ascii_digit()).unwrap_or(0);
     let end = text.find('.').unwrap_or(text.len());

@@ -51,6 +51,7 @@ const PAUSE: Duration = Duration::from_micros(50);
 pub(crate) struct Runner<D: DeviceQueue, C: Clock = HostClock> {
     pub(super) health: Health,
     limit: Duration,
+    eager: Duration,
     last_use: Option<Instant>,
     clock: C,
     devices: Vec<D>,
@@ -64,7 +65,7 @@ impl<D: DeviceQueue> Runner<D> {
 
 impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     pub(crate) fn with_clock(devices: Vec<D>, clock: C) -> Self {
-        Self { health: Health::Usable, limit: LIMIT, last_use: None, clock, devices }
+        Self { health: Health::Usable, limit: LIMIT, eager: EAGER, last_use: None, clock, devices }
     }
 
     /// Whether it can run the next launch. Stops what still runs in a poisoned context first, because nothing can be
@@ -87,6 +88,11 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
             Some(limit) => limit,
             None => LIMIT,
         };
+    }
+
+    /// Changes for how long it queries without a pause.
+    pub(crate) const fn set_eager(&mut self, eager: Duration) {
+        self.eager = eager;
     }
 
     /// How long the devices have had nothing to do; `None` if nothing was launched yet.
@@ -165,32 +171,31 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     /// [`Outage::TimedOut`] if that takes longer than the limit. [`Self::checked_health`] then says whether the abort
     /// flag helped.
     pub(crate) fn wait(&mut self, count: usize) -> Result<(), Outage> {
-        self.wait_eagerly_for(count, EAGER)
+        let limit = self.limit;
+        let done = self.wait_until(count, limit)?;
+        self.note_use();
+        if done { Ok(()) } else { self.abort(count, limit) }
     }
 
     /// The same without a pause between two queries, for work that the host times.
     pub(crate) fn wait_without_pause(&mut self, count: usize) -> Result<(), Outage> {
-        self.wait_eagerly_for(count, Duration::MAX)
-    }
-
-    fn wait_eagerly_for(&mut self, count: usize, eager: Duration) -> Result<(), Outage> {
-        let limit = self.limit;
-        let done = self.wait_until(count, limit, eager)?;
-        self.note_use();
-        if done { Ok(()) } else { self.abort(count, limit) }
+        let usual = std::mem::replace(&mut self.eager, Duration::MAX);
+        let waited = self.wait(count);
+        self.eager = usual;
+        waited
     }
 
     /// Waits until the first `count` devices have cleared their memory. It does not count as use: devices are not warm after it.
     pub(crate) fn settle(&mut self, count: usize) -> Result<(), Outage> {
         self.begin(count)?;
-        if self.wait_until(count, GRACE, EAGER)? { Ok(()) } else { self.abort(count, GRACE) }
+        if self.wait_until(count, GRACE)? { Ok(()) } else { self.abort(count, GRACE) }
     }
 
     /// Ends kernels that have outlasted `limit`. Those that spin look at the flag. A kernel on one device may wait for
     /// the kernels on the others, so the flag is set on all.
     fn abort(&mut self, count: usize, limit: Duration) -> Result<(), Outage> {
         self.set_abort(true);
-        let stopped = self.wait_until(count, GRACE, EAGER);
+        let stopped = self.wait_until(count, GRACE);
         self.set_abort(false);
         if !stopped? {
             self.health = Health::Occupied;
@@ -203,11 +208,11 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     }
 
     /// Waits until the first `count` devices are done; `false` if that takes longer than `limit` for all together.
-    fn wait_until(&mut self, count: usize, limit: Duration, eager: Duration) -> Result<bool, Outage> {
+    fn wait_until(&mut self, count: usize, limit: Duration) -> Result<bool, Outage> {
         let mut left = limit;
         for index in 0..count {
             let device = &self.devices[index];
-            let waited = enter(device, count).and_then(|()| self.query(device, left, eager));
+            let waited = enter(device, count).and_then(|()| self.query(device, left));
             match self.launched(waited)? {
                 Some(waited) => left = left.saturating_sub(waited),
                 None => return Ok(false),
@@ -217,7 +222,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     }
 
     /// Queries one device until it is done, and returns how long that took; `None` if it takes longer than `limit`.
-    fn query(&self, device: &D, limit: Duration, eager: Duration) -> Result<Option<Duration>, CudaError> {
+    fn query(&self, device: &D, limit: Duration) -> Result<Option<Duration>, CudaError> {
         let started = self.clock.now();
         let mut waited = Duration::ZERO;
         while !device.is_done()? {
@@ -225,7 +230,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
             if waited > limit {
                 return Ok(None);
             }
-            if waited > eager {
+            if waited > self.eager {
                 self.clock.sleep(PAUSE);
             } else {
                 self.clock.spin();
@@ -278,7 +283,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         let started = self.clock.now();
         self.devices.iter().all(|device| {
             let left = limit.saturating_sub(self.clock.now().saturating_duration_since(started));
-            !matches!(device.make_current().and_then(|()| self.query(device, left, EAGER)), Ok(None))
+            !matches!(device.make_current().and_then(|()| self.query(device, left)), Ok(None))
         })
     }
 }

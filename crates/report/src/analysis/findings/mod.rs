@@ -28,7 +28,6 @@ mod judge;
 mod openmp_atomics;
 mod openmp_teams;
 mod pick;
-mod published;
 #[cfg(test)]
 mod tests;
 
@@ -113,6 +112,19 @@ pub struct Outcome {
     pub rows: Vec<usize>,
 }
 
+impl Outcome {
+    /// Of a claim that holds, or does not, or of which that is not known, with the figures or the reason.
+    #[must_use]
+    pub const fn of(holds: Option<bool>, sentence: String) -> Self {
+        let verdict = match holds {
+            Some(true) => ClaimVerdict::Holds,
+            Some(false) => ClaimVerdict::DoesNotHold,
+            None => ClaimVerdict::Open,
+        };
+        Self { verdict, sentence, rows: Vec::new() }
+    }
+}
+
 /// A published claim.
 struct Claim {
     /// Its name in files: paper, subject, item.
@@ -169,7 +181,7 @@ pub(crate) fn named_primitives() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn findings(data: &RunData) -> Vec<Finding> {
     let mut all: Vec<Finding> = claims().map(|claim| evaluate(claim, data)).collect();
-    all.extend(published::findings(data));
+    all.extend(data.sections.iter().flat_map(|section| section.claims.iter().cloned()));
     all.sort_by_key(|finding| finding.paper);
     all
 }
