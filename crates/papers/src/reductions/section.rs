@@ -39,8 +39,7 @@ fn predictions(rows: &[Row]) -> Option<Part> {
          synchronization: launches, barriers and atomic operations, each with the cost that this run has for it on the \
          nearest grid. \"Off by\" is relative to the measured difference. Undecided: the intervals of both overlap.",
     );
-    let of_decisions =
-        ["elements", "where", "fastest", "costs recommend", "slower by", "second", "lead", "predicted"];
+    let of_decisions = ["elements", "where", "fastest", "costs recommend", "slower by", "second", "lead", "predicted"];
     let of_predictions =
         ["elements", "variant", "minus", "measured", "predicted", "off by", "20 %", "terms", "why not"];
     let differences = Part::table(&of_predictions, predictions.iter().map(prediction_line).collect());
@@ -100,7 +99,8 @@ fn barriers(rows: &[Row]) -> Option<Part> {
         let Boundary { elements, launched_by, kernel, grid } = boundary;
         vec![size(*elements), (*launched_by).to_owned(), cell(*kernel), cell(*grid)]
     };
-    let table = Part::table(&["elements", "launched by", "end of a kernel", "grid barrier"], found.iter().map(line).collect());
+    let table =
+        Part::table(&["elements", "launched by", "end of a kernel", "grid barrier"], found.iter().map(line).collect());
     let what = "difference to one atomic operation of each block, 95 % interval";
     Some(Part::card("What a kernel boundary costs", what, vec![note, table]))
 }

@@ -5,7 +5,7 @@
 //! [`Recipe`] says how a variant is queued, the macros of its kernel how its blocks join their results.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Facts, Group, OperationsAtOnce, Preset, Role, RunEffect, Waits};
+use syncscope_core::{Case, Dtype, Facts, Group, Mode, OperationsAtOnce, Preset, Role, RunEffect, Waits};
 
 use super::{WARP_COLLECTIVE, kernel};
 use crate::catalogue::entry::{Entry, ExpectedInstructions, Kernel, Method, Proof};
@@ -398,7 +398,7 @@ const SUM_OF_WARP: Entry = Entry {
     expected: |_| ExpectedInstructions::of(&["LDS"]).times(5),
     cases: |id, preset, limits| cases_of_warp(id, preset, *limits),
     unroll: SUMS,
-    ..Entry::of(WARP_KERNEL, Proof::Trial, WARP_COLLECTIVE)
+    ..Entry::of(WARP_KERNEL, Proof::Trial, Facts { mode: Mode::Latency, ..WARP_COLLECTIVE })
 };
 
 fn definitions_of_warp(method: &str) -> Vec<String> {
@@ -478,9 +478,8 @@ mod tests {
 
     #[test]
     fn quick_plans_have_no_reductions_and_the_papers_sizes_are_all_there() {
-        let planned = |preset| -> Vec<Case> {
-            ENTRIES.iter().flat_map(|entry| (entry.cases)(entry.id, preset, &H200)).collect()
-        };
+        let planned =
+            |preset| -> Vec<Case> { ENTRIES.iter().flat_map(|entry| (entry.cases)(entry.id, preset, &H200)).collect() };
         assert!(planned(Preset::Quick).is_empty());
         let paper = planned(Preset::Paper);
         let of = |id: &str| paper.iter().filter(|case| case.primitive == id).count();
