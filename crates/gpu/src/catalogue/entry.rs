@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use syncscope_core::{Case, Facts, Preset, Primitive};
 
+use crate::catalogue::families::reduction::Recipe;
 use crate::catalogue::limits::DeviceLimits;
 use crate::cuda::compile::Program;
 use crate::hybrid::nearby_cpus::Distance;
@@ -82,6 +83,8 @@ pub(crate) enum Method {
     Addition,
     /// A chain of launches, timed by the host.
     Launch(Launching),
+    /// A chain of reductions of a vector, timed by the host.
+    Reduction(Recipe),
     /// Launches on several devices with barriers of host threads between them, timed by the host.
     HostBarrier,
 }

@@ -32,6 +32,9 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
     if let Method::Launch(_) = entry.method {
         return whole_kernels(cubin, &expected);
     }
+    if let Method::Reduction(_) = entry.method {
+        return in_first_kernel(cubin, &expected);
+    }
     let found = Cubin::parse(cubin).and_then(|cubin| Ok((regions(&cubin)?, cubin)));
     let ([baseline, test], cubin) = match &found {
         Ok((regions, cubin)) => (regions.each_ref(), cubin),
@@ -118,6 +121,23 @@ fn whole_kernels(cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
         None => Evidence::Elided { summary: format!("{name} {in_baseline}/{in_test} in the kernel"), listing },
         Some(other) => Evidence::Elided { summary: format!("{} in a kernel without memory", other.mnemonic), listing },
     }
+}
+
+/// The evidence of reductions: the kernel that reads the vector must contain one of the expected instructions.
+fn in_first_kernel(cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
+    let cubin = match Cubin::parse(cubin) {
+        Ok(cubin) => cubin,
+        Err(error) => return Evidence::NotAvailable(error.to_string()),
+    };
+    let Some(kernel) = cubin.kernel("reduce") else {
+        return Evidence::NotAvailable("the kernel is not in the program".to_owned());
+    };
+    let is_expected = |found: &&Instruction| expected.instructions.iter().any(|pattern| found.matches(pattern));
+    let found: Vec<&Instruction> = executed(kernel).filter(is_expected).collect();
+    let name = found.first().map_or(expected.instructions.first().copied().unwrap_or_default(), |it| &it.mnemonic);
+    let summary = format!("{name} {} of {} in the kernel", found.len(), executed(kernel).count());
+    let listing = format!("{}\n{}", kernel.name(), listing_of(kernel));
+    if found.is_empty() { Evidence::Elided { summary, listing } } else { Evidence::Present { summary, listing } }
 }
 
 /// The instructions before the padding, which is a branch to itself and NOPs after the last exit.
