@@ -391,12 +391,8 @@ fn cases_of_warp(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     sweep.groups(&[Operation::Sum.group()]).elements(elements).cases()
 }
 
-const WARP_FACTS: Facts = Facts {
-    mode: Mode::Latency,
-    actor: ActorRule::Slowest,
-    at_once: OperationsAtOnce::OfOneIn(32),
-    ..WARP_COLLECTIVE
-};
+const WARP_FACTS: Facts =
+    Facts { mode: Mode::Latency, actor: ActorRule::Slowest, at_once: OperationsAtOnce::OfOneIn(32), ..WARP_COLLECTIVE };
 
 /// Each step of a figure reads one value of another thread.
 const SUM_OF_WARP: Entry = Entry {

@@ -62,7 +62,6 @@ pub(crate) struct ReductionExperiment<'a> {
     evidence: Evidence,
     /// The host's clock.
     ruler: Ruler,
-    run_effect:
     /// The CPU of the launching thread.
     cpu: Option<u32>,
     /// By number of reductions.
@@ -86,11 +85,7 @@ fn late(took: Duration) -> CudaError {
 }
 
 impl<'a> ReductionExperiment<'a> {
-    pub(crate) fn new(
-        queue: Queue<'a>,
-        (evidence, ruler): (Evidence, Ruler),
-        cpu: Option<u32>,
-    ) -> Self {
+    pub(crate) fn new(queue: Queue<'a>, (evidence, ruler): (Evidence, Ruler), cpu: Option<u32>) -> Self {
         Self { queue, evidence, ruler, cpu, graphs: HashMap::new(), has_run: false, wrong: None }
     }
 
