@@ -1,4 +1,4 @@
-//! `syncscope reductions` from the outside, without a GPU.
+//! `syncscope paper reductions` from the outside, without a GPU.
 
 #![cfg(unix)]
 
@@ -11,7 +11,7 @@ use syncscope_core::run_directory::RunDirectory;
 
 fn reductions(words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));
-    command.arg("reductions").args(words).env("SYNCSCOPE_FAKE", "").stdin(Stdio::null()).output().unwrap()
+    command.args(["paper", "reductions"]).args(words).env("SYNCSCOPE_FAKE", "").stdin(Stdio::null()).output().unwrap()
 }
 
 fn stderr(output: &Output) -> String {
