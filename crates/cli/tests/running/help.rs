@@ -72,8 +72,7 @@ fn every_command_has_its_manual_page() {
 
 #[test]
 fn every_output_is_named_by_the_same_option() {
-    for words in [&["run"][..], &["report"], &["import", "syncperformance"], &["man"], &["paper", "crosscheck"]]
-    {
+    for words in [&["run"][..], &["report"], &["import", "syncperformance"], &["man"], &["paper", "crosscheck"]] {
         let help = stdout(&[words, &["--help"]].concat());
         assert!(help.contains("-o, --out <"), "{words:?}: {help}");
         assert!(!help.contains("--output"), "{words:?}: {help}");

@@ -177,6 +177,14 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         if done { Ok(()) } else { self.abort(count, limit) }
     }
 
+    /// The same without a pause between two queries, for work that the host times.
+    pub(crate) fn wait_without_pause(&mut self, count: usize) -> Result<(), Outage> {
+        let usual = std::mem::replace(&mut self.eager, Duration::MAX);
+        let waited = self.wait(count);
+        self.eager = usual;
+        waited
+    }
+
     /// Waits until the first `count` devices have cleared their memory. It does not count as use: devices are not warm after it.
     pub(crate) fn settle(&mut self, count: usize) -> Result<(), Outage> {
         self.begin(count)?;
