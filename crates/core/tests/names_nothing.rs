@@ -1,5 +1,7 @@
 //! This crate names no primitive, device, library or paper: what is known of them stands in the crates that have them.
 
+#![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
+
 use std::fs;
 use std::path::Path;
 
