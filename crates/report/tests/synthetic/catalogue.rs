@@ -61,10 +61,11 @@ pub(crate) fn catalogue() -> Arc<Catalogue> {
     let of = |(role, waits, ids): (Role, Waits, &'static [&'static str])| {
         let is_free = matches!(role, Access | Update | Fence | WarpCollective);
         let mode = if is_free { Mode::Throughput } else { Mode::Latency };
-        let has_designs = role == GridBarrier;
+        let has_designs = matches!(role, GridBarrier | DeviceBarrier) || waits == AsConfigured;
         let facts =
             Facts { mode, has_designs, orders_memory: role == Fence || !is_free, ..Facts::of(role).waiting(waits) };
-        ids.iter().map(move |id| Primitive { id, summary: "", operation: "", source: "", facts })
+        let facts_of = move |id: &str| Facts { has_designs: has_designs || id.ends_with(".spin_park"), ..facts };
+        ids.iter().map(move |id| Primitive { id, summary: "", operation: "", source: "", facts: facts_of(id) })
     };
     Arc::new(TABLE.into_iter().flat_map(of).collect())
 }

@@ -1,26 +1,125 @@
-//! How atomic additions scale: the rate of all threads together, on both sides of the machine.
+//! How do atomics scale? The rate of all threads together, on both sides of the machine.
 
-use syncscope_core::{Case, Form, Layout, MemoryOrder, Mode, Placement, Row, Scope, Space};
+use syncscope_core::{Case, Form, Group, Layout, MemoryOrder, Mode, Placement, Row, Scope, Space, Verdict};
 
-use super::Decision;
+use super::advice::Need;
+use super::counters::count_events;
+use super::rows::{cpu_rules, largest_team, note, one_line_each, plain_series, sizes, team, unreliable};
 use super::spec::{Axis, Point, Spec, Unit, share_vertical_axis};
-use super::sweep::{
-    cpu_rules, exists, largest_team, note, one_line_each, plain_series, sizes, team, threads, unreliable,
-};
-use crate::analysis::answers::atomics::{Total, count, not_aggregated};
-use crate::analysis::answers::field::{Basis, Ratio};
-use crate::figure::grouped;
+use super::{Picture, Question, Said};
+use crate::analysis::contest::{Basis, Known, Ratio, is_absent};
+use crate::analysis::ladder::rung;
+use crate::analysis::usual::unusualness;
+use crate::figure::{self, grouped};
 use crate::{RunData, naming};
+
+pub(super) const QUESTION: Question = Question {
+    id: "decide-atomics",
+    title: "How do atomics scale?",
+    sentences: &[contended_on_both_sides, lost_updates],
+    picture: Some(picture),
+    advice: Some((Need::CountEvents, count_events)),
+};
+
+/// Additions to one variable by all CPUs, and by all threads of a GPU, as rates of all together: the cost of one addition
+/// grows with the threads that wait. Two instruments measured them, so the intervals for another run are compared.
+fn contended_on_both_sides(data: &RunData) -> Option<Said> {
+    let cpu = Total::on_rung(data, "add.threads")?;
+    let gpu = Total::on_rung(data, "add.device")?;
+    let (less, more) = if cpu.rate < gpu.rate { (&cpu, &gpu) } else { (&gpu, &cpu) };
+    let ratio = more.over(less);
+    if !ratio.is_above_one() {
+        let question = "whether CPU or GPU threads add more often to one variable".to_owned();
+        return Some(Said::Open(format!("{question} ({} and {} a second)", cpu.rate(), gpu.rate())));
+    }
+    let winner = if cpu.rate < gpu.rate { "the GPU" } else { "the CPU" };
+    let separate = not_aggregated(data, &gpu.known.row.case)
+        .map(|rate| format!(" ({} where the compiler does not sum each warp first)", count(rate)))
+        .unwrap_or_default();
+    let text = format!(
+        "{} CPU threads add {} times a second to one variable, {} GPU threads {} times{separate}: {} as often on {winner}.",
+        cpu.known.row.case.actors(),
+        cpu.rate(),
+        grouped(gpu.known.row.case.actors()),
+        gpu.rate(),
+        ratio.times(),
+    );
+    let rows = [cpu.known.index, gpu.known.index].into_iter().chain(row_not_aggregated(data, &gpu.known.row.case));
+    Some(Said::certain(text, rows))
+}
+
+/// That additions by CPU and GPU at once are no atomic operations of both sides: the driver says so of the link. The run
+/// skips the cases, in which updates would be lost.
+fn lost_updates(data: &RunData) -> Option<Said> {
+    data.run.machine.gpus.iter().find(|gpu| gpu.host_native_atomics == Some(false))?;
+    let is_of_both = |row: &Row| row.case.primitive == "hybrid.atomic.add" && row.case.group == Some(Group::Both);
+    let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_of_both(&data.rows[*index])).collect();
+    let text = "Additions by CPU and GPU at once lose updates here: the link between them carries no native atomic operations.";
+    (!rows.is_empty()).then(|| Said::certain(text.to_owned(), rows))
+}
+
+/// The rate of all threads together, of a row whose cost has a figure.
+struct Total<'a> {
+    known: Known<'a>,
+    rate: f64,
+}
+
+impl<'a> Total<'a> {
+    fn of(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
+        let known = Known::with_figure(data, index, basis)?;
+        Some(Self { known, rate: known.row.ops_per_s_total? })
+    }
+
+    fn on_rung(data: &'a RunData, id: &str) -> Option<Self> {
+        Self::of(data, rung(data, id)?.row, Basis::Machine)
+    }
+
+    /// This rate over the other one: as uncertain as the costs of their operations.
+    fn over(&self, other: &Self) -> Ratio {
+        let operations = |total: &Self| total.rate * total.known.ns;
+        other.known.over(&self.known).scaled(operations(self) / operations(other))
+    }
+
+    /// `43.8 million`, `~43.8 million` where the row is noisy.
+    fn rate(&self) -> String {
+        let doubt = if self.known.row.verdict == Verdict::Resolved { "" } else { figure::ROUGHLY };
+        format!("{doubt}{}", count(self.rate))
+    }
+}
+
+/// The rate of the same case where the compiler cannot add up the operands of a warp before one atomic operation.
+fn not_aggregated(data: &RunData, case: &Case) -> Option<f64> {
+    data.rows.get(row_not_aggregated(data, case)?)?.ops_per_s_total
+}
+
+/// Where the row with that rate stands.
+fn row_not_aggregated(data: &RunData, case: &Case) -> Option<usize> {
+    let form = Case { form: Some(Form::NotAggregated), ..case.clone() };
+    data.rows
+        .iter()
+        .position(|row| row.case == form && row.verdict == Verdict::Resolved && row.ops_per_s_total.is_some())
+}
+
+/// A large number in words: `43.8 million`, `1.37 billion`.
+fn count(number: f64) -> String {
+    let (divisor, word) = match number {
+        ..1e6 => (1e3, "thousand"),
+        ..1e9 => (1e6, "million"),
+        _ => (1e9, "billion"),
+    };
+    let value = number / divisor;
+    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.decimals$} {word}")
+}
 
 const CPU: &str = "cpu.atomic.add";
 const GPU: &str = "gpu.atomic.add";
-pub(super) const PRIMITIVES: [&str; 2] = [CPU, GPU];
 
 /// Variables this far apart share no cache line of any known CPU.
 const SEPARATE_BYTES: u64 = 64;
 
-pub(super) fn decision(data: &RunData) -> Option<Decision> {
-    let cpu = one_line_each(data, &cpu_rows(data), label, threads);
+fn picture(data: &RunData) -> Option<Picture> {
+    let cpu = one_line_each(data, &cpu_rows(data), label, |case| case.threads = None);
     let gpu = one_line_each(data, &gpu_rows(data), label, sizes);
     let axes = |x| (Axis::log(x, Unit::Count), Axis::log("additions per second, all threads", Unit::Rate));
     let chart = |rows: &[usize], x, total: fn(&Case) -> u64, title: &str| {
@@ -35,17 +134,11 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         return None;
     }
     let sentences: Vec<String> = [cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)].into_iter().flatten().collect();
-    let sentence = if sentences.is_empty() {
-        "How additions scale is not certain in this run: too few rows have a reliable rate.".to_owned()
-    } else {
-        sentences.join(" ")
-    };
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
-    Some(Decision {
-        id: "decide-atomics",
-        question: "How do atomics scale?",
-        sentence,
+    Some(Picture {
         charts,
+        text: (!sentences.is_empty()).then(|| sentences.join(" ")),
+        otherwise: "How additions scale is not certain in this run: too few rows have a reliable rate.",
         note: note([
             Some("Relaxed additions to one variable for all threads (shared), or to one for each.".to_owned()),
             (!gpu.is_empty()).then(|| "Not aggregated: the compiler cannot add up each warp first.".to_owned()),
@@ -70,7 +163,7 @@ fn gpu_rows(data: &RunData) -> Vec<usize> {
 /// strides between do is a question of its own.
 fn rows_of(data: &RunData, primitive: &str, fits: fn(&Case) -> bool) -> Vec<usize> {
     let is_shown = |row: &Row| {
-        row.case.primitive == primitive && exists(row) && row.case.mode != Some(Mode::Latency) && fits(&row.case)
+        row.case.primitive == primitive && !is_absent(row) && row.case.mode != Some(Mode::Latency) && fits(&row.case)
     };
     let rows: Vec<usize> = (0..data.rows.len()).filter(|index| is_shown(&data.rows[*index])).collect();
     let stride = |index: &usize| data.rows[*index].case.layout.and_then(Layout::stride);
@@ -118,7 +211,7 @@ fn beyond(one: &Total<'_>, other: &Total<'_>) -> Option<String> {
 /// The usual type: the first one with a row for one variable.
 fn usual<'a>(data: &'a RunData, rows: &[usize]) -> Option<&'a Case> {
     let shared = rows.iter().map(|index| &data.rows[*index].case).filter(|case| case.layout == Some(Layout::Shared));
-    shared.filter(|case| case.form.is_none()).min_by_key(|case| crate::analysis::row_query::unusualness(case))
+    shared.filter(|case| case.form.is_none()).min_by_key(|case| unusualness(case))
 }
 
 /// The rate of the row with so many threads, of one variable or of variables apart.
@@ -179,8 +272,8 @@ mod tests {
     use syncscope_core::{Dtype, Group};
 
     use super::super::testing::{add, decision, labels, sentence, series};
+    use super::super::testing::{case, data, on_blocks, row, said, within};
     use super::*;
-    use crate::analysis::answers::testing::{data, on_blocks, row};
 
     #[test]
     fn rates_that_overlap_are_not_ranked() {
@@ -207,7 +300,7 @@ mod tests {
             vec![add(Layout::Shared, 1, 6.0, 160e6), add(Layout::Shared, 2, 40.0, 50e6), add(near, 2, 20.0, 100e6)];
         let found = decision("decide-atomics", &data(rows)).unwrap();
         assert_eq!(labels(&found.charts[0]), ["i32, shared"]);
-        assert!(!found.sentence.contains("separate cache lines"), "{}", found.sentence);
+        assert!(!found.sentence.as_deref().unwrap().contains("separate cache lines"), "{:?}", found.sentence);
     }
 
     #[test]
@@ -237,9 +330,65 @@ mod tests {
         let found = decision("decide-atomics", &data(vec![written, bare])).unwrap();
         assert_eq!(labels(&found.charts[0]), ["i32, shared", "i32, shared, not aggregated"]);
         assert_eq!(
-            found.sentence,
+            found.sentence.unwrap(),
             "135,168 GPU threads add 47.4 billion times a second to one variable (1.47 billion where the compiler does not add up \
              each warp first)."
         );
+    }
+
+    fn with_rate(row: Row, rate: f64) -> Row {
+        Row { ops_per_s_total: Some(rate), ..row }
+    }
+
+    #[test]
+    fn rates_of_both_sides_are_compared() {
+        let cpu = with_rate(row(case("cpu.atomic.add", 16), 366.0, 0.17), 43.8e6);
+        let gpu = with_rate(row(on_blocks("gpu.atomic.add", 132, 1024), 99_000.0, 0.02), 1.37e9);
+        let sentence = "16 CPU threads add 43.8 million times a second to one variable, 135,168 GPU threads 1.37 billion times: \
+                        31 times as often on the GPU.";
+        assert_eq!(said(contended_on_both_sides, vec![cpu.clone(), gpu.clone()]), Some(Ok(sentence.into())));
+        let case = Case { form: Some(Form::NotAggregated), ..gpu.case.clone() };
+        let form = Row { case, ..with_rate(gpu.clone(), 0.4e9) };
+        let run = crate::testing::data(vec![cpu.clone(), gpu.clone(), form]);
+        let Some(Said::Certain(text, rows)) = contended_on_both_sides(&run) else { panic!("no answer") };
+        assert!(text.contains("(400 million where the compiler does not"), "{text}");
+        assert_eq!(rows, [0, 1, 2], "a row for each figure");
+        assert_eq!(said(contended_on_both_sides, vec![cpu.clone()]), None);
+        assert_eq!(said(contended_on_both_sides, vec![gpu.clone()]), None);
+        let close = with_rate(row(case_of(&gpu), 99_000.0, 0.02), 50e6);
+        assert!(said(contended_on_both_sides, vec![cpu.clone(), close]).unwrap().is_err(), "17 % may swap them");
+        let noisy = |half: f64| {
+            let row = within(cpu.clone(), 366.0 - half, 366.0 + half);
+            vec![Row { verdict: Verdict::Noisy("wide".into()), ..row }, gpu.clone()]
+        };
+        let sentence = said(contended_on_both_sides, noisy(80.0)).unwrap().unwrap();
+        assert!(sentence.starts_with("16 CPU threads add ~43.8 million times"), "{sentence}");
+        assert_eq!(said(contended_on_both_sides, noisy(100.0)), None, "the table has no figure");
+    }
+
+    #[test]
+    fn a_link_without_atomic_operations_is_a_finding_about_the_machine() {
+        let skipped = |group| {
+            let case = Case { group: Some(group), ..case("hybrid.atomic.add", 32) };
+            Row::unmeasured(case, Verdict::Skipped("lost".into()))
+        };
+        let mut data = super::super::testing::data(vec![skipped(Group::GpuAlone), skipped(Group::Both)]);
+        assert_eq!(lost_updates(&data), None, "a run of an older version does not know");
+        data.run.machine.gpus[0].host_native_atomics = Some(true);
+        assert_eq!(lost_updates(&data), None);
+        data.run.machine.gpus[0].host_native_atomics = Some(false);
+        let Some(Said::Certain(text, rows)) = lost_updates(&data) else { panic!("no answer") };
+        assert!(text.starts_with("Additions by CPU and GPU at once lose updates here"), "{text}");
+        assert_eq!(rows, [1]);
+    }
+
+    fn case_of(row: &Row) -> Case {
+        row.case.clone()
+    }
+
+    #[test]
+    fn large_numbers_are_words() {
+        let texts = [999.4e3, 43.76e6, 1.365e9, 47.4e9, 128.4e6].map(count);
+        assert_eq!(texts, ["999 thousand", "43.8 million", "1.36 billion", "47.4 billion", "128 million"]);
     }
 }

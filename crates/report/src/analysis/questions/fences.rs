@@ -1,15 +1,43 @@
-//! What a fence costs: its order against the threads that it reaches.
+//! Which fence? Its order against the threads that it reaches.
 
 use syncscope_core::{Case, MemoryOrder, Mode, Row, Scope, Verdict};
 
+use super::rows::note;
 use super::spec::{Cell, Line, Point, Spec};
-use super::sweep::note;
-use super::{Decision, said};
+use super::{Picture, Question, Said};
 use crate::RunData;
-use crate::analysis::answers::barriers::{enumeration, fence_scopes};
-use crate::analysis::answers::field::{Basis, Known};
-use crate::analysis::row_query::{is_one_block, short_name, unusualness};
+use crate::analysis::contest::{Basis, Known};
+use crate::analysis::ladder::on_rung;
+use crate::analysis::usual::{is_one_block, short_name, unusualness};
 use crate::figure::Cost;
+use crate::naming::enumeration;
+
+pub(super) const QUESTION: Question = Question {
+    id: "decide-fences",
+    title: "Which fence?",
+    sentences: &[fence_scopes],
+    picture: Some(picture),
+    advice: None,
+};
+
+/// What a wider scope of a GPU fence costs. One instrument measures all, so rows are compared within the run.
+fn fence_scopes(data: &RunData) -> Option<Said> {
+    let scopes = [("the block", "fence.block"), ("the device", "fence.device"), ("the system", "fence.system")];
+    let known: Vec<(&str, Known<'_>)> =
+        scopes.into_iter().filter_map(|(scope, id)| Some((scope, on_rung(data, id, Basis::Run)?))).collect();
+    let [(_, first), .., (widest, last)] = known.as_slice() else { return None };
+    if !known.windows(2).all(|pair| pair[0].1.is_below(&pair[1].1)) {
+        return Some(Said::Open("whether a GPU fence costs more for a wider scope (intervals overlap)".to_owned()));
+    }
+    let figures: Vec<String> = known.iter().map(|(scope, one)| format!("{} for {scope}", one.time())).collect();
+    let text = format!(
+        "A GPU fence costs {}: {} as much for {widest} as for the block.",
+        enumeration(&figures),
+        last.times(first)
+    );
+    let text = if known[0].0 == "the block" { text } else { format!("A GPU fence costs {}.", enumeration(&figures)) };
+    Some(Said::certain(text, known.iter().map(|(_, one)| one.index)))
+}
 
 /// The orders, the weakest first, with the primitive that asks for it on the CPU.
 const ORDERS: [(MemoryOrder, &str); 4] = [
@@ -28,25 +56,14 @@ const REACHES: [(&str, &str, Scope); 3] = [
 
 const CPU_COLUMN: &str = "CPU";
 
-/// The ids of all fences.
-pub(super) fn primitives() -> impl Iterator<Item = &'static str> {
-    ORDERS.iter().map(|(_, id)| *id).chain(REACHES.iter().map(|(_, id, _)| *id))
-}
-
 /// The most letters of an instruction in a cell.
 const MOST_LETTERS: usize = 24;
 
-pub(super) fn decision(data: &RunData) -> Option<Decision> {
+fn picture(data: &RunData) -> Option<Picture> {
     let lines: Vec<Line> = ORDERS.iter().map(|(order, id)| line(data, *order, id)).collect();
     if lines.iter().flat_map(|line| &line.cells).all(Option::is_none) {
         return None;
     }
-    let sentence: Vec<String> = [cpu_sentence(data), fence_scopes(data).map(said)].into_iter().flatten().collect();
-    let sentence = if sentence.is_empty() {
-        "What fences cost is not certain in this run.".to_owned()
-    } else {
-        sentence.join(" ")
-    };
     let has_cell = |column: usize| lines.iter().any(|line| line.cells[column].is_some());
     let names = std::iter::once(CPU_COLUMN).chain(REACHES.iter().map(|(column, ..)| *column));
     let shown: Vec<(usize, &str)> = names.enumerate().filter(|(column, _)| has_cell(*column)).collect();
@@ -65,11 +82,10 @@ pub(super) fn decision(data: &RunData) -> Option<Decision> {
         .then(|| "One warp executes the fences of the GPU. __threadfence(), __threadfence_block() and __threadfence_system() are sequentially \
              consistent.".to_owned());
     let stores = Some("A fence that waits for more stores costs more.".to_owned());
-    Some(Decision {
-        id: "decide-fences",
-        question: "Which fence?",
-        sentence,
+    Some(Picture {
         charts: vec![chart],
+        text: cpu_sentence(data),
+        otherwise: "What fences cost is not certain in this run.",
         note: note([cpu, gpu, stores]),
     })
 }
@@ -141,8 +157,8 @@ fn cpu_sentence(data: &RunData) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::decision;
+    use super::super::testing::{case, data, on_blocks, row, said, within};
     use super::*;
-    use crate::analysis::answers::testing::{case, data, row};
 
     #[test]
     fn a_fence_without_an_instruction_has_no_cost() {
@@ -151,7 +167,7 @@ mod tests {
         let full = Row { evidence: Some("lock or 16/32".into()), ..row(fence("seq_cst"), 6.44, 0.1) };
         let found = decision("decide-fences", &data(vec![free, full])).unwrap();
         assert_eq!(
-            found.sentence,
+            found.sentence.unwrap(),
             "Acquire needs no instruction on this CPU; a full fence of the CPU costs 6.44 ns (lock or)."
         );
         let Spec::Table { columns, lines, .. } = &found.charts[0] else { panic!("a table") };
@@ -160,5 +176,22 @@ mod tests {
         assert_eq!(cell(0).map(|cell| (cell.value, cell.text)), Some((None, "no instruction".to_owned())));
         let expected = Cell { value: Some(6.44), text: "6.44 ns".into(), detail: Some("lock or".into()), row: 1 };
         assert_eq!((cell(1), cell(3)), (None, Some(expected)));
+    }
+
+    #[test]
+    fn a_wider_scope_costs_more() {
+        let fence = |scope: &str, ns| row(on_blocks(&format!("gpu.fence.{scope}"), 1, 32), ns, 0.3);
+        let mut rows = vec![fence("block", 4.04), fence("device", 215.0), fence("system", 514.0)];
+        let sentence = "A GPU fence costs 4.04 ns for the block, 215 ns for the device and 514 ns for the system: 127 times as \
+                        much for the system as for the block.";
+        assert_eq!(said(fence_scopes, rows.clone()), Some(Ok(sentence.into())));
+        assert!(said(fence_scopes, rows[..2].to_vec()).unwrap().unwrap().ends_with("for the device as for the block."));
+        assert_eq!(
+            said(fence_scopes, rows[1..].to_vec()),
+            Some(Ok("A GPU fence costs 215 ns for the device and 514 ns for the system.".into()))
+        );
+        assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);
+        rows[1] = within(rows[1].clone(), 200.0, 600.0);
+        assert!(said(fence_scopes, rows).unwrap().is_err(), "overlap");
     }
 }

@@ -1,36 +1,15 @@
-//! The rows of a line: they differ in few parameters.
+//! What the charts of several questions need: the rows of a line, which differ in few parameters, and words about them.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use syncscope_core::{Case, Group, Placement, Row, Verdict};
+use syncscope_core::{Case, Row, Verdict};
 
 use super::spec::{Point, Rule, Series};
 use crate::RunData;
-use crate::analysis::row_query::{short_name, unusualness};
-
-/// Whether a row belongs in a chart: a case in its default form that exists on this machine.
-pub(super) fn exists(row: &Row) -> bool {
-    !matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_))
-}
-
-/// The rows of these primitives in their default forms that differ, beyond primitive and group, only in the parameters
-/// that `free` clears. Of several such sets, the largest is taken, then the usual one.
-pub(super) fn sweep(data: &RunData, primitives: &[&str], free: fn(&mut Case)) -> Vec<usize> {
-    let mut sets: BTreeMap<Case, Vec<usize>> = BTreeMap::new();
-    for (index, row) in data.rows.iter().enumerate() {
-        let listed = matches!(row.case.placement, Some(Placement::List(_)));
-        if !primitives.contains(&row.case.primitive.as_str()) || row.case.form.is_some() || !exists(row) || listed {
-            continue;
-        }
-        let mut key = Case { primitive: String::new(), group: None, ..row.case.clone() };
-        free(&mut key);
-        sets.entry(key).or_default().push(index);
-    }
-    let largest =
-        sets.into_iter().max_by_key(|(case, rows)| (rows.len(), Reverse(unusualness(case)), Reverse(case.clone())));
-    largest.map(|(_, rows)| rows).unwrap_or_default()
-}
+use crate::analysis::contest::{Open, Peers};
+use crate::analysis::usual::unusualness;
+use crate::naming::enumeration;
 
 /// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
 /// usual one. Rows of other orders or modes would be other lines.
@@ -56,24 +35,9 @@ pub(super) fn one_line_each(
     kept
 }
 
-/// Clears the number of threads.
-pub(super) fn threads(case: &mut Case) {
-    case.threads = None;
-}
-
 /// Clears the numbers of threads, blocks and devices.
 pub(super) fn sizes(case: &mut Case) {
     (case.threads, case.blocks, case.devices) = (None, None, None);
-}
-
-/// The name of a primitive in a chart: `ticket`, `openmp libgomp`.
-pub(super) fn name(case: &Case) -> String {
-    let name = short_name(&case.primitive);
-    match &case.group {
-        Some(group @ (Group::Libgomp | Group::Libomp)) => format!("{name} {group}"),
-        Some(Group::DriverLaunch) => format!("{name} (one launch)"),
-        _ => name.to_owned(),
-    }
 }
 
 /// The rows as one series for each name, in the order of the run; the points of each in the order of `x`. Names that are
@@ -165,11 +129,56 @@ pub(super) fn note(parts: impl IntoIterator<Item = Option<String>>) -> Option<St
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
+/// The numbers of threads that a sentence is about: the smallest ones, the largest team that fits the CPUs, and the largest
+/// beyond it. Where the cost of some is unknown at the one that fits, the largest one below it without that follows.
+fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
+    let rows = peers.with_other_teams();
+    let teams: BTreeSet<u32> = rows.iter().filter_map(|index| data.rows[*index].case.threads).collect();
+    let teams: Vec<u32> = teams.into_iter().filter(|team| *team >= least).collect();
+    let Some(fits) = largest_team(data, &rows) else { return Vec::new() };
+    let is_unknown = |team: &u32| !matches!(peers.at(*team).outcome(), Some(Ok(_) | Err(Open::Overlap { .. })));
+    let smaller = teams.iter().rev().copied().filter(|team| *team < fits).find(|team| !is_unknown(team));
+    let stops = teams.iter().copied().filter(|team| *team <= 2);
+    let all = stops.chain(smaller.filter(|_| is_unknown(&fits))).chain([fits]).chain(teams.last().copied());
+    all.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// `Cheapest lock: ticket at 1 thread (8.99 ns), pthread_mutex at 2 threads (88 ns) and at 16 (1.30 us); ...`, and `Cheapest
+/// measured lock` where the run leaves some out at such a number of threads. `None` where no number of threads has two rows.
+pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<String> {
+    let at = |threads: u32| format!("at {threads} thread{}", if threads == 1 { "" } else { "s" });
+    let mut certain: Vec<(String, Vec<String>)> = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    let mut measured = "";
+    for threads in stops(data, peers, least) {
+        let contest = peers.at(threads);
+        match contest.outcome() {
+            None => {}
+            Some(Err(reason)) => open.push(format!("{}, {reason}", at(threads))),
+            Some(Ok(win)) => {
+                let time = win.cost.time();
+                if contest.left_out > 0 {
+                    measured = "measured ";
+                }
+                match certain.iter_mut().find(|(known, _)| known == win.name) {
+                    Some((_, places)) => places.push(format!("at {threads} ({time})")),
+                    None => certain.push((win.name.to_owned(), vec![format!("{} ({time})", at(threads))])),
+                }
+            }
+        }
+    }
+    let certain: Vec<String> =
+        certain.into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
+    let certain = (!certain.is_empty()).then(|| certain.join(", "));
+    let parts: Vec<String> = certain.into_iter().chain(open).collect();
+    (!parts.is_empty()).then(|| format!("Cheapest {measured}{noun}: {}.", parts.join("; ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::spec::Spec;
+    use super::super::testing::data;
     use super::super::testing::{decision, lock};
-    use crate::analysis::answers::testing::data;
 
     #[test]
     fn the_rules_of_a_sweep_are_cores_and_cpus() {

@@ -1,18 +1,26 @@
-//! Many values to one: how partial results are joined.
+//! Many values to one: how to join partial results?
 
-use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
+use syncscope_core::{Case, Domain, Group, Role, Row};
 
-use super::contest::{Candidate, decide};
-use super::{Advice, Decision, Inquiry, Need};
-use crate::analysis::answers::field::Basis;
-use crate::analysis::row_query::short_name;
+use super::Question;
+use super::advice::{Advice, Decision, Inquiry, Need, decide};
+use crate::analysis::contest::{Basis, Contest, Entrant, has_role, is_absent};
+use crate::analysis::usual::short_name;
 use crate::figure::grouped;
+
+pub(super) const QUESTION: Question = Question {
+    id: "reduce",
+    title: "How to join partial results?",
+    sentences: &[],
+    picture: None,
+    advice: Some((Need::Reduce, reduce)),
+};
 
 /// What is compared with each other, but for the number of elements: the side, what a GPU computes, the number of devices.
 type Problem = (Domain, Option<Group>, u32);
 
 /// For each problem, the fastest variant. Sizes that follow each other and have the same answer are one situation.
-pub(super) fn reduce(inquiry: Inquiry<'_>) -> Vec<Advice> {
+fn reduce(inquiry: Inquiry<'_>) -> Vec<Advice> {
     let mut problems: Vec<Problem> = reductions(inquiry).filter_map(|(_, row)| problem(&row.case)).collect();
     problems.sort_by_key(|(on, group, devices)| (on.as_str(), *devices, group.clone()));
     problems.dedup();
@@ -20,13 +28,11 @@ pub(super) fn reduce(inquiry: Inquiry<'_>) -> Vec<Advice> {
     problems.into_iter().flat_map(|of| of_problem(inquiry, &of)).collect()
 }
 
+/// What could not be run here is no rival that might be cheaper.
 fn reductions(inquiry: Inquiry<'_>) -> impl Iterator<Item = (usize, &Row)> {
     let data = inquiry.data;
-    let is_one =
-        |row: &&Row| data.catalogue.get(&row.case.primitive).is_some_and(|known| known.facts.role == Role::Reduction);
-    // What could not be run here is no candidate that might be cheaper.
-    let is_there = |(_, row): &(usize, &Row)| !matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_));
-    data.rows.iter().enumerate().filter(move |(_, row)| is_one(row)).filter(is_there)
+    let is_one = move |row: &Row| has_role(data, &row.case, Role::Reduction) && !is_absent(row);
+    data.rows.iter().enumerate().filter(move |(_, row)| is_one(row))
 }
 
 fn problem(case: &Case) -> Option<Problem> {
@@ -45,13 +51,14 @@ fn of_problem(inquiry: Inquiry<'_>, of: &Problem) -> Vec<Advice> {
     let mut found: Vec<(u64, u64, Decision)> = Vec::new();
     for elements in sizes {
         let of_size = here().filter(|(_, row)| row.case.elements == Some(elements));
-        let candidate = |(index, row): (usize, &Row)| {
+        let entrant = |(index, row): (usize, &Row)| {
             let runtime = row.case.group.as_ref().filter(|_| *on == Domain::Cpu);
-            let runtime = runtime.map_or_else(String::new, |runtime| format!(" ({runtime})"));
-            Candidate::of_row(inquiry, index, format!("{}{runtime}", short_name(&row.case.primitive)), Basis::Run)
+            let runtime = runtime.map_or_else(String::new, |runtime| format!(" {runtime}"));
+            let name = format!("{}{runtime}", short_name(&row.case.primitive));
+            Entrant { name, ..Entrant::of(inquiry.data, index, Basis::Run) }
         };
-        let candidates: Vec<Candidate> = of_size.filter_map(candidate).collect();
-        let Some(decision) = decide(inquiry, &candidates) else { continue };
+        let contest = Contest { entrants: of_size.map(entrant).collect(), ..Contest::default() };
+        let Some(decision) = decide(inquiry, &contest) else { continue };
         match found.last_mut() {
             // The figures of the largest size stand for the range.
             Some((_, to, last)) if same_answer(last, &decision) => (*to, *last) = (elements, decision),

@@ -104,8 +104,8 @@ fn awake(data: &RunData) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{case, data, row};
     use super::*;
+    use crate::analysis::questions::testing::{case, data, row};
     use syncscope_core::Detail;
     use syncscope_core::run::provenance::SessionRecord;
 

@@ -1,28 +1,14 @@
-//! Which primitive to take for a stated need, by the rows of one run.
+//! Which primitive to take for a stated need, by the rows of one run: the part of a question that `advise` asks for.
 //!
-//! - `contest`: candidates, and which of them is certainly the cheapest
-//! - `cautions`: what to know before taking the winner: fairness, and waiters that need CPUs for themselves
-//! - `counters`, `locks`, `barriers`, `handoffs`, `kernels`, `reductions`: a file for each need
-//!
-//! Nothing is advised that the rows do not make certain. Rows of one instrument are compared by their intervals within the
-//! run: the state of the machine concerns them alike. The winner's interval must touch none of the others', of which there
-//! are at most about ten: for two rows that is a test at half a percent, and so a test at five percent among ten. Rows of
-//! two instruments are compared by the intervals for another run.
+//! Nothing is advised that the rows do not make certain: the contest decides.
 
-mod barriers;
-mod cautions;
-mod contest;
-mod counters;
-mod handoffs;
-mod kernels;
-mod locks;
-mod reductions;
-#[cfg(test)]
-mod tests;
+use std::collections::BTreeSet;
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Domain, Primitive};
+use syncscope_core::{Case, Domain, Role, Verdict};
 
+use super::{QUESTIONS, WITHOUT_INTERVALS, lacks_intervals};
+use crate::analysis::contest::{Contest, Known, takes_part};
 use crate::{RunData, figure};
 
 /// What a program needs.
@@ -79,7 +65,7 @@ const fn candidates(need: Need, on: Domain) -> &'static str {
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Question {
+pub struct Asked {
     /// Threads of the team on the CPU, of a block on the GPU; `None`: as many as the run has rows for, on the CPU at most
     /// one for each hardware thread.
     pub threads: Option<u32>,
@@ -123,6 +109,12 @@ pub struct CostFigure {
 }
 
 impl CostFigure {
+    /// What to quote of a cost: its interval for another run, where it has one.
+    fn of(known: &Known<'_>) -> Self {
+        let interval = known.row.ns_interval.unwrap_or(known.bounds);
+        Self { ns: known.ns, interval, is_rough: known.row.verdict != Verdict::Resolved }
+    }
+
     /// `1.20 µs`, `~1.20 µs` where its row is noisy.
     pub(crate) fn figure(self) -> String {
         let doubt = if self.is_rough { figure::ROUGHLY } else { "" };
@@ -143,6 +135,8 @@ pub struct Choice {
     pub source: String,
     /// The case, in one line.
     pub case: String,
+    /// The index of its row.
+    pub(crate) row: usize,
     /// Its cost.
     pub cost: CostFigure,
     /// The second, which is certainly more expensive.
@@ -170,47 +164,82 @@ pub struct RunnerUp {
     pub ratio_high: Option<f64>,
 }
 
-/// A run, what it is asked, and the catalogue that knows operations and sources.
+/// A run, and what it is asked.
 #[derive(Clone, Copy)]
-struct Inquiry<'a> {
-    data: &'a RunData,
-    catalogue: &'a [Primitive],
-    question: Question,
+pub(super) struct Inquiry<'a> {
+    pub(super) data: &'a RunData,
+    pub(super) asked: Asked,
 }
 
 impl Inquiry<'_> {
     /// Whether the answer is to be about this side.
-    fn wants(&self, side: Domain) -> bool {
-        self.question.on.is_none_or(|on| on == side)
+    pub(super) fn wants(&self, side: Domain) -> bool {
+        self.asked.on.is_none_or(|on| on == side)
     }
+}
 
-    fn primitive(&self, id: &str) -> Option<&Primitive> {
-        self.catalogue.iter().find(|primitive| primitive.id == id)
-    }
+/// What to take of these. Where the run leaves some of them out, a note says so. `None` where there is no choice.
+pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Decision> {
+    let win = match contest.outcome()? {
+        Ok(_) if lacks_intervals(inquiry.data) => return Some(Decision::Undecided(WITHOUT_INTERVALS.to_owned())),
+        Err(open) => return Some(Decision::Undecided(open.to_string())),
+        Ok(win) => win,
+    };
+    let (next, next_cost) = win.next()?;
+    let ratio = next_cost.over(&win.cost);
+    let case = &win.cost.row.case;
+    let primitive = inquiry.data.catalogue.get(&case.primitive);
+    let notes = (contest.left_out > 0).then(|| {
+        let Contest { measured, left_out, .. } = contest;
+        let verb = if *left_out == 1 { "has" } else { "have" };
+        format!("the cheapest of the {measured} measured; {left_out} more {verb} no row at this size")
+    });
+    Some(Decision::Take(Box::new(Choice {
+        name: win.name.to_owned(),
+        id: case.primitive.clone(),
+        operation: primitive.map_or_else(String::new, |primitive| primitive.operation.to_owned()),
+        source: primitive.map_or_else(String::new, |primitive| primitive.source.to_owned()),
+        case: case.to_string(),
+        row: win.cost.index,
+        cost: CostFigure::of(&win.cost),
+        next: RunnerUp {
+            name: next.name.clone(),
+            id: next_cost.row.case.primitive.clone(),
+            cost: CostFigure::of(&next_cost),
+            ratio: ratio.point,
+            ratio_low: ratio.low,
+            ratio_high: ratio.high,
+        },
+        warnings: Vec::new(),
+        notes: notes.into_iter().collect(),
+    })))
+}
+
+/// Where no row has the asked number of threads, those that the run has instead; `None` where it has no rows at all.
+pub(super) fn missing_size(inquiry: Inquiry<'_>, role: Role, fits: impl Fn(&Case) -> bool) -> Option<Decision> {
+    let rows = inquiry.data.rows.iter().filter(|row| takes_part(inquiry.data, row, role) && fits(&row.case));
+    let present: BTreeSet<u32> = rows.filter_map(|row| row.case.threads).collect();
+    let numbers: Vec<String> = present.iter().map(u32::to_string).collect();
+    let asked = inquiry.asked.threads?;
+    let text = format!("no rows at {asked} threads; the run has {}", numbers.join(", "));
+    (!numbers.is_empty()).then_some(Decision::Missing(text))
 }
 
 /// The answers to a need, one for each side and situation that the run has rows for. With a size or a side for which it has
 /// none, one answer says what is missing.
 #[must_use]
-pub fn advise(data: &RunData, catalogue: &[Primitive], need: Need, question: Question) -> Vec<Advice> {
-    let inquiry = Inquiry { data, catalogue, question };
-    let answers = match need {
-        Need::CountEvents => counters::count_events(inquiry),
-        Need::Protect => locks::protect(inquiry),
-        Need::Phases => barriers::phases(inquiry),
-        Need::HandOver => handoffs::hand_over(inquiry),
-        Need::Reduce => reductions::reduce(inquiry),
-        Need::EndGpuPhase => kernels::end_gpu_phase(inquiry),
-    };
+pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
+    let own = QUESTIONS.iter().filter_map(|question| question.advice).filter(|(of, _)| *of == need);
+    let answers: Vec<Advice> = own.flat_map(|(_, advice)| advice(Inquiry { data, asked })).collect();
     if !answers.is_empty() {
         return answers;
     }
-    let on = question.on.unwrap_or(if need == Need::EndGpuPhase { Domain::Gpu } else { Domain::Cpu });
+    let on = asked.on.unwrap_or(if need == Need::EndGpuPhase { Domain::Gpu } else { Domain::Cpu });
     let has_gpu = !data.run.machine.gpus.is_empty();
     let reason = match need {
         _ if on == Domain::Gpu && !has_gpu => "the run found no GPU on its machine".to_owned(),
         Need::HandOver if on == Domain::Gpu => "the catalogue has no hand-over between threads of a GPU".to_owned(),
-        Need::EndGpuPhase if question.on == Some(Domain::Cpu) => "a CPU has no grid and launches no kernels".to_owned(),
+        Need::EndGpuPhase if asked.on == Some(Domain::Cpu) => "a CPU has no grid and launches no kernels".to_owned(),
         _ => format!(
             "the run has no rows of two candidates on the {}; `syncscope run {}` measures them",
             side_name(on),
@@ -218,14 +247,6 @@ pub fn advise(data: &RunData, catalogue: &[Primitive], need: Need, question: Que
         ),
     };
     vec![Advice { need, on, situation: String::new(), decision: Decision::Missing(reason) }]
-}
-
-/// The ids that only advice names.
-pub(crate) fn named_primitives() -> impl Iterator<Item = &'static str> {
-    let lists = [locks::GPU_LOCKS, barriers::BLOCK_BARRIERS, handoffs::SLEEPING];
-    let kernels = kernels::KERNELS.into_iter().map(|(id, _)| id);
-    let additions = counters::ADDITIONS.into_iter().map(|(_, id)| id);
-    lists.into_iter().flatten().copied().chain(kernels).chain(additions)
 }
 
 /// `CPU`, `GPU`.
@@ -238,3 +259,6 @@ pub(crate) const fn side_name(side: Domain) -> &'static str {
         Domain::Mpi => "processes",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use syncscope_core::stats::Interval;
 
-use crate::analysis::answers::field::{Field, Known};
+use crate::analysis::contest::{Contest, Known};
 
 /// One kernel more, launched in one way, by the length of the kernels in microseconds.
 pub(super) type ByLength<'a> = Vec<(u32, Known<'a>)>;
@@ -22,9 +22,9 @@ pub(super) struct BreakEven {
 
 /// How a launch stands to the barriers of the grid: `Less` where it is certainly cheaper than all of them, `Greater` where
 /// one of them is certainly cheaper; `None` where that is open.
-pub(super) fn standing(launch: &Known<'_>, grid: &Field<'_>) -> Option<Ordering> {
-    let best = grid.best()?;
-    if grid.is_complete() && grid.known.iter().all(|barrier| launch.is_below(barrier)) {
+pub(super) fn standing(launch: &Known<'_>, grid: &Contest<'_>) -> Option<Ordering> {
+    let (_, best) = grid.best()?;
+    if grid.is_above(launch) {
         return Some(Ordering::Less);
     }
     best.is_below(launch).then_some(Ordering::Greater)
@@ -32,8 +32,8 @@ pub(super) fn standing(launch: &Known<'_>, grid: &Field<'_>) -> Option<Ordering>
 
 /// The break-even points of a launch, in the order of the lengths, which must grow. Lengths at which nothing is certain lie
 /// between those of a point.
-pub(super) fn break_evens(launch: &ByLength<'_>, grid: &Field<'_>) -> Vec<BreakEven> {
-    let Some(best) = grid.best() else { return Vec::new() };
+pub(super) fn break_evens(launch: &ByLength<'_>, grid: &Contest<'_>) -> Vec<BreakEven> {
+    let Some((_, best)) = grid.best() else { return Vec::new() };
     let decided: Vec<(u32, Ordering)> =
         launch.iter().filter_map(|(length, known)| Some((*length, standing(known, grid)?))).collect();
     let point = |pair: &[(u32, Ordering)]| {
@@ -58,8 +58,8 @@ fn crossing((from, from_ns): (f64, f64), (to, to_ns): (f64, f64), ns: f64) -> Op
 
 /// What a launch costs more than the best barrier, in nanoseconds: negative where it is cheaper. The two are timed by two
 /// clocks, so the interval adds both.
-pub(super) fn margin(launch: &Known<'_>, grid: &Field<'_>) -> Option<(f64, Interval)> {
-    let best = grid.best()?;
+pub(super) fn margin(launch: &Known<'_>, grid: &Contest<'_>) -> Option<(f64, Interval)> {
+    let (_, best) = grid.best()?;
     let interval = Interval { low: launch.bounds.low - best.bounds.high, high: launch.bounds.high - best.bounds.low };
     Some((launch.ns - best.ns, interval))
 }
@@ -68,7 +68,7 @@ pub(super) fn margin(launch: &Known<'_>, grid: &Field<'_>) -> Option<(f64, Inter
 mod tests {
     use super::*;
     use crate::RunData;
-    use crate::analysis::answers::field::Basis;
+    use crate::analysis::contest::{Basis, Entrant};
     use crate::testing;
     use syncscope_core::{Case, Group, Nanoseconds, Row, Verdict};
 
@@ -91,11 +91,16 @@ mod tests {
         testing::data(std::iter::once(barrier).chain(costs.iter().map(kernel)).collect())
     }
 
+    /// The barrier.
+    fn grid(data: &RunData) -> Contest<'_> {
+        Contest { entrants: vec![Entrant::of(data, 0, Basis::Machine)], ..Contest::default() }
+    }
+
     fn found(costs: &[(u32, f64, f64)]) -> Vec<BreakEven> {
         let data = data(costs);
         let known = |index| Known::of(&data, index, Basis::Machine).unwrap();
         let launch: ByLength<'_> = costs.iter().enumerate().map(|(at, cost)| (cost.0, known(at + 1))).collect();
-        break_evens(&launch, &Field { known: vec![known(0)], ..Field::default() })
+        break_evens(&launch, &grid(&data))
     }
 
     #[test]
@@ -122,10 +127,11 @@ mod tests {
     fn a_barrier_without_a_figure_leaves_the_cheaper_launch_open() {
         let data = data(&[(5, 400.0, 0.01)]);
         let known = |index| Known::of(&data, index, Basis::Machine).unwrap();
-        let grid = |unknown| Field { known: vec![known(0)], unknown, ..Field::default() };
-        assert_eq!(standing(&known(1), &grid(0)), Some(Ordering::Less));
-        assert_eq!(standing(&known(1), &grid(1)), None);
-        let (more, interval) = margin(&known(1), &grid(0)).unwrap();
+        let unknown = Entrant { name: "other".into(), index: 0, known: None };
+        let with_unknown = Contest { entrants: [grid(&data).entrants, vec![unknown]].concat(), ..Contest::default() };
+        assert_eq!(standing(&known(1), &grid(&data)), Some(Ordering::Less));
+        assert_eq!(standing(&known(1), &with_unknown), None);
+        let (more, interval) = margin(&known(1), &grid(&data)).unwrap();
         assert_eq!((more, interval), (-400.0, Interval { low: 396.0 - 808.0, high: 404.0 - 792.0 }));
     }
 }
