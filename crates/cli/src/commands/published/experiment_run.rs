@@ -14,7 +14,7 @@ use syncscope_gpu::GpuLaboratory;
 use syncscope_report::RunData;
 
 use crate::catalogue::catalogue;
-use crate::commands::run::default_directory;
+use crate::commands::begun_run::default_directory;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::page_file;
