@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 use syncscope_core::run::provenance::{SessionRecord, StolenTime, Tool};
 use syncscope_core::run::timestamp;
 use syncscope_cpu::CpuLaboratory;
-use syncscope_cpu::machine::steal::StealCounters;
+use syncscope_cpu::machine::cpu_time::StealCounters;
 
 use crate::laboratories::Laboratories;
 

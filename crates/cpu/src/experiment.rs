@@ -9,11 +9,11 @@ use syncscope_core::{
     Shot, Side, Ticks,
 };
 
+use crate::machine::cpu_time::Occupancy;
 use crate::primitives::Workload;
 use crate::team::{Body, Executor, Record, TeamError};
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
-use crate::timing::occupancy::Occupancy;
 use crate::timing::smt_interference::InterferenceDetector;
 
 /// Time that a batch gets in addition to what is expected of it.

@@ -47,8 +47,8 @@ fn cases_of(entry: &Entry, axes: &Axes, setting: &Setting) -> Vec<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::pair_class::PairClass;
-    use crate::machine::pair_class::classes;
+    use crate::machine::nearness::PairClass;
+    use crate::machine::nearness::classes;
     use crate::machine::placement::place;
     use crate::machine::topology::tests::regular;
     use crate::primitives::find;

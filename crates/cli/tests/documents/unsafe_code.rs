@@ -12,7 +12,6 @@ const MODULES: [&str; 28] = [
     "crates/cpu/src/evidence/x86_64.rs",
     // Mapped memory, where its pages are, CPUID.
     "crates/cpu/src/machine/memory.rs",
-    "crates/cpu/src/machine/page_homes.rs",
     "crates/cpu/src/machine/system.rs",
     // Instructions under study that the language has no word for, and pointers to measured variables.
     "crates/cpu/src/primitives/atomic/read.rs",
@@ -21,22 +20,23 @@ const MODULES: [&str; 28] = [
     "crates/cpu/src/primitives/opaque.rs",
     "crates/cpu/src/published/reductions/joining.rs",
     // Memory and descriptors that several processes have in common.
-    "crates/cpu/src/primitives/handoff/kernel",
-    "crates/cpu/src/primitives/handoff/store.rs",
+    "crates/cpu/src/machine/inherited.rs",
+    "crates/cpu/src/primitives/handoff/kernel.rs",
+    "crates/cpu/src/primitives/handoff/spinning.rs",
     "crates/cpu/src/processes",
     "crates/cpu/src/sync/between_processes.rs",
     // The library of the site's MPI.
     "crates/cpu/src/mpi/library.rs",
     // Locks and barriers.
-    "crates/cpu/src/sync/barriers/pthread.rs",
     "crates/cpu/src/sync/locks",
+    "crates/cpu/src/sync/pthread.rs",
     // OpenMP runtimes.
     "crates/cpu/src/team/openmp.rs",
-    "crates/cpu/src/team/openmp_team.rs",
+    "crates/cpu/src/team/parallel_region.rs",
     // Instructions that read clocks and counters, and chains of instructions.
     "crates/cpu/src/timing/chains.rs",
     "crates/cpu/src/timing/clock.rs",
-    "crates/cpu/src/timing/perf.rs",
+    "crates/cpu/src/timing/cycles.rs",
     "crates/cpu/src/timing/smt_interference.rs",
     // The driver, NVML and NVRTC.
     "crates/gpu/src/cuda",

@@ -1,14 +1,20 @@
-//! Memory on whole pages of its own.
+//! Memory on whole pages of its own, and the NUMA nodes that it is on.
 //!
 //! An allocator hands out pages that another thread touched before, perhaps on another NUMA node. Measured data
-//! therefore comes from the operating system directly, and the thread that makes it touches it first.
-//! `page_homes.rs` asks which nodes the pages are on.
+//! therefore comes from the operating system directly, and the thread that makes it touches it first. By default Linux takes
+//! a page from the node of the CPU that touches it first (`Documentation/admin-guide/mm/numa_memory_policy.rst`). A full
+//! node or a policy (numactl, cpuset.mems) may change that, so [`PageHomes`] asks the system.
 
 use std::alloc::{Layout, handle_alloc_error};
+use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
-use std::ptr::NonNull;
-use std::{ptr, slice};
+use std::ptr::{self, NonNull};
+use std::{fmt, io, slice};
 
+use syncscope_core::Refusal;
+use syncscope_host::cpu_list;
+
+use super::topology::Topology;
 use crate::sync::BetweenProcesses;
 
 /// Elements that share their pages with nothing else. The thread that calls [`Pages::filled`] touches them first.
@@ -85,10 +91,10 @@ impl<T> Drop for Pages<T> {
 }
 
 /// The smallest page of any system that Linux runs on.
-pub(super) const SMALLEST_PAGE: usize = 4096;
+const SMALLEST_PAGE: usize = 4096;
 
 /// Fresh pages for that many bytes, at least one.
-pub(super) fn map(bytes: usize) -> NonNull<u8> {
+fn map(bytes: usize) -> NonNull<u8> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping at an address of the system's choice overlaps no memory in use.
     let address =
@@ -99,10 +105,123 @@ pub(super) fn map(bytes: usize) -> NonNull<u8> {
     }
 }
 
+/// The number of pages on each NUMA node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PageHomes {
+    pages: BTreeMap<u32, usize>,
+}
+
+impl PageHomes {
+    /// Asks the operating system about the pages of some address ranges (`move_pages(2)`, which moves nothing if no
+    /// nodes are given).
+    ///
+    /// # Errors
+    /// What the system says, also of a single page (`EPERM`: a container's seccomp profile forbids the call).
+    pub(crate) fn of(extents: &[Range<usize>]) -> io::Result<Self> {
+        let addresses: Vec<usize> = extents.iter().flat_map(|extent| pages_of(extent, page_bytes())).collect();
+        let mut statuses = vec![-libc::ENOENT; addresses.len()];
+        // SAFETY: both arrays have as many entries as the call is given. Without an array of nodes it writes to
+        // `statuses` alone and only looks up the addresses. 0 is this process.
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_move_pages,
+                0,
+                addresses.len(),
+                addresses.as_ptr(),
+                ptr::null::<i32>(),
+                statuses.as_mut_ptr(),
+                0,
+            )
+        };
+        if result < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let mut pages = BTreeMap::new();
+        for status in statuses {
+            let node = u32::try_from(status).map_err(|_| io::Error::from_raw_os_error(-status))?;
+            *pages.entry(node).or_default() += 1;
+        }
+        Ok(Self { pages })
+    }
+
+    /// The node that all pages are on; `None` where they are on several, or there is no page.
+    pub(crate) fn node(&self) -> Option<u32> {
+        let mut nodes = self.pages.keys();
+        nodes.next().copied().filter(|_| nodes.next().is_none())
+    }
+}
+
+impl fmt::Display for PageHomes {
+    /// `NUMA node 1`, `NUMA nodes 0-1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nodes: Vec<u32> = self.pages.keys().copied().collect();
+        write!(f, "NUMA node{} {}", if nodes.len() == 1 { "" } else { "s" }, cpu_list::format(&nodes))
+    }
+}
+
+/// The CPU whose first touch puts memory on a node.
+///
+/// # Errors
+/// When this process may use no CPU of the node.
+pub(crate) fn first_touch_cpu(topology: &Topology, node: u32) -> Result<u32, Refusal> {
+    let near = topology.allowed().find(|thread| thread.numa_node == node);
+    near.map(|thread| thread.os).ok_or_else(|| {
+        Refusal::Skipped(format!(
+            "no CPU this process may use is next to NUMA node {node}, to touch memory there first"
+        ))
+    })
+}
+
+/// Checks that memory first touched by `cpu` is on `node`, and returns the remark for the row.
+///
+/// # Errors
+/// When the memory is elsewhere, or the system does not say where it is.
+pub(crate) fn verify(extents: &[Range<usize>], node: u32, cpu: u32) -> Result<String, Refusal> {
+    judge(PageHomes::of(extents), node, cpu)
+}
+
+fn judge(found: io::Result<PageHomes>, node: u32, cpu: u32) -> Result<String, Refusal> {
+    match found {
+        Ok(found) if found.node() == Some(node) => Ok(format!("the line is on {found}")),
+        Ok(found) => Err(Refusal::Skipped(format!(
+            "memory first touched by CPU {cpu} of NUMA node {node} is on {found}: node {node} has no free memory, or a \
+             policy (numactl, cpuset.mems) keeps this process off it"
+        ))),
+        Err(error) => Err(Refusal::Skipped(format!(
+            "the system does not say where the line is (move_pages: {error}); a container needs the capability SYS_NICE"
+        ))),
+    }
+}
+
+/// The remark for a row whose memory is not near the first CPU of its threads. `None` where it is, or where the system
+/// does not say.
+pub(crate) fn misplaced(topology: &Topology, extents: &[Range<usize>], first_cpu: u32) -> Option<String> {
+    let expected = topology.threads.iter().find(|thread| thread.os == first_cpu)?.numa_node;
+    if topology.numa_nodes.len() < 2 || extents.is_empty() {
+        return None;
+    }
+    let found = PageHomes::of(extents).ok()?;
+    let is_misplaced = found.node() != Some(expected);
+    is_misplaced.then(|| format!("the line is on {found}, not on node {expected} of CPU {first_cpu}"))
+}
+
+fn page_bytes() -> usize {
+    // SAFETY: the call takes a number and returns one.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(bytes).unwrap_or(SMALLEST_PAGE).max(SMALLEST_PAGE)
+}
+
+/// The addresses of the pages of a range.
+fn pages_of(extent: &Range<usize>, page: usize) -> impl Iterator<Item = usize> {
+    (extent.start / page * page..extent.end).step_by(page)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::sync::Arc;
+
+    use super::*;
+    use crate::machine::topology::tests::regular;
 
     #[test]
     fn elements_are_made_and_dropped() {
@@ -133,5 +252,75 @@ mod tests {
     fn elements_begin_at_a_page() {
         let pages = Pages::filled(3 * 4096, |_| 1_u8);
         assert!(pages.extent().start.is_multiple_of(SMALLEST_PAGE));
+    }
+
+    #[test]
+    fn a_range_has_all_pages_that_it_touches() {
+        assert_eq!(pages_of(&(8192..8193), 4096).collect::<Vec<_>>(), [8192]);
+        assert_eq!(pages_of(&(8200..16385), 4096).collect::<Vec<_>>(), [8192, 12288, 16384]);
+        assert_eq!(pages_of(&(0..0), 4096).count(), 0);
+    }
+
+    #[test]
+    fn touched_memory_has_homes() {
+        let pages = Pages::filled(5 * 4096, |_| 1_u8);
+        // A sandbox may forbid the call, or not know it.
+        match PageHomes::of(&[pages.extent()]) {
+            Ok(found) => {
+                assert_eq!(found.pages.values().sum::<usize>(), (5 * 4096_usize).div_ceil(page_bytes()));
+                assert!(found.node().is_none_or(|node| found.to_string() == format!("NUMA node {node}")));
+            }
+            Err(error) => assert!(matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)), "{error}"),
+        }
+    }
+
+    #[test]
+    fn untouched_memory_is_an_error_and_not_on_node_0() {
+        let untouched = map(4096);
+        let start = untouched.as_ptr().addr();
+        let extents = std::array::from_fn::<_, 1, _>(|_| start..start + 4096);
+        assert!(PageHomes::of(&extents).is_err());
+        // SAFETY: the mapping was made above and nothing else refers to it.
+        unsafe { libc::munmap(untouched.as_ptr().cast(), 4096) };
+    }
+
+    #[test]
+    fn several_nodes_are_all_named() {
+        let found = PageHomes { pages: [(0, 3), (1, 1)].into() };
+        assert_eq!((found.node(), found.to_string()), (None, "NUMA nodes 0-1".to_owned()));
+        assert_eq!(PageHomes { pages: BTreeMap::new() }.node(), None);
+    }
+
+    #[test]
+    fn a_node_without_a_usable_cpu_has_no_first_touch() {
+        let machine = regular(2, 1, 1, 4, 1).restricted(|cpu| cpu < 4);
+        assert_eq!(first_touch_cpu(&machine, 0), Ok(0));
+        assert!(
+            matches!(first_touch_cpu(&machine, 1), Err(Refusal::Skipped(reason)) if reason.contains("NUMA node 1"))
+        );
+    }
+
+    #[test]
+    fn memory_on_another_node_is_refused() {
+        let pages = Pages::filled(100, |_| 0_u64);
+        // No machine has this node.
+        assert!(matches!(verify(&[pages.extent()], 9999, 3), Err(Refusal::Skipped(_))));
+        let denied = judge(Err(io::Error::from_raw_os_error(libc::EPERM)), 0, 0);
+        assert!(
+            matches!(denied, Err(Refusal::Skipped(reason)) if reason.contains("move_pages") && reason.contains("SYS_NICE"))
+        );
+        let found = PageHomes { pages: [(1, 2)].into() };
+        assert_eq!(judge(Ok(found.clone()), 1, 0), Ok("the line is on NUMA node 1".to_owned()));
+        let elsewhere = judge(Ok(found), 2, 7);
+        assert!(
+            matches!(elsewhere, Err(Refusal::Skipped(reason)) if reason.contains("CPU 7 of NUMA node 2 is on NUMA node 1:"))
+        );
+    }
+
+    #[test]
+    fn a_machine_with_one_node_has_no_misplaced_memory() {
+        let pages = Pages::filled(100, |_| 0_u64);
+        assert_eq!(misplaced(&regular(1, 1, 1, 4, 1), &[pages.extent()], 0), None);
+        assert_eq!(misplaced(&regular(2, 1, 1, 4, 1), &[], 0), None);
     }
 }

@@ -40,80 +40,18 @@ fn microcode(system: &System) -> Option<String> {
 /// Beginnings of the kernel's parameters that change scheduling, idling, clocks, memory or mitigations (Linux
 /// `Documentation/admin-guide/kernel-parameters.txt`). Only these are written: others may name a host, a network or a
 /// user.
-const THAT_MATTER: [&str; 67] = [
-    "acpi_",
-    "amd_iommu",
-    "amd_pstate",
-    "amd_prefcore",
-    "clocksource",
-    "cpufreq.",
-    "cpuidle",
-    "default_hugepagesz",
-    "gather_data_sampling",
-    "haltpoll.",
-    "highres",
-    "hpet",
-    "hugepages",
-    "idle",
-    "indirect_target_selection",
-    "intel_idle.",
-    "intel_iommu",
-    "intel_pstate",
-    "iommu",
-    "irqaffinity",
-    "isolcpus",
-    "kaslr",
-    "kvm",
-    "l1d_flush",
-    "l1tf",
-    "lapic",
-    "managed_irq",
-    "maxcpus",
-    "mce",
-    "mds",
-    "mitigations",
-    "mmio_stale_data",
-    "nmi_watchdog",
-    "no5lvl",
-    "nohpet",
-    "nohz",
-    "nokaslr",
-    "nopti",
-    "norandmaps",
-    "nosmt",
-    "nospec",
-    "nosoftlockup",
-    "notsc",
-    "nowatchdog",
-    "nr_cpus",
-    "numa",
-    "nvidia",
-    "pci",
-    "possible_cpus",
-    "preempt",
-    "processor.",
-    "psi",
-    "pti",
-    "rcu",
-    "reg_file_data_sampling",
-    "retbleed",
-    "sched",
-    "skew_tick",
-    "spec",
-    "split_lock_detect",
-    "srbds",
-    "threadirqs",
-    "transparent_hugepage",
-    "tsa",
-    "tsc",
-    "tsx",
-    "vmscape",
-];
+const THAT_MATTER: &str = "\
+    acpi_ amd_iommu amd_pstate amd_prefcore clocksource cpufreq. cpuidle default_hugepagesz gather_data_sampling \
+    haltpoll. highres hpet hugepages idle indirect_target_selection intel_idle. intel_iommu intel_pstate iommu \
+    irqaffinity isolcpus kaslr kvm l1d_flush l1tf lapic managed_irq maxcpus mce mds mitigations mmio_stale_data \
+    nmi_watchdog no5lvl nohpet nohz nokaslr nopti norandmaps nosmt nospec nosoftlockup notsc nowatchdog nr_cpus numa \
+    nvidia pci possible_cpus preempt processor. psi pti rcu reg_file_data_sampling retbleed sched skew_tick spec \
+    split_lock_detect srbds threadirqs transparent_hugepage tsa tsc tsx vmscape";
 
 fn parameters_that_matter(line: &str) -> String {
     // What follows `--` is for the first process, not for the kernel.
     let words = line.split_whitespace().take_while(|word| *word != "--");
-    words.filter(|word| THAT_MATTER.iter().any(|start| word.starts_with(start))).collect::<Vec<_>>().join(" ")
+    words.filter(|word| THAT_MATTER.split(' ').any(|start| word.starts_with(start))).collect::<Vec<_>>().join(" ")
 }
 
 /// Vulnerabilities that the kernel knows, but for those that do not affect this processor.

@@ -20,26 +20,42 @@ pub(super) struct Counts {
 /// The place of a process that is no member of a slot.
 const NOT_A_MEMBER: c_int = -1;
 
-type TextOf = unsafe extern "C" fn(*mut c_char, c_int) -> c_int;
-type Gather = unsafe extern "C" fn(c_int, *const i64, c_int, *mut i64) -> c_int;
-type TimedLoop = unsafe extern "C" fn(c_int, c_int, c_int, i64, *mut Counts) -> c_int;
+/// Declares the functions of the shim with their types, and how they are found in the loaded library.
+macro_rules! functions {
+    ($($name:ident: $symbol:literal, fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        struct Functions {
+            $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+        }
+
+        impl Functions {
+            fn of(library: &Library) -> Result<Self, libloading::Error> {
+                // SAFETY: the types are those of `shim.c`.
+                Ok(Self { $($name: *unsafe { library.get($symbol) }?,)* })
+            }
+        }
+    };
+}
+
+functions! {
+    version: b"syncscope_version", fn(*mut c_char, c_int) -> c_int;
+    error: b"syncscope_error", fn(c_int, *mut c_char, c_int);
+    start: b"syncscope_start", fn(*mut c_int, *mut c_int, *mut c_int) -> c_int;
+    collect: b"syncscope_collect", fn(*const i64, c_int, *mut i64) -> c_int;
+    send: b"syncscope_send", fn(*const i64, c_int) -> c_int;
+    begin_receive: b"syncscope_begin_receive", fn(*mut i64, c_int) -> c_int;
+    received: b"syncscope_received", fn(*mut c_int) -> c_int;
+    prepare: b"syncscope_prepare", fn(c_int, c_int) -> c_int;
+    timed_loop: b"syncscope_loop", fn(c_int, c_int, c_int, i64, *mut Counts) -> c_int;
+    meet: b"syncscope_meet", fn(c_int) -> c_int;
+    counter: b"syncscope_counter", fn(c_int, *mut i64) -> c_int;
+    gather: b"syncscope_gather", fn(c_int, *const i64, c_int, *mut i64) -> c_int;
+    phases: b"syncscope_phases", fn(c_int, c_int, *mut i64) -> c_int;
+    finish: b"syncscope_finish", fn() -> c_int;
+}
 
 /// The loaded shim.
 pub(super) struct ShimLibrary {
-    version: TextOf,
-    error: unsafe extern "C" fn(c_int, *mut c_char, c_int),
-    start: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int) -> c_int,
-    collect: unsafe extern "C" fn(*const i64, c_int, *mut i64) -> c_int,
-    send: unsafe extern "C" fn(*const i64, c_int) -> c_int,
-    begin_receive: unsafe extern "C" fn(*mut i64, c_int) -> c_int,
-    received: unsafe extern "C" fn(*mut c_int) -> c_int,
-    prepare: unsafe extern "C" fn(c_int, c_int) -> c_int,
-    timed_loop: TimedLoop,
-    meet: unsafe extern "C" fn(c_int) -> c_int,
-    counter: unsafe extern "C" fn(c_int, *mut i64) -> c_int,
-    gather: Gather,
-    phases: unsafe extern "C" fn(c_int, c_int, *mut i64) -> c_int,
-    finish: unsafe extern "C" fn() -> c_int,
+    functions: Functions,
     /// Where a message arrives: the library writes to it until it has.
     message: Box<[i64; WORDS]>,
 }
@@ -73,40 +89,17 @@ impl ShimLibrary {
         // Open MPI's plug-ins look for its functions among all of the process.
         // SAFETY: loading an MPI library runs its initializers, as in every program that is linked to it; the shim has none.
         let library = unsafe { Library::open(Some(&shim.file), RTLD_NOW | RTLD_GLOBAL) }.map_err(failed)?;
-        /// A function of the shim with the type its field has.
-        macro_rules! function {
-            ($name:literal) => {
-                // SAFETY: the types of the fields are those of `shim.c`.
-                *unsafe { library.get($name) }.map_err(failed)?
-            };
-        }
-        let shim = Self {
-            version: function!(b"syncscope_version"),
-            error: function!(b"syncscope_error"),
-            start: function!(b"syncscope_start"),
-            collect: function!(b"syncscope_collect"),
-            send: function!(b"syncscope_send"),
-            begin_receive: function!(b"syncscope_begin_receive"),
-            received: function!(b"syncscope_received"),
-            prepare: function!(b"syncscope_prepare"),
-            timed_loop: function!(b"syncscope_loop"),
-            meet: function!(b"syncscope_meet"),
-            counter: function!(b"syncscope_counter"),
-            gather: function!(b"syncscope_gather"),
-            phases: function!(b"syncscope_phases"),
-            finish: function!(b"syncscope_finish"),
-            message: Box::new([0; WORDS]),
-        };
+        let functions = Functions::of(&library).map_err(failed)?;
         // MPI libraries leave threads and handlers behind that need their code.
         std::mem::forget(library);
-        Ok(shim)
+        Ok(Self { functions, message: Box::new([0; WORDS]) })
     }
 
     /// Name and version of the MPI library, as it says itself.
     pub(super) fn version(&self) -> String {
         let mut text = [0; 8192];
         // SAFETY: the buffer is as long as said; the function may be called before the start.
-        let is_known = unsafe { (self.version)(text.as_mut_ptr().cast(), length_of(&text)) } != 0;
+        let is_known = unsafe { (self.functions.version)(text.as_mut_ptr().cast(), length_of(&text)) } != 0;
         let text = CStr::from_bytes_until_nul(&text).map(CStr::to_string_lossy).unwrap_or_default();
         if is_known { text.trim().to_owned() } else { "MPI library of unknown version".to_owned() }
     }
@@ -117,7 +110,7 @@ impl ShimLibrary {
         }
         let mut text = [0; 1024];
         // SAFETY: the buffer is as long as said.
-        unsafe { (self.error)(code, text.as_mut_ptr().cast(), length_of(&text)) };
+        unsafe { (self.functions.error)(code, text.as_mut_ptr().cast(), length_of(&text)) };
         let text = CStr::from_bytes_until_nul(&text).map(CStr::to_string_lossy).unwrap_or_default();
         Err(format!("MPI could not {what}: {text}"))
     }
@@ -125,7 +118,7 @@ impl ShimLibrary {
     pub(super) fn start(&self) -> Result<Place, String> {
         let (mut rank, mut size, mut node) = (0, 0, 0);
         // SAFETY: the pointers are to locals; called once and by the main thread.
-        let code = unsafe { (self.start)(&raw mut rank, &raw mut size, &raw mut node) };
+        let code = unsafe { (self.functions.start)(&raw mut rank, &raw mut size, &raw mut node) };
         self.checked("start", code)?;
         Ok(Place { rank: rank.cast_unsigned(), size: size.cast_unsigned(), node: node.cast_unsigned() })
     }
@@ -134,7 +127,7 @@ impl ShimLibrary {
     pub(super) fn collect(&self, own: &[i64], processes: usize) -> Result<Vec<i64>, String> {
         let mut all = vec![0; own.len() * processes];
         // SAFETY: `all` has room for the words of every process.
-        let code = unsafe { (self.collect)(own.as_ptr(), length_of(own), all.as_mut_ptr()) };
+        let code = unsafe { (self.functions.collect)(own.as_ptr(), length_of(own), all.as_mut_ptr()) };
         self.checked("collect what the processes are", code)?;
         Ok(all)
     }
@@ -142,7 +135,7 @@ impl ShimLibrary {
     /// Sends a message of rank 0 to the processes that get it from this one.
     pub(super) fn send(&self, words: &[i64; WORDS]) -> Result<(), String> {
         // SAFETY: the pointer and the length describe `words`.
-        let code = unsafe { (self.send)(words.as_ptr(), length_of(words)) };
+        let code = unsafe { (self.functions.send)(words.as_ptr(), length_of(words)) };
         self.checked("send a message", code)
     }
 
@@ -150,7 +143,7 @@ impl ShimLibrary {
     pub(super) fn begin_receive(&mut self) -> Result<(), String> {
         let length = length_of(&*self.message);
         // SAFETY: the buffer is on the heap and stays as long as this value. Nothing else touches it until it has arrived.
-        let code = unsafe { (self.begin_receive)(self.message.as_mut_ptr(), length) };
+        let code = unsafe { (self.functions.begin_receive)(self.message.as_mut_ptr(), length) };
         self.checked("wait for a message", code)
     }
 
@@ -158,7 +151,7 @@ impl ShimLibrary {
     pub(super) fn received(&self) -> Result<Option<[i64; WORDS]>, String> {
         let mut done = 0;
         // SAFETY: the pointer is to a local.
-        let code = unsafe { (self.received)(&raw mut done) };
+        let code = unsafe { (self.functions.received)(&raw mut done) };
         self.checked("receive a message", code)?;
         Ok((done != 0).then_some(*self.message))
     }
@@ -167,14 +160,14 @@ impl ShimLibrary {
     pub(super) fn prepare(&self, slot: i32, place: Option<u32>) -> Result<(), String> {
         let place = place.map_or(NOT_A_MEMBER, u32::cast_signed);
         // SAFETY: rank 0 gives each slot a number below `SLOTS`, once.
-        self.checked("prepare a communicator and a window", unsafe { (self.prepare)(slot, place) })
+        self.checked("prepare a communicator and a window", unsafe { (self.functions.prepare)(slot, place) })
     }
 
     /// The timed loop.
     #[inline]
     pub(super) fn run(&self, slot: i32, call: Call, one: Loop, counts: &mut Counts) -> i32 {
         // SAFETY: the slot is prepared, and this process is a member.
-        unsafe { (self.timed_loop)(slot, call as c_int, one.copies, one.iterations, &raw mut *counts) }
+        unsafe { (self.functions.timed_loop)(slot, call as c_int, one.copies, one.iterations, &raw mut *counts) }
     }
 
     /// What the code of a timed loop means.
@@ -184,13 +177,13 @@ impl ShimLibrary {
 
     pub(super) fn meet(&self, slot: i32) -> Result<(), String> {
         // SAFETY: as in `run`.
-        self.checked("bring the processes together", unsafe { (self.meet)(slot) })
+        self.checked("bring the processes together", unsafe { (self.functions.meet)(slot) })
     }
 
     pub(super) fn counter(&self, slot: i32) -> Result<i64, String> {
         let mut value = 0;
         // SAFETY: as in `run`; the pointer is to a local.
-        let code = unsafe { (self.counter)(slot, &raw mut value) };
+        let code = unsafe { (self.functions.counter)(slot, &raw mut value) };
         self.checked("read the counter", code)?;
         Ok(value)
     }
@@ -199,7 +192,7 @@ impl ShimLibrary {
     pub(super) fn gather(&self, slot: i32, own: &[i64], members: u32) -> Result<Vec<i64>, String> {
         let mut all = vec![0; own.len() * members as usize];
         // SAFETY: as in `run`; `all` has room for the words of every member.
-        let code = unsafe { (self.gather)(slot, own.as_ptr(), length_of(own), all.as_mut_ptr()) };
+        let code = unsafe { (self.functions.gather)(slot, own.as_ptr(), length_of(own), all.as_mut_ptr()) };
         self.checked("collect samples", code)?;
         Ok(all)
     }
@@ -208,13 +201,13 @@ impl ShimLibrary {
     pub(super) fn phases(&self, slot: i32, phases: usize) -> Result<Vec<i64>, String> {
         let mut seen = vec![0; phases];
         // SAFETY: as in `run`; there is room for every phase.
-        let code = unsafe { (self.phases)(slot, length_of(&seen), seen.as_mut_ptr()) };
+        let code = unsafe { (self.functions.phases)(slot, length_of(&seen), seen.as_mut_ptr()) };
         self.checked("run the phases of a barrier", code)?;
         Ok(seen)
     }
 
     pub(super) fn finish(&self) -> Result<(), String> {
         // SAFETY: called once, after everything else.
-        self.checked("end", unsafe { (self.finish)() })
+        self.checked("end", unsafe { (self.functions.finish)() })
     }
 }

@@ -13,22 +13,19 @@
 //! | `world` | the processes, their nodes and CPUs, and which of them take part in a case |
 //! | `message` | what rank 0 sends to all others |
 //! | `member` | what one process does of a batch, and its check |
-//! | `process` | one process among the others, from start to end |
-//! | `experiment`, `laboratory` | rank 0: cases for the engine |
-//! | `watchdog` | ends a process whose wait for others lasts too long |
+//! | `process` | one process among the others, from start to end, and the watchdog that ends it when others do not answer |
+//! | `laboratory` | rank 0: cases for the engine |
 
 mod catalogue;
-mod experiment;
 mod laboratory;
 mod library;
 mod member;
 mod message;
 mod process;
-mod watchdog;
 mod world;
 mod wrapper;
 
 pub use self::catalogue::primitives;
-pub use self::laboratory::MpiLaboratory;
-pub use self::process::{MpiProcess, Started};
+pub use self::laboratory::{MpiLaboratory, Started};
+pub use self::process::MpiProcess;
 pub use self::wrapper::{Family, unavailable};

@@ -5,7 +5,9 @@ use std::ops::Range;
 use syncscope_core::{Case, Layout};
 
 use super::operation::SLOTS;
+use crate::machine::inherited;
 use crate::machine::memory::Pages;
+use crate::sync::BetweenProcesses;
 
 /// Alignment of slots: a multiple of every line length in common use (64 bytes; 128 on some ARM and POWER cores, and
 /// as the pair of lines that x86 prefetches).
@@ -24,6 +26,18 @@ impl<T: Default> Elements<T> {
     /// The elements of a case, on pages that the calling thread touches first. `None` if it has no layout or no
     /// threads.
     pub(crate) fn of(case: &Case) -> Option<Self> {
+        Self::on(case, |count| Some(Pages::filled(count, |_| T::default())))
+    }
+
+    /// The same in memory that several processes map.
+    pub(crate) fn between_processes(case: &Case) -> Option<Self>
+    where
+        T: BetweenProcesses,
+    {
+        Self::on(case, |count| inherited::state(count, |_| T::default()))
+    }
+
+    fn on(case: &Case, pages: impl FnOnce(usize) -> Option<Pages<T>>) -> Option<Self> {
         let (layout, threads) = (case.layout?, case.threads?);
         let count = match layout {
             Layout::Shared => 1,
@@ -32,8 +46,7 @@ impl<T: Default> Elements<T> {
         let per_line = (ALIGNMENT / size_of::<T>().max(1)).max(1);
         // Rounded up to whole lines: slots share no line.
         let per_slot = count.next_multiple_of(per_line);
-        let pages = Pages::filled(SLOTS * per_slot, |_| T::default());
-        Some(Self { pages, per_slot, layout, threads })
+        Some(Self { pages: pages(SLOTS * per_slot)?, per_slot, layout, threads })
     }
 
     /// The addresses of all elements.

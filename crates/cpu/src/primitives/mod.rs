@@ -1,21 +1,19 @@
-//! The primitives: one small file each, in a folder for each family, all of them listed in [`catalogue`].
+//! The primitives: a folder or a file for each family, a block for each primitive, all of them listed in [`catalogue`].
 //!
-//! - `lock/own/ticket.rs`: a primitive. Start here. The family's `mod.rs` holds what its primitives share.
+//! - The ticket lock in `lock/own.rs`: a primitive. Start here. The family's `mod.rs` holds what its primitives share.
 //! - `entry.rs`: an entry of the catalogue. `axes.rs` of the crate holds the values that entries vary.
 //! - [`Operation`]: from one operation to the two timed loops. [`Workload`]: a case made ready for a team.
 //! - `lines.rs`: variables at known distances. `number.rs`, `orders.rs`: types and memory orderings known to the
 //!   compiler. `opaque.rs`: what the optimizer must not remove. `wait.rs`: waits that time out inside a loop.
-//! - `follow_up.rs`: a run after the samples. `fairness.rs`: the one of contended operations. `percentiles.rs`: of single
-//!   hand-offs and wake-ups.
+//! - `follow_up.rs`: a run after the samples: fairness of contended operations, percentiles of hand-offs and wake-ups.
 //!
-//! To add a primitive, write a file with a `pub(super) static ENTRY: Entry` and name it in the `ENTRIES` of its family.
+//! To add a primitive, write a `static NAME: Entry` in a file of its family and name it in the list `ENTRIES` there.
 
 #![allow(clippy::inline_always, reason = "an operation must stand in the timed loop itself, whatever its size")]
 
 mod atomic;
 mod barrier;
 mod entry;
-mod fairness;
 mod fence;
 mod follow_up;
 mod handoff;
@@ -25,7 +23,6 @@ mod number;
 mod opaque;
 mod operation;
 mod orders;
-mod percentiles;
 mod process;
 pub(crate) mod wait;
 mod wake;
@@ -40,11 +37,14 @@ pub use self::operation::{Operation, UNROLL};
 pub use self::workload::Workload;
 
 /// The families, in the order of the catalogue.
-static FAMILIES: [&[&Entry]; 7] = [
+static FAMILIES: [&[&Entry]; 10] = [
     atomic::ENTRIES,
     fence::ENTRIES,
-    barrier::ENTRIES,
-    lock::ENTRIES,
+    barrier::own::ENTRIES,
+    barrier::library::ENTRIES,
+    lock::library::ENTRIES,
+    lock::own::ENTRIES,
+    lock::readers_writer::ENTRIES,
     handoff::ENTRIES,
     wake::ENTRIES,
     process::ENTRIES,

@@ -71,6 +71,44 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     unsafe fn read_plainly(variable: &Self::Atomic);
 }
 
+/// Loads, stores, exchanges and compare-and-swaps of numbers that a variable holds as bits.
+macro_rules! accesses {
+    ($atomic:ty, $from_bits:expr, $to_bits:expr) => {
+        #[inline(always)]
+        fn load(variable: &$atomic, order: Ordering) -> Self {
+            $from_bits(variable.load(order))
+        }
+
+        #[inline(always)]
+        fn store(variable: &$atomic, value: Self, order: Ordering) {
+            variable.store($to_bits(value), order);
+        }
+
+        #[inline(always)]
+        fn swap(variable: &$atomic, value: Self, order: Ordering) -> Self {
+            $from_bits(variable.swap($to_bits(value), order))
+        }
+
+        #[inline(always)]
+        fn compare_exchange(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> Self {
+            match variable.compare_exchange($to_bits(expected), $to_bits(new), order, Relaxed) {
+                Ok(found) | Err(found) => $from_bits(found),
+            }
+        }
+
+        #[inline(always)]
+        fn compare_and_swap(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> bool {
+            variable.compare_exchange($to_bits(expected), $to_bits(new), order, Relaxed).is_ok()
+        }
+
+        #[inline(always)]
+        unsafe fn read_plainly(variable: &$atomic) {
+            // SAFETY: the pointer is to a borrowed variable, and the caller excludes writers.
+            let _ = unsafe { variable.as_ptr().read_volatile() };
+        }
+    };
+}
+
 macro_rules! integer {
     ($number:ty, $atomic:ty, $bits:ty) => {
         impl Number for $number {
@@ -104,32 +142,7 @@ macro_rules! integer {
                 opaque::keep((self as $bits).into());
             }
 
-            #[inline(always)]
-            fn load(variable: &$atomic, order: Ordering) -> Self {
-                variable.load(order)
-            }
-
-            #[inline(always)]
-            fn store(variable: &$atomic, value: Self, order: Ordering) {
-                variable.store(value, order);
-            }
-
-            #[inline(always)]
-            fn swap(variable: &$atomic, value: Self, order: Ordering) -> Self {
-                variable.swap(value, order)
-            }
-
-            #[inline(always)]
-            fn compare_exchange(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> Self {
-                match variable.compare_exchange(expected, new, order, Relaxed) {
-                    Ok(found) | Err(found) => found,
-                }
-            }
-
-            #[inline(always)]
-            fn compare_and_swap(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> bool {
-                variable.compare_exchange(expected, new, order, Relaxed).is_ok()
-            }
+            accesses!($atomic, std::convert::identity, std::convert::identity);
 
             #[inline(always)]
             fn fetch_add(variable: &$atomic, operand: Self, order: Ordering) -> Self {
@@ -144,12 +157,6 @@ macro_rules! integer {
             #[inline(always)]
             fn raise(variable: &$atomic, value: Self, order: Ordering) {
                 variable.fetch_max(value, order);
-            }
-
-            #[inline(always)]
-            unsafe fn read_plainly(variable: &$atomic) {
-                // SAFETY: the pointer is to a borrowed variable, and the caller excludes writers.
-                let _ = unsafe { variable.as_ptr().read_volatile() };
             }
         }
     };
@@ -192,32 +199,7 @@ macro_rules! float {
                 opaque::keep(self.to_bits().into());
             }
 
-            #[inline(always)]
-            fn load(variable: &$atomic, order: Ordering) -> Self {
-                <$number>::from_bits(variable.load(order))
-            }
-
-            #[inline(always)]
-            fn store(variable: &$atomic, value: Self, order: Ordering) {
-                variable.store(value.to_bits(), order);
-            }
-
-            #[inline(always)]
-            fn swap(variable: &$atomic, value: Self, order: Ordering) -> Self {
-                <$number>::from_bits(variable.swap(value.to_bits(), order))
-            }
-
-            #[inline(always)]
-            fn compare_exchange(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> Self {
-                match variable.compare_exchange(expected.to_bits(), new.to_bits(), order, Relaxed) {
-                    Ok(found) | Err(found) => Self::from_bits(found),
-                }
-            }
-
-            #[inline(always)]
-            fn compare_and_swap(variable: &$atomic, expected: Self, new: Self, order: Ordering) -> bool {
-                variable.compare_exchange(expected.to_bits(), new.to_bits(), order, Relaxed).is_ok()
-            }
+            accesses!($atomic, Self::from_bits, Self::to_bits);
 
             #[inline(always)]
             fn fetch_add(variable: &$atomic, operand: Self, order: Ordering) -> Self {
@@ -232,12 +214,6 @@ macro_rules! float {
             #[inline(always)]
             fn raise(variable: &$atomic, value: Self, order: Ordering) {
                 update(variable, order, |found: Self| if value > found { value } else { found });
-            }
-
-            #[inline(always)]
-            unsafe fn read_plainly(variable: &$atomic) {
-                // SAFETY: the pointer is to a borrowed variable, and the caller excludes writers.
-                let _ = unsafe { variable.as_ptr().read_volatile() };
             }
         }
 

@@ -3,10 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use syncscope_core::{Evidence, Side};
+use syncscope_core::{Case, Evidence, Side};
 
-use super::fairness::FairnessRun;
-use super::follow_up::MakeFollowUp;
+use super::follow_up::{FairnessRun, MakeFollowUp};
 use super::operation::{Operation, Repeated, loop_functions};
 use crate::evidence::{self, Expected, LoopFunctions};
 use crate::team::Body;
@@ -119,9 +118,9 @@ impl Workload {
     }
 
     /// For locks where only threads that wait for a working thread block in the kernel. Their samples are long: a short
-    /// one would miss the wake-ups, or the order in which the lock serves its waiters.
-    pub(crate) fn blocking(self) -> Self {
-        Self { blocks: true, max_iterations: self.max_iterations.min(MAX_BLOCKING_ITERATIONS), ..self }
+    /// one would miss the wake-ups, or the order in which the lock serves its waiters. A single thread never waits.
+    pub(crate) fn blocking(self, case: &Case) -> Self {
+        self.blocking_for(case, MAX_BLOCKING_ITERATIONS)
     }
 
     /// For operations that are timed one by one.
@@ -131,9 +130,16 @@ impl Workload {
 
     /// For operations where every wait may block in the kernel. A wake-up takes a hundred times as long as a wait that
     /// ends before the thread blocks: iterations that fill a sample while all threads run would take a second
-    /// otherwise.
-    pub(crate) fn long_blocking(self) -> Self {
-        Self { blocks: true, max_iterations: self.max_iterations.min(MAX_LONG_BLOCKING_ITERATIONS), ..self }
+    /// otherwise. A single thread never waits.
+    pub(crate) fn long_blocking(self, case: &Case) -> Self {
+        self.blocking_for(case, MAX_LONG_BLOCKING_ITERATIONS)
+    }
+
+    fn blocking_for(self, case: &Case, iterations: u64) -> Self {
+        if case.threads == Some(1) {
+            return self;
+        }
+        Self { blocks: true, max_iterations: self.max_iterations.min(iterations), ..self }
     }
 
     /// Lets processes of one thread run the job. They run its proof too, but no follow-up, whose findings this process could

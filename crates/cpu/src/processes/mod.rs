@@ -1,9 +1,9 @@
 //! Processes that measure: this program, started again.
 //!
 //! - This file: [`serve_if_asked`], which makes a process a worker. Start here.
-//! - `team.rs`: the workers of some CPUs, as a team that runs shots. `pool.rs`: the teams that are kept.
+//! - `team.rs`: the workers of some CPUs, as a team that runs shots, and the teams that are kept.
 //! - `worker.rs`: what a worker does. `wire.rs`: the lines that both exchange over pipes.
-//! - `inherited.rs`: the memory and the descriptors that all workers of a team have, as places for the state of a case.
+//! - `machine/inherited.rs`: the memory and the descriptors that all workers of a team have.
 //!
 //! Two kinds of cases need them. glibc leaves out the lock prefix of a mutex while a process has one thread: this process
 //! has had several, and that does not come back. And synchronization between processes needs processes.
@@ -21,8 +21,6 @@
 //! Every wait ends. The parent kills the workers of a team when one of them ends, reports an error or is late; the system
 //! kills a worker when its parent ends.
 
-mod inherited;
-mod pool;
 mod team;
 mod wire;
 mod worker;
@@ -30,8 +28,7 @@ mod worker;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-pub(crate) use self::inherited::{ends, state};
-pub(crate) use self::pool::ProcessPool;
+pub(crate) use self::team::ProcessPool;
 
 /// The argument that makes this program a worker. No command has it.
 const ARGUMENT: &str = "--worker-process";

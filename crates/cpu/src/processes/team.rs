@@ -1,4 +1,4 @@
-//! The workers of some CPUs, as a team.
+//! The workers of some CPUs, as a team, and the teams that are kept for the next case.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -8,13 +8,14 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Case, Shot};
+use syncscope_core::{Case, Refusal, Shot};
 use syncscope_host::child_process;
 
-use super::inherited::Inherited;
-use super::wire::{ERROR, LATE, READY, Request, record_from};
 use super::{ARGUMENT, IS_WORKER};
+use crate::machine::inherited::Inherited;
 use crate::team::{Body, Executor, Record, TeamError};
+
+use super::wire::{ERROR, LATE, READY, Request, record_from};
 
 /// How long workers may take until they are ready: each calibrates the clock.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
@@ -225,6 +226,39 @@ fn does_not_serve(what: &str) -> TeamError {
         "a worker process {what}: the program must call `syncscope_cpu::processes::serve_if_asked` first in `main`, as \
          the command syncscope does, and its file must not change during the run"
     ))
+}
+
+/// Processes that are kept at most. They sleep, but each has a process number and a share of memory.
+const MAX_PROCESSES: usize = 64;
+
+/// Teams of processes, the one used last at the end.
+#[derive(Default)]
+pub(crate) struct ProcessPool(Vec<ProcessTeam>);
+
+impl ProcessPool {
+    /// Processes on these CPUs that have made the workload of the case, on new memory.
+    pub(crate) fn team_for(&mut self, case: &Case, cpus: &[Option<u32>]) -> Result<&mut dyn Executor, Refusal> {
+        let failed = |error: TeamError| Refusal::Failed(error.to_string());
+        self.0.retain(Executor::is_fit);
+        let kept = self.0.iter().position(|team| team.cpus() == cpus).map(|index| self.0.remove(index));
+        let team = if let Some(team) = kept {
+            team
+        } else {
+            self.make_room(cpus.len());
+            ProcessTeam::start(cpus).map_err(failed)?
+        };
+        self.0.push(team);
+        let last = self.0.last_mut().ok_or_else(|| Refusal::Failed("no process".to_owned()))?;
+        last.renew(case).map_err(failed)?;
+        Ok(last)
+    }
+
+    /// Ends the least recently used teams until `new` processes fit.
+    fn make_room(&mut self, new: usize) {
+        while !self.0.is_empty() && self.0.iter().map(|team| team.cpus().len()).sum::<usize>() + new > MAX_PROCESSES {
+            self.0.remove(0);
+        }
+    }
 }
 
 #[cfg(test)]

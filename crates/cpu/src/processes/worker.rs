@@ -5,8 +5,8 @@ use std::io::{BufRead, Write};
 use syncscope_core::{Case, Shot};
 use syncscope_host::{child_process, scheduling};
 
-use super::inherited::{self, Inherited};
 use super::wire::{LATE, READY, Request, line_of};
+use crate::machine::inherited::{self, Inherited};
 use crate::machine::memory::Pages;
 use crate::primitives::{self, Workload};
 use crate::sync::{Barrier as _, LocalSense, SenseBarrier};

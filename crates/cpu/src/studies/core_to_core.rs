@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use syncscope_core::numbers::scattered;
 use syncscope_core::{Case, Placement, Preset};
 
-use super::cpu_pairs::class_of;
+use super::chosen_cpus::class_of;
 use super::study::{Setting, Study};
-use crate::machine::pair_class::{ClassedPair, PairClass, SharedLevels};
+use crate::machine::nearness::{ClassedPair, PairClass, SharedLevels};
 use crate::machine::topology::Topology;
 
 /// The primitive that the matrix is made of.
@@ -131,7 +131,7 @@ fn shares(available: &[usize], max: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::pair_class::classes;
+    use crate::machine::nearness::classes;
     use crate::machine::topology::tests::regular;
 
     fn pairs(topology: &Topology, max: usize) -> Vec<ClassedPair> {

@@ -1,11 +1,10 @@
 //! Studies of the machine: on which CPUs, and with memory on which NUMA node, some primitives are measured besides
 //! their own sweeps.
 //!
-//! - `study.rs`: what a study is. Start here, then read `smt.rs`, the shortest.
-//! - `cpu_pairs.rs`: two threads, once for each class of CPU pairs (same core, same cache, same node, ...).
+//! - `study.rs`: what a study is. Start here.
+//! - `chosen_cpus.rs`: two threads, once for each class of CPU pairs (same core, same cache, same node, ...); one hardware
+//!   thread of a core with its sibling idle, and with it busy; two threads on one CPU.
 //! - [`core_to_core`]: the core-to-core matrix, two threads on many pairs of CPUs.
-//! - `one_cpu.rs`: two threads on one CPU.
-//! - `smt.rs`: one hardware thread of a core with its sibling idle, and with it busy.
 //! - `numa.rs`: a contended cache line on each NUMA node in turn.
 //! - [`inference`]: the topology that the rows of the matrix show, compared with the reported one.
 //!
@@ -15,19 +14,15 @@
 pub mod core_to_core;
 pub mod inference;
 
-mod cpu_pairs;
+mod chosen_cpus;
 mod numa;
-mod one_cpu;
-mod smt;
 mod study;
 
 use syncscope_core::Case;
 
+pub(crate) use self::chosen_cpus::{CpuPairs, OneCpu, Smt};
 pub(crate) use self::core_to_core::CoreToCore;
-pub(crate) use self::cpu_pairs::CpuPairs;
 pub(crate) use self::numa::Numa;
-pub(crate) use self::one_cpu::OneCpu;
-pub(crate) use self::smt::Smt;
 pub(crate) use self::study::{Participation, Setting, Study};
 use crate::machine::topology::Topology;
 

@@ -1,12 +1,12 @@
 //! The line that two threads contend for, on each NUMA node in turn.
 //!
 //! A thread bound to a CPU of the node touches the pages first. Then the system is asked where they are, and the case is
-//! measured only if they are on that node (`machine::page_homes`).
+//! measured only if they are on that node (`machine::memory`).
 
 use syncscope_core::{Case, Group, Placement, Preset};
 
 use super::study::{Setting, Study};
-use crate::machine::pair_class::PairClass;
+use crate::machine::nearness::PairClass;
 use crate::machine::topology::Topology;
 
 /// How the cost of a contended line depends on the NUMA node that it is on.

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Case, Preset, Primitive};
 
-use crate::machine::pair_class::{ClassedPair, classes};
+use crate::machine::nearness::{ClassedPair, classes};
 use crate::machine::topology::Topology;
 
 /// A question about the machine that is answered with the help of some primitives: how much a cost depends on which

@@ -1,10 +1,10 @@
 //! The team: threads, each bound to its CPU, that run the shots of an experiment together.
 //!
-//! - This file: [`Body`], what a thread does in a shot; [`Executor`], who runs it; [`Team`], threads of this program.
+//! - This file: [`Body`], what a thread does in a shot; [`Executor`], who runs it; [`Team`], threads that do.
 //!   Start here.
-//! - `mailbox.rs`: what the main thread and the threads of the team exchange. `worker.rs`: the loop of such a thread.
-//! - `team_thread.rs`: one shot of one thread, with its clock readings.
-//! - `openmp_team.rs`: a team made of the threads of an OpenMP runtime. [`openmp`]: loading the runtime.
+//! - `mailbox.rs`: what the main thread and the threads of the team exchange.
+//! - `team_thread.rs`: the loop of such a thread, and one shot of one thread, with its clock readings.
+//! - `parallel_region.rs`: a batch on the threads of an OpenMP runtime. [`openmp`]: loading the runtime.
 //! - `pool.rs`: the teams that are kept for the next case.
 //!
 //! The main thread posts one batch of shots at a time and then blocks, so that it disturbs no measurement. The threads
@@ -12,9 +12,8 @@
 //! and shared, so a team whose threads do not come back can be abandoned without dangling references.
 
 mod mailbox;
-mod openmp_team;
+mod parallel_region;
 mod team_thread;
-mod worker;
 
 pub mod openmp;
 pub(crate) mod pool;
@@ -26,11 +25,12 @@ use std::time::Duration;
 use syncscope_core::{Shot, Ticks};
 
 use self::mailbox::{Command, Shared};
-use self::worker::Worker;
+use self::openmp::Runtime;
+use self::parallel_region::Helper;
 use crate::timing::clock::Clock;
 
 pub(crate) use self::mailbox::PEER_TIMEOUT;
-pub use self::openmp_team::OpenMpTeam;
+use self::team_thread::Worker;
 pub(crate) use self::team_thread::{Stopped, TeamThread};
 
 /// What the threads of a team do in a shot.
@@ -130,7 +130,7 @@ pub enum TeamError {
 /// How long starting and binding all threads may take.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Threads that run the shots of an experiment together: a [`Team`] or an [`OpenMpTeam`].
+/// Threads that run the shots of an experiment together: a [`Team`], or processes.
 pub trait Executor {
     /// The CPUs its threads are bound to.
     fn cpus(&self) -> &[Option<u32>];
@@ -163,11 +163,14 @@ pub trait Executor {
     }
 }
 
-/// A persistent team of threads of this program.
+/// A persistent team: threads of this program, or those of an OpenMP runtime.
 pub struct Team {
+    /// The runtime whose threads they are; `None` for threads of this program.
+    runtime: Option<&'static Runtime>,
     cpus: Vec<Option<u32>>,
     shared: Arc<Shared>,
-    workers: Vec<JoinHandle<()>>,
+    /// The threads that this program started.
+    started: Vec<JoinHandle<()>>,
     failed: bool,
 }
 
@@ -177,16 +180,37 @@ impl Team {
     /// # Errors
     /// When a thread cannot be started or bound.
     pub fn assemble(cpus: &[Option<u32>], clock: &Clock) -> Result<Self, TeamError> {
-        let shared = Arc::new(Shared::new(cpus.len(), clock));
-        let mut team = Self { cpus: cpus.to_vec(), shared, workers: Vec::new(), failed: false };
+        let mut team = Self::of(None, cpus, clock);
         for (thread, cpu) in cpus.iter().enumerate() {
             let worker = Worker { thread, cpu: *cpu, shared: Arc::clone(&team.shared) };
-            let spawned = thread::Builder::new().name(format!("team-{thread}")).spawn(move || worker.serve());
-            let handle = spawned.map_err(|error| TeamError::Spawn { thread, reason: error.to_string() })?;
-            team.workers.push(handle);
+            team.start(thread, format!("team-{thread}"), move || worker.serve())?;
         }
         team.fail_on_error(|shared| shared.collect(STARTUP_TIMEOUT))?;
         Ok(team)
+    }
+
+    /// Starts the thread that enters the runtime's parallel regions; the runtime starts its own threads in the first one.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
+    pub fn of_runtime(runtime: &'static Runtime, cpus: &[Option<u32>], clock: &Clock) -> Result<Self, TeamError> {
+        let mut team = Self::of(Some(runtime), cpus, clock);
+        let helper = Helper { runtime, cpus: cpus.into(), shared: Arc::clone(&team.shared) };
+        team.start(0, "openmp-0".to_owned(), move || helper.serve())?;
+        team.failed = false;
+        Ok(team)
+    }
+
+    /// Until it is assembled it counts as failed: its threads do not read commands yet and are not waited for.
+    fn of(runtime: Option<&'static Runtime>, cpus: &[Option<u32>], clock: &Clock) -> Self {
+        let shared = Arc::new(Shared::new(cpus.len(), clock));
+        Self { runtime, cpus: cpus.to_vec(), shared, started: Vec::new(), failed: true }
+    }
+
+    fn start(&mut self, thread: usize, name: String, serve: impl FnOnce() + Send + 'static) -> Result<(), TeamError> {
+        let spawned = thread::Builder::new().name(name).spawn(serve);
+        self.started.push(spawned.map_err(|error| TeamError::Spawn { thread, reason: error.to_string() })?);
+        Ok(())
     }
 
     /// Runs `job`; after an error the team takes no more jobs.
@@ -202,6 +226,10 @@ impl Executor for Team {
         &self.cpus
     }
 
+    fn runtime(&self) -> Option<&'static str> {
+        self.runtime.map(|runtime| runtime.name)
+    }
+
     fn is_fit(&self) -> bool {
         !self.failed
     }
@@ -215,19 +243,19 @@ impl Executor for Team {
 
     fn let_go(&mut self) -> Vec<JoinHandle<()>> {
         self.shared.post(Command::Leave);
-        std::mem::take(&mut self.workers)
+        std::mem::take(&mut self.started)
     }
 }
 
 impl Drop for Team {
-    /// Ends the threads. Those of a failed team may never come back and are not waited for.
+    /// Ends the threads, and with the helper the runtime's. Those of a failed team may never come back and are not waited
+    /// for.
     fn drop(&mut self) {
         self.shared.post(Command::Leave);
-        // While a team is being assembled, its threads do not read commands yet. They will read this one.
-        if !self.failed && self.workers.len() == self.cpus.len() {
-            for worker in self.workers.drain(..) {
-                // A worker catches the panics of its jobs, so joining it has no result of interest.
-                let _ = worker.join();
+        if !self.failed {
+            for thread in self.started.drain(..) {
+                // It catches the panics of its jobs, so joining it has no result of interest.
+                let _ = thread.join();
             }
         }
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use syncscope_core::Refusal;
 
 use crate::team::openmp::Runtime;
-use crate::team::{Executor, OpenMpTeam, Team, TeamError};
+use crate::team::{Executor, Team, TeamError};
 use crate::timing::clock::Clock;
 
 /// Threads that are kept at most. They sleep and disturb nothing, but each counts for the process limit of a container.
@@ -97,7 +97,7 @@ fn assemble(
 ) -> Result<Box<dyn Executor>, TeamError> {
     Ok(match runtime {
         None => Box::new(Team::assemble(cpus, clock)?),
-        Some(runtime) => Box::new(OpenMpTeam::assemble(runtime, cpus, clock)?),
+        Some(runtime) => Box::new(Team::of_runtime(runtime, cpus, clock)?),
     })
 }
 

@@ -1,17 +1,18 @@
-//! What a thread of a team does with a batch, whether this program, an OpenMP runtime or another process started it.
+//! What a thread of a team does: the loop of a thread of this program, and its part of a batch, whether this program, an
+//! OpenMP runtime or another process started it.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 
 use syncscope_core::{Shot, Ticks};
 use syncscope_host::scheduling;
 
-use super::mailbox::{Batch, Failure, Report, Shared};
+use super::mailbox::{Batch, Command, Failure, Report, Shared};
 use super::{Body, Record, TeamError};
 use crate::sync::{Barrier, LocalSense, SenseBarrier, WaitTimeout};
 use crate::timing::clock::Clock;
-use crate::timing::cycles::{self, Meter};
-use crate::timing::perf::UserCycles;
+use crate::timing::cycles::{self, Meter, UserCycles};
 use crate::timing::smt_interference::contention_ratio;
 
 /// One thread of a team.
@@ -119,4 +120,53 @@ fn stopped_by(payload: &(dyn Any + Send)) -> Stopped {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let message = text.or_else(|| payload.downcast_ref::<String>().cloned());
     Stopped::Panicked(message.unwrap_or_else(|| "no message".to_owned()))
+}
+
+/// One thread of the team.
+pub(super) struct Worker {
+    pub(super) thread: usize,
+    pub(super) cpu: Option<u32>,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Worker {
+    /// Binds itself, then executes one command after the other until one fails.
+    pub(super) fn serve(self) {
+        let Self { thread, cpu, shared } = self;
+        let bound = cpu.map_or(Ok(()), |cpu| bind(thread, cpu));
+        let is_bound = bound.is_ok();
+        // Joined before the report: no thread may use the barrier earlier.
+        let mut sense = shared.barrier.join(thread);
+        let team_thread = TeamThread::here(thread, cpu);
+        shared.report(thread, bound.map(|()| Vec::new()).map_err(Failure::Cause));
+        let mut seen = 0;
+        if !is_bound {
+            return;
+        }
+        loop {
+            let Command::Run(batch) = shared.next_command(&mut seen) else { return };
+            let report = match returned(thread, cpu) {
+                Ok(()) => team_thread.run_batch(&shared, &batch, &mut sense),
+                Err(cause) => Err(Failure::Cause(cause)),
+            };
+            let failed = report.is_err();
+            shared.report(thread, report);
+            if failed {
+                return;
+            }
+        }
+    }
+}
+
+/// Binds the calling thread again if its CPU was taken away since.
+fn returned(thread: usize, cpu: Option<u32>) -> Result<(), TeamError> {
+    match cpu {
+        Some(cpu) if scheduling::current_cpu() != Some(cpu) => bind(thread, cpu),
+        _ => Ok(()),
+    }
+}
+
+/// Binds the calling thread, number `thread` of its team.
+pub(super) fn bind(thread: usize, cpu: u32) -> Result<(), TeamError> {
+    scheduling::bind_to_one(cpu).map_err(|error| TeamError::Bind { thread, cpu, reason: error.to_string() })
 }

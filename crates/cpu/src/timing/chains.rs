@@ -3,13 +3,29 @@
 //! The operations of an iteration stand one after the other; the loop's own instructions run in parallel with them.
 
 /// Operations of one iteration.
-pub(crate) const STEP: u64 = 8;
+pub const STEP: u64 = 8;
 
 /// Operations of one iteration of [`long_steps_of_additions`].
 pub(crate) const LONG_STEP: u64 = 128;
 
 /// Whether chains are written for this architecture. Elsewhere they do nothing.
-pub(crate) const ARE_WRITTEN: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+pub const ARE_WRITTEN: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
+/// The instruction of this architecture.
+#[cfg(target_arch = "x86_64")]
+macro_rules! of_architecture {
+    ($x86_64:literal, $aarch64:literal) => {
+        $x86_64
+    };
+}
+
+/// The instruction of this architecture.
+#[cfg(target_arch = "aarch64")]
+macro_rules! of_architecture {
+    ($x86_64:literal, $aarch64:literal) => {
+        $aarch64
+    };
+}
 
 /// Defines a chain: `unroll` operations in each of so many iterations. On other architectures it gives its first value.
 macro_rules! chain {
@@ -21,7 +37,7 @@ macro_rules! chain {
         pub(crate) fn $name(iterations: u64) -> $value {
             #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), expect(unused_mut))]
             let mut value: $value = $first;
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             if iterations > 0 {
                 // SAFETY: changes registers of its own; touches no memory and no stack.
                 unsafe {
@@ -29,29 +45,10 @@ macro_rules! chain {
                         ".p2align 5",
                         "2:",
                         concat!(".rept ", $unroll),
-                        $x86_64,
+                        of_architecture!($x86_64, $aarch64),
                         ".endr",
-                        "sub {iterations}, 1",
-                        "jnz 2b",
-                        iterations = inout(reg) iterations => _,
-                        value = inout(reg) value,
-                        operand = in(reg) { let operand: $value = $operand; operand },
-                        options(nomem, nostack),
-                    );
-                }
-            }
-            #[cfg(target_arch = "aarch64")]
-            if iterations > 0 {
-                // SAFETY: changes registers of its own; touches no memory and no stack.
-                unsafe {
-                    std::arch::asm!(
-                        ".p2align 5",
-                        "2:",
-                        concat!(".rept ", $unroll),
-                        $aarch64,
-                        ".endr",
-                        "subs {iterations}, {iterations}, #1",
-                        "b.ne 2b",
+                        of_architecture!("sub {iterations}, 1", "subs {iterations}, {iterations}, #1"),
+                        of_architecture!("jnz 2b", "b.ne 2b"),
                         iterations = inout(reg) iterations => _,
                         value = inout(reg) value,
                         operand = in(reg) { let operand: $value = $operand; operand },
@@ -83,12 +80,14 @@ chain! {
 }
 
 /// Adds 1 to 0 so many times, rounded down to a multiple of [`STEP`].
-pub(crate) fn additions(repeats: u64) -> u64 {
+#[must_use]
+pub fn additions(repeats: u64) -> u64 {
     steps_of_additions(repeats / STEP)
 }
 
 /// Multiplies 1 by 3 so many times, modulo 2^32, rounded down to a multiple of [`STEP`].
-pub(crate) fn multiplications(repeats: u64) -> u64 {
+#[must_use]
+pub fn multiplications(repeats: u64) -> u64 {
     u64::from(steps_of_multiplications(repeats / STEP))
 }
 

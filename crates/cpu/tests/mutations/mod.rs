@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use loom::sync::atomic::Ordering;
-use syncscope_cpu::sync::weakened;
+use syncscope_cpu::sync::{Barrier, BarrierVisitor, LockVisitor, RawLock, visit_barriers, visit_locks, weakened};
 
 /// The model that a process checks; without it, all.
 const MODEL: &str = "SYNCSCOPE_MODEL";
@@ -84,14 +84,30 @@ fn finding(text: &str) -> String {
     lines.next().unwrap_or("no message").trim().chars().take(56).collect()
 }
 
+/// The test and the name of each model.
+struct Models(Vec<(&'static str, String)>);
+
+impl LockVisitor for Models {
+    fn visit<L: RawLock>(&mut self, name: &str, _: fn(u32, Duration) -> L, _: usize) {
+        self.0.push(("locks_exclude", name.to_owned()));
+    }
+}
+
+impl BarrierVisitor for Models {
+    fn visit<B: Barrier>(&mut self, name: &str, _: fn(u32, Duration) -> B, _: u32) {
+        self.0.push(("barriers_separate_phases", name.to_owned()));
+    }
+}
+
 #[test]
 #[ignore = "minutes: make loom-mutations"]
 fn every_ordering_is_needed() {
-    let locks = ["ttas", "ticket", "mcs", "clh", "cohort", "spin_park"].map(|name| ("locks_exclude", name));
-    let barriers = ["sense", "dissemination", "tree", "futex"].map(|name| ("barriers_separate_phases", name));
+    let mut models = Models(Vec::new());
+    visit_locks(&mut models);
+    visit_barriers(&mut models);
     let (mut trials, mut survivors) = (0, Vec::new());
     println!("| model | ordering | weakened to | what the model says |\n|---|---|---|---|");
-    for (test, model) in locks.into_iter().chain(barriers) {
+    for (test, model) in &models.0 {
         let (holds, text) = run(test, model, None).expect("the model itself is checked in time");
         assert!(holds, "{model}: {text}");
         let uses: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(USE)).collect();

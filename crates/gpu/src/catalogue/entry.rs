@@ -1,10 +1,11 @@
-//! An entry of the catalogue: one primitive and everything that depends on it.
+//! An entry of the catalogue: one primitive and everything that depends on it, such as how its samples are taken and which machine
+//! instructions its evidence must show.
 
-use syncscope_core::{Case, Facts, Preset, Primitive, Role};
+use std::time::Duration;
 
-use super::instructions::ExpectedInstructions;
-use super::limits::DeviceLimits;
-use super::sampling::{SamplingPolicy, Saturates};
+use syncscope_core::{Case, Facts, Preset, Primitive};
+
+use crate::catalogue::limits::DeviceLimits;
 use crate::cuda::compile::Program;
 use crate::hybrid::nearby_cpus::Distance;
 use crate::launch::arguments::{ArgumentKind, UNROLL};
@@ -112,9 +113,14 @@ pub(crate) enum CpuThreads {
     OneAndSeveral,
 }
 
-/// A primitive and everything that depends on it.
+/// A primitive and everything that depends on it. A family has an entry for what its primitives have in common, and an entry of a
+/// primitive says what differs.
 pub(crate) struct Entry {
-    pub(crate) primitive: Primitive,
+    pub(crate) id: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) operation: &'static str,
+    pub(super) source: &'static str,
+    pub(super) facts: Facts,
     pub(crate) kernel: Kernel,
     /// The macros that select the variant of a case in the kernel.
     pub(super) definitions: fn(&Case) -> Vec<String>,
@@ -125,6 +131,8 @@ pub(crate) struct Entry {
     pub(crate) expected: fn(&Case) -> ExpectedInstructions,
     /// How many CPU threads take part in a case.
     pub(crate) cpu_threads: fn(&Case) -> CpuThreads,
+    /// The orderings of a barrier that its kernel can leave out one at a time, in the order in which the kernel numbers them.
+    pub(super) orderings: fn(&Case) -> &'static [&'static str],
     /// Whether devices add to the memory of another device.
     pub(crate) adds_across_devices: fn(&Case) -> bool,
     /// Whether two more copies of the primitive can stand in the loop of its kernels.
@@ -139,10 +147,19 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    pub(super) const fn primitive(&self) -> Primitive {
+        let Self { id, summary, operation, source, facts, .. } = *self;
+        Primitive { id, summary, operation, source, facts }
+    }
+
     /// An entry with the values that most entries have.
-    pub(super) const fn of(kernel: Kernel, proof: Proof) -> Self {
+    pub(super) const fn of(kernel: Kernel, proof: Proof, facts: Facts) -> Self {
         Self {
-            primitive: Primitive { id: "", summary: "", operation: "", source: "", facts: Facts::of(Role::Access) },
+            id: "",
+            summary: "",
+            operation: "",
+            source: "",
+            facts,
             kernel,
             definitions: |_| Vec::new(),
             method: Method::Kernel,
@@ -151,6 +168,7 @@ impl Entry {
             sampling: |_| SamplingPolicy::USUAL,
             expected: |_| ExpectedInstructions::of(&[]),
             cpu_threads: |_| CpuThreads::None,
+            orderings: |_| &[],
             adds_across_devices: |_| false,
             has_third_loop: true,
             needs: (7, 5),
@@ -159,4 +177,132 @@ impl Entry {
             cases: |_, _, _| Vec::new(),
         }
     }
+}
+
+/// Which instructions an operation must be compiled to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExpectedInstructions {
+    /// Patterns of the decoder, one for each name that architectures have for the instruction.
+    pub(crate) instructions: &'static [&'static str],
+    /// What compilers are known to use instead.
+    pub(crate) substitutes: &'static [&'static str],
+    /// The instruction to look for in paths out of line, where that path is the one executed.
+    pub(crate) out_of_line: Option<&'static str>,
+    /// How many instructions one operation takes.
+    pub(crate) times: usize,
+    /// Whether the baseline has only the context and not the operation.
+    pub(crate) only_in_test: bool,
+    /// Why nothing but a NOP is left of the operation on a device of this compute capability; `None` where something is.
+    pub(crate) elided_by_nature: fn((u32, u32)) -> Option<&'static str>,
+    /// Whether a compiler may make two paths with the operation in each: one for whole warps and one for parts of them.
+    pub(crate) may_be_on_two_paths: bool,
+    /// Whether a kernel without a timed region accesses memory, because it counts its launches there.
+    pub(crate) counts_in_memory: bool,
+    /// What a compiler adds when it aggregates the operations of a warp. The evidence names it where it is found.
+    pub(crate) aggregation: &'static [&'static str],
+}
+
+impl ExpectedInstructions {
+    pub(super) const fn of(instructions: &'static [&'static str]) -> Self {
+        Self {
+            instructions,
+            substitutes: &[],
+            out_of_line: None,
+            times: 1,
+            only_in_test: false,
+            elided_by_nature: |_| None,
+            may_be_on_two_paths: false,
+            counts_in_memory: false,
+            aggregation: &[],
+        }
+    }
+
+    pub(crate) const fn times(self, times: usize) -> Self {
+        Self { times, ..self }
+    }
+
+    pub(super) const fn or_substitutes(self, substitutes: &'static [&'static str]) -> Self {
+        Self { substitutes, ..self }
+    }
+
+    pub(super) const fn or_out_of_line(self, instruction: &'static str) -> Self {
+        Self { out_of_line: Some(instruction), ..self }
+    }
+
+    pub(super) const fn or_aggregated(self, aggregation: &'static [&'static str]) -> Self {
+        Self { aggregation, may_be_on_two_paths: true, ..self }
+    }
+
+    pub(super) const fn counting_in_memory(self) -> Self {
+        Self { counts_in_memory: true, ..self }
+    }
+
+    pub(super) const fn only_in_test(self) -> Self {
+        Self { only_in_test: true, ..self }
+    }
+
+    pub(super) const fn elided_by_nature(self, why: fn((u32, u32)) -> Option<&'static str>) -> Self {
+        Self { elided_by_nature: why, ..self }
+    }
+}
+
+/// Which resource an operation saturates. The loop is in its steady state only when that resource has as much work as it
+/// can take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Saturates {
+    /// The queues of each multiprocessor to the memory.
+    Multiprocessors,
+    /// A resource that the device has once.
+    Device,
+    /// None: each thread waits for its own operations.
+    Nothing,
+}
+
+/// How the samples of a case are taken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SamplingPolicy {
+    /// Length of a sample.
+    pub(crate) sample: Duration,
+    /// Whether the loop is timed without a warm-up.
+    pub(crate) skip_warm_up: bool,
+    /// Which part of the preset's time for a case this case gets.
+    pub(crate) share_of_time: f64,
+    /// Memory offsets that one launch uses.
+    pub(crate) offsets_per_sample: u32,
+    /// Launches that make one sample.
+    pub(crate) launches: u32,
+}
+
+impl SamplingPolicy {
+    /// The clock has steps of half a nanosecond, and the threads start some ten nanoseconds apart. Neither matters for a
+    /// sample of this length.
+    pub(crate) const USUAL: Self = Self {
+        sample: Duration::from_micros(30),
+        skip_warm_up: false,
+        share_of_time: 1.0,
+        offsets_per_sample: 1,
+        launches: 1,
+    };
+
+    /// Several memory offsets for each sample, for operations whose latency depends on the address. Where there are two
+    /// kinds of addresses, a median over single offsets is the figure of one kind or the other, by chance; the median over
+    /// means of several offsets is the same in every run. Not for operations that saturate queues: on an H200 private
+    /// elements of 66 blocks and more seemed 4 to 13 % slower, likely because threads of different blocks use different
+    /// offsets at the same time and each loop is a quarter as long.
+    pub(crate) const SEVERAL_OFFSETS: Self = Self { offsets_per_sample: 4, ..Self::USUAL };
+
+    /// Longer samples for many warps in the queue of one multiprocessor: some warps are served before others, and a long
+    /// sample averages that. (On an H200, 1,024 threads that compare and swap seem 7 to 9 % faster in samples of 30 us than
+    /// of 500 us.)
+    pub(super) const MANY_WARPS: Self = Self { sample: Duration::from_micros(120), share_of_time: 0.5, ..Self::USUAL };
+
+    /// No warm-up, for blocks that contend for one variable. The blocks begin at the same time only when the kernel begins.
+    /// After a warm-up some blocks are early and run against the warm-up of the others, so the slowest block has too little
+    /// contention: on an H200 as much as 25 % less. A cold start costs a microsecond at most, which does not matter in a
+    /// long sample.
+    pub(super) const CONTENDED: Self = Self { sample: Duration::from_micros(200), skip_warm_up: true, ..Self::USUAL };
+
+    /// Few long samples, for a cost that is a thousandth of its context: long samples resolve more than many short ones.
+    pub(super) const LONG_SAMPLES: Self =
+        Self { sample: Duration::from_micros(100), share_of_time: 0.05, ..Self::USUAL };
 }

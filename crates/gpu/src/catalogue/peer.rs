@@ -83,7 +83,7 @@ const UP_TO_FLOAT: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64), Some
 const ALL_TYPES: &[Option<Dtype>] = &[Some(Dtype::I32), Some(Dtype::U64), Some(Dtype::F32), Some(Dtype::F64)];
 
 /// All of them.
-pub static PEER_PROGRAMS: [PeerProgram; 23] = {
+pub static PEER_PROGRAMS: &[PeerProgram] = {
     use PeerLayout::{Array, None, Scalar};
     use PeerOperation::{Atomic, ConvergedWarp, Dependent, DependentOpaque, Fence, Plain};
     const fn program(
@@ -95,7 +95,7 @@ pub static PEER_PROGRAMS: [PeerProgram; 23] = {
     ) -> PeerProgram {
         PeerProgram { name, primitive, types, layout, operation }
     }
-    [
+    &[
         program("cuda_atomicadd_scalar_v2", "gpu.atomic.add", ALL_TYPES, Scalar, Atomic),
         program("cuda_atomicadd_array_v2", "gpu.atomic.add", ALL_TYPES, Array, Atomic),
         program("cuda_atomiccas_array_fail", "gpu.atomic.cas_fail", INTEGERS, Array, Atomic),

@@ -1,33 +1,16 @@
-//! All entries in one list, and what is asked of it: primitives, cases, availability.
+//! What is asked of all entries: primitives, cases, availability, the program of a case; and programs that fail on purpose, for
+//! tests.
 
 use std::sync::LazyLock;
 
-use syncscope_core::{Case, Preset, Primitive};
+use syncscope_core::{Case, MemoryOrder, Preset, Primitive};
 
-use super::entry::Entry;
-use super::families::{atomic, block, cluster, fence, grid, hybrid, launch, lock, multi, reduce, shuffle, vote, warp};
-use super::limits::DeviceLimits;
+use crate::catalogue::entry::{Entry, Method};
+use crate::catalogue::families::{FAMILIES, kernel};
+use crate::catalogue::limits::DeviceLimits;
+use crate::cuda::compile::Program;
 
-/// All entries, by family.
-static FAMILIES: [&[&Entry]; 15] = [
-    &block::ENTRIES,
-    &warp::ENTRIES,
-    &shuffle::ENTRIES,
-    &vote::VOTES,
-    &vote::MATCHES,
-    &reduce::ENTRIES,
-    &atomic::ENTRIES,
-    &fence::ENTRIES,
-    &lock::ENTRIES,
-    &cluster::ENTRIES,
-    &grid::ENTRIES,
-    &multi::ENTRIES,
-    &launch::ENTRIES,
-    &hybrid::FLAGS,
-    &hybrid::ATOMICS,
-];
-
-static PRIMITIVES: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(|entry| entry.primitive).collect());
+static PRIMITIVES: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(Entry::primitive).collect());
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
     FAMILIES.iter().flat_map(|family| family.iter().copied())
@@ -41,18 +24,18 @@ pub(crate) fn primitives() -> &'static [Primitive] {
 /// The cases of `preset`, in the catalogue's order.
 #[must_use]
 pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
-    entries().flat_map(|entry| (entry.cases)(entry.primitive.id, preset, limits)).collect()
+    entries().flat_map(|entry| (entry.cases)(entry.id, preset, limits)).collect()
 }
 
 /// The entry of a case's primitive.
 pub(crate) fn entry_of(case: &Case) -> Option<&'static Entry> {
-    entries().find(|entry| entry.primitive.id == case.primitive)
+    entries().find(|entry| entry.id == case.primitive)
 }
 
 /// Why a primitive cannot be measured on a device of this compute capability, if so.
 #[must_use]
 pub fn unavailable(primitive: &str, capability: (u32, u32)) -> Option<String> {
-    let entry = entries().find(|entry| entry.primitive.id == primitive)?;
+    let entry = entries().find(|entry| entry.id == primitive)?;
     let (major, minor) = entry.needs;
     (capability < (major, minor)).then(|| {
         let (has_major, has_minor) = capability;
@@ -65,11 +48,74 @@ pub(crate) fn arrays_of(case: &Case) -> usize {
     entry_of(case).map_or(1, |entry| entry.arrays)
 }
 
+/// The program of a case; `None` if the primitive does not exist.
+#[must_use]
+pub fn program_of(case: &Case) -> Option<Program> {
+    let entry = entry_of(case)?;
+    Some(entry.kernel.program((entry.definitions)(case)))
+}
+
+/// The program of a case with the third loop; `None` if there is no such loop.
+#[must_use]
+pub fn third_loop_of(case: &Case) -> Option<Program> {
+    let has_loop = |entry: &&Entry| {
+        entry.has_third_loop && matches!(entry.method, Method::Kernel | Method::Cluster | Method::GridBarrier)
+    };
+    entry_of(case).filter(has_loop)?;
+    Some(program_of(case)?.with_third_loop())
+}
+
+/// How many bytes of arguments the kernels of a case take; `None` if the primitive does not exist.
+#[must_use]
+pub fn argument_bytes(case: &Case) -> Option<usize> {
+    Some(entry_of(case)?.kernel.arguments.bytes())
+}
+
+/// The program that measures the clock.
+pub(crate) fn ruler_program() -> Program {
+    kernel!("ruler.cu", Register).program(Vec::new())
+}
+
+/// How a kernel fails on purpose, for tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// A kernel spins until the host asks it to stop.
+    Hang,
+    /// A kernel traps; its context becomes unusable.
+    Trap,
+}
+
+/// A barrier of a grid that the last block does not reach.
+pub(crate) fn absent_block_program(case: &Case) -> Option<Program> {
+    let mut program = program_of(case)?;
+    program.definitions.push("ABSENT=1".to_owned());
+    Some(program)
+}
+
+/// The orderings of a barrier of a grid that can be left out one at a time, as the kernels number them from 1 (`ORDERS` in
+/// `grid_barrier.cuh`). None for other primitives, for a barrier that orders nothing, and for CUDA's.
+#[must_use]
+pub fn orderings(case: &Case) -> &'static [&'static str] {
+    let ordered = Some(case).filter(|case| case.order != Some(MemoryOrder::Relaxed));
+    ordered.and_then(entry_of).map_or(&[], |entry| (entry.orderings)(case))
+}
+
+/// A barrier of a grid without one of its [`orderings`], by its number from 1.
+#[must_use]
+pub fn weakened_program(case: &Case, ordering: u32) -> Option<Program> {
+    let mut program = program_of(case)?;
+    program.definitions.push(format!("WEAKENED={ordering}"));
+    Some(program)
+}
+
+pub(crate) fn fault_program(fault: Fault) -> Program {
+    kernel!("fault.cu", Register).program(vec![format!("FAULT={}", fault as u32)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalogue::entry::Method;
-    use crate::catalogue::programs::program_of;
     use std::collections::HashSet;
     use syncscope_core::Form;
 

@@ -2,7 +2,6 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
-use libloading::Library;
 use syncscope_core::machine::GpuState;
 
 use super::nvml::{AskModes, Device, SUCCESS, Status};
@@ -31,52 +30,27 @@ const MULTIPROCESSORS: c_uint = 1;
 /// `NVML_CLOCK_MEM`.
 const MEMORY: c_uint = 2;
 
-/// The functions that are called, with the signatures of `nvml.h`; `None` where the library lacks one.
-#[derive(Default)]
-pub(super) struct StateFunctions {
-    uuid: Option<AskText>,
-    vbios: Option<AskText>,
-    /// In milliwatts.
-    power_limit: Option<AskNumber>,
-    persistence: Option<AskNumber>,
-    compute_mode: Option<AskNumber>,
-    performance_state: Option<AskNumber>,
-    temperature: Option<AskOneOf>,
-    /// Clocks are in megahertz.
-    clock: Option<AskOneOf>,
-    highest_clock: Option<AskOneOf>,
-    application_clock: Option<AskOneOf>,
-    clock_limits: Option<AskLimits>,
-    mig: Option<AskModes>,
-    confidential: Option<AskConfidential>,
+functions! {
+    /// The functions that are called, with the signatures of `nvml.h`. Clocks are in megahertz, power in milliwatts.
+    #[derive(Default)]
+    StateFunctions {
+        optional uuid: AskText = "nvmlDeviceGetUUID",
+        optional vbios: AskText = "nvmlDeviceGetVbiosVersion",
+        optional power_limit: AskNumber = "nvmlDeviceGetEnforcedPowerLimit",
+        optional persistence: AskNumber = "nvmlDeviceGetPersistenceMode",
+        optional compute_mode: AskNumber = "nvmlDeviceGetComputeMode",
+        optional performance_state: AskNumber = "nvmlDeviceGetPerformanceState",
+        optional temperature: AskOneOf = "nvmlDeviceGetTemperature",
+        optional clock: AskOneOf = "nvmlDeviceGetClockInfo",
+        optional highest_clock: AskOneOf = "nvmlDeviceGetMaxClockInfo",
+        optional application_clock: AskOneOf = "nvmlDeviceGetApplicationsClock",
+        optional clock_limits: AskLimits = "nvmlDeviceGetMinMaxClockOfPState",
+        optional mig: AskModes = "nvmlDeviceGetMigMode",
+        optional confidential: AskConfidential = "nvmlSystemGetConfComputeState",
+    }
 }
 
 impl StateFunctions {
-    pub(super) fn of(library: &Library) -> Self {
-        /// A function of the library with the type its field has, if the library has it.
-        macro_rules! function {
-            ($name:literal) => {
-                // SAFETY: the types above are those of the header.
-                unsafe { library.get($name) }.ok().map(|function| *function)
-            };
-        }
-        Self {
-            uuid: function!(b"nvmlDeviceGetUUID"),
-            vbios: function!(b"nvmlDeviceGetVbiosVersion"),
-            power_limit: function!(b"nvmlDeviceGetEnforcedPowerLimit"),
-            persistence: function!(b"nvmlDeviceGetPersistenceMode"),
-            compute_mode: function!(b"nvmlDeviceGetComputeMode"),
-            performance_state: function!(b"nvmlDeviceGetPerformanceState"),
-            temperature: function!(b"nvmlDeviceGetTemperature"),
-            clock: function!(b"nvmlDeviceGetClockInfo"),
-            highest_clock: function!(b"nvmlDeviceGetMaxClockInfo"),
-            application_clock: function!(b"nvmlDeviceGetApplicationsClock"),
-            clock_limits: function!(b"nvmlDeviceGetMinMaxClockOfPState"),
-            mig: function!(b"nvmlDeviceGetMigMode"),
-            confidential: function!(b"nvmlSystemGetConfComputeState"),
-        }
-    }
-
     /// The state of the device with this number. `device` is NVML's, of the library that the functions come from.
     pub(super) fn state(&self, device: Device, index: u32) -> GpuState {
         let hertz = |ask| one_of(device, ask, MULTIPROCESSORS).map(from_megahertz);

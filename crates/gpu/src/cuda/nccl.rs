@@ -20,16 +20,20 @@ const SUM: c_int = 0;
 type Status = c_int;
 type Handle = *mut c_void;
 
-/// The functions that are called, with the signatures of `nccl.h`.
-struct Functions {
-    version: unsafe extern "C" fn(*mut c_int) -> Status,
-    error_string: unsafe extern "C" fn(Status) -> *const c_char,
-    init_all: unsafe extern "C" fn(*mut Handle, c_int, *const c_int) -> Status,
-    destroy: unsafe extern "C" fn(Handle) -> Status,
-    group_start: unsafe extern "C" fn() -> Status,
-    group_end: unsafe extern "C" fn() -> Status,
-    all_reduce: unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_int, c_int, Handle, *mut c_void) -> Status,
+functions! {
+    /// The functions that are called, with the signatures of `nccl.h`.
+    Functions {
+        required version: unsafe extern "C" fn(*mut c_int) -> Status = "ncclGetVersion",
+        required error_string: unsafe extern "C" fn(Status) -> *const c_char = "ncclGetErrorString",
+        required init_all: unsafe extern "C" fn(*mut Handle, c_int, *const c_int) -> Status = "ncclCommInitAll",
+        required destroy: unsafe extern "C" fn(Handle) -> Status = "ncclCommDestroy",
+        required group_start: unsafe extern "C" fn() -> Status = "ncclGroupStart",
+        required group_end: unsafe extern "C" fn() -> Status = "ncclGroupEnd",
+        required all_reduce: AllReduce = "ncclAllReduce",
+    }
 }
+
+type AllReduce = unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_int, c_int, Handle, *mut c_void) -> Status;
 
 /// The loaded library. It is never unloaded: its threads and the driver keep addresses in it.
 pub(crate) struct Nccl(Functions);
@@ -71,22 +75,7 @@ impl Nccl {
     fn load(name: &Path) -> Option<Self> {
         // SAFETY: loading NCCL runs its initializers, which is what every program that links to it does.
         let library = unsafe { Library::new(name) }.ok()?;
-        /// A function of the library with the type its field has.
-        macro_rules! function {
-            ($name:literal) => {
-                // SAFETY: the types above are those of the header.
-                *unsafe { library.get($name) }.ok()?
-            };
-        }
-        let functions = Functions {
-            version: function!(b"ncclGetVersion"),
-            error_string: function!(b"ncclGetErrorString"),
-            init_all: function!(b"ncclCommInitAll"),
-            destroy: function!(b"ncclCommDestroy"),
-            group_start: function!(b"ncclGroupStart"),
-            group_end: function!(b"ncclGroupEnd"),
-            all_reduce: function!(b"ncclAllReduce"),
-        };
+        let functions = Functions::of(&library).ok()?;
         std::mem::forget(library);
         Some(Self(functions))
     }

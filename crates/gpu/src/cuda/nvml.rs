@@ -37,20 +37,25 @@ const SLOWDOWNS: [(u64, &str); 5] = [
     (0x80, "the power brake of its power supply"),
 ];
 
-/// The functions that are called, with the signatures of `nvml.h`.
-struct Functions {
-    init: unsafe extern "C" fn() -> Status,
-    shutdown: unsafe extern "C" fn() -> Status,
-    driver_version: unsafe extern "C" fn(*mut c_char, c_uint) -> Status,
-    by_pci_address: unsafe extern "C" fn(*const c_char, *mut Device) -> Status,
-    /// The function has one of two names, depending on the driver.
-    slowdowns: Option<unsafe extern "C" fn(Device, *mut c_ulonglong) -> Status>,
-    clock: Option<unsafe extern "C" fn(Device, c_uint, *mut c_uint) -> Status>,
-    processes: unsafe extern "C" fn(Device, *mut c_uint, *mut Process) -> Status,
-    mig_mode: AskModes,
-    ecc_mode: AskModes,
-    /// Optional: it came with driver 390.
-    peer_status: Option<unsafe extern "C" fn(Device, Device, c_int, *mut c_int) -> Status>,
+functions! {
+    /// The functions that are called, with the signatures of `nvml.h`.
+    Functions {
+        required init: unsafe extern "C" fn() -> Status = "nvmlInit_v2",
+        required shutdown: unsafe extern "C" fn() -> Status = "nvmlShutdown",
+        required driver_version: unsafe extern "C" fn(*mut c_char, c_uint) -> Status = "nvmlSystemGetDriverVersion",
+        required by_pci_address: unsafe extern "C" fn(*const c_char, *mut Device) -> Status
+            = "nvmlDeviceGetHandleByPciBusId_v2",
+        optional slowdowns: unsafe extern "C" fn(Device, *mut c_ulonglong) -> Status
+            = "nvmlDeviceGetCurrentClocksEventReasons" | "nvmlDeviceGetCurrentClocksThrottleReasons",
+        optional clock: unsafe extern "C" fn(Device, c_uint, *mut c_uint) -> Status = "nvmlDeviceGetClockInfo",
+        required processes: unsafe extern "C" fn(Device, *mut c_uint, *mut Process) -> Status
+            = "nvmlDeviceGetComputeRunningProcesses_v3",
+        required mig_mode: AskModes = "nvmlDeviceGetMigMode",
+        required ecc_mode: AskModes = "nvmlDeviceGetEccMode",
+        /// It came with driver 390.
+        optional peer_status: unsafe extern "C" fn(Device, Device, c_int, *mut c_int) -> Status
+            = "nvmlDeviceGetP2PStatus",
+    }
 }
 
 /// The library, initialized.
@@ -66,46 +71,13 @@ impl std::fmt::Debug for Nvml {
     }
 }
 
-impl Functions {
-    fn of(library: &Library) -> Option<Self> {
-        /// A function of the library with the type its field has.
-        macro_rules! function {
-            ($name:literal) => {
-                // SAFETY: the types above are those of the header.
-                *unsafe { library.get($name) }.ok()?
-            };
-        }
-        /// The same, for a function that the library may not have.
-        macro_rules! perhaps {
-            ($name:literal) => {
-                // SAFETY: the types above are those of the header.
-                unsafe { library.get($name) }.ok().map(|function| *function)
-            };
-        }
-        Some(Self {
-            init: function!(b"nvmlInit_v2"),
-            shutdown: function!(b"nvmlShutdown"),
-            driver_version: function!(b"nvmlSystemGetDriverVersion"),
-            by_pci_address: function!(b"nvmlDeviceGetHandleByPciBusId_v2"),
-            slowdowns: perhaps!(b"nvmlDeviceGetCurrentClocksEventReasons")
-                .or_else(|| perhaps!(b"nvmlDeviceGetCurrentClocksThrottleReasons")),
-            clock: perhaps!(b"nvmlDeviceGetClockInfo"),
-            processes: function!(b"nvmlDeviceGetComputeRunningProcesses_v3"),
-            mig_mode: function!(b"nvmlDeviceGetMigMode"),
-            ecc_mode: function!(b"nvmlDeviceGetEccMode"),
-            // SAFETY: the type above is that of the header.
-            peer_status: unsafe { library.get(b"nvmlDeviceGetP2PStatus") }.ok().map(|function| *function),
-        })
-    }
-}
-
 impl Nvml {
     /// The driver's NVML, if it is there and works.
     pub(crate) fn load() -> Option<Self> {
         // SAFETY: loading NVML runs its initializers, which is what every program that links to it does.
         let library = unsafe { Library::new("libnvidia-ml.so.1") }.ok()?;
-        let functions = Functions::of(&library)?;
-        let state = StateFunctions::of(&library);
+        let functions = Functions::of(&library).ok()?;
+        let state = StateFunctions::of(&library).ok()?;
         // SAFETY: no requirement; every successful call is followed by a shutdown when this value is dropped.
         (unsafe { (functions.init)() } == SUCCESS).then_some(Self { functions, state, _library: library })
     }

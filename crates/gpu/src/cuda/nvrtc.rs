@@ -18,52 +18,32 @@ type Status = c_int;
 const SUCCESS: Status = 0;
 const COMPILATION: Status = 6;
 
-/// The functions of `nvrtc.h`; their signatures are those of CUDA 11.1 and every later version.
-struct Functions {
-    version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status,
-    arch_count: unsafe extern "C" fn(*mut c_int) -> Status,
-    archs: unsafe extern "C" fn(*mut c_int) -> Status,
-    create: unsafe extern "C" fn(
-        *mut Program,
-        *const c_char,
-        *const c_char,
-        c_int,
-        *const *const c_char,
-        *const *const c_char,
-    ) -> Status,
-    destroy: unsafe extern "C" fn(*mut Program) -> Status,
-    compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Status,
-    cubin_size: unsafe extern "C" fn(Program, *mut usize) -> Status,
-    cubin: unsafe extern "C" fn(Program, *mut c_char) -> Status,
-    log_size: unsafe extern "C" fn(Program, *mut usize) -> Status,
-    log: unsafe extern "C" fn(Program, *mut c_char) -> Status,
-    error_string: unsafe extern "C" fn(Status) -> *const c_char,
-}
-
-impl Functions {
-    fn of(library: &Library) -> Result<Self, libloading::Error> {
-        /// A function of the library with the type its field has.
-        macro_rules! function {
-            ($name:literal) => {
-                // SAFETY: the types above are those of the header.
-                *unsafe { library.get($name) }?
-            };
-        }
-        Ok(Self {
-            version: function!(b"nvrtcVersion"),
-            arch_count: function!(b"nvrtcGetNumSupportedArchs"),
-            archs: function!(b"nvrtcGetSupportedArchs"),
-            create: function!(b"nvrtcCreateProgram"),
-            destroy: function!(b"nvrtcDestroyProgram"),
-            compile: function!(b"nvrtcCompileProgram"),
-            cubin_size: function!(b"nvrtcGetCUBINSize"),
-            cubin: function!(b"nvrtcGetCUBIN"),
-            log_size: function!(b"nvrtcGetProgramLogSize"),
-            log: function!(b"nvrtcGetProgramLog"),
-            error_string: function!(b"nvrtcGetErrorString"),
-        })
+functions! {
+    /// The functions of `nvrtc.h`; their signatures are those of CUDA 11.1 and every later version.
+    Functions {
+        required version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status = "nvrtcVersion",
+        required arch_count: unsafe extern "C" fn(*mut c_int) -> Status = "nvrtcGetNumSupportedArchs",
+        required archs: unsafe extern "C" fn(*mut c_int) -> Status = "nvrtcGetSupportedArchs",
+        required create: Create = "nvrtcCreateProgram",
+        required destroy: unsafe extern "C" fn(*mut Program) -> Status = "nvrtcDestroyProgram",
+        required compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Status = "nvrtcCompileProgram",
+        required cubin_size: unsafe extern "C" fn(Program, *mut usize) -> Status = "nvrtcGetCUBINSize",
+        required cubin: unsafe extern "C" fn(Program, *mut c_char) -> Status = "nvrtcGetCUBIN",
+        required log_size: unsafe extern "C" fn(Program, *mut usize) -> Status = "nvrtcGetProgramLogSize",
+        required log: unsafe extern "C" fn(Program, *mut c_char) -> Status = "nvrtcGetProgramLog",
+        required error_string: unsafe extern "C" fn(Status) -> *const c_char = "nvrtcGetErrorString",
     }
 }
+
+/// Text, name, and contents and names of as many headers.
+type Create = unsafe extern "C" fn(
+    *mut Program,
+    *const c_char,
+    *const c_char,
+    c_int,
+    *const *const c_char,
+    *const *const c_char,
+) -> Status;
 
 /// What the compiler must support.
 #[derive(Debug, Clone, Copy)]

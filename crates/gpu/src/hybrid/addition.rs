@@ -6,25 +6,22 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use syncscope_core::{
-    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side, Ticks,
-};
+use syncscope_core::{Check, Detail, Dtype, ExperimentError, Sample, Shot, Side, Ticks};
 
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
 use crate::hybrid::cpu_threads::{Report, Turn, with_cpu_threads};
-use crate::hybrid::{Setup, common, disturbance, no_result};
-use crate::launch::arguments::{BenchArguments, UNROLL, VariableArguments};
+use crate::hybrid::{Setup, Work, common, disturbance, no_result};
+use crate::launch::arguments::{BenchArguments, VariableArguments};
 use crate::launch::host_clock;
-use crate::launch::samples::{mark_clock_changes, operations, with_warm_up};
+use crate::launch::samples::{operations, with_warm_up};
 
 /// Additions of a CPU thread between two tests whether the turn has ended.
 const ROUND: u64 = 64;
 
-/// Additions of GPU threads, ready to run. See the module's description.
+/// Additions of GPU threads, alone or while CPU threads add. See the module's description.
 #[derive(Debug)]
-pub(crate) struct Addition<'a> {
-    setup: Setup<'a>,
+pub(crate) struct Addition {
     memory: HostBuffer<u64>,
     dtype: Dtype,
     /// What is known of atomic operations on the link, for the message of a wrong sum.
@@ -42,92 +39,50 @@ struct Added {
     ns: u64,
 }
 
-impl<'a> Addition<'a> {
-    pub(crate) fn new(setup: Setup<'a>, dtype: Dtype, link: String) -> Result<Self, CudaError> {
+impl Addition {
+    pub(crate) fn new(setup: &Setup<'_>, dtype: Dtype, link: String) -> Result<Self, CudaError> {
         let memory = setup.memory(size_of::<u64>())?;
-        Ok(Self { setup, memory, dtype, link, additions: 0, cpu: [Added::default(); 2] })
+        Ok(Self { memory, dtype, link, additions: 0, cpu: [Added::default(); 2] })
     }
 }
 
-impl Experiment for Addition<'_> {
-    fn ruler(&self) -> Ruler {
-        self.setup.ruler.clone()
+impl Work for Addition {
+    fn samples(&mut self, setup: &mut Setup<'_>, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        let Self { memory, dtype, additions, cpu, .. } = self;
+        let (variable, gpu_threads) = (Variable::of(memory, *dtype), setup.shape.grid_threads() as u64);
+        let arguments = |iterations| {
+            let common = common(iterations);
+            BenchArguments::Variable(VariableArguments {
+                common,
+                opaque_one: 1,
+                value_bias: 1,
+                ..VariableArguments::default()
+            })
+        };
+        let note = |shot: Shot, reports: &[Report<Added>]| {
+            *additions += gpu_threads * with_warm_up(shot.side, shot.iterations);
+            let added = &mut cpu[usize::from(shot.side == Side::Test)];
+            for report in reports {
+                *additions += report.result.count;
+                added.count += report.result.count;
+                added.ns += report.result.ns;
+            }
+        };
+        setup.samples_during(|turn| add_until_over(variable, turn), memory, shots, arguments, note)
     }
 
-    fn operations(&self, side: Side, iterations: u64) -> u64 {
-        operations(side, iterations)
-    }
-
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        self.samples(&[shot])?.pop().ok_or_else(no_result)
-    }
-
-    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let Self { setup, memory, dtype, additions, cpu, .. } = self;
-        let (memory, cpus, gpu_threads) = (&*memory, setup.cpus.clone(), setup.shape.grid_threads() as u64);
-        let variable = Variable::of(memory, *dtype);
-        let mut samples = with_cpu_threads(
-            &cpus,
-            |turn| add_until_over(variable, turn),
-            |coordinator| {
-                let sample = |shot: &Shot| {
-                    coordinator.begin()?;
-                    let common = common(shot.iterations);
-                    let arguments =
-                        VariableArguments { common, opaque_one: 1, value_bias: 1, ..VariableArguments::default() };
-                    let sample = setup.run(memory, *shot, BenchArguments::Variable(arguments))?;
-                    let reports = coordinator.end()?;
-                    *additions += gpu_threads * with_warm_up(shot.side, shot.iterations);
-                    let added = &mut cpu[usize::from(shot.side == Side::Test)];
-                    for report in &reports {
-                        *additions += report.result.count;
-                        added.count += report.result.count;
-                        added.ns += report.result.ns;
-                    }
-                    Ok(Sample { disturbance: disturbance(&reports), ..sample })
-                };
-                shots.iter().map(sample).collect::<Result<Vec<_>, ExperimentError>>()
-            },
-        )?;
-        mark_clock_changes(shots, &mut samples);
-        Ok(samples)
-    }
-
-    fn unroll(&self) -> u32 {
-        UNROLL
-    }
-
-    fn max_iterations(&self) -> u64 {
-        1 << 24
-    }
-
-    fn actor(&self) -> Actor {
-        self.setup.actor
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.setup.run_effect
-    }
-
-    fn check(&mut self) -> Check {
+    fn check(&mut self, _: &mut Setup<'_>) -> Check {
         Variable::of(&self.memory, self.dtype).check(self.additions, &self.link)
     }
 
-    fn evidence(&mut self) -> Evidence {
-        self.setup.evidence.clone()
-    }
-
     fn remark(&self) -> Option<String> {
-        let cpu =
-            ns_between(self.cpu).map(|ns| format!("an addition of a CPU thread takes {ns:.1} ns at the same time"));
-        let remarks: Vec<String> = cpu.into_iter().chain(self.setup.remark.clone()).collect();
-        (!remarks.is_empty()).then(|| remarks.join("; "))
+        ns_between(self.cpu).map(|ns| format!("an addition of a CPU thread takes {ns:.1} ns at the same time"))
     }
 
-    fn details(&mut self) -> Result<Vec<Detail>, String> {
-        let Some(ns) = ns_between(self.cpu) else { return Ok(Vec::new()) };
-        let per_second = self.setup.cpus.len() as f64 * 1e9 / ns;
-        Ok(vec![Detail::of_case("cpu_ns", ns), Detail::of_case("cpu_ops_per_s", per_second)])
+    fn details(&mut self, setup: &Setup<'_>) -> Vec<Detail> {
+        let Some(ns) = ns_between(self.cpu) else { return Vec::new() };
+        let per_second = setup.cpus.len() as f64 * 1e9 / ns;
+        vec![Detail::of_case("cpu_ns", ns), Detail::of_case("cpu_ops_per_s", per_second)]
     }
 }
 
@@ -149,38 +104,24 @@ fn ns_between([baseline, test]: [Added; 2]) -> Option<f64> {
     Some(ns as f64 / count as f64)
 }
 
-/// Additions of CPU threads, ready to run. See the module's description.
+/// Additions of CPU threads. See the module's description.
 #[derive(Debug)]
-pub(crate) struct CpuAddition<'a> {
-    setup: Setup<'a>,
+pub(crate) struct CpuAddition {
     memory: HostBuffer<u64>,
     dtype: Dtype,
     additions: u64,
 }
 
-impl<'a> CpuAddition<'a> {
-    pub(crate) fn new(setup: Setup<'a>, dtype: Dtype) -> Result<Self, CudaError> {
-        let memory = setup.memory(size_of::<u64>())?;
-        Ok(Self { setup, memory, dtype, additions: 0 })
+impl CpuAddition {
+    pub(crate) fn new(setup: &Setup<'_>, dtype: Dtype) -> Result<Self, CudaError> {
+        Ok(Self { memory: setup.memory(size_of::<u64>())?, dtype, additions: 0 })
     }
 }
 
-impl Experiment for CpuAddition<'_> {
-    fn ruler(&self) -> Ruler {
-        self.setup.ruler.clone()
-    }
-
-    fn operations(&self, side: Side, iterations: u64) -> u64 {
-        operations(side, iterations)
-    }
-
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        self.samples(&[shot])?.pop().ok_or_else(no_result)
-    }
-
-    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+impl Work for CpuAddition {
+    fn samples(&mut self, setup: &mut Setup<'_>, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let variable = Variable::of(&self.memory, self.dtype);
-        let (cpus, quota) = (&self.setup.cpus, AtomicU64::new(0));
+        let (cpus, quota) = (&setup.cpus, AtomicU64::new(0));
         let work = |turn: &Turn| elapsed(variable, quota.load(Ordering::Relaxed), turn);
         let samples = with_cpu_threads(cpus, work, |coordinator| {
             let sample = |shot: &Shot| {
@@ -196,33 +137,8 @@ impl Experiment for CpuAddition<'_> {
         Ok(samples)
     }
 
-    fn unroll(&self) -> u32 {
-        UNROLL
-    }
-
-    /// As many take many seconds.
-    fn max_iterations(&self) -> u64 {
-        1 << 24
-    }
-
-    fn actor(&self) -> Actor {
-        self.setup.actor
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.setup.run_effect
-    }
-
-    fn check(&mut self) -> Check {
+    fn check(&mut self, _: &mut Setup<'_>) -> Check {
         Variable::of(&self.memory, self.dtype).check(self.additions, "CPU threads alone lost some")
-    }
-
-    fn evidence(&mut self) -> Evidence {
-        self.setup.evidence.clone()
-    }
-
-    fn remark(&self) -> Option<String> {
-        self.setup.remark.clone()
     }
 }
 
@@ -242,14 +158,14 @@ fn sample_of(reports: &[Report<Ticks>]) -> Result<Sample, ExperimentError> {
 
 /// The variable, in the width of its type.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Variable<'a> {
+enum Variable<'a> {
     Narrow(&'a AtomicU32),
     Wide(&'a AtomicU64),
 }
 
 impl<'a> Variable<'a> {
     /// The first variable of the memory. Signed and unsigned integers are added in the same way.
-    pub(super) fn of(memory: &'a HostBuffer<u64>, dtype: Dtype) -> Self {
+    fn of(memory: &'a HostBuffer<u64>, dtype: Dtype) -> Self {
         match dtype.size_bytes() {
             8 => Self::Wide(memory.atomic_u64(0)),
             _ => Self::Narrow(memory.atomic_u32(0)),
@@ -257,23 +173,15 @@ impl<'a> Variable<'a> {
     }
 
     /// Adds one so many times. Relaxed: a counter orders nothing.
-    pub(super) fn add_ones(self, count: u64) {
+    fn add_ones(self, count: u64) {
         match self {
-            Self::Narrow(variable) => {
-                for _ in 0..count {
-                    variable.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-            Self::Wide(variable) => {
-                for _ in 0..count {
-                    variable.fetch_add(1, Ordering::Relaxed);
-                }
-            }
+            Self::Narrow(variable) => (0..count).for_each(|_| _ = variable.fetch_add(1, Ordering::Relaxed)),
+            Self::Wide(variable) => (0..count).for_each(|_| _ = variable.fetch_add(1, Ordering::Relaxed)),
         }
     }
 
     /// Whether it holds so many ones, with wrap-around. `cause` is a possible reason if it does not.
-    pub(super) fn check(self, additions: u64, cause: &str) -> Check {
+    fn check(self, additions: u64, cause: &str) -> Check {
         let (found, expected) = match self {
             Self::Narrow(variable) => (u64::from(variable.load(Ordering::Acquire)), additions & u64::from(u32::MAX)),
             Self::Wide(variable) => (variable.load(Ordering::Acquire), additions),

@@ -6,7 +6,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | this one | what such a case needs to run |
+//! | this one | what such a case needs to run, and what all such experiments have in common |
 //! | [`round_trip`] | a flag that a CPU thread and a GPU thread pass to each other |
 //! | [`addition`] | additions to one variable by both sides, or by the CPU alone |
 //! | [`cpu_threads`] | the CPU threads that take part |
@@ -19,15 +19,17 @@ mod cpu_threads;
 pub(crate) mod nearby_cpus;
 mod round_trip;
 
-use syncscope_core::{Actor, Disturbance, Evidence, ExperimentError, Ruler, RunEffect, Sample, Shot, Side};
+use syncscope_core::{
+    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side,
+};
 
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
-use crate::hybrid::cpu_threads::Report;
-use crate::launch::arguments::{BenchArguments, LoopArguments};
+use crate::hybrid::cpu_threads::{Report, Turn, with_cpu_threads};
+use crate::launch::arguments::{BenchArguments, LoopArguments, UNROLL};
 use crate::launch::bench::Bench;
 use crate::launch::request::{Kernels, Launch, Shape};
-use crate::launch::samples::sample_of;
+use crate::launch::samples::{mark_clock_changes, operations, sample_of};
 
 pub(crate) use crate::hybrid::addition::{Addition, CpuAddition};
 pub(crate) use crate::hybrid::round_trip::{CpuThread, RoundTrip};
@@ -52,12 +54,12 @@ pub(crate) struct Setup<'a> {
 
 impl Setup<'_> {
     /// Host memory of this size, all zero.
-    pub(super) fn memory(&self, bytes: usize) -> Result<HostBuffer<u64>, CudaError> {
+    fn memory(&self, bytes: usize) -> Result<HostBuffer<u64>, CudaError> {
         HostBuffer::new(self.bench.context()?, bytes.div_ceil(size_of::<u64>()))
     }
 
     /// Runs one loop on the device and waits for it.
-    pub(super) fn run(
+    fn run(
         &mut self,
         memory: &HostBuffer<u64>,
         shot: Shot,
@@ -73,19 +75,118 @@ impl Setup<'_> {
         let timings = self.bench.on_memory_of_host(memory, |bench| bench.run(shape, &[launch]))?;
         timings.first().and_then(|timing| sample_of(timing, shape.threads, &self.ruler)).ok_or_else(no_result)
     }
+
+    /// A sample of the device for each shot, during which CPU threads do `work`. `note` gets what they did.
+    fn samples_during<T: Send>(
+        &mut self,
+        work: impl Fn(&Turn) -> T + Sync,
+        memory: &HostBuffer<u64>,
+        shots: &[Shot],
+        arguments: impl Fn(u64) -> BenchArguments,
+        mut note: impl FnMut(Shot, &[Report<T>]),
+    ) -> Result<Vec<Sample>, ExperimentError> {
+        let cpus = self.cpus.clone();
+        let mut samples = with_cpu_threads(&cpus, work, |coordinator| {
+            let sample = |shot: &Shot| {
+                coordinator.begin()?;
+                let sample = self.run(memory, *shot, arguments(shot.iterations))?;
+                let reports = coordinator.end()?;
+                note(*shot, &reports);
+                Ok(Sample { disturbance: disturbance(&reports), ..sample })
+            };
+            shots.iter().map(sample).collect::<Result<Vec<_>, ExperimentError>>()
+        })?;
+        mark_clock_changes(shots, &mut samples);
+        Ok(samples)
+    }
+}
+
+/// What one experiment does of its own. [`WithHost`] does what is the same for all.
+pub(crate) trait Work {
+    fn samples(&mut self, setup: &mut Setup<'_>, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError>;
+
+    fn check(&mut self, setup: &mut Setup<'_>) -> Check;
+
+    /// What a reader of the row must know, besides what the setup says.
+    fn remark(&self) -> Option<String> {
+        None
+    }
+
+    fn details(&mut self, _setup: &Setup<'_>) -> Vec<Detail> {
+        Vec::new()
+    }
+}
+
+/// A case with CPU threads, ready to run.
+#[derive(Debug)]
+pub(crate) struct WithHost<'a, W> {
+    pub(crate) setup: Setup<'a>,
+    pub(crate) work: W,
+}
+
+impl<W: Work> Experiment for WithHost<'_, W> {
+    fn ruler(&self) -> Ruler {
+        self.setup.ruler.clone()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        operations(side, iterations)
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.samples(&[shot])?.pop().ok_or_else(no_result)
+    }
+
+    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        self.work.samples(&mut self.setup, shots)
+    }
+
+    fn unroll(&self) -> u32 {
+        UNROLL
+    }
+
+    /// As many take many seconds: an operation over the link takes more than 100 ns. Turns are counted in 32 bits.
+    fn max_iterations(&self) -> u64 {
+        1 << 24
+    }
+
+    fn actor(&self) -> Actor {
+        self.setup.actor
+    }
+
+    fn run_effect(&self) -> RunEffect {
+        self.setup.run_effect
+    }
+
+    fn check(&mut self) -> Check {
+        self.work.check(&mut self.setup)
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        self.setup.evidence.clone()
+    }
+
+    fn remark(&self) -> Option<String> {
+        let remarks: Vec<String> = self.work.remark().into_iter().chain(self.setup.remark.clone()).collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
+    fn details(&mut self) -> Result<Vec<Detail>, String> {
+        Ok(self.work.details(&self.setup))
+    }
 }
 
 /// The common arguments of a launch with so many iterations.
-pub(super) fn common(iterations: u64) -> LoopArguments {
+fn common(iterations: u64) -> LoopArguments {
     let iterations = u32::try_from(iterations).unwrap_or(u32::MAX);
     LoopArguments { iterations, ..LoopArguments::default() }
 }
 
-pub(super) fn no_result() -> ExperimentError {
+fn no_result() -> ExperimentError {
     ExperimentError::Failed("a loop ran and left no result".to_owned())
 }
 
 /// A disturbance if a thread lost its CPU.
-pub(super) fn disturbance<T>(reports: &[Report<T>]) -> Option<Disturbance> {
+fn disturbance<T>(reports: &[Report<T>]) -> Option<Disturbance> {
     reports.iter().any(|report| report.was_interrupted).then_some(Disturbance::InvoluntarySwitch)
 }

@@ -5,18 +5,16 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use syncscope_core::{
-    Actor, Check, Detail, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side,
-};
+use syncscope_core::{Check, Detail, ExperimentError, Sample, Shot};
 
-use super::cpu_threads::{Turn, with_cpu_threads};
+use super::cpu_threads::{Report, Turn, with_cpu_threads};
+use super::{Setup, Work, common};
 use crate::cuda::driver::HostBuffer;
 use crate::cuda::error::CudaError;
-use crate::hybrid::{Setup, common, disturbance, no_result};
-use crate::launch::arguments::{BenchArguments, Finding, HybridFlagArguments, UNROLL};
+use crate::launch::arguments::{BenchArguments, Finding, HybridFlagArguments};
 use crate::launch::host_clock;
 use crate::launch::request::Launch;
-use crate::launch::samples::{mark_clock_changes, operations, with_warm_up};
+use crate::launch::samples::with_warm_up;
 
 /// Bytes between the words: two cache lines, as in `hybrid_flag.cu`.
 const FAR_APART: usize = 256;
@@ -45,8 +43,7 @@ pub(crate) enum CpuThread {
 
 /// A flag passed between CPU and GPU, ready to run. See the module's description.
 #[derive(Debug)]
-pub(crate) struct RoundTrip<'a> {
-    setup: Setup<'a>,
+pub(crate) struct RoundTrip {
     words: HostBuffer<u64>,
     cpu_thread: CpuThread,
     /// Turns that the kernels took.
@@ -72,18 +69,16 @@ struct Answers {
     ns_each: Option<f64>,
 }
 
-impl<'a> RoundTrip<'a> {
-    pub(crate) fn new(setup: Setup<'a>, cpu_thread: CpuThread) -> Result<Self, CudaError> {
+impl RoundTrip {
+    pub(crate) fn new(setup: &Setup<'_>, cpu_thread: CpuThread) -> Result<Self, CudaError> {
         let words = setup.memory(LENGTHS + (TRIPS + 1) * size_of::<u32>())?;
         let ns_per_cycle = 1e9 / setup.ruler.frequency.value();
-        let (asked, answers, details) = (0, Answers::default(), Vec::new());
-        Ok(Self { setup, words, cpu_thread, asked, answers, ns_per_cycle, details })
+        Ok(Self { words, cpu_thread, asked: 0, answers: Answers::default(), ns_per_cycle, details: Vec::new() })
     }
 
     /// Runs the kernel `check`: with questions, or with a clock.
-    fn try_out(&mut self, asks: bool) -> Result<(Finding, Answers), ExperimentError> {
-        let Self { setup, words, .. } = self;
-        let (words, cpus, shape) = (&*words, setup.cpus.clone(), setup.shape);
+    fn try_out(&self, setup: &mut Setup<'_>, asks: bool) -> Result<(Finding, Answers), ExperimentError> {
+        let (words, cpus, shape) = (&self.words, setup.cpus.clone(), setup.shape);
         let mailbox = Mailbox::of(words);
         let launch = Launch::of(setup.kernels.check, arguments(0, asks));
         let work = |turn: &Turn| mailbox.answer(turn, asks);
@@ -96,17 +91,18 @@ impl<'a> RoundTrip<'a> {
     }
 
     /// Checks the answers. Returns details of single round trips, or what is wrong.
-    fn trial(&mut self) -> Result<Vec<Detail>, String> {
+    fn trial(&self, setup: &mut Setup<'_>) -> Result<Vec<Detail>, String> {
         let (Answers { count, out_of_order, .. }, asked) = (self.answers, self.asked);
         if (count, out_of_order) != (asked, 0) {
             return Err(format!("{count} answers to {asked} turns, {out_of_order} of them out of order"));
         }
-        let (Finding { mismatches, expected, found, .. }, _) = self.try_out(true).map_err(|error| error.to_string())?;
+        let (Finding { mismatches, expected, found, .. }, _) =
+            self.try_out(setup, true).map_err(|error| error.to_string())?;
         if mismatches > 0 {
             let wrong = format!("{mismatches} of {TRIPS} questions had wrong answers");
             return Err(format!("{wrong}: expected {expected} and found {found}"));
         }
-        match self.try_out(false).map_err(|error| error.to_string())? {
+        match self.try_out(setup, false).map_err(|error| error.to_string())? {
             (finding, host) if finding.mismatches == 0 => Ok(self.details_of(host)),
             _ => Err("the CPU thread did not answer".to_owned()),
         }
@@ -128,65 +124,28 @@ impl<'a> RoundTrip<'a> {
     }
 }
 
-impl Experiment for RoundTrip<'_> {
-    fn ruler(&self) -> Ruler {
-        self.setup.ruler.clone()
-    }
-
-    fn operations(&self, side: Side, iterations: u64) -> u64 {
-        operations(side, iterations)
-    }
-
-    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        self.samples(&[shot])?.pop().ok_or_else(no_result)
-    }
-
-    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
-        let Self { setup, words, cpu_thread, asked, answers, .. } = self;
-        let (words, cpus) = (&*words, setup.cpus.clone());
+impl Work for RoundTrip {
+    fn samples(&mut self, setup: &mut Setup<'_>, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        let Self { words, cpu_thread, asked, answers, .. } = self;
         let mailbox = Mailbox::of(words);
         let work = |turn: &Turn| match cpu_thread {
             CpuThread::Answers => mailbox.answer(turn, false),
             CpuThread::Silent => silence(turn),
         };
-        let mut samples = with_cpu_threads(&cpus, work, |coordinator| {
-            let sample = |shot: &Shot| {
-                coordinator.begin()?;
-                let sample = setup.run(words, *shot, arguments(shot.iterations, false))?;
-                let reports = coordinator.end()?;
-                *asked += with_warm_up(shot.side, shot.iterations);
-                for report in &reports {
-                    answers.count += report.result.count;
-                    answers.out_of_order += report.result.out_of_order;
-                }
-                Ok(Sample { disturbance: disturbance(&reports), ..sample })
-            };
-            shots.iter().map(sample).collect::<Result<Vec<_>, ExperimentError>>()
-        })?;
-        mark_clock_changes(shots, &mut samples);
+        let note = |shot: Shot, reports: &[Report<Answers>]| {
+            *asked += with_warm_up(shot.side, shot.iterations);
+            for report in reports {
+                answers.count += report.result.count;
+                answers.out_of_order += report.result.out_of_order;
+            }
+        };
+        let samples = setup.samples_during(work, words, shots, |iterations| arguments(iterations, false), note)?;
         self.ns_per_cycle = samples.last().map_or(self.ns_per_cycle, |sample| sample.ns_per_tick);
         Ok(samples)
     }
 
-    fn unroll(&self) -> u32 {
-        UNROLL
-    }
-
-    /// The turns are counted in 32 bits. A round trip takes more than 100 ns, so this is more than a minute.
-    fn max_iterations(&self) -> u64 {
-        1 << 24
-    }
-
-    fn actor(&self) -> Actor {
-        self.setup.actor
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.setup.run_effect
-    }
-
-    fn check(&mut self) -> Check {
-        match self.trial() {
+    fn check(&mut self, setup: &mut Setup<'_>) -> Check {
+        match self.trial(setup) {
             Ok(details) => {
                 self.details = details;
                 Check::Ok
@@ -195,16 +154,8 @@ impl Experiment for RoundTrip<'_> {
         }
     }
 
-    fn evidence(&mut self) -> Evidence {
-        self.setup.evidence.clone()
-    }
-
-    fn remark(&self) -> Option<String> {
-        self.setup.remark.clone()
-    }
-
-    fn details(&mut self) -> Result<Vec<Detail>, String> {
-        Ok(std::mem::take(&mut self.details))
+    fn details(&mut self, _: &Setup<'_>) -> Vec<Detail> {
+        std::mem::take(&mut self.details)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::cuda::driver::has_conditional_nodes;
 use crate::evidence::evidence_of;
 use crate::experiments::launch_chain::{self, LaunchChain};
 use crate::hybrid::nearby_cpus::{Distance, NearbyCpus};
-use crate::hybrid::{self, Addition, CpuAddition, CpuThread, RoundTrip};
+use crate::hybrid::{self, Addition, CpuAddition, CpuThread, RoundTrip, WithHost};
 use crate::laboratory::contexts::failed;
 use crate::launch::request::Kernels;
 use crate::launch::ruler;
@@ -62,7 +62,8 @@ impl GpuLaboratory {
     /// A flag passed between a CPU thread and a GPU thread.
     pub(super) fn round_trip(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let setup = self.hybrid(case, program, 1)?;
-        Ok(Box::new(RoundTrip::new(setup, CpuThread::Answers).map_err(failed)?))
+        let work = RoundTrip::new(&setup, CpuThread::Answers).map_err(failed)?;
+        Ok(Box::new(WithHost { setup, work }))
     }
 
     /// A round trip whose CPU thread does not answer, with its own limit for a batch.
@@ -74,7 +75,8 @@ impl GpuLaboratory {
         let program = program_of(case).ok_or_else(|| Refusal::Skipped(format!("{case} has no kernel")))?;
         let setup = self.hybrid(case, &program, 1)?;
         setup.bench.set_limit(Some(limit));
-        Ok(Box::new(RoundTrip::new(setup, CpuThread::Silent).map_err(failed)?))
+        let work = RoundTrip::new(&setup, CpuThread::Silent).map_err(failed)?;
+        Ok(Box::new(WithHost { setup, work }))
     }
 
     /// Additions to one variable by one side or both.
@@ -90,14 +92,16 @@ impl GpuLaboratory {
             let ruler = self.host_ruler.clone();
             let evidence = Evidence::NotAvailable("the loop runs on the CPU; no kernel takes part".to_owned());
             let setup = hybrid::Setup { evidence, ruler, ..self.hybrid(&one, program, 1)? };
-            return Ok(Box::new(CpuAddition::new(setup, dtype).map_err(failed)?));
+            let work = CpuAddition::new(&setup, dtype).map_err(failed)?;
+            return Ok(Box::new(WithHost { setup, work }));
         }
         let native = self.adds_natively_to_host_memory();
         no_lost_updates(sides, native)?;
         let setup = self.hybrid(case, program, usize::from(sides == Sides::Both))?;
         let remark = setup.remark.iter().map(String::as_str).chain([link(native)]).collect::<Vec<_>>().join("; ");
         let setup = hybrid::Setup { remark: Some(remark), ..setup };
-        Ok(Box::new(Addition::new(setup, dtype, link(native).to_owned()).map_err(failed)?))
+        let work = Addition::new(&setup, dtype, link(native).to_owned()).map_err(failed)?;
+        Ok(Box::new(WithHost { setup, work }))
     }
 
     /// Whether the driver says that atomic operations of a kernel on host memory are atomic for the CPU too.

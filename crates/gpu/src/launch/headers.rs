@@ -7,31 +7,18 @@ use std::sync::LazyLock;
 
 use super::arguments::{LAYOUTS, Layout};
 
-/// Embeds a header of `kernels/`.
-macro_rules! header {
-    ($file:literal) => {
-        ($file, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $file)))
-    };
-}
+/// Those of `kernels/`, found by `build.rs`.
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
 static LAYOUTS_TEXT: LazyLock<String> = LazyLock::new(|| layouts_text(LAYOUTS));
 
-static HEADERS: LazyLock<[(&str, &str); 7]> = LazyLock::new(|| {
-    [
-        header!("arguments.cuh"),
-        header!("cluster.cuh"),
-        header!("grid_barrier.cuh"),
-        header!("near_counters.cuh"),
-        header!("grid_kinds.cuh"),
-        header!("harness.cuh"),
-        ("layouts.cuh", &LAYOUTS_TEXT),
-    ]
-});
+static HEADERS: LazyLock<Vec<(&str, &str)>> =
+    LazyLock::new(|| FILES.iter().copied().chain([("layouts.cuh", LAYOUTS_TEXT.as_str())]).collect());
 
 /// Name and text of each header.
 #[must_use]
 pub fn headers() -> &'static [(&'static str, &'static str)] {
-    &*HEADERS
+    &HEADERS
 }
 
 /// Asserts in C++ that its structures have these layouts.

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::catalogue::Launching;
 use crate::cuda::driver::{CapturedGraph, Context, Device, DeviceBuffer, ExecutableGraph, HostBuffer, Stream};
 use crate::cuda::error::CudaError;
 use crate::cuda::nccl::{Communicator, Nccl};
+use crate::nccl::Launching;
 
 /// A chain takes milliseconds. After this time the devices do not answer.
 const LIMIT: Duration = Duration::from_secs(10);

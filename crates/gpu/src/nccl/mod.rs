@@ -1,18 +1,231 @@
-//! The sum of one value of each device by NCCL, as a barrier of several devices.
+//! The sum of one value of each device by NCCL, as a barrier of several devices: the primitives, their cases, and chains of sums
+//! that become samples, timed by the host.
 //!
-//! | file | contents |
-//! |---|---|
-//! | [`catalogue`] | the primitives and their cases |
-//! | [`group`] | the devices of a case: queues sums on all of them, and waits |
-//! | [`experiment`] | chains of sums become samples |
+//! The baseline is a chain of n sums, the test one of 2 n. The first call and the wait drop out of the difference, and n
+//! sums remain. (`all_reduce_perf` of nccl-tests divides the time of a chain by its length.) There is no figure in cycles,
+//! because the host takes part.
 //!
-//! Start with [`experiment`]. The library is bound in `cuda/nccl.rs`. It works in the primary contexts of the devices, which
-//! nothing else here uses.
+//! A chain in graphs is replays of one short graph, not one long one: the launch of a graph takes longer the longer it is, and
+//! the first device waits for the launch on the last. With one graph a sum took 6.8 us on two H200,
+//! with replays 5.6.
+//!
+//! [`group`] are the devices of a case: it queues sums on all of them, and waits. The library is bound in `cuda/nccl.rs`. It works in
+//! the primary contexts of the devices, which nothing else here uses.
 
-mod catalogue;
-mod experiment;
 mod group;
 
-pub(crate) use self::catalogue::{Launching, PRIMITIVES, cases, launching_of};
-pub(crate) use self::experiment::NcclExperiment;
-pub(crate) use self::group::NcclGroup;
+use syncscope_core::{
+    Case, Check, Evidence, Experiment, ExperimentError, Facts, Primitive, Role, Ruler, RunEffect, Sample, Shot, Side,
+    Waits,
+};
+use syncscope_host::scheduling::AffinityGuard;
+
+use crate::catalogue::families::WITH_HOST;
+use crate::launch::host_clock;
+use crate::nccl::group::{NcclError, SUMS_OF_GRAPH};
+
+pub(crate) use crate::nccl::group::NcclGroup;
+
+/// How the sums of a chain are launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Launching {
+    /// One call for each device and sum.
+    Eager,
+    /// As graphs, one of each device, that were captured before.
+    Graph,
+}
+
+const SOURCE: &str =
+    "NCCL User Guide, ncclAllReduce and Using NCCL with CUDA Graphs; nccl-tests, all_reduce_perf -b 8 -e 8";
+
+/// The host queues the sums, and there is no grid of ours.
+const FACTS: Facts =
+    Facts { run_effect: |_| WITH_HOST, ..Facts::of(Role::DeviceCollective).waiting(Waits::InHardware) };
+
+pub(crate) static PRIMITIVES: [Primitive; 2] = [
+    Primitive {
+        id: "gpu.multi.nccl_allreduce",
+        summary: "NCCL's sum of one 8-byte integer of each device, which is a barrier of their streams; one process, a call \
+                  for each device",
+        operation: "one sum over all devices, in a chain that the host queues",
+        source: SOURCE,
+        facts: FACTS,
+    },
+    Primitive {
+        id: "gpu.multi.nccl_allreduce_graph",
+        summary: "The same in a CUDA graph of each device",
+        operation: "one sum over all devices, in a chain of replays of one graph",
+        source: SOURCE,
+        facts: FACTS,
+    },
+];
+
+/// How a case is launched; `None` for other primitives.
+pub(crate) fn launching_of(case: &Case) -> Option<Launching> {
+    let at = PRIMITIVES.iter().position(|primitive| primitive.id == case.primitive)?;
+    Some([Launching::Eager, Launching::Graph][at])
+}
+
+/// The cases on so many devices: 2, 4, 8 and all of them.
+pub(crate) fn cases(devices: u32) -> Vec<Case> {
+    let mut counts: Vec<u32> = [2, 4, 8].into_iter().filter(|count| *count < devices).collect();
+    counts.extend(Some(devices).filter(|devices| *devices > 1));
+    let of = |primitive: &Primitive| {
+        let case = Case::new(primitive.id);
+        counts.iter().map(|count| Case { devices: Some(*count), ..case.clone() }).collect::<Vec<_>>()
+    };
+    PRIMITIVES.iter().flat_map(of).collect()
+}
+
+/// The longest baseline, in steps of [`SUMS_OF_GRAPH`] sums.
+const MOST_STEPS: u64 = 10;
+
+/// The shortest baseline: half of a chain of `all_reduce_perf -n 200`.
+const FEWEST_STEPS: u64 = 5;
+
+/// Sums of the check.
+const TRIALS: u64 = 8;
+
+/// A case, ready to run.
+#[derive(Debug)]
+pub(crate) struct NcclExperiment<'a> {
+    pub(crate) group: &'a mut NcclGroup,
+    pub(crate) launching: Launching,
+    pub(crate) devices: u32,
+    pub(crate) ruler: Ruler,
+    pub(crate) run_effect: RunEffect,
+    /// The CPU of the launching thread.
+    pub(crate) cpu: Option<u32>,
+}
+
+const fn sums(side: Side, iterations: u64) -> u64 {
+    (1 + side.copies()) * iterations * SUMS_OF_GRAPH
+}
+
+/// The value of a device in a trial: another one each time.
+const fn value(trial: u64, device: u64) -> u64 {
+    1000 * (trial + 1) + device + 1
+}
+
+/// What is wrong with what the devices got, if something is.
+fn defect(trial: u64, found: &[u64], devices: u32) -> Option<String> {
+    let expected: u64 = (0..u64::from(devices)).map(|device| value(trial, device)).sum();
+    let all = found.len() == devices as usize;
+    let wrong = found.iter().position(|sum| *sum != expected);
+    match wrong {
+        None if all => None,
+        None => Some(format!("{} of {devices} devices have a sum", found.len())),
+        Some(device) => Some(format!("device {device} got the sum {} instead of {expected}", found[device])),
+    }
+}
+
+impl NcclExperiment<'_> {
+    fn time(&mut self, Shot { side, iterations, .. }: Shot) -> Result<Sample, NcclError> {
+        let count = sums(side, iterations);
+        self.group.prepare(self.launching, count)?;
+        host_clock::sample_of(|| {
+            self.group.launch(self.launching, count)?;
+            self.group.wait()
+        })
+    }
+}
+
+impl From<NcclError> for ExperimentError {
+    fn from(error: NcclError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl Experiment for NcclExperiment<'_> {
+    fn ruler(&self) -> Ruler {
+        self.ruler.clone()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        sums(side, iterations)
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        let _here = self.cpu.map(AffinityGuard::bind_to);
+        Ok(self.time(shot)?)
+    }
+
+    fn unroll(&self) -> u32 {
+        1
+    }
+
+    fn min_iterations(&self) -> u64 {
+        FEWEST_STEPS
+    }
+
+    fn max_iterations(&self) -> u64 {
+        MOST_STEPS
+    }
+
+    fn has_double(&self) -> bool {
+        true
+    }
+
+    fn run_effect(&self) -> RunEffect {
+        self.run_effect
+    }
+
+    fn check(&mut self) -> Check {
+        for trial in 0..TRIALS {
+            let values: Vec<u64> = (0..u64::from(self.devices)).map(|device| value(trial, device)).collect();
+            match self.group.sum_of(self.launching, &values).map(|found| defect(trial, &found, self.devices)) {
+                Ok(None) => {}
+                Ok(Some(defect)) => return Check::Failed(defect),
+                Err(error) => return Check::Failed(error.to_string()),
+            }
+        }
+        Check::Ok
+    }
+
+    /// The function is called once for each sum and device; the library's kernels are its own.
+    fn evidence(&mut self) -> Evidence {
+        let summary = format!("library call ncclAllReduce (NCCL {})", self.group.version());
+        Evidence::Present { listing: format!("{summary}\n"), summary }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_devices_have_cases_and_one_has_none() {
+        let devices = |count| -> Vec<u32> { cases(count).iter().filter_map(|case| case.devices).collect() };
+        assert!(devices(1).is_empty() && devices(0).is_empty());
+        assert_eq!(devices(2), [2, 2]);
+        assert_eq!(devices(6), [2, 4, 6, 2, 4, 6]);
+        assert_eq!(devices(8), [2, 4, 8, 2, 4, 8]);
+    }
+
+    #[test]
+    fn descriptions_keep_the_contract_and_name_their_launches() {
+        assert!(PRIMITIVES.iter().all(|primitive| primitive.defect().is_none()));
+        let launching = |at: usize| launching_of(&Case::new(PRIMITIVES[at].id));
+        assert_eq!([launching(0), launching(1)], [Some(Launching::Eager), Some(Launching::Graph)]);
+        assert_eq!(launching_of(&Case::new("gpu.multi.flags")), None);
+    }
+
+    #[test]
+    fn the_test_has_as_many_sums_more_as_the_baseline_has() {
+        for iterations in [FEWEST_STEPS, MOST_STEPS] {
+            let baseline = sums(Side::Baseline, iterations);
+            assert_eq!(sums(Side::Test, iterations) - baseline, baseline);
+            assert_eq!(sums(Side::Double, iterations) - sums(Side::Test, iterations), baseline);
+            assert_eq!(baseline % SUMS_OF_GRAPH, 0);
+        }
+    }
+
+    #[test]
+    fn a_wrong_or_missing_sum_is_a_defect() {
+        // 1001 + 1002.
+        assert_eq!(defect(0, &[2003, 2003], 2), None);
+        assert!(defect(1, &[2003, 2003], 2).unwrap().contains("device 0 got the sum 2003 instead of 4003"));
+        assert!(defect(0, &[2003, 0], 2).unwrap().contains("device 1"));
+        assert!(defect(0, &[2003], 2).unwrap().contains("1 of 2"));
+    }
+}

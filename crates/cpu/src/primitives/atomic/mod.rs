@@ -1,14 +1,10 @@
 //! Atomic operations on one variable.
 //!
 //! This file holds what the read-modify-write operations share: the variables, the checks, the cases. Start with
-//! `add.rs`. `read.rs` and `write.rs` have loops of their own.
+//! [`update::ADD`]. `read.rs` and `write.rs` have loops of their own.
 
-mod add;
-mod add_capture;
-mod cas;
-mod exchange;
-mod max;
 mod read;
+mod update;
 mod write;
 
 use crate::primitives::entry::Entry;
@@ -24,21 +20,21 @@ use crate::facts;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::operation::{Operation, slot_of};
-use crate::primitives::orders::{Access, StaticOrdering, by_order};
+use crate::primitives::orders::{Access, Relaxed, StaticOrdering, by_order};
 use crate::primitives::workload::{Proof, Workload};
 use crate::sync::CachePadded;
 use crate::team::Body;
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[
-    &add::ENTRY,
-    &add_capture::ENTRY,
+    &update::ADD,
+    &update::ADD_CAPTURE,
     &read::ENTRY,
     &write::ENTRY,
-    &exchange::ENTRY,
-    &cas::PASS,
-    &cas::FAIL,
-    &max::ENTRY,
+    &update::EXCHANGE,
+    &update::CAS_PASS,
+    &update::CAS_FAIL,
+    &update::MAX,
 ];
 
 const FACTS: Facts = Facts {
@@ -66,10 +62,8 @@ trait Update: Send + Sync + 'static {
     /// The operation. `memory` is a number that the thread keeps; it begins with the value of the variable.
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N);
 
-    /// Whether [`Self::execute_dependent`] exists.
-    const HAS_DEPENDENT: bool = false;
-
-    /// The same operation with an operand that depends on what the one before returned, which `memory` holds.
+    /// The same operation with an operand that depends on what the one before returned, which `memory` holds; of those that
+    /// have [`workload_and_chains`].
     fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {
         Self::execute(variable, order, memory);
     }
@@ -117,16 +111,19 @@ fn cases_and_chains(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     cases(primitive, axes).into_iter().chain(chains).collect()
 }
 
-/// The workload of `U` for the type, the ordering and the mode of the case.
+/// The workload of `U` for the type and the ordering of the case.
 fn workload<U: Update>(case: &Case) -> Option<Workload> {
-    let order = case.order.filter(|order| Access::ReadModifyWrite.can_be(*order))?;
-    match case.mode {
-        None => by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, U, O, false>(case))),
-        Some(Mode::Latency) if U::HAS_DEPENDENT => {
-            by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, U, O, true>(case)))
-        }
-        Some(_) => None,
-    }
+    case.mode.is_none().then(|| of_mode::<U, false>(case))?
+}
+
+/// The same, and with operations that depend on each other.
+fn workload_and_chains<U: Update>(case: &Case) -> Option<Workload> {
+    if case.mode == Some(Mode::Latency) { of_mode::<U, true>(case) } else { workload::<U>(case) }
+}
+
+fn of_mode<U: Update, const DEPENDENT: bool>(case: &Case) -> Option<Workload> {
+    let order = case.order.filter(|order| Access::ReadModifyWrite.has(*order))?;
+    by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, U, O, DEPENDENT>(case)))
 }
 
 fn workload_of<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool>(case: &Case) -> Option<Workload> {
@@ -146,6 +143,13 @@ fn workload_of<N: Number, U: Update, O: StaticOrdering, const DEPENDENT: bool>(c
         .expecting(Expected::once(instructions))
         .in_memory(extent);
     Some(if U::CHECKS_RETURNED_VALUES { workload.with_proof(Arc::new(returned) as Proof) } else { workload })
+}
+
+/// Additions by processes to a variable that all of them map.
+pub(super) fn addition_between_processes(case: &Case) -> Option<Workload> {
+    let elements = Arc::new(Elements::between_processes(case)?);
+    let variables: Variables<u64, update::Add, Relaxed, false> = Variables { elements, kind: PhantomData };
+    Some(Workload::of(variables).expecting(Expected::once(update::Add::INSTRUCTIONS)).in_processes())
 }
 
 /// The variables that `U` works on, each operation independent of the one before, or dependent on its result.
@@ -284,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_ordering_is_refused() {
+    fn an_ordering_that_is_not_measured_is_refused() {
         let case = Case {
             dtype: Some(Dtype::I32),
             layout: Some(Layout::Shared),
@@ -293,7 +297,9 @@ mod tests {
             ..Case::new("cpu.atomic.exchange")
         };
         assert!(workload::<Forgetful>(&case).is_none());
-        assert!(workload::<Forgetful>(&Case { order: Some(MemoryOrder::SeqCst), ..case }).is_some());
+        for order in Access::ReadModifyWrite.orders() {
+            assert!(workload::<Forgetful>(&Case { order: Some(*order), ..case.clone() }).is_some());
+        }
     }
 
     /// How many lines of both loops of a chain begin with the words, for a shared `u64`.

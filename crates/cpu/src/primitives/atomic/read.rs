@@ -1,7 +1,7 @@
 //! `cpu.atomic.read`: an atomic read.
 
 use std::marker::PhantomData;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use syncscope_core::{Case, Dtype, Facts, Mode, Primitive, Role};
 
@@ -42,21 +42,18 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 fn workload(case: &Case) -> Option<Workload> {
-    let order = case.order.filter(|order| Access::Load.can_be(*order))?;
-    by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, O>(case)))
+    let order = case.order.filter(|order| Access::Load.has(*order))?;
+    match (case.mode, case.dtype?) {
+        (None, dtype) => by_dtype!(dtype, N => by_order!(order, O => of_reads(Read::<N, O>::of(case)?))),
+        // Of a narrower number, the compiler would make an address with a second instruction.
+        (Some(Mode::Latency), Dtype::U64) => by_order!(order, O => of_reads(Chain::<O>(Read::of(case)?))),
+        (Some(_), _) => None,
+    }
 }
 
-fn workload_of<N: Number, O: StaticOrdering>(case: &Case) -> Option<Workload> {
-    let (elements, order) = (Elements::of(case)?, PhantomData);
-    match case.mode {
-        None => Some(Workload::of(Read::<N, O> { elements, order }).expecting(Expected::once(&["mov"]))),
-        // Of a narrower number, the compiler would make an address with a second instruction.
-        Some(Mode::Latency) if case.dtype == Some(Dtype::U64) => {
-            let chain = Chain::<N, O>(Read { elements, order });
-            Some(Workload::of(chain).expecting(Expected::once(&["mov"])))
-        }
-        Some(_) => None,
-    }
+#[allow(clippy::unnecessary_wraps, reason = "for the types and orderings that there are")]
+fn of_reads(reads: impl Operation) -> Option<Workload> {
+    Some(Workload::of(reads).expecting(Expected::once(&["mov"])))
 }
 
 struct Read<N: Number, O> {
@@ -66,6 +63,12 @@ struct Read<N: Number, O> {
 
 /// The value to read.
 const PRESENT: u64 = 7;
+
+impl<N: Number, O: StaticOrdering> Read<N, O> {
+    fn of(case: &Case) -> Option<Self> {
+        Some(Self { elements: Elements::of(case)?, order: PhantomData })
+    }
+}
 
 impl<N: Number, O: StaticOrdering> Operation for Read<N, O> {
     type Local<'a> = &'a N::Atomic;
@@ -102,11 +105,11 @@ impl<N: Number, O: StaticOrdering> Operation for Read<N, O> {
 
 /// Reads of which each has its address from the value of the one before. The value is [`PRESENT`] at all times, so that
 /// all read one variable.
-struct Chain<N: Number, O>(Read<N, O>);
+struct Chain<O>(Read<u64, O>);
 
-impl<N: Number, O: StaticOrdering> Operation for Chain<N, O> {
+impl<O: StaticOrdering> Operation for Chain<O> {
     /// Where the variable begins less its value, and the value that was read last.
-    type Local<'a> = (*const N::Atomic, usize);
+    type Local<'a> = (*const AtomicU64, usize);
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
         let variable = std::ptr::from_ref(self.0.elements.get(slot, thread));
@@ -118,7 +121,7 @@ impl<N: Number, O: StaticOrdering> Operation for Chain<N, O> {
         // SAFETY: `value` is what the variable holds, and nothing writes another value than `PRESENT` into it. The sum
         // is therefore the address of the variable, which lives as long as the loop runs.
         let variable = unsafe { &*origin.wrapping_byte_add(*value) };
-        *value = N::load(variable, O::LOAD).count() as usize;
+        *value = u64::load(variable, O::LOAD) as usize;
     }
 
     fn prepare(&self, slot: usize, thread: usize) {

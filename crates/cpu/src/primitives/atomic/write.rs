@@ -42,8 +42,8 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 }
 
 fn workload(case: &Case) -> Option<Workload> {
-    let order = case.order.filter(|order| Access::Store.can_be(*order))?;
-    by_dtype!(case.dtype?, N => by_order!(order, O => workload_of::<N, O>(case)))
+    let order = case.order.filter(|order| Access::Store.has(*order))?;
+    by_dtype!(case.dtype?, N => by_order!(store order, O => workload_of::<N, O>(case)))
 }
 
 fn workload_of<N: Number, O: StaticOrdering>(case: &Case) -> Option<Workload> {

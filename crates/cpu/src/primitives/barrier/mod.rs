@@ -1,16 +1,13 @@
 //! Barriers: all threads of the team wait for each other.
 //!
-//! Start with `sense.rs`; its algorithm is `sync/barriers/sense.rs`. This file holds the loops and the proof that no thread
-//! leaves a barrier early. The barriers of Rust, crossbeam and OpenMP have wrappers in their own files.
+//! Start with the sense barrier in `own.rs`; its algorithm is `sync/barriers/sense.rs`. This file holds the loops and the
+//! proof that no thread leaves a barrier early. `library.rs` holds the barriers of Rust, crossbeam, the C library and OpenMP.
+//!
+//! A new barrier is a block in one of these files, and a name in its `ENTRIES`. An algorithm of our own comes first, in
+//! `sync/barriers`.
 
-mod dissemination;
-mod futex;
-mod openmp;
-mod pthread;
-mod sense;
-mod std_barrier;
-mod tree;
-mod wait_group;
+pub(super) mod library;
+pub(super) mod own;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -21,25 +18,12 @@ use syncscope_core::{Case, Facts, Primitive, Role, Shot};
 
 use crate::axes::Axes;
 use crate::facts;
-use crate::primitives::entry::Entry;
+use crate::machine::inherited;
 use crate::primitives::operation::{Operation, SLOTS, slot_of};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::{Proof, Workload};
-use crate::processes;
 use crate::sync::{Barrier, BetweenProcesses, CachePadded};
 use crate::team::Body;
-
-/// The family, in the order of the catalogue.
-pub(super) static ENTRIES: &[&Entry] = &[
-    &std_barrier::ENTRY,
-    &sense::ENTRY,
-    &dissemination::ENTRY,
-    &tree::ENTRY,
-    &futex::ENTRY,
-    &pthread::ENTRY,
-    &wait_group::ENTRY,
-    &openmp::ENTRY,
-];
 
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::ThreadBarrier) };
 
@@ -64,8 +48,8 @@ pub(super) fn workload_between_processes<B: Barrier + BetweenProcesses>(
     make: fn(u32) -> B,
 ) -> Option<Workload> {
     let threads = case.threads?;
-    let barriers = processes::state(SLOTS, |_| CachePadded::new(make(threads)))?;
-    let reached = processes::state(threads as usize, |_| CachePadded::new(AtomicU64::new(0)))?;
+    let barriers = inherited::state(SLOTS, |_| CachePadded::new(make(threads)))?;
+    let reached = inherited::state(threads as usize, |_| CachePadded::new(AtomicU64::new(0)))?;
     Some(loops_and_proof(threads, barriers, reached).in_processes())
 }
 

@@ -1,6 +1,7 @@
 //! Hand-offs: two threads pass a token to each other, and the token counts how often.
 //!
-//! - `token.rs`: what a hand-off is. Start here, then read one of them: `store.rs`. `line.rs`: what those that spin have in common.
+//! - `token.rs`: what a hand-off is, and what those that spin have in common. Start here, then read one of them in
+//!   `spinning.rs`. `channels.rs`: messages. `sleeping.rs`: waiters sleep. `kernel.rs`: through file descriptors.
 //! - This file: the loops that pass tokens, and the cases of the family.
 //! - `round_trips.rs`: the percentiles of single round trips, a run after the samples.
 //!
@@ -11,18 +12,11 @@
 //! there, because no thread has the new token yet: one round trip of an iteration overlaps with the last one on the
 //! line before. This happens once in an iteration of both loops and cancels in their difference.
 
-mod cas;
-mod channel;
-mod condvar;
-mod crossbeam;
-mod futex;
+mod channels;
 mod kernel;
-mod line;
-mod park;
-mod parking_lot_condvar;
 mod round_trips;
-mod std_mpsc;
-mod store;
+mod sleeping;
+mod spinning;
 mod token;
 
 use std::sync::Arc;
@@ -30,40 +24,39 @@ use std::sync::Arc;
 use syncscope_core::{Case, Facts, Placement, Preset, Primitive, Role, Waits, sweep::Sweep};
 
 use self::round_trips::RoundTrips;
-use self::token::{LINES, counted};
+use self::token::{counted, prepare};
 
-pub(super) use self::kernel::{Inherited, eventfd::Events, pipe::Pipes};
-pub(super) use self::store::StoreToken;
+pub(super) use self::kernel::{Events, Inherited, Pipes};
+pub(super) use self::spinning::StoreToken;
 pub(super) use self::token::Handoff;
 use crate::axes::Axes;
-use crate::evidence::Expected;
 use crate::facts;
+use crate::machine::inherited;
 use crate::machine::memory::Pages;
 use crate::primitives::entry::Entry;
 use crate::primitives::follow_up::MakeFollowUp;
 use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::Workload;
-use crate::processes;
 use crate::studies::{CpuPairs, Participation};
 use crate::sync::{BetweenProcesses, CachePadded};
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[
-    &store::ENTRY,
-    &cas::ENTRY,
-    &channel::ENTRY,
-    &crossbeam::bounded::ENTRY,
-    &crossbeam::rendezvous::ENTRY,
-    &crossbeam::parker::ENTRY,
-    &crossbeam::backoff::ENTRY,
-    &std_mpsc::ENTRY,
-    &condvar::ENTRY,
-    &parking_lot_condvar::ENTRY,
-    &park::ENTRY,
-    &futex::ENTRY,
-    &kernel::eventfd::ENTRY,
-    &kernel::pipe::ENTRY,
+    &spinning::STORE,
+    &spinning::CAS,
+    &channels::CHANNEL,
+    &channels::BOUNDED,
+    &channels::RENDEZVOUS,
+    &sleeping::PARKER,
+    &spinning::BACKOFF,
+    &channels::STD_MPSC,
+    &sleeping::CONDVAR,
+    &sleeping::PARKING_LOT_CONDVAR,
+    &sleeping::PARK,
+    &sleeping::FUTEX,
+    &kernel::EVENTFD,
+    &kernel::PIPE,
 ];
 
 const SPINNING: Facts =
@@ -90,24 +83,29 @@ const ON_CPU_PAIRS: Participation = Participation { study: &CpuPairs, templates:
 /// The same without a row for each class that this machine lacks.
 const ON_PAIRS_THAT_EXIST: Participation = Participation { reports_missing: false, ..ON_CPU_PAIRS };
 
-/// The loops of a hand-off, and what their machine code must hold.
-fn workload<H: Handoff>(case: &Case, expected: Expected) -> Option<Workload> {
+/// A hand-off between two threads.
+const fn entry<H: Handoff>(primitive: Primitive) -> Entry {
+    Entry::of(primitive, cases, workload::<H>)
+}
+
+/// The loops of a hand-off.
+fn workload<H: Handoff>(case: &Case) -> Option<Workload> {
     let tokens = Arc::new(Pages::filled(SLOTS * H::TOKENS, |_| CachePadded::new(H::new())));
     let (timed, extent) = (Arc::clone(&tokens), tokens.extent());
     let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(RoundTrips::new(Arc::clone(&timed), clock)));
-    let workload =
-        Workload::of(Passing::<H> { tokens }).expecting(expected).with_follow_up(follow_up).in_memory(extent);
-    (case.threads == Some(2)).then(|| workload.with_operations_per_execution(2))
+    passing(case, tokens).map(|workload| workload.with_follow_up(follow_up).in_memory(extent))
 }
 
 /// The same for two threads that belong to two processes.
-pub(super) fn workload_between_processes<H: Handoff + BetweenProcesses>(
-    case: &Case,
-    expected: Expected,
-) -> Option<Workload> {
-    let tokens = processes::state(SLOTS * H::TOKENS, |_| CachePadded::new(H::new()))?;
-    let workload = Workload::of(Passing::<H> { tokens: Arc::new(tokens) }).expecting(expected).in_processes();
-    (case.threads == Some(2)).then(|| workload.with_operations_per_execution(2))
+pub(super) fn workload_between_processes<H: Handoff + BetweenProcesses>(case: &Case) -> Option<Workload> {
+    let tokens = inherited::state(SLOTS * H::TOKENS, |_| CachePadded::new(H::new()))?;
+    passing(case, Arc::new(tokens)).map(Workload::in_processes)
+}
+
+fn passing<H: Handoff>(case: &Case, tokens: Arc<Pages<CachePadded<H>>>) -> Option<Workload> {
+    case.threads.filter(|threads| *threads == 2)?;
+    let workload = Workload::of(Passing { tokens }).expecting(H::EXPECTED).with_operations_per_execution(2);
+    Some(if H::BLOCKS { workload.long_blocking(case) } else { workload })
 }
 
 /// The tokens of all slots; those of one slot stand side by side.
@@ -165,7 +163,7 @@ impl<H: Handoff> Operation for Passing<H> {
     }
 
     fn prepare(&self, slot: usize, thread: usize) {
-        self.of_slot(slot).iter().for_each(|token| token.join(thread));
+        prepare(self.of_slot(slot), thread);
     }
 
     /// A thread that was overtaken would have left another count. Only thread 0 checks, which also prepares the tokens
@@ -181,23 +179,17 @@ impl<H: Handoff> Operation for Passing<H> {
 
 #[cfg(test)]
 mod tests {
+    use self::channels::{Channels, Inboxes, Rendezvous};
+    use self::sleeping::{FutexToken, Parked, Parkers, ParkingLotSignal, StdSignal};
+    use self::spinning::{BackoffToken, CasToken};
     use super::*;
-    use crate::primitives::handoff::cas::CasToken;
-    use crate::primitives::handoff::channel::Channels;
-    use crate::primitives::handoff::condvar::Signalled;
-    use crate::primitives::handoff::crossbeam::{backoff::BackoffToken, parker::Parkers, rendezvous::Rendezvous};
-    use crate::primitives::handoff::futex::FutexToken;
-    use crate::primitives::handoff::kernel::{eventfd::Events, pipe::Pipes};
-    use crate::primitives::handoff::park::Parked;
-    use crate::primitives::handoff::parking_lot_condvar;
-    use crate::primitives::handoff::std_mpsc::Inboxes;
-    use crate::primitives::handoff::store::StoreToken;
     use crate::primitives::wait::LIMIT;
     use crate::sync::WaitTimeout;
     use std::time::Instant;
 
     fn gives_up_on_a_missing_partner<H: Handoff>() {
         let token = H::new();
+        token.reset();
         (0..2).for_each(|thread| token.join(thread));
         let started = Instant::now();
         assert_eq!((token.pass(0, 0), token.turns()), (Ok(()), 1));
@@ -244,7 +236,7 @@ mod tests {
             passed::<Rendezvous>(5),
             passed::<Parkers>(5),
             passed::<Inboxes>(5),
-            passed::<parking_lot_condvar::Signalled>(5),
+            passed::<ParkingLotSignal>(5),
             passed::<Events>(5),
             passed::<Pipes>(5),
         ] {
@@ -258,13 +250,13 @@ mod tests {
             scope.spawn(gives_up_on_a_missing_partner::<CasToken>);
             scope.spawn(gives_up_on_a_missing_partner::<StoreToken>);
             scope.spawn(gives_up_on_a_missing_partner::<Channels>);
-            scope.spawn(gives_up_on_a_missing_partner::<Signalled>);
+            scope.spawn(gives_up_on_a_missing_partner::<StdSignal>);
             scope.spawn(gives_up_on_a_missing_partner::<Parked>);
             scope.spawn(gives_up_on_a_missing_partner::<FutexToken>);
             scope.spawn(gives_up_on_a_missing_partner::<Channels<64>>);
             scope.spawn(gives_up_on_a_missing_partner::<Parkers>);
             scope.spawn(gives_up_on_a_missing_partner::<BackoffToken>);
-            scope.spawn(gives_up_on_a_missing_partner::<parking_lot_condvar::Signalled>);
+            scope.spawn(gives_up_on_a_missing_partner::<ParkingLotSignal>);
             scope.spawn(gives_up_on_a_missing_partner::<Inboxes>);
             scope.spawn(gives_up_on_a_missing_partner::<Events>);
             scope.spawn(gives_up_on_a_missing_partner::<Pipes>);

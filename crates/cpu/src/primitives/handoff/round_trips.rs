@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use syncscope_core::{Detail, Shot};
 
-use super::token::{Handoff, counted};
+use super::token::{Handoff, counted, prepare};
 use crate::machine::memory::Pages;
-use crate::primitives::follow_up::FollowUp;
+use crate::primitives::follow_up::{FollowUp, percentiles};
 use crate::primitives::operation::SLOTS;
-use crate::primitives::percentiles::percentiles;
 use crate::primitives::wait::or_unwind;
 use crate::sync::CachePadded;
 use crate::team::Body;
@@ -106,7 +105,7 @@ fn trips(readings: &[u64]) -> Vec<u64> {
 
 impl<H: Handoff> Body for RoundTrips<H> {
     fn prepare(&self, _shot: &Shot, thread: usize) {
-        self.tokens().iter().for_each(|token| token.join(thread));
+        prepare(self.tokens(), thread);
     }
 
     fn run(&self, _shot: &Shot, thread: usize) {
@@ -143,8 +142,8 @@ impl<H: Handoff> FollowUp for RoundTrips<H> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::primitives::handoff::channel::Channels;
-    use crate::primitives::handoff::store::StoreToken;
+    use crate::primitives::handoff::channels::Channels;
+    use crate::primitives::handoff::spinning::StoreToken;
     use crate::team::{Executor, Team};
     use syncscope_core::Side;
 

@@ -1,14 +1,17 @@
 //! Locks: a counter that only the holder may change.
 //!
-//! Start with `own/ticket.rs`; its algorithm is `sync/locks/ticket.rs`. This file holds the loops and their check. A lock
-//! is a [`LockKind`]: [`Raw`] makes one of a `sync::RawLock`, and the locks of libraries implement it in their own files.
+//! Start with the ticket lock in `own.rs`; its algorithm is `sync/locks/ticket.rs`. This file holds the loops and their
+//! check. A lock is a [`LockKind`]: [`Raw`] makes one of a `sync::RawLock`, and `library_lock!` one of a library's.
 //!
-//! - `own/`: locks written out in `sync/locks`. `library/`: mutexes of libraries. `readers_writer/`: locks that many
+//! - `own.rs`: locks written out in `sync/locks`. `library.rs`: mutexes of libraries. `readers_writer.rs`: locks that many
 //!   readers may hold together.
+//!
+//! A new lock is a block in one of these files, and a name in its `ENTRIES`. An algorithm of our own comes first, in
+//! `sync/locks`.
 
-mod library;
-mod own;
-mod readers_writer;
+pub(super) mod library;
+pub(super) mod own;
+pub(super) mod readers_writer;
 
 use std::marker::PhantomData;
 
@@ -17,35 +20,12 @@ use syncscope_core::{Case, Dtype, Facts, Layout, Primitive, Role, Waits};
 use crate::axes::Axes;
 use crate::evidence::Expected;
 use crate::facts;
-use crate::primitives::entry::Entry;
+use crate::machine::inherited;
 use crate::primitives::number::Number;
 use crate::primitives::operation::{Operation, SLOTS};
 use crate::primitives::wait::or_unwind;
 use crate::primitives::workload::Workload;
-use crate::processes;
 use crate::sync::{BetweenProcesses, CachePadded, Guarded, RawLock, ThreadState};
-
-/// The family, in the order of the catalogue.
-pub(super) static ENTRIES: &[&Entry] = &[
-    &library::std_mutex::ENTRY,
-    &library::parking_lot_mutex::ENTRY,
-    &library::parking_lot_fair::ENTRY,
-    &library::pthread_mutex::ENTRY,
-    &library::pthread_spin::ENTRY,
-    &own::ttas::ENTRY,
-    &own::ticket::ENTRY,
-    &own::mcs::ENTRY,
-    &own::clh::ENTRY,
-    &own::spin_park::ENTRY,
-    &own::cohort::ENTRY,
-    &readers_writer::rwlock_read::ENTRY,
-    &readers_writer::rwlock_write::ENTRY,
-    &readers_writer::parking_lot_rwlock_read::ENTRY,
-    &readers_writer::parking_lot_rwlock_write::ENTRY,
-    &readers_writer::crossbeam_sharded_read::ENTRY,
-    &readers_writer::crossbeam_sharded_write::ENTRY,
-    &library::openmp_critical::ENTRY,
-];
 
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::ThreadLock) };
 
@@ -146,6 +126,11 @@ fn workload<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
     }
 }
 
+/// The same for one type of the counter.
+fn workload_of_one_type<K: LockKind>(case: &Case, kind: &K) -> Option<Workload> {
+    if case.dtype? == Dtype::U64 { locked::<K, u64>(case, kind) } else { None }
+}
+
 fn locked<K: LockKind, N: PlainNumber>(case: &Case, kind: &K) -> Option<Workload> {
     let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
     let slots: Vec<_> = (0..SLOTS).map(|_| CachePadded::new(kind.make::<N>(threads))).collect();
@@ -159,7 +144,7 @@ pub(super) fn workload_between_processes<L: RawLock + BetweenProcesses>(
     make: fn() -> L,
 ) -> Option<Workload> {
     let threads = case.threads?;
-    let slots = processes::state(SLOTS, |_| CachePadded::new(Guarded::new(make(), 0_u64)))?;
+    let slots = inherited::state(SLOTS, |_| CachePadded::new(Guarded::new(make(), 0_u64)))?;
     let operation = Locked { slots, threads, kind: PhantomData };
     Some(Workload::of(operation).with_most_operations(u64::MAX, threads).in_processes())
 }
@@ -222,6 +207,37 @@ where
         if found == expected { Ok(()) } else { Err(format!("{expected} additions under the lock made {found}")) }
     }
 }
+
+/// A kind of lock in a library: the name of the kind, the lock, and how a thread comes to the counter. What that gives holds
+/// the lock until it is dropped.
+macro_rules! library_lock {
+    ($kind:ident, $($lock:ident)::+, |$it:ident| $held:expr) => {
+        struct $kind;
+
+        impl LockKind for $kind {
+            type Around<N: PlainNumber> = $($lock)::+<N>;
+
+            fn make<N: PlainNumber>(&self, _threads: u32) -> Self::Around<N> {
+                <$($lock)::+<N>>::new(N::default())
+            }
+        }
+
+        impl<N: PlainNumber> Lock<N> for $($lock)::+<N> {
+            type ThreadState = ();
+
+            #[inline(always)]
+            fn thread_state(&self, _thread: usize) {}
+
+            #[inline(always)]
+            fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
+                // Acquire to take it, release to give it back: the counter needs no more.
+                let $it = self;
+                critical(&mut $held);
+            }
+        }
+    };
+}
+use library_lock;
 
 /// Locks of `sync`, by a function that makes one for a number of threads.
 struct Raw<L>(fn(u32) -> L);

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 use syncscope_core::{Detail, Shot, stats};
 
 use super::wake_pair::{WakePair, WakeUp};
-use super::way::Way;
-use crate::primitives::follow_up::FollowUp;
-use crate::primitives::percentiles::percentiles;
+use super::ways::Way;
+use crate::primitives::follow_up::{FollowUp, percentiles};
 use crate::primitives::wait::or_unwind;
 use crate::sync::CachePadded;
 use crate::team::Body;
@@ -90,7 +89,7 @@ impl<W: Way> FollowUp for Latencies<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{condvar, eventfd, futex, park, parking_lot};
+    use super::super::ways::{Event, FutexWord, Parked, ParkingLotSignal, StdSignal};
     use super::*;
     use crate::primitives::wait;
     use crate::sync::WaitTimeout;
@@ -114,11 +113,11 @@ mod tests {
     fn every_way_wakes_a_sleeping_thread_again_and_again() {
         let clock = Clock::calibrate();
         for details in [
-            details::<futex::Word>(&clock),
-            details::<condvar::Signal>(&clock),
-            details::<park::Parked>(&clock),
-            details::<parking_lot::Signal>(&clock),
-            details::<eventfd::Event>(&clock),
+            details::<FutexWord>(&clock),
+            details::<StdSignal>(&clock),
+            details::<Parked>(&clock),
+            details::<ParkingLotSignal>(&clock),
+            details::<Event>(&clock),
         ] {
             let of = |name: &str| details.iter().find(|detail| detail.name == name).unwrap().value;
             assert!(of("asleep_share") >= 0.99 && of("wake_call_ns") > 0.0, "{details:?}");
@@ -138,11 +137,11 @@ mod tests {
     #[test]
     fn no_waiter_sleeps_for_ever() {
         std::thread::scope(|scope| {
-            scope.spawn(gives_up::<futex::Word>);
-            scope.spawn(gives_up::<condvar::Signal>);
-            scope.spawn(gives_up::<park::Parked>);
-            scope.spawn(gives_up::<parking_lot::Signal>);
-            scope.spawn(gives_up::<eventfd::Event>);
+            scope.spawn(gives_up::<FutexWord>);
+            scope.spawn(gives_up::<StdSignal>);
+            scope.spawn(gives_up::<Parked>);
+            scope.spawn(gives_up::<ParkingLotSignal>);
+            scope.spawn(gives_up::<Event>);
         });
     }
 }

@@ -1,6 +1,6 @@
 //! Wake-ups: one thread sleeps in the kernel, another one wakes it.
 //!
-//! - `way.rs`: what a way to wake a thread is. Start here, then read one of them: `futex.rs`.
+//! - `ways.rs`: what a way to wake a thread is, and all of them. Start here.
 //! - `sleeper.rs`: whether the waiter sleeps, as the kernel says.
 //! - `wake_pair.rs`: one wake-up: the waiter falls asleep, the waker sees it, reads the clock and wakes it.
 //! - This file: the samples, of one wake-up each, and the cases. `latencies.rs`: percentiles, a run after the samples.
@@ -11,15 +11,10 @@
 //!
 //! A hand-off (`cpu.handoff`) may find its partner awake. Here no waker calls before it has seen that the waiter sleeps.
 
-mod condvar;
-mod eventfd;
-mod futex;
 mod latencies;
-mod park;
-mod parking_lot;
 mod sleeper;
 mod wake_pair;
-mod way;
+mod ways;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +23,7 @@ use syncscope_core::{Case, Facts, Placement, Preset, Primitive, Role, Shot, Wait
 
 use self::latencies::Latencies;
 use self::wake_pair::WakePair;
-use self::way::Way;
+use self::ways::Way;
 use crate::axes::Axes;
 use crate::evidence::Expected;
 use crate::facts;
@@ -40,8 +35,7 @@ use crate::studies::{CpuPairs, OneCpu, Participation};
 use crate::team::Body;
 
 /// The family, in the order of the catalogue.
-pub(super) static ENTRIES: &[&Entry] =
-    &[&futex::ENTRY, &condvar::ENTRY, &park::ENTRY, &parking_lot::ENTRY, &eventfd::ENTRY];
+pub(super) static ENTRIES: &[&Entry] = &[&ways::FUTEX, &ways::CONDVAR, &ways::PARK, &ways::PARKING_LOT, &ways::EVENTFD];
 
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::Wake).waiting(Waits::Sleeps) };
 
@@ -66,6 +60,11 @@ const STUDIES: &[Participation] = &[
     Participation { study: &CpuPairs, templates: template, reports_missing: false },
     Participation { study: &OneCpu, templates: template, reports_missing: true },
 ];
+
+/// A way to wake a thread.
+const fn entry<W: Way>(primitive: Primitive) -> Entry {
+    Entry::of(primitive, cases, workload::<W>).in_studies(STUDIES).requiring(sleeper::states_are_shown)
+}
 
 /// The samples of a way to wake a thread, and the percentiles after them.
 fn workload<W: Way>(case: &Case) -> Option<Workload> {

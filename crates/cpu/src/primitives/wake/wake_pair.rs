@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use syncscope_host::scheduling;
 
 use super::sleeper::Sleeper;
-use super::way::Way;
+use super::ways::Way;
 use crate::primitives::wait::LIMIT;
 use crate::sync::{CachePadded, WaitLimit, WaitTimeout};
 use crate::timing::clock::Clock;

@@ -163,7 +163,7 @@ impl<J: Joining> Body for Job<J> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::team::{Executor, OpenMpTeam, Team, openmp};
+    use crate::team::{Executor, Team, openmp};
     use crate::timing::clock::Clock;
     use std::time::Duration;
     use syncscope_core::Side;
@@ -212,7 +212,7 @@ mod tests {
     fn team(variant: &str, threads: usize, clock: &Clock) -> Option<Box<dyn Executor>> {
         let cpus = vec![None; threads];
         Some(match On::of(variant) {
-            On::OpenMp => Box::new(OpenMpTeam::assemble(openmp::runtimes().first()?, &cpus, clock).unwrap()),
+            On::OpenMp => Box::new(Team::of_runtime(openmp::runtimes().first()?, &cpus, clock).unwrap()),
             On::OneThread | On::Team => Box::new(Team::assemble(&cpus, clock).unwrap()),
         })
     }

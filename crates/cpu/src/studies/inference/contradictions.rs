@@ -2,8 +2,7 @@
 
 use syncscope_core::stats::median;
 
-use super::levels::{LEAST_CONTRAST, SIBLINGS_FASTER};
-use super::matrix::{Matrix, Pair, Partition, members};
+use super::levels::{LEAST_CONTRAST, Matrix, Pair, Partition, SIBLINGS_FASTER, members};
 use crate::machine::topology::Topology;
 
 /// Up to this quotient of costs, CPUs of different packages are as near as CPUs of one package.

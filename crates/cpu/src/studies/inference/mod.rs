@@ -5,19 +5,18 @@
 //! `docs/notes/2026-11-core-to-core.md`.
 //!
 //! - This file: [`infer`]. Start here.
-//! - `matrix.rs`: the measured pairs. `levels.rs`: the levels of groups that their costs show.
+//! - `levels.rs`: the measured pairs, and the levels of groups that their costs show.
 //! - `contradictions.rs`: the sentences about differences from the reported topology.
 
 mod contradictions;
 mod levels;
-mod matrix;
 
 use syncscope_core::Row;
 use syncscope_core::machine::{MeasuredGroup, MeasuredTopology};
 use syncscope_core::stats::median;
 
 use self::contradictions::contradictions;
-use self::matrix::{Matrix, Pair, Partition, members};
+use self::levels::{Matrix, Pair, Partition, members};
 use crate::machine::topology::Topology;
 
 /// The topology that `rows` show on a machine that reports `topology`. `None` where no pair of CPUs was measured.
@@ -282,7 +281,7 @@ mod tests {
         };
         for seed in SEEDS.step_by(20) {
             let mut random = Random(seed);
-            let sample = core_to_core::pairs(&machine, &crate::machine::pair_class::classes(&machine), 512);
+            let sample = core_to_core::pairs(&machine, &crate::machine::nearness::classes(&machine), 512);
             let mut noisy = |[a, b]: [u32; 2]| row(a, b, cost(a, b) * (0.9 + 0.2 * random.next()));
             let rows: Vec<Row> = sample.into_iter().map(|(_, pair)| noisy(pair)).collect();
             assert_eq!(inferred(&machine, &rows).1, Vec::<String>::new(), "{seed}");

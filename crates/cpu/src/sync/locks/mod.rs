@@ -2,16 +2,18 @@
 //!
 //! - `ttas.rs`, `ticket.rs`: one line. `mcs.rs`, `clh.rs`: a queue of nodes. `cohort.rs`: a ticket lock for each group of
 //!   threads. `spin_park.rs`: waiters sleep after a while.
-//! - `pthread.rs`: the locks of the C library.
+//!
+//! A new lock is a module here and a line of [`visit_locks`], from which all tests of locks come.
 
 mod clh;
 mod cohort;
 mod guarded;
 mod mcs;
-mod pthread;
 mod spin_park;
 mod ticket;
 mod ttas;
+
+use std::time::Duration;
 
 use super::{CachePadded, WaitLimit, WaitTimeout, shim};
 
@@ -19,7 +21,23 @@ pub use self::clh::{ClhLock, ClhState};
 pub use self::cohort::CohortLock;
 pub use self::guarded::{Guarded, RawLock, ThreadState};
 pub use self::mcs::McsLock;
-pub use self::pthread::{PthreadMutex, PthreadSpin};
 pub use self::spin_park::SpinParkLock;
 pub use self::ticket::TicketLock;
 pub use self::ttas::TtasLock;
+
+/// A test that every lock of this crate has to pass.
+pub trait LockVisitor {
+    /// Takes the lock that `make` creates for a number of threads and a wait limit. `preemptions` is how many
+    /// preemptions a model check of three threads can try in a few seconds.
+    fn visit<L: RawLock>(&mut self, name: &str, make: fn(u32, Duration) -> L, preemptions: usize);
+}
+
+/// Visits every lock that is written out here.
+pub fn visit_locks(visitor: &mut impl LockVisitor) {
+    visitor.visit("ttas", |_, limit| TtasLock::new(limit), 1);
+    visitor.visit("ticket", |_, limit| TicketLock::new(limit), 1);
+    visitor.visit("mcs", McsLock::new, 2);
+    visitor.visit("clh", ClhLock::new, 2);
+    visitor.visit("cohort", |_, limit| CohortLock::new(2, |thread| thread % 2, limit), 1);
+    visitor.visit("spin_park", |_, limit| SpinParkLock::new(Duration::from_micros(10), limit), 1);
+}

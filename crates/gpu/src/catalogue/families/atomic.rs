@@ -2,14 +2,14 @@
 
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{
-    ActorRule, Case, Dtype, Facts, Form, Layout, MemoryOrder, Mode, Preset, Primitive, Role, RunEffect, Scope, Space,
+    ActorRule, Case, Dtype, Facts, Form, Layout, MemoryOrder, Mode, Preset, Role, RunEffect, Scope, Space,
 };
 
-use crate::catalogue::definitions::{kernel, value_of};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::entry::{SamplingPolicy, Saturates};
+use crate::catalogue::families::{kernel, value_of};
 use crate::catalogue::limits::{DeviceLimits, STRIDES};
-use crate::catalogue::sampling::{SamplingPolicy, Saturates};
 
 const KERNEL: Kernel = kernel!("atomic.cu", Variable);
 
@@ -51,24 +51,34 @@ const LOOP: &[&str] = &["ATOMS.CAST", "ATOMS.CAS"];
 /// cost is the round trip to that cache, and where the compiler adds up, a scan of the warp. Atomics on shared memory are
 /// executed in the multiprocessor, lane by lane if the lanes use one variable or one bank.
 ///
-/// The parameters of the macro are what differs: id, summary, operation, source, kind in the kernel, CUDA function, types,
-/// proof, how many parameters a standard plan covers, what compilers combine, and the names of the instruction: on global
-/// memory without and with a use of the result, and on shared memory.
-macro_rules! atomic {
-    (
-        $id:literal, $summary:literal, $operation:literal, $source:literal, $kind:literal, $function:literal,
-        $types:expr, $proof:ident, $breadth:ident, $combines:ident, [$($reduction:literal),+], [$($global:literal),+], [$shared:literal]
-    ) => {
-        Entry {
-            primitive: Primitive { id: $id, summary: $summary, operation: $operation, source: $source, facts: FACTS },
-            definitions: |case| definitions(case, $kind, $function),
-            expected: |case| expected(case, &[$($reduction),+], &[$($global),+], &[$shared]),
+/// A row of the table says what differs. Where an operation `reduces` is false, there is no instruction that returns nothing: the one
+/// with a result is used, and no thread waits for it.
+macro_rules! atomics {
+    (@without_result true $name:literal) => { &[concat!("RED.", $name), concat!("REDG.", $name)] };
+    (@without_result false $name:literal) => { &[concat!("ATOMG.", $name), concat!("ATOM.", $name)] };
+    ($(
+        $id:literal: $summary:literal,
+        operation: $operation:literal,
+        source: $source:literal,
+        kind: $kind:ident, function: $function:ident, types: $types:expr, proof: $proof:ident,
+        plan: $breadth:ident, combines: $combines:ident, instruction: $name:literal, reduces: $reduces:tt;
+    )+) => {
+        pub(crate) static ENTRIES: &[&Entry] = &[$(&Entry {
+            id: $id,
+            summary: $summary,
+            operation: $operation,
+            source: $source,
+            definitions: |case| definitions(case, stringify!($kind), stringify!($function)),
+            expected: |case| {
+                let with_result = &[concat!("ATOMG.", $name), concat!("ATOM.", $name)];
+                expected(case, atomics!(@without_result $reduces $name), with_result, &[concat!("ATOMS.", $name)])
+            },
             sampling,
             // A thread that needs each result for the next operation fills no queue.
             saturates: |case| if case.mode == Some(Mode::Latency) { Saturates::Nothing } else { Saturates::Multiprocessors },
             cases: |id, preset, limits| cases(id, preset, *limits, $types, (Breadth::$breadth, Combines::$combines)),
-            ..Entry::of(KERNEL, Proof::$proof)
-        }
+            ..Entry::of(KERNEL, Proof::$proof, FACTS)
+        },)+];
     };
 }
 
@@ -109,159 +119,68 @@ enum Combines {
     Nothing,
 }
 
-static ADD: Entry = atomic!(
-    "gpu.atomic.add",
-    "Atomic addition",
-    "one addition of its number by each thread",
-    "CUDA C++ Programming Guide, atomicAdd; Burtchell and Burtscher, IISWC 2024",
-    "ADD",
-    "atomicAdd",
-    &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64],
-    Sum,
-    Wide,
-    Sums,
-    ["RED.ADD", "REDG.ADD"],
-    ["ATOMG.ADD", "ATOM.ADD"],
-    ["ATOMS.ADD"]
-);
-// Compiled to an addition of the negative number.
-static SUB: Entry = atomic!(
-    "gpu.atomic.sub",
-    "Atomic subtraction",
-    "one subtraction of its number by each thread",
-    "CUDA C++ Programming Guide, atomicSub",
-    "SUB",
-    "atomicSub",
-    &[Dtype::I32, Dtype::U32],
-    Sum,
-    Narrow,
-    Sums,
-    ["RED.ADD", "REDG.ADD"],
-    ["ATOMG.ADD", "ATOM.ADD"],
-    ["ATOMS.ADD"]
-);
-static MIN: Entry = atomic!(
-    "gpu.atomic.min",
-    "Atomic minimum",
-    "one minimum with its number by each thread",
-    "CUDA C++ Programming Guide, atomicMin",
-    "MIN",
-    "atomicMin",
-    INTEGERS,
-    Trial,
-    Narrow,
-    Values,
-    ["RED.MIN", "REDG.MIN"],
-    ["ATOMG.MIN", "ATOM.MIN"],
-    ["ATOMS.MIN"]
-);
-static MAX: Entry = atomic!(
-    "gpu.atomic.max",
-    "Atomic maximum",
-    "one maximum with its number by each thread",
-    "CUDA C++ Programming Guide, atomicMax; Burtchell and Burtscher, IISWC 2024, listing 1",
-    "MAX",
-    "atomicMax",
-    INTEGERS,
-    Trial,
-    Narrow,
-    Values,
-    ["RED.MAX", "REDG.MAX"],
-    ["ATOMG.MAX", "ATOM.MAX"],
-    ["ATOMS.MAX"]
-);
-static AND: Entry = atomic!(
-    "gpu.atomic.and",
-    "Atomic AND",
-    "one AND with its number by each thread",
-    "CUDA C++ Programming Guide, atomicAnd",
-    "AND",
-    "atomicAnd",
-    INTEGERS,
-    Trial,
-    Narrow,
-    Values,
-    ["RED.AND", "REDG.AND"],
-    ["ATOMG.AND", "ATOM.AND"],
-    ["ATOMS.AND"]
-);
-static OR: Entry = atomic!(
-    "gpu.atomic.or",
-    "Atomic OR",
-    "one OR with its number by each thread",
-    "CUDA C++ Programming Guide, atomicOr",
-    "OR",
-    "atomicOr",
-    INTEGERS,
-    Trial,
-    Narrow,
-    Values,
-    ["RED.OR", "REDG.OR"],
-    ["ATOMG.OR", "ATOM.OR"],
-    ["ATOMS.OR"]
-);
-static XOR: Entry = atomic!(
-    "gpu.atomic.xor",
-    "Atomic exclusive OR",
-    "one exclusive OR with its number by each thread",
-    "CUDA C++ Programming Guide, atomicXor",
-    "XOR",
-    "atomicXor",
-    INTEGERS,
-    Trial,
-    Narrow,
-    Values,
-    ["RED.XOR", "REDG.XOR"],
-    ["ATOMG.XOR", "ATOM.XOR"],
-    ["ATOMS.XOR"]
-);
-// There is no reduction that exchanges or compares. If the result is not used the instruction is the same, and no thread
-// waits for it.
-static EXCHANGE: Entry = atomic!(
-    "gpu.atomic.exchange",
-    "Atomic exchange",
-    "one exchange of the variable for its number by each thread",
-    "CUDA C++ Programming Guide, atomicExch; Burtchell and Burtscher, IISWC 2024",
-    "EXCHANGE",
-    "atomicExch",
-    &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32],
-    Trial,
-    Wide,
-    Nothing,
-    ["ATOMG.EXCH", "ATOM.EXCH"],
-    ["ATOMG.EXCH", "ATOM.EXCH"],
-    ["ATOMS.EXCH"]
-);
-static CAS_PASS: Entry = atomic!(
-    "gpu.atomic.cas_pass",
-    "Atomic compare-and-swap that always finds what it expects",
-    "one exchange of zero for zero by each thread",
-    "CUDA C++ Programming Guide, atomicCAS; Burtchell and Burtscher, IISWC 2024",
-    "CAS_PASS",
-    "atomicCAS",
-    INTEGERS,
-    Trial,
-    Wide,
-    Nothing,
-    ["ATOMG.CAS", "ATOM.CAS"],
-    ["ATOMG.CAS", "ATOM.CAS"],
-    ["ATOMS.CAS"]
-);
-static CAS_FAIL: Entry = atomic!(
-    "gpu.atomic.cas_fail",
-    "Atomic compare-and-swap that never finds what it expects",
-    "one comparison with one, where zero is, by each thread",
-    "CUDA C++ Programming Guide, atomicCAS; Burtchell and Burtscher, IISWC 2024",
-    "CAS_FAIL",
-    "atomicCAS",
-    INTEGERS,
-    Trial,
-    Wide,
-    Nothing,
-    ["ATOMG.CAS", "ATOM.CAS"],
-    ["ATOMG.CAS", "ATOM.CAS"],
-    ["ATOMS.CAS"]
-);
+atomics! {
+    "gpu.atomic.add": "Atomic addition",
+    operation: "one addition of its number by each thread",
+    source: "CUDA C++ Programming Guide, atomicAdd; Burtchell and Burtscher, IISWC 2024",
+    kind: ADD, function: atomicAdd, types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64], proof: Sum,
+    plan: Wide, combines: Sums, instruction: "ADD", reduces: true;
+
+    // Compiled to an addition of the negative number.
+    "gpu.atomic.sub": "Atomic subtraction",
+    operation: "one subtraction of its number by each thread",
+    source: "CUDA C++ Programming Guide, atomicSub",
+    kind: SUB, function: atomicSub, types: &[Dtype::I32, Dtype::U32], proof: Sum,
+    plan: Narrow, combines: Sums, instruction: "ADD", reduces: true;
+
+    "gpu.atomic.min": "Atomic minimum",
+    operation: "one minimum with its number by each thread",
+    source: "CUDA C++ Programming Guide, atomicMin",
+    kind: MIN, function: atomicMin, types: INTEGERS, proof: Trial,
+    plan: Narrow, combines: Values, instruction: "MIN", reduces: true;
+
+    "gpu.atomic.max": "Atomic maximum",
+    operation: "one maximum with its number by each thread",
+    source: "CUDA C++ Programming Guide, atomicMax; Burtchell and Burtscher, IISWC 2024, listing 1",
+    kind: MAX, function: atomicMax, types: INTEGERS, proof: Trial,
+    plan: Narrow, combines: Values, instruction: "MAX", reduces: true;
+
+    "gpu.atomic.and": "Atomic AND",
+    operation: "one AND with its number by each thread",
+    source: "CUDA C++ Programming Guide, atomicAnd",
+    kind: AND, function: atomicAnd, types: INTEGERS, proof: Trial,
+    plan: Narrow, combines: Values, instruction: "AND", reduces: true;
+
+    "gpu.atomic.or": "Atomic OR",
+    operation: "one OR with its number by each thread",
+    source: "CUDA C++ Programming Guide, atomicOr",
+    kind: OR, function: atomicOr, types: INTEGERS, proof: Trial,
+    plan: Narrow, combines: Values, instruction: "OR", reduces: true;
+
+    "gpu.atomic.xor": "Atomic exclusive OR",
+    operation: "one exclusive OR with its number by each thread",
+    source: "CUDA C++ Programming Guide, atomicXor",
+    kind: XOR, function: atomicXor, types: INTEGERS, proof: Trial,
+    plan: Narrow, combines: Values, instruction: "XOR", reduces: true;
+
+    "gpu.atomic.exchange": "Atomic exchange",
+    operation: "one exchange of the variable for its number by each thread",
+    source: "CUDA C++ Programming Guide, atomicExch; Burtchell and Burtscher, IISWC 2024",
+    kind: EXCHANGE, function: atomicExch, types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], proof: Trial,
+    plan: Wide, combines: Nothing, instruction: "EXCH", reduces: false;
+
+    "gpu.atomic.cas_pass": "Atomic compare-and-swap that always finds what it expects",
+    operation: "one exchange of zero for zero by each thread",
+    source: "CUDA C++ Programming Guide, atomicCAS; Burtchell and Burtscher, IISWC 2024",
+    kind: CAS_PASS, function: atomicCAS, types: INTEGERS, proof: Trial,
+    plan: Wide, combines: Nothing, instruction: "CAS", reduces: false;
+
+    "gpu.atomic.cas_fail": "Atomic compare-and-swap that never finds what it expects",
+    operation: "one comparison with one, where zero is, by each thread",
+    source: "CUDA C++ Programming Guide, atomicCAS; Burtchell and Burtscher, IISWC 2024",
+    kind: CAS_FAIL, function: atomicCAS, types: INTEGERS, proof: Trial,
+    plan: Wide, combines: Nothing, instruction: "CAS", reduces: false;
+}
 
 /// Whether the source shows that all threads use one variable.
 fn has_one_address(case: &Case) -> bool {
@@ -308,7 +227,7 @@ fn private(strides: &[u32]) -> Vec<Layout> {
 }
 
 /// The papers' tests on the papers' grids; on fewer grids what the papers do not test: results that are used, other scopes,
-/// shared memory.
+/// shared memory. Quick plans have few of all of it.
 fn cases(
     id: &str,
     preset: Preset,
@@ -316,61 +235,68 @@ fn cases(
     types: &[Dtype],
     (breadth, combines): (Breadth, Combines),
 ) -> Vec<Case> {
-    let quick = preset == Preset::Quick;
-    let other_preset = if quick { Preset::Quick } else { Preset::Standard };
-    let (types, wide) = (if quick { &types[..1] } else { types }, breadth == Breadth::Wide);
-    let (shared, both) = ([Layout::Shared], [Layout::Shared, Layout::Private { stride: 1 }]);
-    let on = |sweep: Sweep, scope, space, mode| {
-        sweep.scopes(&[scope]).spaces(&[space]).orders(&[MemoryOrder::Relaxed]).modes(&[mode])
-    };
-    let in_device = |sweep, mode| on(sweep, Scope::Device, Space::Global, mode).cases();
-    let strides_of = |preset| -> &[u32] {
-        match (preset, breadth) {
-            (_, Breadth::Narrow) => &[1],
-            (Preset::Quick, _) => &[1, 32],
-            (Preset::Standard, _) => &[1, 4, 32],
-            (Preset::Paper, _) => &STRIDES,
-        }
-    };
-    let strides = strides_of(preset);
-
+    use Mode::{Latency, Throughput};
+    let (quick, wide) = (preset == Preset::Quick, breadth == Breadth::Wide);
+    let types = if quick { &types[..1] } else { types };
+    let (first, i32_alone) = (&types[..1], &[Dtype::I32][..]);
     // The papers have no unsigned numbers of 32 bits; to the hardware they are the same as signed ones.
-    let is_papers = |dtype: &&Dtype| preset != Preset::Paper || **dtype != Dtype::U32;
-    let (papers, others): (Vec<&Dtype>, Vec<&Dtype>) = types.iter().partition(is_papers);
-    let [papers, others] = [papers, others].map(|types| types.into_iter().copied().collect::<Vec<Dtype>>());
-    let used = limits.coarse(id, other_preset).dtypes(types).layouts(if quick { &shared } else { &both });
-    let mut cases = Vec::new();
-    for (types, preset, strides) in
-        [(&papers, preset, strides), (&others, Preset::Standard, strides_of(Preset::Standard))]
-    {
-        let on_one = if wide { limits.full(id, preset) } else { limits.coarse(id, other_preset) };
-        let on_many = limits.coarse(id, if wide { preset } else { other_preset });
-        cases.extend(in_device(on_one.dtypes(types).layouts(&shared), Mode::Throughput));
-        cases.extend(in_device(on_many.dtypes(types).layouts(&private(strides)), Mode::Throughput));
-    }
-    cases.extend(in_device(used, Mode::Latency));
+    let is_papers = |dtype: &Dtype| preset != Preset::Paper || *dtype != Dtype::U32;
+    let (papers, others): (Vec<Dtype>, Vec<Dtype>) = types.iter().copied().partition(is_papers);
+
+    // The grids.
+    let few = || limits.coarse(id, if quick { Preset::Quick } else { Preset::Standard });
+    let on_one_variable = |preset| if wide { limits.full(id, preset) } else { few() };
+    let on_many = |preset| if wide { limits.coarse(id, preset) } else { few() };
     let forms = |mode| forms(id, preset, limits, combines, mode);
-    if quick {
-        if wide {
-            cases.extend(in_device(forms(Mode::Throughput), Mode::Throughput));
+    // The variables.
+    let (one, both) = (vec![Layout::Shared], vec![Layout::Shared, Layout::Private { stride: 1 }]);
+    let each = |preset| match (preset, breadth) {
+        (_, Breadth::Narrow) => private(&[1]),
+        (Preset::Quick, _) => private(&[1, 32]),
+        (Preset::Standard, _) => private(&[1, 4, 32]),
+        (Preset::Paper, _) => private(&STRIDES),
+    };
+    let in_shared_memory = [one.clone(), private(if wide { &[1, 32] } else { &[1] })].concat();
+    // Where they are, and for whom an operation is atomic.
+    let device = (Scope::Device, Space::Global);
+    let (block, system) = ((Scope::Block, Space::Global), (Scope::System, Space::Global));
+    let multiprocessor = (Scope::Block, Space::Shared);
+
+    let mut parts = vec![
+        (on_one_variable(preset), &papers[..], one.clone(), device, Throughput),
+        (on_many(preset), &papers, each(preset), device, Throughput),
+        (on_one_variable(Preset::Standard), &others, one.clone(), device, Throughput),
+        (on_many(Preset::Standard), &others, each(Preset::Standard), device, Throughput),
+        (few(), types, if quick { one.clone() } else { both.clone() }, device, Latency),
+    ];
+    if quick && wide {
+        parts.push((forms(Throughput), i32_alone, one.clone(), device, Throughput));
+    }
+    if !quick {
+        parts.push((few(), first, both.clone(), block, Throughput));
+        parts.push((few(), first, both, system, Throughput));
+        for mode in [Throughput, Latency] {
+            parts.push((few(), types, in_shared_memory.clone(), multiprocessor, mode));
+            parts.push((forms(mode), i32_alone, one.clone(), multiprocessor, mode));
+            parts.push((forms(mode), i32_alone, one.clone(), device, mode));
         }
-        return cases;
     }
-    for scope in [Scope::Block, Scope::System] {
-        let sweep = limits.coarse(id, other_preset).dtypes(&types[..1]).layouts(&both);
-        // Block scope does not cover operations of several blocks on one variable.
-        let beyond =
-            |case: &Case| scope == Scope::Block && case.layout == Some(Layout::Shared) && case.blocks != Some(1);
-        cases.extend(on(sweep, scope, Space::Global, Mode::Throughput).except(beyond).cases());
+    let of_part =
+        |(grids, types, layouts, (scope, space), mode): (Sweep, &[Dtype], Vec<Layout>, (Scope, Space), Mode)| {
+            let sweep = grids.dtypes(types).layouts(&layouts).scopes(&[scope]).spaces(&[space]);
+            sweep.orders(&[MemoryOrder::Relaxed]).modes(&[mode]).except(is_impossible).cases()
+        };
+    parts.into_iter().flat_map(of_part).collect()
+}
+
+/// Block scope does not cover operations of several blocks on one variable; and some variables do not fit into the kernel's
+/// shared memory.
+fn is_impossible(case: &Case) -> bool {
+    let is_covered = case.blocks == Some(1) || case.layout != Some(Layout::Shared) || case.scope != Some(Scope::Block);
+    match case.space {
+        Some(Space::Shared) => is_too_large(case),
+        _ => !is_covered,
     }
-    for mode in [Mode::Throughput, Mode::Latency] {
-        let layouts = [&shared[..], &private(if wide { &[1, 32] } else { &[1] })].concat();
-        let sweep = limits.coarse(id, other_preset).dtypes(types).layouts(&layouts);
-        cases.extend(on(sweep, Scope::Block, Space::Shared, mode).except(is_too_large).cases());
-        cases.extend(on(forms(mode), Scope::Block, Space::Shared, mode).cases());
-        cases.extend(in_device(forms(mode), mode));
-    }
-    cases
 }
 
 /// The forms of an operation on one variable. Compilers aggregate integers of 32 bits: what combines values if the result
@@ -385,7 +311,7 @@ fn forms(id: &str, preset: Preset, limits: DeviceLimits, combines: Combines, mod
         (Mode::Throughput, _) => &[Form::Varying, Form::NotAggregated],
     };
     let forms: Vec<Option<Form>> = forms.iter().copied().map(Some).collect();
-    limits.few(id).dtypes(&[Dtype::I32]).layouts(&[Layout::Shared]).forms(&forms)
+    limits.few(id).forms(&forms)
 }
 
 /// Whether the variables do not fit into the kernel's shared memory.
@@ -394,8 +320,6 @@ fn is_too_large(case: &Case) -> bool {
     let threads = case.threads.unwrap_or(1) as usize;
     threads * stride * case.dtype.map_or(4, Dtype::size_bytes) > SHARED_BYTES
 }
-
-pub(crate) static ENTRIES: [&Entry; 10] = [&ADD, &SUB, &MIN, &MAX, &AND, &OR, &XOR, &EXCHANGE, &CAS_PASS, &CAS_FAIL];
 
 #[cfg(test)]
 mod tests {

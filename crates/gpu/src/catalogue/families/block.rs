@@ -1,28 +1,23 @@
 //! Barriers of a thread block.
 
-use syncscope_core::{Case, Facts, Group, Mode, Preset, Primitive, Role, Waits};
+use syncscope_core::{Case, Facts, Group, Mode, Preset, Role, Waits};
 
-use crate::catalogue::definitions::{group_size, kernel};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::facts;
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{REGISTERS, group_size, kernel};
 use crate::catalogue::limits::without_repetitions;
 
 const KERNEL: Kernel = kernel!("block.cu", Register);
 
-const FACTS: Facts =
-    Facts { run_effect: |_| facts::REGISTERS, ..Facts::of(Role::BlockBarrier).waiting(Waits::InHardware) };
+const FACTS: Facts = Facts { run_effect: |_| REGISTERS, ..Facts::of(Role::BlockBarrier).waiting(Waits::InHardware) };
 
 /// In theory: the barrier unit counts warps. One warp costs the latency of the instruction, each further warp adds its turn
 /// at the unit. Blocks on one multiprocessor share the unit; blocks on other multiprocessors have no effect.
 static SYNCTHREADS: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.block.syncthreads",
-        summary: "Barrier of all threads of a block",
-        operation: "one barrier passed by all threads of the block",
-        source: "CUDA C++ Programming Guide, Synchronization Functions; PTX ISA, bar.sync",
-        facts: FACTS,
-    },
+    id: "gpu.block.syncthreads",
+    summary: "Barrier of all threads of a block",
+    operation: "one barrier passed by all threads of the block",
+    source: "CUDA C++ Programming Guide, Synchronization Functions; PTX ISA, bar.sync",
     definitions: |_| vec!["KIND=PLAIN".into(), "GROUPS=1".into()],
     expected: |_| ExpectedInstructions::of(&["BAR.SYNC"]),
     cases: |id, preset, limits| {
@@ -30,49 +25,41 @@ static SYNCTHREADS: Entry = Entry {
         let more = if preset == Preset::Paper { limits.active_warps(id) } else { Vec::new() };
         without_repetitions([papers, more].concat())
     },
-    ..Entry::of(KERNEL, Proof::Trial)
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
 /// In theory: a barrier that also reduces. The result must be read from the barrier unit before the next barrier.
 const REDUCING: Entry = Entry {
+    operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
     cases: |id, preset, limits| limits.coarse(id, preset).modes(&[Mode::Latency]).cases(),
-    ..Entry::of(KERNEL, Proof::Trial)
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
 static COUNT: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.block.syncthreads_count",
-        summary: "Barrier of all threads of a block that counts the threads for which a condition holds",
-        operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
-        source: "CUDA C++ Programming Guide, __syncthreads_count; PTX ISA, bar.red.popc",
-        facts: Facts { role: Role::BlockVote, ..FACTS },
-    },
+    id: "gpu.block.syncthreads_count",
+    summary: "Barrier of all threads of a block that counts the threads for which a condition holds",
+    source: "CUDA C++ Programming Guide, __syncthreads_count; PTX ISA, bar.red.popc",
+    facts: Facts { role: Role::BlockVote, ..FACTS },
     definitions: |_| vec!["KIND=COUNT".into(), "GROUPS=1".into()],
     expected: |_| ExpectedInstructions::of(&["BAR.RED.POPC"]),
     ..REDUCING
 };
 
 static AND: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.block.syncthreads_and",
-        summary: "Barrier of all threads of a block that returns whether a condition holds for all",
-        operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
-        source: "CUDA C++ Programming Guide, __syncthreads_and; PTX ISA, bar.red.and",
-        facts: Facts { role: Role::BlockVote, ..FACTS },
-    },
+    id: "gpu.block.syncthreads_and",
+    summary: "Barrier of all threads of a block that returns whether a condition holds for all",
+    source: "CUDA C++ Programming Guide, __syncthreads_and; PTX ISA, bar.red.and",
+    facts: Facts { role: Role::BlockVote, ..FACTS },
     definitions: |_| vec!["KIND=AND".into(), "GROUPS=1".into()],
     expected: |_| ExpectedInstructions::of(&["BAR.RED.AND"]),
     ..REDUCING
 };
 
 static OR: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.block.syncthreads_or",
-        summary: "Barrier of all threads of a block that returns whether a condition holds for any",
-        operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
-        source: "CUDA C++ Programming Guide, __syncthreads_or; PTX ISA, bar.red.or",
-        facts: Facts { role: Role::BlockVote, ..FACTS },
-    },
+    id: "gpu.block.syncthreads_or",
+    summary: "Barrier of all threads of a block that returns whether a condition holds for any",
+    source: "CUDA C++ Programming Guide, __syncthreads_or; PTX ISA, bar.red.or",
+    facts: Facts { role: Role::BlockVote, ..FACTS },
     definitions: |_| vec!["KIND=OR".into(), "GROUPS=1".into()],
     expected: |_| ExpectedInstructions::of(&["BAR.RED.OR"]),
     ..REDUCING
@@ -81,14 +68,11 @@ static OR: Entry = Entry {
 /// In theory: as `__syncthreads()` of a block as large as the part. The number of the barrier and the count of threads are
 /// not constants, as in code where warps have different roles: two or three more instructions pack them into one register.
 static NAMED: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.block.named_barrier",
-        summary: "Barrier of a part of a block; the block is divided into parts with a barrier each, or into producers and \
-                  consumers, which hand a buffer over and back at two barriers",
-        operation: "one barrier passed by all threads of a part of the block, or one buffer handed over and back",
-        source: "PTX ISA, bar.sync and bar.arrive with the number of a barrier and a count of threads",
-        facts: FACTS,
-    },
+    id: "gpu.block.named_barrier",
+    summary: "Barrier of a part of a block; the block is divided into parts with a barrier each, or into producers and \
+              consumers, which hand a buffer over and back at two barriers",
+    operation: "one barrier passed by all threads of a part of the block, or one buffer handed over and back",
+    source: "PTX ISA, bar.sync and bar.arrive with the number of a barrier and a count of threads",
     definitions: |case| {
         let kind = if is_handover(case) { "PRODUCER_CONSUMER" } else { "NAMED" };
         vec![format!("KIND={kind}"), format!("GROUPS={}", group_size(case))]
@@ -110,7 +94,7 @@ static NAMED: Entry = Entry {
         let fewest = |case: &Case| if is_handover(case) { 64 } else { 32 * group_size(case) };
         sweep.except(|case| case.threads.unwrap_or(0) < fewest(case)).cases()
     },
-    ..Entry::of(KERNEL, Proof::Trial)
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
 fn is_handover(case: &Case) -> bool {
@@ -120,30 +104,26 @@ fn is_handover(case: &Case) -> bool {
 /// In theory: every thread arrives with an atomic operation on shared memory, so the cost grows with the threads and not
 /// with the warps. Each wait adds at least one round trip to shared memory, some 30 cycles.
 static MBARRIER: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.block.mbarrier",
-        summary: "Barrier object in shared memory at which all threads of a block arrive and wait",
-        operation: "one phase: every thread of the block arrives and waits for the others",
-        source: "PTX ISA, mbarrier; CUDA C++ Programming Guide, Asynchronous Barrier",
-        facts: FACTS.waiting(Waits::Spins),
-    },
+    id: "gpu.block.mbarrier",
+    summary: "Barrier object in shared memory at which all threads of a block arrive and wait",
+    operation: "one phase: every thread of the block arrives and waits for the others",
+    source: "PTX ISA, mbarrier; CUDA C++ Programming Guide, Asynchronous Barrier",
+    facts: FACTS.waiting(Waits::Spins),
     // Before compute capability 9.0 only the arrival has an instruction; the rest is software.
     expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE", "ATOMS.ARRIVE"]),
     needs: (8, 0),
     cases: |id, preset, limits| limits.full(id, preset).cases(),
-    ..Entry::of(kernel!("mbarrier.cu", Register), Proof::Trial)
+    ..Entry::of(kernel!("mbarrier.cu", Register), Proof::Trial, FACTS)
 };
 
 /// In theory: the latency of the copy engine, several hundred cycles from the second-level cache; the arrivals of the threads
 /// are hidden behind it.
 static MBARRIER_TRANSACTION: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.block.mbarrier_transaction",
-        summary: "Barrier object in shared memory whose phase also waits for the bytes of an asynchronous bulk copy",
-        operation: "one phase: all threads arrive, the first one starts a copy of 16 bytes, and all wait",
-        source: "PTX ISA, mbarrier.arrive.expect_tx and cp.async.bulk; CUDA C++ Programming Guide, Tensor Memory Accelerator",
-        facts: Facts { role: Role::CopyBarrier, ..FACTS.waiting(Waits::Spins) },
-    },
+    id: "gpu.block.mbarrier_transaction",
+    summary: "Barrier object in shared memory whose phase also waits for the bytes of an asynchronous bulk copy",
+    operation: "one phase: all threads arrive, the first one starts a copy of 16 bytes, and all wait",
+    source: "PTX ISA, mbarrier.arrive.expect_tx and cp.async.bulk; CUDA C++ Programming Guide, Tensor Memory Accelerator",
+    facts: Facts { role: Role::CopyBarrier, ..FACTS.waiting(Waits::Spins) },
     expected: |_| ExpectedInstructions::of(&["UBLKCP"]),
     needs: (9, 0),
     cases: |id, preset, limits| {
@@ -154,7 +134,7 @@ static MBARRIER_TRANSACTION: Entry = Entry {
         });
         cases
     },
-    ..Entry::of(kernel!("mbarrier_transaction.cu", Register), Proof::Trial)
+    ..Entry::of(kernel!("mbarrier_transaction.cu", Register), Proof::Trial, FACTS)
 };
 
-pub(crate) static ENTRIES: [&Entry; 7] = [&SYNCTHREADS, &COUNT, &AND, &OR, &NAMED, &MBARRIER, &MBARRIER_TRANSACTION];
+pub(crate) static ENTRIES: &[&Entry] = &[&SYNCTHREADS, &COUNT, &AND, &OR, &NAMED, &MBARRIER, &MBARRIER_TRANSACTION];

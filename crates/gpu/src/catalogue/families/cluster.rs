@@ -2,11 +2,11 @@
 
 use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Facts, Layout, Mode, Preset, Primitive, Role, RunEffect, Space, Waits};
+use syncscope_core::{Case, Dtype, Facts, Layout, Mode, Preset, Role, RunEffect, Space, Waits};
 
-use crate::catalogue::definitions::{group_size, in_order_of, kernel, relaxed};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{group_size, in_order_of, kernel, relaxed};
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("cluster.cu", Register);
@@ -59,23 +59,20 @@ pub(crate) fn size_of(case: &Case) -> u32 {
 }
 
 const CLUSTER: Entry = Entry {
+    operation: "one barrier passed by all threads of the cluster",
     method: Method::Cluster,
     needs: (9, 0),
     cases: |id, preset, limits| barriers(id, preset, *limits, 0),
-    ..Entry::of(KERNEL, Proof::Trial)
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
 /// In theory: a signal to the unit that connects the multiprocessors of a cluster, and its answer. Before it, a fence makes
 /// earlier writes visible to the whole device (MEMBAR.ALL.GPU), although the cluster would be enough. A relaxed arrival has
 /// no fence; the wait still empties the first-level cache.
 static SYNC: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.cluster.sync",
-        summary: "Barrier of all threads of a cluster of blocks; relaxed: it orders no writes, and its check tests arrivals alone",
-        operation: "one barrier passed by all threads of the cluster",
-        source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
-        facts: FACTS,
-    },
+    id: "gpu.cluster.sync",
+    summary: "Barrier of all threads of a cluster of blocks; relaxed: it orders no writes, and its check tests arrivals alone",
+    source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
     definitions: |case| in_order_of(case, vec!["KIND=SYNC".into()]),
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]),
     // The relaxed twin of the smallest shape.
@@ -86,13 +83,10 @@ static SYNC: Entry = Entry {
 /// In theory: the barrier minus the work between its halves. On an H200 the work hides almost nothing (316 of 322 cycles
 /// remain): the time is spent in the fence before the arrival, and no work can overlap with it.
 static ARRIVE_WAIT: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.cluster.arrive_wait",
-        summary: "Barrier of a cluster in two halves with 16 dependent multiplications between them",
-        operation: "arriving before and waiting after the multiplications, which alone are the baseline",
-        source: "PTX ISA, barrier.cluster.arrive.release or .relaxed, and barrier.cluster.wait.acquire",
-        facts: FACTS,
-    },
+    id: "gpu.cluster.arrive_wait",
+    summary: "Barrier of a cluster in two halves with 16 dependent multiplications between them",
+    operation: "arriving before and waiting after the multiplications, which alone are the baseline",
+    source: "PTX ISA, barrier.cluster.arrive.release or .relaxed, and barrier.cluster.wait.acquire",
     definitions: |case| in_order_of(case, vec!["KIND=ARRIVE_WAIT".into()]),
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
     // There is one piece of work between its halves.
@@ -103,13 +97,11 @@ static ARRIVE_WAIT: Entry = Entry {
 /// In theory: the way to another multiprocessor and, if the result is used, the way back; some 200 cycles. In clusters of
 /// one block the addition stays in the multiprocessor.
 static DSMEM_ATOMIC: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.cluster.dsmem_atomic",
-        summary: "Atomic addition to the shared memory of the next block of the cluster",
-        operation: "one addition by every thread",
-        source: "CUDA C++ Programming Guide, Distributed Shared Memory; PTX ISA, mapa, atom and red on shared::cluster",
-        facts: Facts { role: Role::Update, orders_memory: false, ..FACTS.waiting(Waits::NoWait) },
-    },
+    id: "gpu.cluster.dsmem_atomic",
+    summary: "Atomic addition to the shared memory of the next block of the cluster",
+    operation: "one addition by every thread",
+    source: "CUDA C++ Programming Guide, Distributed Shared Memory; PTX ISA, mapa, atom and red on shared::cluster",
+    facts: Facts { role: Role::Update, orders_memory: false, ..FACTS.waiting(Waits::NoWait) },
     definitions: |case| {
         vec![format!("MODE={}", if case.mode == Some(Mode::Latency) { "LATENCY" } else { "THROUGHPUT" })]
     },
@@ -121,13 +113,10 @@ static DSMEM_ATOMIC: Entry = Entry {
 /// In theory: a barrier of the block, a fence before the arrivals as in `gpu.cluster.sync`, the way to the other
 /// multiprocessors, and the wait in the own shared memory.
 static MBARRIER_REMOTE: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.cluster.mbarrier_remote",
-        summary: "Barrier of a cluster made of barrier objects: each block arrives at that of every block and waits at its own",
-        operation: "one barrier passed by all threads of the cluster",
-        source: "PTX ISA, mapa and mbarrier.arrive.release.cluster.shared::cluster, mbarrier.try_wait.acquire.cluster",
-        facts: FACTS.waiting(Waits::Spins),
-    },
+    id: "gpu.cluster.mbarrier_remote",
+    summary: "Barrier of a cluster made of barrier objects: each block arrives at that of every block and waits at its own",
+    source: "PTX ISA, mapa and mbarrier.arrive.release.cluster.shared::cluster, mbarrier.try_wait.acquire.cluster",
+    facts: FACTS.waiting(Waits::Spins),
     expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE"]),
     cases: |id, preset, limits| {
         let mut cases = barriers(id, preset, *limits, 0);
@@ -137,7 +126,7 @@ static MBARRIER_REMOTE: Entry = Entry {
     ..Entry { kernel: kernel!("mbarrier_remote.cu", Register), ..CLUSTER }
 };
 
-pub(crate) static ENTRIES: [&Entry; 4] = [&SYNC, &ARRIVE_WAIT, &DSMEM_ATOMIC, &MBARRIER_REMOTE];
+pub(crate) static ENTRIES: &[&Entry] = &[&SYNC, &ARRIVE_WAIT, &DSMEM_ATOMIC, &MBARRIER_REMOTE];
 
 #[cfg(test)]
 mod tests {

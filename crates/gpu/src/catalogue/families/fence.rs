@@ -1,12 +1,12 @@
 //! Memory fences.
 
-use syncscope_core::{ActorRule, Case, Dtype, Facts, Form, Layout, Mode, Preset, Primitive, Role, RunEffect, Scope};
+use syncscope_core::{ActorRule, Case, Dtype, Facts, Form, Layout, Mode, Preset, Role, RunEffect, Scope};
 
-use crate::catalogue::definitions::{kernel, value_of};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::entry::{SamplingPolicy, Saturates};
+use crate::catalogue::families::{kernel, value_of};
 use crate::catalogue::limits::{DeviceLimits, STRIDES};
-use crate::catalogue::sampling::{SamplingPolicy, Saturates};
 
 const KERNEL: Kernel = kernel!("fence.cu", Variable);
 
@@ -23,16 +23,17 @@ const REACHING_THE_HOST: RunEffect = RunEffect::of_both(0.02);
 /// that is in the multiprocessor; for the device it is in the second-level cache, and the first-level cache is invalidated;
 /// for the system it is wherever the last write goes. With the first-level cache go the elements that ordinary updates read
 /// from it; volatile updates read from the second-level cache anyway.
-const FENCE: Entry = Entry { saturates: |_| Saturates::Nothing, arrays: 2, ..Entry::of(KERNEL, Proof::Trial) };
+const FENCE: Entry = Entry {
+    operation: "one fence between the updates of two elements, by each thread",
+    saturates: |_| Saturates::Nothing,
+    arrays: 2,
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
+};
 
 static BLOCK: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.fence.block",
-        summary: "Fence that orders a thread's memory accesses for the threads of its block",
-        operation: "one fence between the updates of two elements, by each thread",
-        source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
-        facts: FACTS,
-    },
+    id: "gpu.fence.block",
+    summary: "Fence that orders a thread's memory accesses for the threads of its block",
+    source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
     definitions: |case| definitions(case, "__threadfence_block", 1),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.CTA"]).only_in_test(),
     cases: |id, preset, limits| cases(id, preset, *limits, Scope::Block),
@@ -41,13 +42,9 @@ static BLOCK: Entry = Entry {
 };
 
 static DEVICE: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.fence.device",
-        summary: "Fence that orders a thread's memory accesses for all threads of the device",
-        operation: "one fence between the updates of two elements, by each thread",
-        source: "CUDA C++ Programming Guide, __threadfence; Burtchell and Burtscher, IISWC 2024",
-        facts: FACTS,
-    },
+    id: "gpu.fence.device",
+    summary: "Fence that orders a thread's memory accesses for all threads of the device",
+    source: "CUDA C++ Programming Guide, __threadfence; Burtchell and Burtscher, IISWC 2024",
     definitions: |case| definitions(case, "__threadfence", 0),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.GPU"]).only_in_test(),
     cases: |id, preset, limits| cases(id, preset, *limits, Scope::Device),
@@ -55,13 +52,10 @@ static DEVICE: Entry = Entry {
 };
 
 static SYSTEM: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.fence.system",
-        summary: "Fence that orders a thread's memory accesses for all devices and the CPU",
-        operation: "one fence between the updates of two elements, by each thread",
-        source: "CUDA C++ Programming Guide, __threadfence_system; Burtchell and Burtscher, IISWC 2024",
-        facts: Facts { run_effect: |_| REACHING_THE_HOST, ..FACTS },
-    },
+    id: "gpu.fence.system",
+    summary: "Fence that orders a thread's memory accesses for all devices and the CPU",
+    source: "CUDA C++ Programming Guide, __threadfence_system; Burtchell and Burtscher, IISWC 2024",
+    facts: Facts { run_effect: |_| REACHING_THE_HOST, ..FACTS },
     definitions: |case| definitions(case, "__threadfence_system", 0),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.SYS"]).only_in_test(),
     cases: |id, preset, limits| cases(id, preset, *limits, Scope::System),
@@ -96,4 +90,4 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, scope: Scope) -> Vec<Ca
     [as_written, some.scopes(&[scope]).forms(&[Some(Form::Volatile)]).cases()].concat()
 }
 
-pub(crate) static ENTRIES: [&Entry; 3] = [&BLOCK, &DEVICE, &SYSTEM];
+pub(crate) static ENTRIES: &[&Entry] = &[&BLOCK, &DEVICE, &SYSTEM];

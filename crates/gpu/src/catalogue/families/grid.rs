@@ -1,11 +1,13 @@
-//! Barriers of all threads of a grid.
+//! Barriers of all threads of a grid. Their designs stand in `kernels/grid_kinds.cuh`, each a function that a reader checks in a
+//! minute; `kernels/grid_barrier.cuh` has the loops, checks and orderings around them, `kernels/near_counters.cuh` the counters in
+//! both halves of the cache. `kernels/multi.cu` makes barriers of several devices of the same parts.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Facts, Group, Preset, Primitive, Role, RunEffect, Waits};
+use syncscope_core::{Case, Facts, Group, Preset, Role, RunEffect, Waits};
 
-use crate::catalogue::definitions::{group_size, in_order_of, kernel, relaxed};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{group_size, in_order_of, kernel, relaxed};
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("grid.cu", GridBarrier);
@@ -88,10 +90,11 @@ fn hierarchical(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
 const HIERARCHICAL: [Group; 4] = [Group::PausedAcquire, Group::NearCounters, Group::Cluster(4), Group::Cluster(8)];
 
 const BARRIER: Entry = Entry {
+    operation: "one barrier passed by all threads of the grid",
     cases: |id, preset, limits| heat_map(id, preset, *limits),
     method: Method::GridBarrier,
     unroll: UNROLL,
-    ..Entry::of(KERNEL, Proof::Trial)
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
 /// Barriers with near counters keep more addresses than the registers of two full blocks on a multiprocessor hold.
@@ -112,13 +115,9 @@ fn definitions(case: &Case, kind: &str) -> Vec<String> {
 /// counter while waiting; all in the second-level cache. With many blocks on a multiprocessor the additions dominate: one
 /// address executes them one after the other, with the reads between them.
 static COOPERATIVE: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.grid.cooperative",
-        summary: "Barrier of a grid as in cooperative groups",
-        operation: "one barrier passed by all threads of the grid",
-        source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang, Wahib, Matsuoka, figure 8",
-        facts: FACTS,
-    },
+    id: "gpu.grid.cooperative",
+    summary: "Barrier of a grid as in cooperative groups",
+    source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang, Wahib, Matsuoka, figure 8",
     definitions: |case| definitions(case, "COOPERATIVE"),
     expected: |_| ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]),
     ..BARRIER
@@ -127,17 +126,14 @@ static COOPERATIVE: Entry = Entry {
 /// In theory: as the cooperative barrier, without waiting for the result of the addition: one way to the cache less. A
 /// relaxed one is the addition and the reads alone. (H200, 132 blocks of 32 threads: 1,598 cycles, relaxed 1,225.)
 static COUNTER: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.grid.counter",
-        summary: "Barrier of a grid with one counter that only grows; relaxed: it orders no writes, and its check tests \
-                  arrivals alone",
-        operation: "one barrier passed by all threads of the grid",
-        source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
-                 synchronization; PTX ISA, red.release and ld.acquire",
-        facts: FACTS,
-    },
+    id: "gpu.grid.counter",
+    summary: "Barrier of a grid with one counter that only grows; relaxed: it orders no writes, and its check tests \
+              arrivals alone",
+    source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
+             synchronization; PTX ISA, red.release and ld.acquire",
     cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[32]),
     definitions: |case| definitions(case, "COUNTER"),
+    orderings: |_| &["addition releases", "poll acquires"],
     expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
     ..BARRIER
 };
@@ -146,16 +142,13 @@ static COUNTER: Entry = Entry {
 /// many blocks there are. (H200: slower than a counter up to 8 small blocks on each multiprocessor, 3,300 cycles against
 /// 1,600 with one; faster with more blocks, 10,700 against 17,100 with 32.)
 static LOCK_FREE: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.grid.lock_free",
-        summary: "Barrier of a grid with a flag for each block, gathered and answered by the first; relaxed: it orders no \
-                  writes, and its check tests arrivals alone",
-        operation: "one barrier passed by all threads of the grid",
-        source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
-                 synchronization",
-        facts: FACTS,
-    },
+    id: "gpu.grid.lock_free",
+    summary: "Barrier of a grid with a flag for each block, gathered and answered by the first; relaxed: it orders no \
+              writes, and its check tests arrivals alone",
+    source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
+             synchronization",
     definitions: |case| definitions(case, "LOCK_FREE"),
+    orderings: |_| &["flag releases", "gathering poll acquires", "fence releases all flags", "poll acquires"],
     cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[]),
     // The flag of a block, and the answers of the first block.
     expected: |_| ExpectedInstructions::of(&["STG.STRONG.GPU", "ST.STRONG.GPU"]).times(2),
@@ -168,15 +161,11 @@ static LOCK_FREE: Entry = Entry {
 /// its own. The fence at the end, which only acquires, does not wait for memory. (H200, cycles: with one counter and a pause
 /// 1,502, near counters 1,400 to 1,455, cooperative groups 1,993; 4,224 blocks: spread 5,842, cooperative groups 17,628.)
 static HIERARCHICAL_BARRIER: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.grid.hierarchical",
-        summary: "Barrier of a grid with relaxed polls and one fence that acquires; in groups with a pause, with a counter \
-                  in each half of the cache, with several counters, or gathered in clusters; relaxed: it orders no \
-                  writes, and its check tests arrivals alone",
-        operation: "one barrier passed by all threads of the grid",
-        source: "PTX ISA, Memory Consistency Model, fence.acquire and fence.release, barrier.cluster",
-        facts: FACTS,
-    },
+    id: "gpu.grid.hierarchical",
+    summary: "Barrier of a grid with relaxed polls and one fence that acquires; in groups with a pause, with a counter \
+              in each half of the cache, with several counters, or gathered in clusters; relaxed: it orders no \
+              writes, and its check tests arrivals alone",
+    source: "PTX ISA, Memory Consistency Model, fence.acquire and fence.release, barrier.cluster",
     definitions: |case| {
         let (kind, clusters) = match case.group {
             Some(Group::NearCounters) => ("NEAR_COUNTERS", 0),
@@ -187,6 +176,12 @@ static HIERARCHICAL_BARRIER: Entry = Entry {
         [definitions(case, kind), vec![format!("CLUSTERS={clusters}")], roomy(case)].concat()
     },
     expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
+    orderings: |case| match case.group {
+        Some(Group::Cluster(_)) => {
+            &["addition releases", "fence acquires and releases to the cluster", "fence releases to the cluster"]
+        }
+        _ => &["addition releases", "fence acquires"],
+    },
     cases: |id, preset, limits| hierarchical(id, preset, *limits),
     needs: (9, 0),
     ..Entry { kernel: kernel!("grid_hierarchical.cu", GridBarrier), ..BARRIER }
@@ -210,7 +205,7 @@ pub(crate) fn state_bytes(case: &Case) -> usize {
     LINE + 2 * (case.blocks.unwrap_or(0) as usize).next_multiple_of(LINE)
 }
 
-pub(crate) static ENTRIES: [&Entry; 4] = [&COOPERATIVE, &COUNTER, &LOCK_FREE, &HIERARCHICAL_BARRIER];
+pub(crate) static ENTRIES: &[&Entry] = &[&COOPERATIVE, &COUNTER, &LOCK_FREE, &HIERARCHICAL_BARRIER];
 
 #[cfg(test)]
 mod tests {
@@ -238,7 +233,7 @@ mod tests {
     fn quick_plans_have_the_relaxed_twin_of_the_smallest_counter_alone() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
         let relaxed_ones = |entry: &Entry, preset| {
-            let cases = (entry.cases)(entry.primitive.id, preset, &limits);
+            let cases = (entry.cases)(entry.id, preset, &limits);
             cases.into_iter().filter(|case| case.order == Some(MemoryOrder::Relaxed)).collect::<Vec<_>>()
         };
         let [counter, lock_free] = [&COUNTER, &LOCK_FREE].map(|entry| relaxed_ones(entry, Preset::Quick));

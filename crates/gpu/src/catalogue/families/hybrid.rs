@@ -2,26 +2,22 @@
 
 use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Facts, Form, MemoryOrder, Mode, Preset, Primitive, Role, Scope, Waits};
+use syncscope_core::{Case, Dtype, Facts, Form, MemoryOrder, Mode, Preset, Role, Scope, Waits};
 
 use super::atomic::AGGREGATION;
-use crate::catalogue::definitions::{kernel, value_of};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{CpuThreads, Entry, Method, Proof};
-use crate::catalogue::facts;
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{HYBRID, kernel, value_of};
 use crate::catalogue::limits::DeviceLimits;
 use crate::hybrid::nearby_cpus::Distance;
 
 /// In theory: two trips over the link, and on each side half an iteration of the polling loop. The GPU polls over the link:
 /// the CPU's cache answers each read, and a read under way when the flag is set must return first.
 static ROUND_TRIP: Entry = Entry {
-    primitive: Primitive {
-        id: "hybrid.flag.round_trip",
-        summary: "A CPU thread and a GPU thread answer each other through mapped memory of the host",
-        operation: "one round trip: the GPU's thread sets its flag, the CPU's thread sees it and sets its own, the GPU's sees that",
-        source: "CUDA C++ Programming Guide, Mapped Memory; PTX ISA, st.release.sys and ld.acquire.sys",
-        facts: facts::HYBRID,
-    },
+    id: "hybrid.flag.round_trip",
+    summary: "A CPU thread and a GPU thread answer each other through mapped memory of the host",
+    operation: "one round trip: the GPU's thread sets its flag, the CPU's thread sees it and sets its own, the GPU's sees that",
+    source: "CUDA C++ Programming Guide, Mapped Memory; PTX ISA, st.release.sys and ld.acquire.sys",
     definitions: |case| vec![format!("ORDERED={}", u32::from(case.order != Some(MemoryOrder::Relaxed)))],
     method: Method::RoundTrip,
     cpu_threads: |case| CpuThreads::One(case.group.as_ref().and_then(Distance::of_group)),
@@ -33,7 +29,7 @@ static ROUND_TRIP: Entry = Entry {
         let sweep = Sweep::of(id).threads(&[1]).blocks(&[1]).scopes(&[Scope::System]);
         sweep.orders(&orders).groups(&groups).cases()
     },
-    ..Entry::of(kernel!("hybrid_flag.cu", HybridFlag), Proof::Trial)
+    ..Entry::of(kernel!("hybrid_flag.cu", HybridFlag), Proof::Trial, HYBRID)
 };
 
 /// Which sides add, by the group of the case.
@@ -64,18 +60,11 @@ impl Sides {
 /// memory system executes those of the GPU too, and CPU and GPU take turns. If it does not, the GPU reads and writes over
 /// the link without excluding others, and additions of the CPU are lost.
 static ADD: Entry = Entry {
-    primitive: Primitive {
-        id: "hybrid.atomic.add",
-        summary: "CPU and GPU threads add to one variable in mapped memory of the host, together or one side alone",
-        operation: "one addition by each GPU thread; by each CPU thread where the CPU is alone",
-        source: "CUDA C++ Programming Guide, atomic functions of system scope, Host Native Atomics",
-        facts: Facts {
-            role: Role::Update,
-            orders_memory: false,
-            mode: Mode::Throughput,
-            ..facts::HYBRID.waiting(Waits::NoWait)
-        },
-    },
+    id: "hybrid.atomic.add",
+    summary: "CPU and GPU threads add to one variable in mapped memory of the host, together or one side alone",
+    operation: "one addition by each GPU thread; by each CPU thread where the CPU is alone",
+    source: "CUDA C++ Programming Guide, atomic functions of system scope, Host Native Atomics",
+    facts: Facts { role: Role::Update, orders_memory: false, mode: Mode::Throughput, ..HYBRID.waiting(Waits::NoWait) },
     definitions: |case| {
         vec![
             value_of(case),
@@ -100,7 +89,7 @@ static ADD: Entry = Entry {
         if case.form == Some(Form::NotAggregated) { expected } else { expected.or_aggregated(AGGREGATION) }
     },
     cases: |id, preset, limits| additions(id, preset, *limits),
-    ..Entry::of(kernel!("atomic.cu", Variable), Proof::Sum)
+    ..Entry::of(kernel!("atomic.cu", Variable), Proof::Sum, HYBRID)
 };
 
 fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
@@ -130,8 +119,7 @@ fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     cases
 }
 
-pub(crate) static FLAGS: [&Entry; 1] = [&ROUND_TRIP];
-pub(crate) static ATOMICS: [&Entry; 1] = [&ADD];
+pub(crate) static ENTRIES: &[&Entry] = &[&ROUND_TRIP, &ADD];
 
 #[cfg(test)]
 mod tests {

@@ -2,11 +2,11 @@
 
 use syncscope_core::Group;
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Facts, OperationsAtOnce, Preset, Primitive, Role, RunEffect, Waits};
+use syncscope_core::{Case, Facts, OperationsAtOnce, Preset, Role, RunEffect, Waits};
 
-use crate::catalogue::definitions::kernel;
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Launching, Method, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::kernel;
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("launch.cu", LaunchChain);
@@ -36,11 +36,12 @@ pub(crate) fn kernel_ns(group: Option<&Group>) -> Option<u32> {
 /// of the device that starts them. While longer kernels run, the host gets ahead; a launch then costs what the device needs
 /// between the end of one grid and the start of the next.
 const LAUNCH: Entry = Entry {
+    operation: "one more kernel at the same work in all",
     definitions: |case| vec![format!("KIND={}", if is_empty(case) { "EMPTY" } else { "SPINNING" })],
     // Empty kernels must contain their end, longer ones the reading of the clock by which they last.
     expected: |case| ExpectedInstructions::of(if is_empty(case) { &["EXIT"] } else { &["CS2R", "S2UR", "CS2UR"] }),
     cases: |id, preset, limits| cases(id, preset, *limits, &[5]),
-    ..Entry::of(KERNEL, Proof::Trial)
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
 fn is_empty(case: &Case) -> bool {
@@ -91,39 +92,29 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec
 }
 
 static STREAM: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.launch.stream",
-        summary: "Launch of one more kernel into a stream",
-        operation: "one more kernel at the same work in all",
-        source: "CUDA Driver API, cuLaunchKernel; Zhang et al., IPDPS 2020, implicit barriers",
-        facts: FACTS,
-    },
+    id: "gpu.launch.stream",
+    summary: "Launch of one more kernel into a stream",
+    source: "CUDA Driver API, cuLaunchKernel; Zhang et al., IPDPS 2020, implicit barriers",
     method: Method::Launch(Launching::Stream),
     cases: |id, preset, limits| cases(id, preset, *limits, &LENGTHS_US),
     ..LAUNCH
 };
 
 static COOPERATIVE: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.launch.cooperative",
-        summary: "Launch of one more kernel whose blocks are guaranteed to run at the same time",
-        operation: "one more kernel at the same work in all",
-        source: "CUDA Driver API, cuLaunchCooperativeKernel; Zhang et al., IPDPS 2020, implicit barriers",
-        facts: Facts { role: Role::CooperativeLaunch, ..FACTS },
-    },
+    id: "gpu.launch.cooperative",
+    summary: "Launch of one more kernel whose blocks are guaranteed to run at the same time",
+    source: "CUDA Driver API, cuLaunchCooperativeKernel; Zhang et al., IPDPS 2020, implicit barriers",
+    facts: Facts { role: Role::CooperativeLaunch, ..FACTS },
     method: Method::Launch(Launching::Cooperative),
     ..LAUNCH
 };
 
 /// In theory: one launch by the host starts all kernels, so they follow each other as fast as the device can start them.
 static GRAPH: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.launch.graph",
-        summary: "One more kernel in a chain that is replayed as a graph",
-        operation: "one more kernel at the same work in all",
-        source: "CUDA Driver API, cuGraphLaunch",
-        facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
-    },
+    id: "gpu.launch.graph",
+    summary: "One more kernel in a chain that is replayed as a graph",
+    source: "CUDA Driver API, cuGraphLaunch",
+    facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::Graph),
     cases: |id, preset, limits| cases(id, preset, *limits, &LENGTHS_US),
     ..LAUNCH
@@ -131,25 +122,21 @@ static GRAPH: Entry = Entry {
 
 /// In theory: the way to the device and back, and the call that waits. Nothing overlaps.
 static STREAM_SYNC: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.launch.stream_sync",
-        summary: "Launch of one more kernel and a wait for its stream",
-        operation: "one more kernel and one more wait at the same work in all",
-        source: "CUDA Driver API, cuStreamSynchronize; Zhang et al., IPDPS 2020, barriers on the CPU's side",
-        facts: Facts { role: Role::LaunchAndWait, ..FACTS },
-    },
+    id: "gpu.launch.stream_sync",
+    summary: "Launch of one more kernel and a wait for its stream",
+    operation: "one more kernel and one more wait at the same work in all",
+    source: "CUDA Driver API, cuStreamSynchronize; Zhang et al., IPDPS 2020, barriers on the CPU's side",
+    facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::StreamSync),
     ..LAUNCH
 };
 
 static EVENT_SYNC: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.launch.event_sync",
-        summary: "Launch of one more kernel, an event behind it and a wait for the event",
-        operation: "one more kernel, event and wait at the same work in all",
-        source: "CUDA Driver API, cuEventSynchronize",
-        facts: Facts { role: Role::LaunchAndWait, ..FACTS },
-    },
+    id: "gpu.launch.event_sync",
+    summary: "Launch of one more kernel, an event behind it and a wait for the event",
+    operation: "one more kernel, event and wait at the same work in all",
+    source: "CUDA Driver API, cuEventSynchronize",
+    facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::EventSync),
     ..LAUNCH
 };
@@ -159,13 +146,9 @@ const DEPENDENT: Entry = Entry { cases: |id, preset, limits| cases_of_dependent(
 /// In theory: the next grid is on the device when the one before ends, so what remains is the way of its end to the waiting
 /// blocks. The kernels let the next one start at once and wait before they do anything.
 static PROGRAMMATIC: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.launch.programmatic",
-        summary: "Launch of one more kernel that may start early and waits on the device for the end of the one before",
-        operation: "one more kernel at the same work in all",
-        source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
-        facts: FACTS,
-    },
+    id: "gpu.launch.programmatic",
+    summary: "Launch of one more kernel that may start early and waits on the device for the end of the one before",
+    source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
     method: Method::Launch(Launching::Programmatic),
     definitions: |case| [(LAUNCH.definitions)(case), vec!["PROGRAMMATIC=1".to_owned()]].concat(),
     // The wait for the kernel before.
@@ -177,26 +160,20 @@ static PROGRAMMATIC: Entry = Entry {
 /// In theory: the front end of the device writes a word behind one kernel and reads it before the next one, in another
 /// queue: two ways to memory more than a launch, and whatever it costs to look at a queue again.
 static WAIT_VALUE: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.launch.wait_value",
-        summary: "Launch of one more kernel in the other of two streams, behind a value that the first writes to memory",
-        operation: "one more kernel, written value and wait for it at the same work in all",
-        source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
-        facts: FACTS,
-    },
+    id: "gpu.launch.wait_value",
+    summary: "Launch of one more kernel in the other of two streams, behind a value that the first writes to memory",
+    operation: "one more kernel, written value and wait for it at the same work in all",
+    source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
     method: Method::Launch(Launching::WaitValue),
     ..DEPENDENT
 };
 
 /// In theory: as with a value in memory; the driver chooses what an event is.
 static EVENT_WAIT: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.launch.event_wait",
-        summary: "Launch of one more kernel in the other of two streams, behind an event of the first",
-        operation: "one more kernel, recorded event and wait for it at the same work in all",
-        source: "CUDA Driver API, cuEventRecord and cuStreamWaitEvent",
-        facts: FACTS,
-    },
+    id: "gpu.launch.event_wait",
+    summary: "Launch of one more kernel in the other of two streams, behind an event of the first",
+    operation: "one more kernel, recorded event and wait for it at the same work in all",
+    source: "CUDA Driver API, cuEventRecord and cuStreamWaitEvent",
     method: Method::Launch(Launching::EventWait),
     ..DEPENDENT
 };
@@ -223,13 +200,10 @@ fn cases_of_loop(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
 
 /// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
 static CONDITIONAL: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.launch.conditional",
-        summary: "One more turn of a loop in a graph (conditional node), whose kernel decides whether there is another",
-        operation: "one more kernel and decision at the same work in all",
-        source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
-        facts: FACTS,
-    },
+    id: "gpu.launch.conditional",
+    summary: "One more turn of a loop in a graph (conditional node), whose kernel decides whether there is another",
+    operation: "one more kernel and decision at the same work in all",
+    source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
     method: Method::Launch(Launching::Conditional),
     definitions: |_| ["KIND=SPINNING", "LOOP=CONDITIONAL"].map(str::to_owned).to_vec(),
     ..LOOPED
@@ -238,19 +212,16 @@ static CONDITIONAL: Entry = Entry {
 /// In theory: as with a node of a graph, and what the device needs to launch a graph. It launches itself when it has ended
 /// (tail launch).
 static DEVICE_GRAPH: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.launch.device_graph",
-        summary: "Launch of a graph by its kernel on the device, after the graph has ended",
-        operation: "one more kernel in a graph that the kernel before launches, at the same work in all",
-        source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
-        facts: FACTS,
-    },
+    id: "gpu.launch.device_graph",
+    summary: "Launch of a graph by its kernel on the device, after the graph has ended",
+    operation: "one more kernel in a graph that the kernel before launches, at the same work in all",
+    source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     method: Method::Launch(Launching::DeviceGraph),
     definitions: |_| ["KIND=SPINNING", "LOOP=SELF_LAUNCHING"].map(str::to_owned).to_vec(),
     ..LOOPED
 };
 
-pub(crate) static ENTRIES: [&Entry; 10] = [
+pub(crate) static ENTRIES: &[&Entry] = &[
     &STREAM,
     &COOPERATIVE,
     &GRAPH,

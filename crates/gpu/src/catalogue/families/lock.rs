@@ -1,12 +1,12 @@
 //! Locks in global memory.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Facts, OperationsAtOnce, Preset, Primitive, Role, RunEffect, Scope, Waits};
+use syncscope_core::{Facts, OperationsAtOnce, Preset, Role, RunEffect, Scope, Waits};
 
-use crate::catalogue::definitions::kernel;
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
-use crate::catalogue::sampling::{SamplingPolicy, Saturates};
+use crate::catalogue::entry::{SamplingPolicy, Saturates};
+use crate::catalogue::families::kernel;
 
 const KERNEL: Kernel = kernel!("lock.cu", Variable);
 
@@ -20,6 +20,7 @@ const FACTS: Facts = Facts {
 /// In theory: an uncontended critical section is one atomic operation, the accesses of the section and a release: three
 /// trips to the second-level cache. With n warps each waits for n - 1 others, and spinning warps make every trip longer.
 const LOCK: Entry = Entry {
+    operation: "one addition under the lock by one thread of each warp",
     saturates: |_| Saturates::Device,
     sampling: |case| if case.blocks > Some(1) { SamplingPolicy::CONTENDED } else { SamplingPolicy::SEVERAL_OFFSETS },
     cases: |id, preset, limits| {
@@ -34,30 +35,22 @@ const LOCK: Entry = Entry {
             .except(|case| too_many(case.blocks.unwrap_or(1) * (case.threads.unwrap_or(1) / 32)))
             .cases()
     },
-    ..Entry::of(KERNEL, Proof::Sum)
+    ..Entry::of(KERNEL, Proof::Sum, FACTS)
 };
 
 static SPIN_CAS: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.lock.spin_cas",
-        summary: "Spin lock taken by compare-and-swap",
-        operation: "one addition under the lock by one thread of each warp",
-        source: "CUDA C++ Programming Guide, atomicCAS; PTX ISA, atom.acquire.cas and st.release",
-        facts: FACTS,
-    },
+    id: "gpu.lock.spin_cas",
+    summary: "Spin lock taken by compare-and-swap",
+    source: "CUDA C++ Programming Guide, atomicCAS; PTX ISA, atom.acquire.cas and st.release",
     definitions: |_| vec!["KIND=SPIN_CAS".into()],
     expected: |_| ExpectedInstructions::of(&["ATOMG.CAS", "ATOM.CAS"]),
     ..LOCK
 };
 
 static SPIN_EXCHANGE: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.lock.spin_exchange",
-        summary: "Spin lock taken by exchange",
-        operation: "one addition under the lock by one thread of each warp",
-        source: "CUDA C++ Programming Guide, atomicExch; PTX ISA, atom.acquire.exch and st.release",
-        facts: FACTS,
-    },
+    id: "gpu.lock.spin_exchange",
+    summary: "Spin lock taken by exchange",
+    source: "CUDA C++ Programming Guide, atomicExch; PTX ISA, atom.acquire.exch and st.release",
     definitions: |_| vec!["KIND=SPIN_EXCHANGE".into()],
     expected: |_| ExpectedInstructions::of(&["ATOMG.EXCH", "ATOM.EXCH"]),
     ..LOCK
@@ -66,13 +59,9 @@ static SPIN_EXCHANGE: Entry = Entry {
 /// In theory: one atomic operation for each critical section, whatever the contention; waiting threads only read. The lock
 /// is fair: threads get it in the order of their tickets.
 static TICKET: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.lock.ticket",
-        summary: "Ticket lock: threads get it in the order in which they asked",
-        operation: "one addition under the lock by one thread of each warp",
-        source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, ticket lock",
-        facts: FACTS,
-    },
+    id: "gpu.lock.ticket",
+    summary: "Ticket lock: threads get it in the order in which they asked",
+    source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, ticket lock",
     definitions: |_| vec!["KIND=TICKET".into()],
     expected: |_| ExpectedInstructions::of(&["ATOMG.ADD", "ATOM.ADD"]),
     // On an H200 slow and fast launches alternate if there are several blocks, by 5 % of a launch and 16 % of the difference
@@ -87,4 +76,4 @@ static TICKET: Entry = Entry {
     ..LOCK
 };
 
-pub(crate) static ENTRIES: [&Entry; 3] = [&SPIN_CAS, &SPIN_EXCHANGE, &TICKET];
+pub(crate) static ENTRIES: &[&Entry] = &[&SPIN_CAS, &SPIN_EXCHANGE, &TICKET];

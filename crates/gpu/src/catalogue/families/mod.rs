@@ -1,7 +1,12 @@
-//! The families of primitives: one file contains one family or two.
+//! The families of primitives: one file contains one family or several that are alike, and this one what they share.
 //!
 //! An entry says what a primitive is, which kernel measures it, for which cases, and which machine instruction its
 //! evidence must show. To add a primitive to a family, add an entry to its file and to the list at the end of the file.
+//!
+//! Each family, and this file, says by how much the costs of its primitives differ between two runs on one machine, beyond what
+//! the interval within a run shows: a run has its own allocations, contexts and orders of blocks, and its own temperature. The
+//! values are standard deviations relative to the cost, measured between runs on one machine, rounded up. A run with `--repeat`
+//! measures its own and uses that instead.
 
 pub(crate) mod atomic;
 pub(crate) mod block;
@@ -9,10 +14,104 @@ pub(crate) mod cluster;
 pub(crate) mod fence;
 pub(crate) mod grid;
 pub(crate) mod hybrid;
+pub(crate) mod lanes;
 pub(crate) mod launch;
 pub(crate) mod lock;
 pub(crate) mod multi;
-pub(crate) mod reduce;
-pub(crate) mod shuffle;
-pub(crate) mod vote;
 pub(crate) mod warp;
+
+use syncscope_core::{ActorRule, Case, Dtype, Facts, Group, MemoryOrder, Mode, Role, RunEffect, Waits};
+
+use super::entry::Entry;
+
+/// All entries, by family, in the order of the catalogue.
+pub(super) static FAMILIES: &[&[&Entry]] = &[
+    block::ENTRIES,
+    warp::ENTRIES,
+    lanes::ENTRIES,
+    lanes::REDUCTIONS,
+    atomic::ENTRIES,
+    fence::ENTRIES,
+    lock::ENTRIES,
+    cluster::ENTRIES,
+    grid::ENTRIES,
+    multi::ENTRIES,
+    launch::ENTRIES,
+    hybrid::ENTRIES,
+];
+
+/// Embeds a file of `kernels/`. The second word is the kind of arguments that its kernels take.
+macro_rules! kernel {
+    ($file:literal, $arguments:ident) => {
+        $crate::catalogue::entry::Kernel {
+            file: $file,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $file)),
+            arguments: $crate::launch::arguments::ArgumentKind::$arguments,
+        }
+    };
+}
+pub(super) use kernel;
+
+/// The macro for the type of the values of a case.
+pub(super) fn value_of(case: &Case) -> String {
+    format!("VALUE={}", case.dtype.map_or("int", c_type))
+}
+
+/// The size of a group such as a tile; 1 if it has none, or one that no warp or cluster has.
+pub(super) fn group_size(case: &Case) -> u32 {
+    case.group.as_ref().and_then(Group::size).filter(|size| (1..=32).contains(size)).unwrap_or(1)
+}
+
+/// The definitions, and `RELAXED=1` for a barrier that orders no memory accesses.
+pub(super) fn in_order_of(case: &Case, mut definitions: Vec<String>) -> Vec<String> {
+    if case.order == Some(MemoryOrder::Relaxed) {
+        definitions.push("RELAXED=1".to_owned());
+    }
+    definitions
+}
+
+/// The same cases with barriers that order no memory accesses.
+pub(super) fn relaxed(cases: &[Case]) -> Vec<Case> {
+    cases.iter().map(|case| Case { order: Some(MemoryOrder::Relaxed), ..case.clone() }).collect()
+}
+
+const fn c_type(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::I32 => "int",
+        Dtype::U32 => "unsigned int",
+        Dtype::U64 => "unsigned long long",
+        Dtype::F32 => "float",
+        Dtype::F64 => "double",
+    }
+}
+
+/// Registers and the barriers of a block: nothing of the memory takes part.
+pub(super) const REGISTERS: RunEffect = RunEffect::of_both(0.001);
+
+/// Where the host takes part: its CPU, its clock and the link.
+pub(crate) const WITH_HOST: RunEffect = RunEffect::of_both(0.02);
+
+/// The lanes of a warp exchange registers; nothing of one is needed for the next, and warps share nothing.
+pub(super) const WARP_COLLECTIVE: Facts = Facts {
+    orders_memory: false,
+    mode: Mode::Throughput,
+    actor: ActorRule::Median,
+    run_effect: |_| REGISTERS,
+    ..Facts::of(Role::WarpCollective).waiting(Waits::InHardware)
+};
+
+/// Threads of the host and of a device on one variable.
+pub(super) const HYBRID: Facts =
+    Facts { run_effect: |_| WITH_HOST, ..Facts::of(Role::HostDeviceHandoff).waiting(Waits::Spins) };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_have_a_size() {
+        let of = |group: Group| group_size(&Case { group: Some(group), ..Case::new("gpu.warp.tile") });
+        assert_eq!([Group::Tile(4), Group::Coalesced(31), Group::Converged].map(of), [4, 31, 1]);
+        assert_eq!([Group::Tile(0), Group::Tile(99)].map(of), [1, 1]);
+    }
+}

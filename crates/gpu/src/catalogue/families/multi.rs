@@ -1,11 +1,11 @@
 //! Barriers of the grids of several devices.
 
-use syncscope_core::{Case, Facts, Group, Preset, Primitive, Role, RunEffect, Waits};
+use syncscope_core::{Case, Facts, Group, Preset, Role, RunEffect, Waits};
 
 use super::grid::{UNROLL, heat_map, one_block_each, roomy};
-use crate::catalogue::definitions::{in_order_of, kernel, relaxed};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{in_order_of, kernel, relaxed};
 use crate::catalogue::limits::DeviceLimits;
 
 const KERNEL: Kernel = kernel!("multi.cu", GridBarrier);
@@ -83,10 +83,11 @@ fn with_variants(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
 }
 
 const BARRIER: Entry = Entry {
+    operation: "one barrier passed by all threads of the grids of all devices",
     cases: |id, preset, limits| with_relaxed(id, preset, *limits, &[]),
     method: Method::GridBarrier,
     unroll: UNROLL,
-    ..Entry::of(KERNEL, Proof::Trial)
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
 fn definitions(case: &Case, kind: &str) -> Vec<String> {
@@ -96,15 +97,20 @@ fn definitions(case: &Case, kind: &str) -> Vec<String> {
 /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
 /// the release of the device's blocks.
 static COUNTER: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.multi.counter",
-        summary: "Barrier of the grids of several devices with one counter in the first one's memory; relaxed: it orders no \
-                  writes, and its check tests arrivals alone",
-        operation: "one barrier passed by all threads of the grids of all devices",
-        source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
-        facts: FACTS,
-    },
+    id: "gpu.multi.counter",
+    summary: "Barrier of the grids of several devices with one counter in the first one's memory; relaxed: it orders no \
+              writes, and its check tests arrivals alone",
+    source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     definitions: |case| definitions(case, "COUNTER"),
+    orderings: |_| {
+        &[
+            "addition on the device acquires and releases",
+            "addition for all devices releases",
+            "poll of all devices acquires",
+            "flag on the device releases",
+            "poll on the device acquires",
+        ]
+    },
     expected: |_| ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
     adds_across_devices: |_| true,
     ..BARRIER
@@ -115,16 +121,12 @@ static COUNTER: Entry = Entry {
 /// reads and one fence at the end; and no gathering (`direct`): every block adds to a counter of every device, so there is one
 /// way instead of two, with as many additions over the link as there are blocks.
 static FLAGS: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.multi.flags",
-        summary: "Barrier of the grids of several devices, each with flags in the memory of all; in groups with flags \
-                  in both halves of the cache, relaxed polls and one fence, or with a counter at which all blocks arrive; \
-                  relaxed: it orders no writes, and its check tests arrivals alone",
-        operation: "one barrier passed by all threads of the grids of all devices",
-        source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
-                 ld.acquire.sys",
-        facts: FACTS,
-    },
+    id: "gpu.multi.flags",
+    summary: "Barrier of the grids of several devices, each with flags in the memory of all; in groups with flags \
+              in both halves of the cache, relaxed polls and one fence, or with a counter at which all blocks arrive; \
+              relaxed: it orders no writes, and its check tests arrivals alone",
+    source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
+             ld.acquire.sys",
     definitions: |case| {
         let kind = match case.group {
             Some(Group::NearFlags) => "NEAR_FLAGS",
@@ -139,6 +141,11 @@ static FLAGS: Entry = Entry {
         Some(Group::NearFlags) => ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]).times(2),
         _ => ExpectedInstructions::of(&["STG.STRONG.SYS", "ST.STRONG.SYS"]),
     },
+    orderings: |case| match case.group {
+        Some(Group::Direct) => &["fence releases", "fence acquires"],
+        Some(Group::NearFlags) => &["addition on the device releases", "fence acquires and releases", "fence acquires"],
+        _ => &["addition on the device acquires and releases", "fence releases", "poll acquires"],
+    },
     adds_across_devices: |case| case.group == Some(Group::Direct),
     cases: |id, preset, limits| with_variants(id, preset, *limits),
     ..BARRIER
@@ -146,20 +153,17 @@ static FLAGS: Entry = Entry {
 
 /// In theory: a launch, the wait for its end, and a barrier of as many host threads; some ten microseconds for any grid.
 static HOST_BARRIER: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.multi.host_barrier",
-        summary: "A host thread for each device: it launches a grid, waits for its end, and then for the other threads",
-        operation: "one launch on each device, its end, and one barrier of the host's threads",
-        source: "Zhang et al., IPDPS 2020, CPU-side barrier",
-        facts: FACTS,
-    },
+    id: "gpu.multi.host_barrier",
+    summary: "A host thread for each device: it launches a grid, waits for its end, and then for the other threads",
+    operation: "one launch on each device, its end, and one barrier of the host's threads",
+    source: "Zhang et al., IPDPS 2020, CPU-side barrier",
     cases: |id, preset, limits| heat_maps(id, preset, *limits),
     method: Method::HostBarrier,
     unroll: 1,
-    ..Entry::of(kernel!("host_barrier.cu", HostBarrier), Proof::Trial)
+    ..Entry::of(kernel!("host_barrier.cu", HostBarrier), Proof::Trial, FACTS)
 };
 
-pub(crate) static ENTRIES: [&Entry; 3] = [&COUNTER, &FLAGS, &HOST_BARRIER];
+pub(crate) static ENTRIES: &[&Entry] = &[&COUNTER, &FLAGS, &HOST_BARRIER];
 
 #[cfg(test)]
 mod tests {

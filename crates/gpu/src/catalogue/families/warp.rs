@@ -1,19 +1,18 @@
 //! Barriers of the threads of a warp.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{ActorRule, Case, Facts, Form, Group, Preset, Primitive, Role, Waits};
+use syncscope_core::{ActorRule, Case, Facts, Form, Group, Preset, Role, Waits};
 
-use crate::catalogue::definitions::{group_size, kernel};
+use crate::catalogue::entry::ExpectedInstructions;
 use crate::catalogue::entry::{Entry, Kernel, Proof};
-use crate::catalogue::facts;
-use crate::catalogue::instructions::ExpectedInstructions;
+use crate::catalogue::families::{REGISTERS, group_size, kernel};
 
 const KERNEL: Kernel = kernel!("warp.cu", Register);
 
 /// Warps share nothing.
 const FACTS: Facts = Facts {
     actor: ActorRule::Median,
-    run_effect: |_| facts::REGISTERS,
+    run_effect: |_| REGISTERS,
     ..Facts::of(Role::WarpBarrier).waiting(Waits::InHardware)
 };
 
@@ -42,13 +41,10 @@ fn why_elided(case: &Case) -> fn((u32, u32)) -> Option<&'static str> {
 /// In theory: nothing if the warp is converged. If it is not, each part reaches the barrier in its turn, and takes its own
 /// issue slots.
 static SYNCWARP: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.warp.syncwarp",
-        summary: "Barrier of a warp that is converged, of one half of it, or of two halves on different paths",
-        operation: "one barrier passed by the threads that take part",
-        source: "CUDA C++ Programming Guide, __syncwarp; PTX ISA, bar.warp.sync",
-        facts: FACTS,
-    },
+    id: "gpu.warp.syncwarp",
+    summary: "Barrier of a warp that is converged, of one half of it, or of two halves on different paths",
+    operation: "one barrier passed by the threads that take part",
+    source: "CUDA C++ Programming Guide, __syncwarp; PTX ISA, bar.warp.sync",
     definitions: |case| {
         let (kind, paths) = match case.group {
             Some(Group::Divergent) => ("DIVERGENT", 2),
@@ -69,18 +65,15 @@ static SYNCWARP: Entry = Entry {
         let others = limits.coarse(id, preset).groups(others).except(|case| case.threads < Some(32)).cases();
         [converged, others].concat()
     },
-    ..Entry::of(KERNEL, Proof::Trial)
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
 /// In theory: the masks of the lanes are compared. If the whole warp is converged no tile has to wait, whatever its size.
 static TILE: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.warp.tile",
-        summary: "Barrier of the tiles of a warp, all at the same time",
-        operation: "one barrier passed by the threads of each tile",
-        source: "CUDA C++ Programming Guide, Cooperative Groups, thread_block_tile::sync; PTX ISA, bar.warp.sync",
-        facts: FACTS,
-    },
+    id: "gpu.warp.tile",
+    summary: "Barrier of the tiles of a warp, all at the same time",
+    operation: "one barrier passed by the threads of each tile",
+    source: "CUDA C++ Programming Guide, Cooperative Groups, thread_block_tile::sync; PTX ISA, bar.warp.sync",
     definitions: |case| definitions(case, "TILE", group_size(case), 0),
     expected: |case| {
         let is_constant = case.group == Some(Group::Tile(32));
@@ -98,20 +91,17 @@ static TILE: Entry = Entry {
         let alone = some.forms(&[Some(Form::Alone)]).cases();
         [in_loops, alone].concat()
     },
-    ..Entry::of(KERNEL, Proof::Trial)
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
 /// In theory: the mask of the group is exactly the active threads, whatever its size, so no thread has to wait. (Zhang,
 /// Wahib, Matsuoka, *A Study of Synchronization Methods in Modern GPUs*, table 4, measured each size; their example
 /// is a group of every fourth thread.)
 static COALESCED: Entry = Entry {
-    primitive: Primitive {
-        id: "gpu.warp.coalesced",
-        summary: "Barrier of the threads of a warp that took a branch",
-        operation: "one barrier passed by the threads that took the branch",
-        source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang, Wahib, Matsuoka, table 4",
-        facts: FACTS,
-    },
+    id: "gpu.warp.coalesced",
+    summary: "Barrier of the threads of a warp that took a branch",
+    operation: "one barrier passed by the threads that took the branch",
+    source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang, Wahib, Matsuoka, table 4",
     definitions: |case| {
         let kind = if matches!(case.group, Some(Group::EveryFourth(_))) { "EVERY_FOURTH" } else { "COALESCED" };
         definitions(case, kind, group_size(case), 1)
@@ -133,7 +123,7 @@ static COALESCED: Entry = Entry {
         let alone = sweep(&[1], &[Group::Coalesced(4), Group::Coalesced(16)]).forms(&[Some(Form::Alone)]).cases();
         [in_loops, alone].concat()
     },
-    ..Entry::of(KERNEL, Proof::Trial)
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
 };
 
 fn definitions(case: &Case, kind: &str, group: u32, paths: u32) -> Vec<String> {
@@ -141,4 +131,4 @@ fn definitions(case: &Case, kind: &str, group: u32, paths: u32) -> Vec<String> {
     vec![format!("KIND={kind}"), format!("GROUP={group}"), format!("PATHS={paths}"), format!("ALONE={alone}")]
 }
 
-pub(crate) static ENTRIES: [&Entry; 3] = [&SYNCWARP, &TILE, &COALESCED];
+pub(crate) static ENTRIES: &[&Entry] = &[&SYNCWARP, &TILE, &COALESCED];

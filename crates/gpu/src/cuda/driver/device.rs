@@ -8,8 +8,6 @@ use crate::cuda::driver::context::Context;
 use crate::cuda::driver::library::checked;
 use crate::cuda::error::CudaError;
 
-pub(crate) use sys::{CUdevice_P2PAttribute as PeerAttribute, CUdevice_attribute as Attribute};
-
 /// The same signature in every driver since CUDA 3.2. cudarc's bindings of CUDA 13 know only the call of CUDA 12.5 and
 /// later, with another signature.
 pub(super) type CreateContext = unsafe extern "C" fn(*mut sys::CUcontext, u32, sys::CUdevice) -> sys::CUresult;
@@ -60,6 +58,7 @@ pub(crate) struct Device {
 }
 
 /// A numeric property of a device.
+pub(crate) use sys::CUdevice_attribute as Attribute;
 
 impl Device {
     /// The driver's function that makes contexts.
@@ -95,6 +94,7 @@ impl Device {
 }
 
 /// A numeric property of the connection from one device to another.
+pub(crate) use sys::CUdevice_P2PAttribute as PeerAttribute;
 
 impl Context {
     /// Lets kernels of this context access the memory of another one.

@@ -1,0 +1,214 @@
+//! The CPU time that this process gets: what control groups grant, what the hypervisor took, what its threads used.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use syncscope_host::clock::{process_cpu_time, ticks_per_second};
+
+use crate::machine::system::System;
+
+/// The smallest CPU quota that applies, in CPUs; `None` where there is none. `root` is `/` except in tests.
+///
+/// The limit of a group applies to the groups below it, so every group from the process's own to the top is read
+/// (Linux `Documentation/admin-guide/cgroup-v2.rst`, `cpu.max`; `scheduler/sched-bwc.rst` for version 1).
+#[must_use]
+pub fn cpu_quota(root: &Path) -> Option<f64> {
+    let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    groups
+        .lines()
+        .filter_map(|line| {
+            // `hierarchy:controllers:path`; version 2 has an empty list of controllers.
+            let mut fields = line.splitn(3, ':').skip(1);
+            Some((fields.next()?, fields.next()?))
+        })
+        .filter(|(controllers, _)| controllers.is_empty() || controllers.split(',').any(|name| name == "cpu"))
+        .flat_map(|(controllers, group)| quotas(&mounts(root, controllers), group))
+        .min_by(f64::total_cmp)
+}
+
+/// Where the hierarchy of these controllers may be mounted.
+fn mounts(root: &Path, controllers: &str) -> Vec<PathBuf> {
+    let top = root.join("sys/fs/cgroup");
+    let names = if controllers.is_empty() { ["", "unified"] } else { ["cpu", controllers] };
+    names.iter().map(|name| top.join(name)).collect()
+}
+
+/// The quotas of `group` and of all groups above it.
+fn quotas(mounts: &[PathBuf], group: &str) -> Vec<f64> {
+    let group = Path::new(group.trim_start_matches('/'));
+    mounts
+        .iter()
+        .flat_map(|mount| group.ancestors().map(|group| mount.join(group)))
+        .filter_map(|directory| quota_v2(&directory).or_else(|| quota_v1(&directory)))
+        .collect()
+}
+
+fn quota_v2(directory: &Path) -> Option<f64> {
+    let text = fs::read_to_string(directory.join("cpu.max")).ok()?;
+    let (quota, period) = text.trim().split_once(' ')?;
+    quota_in_cpus(quota, period)
+}
+
+fn quota_v1(directory: &Path) -> Option<f64> {
+    let read = |name: &str| fs::read_to_string(directory.join(name)).ok();
+    quota_in_cpus(&read("cpu.cfs_quota_us")?, &read("cpu.cfs_period_us")?)
+}
+
+/// `None` for `max` and -1, which stand for no limit.
+fn quota_in_cpus(quota: &str, period: &str) -> Option<f64> {
+    let quota: f64 = quota.trim().parse().ok()?;
+    let period: f64 = period.trim().parse().ok()?;
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+/// The field of a `cpu` line after its name (Linux `Documentation/filesystems/proc.rst`): user, nice, system, idle,
+/// iowait, irq, softirq, steal.
+const STEAL: usize = 7;
+
+/// Time stolen from each CPU since the system started, in the kernel's ticks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StealCounters(BTreeMap<u32, u64>);
+
+impl StealCounters {
+    /// The counters of `cpus` now; `None` where the system does not count steal time of each of them.
+    #[must_use]
+    pub fn read(system: &System, cpus: &[u32]) -> Option<Self> {
+        let text = system.read("proc/stat")?;
+        let all: BTreeMap<u32, u64> = text.lines().filter_map(counter).collect();
+        let wanted: Option<BTreeMap<u32, u64>> = cpus.iter().map(|cpu| Some((*cpu, *all.get(cpu)?))).collect();
+        wanted.filter(|counters| !counters.is_empty()).map(Self)
+    }
+
+    /// Seconds stolen from each CPU since `earlier`.
+    #[must_use]
+    pub fn seconds_since(&self, earlier: &Self) -> BTreeMap<u32, f64> {
+        self.since(earlier, ticks_per_second())
+    }
+
+    fn since(&self, earlier: &Self, ticks_per_second: f64) -> BTreeMap<u32, f64> {
+        let seconds = |(cpu, ticks): (&u32, &u64)| {
+            let before = earlier.0.get(cpu).copied().unwrap_or(*ticks);
+            // The kernel documents that counters may decrease.
+            (*cpu, ticks.saturating_sub(before) as f64 / ticks_per_second)
+        };
+        self.0.iter().map(seconds).collect()
+    }
+}
+
+/// CPU and counter of a line such as `cpu3 10 20 ...`. The line `cpu`, the sum, is not one.
+fn counter(line: &str) -> Option<(u32, u64)> {
+    let mut words = line.strip_prefix("cpu")?.split(' ');
+    let cpu = words.next()?.parse().ok()?;
+    Some((cpu, words.nth(STEAL)?.parse().ok()?))
+}
+
+/// The begin of a stretch of time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Occupancy {
+    started: Instant,
+    spent: Duration,
+}
+
+impl Occupancy {
+    /// The stretch begins now.
+    pub(crate) fn begin() -> Self {
+        Self { started: Instant::now(), spent: process_cpu_time() }
+    }
+
+    /// The share of the time of so many CPUs that this process has spent since then.
+    pub(crate) fn share(&self, cpus: u32) -> f64 {
+        share(process_cpu_time().saturating_sub(self.spent), self.started.elapsed(), cpus)
+    }
+}
+
+fn share(spent: Duration, elapsed: Duration, cpus: u32) -> f64 {
+    spent.as_secs_f64() / (elapsed.as_secs_f64() * f64::from(cpus.max(1))).max(f64::MIN_POSITIVE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::system::tests::system;
+
+    fn quota_with(files: &[(&str, &str)]) -> Option<f64> {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        cpu_quota(root.path())
+    }
+
+    #[test]
+    fn the_smallest_quota_of_version_2_counts() {
+        let files = [
+            ("proc/self/cgroup", "0::/jobs/mine\n"),
+            ("sys/fs/cgroup/jobs/mine/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/jobs/cpu.max", "150000 100000\n"),
+        ];
+        assert_eq!(quota_with(&files), Some(1.5));
+        assert_eq!(quota_with(&files[..2]), None, "`max` is no limit");
+    }
+
+    #[test]
+    fn version_1_has_two_files() {
+        let files = [
+            ("proc/self/cgroup", "3:memory:/other\n2:cpu,cpuacct:/docker/abc\n0::/\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "200000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us", "100000\n"),
+        ];
+        assert_eq!(quota_with(&files), Some(2.0));
+        let unlimited = [files[0], (files[1].0, "-1\n"), files[2]];
+        assert_eq!(quota_with(&unlimited), None);
+    }
+
+    #[test]
+    fn a_container_sees_its_own_group_as_the_top() {
+        let files = [("proc/self/cgroup", "0::/\n"), ("sys/fs/cgroup/cpu.max", "50000 100000\n")];
+        assert_eq!(quota_with(&files), Some(0.5));
+        assert_eq!(quota_with(&[]), None);
+        assert_eq!(quota_with(&[("proc/self/cgroup", "garbage\n")]), None);
+    }
+
+    fn counters(stat: &str, cpus: &[u32]) -> Option<StealCounters> {
+        let (_root, system) = system(&[("proc/stat", stat)]);
+        StealCounters::read(&system, cpus)
+    }
+
+    #[test]
+    fn steal_of_the_allowed_cpus_is_the_difference_of_two_readings() {
+        let before = "cpu  9 9 9 9 9 9 9 999 0 0\ncpu0 1 2 3 4 5 6 7 100 0 0\ncpu1 1 2 3 4 5 6 7 50 0 0\ncpu2 0 0 0 0 0 0 0 7 0 0\nintr 5\n";
+        let after = before.replace(" 100 0 0", " 250 0 0").replace(" 7 0 0", " 99 0 0");
+        let [before, after] = [before, &after].map(|text| counters(text, &[0, 1]).unwrap());
+        assert_eq!(after.since(&before, 100.0), BTreeMap::from([(0, 1.5), (1, 0.0)]));
+        assert_eq!(before.since(&after, 100.0), BTreeMap::from([(0, 0.0), (1, 0.0)]), "never negative");
+    }
+
+    #[test]
+    fn a_system_that_does_not_count_is_unknown() {
+        assert_eq!(counters("cpu0 1 2 3 4 5 6 7\n", &[0]), None, "before Linux 2.6.11");
+        assert_eq!(counters("cpu0 1 2 3 4 5 6 7 8\n", &[0, 1]), None, "a CPU is missing");
+        assert_eq!(counters("", &[0]), None);
+        assert_eq!(counters("cpu0 1 2 3 4 5 6 7 8\n", &[]), None);
+    }
+
+    #[test]
+    fn the_share_is_of_all_cpus() {
+        let seconds = Duration::from_secs;
+        assert!((share(seconds(1), seconds(2), 1) - 0.5).abs() < 1e-12);
+        assert!((share(seconds(1), seconds(2), 4) - 0.125).abs() < 1e-12);
+        assert!(share(seconds(0), seconds(0), 0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_process_that_works_gets_a_share() {
+        let working = Occupancy::begin();
+        while process_cpu_time() == working.spent {
+            std::hint::spin_loop();
+        }
+        assert!(working.share(1) > 0.0 && working.share(4) < working.share(1));
+    }
+}

@@ -1,0 +1,271 @@
+//! What CPUs have in common: classes of pairs by what two CPUs share at the nearest level, and groups of CPUs with a memory or
+//! a cache nearer to them than to the others.
+
+use std::collections::HashMap;
+
+use syncscope_core::Group;
+
+use super::topology::{HardwareThread, Topology};
+
+/// The nearest thing that two CPUs share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PairClass {
+    /// The core: they are its hardware threads.
+    SameCore,
+    /// The second-level cache.
+    SameL2,
+    /// A cache of the third level or beyond.
+    SameL3,
+    /// The NUMA node.
+    SameNode,
+    /// The package.
+    SamePackage,
+    /// The machine.
+    Across,
+}
+
+impl PairClass {
+    /// All classes, the nearest first.
+    pub const ALL: [Self; 6] =
+        [Self::SameCore, Self::SameL2, Self::SameL3, Self::SameNode, Self::SamePackage, Self::Across];
+
+    /// The group of cases on such a pair.
+    #[must_use]
+    pub const fn group(self) -> Group {
+        match self {
+            Self::SameCore => Group::SameCore,
+            Self::SameL2 => Group::SameL2,
+            Self::SameL3 => Group::SameL3,
+            Self::SameNode => Group::SameNode,
+            Self::SamePackage => Group::SamePackage,
+            Self::Across => Group::Across,
+        }
+    }
+
+    /// The class that a group names.
+    pub(crate) fn of_group(group: &Group) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.group() == *group)
+    }
+
+    /// Why a machine has no such pair.
+    pub(crate) const fn missing(self) -> &'static str {
+        match self {
+            Self::SameCore => "no two CPUs this process may use are hardware threads of one core",
+            Self::SameL2 => "no two cores this process may use share a second-level cache",
+            Self::SameL3 => "no two cores this process may use share a third-level cache and nothing nearer",
+            Self::SameNode => "no two cores this process may use share a NUMA node and no cache",
+            Self::SamePackage => "no two NUMA nodes this process may use are in one package",
+            Self::Across => "the CPUs this process may use are in one package",
+        }
+    }
+}
+
+/// The CPUs this process may use, in topology order, and the caches of each. They are looked up once, so that the class
+/// of a pair needs no search among the caches.
+pub(crate) struct SharedLevels<'a> {
+    threads: Vec<&'a HardwareThread>,
+    caches: Vec<[Option<u32>; LEVELS]>,
+}
+
+/// Cache levels that hwloc knows.
+const LEVELS: usize = 5;
+
+/// Levels near a core: two cores that share one of them share more than the last-level cache.
+const NEAR_LEVELS: usize = 2;
+
+impl<'a> SharedLevels<'a> {
+    pub(crate) fn of(topology: &'a Topology) -> Self {
+        let threads: Vec<&HardwareThread> = topology.allowed().collect();
+        let indices: HashMap<u32, usize> =
+            threads.iter().enumerate().map(|(index, thread)| (thread.os, index)).collect();
+        let mut caches = vec![[None; LEVELS]; threads.len()];
+        for (number, cache) in topology.caches.iter().enumerate() {
+            let level = (cache.level as usize).clamp(1, LEVELS) - 1;
+            for index in cache.cpus.iter().filter_map(|cpu| indices.get(cpu)) {
+                caches[*index][level] = Some(number as u32);
+            }
+        }
+        Self { threads, caches }
+    }
+
+    /// The number of CPUs.
+    pub(crate) fn len(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// The operating system's number of the CPU at an index.
+    pub(crate) fn cpu(&self, index: usize) -> u32 {
+        self.threads[index].os
+    }
+
+    /// The class of the CPUs at two different indices.
+    pub(crate) fn class(&self, a: usize, b: usize) -> PairClass {
+        let (first, second) = (self.threads[a], self.threads[b]);
+        let mut levels = self.caches[a].iter().zip(&self.caches[b]);
+        let shared = |(one, other): (&Option<u32>, &Option<u32>)| one.is_some() && one == other;
+        if first.core == second.core {
+            PairClass::SameCore
+        } else if levels.by_ref().take(NEAR_LEVELS).any(shared) {
+            PairClass::SameL2
+        } else if levels.any(shared) {
+            PairClass::SameL3
+        } else if first.numa_node == second.numa_node {
+            PairClass::SameNode
+        } else if first.package == second.package {
+            PairClass::SamePackage
+        } else {
+            PairClass::Across
+        }
+    }
+}
+
+/// Two CPUs and their class.
+pub type ClassedPair = (PairClass, [u32; 2]);
+
+/// The classes of this machine, the nearest first, each with its first pair in topology order.
+#[must_use]
+pub fn classes(topology: &Topology) -> Vec<ClassedPair> {
+    let levels = SharedLevels::of(topology);
+    let mut found: Vec<ClassedPair> = Vec::new();
+    for a in 0..levels.len() {
+        for b in a + 1..levels.len() {
+            let class = levels.class(a, b);
+            if found.iter().all(|(known, _)| *known != class) {
+                found.push((class, [levels.cpu(a), levels.cpu(b)]));
+            }
+        }
+        if found.len() == PairClass::ALL.len() {
+            break;
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Every CPU in one of several groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CpuGroups {
+    of_cpu: HashMap<u32, usize>,
+    count: usize,
+}
+
+impl CpuGroups {
+    /// The NUMA nodes. Where there is one, the CPUs of each third-level cache, or else of each second-level cache that
+    /// several cores share. `None` where no level has two groups of CPUs that this process may use.
+    pub(crate) fn of(topology: &Topology) -> Option<Self> {
+        let nodes = topology.numa_nodes.iter().map(|node| node.cpus.as_slice()).collect();
+        let caches = |level| {
+            let of_level = topology.caches.iter().filter(move |cache| cache.level == level);
+            of_level.map(|cache| cache.cpus.as_slice()).collect()
+        };
+        [nodes, caches(3), caches(2)].into_iter().find_map(|level| Self::at(topology, level))
+    }
+
+    /// Why a machine has no such groups.
+    pub(crate) fn absence(topology: Option<&Topology>) -> &'static str {
+        if topology.is_none_or(|topology| topology.caches.is_empty()) {
+            "the caches of the CPUs are not known (is /sys mounted?), so no groups of CPUs are"
+        } else {
+            "the CPUs have one NUMA node and one last-level cache in common: there are no two groups of CPUs"
+        }
+    }
+
+    /// Groups of one level: two at least, of which one has several cores.
+    fn at(topology: &Topology, level: Vec<&[u32]>) -> Option<Self> {
+        let cpus = |group: &[u32]| -> Vec<Option<u32>> {
+            topology.allowed().map(|thread| thread.os).filter(|cpu| group.contains(cpu)).map(Some).collect()
+        };
+        let groups: Vec<Vec<Option<u32>>> =
+            level.into_iter().map(cpus).filter(|group: &Vec<_>| !group.is_empty()).collect();
+        let cores = |group: &[Option<u32>]| {
+            let of = |cpu: &Option<u32>| topology.threads.iter().find(|thread| Some(thread.os) == *cpu);
+            let mut cores: Vec<u32> = group.iter().filter_map(of).map(|thread| thread.core).collect();
+            cores.sort_unstable();
+            cores.dedup();
+            cores.len()
+        };
+        let is_one = groups.len() < 2 || groups.iter().all(|group| cores(group) < 2);
+        let numbered =
+            groups.iter().enumerate().flat_map(|(number, group)| group.iter().flatten().map(move |cpu| (*cpu, number)));
+        (!is_one).then(|| Self { of_cpu: numbered.collect(), count: groups.len() })
+    }
+
+    /// How many there are.
+    pub(crate) const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The group of a CPU; the first one for a CPU that is in none.
+    pub(crate) fn of_cpu(&self, cpu: u32) -> usize {
+        self.of_cpu.get(&cpu).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use PairClass::{Across, SameCore, SameL2, SameL3, SameNode, SamePackage};
+
+    use super::*;
+    use crate::machine::topology::tests::regular;
+    use crate::machine::topology::{Cache, CacheKind};
+
+    #[test]
+    fn two_packages_of_four_nodes_with_smt() {
+        // Two cores to a third-level cache, two of these to a node, 32 cores; siblings are 32 apart.
+        let machine = regular(2, 4, 2, 2, 2);
+        assert_eq!(
+            classes(&machine),
+            [(SameCore, [0, 32]), (SameL3, [0, 1]), (SameNode, [0, 2]), (SamePackage, [0, 4]), (Across, [0, 16])]
+        );
+    }
+
+    #[test]
+    fn three_hundred_cpus() {
+        let machine = regular(2, 1, 1, 75, 2);
+        assert_eq!(machine.threads.len(), 300);
+        assert_eq!(classes(&machine), [(SameCore, [0, 150]), (SameL3, [0, 1]), (Across, [0, 75])]);
+    }
+
+    #[test]
+    fn cores_that_share_a_second_level_cache() {
+        let mut machine = regular(1, 1, 1, 4, 1);
+        let level_2 = |cpus: Vec<u32>| Cache {
+            level: 2,
+            kind: CacheKind::Unified,
+            size_bytes: 2 << 20,
+            line_bytes: Some(64),
+            cpus,
+        };
+        machine.caches.splice(0..0, [level_2(vec![0, 1]), level_2(vec![2, 3])]);
+        assert_eq!(classes(&machine), [(SameL2, [0, 1]), (SameL3, [0, 2])]);
+        machine.caches.clear();
+        assert_eq!(classes(&machine), [(SameNode, [0, 1])]);
+    }
+
+    #[test]
+    fn only_allowed_cpus_make_pairs() {
+        let machine = regular(2, 1, 1, 4, 2).restricted(|cpu| [3, 5, 13].contains(&cpu));
+        assert_eq!(classes(&machine), [(SameCore, [5, 13]), (Across, [3, 5])]);
+        assert!(classes(&machine.restricted(|cpu| cpu == 3)).is_empty());
+    }
+
+    #[test]
+    fn the_nearest_level_with_two_groups_counts() {
+        assert_eq!(CpuGroups::of(&regular(1, 1, 1, 8, 2)), None, "one node, one cache");
+        let nodes = CpuGroups::of(&regular(2, 2, 2, 2, 2)).unwrap();
+        assert_eq!((nodes.count(), nodes.of_cpu(0), nodes.of_cpu(5), nodes.of_cpu(16)), (4, 0, 1, 0));
+        let caches = CpuGroups::of(&regular(1, 1, 3, 2, 1)).unwrap();
+        assert_eq!(
+            (caches.count(), (0..6).map(|cpu| caches.of_cpu(cpu)).collect::<Vec<_>>()),
+            (3, vec![0, 0, 1, 1, 2, 2])
+        );
+    }
+
+    #[test]
+    fn a_group_is_more_than_a_core_and_has_cpus_that_may_be_used() {
+        assert_eq!(CpuGroups::of(&regular(1, 1, 4, 1, 2)), None, "a cache for each core");
+        assert_eq!(CpuGroups::of(&regular(2, 1, 1, 4, 1).restricted(|cpu| cpu < 4)), None);
+        let part = CpuGroups::of(&regular(3, 1, 1, 4, 1).restricted(|cpu| cpu >= 4)).unwrap();
+        assert_eq!((part.count(), part.of_cpu(4), part.of_cpu(8)), (2, 0, 1));
+    }
+}

@@ -1,0 +1,313 @@
+//! Read-modify-write operations: `cpu.atomic.add`, `add_capture`, `exchange`, `cas_pass`, `cas_fail` and `max`.
+
+use std::sync::atomic::Ordering;
+
+use syncscope_core::sweep::Sweep;
+use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Preset, Primitive};
+
+use crate::axes::Axes;
+use crate::primitives::atomic::{self, Growth, Update};
+use crate::primitives::entry::Entry;
+use crate::primitives::number::Number;
+use crate::primitives::orders::Access;
+use crate::studies::{CpuPairs, Numa, Participation, Smt};
+
+/// In theory: the core holds the line in exclusive state while it adds. One thread: 5 to 20 cycles, most of them for
+/// draining the store buffer. A variable shared by n threads: one transfer of the line per operation, so the cost of
+/// each thread grows at least like n transfers. Private elements on one line cost the same (false sharing). With a
+/// stride that puts them on lines of their own they cost what one thread pays.
+pub(super) static ADD: Entry = Entry::of(
+    Primitive {
+        id: "cpu.atomic.add",
+        summary: "Atomic addition whose result is not used; floating point by compare-and-swap",
+        operation: "one addition of 1 by each thread",
+        source: "OpenMP 5.2, 15.8.4 (atomic update); C++20 [atomics.types.int], fetch_add",
+        facts: atomic::FACTS,
+    },
+    addition_cases,
+    atomic::workload::<Add>,
+)
+.in_studies(&[
+    Participation { study: &CpuPairs, templates: shared_and_private, reports_missing: true },
+    Participation { study: &Smt, templates: private, reports_missing: true },
+    Participation { study: &Numa, templates: shared, reports_missing: true },
+]);
+
+fn addition_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    axes.cases_on_variables(primitive, &axes.addition, Access::ReadModifyWrite.orders())
+}
+
+const PRIVATE: Layout = Layout::Private { stride: 16 };
+
+/// A variable that all threads share.
+fn shared(primitive: &Primitive, _: Preset) -> Vec<Case> {
+    Sweep::of(primitive.id).dtypes(&[Dtype::U64]).layouts(&[Layout::Shared]).orders(&[MemoryOrder::Relaxed]).cases()
+}
+
+/// The same, and variables on lines of their own.
+fn shared_and_private(primitive: &Primitive, _: Preset) -> Vec<Case> {
+    let layouts = [Layout::Shared, PRIVATE];
+    Sweep::of(primitive.id).dtypes(&[Dtype::U64]).layouts(&layouts).orders(&[MemoryOrder::Relaxed]).cases()
+}
+
+/// Lines of their own, for one locked instruction and for a loop around one.
+fn private(primitive: &Primitive, _: Preset) -> Vec<Case> {
+    let dtypes = [Dtype::U64, Dtype::F64];
+    Sweep::of(primitive.id).dtypes(&dtypes).layouts(&[PRIVATE]).orders(&[MemoryOrder::Relaxed]).cases()
+}
+
+/// Relaxed: only the atomicity of the addition is under study, no other memory is passed on.
+pub(super) struct Add;
+
+impl Update for Add {
+    const INSTRUCTIONS: &'static [&'static str] = &["lock add", "lock inc"];
+    const GROWTH: Growth = Growth::ByAll;
+
+    #[inline(always)]
+    fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
+        N::fetch_increment(variable, order);
+    }
+
+    fn result(sharers: u64, operations: u64) -> u64 {
+        sharers * operations
+    }
+}
+
+/// In theory: as `cpu.atomic.add`, and the old value comes back from the cache. That is 1 to 3 cycles more for one
+/// thread, and nothing more where the line is transferred. Floating point costs nothing more: the compare-and-swap has
+/// the old value.
+///
+/// As a chain (mode `latency`), each operation adds one that is computed from the old value of the one before, in two
+/// cycles. A locked instruction of x86-64 waits for the one before it anyway. AArch64 may overlap independent ones.
+pub(super) static ADD_CAPTURE: Entry = Entry::of(
+    Primitive {
+        id: "cpu.atomic.add_capture",
+        summary: "Atomic addition whose old value is used; floating point by compare-and-swap",
+        operation: "one addition of 1 by each thread, with the value before it",
+        source: "OpenMP 5.2, 15.8.4 (atomic capture); C++20 [atomics.types.int], fetch_add",
+        facts: atomic::FACTS,
+    },
+    atomic::cases_and_chains,
+    atomic::workload_and_chains::<AddCapture>,
+);
+
+/// Relaxed: only the atomicity of the addition is under study, no other memory is passed on.
+struct AddCapture;
+
+impl Update for AddCapture {
+    const INSTRUCTIONS: &'static [&'static str] = &["lock xadd"];
+    const GROWTH: Growth = Growth::ByAll;
+    const CHECKS_RETURNED_VALUES: bool = true;
+
+    #[inline(always)]
+    fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
+        N::fetch_increment(variable, order).keep();
+    }
+
+    #[inline(always)]
+    fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {
+        *memory = N::fetch_add(variable, memory.one_after(), order);
+    }
+
+    fn result(sharers: u64, operations: u64) -> u64 {
+        sharers * operations
+    }
+
+    fn returned_value<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
+        N::fetch_increment(variable, Ordering::Relaxed).count()
+    }
+
+    /// Every value from 0 to `all` - 1 was returned once.
+    fn expected_sum(all: u64, _last: u64) -> u64 {
+        all * (all - 1) / 2
+    }
+}
+
+/// In theory: as `cpu.atomic.add_capture` without the addition. Floating point costs the same as integers, because
+/// nothing is calculated. As a chain (mode `latency`), each operation writes a one that is computed from the old value
+/// of the one before, in two cycles.
+pub(super) static EXCHANGE: Entry = Entry::of(
+    Primitive {
+        id: "cpu.atomic.exchange",
+        summary: "Atomic exchange of a value",
+        operation: "one exchange by each thread",
+        source: "C++20 [atomics.types.operations], exchange; OpenMP 5.2, 15.8.4 (v = x; x = expr)",
+        facts: atomic::FACTS,
+    },
+    atomic::cases_and_chains,
+    atomic::workload_and_chains::<Exchange>,
+);
+
+/// Relaxed: only the atomicity of the exchange is under study, no other memory is passed on.
+struct Exchange;
+
+impl Update for Exchange {
+    const INSTRUCTIONS: &'static [&'static str] = &["xchg"];
+    const FLOATING_INSTRUCTIONS: &'static [&'static str] = &["xchg"];
+    const CHECKS_RETURNED_VALUES: bool = true;
+
+    #[inline(always)]
+    fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
+        N::swap(variable, N::of(1), order).keep();
+    }
+
+    #[inline(always)]
+    fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {
+        *memory = N::swap(variable, memory.one_after(), order);
+    }
+
+    fn result(_sharers: u64, _operations: u64) -> u64 {
+        1
+    }
+
+    /// Each operation writes its ticket and returns that of another.
+    fn returned_value<N: Number>(variable: &N::Atomic, ticket: u64) -> u64 {
+        N::swap(variable, N::of(ticket), Ordering::Relaxed).count()
+    }
+
+    /// All tickets were returned except the last one written.
+    fn expected_sum(all: u64, last: u64) -> u64 {
+        all * (all + 1) / 2 - last
+    }
+}
+
+/// In theory: a few cycles more than an addition, for the comparison. The new value equals the old one, so that every
+/// comparison succeeds with any number of threads. What a retry costs depends on the algorithm around it. As a chain
+/// (mode `latency`), each operation expects what the one before found, as a retry does.
+pub(super) static CAS_PASS: Entry = Entry::of(
+    Primitive {
+        id: "cpu.atomic.cas_pass",
+        summary: "Atomic compare-and-swap that finds the expected value",
+        operation: "one successful compare-and-swap by each thread",
+        source: "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
+        facts: atomic::FACTS,
+    },
+    integer_cases_and_chains,
+    atomic::workload_and_chains::<Pass>,
+);
+
+/// In theory: as one that succeeds. x86 takes the line in exclusive state and writes the old value back. An
+/// architecture with load-linked and store-conditional does not write, and the threads can share the line.
+pub(super) static CAS_FAIL: Entry = Entry::of(
+    Primitive {
+        id: "cpu.atomic.cas_fail",
+        summary: "Atomic compare-and-swap that finds another value than expected",
+        operation: "one failing compare-and-swap by each thread",
+        source: "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
+        facts: atomic::FACTS,
+    },
+    integer_cases,
+    atomic::workload::<Fail>,
+);
+
+/// The instruction compares bits: floating-point types would be the same.
+fn integer_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    integers(atomic::cases(primitive, axes))
+}
+
+fn integer_cases_and_chains(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    integers(atomic::cases_and_chains(primitive, axes))
+}
+
+fn integers(mut cases: Vec<Case>) -> Vec<Case> {
+    cases.retain(|case| matches!(case.dtype, Some(Dtype::I32 | Dtype::U64)));
+    cases
+}
+
+/// The value of the variable at all times.
+const PRESENT: u64 = 7;
+
+/// A value that the variable never has.
+const ABSENT: u64 = 8;
+
+/// Relaxed: only the atomicity is under study, no other memory is passed on.
+struct Pass;
+
+impl Update for Pass {
+    const INSTRUCTIONS: &'static [&'static str] = &["lock cmpxchg"];
+    const INITIAL: u64 = PRESENT;
+    const CHECKS_RETURNED_VALUES: bool = true;
+
+    #[inline(always)]
+    fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
+        N::compare_and_swap(variable, N::of(PRESENT), N::of(PRESENT), order);
+    }
+
+    #[inline(always)]
+    fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {
+        *memory = N::compare_exchange(variable, *memory, N::of(PRESENT), order);
+    }
+
+    fn result(_sharers: u64, _operations: u64) -> u64 {
+        PRESENT
+    }
+
+    fn returned_value<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
+        N::compare_and_swap(variable, N::of(PRESENT), N::of(PRESENT), Ordering::Relaxed).into()
+    }
+
+    fn expected_sum(all: u64, _last: u64) -> u64 {
+        all
+    }
+}
+
+/// Relaxed: as above.
+struct Fail;
+
+impl Update for Fail {
+    const INSTRUCTIONS: &'static [&'static str] = &["lock cmpxchg"];
+    const INITIAL: u64 = PRESENT;
+    const CHECKS_RETURNED_VALUES: bool = true;
+
+    #[inline(always)]
+    fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
+        N::compare_and_swap(variable, N::of(ABSENT), N::of(ABSENT), order);
+    }
+
+    fn result(_sharers: u64, _operations: u64) -> u64 {
+        PRESENT
+    }
+
+    fn returned_value<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
+        (!N::compare_and_swap(variable, N::of(ABSENT), N::of(ABSENT), Ordering::Relaxed)).into()
+    }
+
+    fn expected_sum(all: u64, _last: u64) -> u64 {
+        all
+    }
+}
+
+/// In theory: x86 has no such instruction. It takes a load, a comparison and a compare-and-swap that is retried while
+/// other threads change the variable. One thread pays little more than a compare-and-swap, several pay for their
+/// retries. AArch64 has one instruction for integers, which costs as much as an addition. The operands of each thread
+/// are 1, 2, 3, ..., so that every operation of one thread writes.
+pub(super) static MAX: Entry = Entry::of(
+    Primitive {
+        id: "cpu.atomic.max",
+        summary: "Atomic maximum; on x86 and for floating point by compare-and-swap",
+        operation: "one maximum with a growing number by each thread",
+        source: "OpenMP 5.2, 15.8.4 (atomic compare); Rust AtomicI32::fetch_max",
+        facts: atomic::FACTS,
+    },
+    atomic::cases,
+    atomic::workload::<Max>,
+);
+
+/// Relaxed: only the atomicity of the maximum is under study, no other memory is passed on.
+struct Max;
+
+impl Update for Max {
+    const INSTRUCTIONS: &'static [&'static str] = &["lock cmpxchg"];
+    const GROWTH: Growth = Growth::ByThread;
+
+    #[inline(always)]
+    fn execute<N: Number>(variable: &N::Atomic, order: Ordering, operand: &mut N) {
+        *operand = operand.successor();
+        N::raise(variable, *operand, order);
+    }
+
+    /// The last operand of each thread.
+    fn result(_sharers: u64, operations: u64) -> u64 {
+        operations
+    }
+}

@@ -1,0 +1,120 @@
+//! Hand-offs of threads that spin: plain stores, compare-and-swap, and crossbeam's Backoff, each on lines of its own.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crossbeam::utils::Backoff;
+use syncscope_core::{Case, Preset, Primitive};
+
+use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
+use crate::primitives::handoff;
+use crate::primitives::handoff::token::{LineToken, TakeTurn};
+use crate::studies::{CoreToCore, Numa, Participation};
+use crate::sync::{BetweenProcesses, WaitLimit, WaitTimeout};
+
+/// In theory: a store that takes the line from the other core, and a read of the other core that fetches it: one
+/// transfer of a line, and the delay until the waiting core reads again. No message between cores costs less. A sample
+/// uses several lines.
+pub(super) static STORE: Entry = handoff::entry::<StoreToken>(Primitive {
+    id: "cpu.handoff.store_pingpong",
+    summary: "Two threads write one variable in turn; each reads it without a pause until it is its turn",
+    operation: handoff::OPERATION,
+    source: "nviennot, core-to-core-latency (read/write mode); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
+    facts: handoff::SPINNING,
+})
+.in_studies(&[
+    handoff::ON_CPU_PAIRS,
+    Participation { study: &CoreToCore, templates: in_papers, reports_missing: false },
+]);
+
+/// The matrix by stores asks the same as that by compare-and-swap: only the largest preset has both.
+fn in_papers(primitive: &Primitive, preset: Preset) -> Vec<Case> {
+    if preset == Preset::Paper { handoff::template(primitive, preset) } else { Vec::new() }
+}
+
+/// A token that each thread reads and then stores.
+pub(in crate::primitives) type StoreToken = LineToken<ReadAndStore>;
+
+pub(in crate::primitives) enum ReadAndStore {}
+
+// SAFETY: a number and a wait limit.
+unsafe impl BetweenProcesses for StoreToken {}
+
+impl TakeTurn for ReadAndStore {
+    #[inline(always)]
+    fn take(turns: &AtomicU32, turn: u32, wait_limit: &WaitLimit) -> Result<(), WaitTimeout> {
+        // Acquire and release: the token publishes what the other thread wrote before.
+        wait_limit.wait_eagerly(move || turns.load(Ordering::Acquire) == turn)?;
+        turns.store(turn.wrapping_add(1), Ordering::Release);
+        Ok(())
+    }
+}
+
+/// In theory: the waiting core requests the line in exclusive state again and again, so that the line is transferred
+/// even when it is not its turn. A hand-off is one such transfer. Its distance depends on the line, so a sample uses
+/// several lines. Published core-to-core latencies are measured in this way.
+pub(super) static CAS: Entry = handoff::entry::<CasToken>(Primitive {
+    id: "cpu.handoff.cas_pingpong",
+    summary: "Two threads compare-and-swap one variable in turn; each retries without a pause until it is its turn",
+    operation: handoff::OPERATION,
+    source: "nviennot, core-to-core-latency (compare-and-swap mode)",
+    facts: handoff::SPINNING,
+})
+.in_studies(&[
+    handoff::ON_CPU_PAIRS,
+    Participation { study: &CoreToCore, templates: handoff::template, reports_missing: false },
+    Participation { study: &Numa, templates: handoff::template, reports_missing: false },
+]);
+
+/// A token that both threads compare and swap.
+pub(super) type CasToken = LineToken<CompareAndSwap>;
+
+pub(super) enum CompareAndSwap {}
+
+impl TakeTurn for CompareAndSwap {
+    const EXPECTED: Expected = Expected::once(&["lock cmpxchg"]);
+
+    #[inline(always)]
+    fn take(turns: &AtomicU32, turn: u32, wait_limit: &WaitLimit) -> Result<(), WaitTimeout> {
+        // Acquire and release: the token publishes what the other thread wrote before. A failed attempt publishes
+        // nothing.
+        let next = turn.wrapping_add(1);
+        wait_limit.wait_eagerly(move || turns.compare_exchange(turn, next, Ordering::AcqRel, Ordering::Relaxed).is_ok())
+    }
+}
+
+/// In theory: `cpu.handoff.store_pingpong` and the delay until the waiter looks again. It pauses 1, 2, 4, ... 64 times
+/// between looks and then yields the CPU: the longer it waited, the later it sees the token, and the fewer looks disturb
+/// the other thread. What lock-free structures built on crossbeam do.
+pub(super) static BACKOFF: Entry = handoff::entry::<BackoffToken>(Primitive {
+    id: "cpu.handoff.crossbeam_backoff",
+    summary: "Two threads write one variable in turn; each waits for its turn with crossbeam's Backoff::snooze",
+    operation: handoff::OPERATION,
+    source: "crossbeam::utils::Backoff",
+    facts: handoff::SPINNING,
+})
+.in_studies(&[handoff::ON_PAIRS_THAT_EXIST])
+.beyond_quick();
+
+/// A token that a thread looks at less and less often while it waits.
+pub(super) type BackoffToken = LineToken<Snooze>;
+
+pub(super) enum Snooze {}
+
+impl TakeTurn for Snooze {
+    #[inline(always)]
+    fn take(turns: &AtomicU32, turn: u32, wait_limit: &WaitLimit) -> Result<(), WaitTimeout> {
+        let backoff = Backoff::new();
+        // Acquire and release: the token publishes what the other thread wrote before.
+        while turns.load(Ordering::Acquire) != turn {
+            if backoff.is_completed() {
+                // From here on it would only yield, without a limit.
+                wait_limit.yield_until(|| turns.load(Ordering::Acquire) == turn)?;
+                break;
+            }
+            backoff.snooze();
+        }
+        turns.store(turn.wrapping_add(1), Ordering::Release);
+        Ok(())
+    }
+}

@@ -1,0 +1,213 @@
+//! Mutexes of libraries and runtimes.
+
+use std::sync::{Mutex, PoisonError};
+
+use syncscope_core::{Case, Form, Layout, Placement, Primitive, Waits};
+
+use crate::axes::Axes;
+use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
+use crate::primitives::lock::{self, Lock, LockKind, PlainNumber, Raw, library_lock};
+use crate::primitives::workload::Workload;
+use crate::sync::{Guarded, PthreadMutex, PthreadSpin};
+use crate::team::openmp::{self, Critical, Runtime};
+
+/// In the order of the catalogue.
+pub(in crate::primitives) static ENTRIES: &[&Entry] =
+    &[&STD_MUTEX, &PARKING_LOT_MUTEX, &PARKING_LOT_FAIR, &PTHREAD_MUTEX, &PTHREAD_SPIN, &OPENMP_CRITICAL];
+
+/// In theory: a compare-and-swap to take it, an exchange to give it back, both on the lock's line, and two checks
+/// whether the thread is panicking (poisoning). Contended: some 100 spins, then a futex call for each waiter. It does not
+/// use the C library's mutex and has no cheaper way in a process of one thread.
+static STD_MUTEX: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.std_mutex",
+        summary: "The standard library's mutex: a futex with poisoning",
+        operation: lock::OPERATION,
+        source: "Rust std::sync::Mutex",
+        facts: lock::FACTS.waiting(Waits::SpinsThenSleeps),
+    },
+    lock::cases,
+    |case| Some(lock::workload(case, &StdMutex)?.expecting(Expected::times(&["lock cmpxchg", "xchg"], 2))),
+);
+
+library_lock!(StdMutex, Mutex, |lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
+
+/// In theory: two compare-and-swaps of one byte on the lock's line. Contended: some spins with growing pauses, then a
+/// hash table of waiting threads outside the lock. About every half a millisecond the lock is handed to the thread that
+/// has waited longest, which may have to be woken (`Mutex`, Fairness). Only long samples show that cost: over 3 ms an
+/// acquisition took 1.4 to 1.6 times as long as in the first 40 to 350 us, on 4 to 16 threads of a Sapphire Rapids. The
+/// standard library's locks block, too, but have no such rule, and their long and short samples agreed.
+static PARKING_LOT_MUTEX: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.parking_lot_mutex",
+        summary: "The mutex of parking_lot: one byte, waiters in a global table",
+        operation: lock::OPERATION,
+        source: "parking_lot::Mutex; run.json holds its version, because its fairness changed between versions",
+        facts: lock::FACTS.waiting(Waits::SpinsThenSleeps),
+    },
+    lock::cases,
+    |case| {
+        Some(lock::workload(case, &ParkingLotMutex)?.expecting(Expected::times(&["lock cmpxchg"], 2)).blocking(case))
+    },
+);
+
+library_lock!(ParkingLotMutex, parking_lot::Mutex, |lock| lock.lock());
+
+/// In theory: without contention as `parking_lot_mutex`. Contended: a thread that sleeps gets the lock at once and has to
+/// be woken before anyone goes on, so that each acquisition takes a wake-up as soon as threads sleep.
+static PARKING_LOT_FAIR: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.parking_lot_fair",
+        summary: "The mutex of parking_lot, given back by MutexGuard::unlock_fair each time",
+        operation: lock::OPERATION,
+        source: "parking_lot::MutexGuard::unlock_fair; run.json holds the library's version",
+        facts: lock::FACTS.waiting(Waits::SpinsThenSleeps),
+    },
+    lock::cases_of_one_type,
+    |case| {
+        let workload = lock::workload_of_one_type(case, &ParkingLotFair)?;
+        Some(workload.expecting(Expected::times(&["lock cmpxchg"], 2)).long_blocking(case))
+    },
+)
+.beyond_quick();
+
+struct ParkingLotFair;
+
+impl LockKind for ParkingLotFair {
+    type Around<N: PlainNumber> = Fair<N>;
+
+    fn make<N: PlainNumber>(&self, _threads: u32) -> Fair<N> {
+        Fair(parking_lot::Mutex::new(N::default()))
+    }
+}
+
+struct Fair<N>(parking_lot::Mutex<N>);
+
+impl<N: PlainNumber> Lock<N> for Fair<N> {
+    type ThreadState = ();
+
+    #[inline(always)]
+    fn thread_state(&self, _thread: usize) {}
+
+    #[inline(always)]
+    fn with(&self, (): &mut (), critical: impl FnOnce(&mut N)) {
+        // Acquire to take it, release to give it back: the counter needs no more.
+        let mut held = self.0.lock();
+        critical(&mut held);
+        parking_lot::MutexGuard::unlock_fair(held);
+    }
+}
+
+/// In theory: a call into the C library, a compare-and-swap to take the lock, an exchange to give it back. Contended:
+/// there is no spinning, and every waiter costs a futex call to block and another one to be woken.
+///
+/// glibc takes and gives back a lock with ordinary instructions while the process has had one thread alone
+/// (`SINGLE_THREAD_P`). All other cases are of a process that has had several, as programs with locks have. The form
+/// `one_thread_process` is the same lock in a process of its own with one thread.
+static PTHREAD_MUTEX: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.pthread_mutex",
+        summary: "pthread_mutex_t of the default kind: a futex, waiters block at once",
+        operation: lock::OPERATION,
+        source: "POSIX.1-2017, pthread_mutex_lock; run.json holds the C library's version",
+        facts: lock::FACTS.waiting(Waits::Sleeps),
+    },
+    pthread_mutex_cases,
+    pthread_mutex_workload,
+);
+
+fn pthread_mutex_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    let mut cases = lock::cases(primitive, axes);
+    if cfg!(target_env = "gnu") {
+        cases.extend(axes.lock_dtypes.iter().map(|dtype| Case {
+            dtype: Some(*dtype),
+            layout: Some(Layout::Shared),
+            threads: Some(1),
+            placement: Some(Placement::Close),
+            form: Some(Form::OneThreadProcess),
+            ..Case::new(primitive.id)
+        }));
+    }
+    cases
+}
+
+fn pthread_mutex_workload(case: &Case) -> Option<Workload> {
+    if case.form == Some(Form::OneThreadProcess) && case.threads != Some(1) {
+        return None;
+    }
+    let workload = lock::workload(case, &Raw(|_| PthreadMutex::free()))?.expecting(lock::IN_A_LIBRARY);
+    Some(if case.form == Some(Form::OneThreadProcess) { workload.in_processes() } else { workload })
+}
+
+/// In theory: two calls, one atomic read-modify-write to take the lock and a plain store to give it back: the fastest
+/// lock here without contention. Contended: bursts of exclusive requests for one line, and no order among waiters.
+static PTHREAD_SPIN: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.pthread_spin",
+        summary: "pthread_spinlock_t: waiters spin and never yield",
+        operation: lock::OPERATION,
+        source: "POSIX.1-2017, pthread_spin_lock; run.json holds the C library's version",
+        facts: lock::FACTS.waiting(Waits::Spins),
+    },
+    lock::cases,
+    |case| Some(lock::workload(case, &Raw(|_| PthreadSpin::free()))?.expecting(lock::IN_A_LIBRARY)),
+);
+
+/// In theory: two calls and, in libgomp, a futex lock in the library's own memory, away from what it protects: at least
+/// two lines are transferred for every holder. All unnamed critical sections of a program share this lock.
+static OPENMP_CRITICAL: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.openmp_critical",
+        summary: "#pragma omp critical: GOMP_critical_start and GOMP_critical_end by the threads of a parallel region",
+        operation: lock::OPERATION,
+        source: "OpenMP 5.2, 15.2; GCC's libgomp or LLVM's libomp, as the column group says",
+        facts: lock::FACTS.waiting(Waits::AsConfigured),
+    },
+    openmp_cases,
+    openmp_workload,
+)
+.requiring(openmp::installed);
+
+fn openmp_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    openmp::with_every_runtime(&lock::cases(primitive, axes))
+}
+
+fn openmp_workload(case: &Case) -> Option<Workload> {
+    let runtime = openmp::of_case(case)?;
+    Some(lock::workload(case, &OpenMp(runtime))?.on_threads_of(runtime).expecting(lock::IN_A_LIBRARY))
+}
+
+struct OpenMp(&'static Runtime);
+
+impl LockKind for OpenMp {
+    type Around<N: PlainNumber> = Guarded<Critical, N>;
+
+    fn make<N: PlainNumber>(&self, _threads: u32) -> Guarded<Critical, N> {
+        Guarded::new(Critical(self.0), N::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::{Case, Dtype, Layout};
+
+    use super::*;
+
+    #[test]
+    fn only_contended_cases_have_long_samples() {
+        let of = |threads| {
+            let dtype = Some(Dtype::U64);
+            let layout = Some(Layout::Shared);
+            (PARKING_LOT_MUTEX.workload)(&Case {
+                dtype,
+                layout,
+                threads: Some(threads),
+                ..Case::new(PARKING_LOT_MUTEX.primitive.id)
+            })
+            .unwrap()
+        };
+        assert!(!of(1).blocks && of(2).blocks);
+        assert!(of(1).max_iterations > of(2).max_iterations && of(2).max_iterations >= 100);
+    }
+}

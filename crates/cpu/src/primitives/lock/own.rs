@@ -1,0 +1,186 @@
+//! Locks with algorithms of their own; each algorithm stands in `sync/locks`. Start with the ticket lock.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use syncscope_core::{Case, Facts, Group, Primitive, Waits};
+use syncscope_host::scheduling;
+
+use crate::axes::Axes;
+use crate::evidence::Expected;
+use crate::machine::hwloc;
+use crate::machine::nearness::CpuGroups;
+use crate::primitives::entry::Entry;
+use crate::primitives::lock::{self, LockKind, PlainNumber, Raw};
+use crate::primitives::wait::LIMIT;
+use crate::primitives::workload::Workload;
+use crate::sync::{ClhLock, CohortLock, Guarded, McsLock, SpinParkLock, TicketLock, TtasLock};
+
+/// In the order of the catalogue.
+pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&TTAS, &TICKET, &MCS, &CLH, &SPIN_PARK, &COHORT];
+
+/// In theory: one atomic exchange to take the lock, a plain store to give it back. Contended: each release invalidates
+/// every waiter's copy of the line. All of them fetch it and try, so the number of transfers grows with the waiters.
+static TTAS: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.ttas",
+        summary: "Test-and-test-and-set lock: waiters spin on their copy of the flag, after a while they yield",
+        operation: lock::OPERATION,
+        source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1; Rudolph and Segall, ISCA 1984",
+        facts: lock::FACTS.waiting(Waits::Spins),
+    },
+    lock::cases,
+    |case| Some(lock::workload(case, &Raw(|_| TtasLock::new(LIMIT)))?.expecting(Expected::once(&["xchg"]))),
+);
+
+/// In theory: one atomic addition to take the lock, a plain store to give it back. Contended: each release causes a
+/// line transfer for every waiter, but only one of them goes on, in the order of arrival. With more threads than CPUs
+/// it is slow: while the next thread in the queue does not run, no thread gets the lock.
+static TICKET: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.ticket",
+        summary: "Ticket lock: first come, first served, waiters spin, after a while they yield",
+        operation: lock::OPERATION,
+        source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 2 without its pause",
+        facts: lock::FACTS.waiting(Waits::Spins),
+    },
+    lock::cases,
+    |case| Some(lock::workload(case, &Raw(|_| TicketLock::new(LIMIT)))?.expecting(Expected::once(&["lock xadd"]))),
+);
+
+/// In theory: an atomic exchange to take the lock and a compare-and-swap to give it back. Contended: a constant number
+/// of line transfers for each holder, because each waiter spins on a line of its own. Threads get the lock in the order
+/// of arrival, and with more threads than CPUs it is as slow as a ticket lock.
+static MCS: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.mcs",
+        summary: "MCS queue lock: waiters spin on lines of their own, after a while they yield",
+        operation: lock::OPERATION,
+        source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 5",
+        facts: lock::FACTS.waiting(Waits::Spins),
+    },
+    lock::cases,
+    // Not the compare-and-swap of the release: the compiler writes several copies of it.
+    |case| {
+        Some(lock::workload(case, &Raw(|threads| McsLock::new(threads, LIMIT)))?.expecting(Expected::once(&["xchg"])))
+    },
+);
+
+/// In theory: an atomic exchange to take the lock and a plain store to give it back, which an MCS lock cannot do without
+/// a compare-and-swap. Contended: each waiter spins on the node of the thread before it, so that a release transfers one
+/// line to one waiter. Threads get the lock in the order of arrival.
+static CLH: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.clh",
+        summary: "CLH queue lock: waiters spin on the line of the thread before them, after a while they yield",
+        operation: lock::OPERATION,
+        source: "Craig, University of Washington TR 93-02-02, 1993; Magnusson, Landin and Hagersten, IPPS 1994; with a \
+                 standard interface as in Scott, Shared-Memory Synchronization, 2013, 4.3.2",
+        facts: lock::FACTS.waiting(Waits::Spins),
+    },
+    lock::cases_of_one_type,
+    |case| {
+        Some(
+            lock::workload_of_one_type(case, &Raw(|threads| ClhLock::new(threads, LIMIT)))?
+                .expecting(Expected::once(&["xchg"])),
+        )
+    },
+)
+.with_most_threads_in_quick();
+
+/// In theory: without contention as the standard library's mutex, a compare-and-swap and an exchange. Contended, the
+/// spinning time decides: shorter than a wake-up, and threads sleep that would have got the lock soon; longer, and CPUs
+/// spin that others could use. The competitive choice is what a sleep and a wake-up cost, which `cpu.wake` shows.
+static SPIN_PARK: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.spin_park",
+        summary: "A futex mutex whose waiters spin for the time in the column group, then sleep",
+        operation: lock::OPERATION,
+        source: "Karlin, Li, Manasse and Owicki, SOSP 1991; Drepper, Futexes Are Tricky, 2011, mutex 2",
+        facts: Facts { has_designs: true, ..lock::FACTS.waiting(Waits::SpinsThenSleeps) },
+    },
+    spin_park_cases,
+    spin_park_workload,
+)
+.beyond_quick();
+
+/// Below, about at, and above what a wake-up takes.
+const SPIN_US: [u32; 3] = [1, 10, 50];
+
+fn spin_park_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    let spinning = |case: Case| SPIN_US.map(|us| Case { group: Some(Group::SpinUs(us)), ..case.clone() });
+    lock::cases_of_one_type(primitive, axes).into_iter().flat_map(spinning).collect()
+}
+
+fn spin_park_workload(case: &Case) -> Option<Workload> {
+    let Some(Group::SpinUs(us)) = case.group else { return None };
+    let kind = SpinPark(Duration::from_micros(us.into()));
+    let workload = lock::workload_of_one_type(case, &kind)?;
+    Some(workload.expecting(Expected::times(&["lock cmpxchg", "xchg"], 2)).blocking(case))
+}
+
+struct SpinPark(Duration);
+
+impl LockKind for SpinPark {
+    type Around<N: PlainNumber> = Guarded<SpinParkLock, N>;
+
+    fn make<N: PlainNumber>(&self, _threads: u32) -> Guarded<SpinParkLock, N> {
+        Guarded::new(SpinParkLock::new(self.0, LIMIT), N::default())
+    }
+}
+
+/// In theory: two ticket locks, of the group and of all groups. Without contention both are taken: two atomic additions.
+/// Contended: while threads of the holder's group wait, the lock and what it protects stay in their caches, and only every
+/// 65th acquisition crosses to another group. The price is the wait of the other groups.
+static COHORT: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.cohort",
+        summary: "Cohort lock of two levels of ticket locks: passed within a NUMA node or cache group up to 64 times",
+        operation: lock::OPERATION,
+        source: "Dice, Marathe and Shavit, Lock Cohorting, PPoPP 2012 and ACM TOPC 1(2), 2015, C-TKT-TKT",
+        facts: lock::FACTS.waiting(Waits::Spins),
+    },
+    cohort_cases,
+    // Not the addition for all groups: a thread that the lock was passed to leaves it out.
+    |case| {
+        let make = |_| CohortLock::new(groups().map_or(1, CpuGroups::count), group_of_this_thread, LIMIT);
+        Some(lock::workload_of_one_type(case, &Raw(make))?.expecting(Expected::once(&["lock xadd"])))
+    },
+)
+.beyond_quick()
+.requiring(|| match groups() {
+    Some(_) => Ok(()),
+    None => Err(CpuGroups::absence(hwloc::load().as_ref()).to_owned()),
+});
+
+fn cohort_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
+    if axes.has_cpu_groups { lock::cases_of_one_type(primitive, axes) } else { Vec::new() }
+}
+
+/// The groups of this machine.
+fn groups() -> Option<&'static CpuGroups> {
+    static GROUPS: LazyLock<Option<CpuGroups>> = LazyLock::new(|| hwloc::load().as_ref().and_then(CpuGroups::of));
+    GROUPS.as_ref()
+}
+
+/// Threads of a team are bound: the CPU stays the same.
+fn group_of_this_thread(_thread: usize) -> usize {
+    let cpu = scheduling::current_cpu();
+    groups().zip(cpu).map_or(0, |(groups, cpu)| groups.of_cpu(cpu))
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use syncscope_core::{Dtype, Layout};
+
+    use super::*;
+
+    /// No test machine needs to have groups of CPUs: the machine code is the same.
+    #[test]
+    fn both_loops_hold_the_additions_of_the_group() {
+        let (dtype, layout) = (Some(Dtype::U64), Some(Layout::Shared));
+        let case = Case { dtype, layout, threads: Some(2), ..Case::new(COHORT.primitive.id) };
+        let evidence = (COHORT.workload)(&case).unwrap().evidence();
+        assert_eq!(evidence.summary(), Some("lock xadd 16/32"), "{evidence:?}");
+    }
+}

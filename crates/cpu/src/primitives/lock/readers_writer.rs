@@ -1,0 +1,259 @@
+//! Locks that one writer or many readers hold.
+
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use crossbeam::sync::ShardedLock;
+use syncscope_core::{Case, Dtype, Layout, Primitive};
+
+use crate::evidence::Expected;
+use crate::primitives::entry::Entry;
+use crate::primitives::lock::{self, Lock, LockKind, PlainNumber, library_lock};
+use crate::primitives::operation::{Operation, SLOTS};
+use crate::primitives::workload::Workload;
+use crate::sync::CachePadded;
+
+/// What `ns` is the cost of, for every lock that is taken for reading.
+const READING_OPERATION: &str = "one addition of the value read under the lock to a private sum by each thread";
+
+/// A lock that one writer or many readers hold, around a number.
+trait SharedLock<N>: Send + Sync + 'static {
+    /// A free lock.
+    fn around(number: N) -> Self;
+
+    /// Takes the lock for reading, gives `reader` the number, gives the lock back.
+    fn read(&self, reader: impl FnOnce(N));
+}
+
+/// A kind of such a lock, for any type of number.
+trait SharedLockKind {
+    /// The lock around a number.
+    type Around<N: PlainNumber>: SharedLock<N>;
+}
+
+/// The loops of a kind of lock, taken for reading by all threads.
+fn readers<K: SharedLockKind>(case: &Case) -> Option<Workload> {
+    match case.dtype? {
+        Dtype::I32 => Readers::<K::Around<i32>, i32>::workload(case),
+        Dtype::U64 => Readers::<K::Around<u64>, u64>::workload(case),
+        Dtype::F32 => Readers::<K::Around<f32>, f32>::workload(case),
+        Dtype::F64 => Readers::<K::Around<f64>, f64>::workload(case),
+        Dtype::U32 => None,
+    }
+}
+
+/// The same for one type of the number.
+fn readers_of_one_type<K: SharedLockKind>(case: &Case) -> Option<Workload> {
+    if case.dtype? == Dtype::U64 { Readers::<K::Around<u64>, u64>::workload(case) } else { None }
+}
+
+/// A kind of lock in a library: the name of the kind, the lock, and how a reader comes to the number. What that gives holds the
+/// lock until it is dropped.
+macro_rules! shared_lock {
+    ($kind:ident, $($lock:ident)::+, |$it:ident| $held:expr) => {
+        struct $kind;
+
+        impl SharedLockKind for $kind {
+            type Around<N: PlainNumber> = $($lock)::+<N>;
+        }
+
+        impl<N: PlainNumber> SharedLock<N> for $($lock)::+<N> {
+            fn around(number: N) -> Self {
+                Self::new(number)
+            }
+
+            #[inline(always)]
+            fn read(&self, reader: impl FnOnce(N)) {
+                // Acquire to take it: a writer's value would be visible. Release to give it back: a writer would wait for
+                // the read.
+                let $it = self;
+                reader(*$held);
+            }
+        }
+    };
+}
+
+/// A number one that all threads read.
+struct Readers<L, N> {
+    ones: Vec<CachePadded<L>>,
+    /// Each thread's sum after the last shot of a slot, the threads of one slot after those of the slot before.
+    sums: Vec<CachePadded<Mutex<N>>>,
+    threads: usize,
+}
+
+impl<L: SharedLock<N>, N: PlainNumber> Readers<L, N> {
+    fn workload(case: &Case) -> Option<Workload> {
+        let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
+        let mut one = N::default();
+        one.add_one();
+        let operation = Self {
+            ones: (0..SLOTS).map(|_| CachePadded::new(L::around(one))).collect(),
+            sums: (0..SLOTS * threads as usize).map(|_| CachePadded::default()).collect(),
+            threads: threads as usize,
+        };
+        // The limit counts for each thread, because every thread has a sum of its own.
+        Some(Workload::contended(operation, threads).with_most_operations(N::LARGEST_COUNT, 1))
+    }
+
+    fn sums_of(&self, slot: usize) -> &[CachePadded<Mutex<N>>] {
+        &self.sums[slot * self.threads..][..self.threads]
+    }
+}
+
+fn set_sum<N: PlainNumber>(sum: &Mutex<N>, value: N) {
+    *sum.lock().unwrap_or_else(PoisonError::into_inner) = value;
+}
+
+/// A thread's sum, which is published at the end of the loop.
+struct Reader<'a, L, N: PlainNumber> {
+    one: &'a L,
+    sum: N,
+    published: &'a Mutex<N>,
+}
+
+impl<L, N: PlainNumber> Drop for Reader<'_, L, N> {
+    fn drop(&mut self) {
+        set_sum(self.published, self.sum);
+    }
+}
+
+impl<L: SharedLock<N>, N: PlainNumber> Operation for Readers<L, N> {
+    type Local<'a> = Reader<'a, L, N>;
+
+    fn local(&self, slot: usize, thread: usize) -> Reader<'_, L, N> {
+        Reader { one: &self.ones[slot], sum: N::default(), published: &self.sums_of(slot)[thread] }
+    }
+
+    #[inline(always)]
+    fn execute(reader: &mut Reader<'_, L, N>) {
+        let sum = &mut reader.sum;
+        reader.one.read(|one| sum.add(one));
+    }
+
+    fn counted(&self, slot: usize) -> Option<u64> {
+        let of = |sum: &CachePadded<Mutex<N>>| sum.lock().unwrap_or_else(PoisonError::into_inner).count();
+        Some(self.sums_of(slot).iter().map(of).sum())
+    }
+
+    fn prepare(&self, slot: usize, thread: usize) {
+        set_sum(&self.sums_of(slot)[thread], N::default());
+    }
+
+    fn verify(&self, slot: usize, thread: usize, operations: u64) -> Result<(), String> {
+        let found = self.sums_of(slot)[thread].lock().unwrap_or_else(PoisonError::into_inner).count();
+        if found == operations { Ok(()) } else { Err(format!("{operations} reads of the number 1 add up to {found}")) }
+    }
+}
+
+/// In the order of the catalogue.
+pub(in crate::primitives) static ENTRIES: &[&Entry] = &[
+    &RWLOCK_READ,
+    &RWLOCK_WRITE,
+    &PARKING_LOT_RWLOCK_READ,
+    &PARKING_LOT_RWLOCK_WRITE,
+    &CROSSBEAM_SHARDED_READ,
+    &CROSSBEAM_SHARDED_WRITE,
+];
+
+/// In theory: readers do not exclude each other, but each of them adds itself to a count on the lock's line and
+/// subtracts itself again. These two atomic operations transfer the line, so that many readers scale no better than an
+/// atomic counter.
+static RWLOCK_READ: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.rwlock_read",
+        summary: "The standard library's reader-writer lock, taken for reading by all threads",
+        operation: READING_OPERATION,
+        source: "Rust std::sync::RwLock",
+        facts: lock::READING,
+    },
+    lock::cases,
+    |case| Some(readers::<RwlockRead>(case)?.expecting(Expected::once(&["lock xadd"]))),
+);
+
+shared_lock!(RwlockRead, RwLock, |lock| lock.read().unwrap_or_else(PoisonError::into_inner));
+
+/// In theory: a compare-and-swap to take it, as the mutex, and an atomic subtraction to give it back. Contended: some
+/// spins, then a futex call for each waiter.
+static RWLOCK_WRITE: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.rwlock_write",
+        summary: "The standard library's reader-writer lock, taken for writing: a futex",
+        operation: lock::OPERATION,
+        source: "Rust std::sync::RwLock",
+        facts: lock::WRITING,
+    },
+    lock::cases,
+    |case| Some(lock::workload(case, &RwlockWrite)?.expecting(Expected::once(&["lock cmpxchg"]))),
+);
+
+library_lock!(RwlockWrite, RwLock, |lock| lock.write().unwrap_or_else(PoisonError::into_inner));
+
+/// In theory: as the standard library's, a compare-and-swap adds a reader to a count on the lock's line and an atomic
+/// addition subtracts it again. Readers that meet on the compare-and-swap try again, with growing pauses.
+static PARKING_LOT_RWLOCK_READ: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.parking_lot_rwlock_read",
+        summary: "The reader-writer lock of parking_lot, taken for reading by all threads",
+        operation: READING_OPERATION,
+        source: "parking_lot::RwLock; run.json holds the library's version",
+        facts: lock::READING,
+    },
+    lock::cases_of_one_type,
+    |case| Some(readers_of_one_type::<ParkingLotRead>(case)?.expecting(Expected::once(&["lock xadd"]))),
+)
+.with_most_threads_in_quick();
+
+shared_lock!(ParkingLotRead, parking_lot::RwLock, |lock| lock.read());
+
+/// In theory: a compare-and-swap to take it and one to give it back. Contended: some spins with growing pauses, then a hash
+/// table of waiting threads, and the fairness of `parking_lot_mutex`: long samples for the same reason.
+static PARKING_LOT_RWLOCK_WRITE: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.parking_lot_rwlock_write",
+        summary: "The reader-writer lock of parking_lot, taken for writing",
+        operation: lock::OPERATION,
+        source: "parking_lot::RwLock; run.json holds the library's version",
+        facts: lock::WRITING,
+    },
+    lock::cases_of_one_type,
+    |case| {
+        let workload = lock::workload_of_one_type(case, &ParkingLotWrite)?;
+        Some(workload.expecting(Expected::times(&["lock cmpxchg"], 2)).blocking(case))
+    },
+)
+.with_most_threads_in_quick();
+
+library_lock!(ParkingLotWrite, parking_lot::RwLock, |lock| lock.write());
+
+/// In theory: each thread takes one of eight locks of the standard library, on a line of its own. Up to eight readers
+/// transfer no line, where a single lock transfers one for each of them.
+static CROSSBEAM_SHARDED_READ: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.crossbeam_sharded_read",
+        summary: "Crossbeam's sharded reader-writer lock, taken for reading by all threads: one of eight locks each",
+        operation: READING_OPERATION,
+        source: "crossbeam::sync::ShardedLock",
+        facts: lock::READING,
+    },
+    lock::cases_of_one_type,
+    |case| Some(readers_of_one_type::<ShardedRead>(case)?.expecting(lock::IN_A_LIBRARY)),
+)
+.beyond_quick();
+
+shared_lock!(ShardedRead, ShardedLock, |lock| lock.read().unwrap_or_else(PoisonError::into_inner));
+
+/// In theory: a writer takes all eight locks of the shards, one after the other, and gives them back in reverse order: eight
+/// times what a single lock costs.
+static CROSSBEAM_SHARDED_WRITE: Entry = Entry::of(
+    Primitive {
+        id: "cpu.lock.crossbeam_sharded_write",
+        summary: "Crossbeam's sharded reader-writer lock, taken for writing: all eight locks",
+        operation: lock::OPERATION,
+        source: "crossbeam::sync::ShardedLock",
+        facts: lock::WRITING,
+    },
+    lock::cases_of_one_type,
+    |case| Some(lock::workload_of_one_type(case, &ShardedWrite)?.expecting(lock::IN_A_LIBRARY).blocking(case)),
+)
+.beyond_quick();
+
+library_lock!(ShardedWrite, ShardedLock, |lock| lock.write().unwrap_or_else(PoisonError::into_inner));

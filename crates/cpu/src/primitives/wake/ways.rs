@@ -1,0 +1,218 @@
+//! Ways to wake a sleeping thread: futex, condition variables, parking, an event counter of the kernel.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::thread::{self, Thread};
+use std::time::Instant;
+
+use syncscope_core::Primitive;
+use syncscope_host::descriptors::EventFd;
+use syncscope_host::futex::{self, FutexTimeout, Scope};
+
+use crate::primitives::entry::Entry;
+use crate::primitives::wait::{LIMIT, or_fail};
+use crate::primitives::wake;
+use crate::sync::WaitTimeout;
+
+/// A way for one thread to wake another one. Wake-ups are numbered from 1, and after the largest number comes 0.
+pub(super) trait Way: Send + Sync + 'static {
+    /// No wake-up yet.
+    fn new() -> Self;
+
+    /// Called by the waiter before it sleeps for the first time.
+    fn join(&self) {}
+
+    /// Sleeps until wake-up `number`, without spinning. Called by the waiter.
+    ///
+    /// # Errors
+    /// [`WaitTimeout`] when it does not come within the limit.
+    fn sleep(&self, number: u32) -> Result<(), WaitTimeout>;
+
+    /// Wake-up `number`. Called by the waker.
+    fn wake(&self, number: u32);
+}
+
+/// In theory: one system call that finds the waiter in a hash table and makes it runnable, an interrupt to its CPU where
+/// that one is idle, and the way of the waiter out of its own call. What the other wake-ups cost beyond this is their own.
+pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(Primitive {
+    id: "cpu.wake.futex",
+    summary: "A store and a futex call wake a thread that sleeps on the word",
+    operation: wake::OPERATION,
+    source: "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
+    facts: wake::FACTS,
+});
+
+/// The number of the last wake-up.
+pub(super) struct FutexWord(AtomicU32);
+
+impl Way for FutexWord {
+    fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
+        loop {
+            // Acquire and release: a wake-up publishes what the waker wrote before.
+            let found = self.0.load(Ordering::Acquire);
+            if found == number {
+                return Ok(());
+            }
+            futex::wait(&self.0, found, LIMIT, Scope::Process).map_err(|FutexTimeout| WaitTimeout)?;
+        }
+    }
+
+    #[inline]
+    fn wake(&self, number: u32) {
+        self.0.store(number, Ordering::Release);
+        futex::wake_one(&self.0, Scope::Process);
+    }
+}
+
+/// In theory: the waker takes and frees the mutex, then a futex call. The waiter takes the mutex again before it goes on.
+pub(super) static CONDVAR: Entry = wake::entry::<StdSignal>(Primitive {
+    id: "cpu.wake.condvar",
+    summary: "A change under the mutex and notify_one wake a thread that sleeps on a condition variable",
+    operation: wake::OPERATION,
+    source: "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
+    facts: wake::FACTS,
+});
+
+/// The number of the last wake-up, and the signal that it has changed.
+pub(super) struct StdSignal(Mutex<u32>, Condvar);
+
+impl Way for StdSignal {
+    fn new() -> Self {
+        Self(Mutex::new(0), Condvar::new())
+    }
+
+    fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
+        let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.1.wait_timeout_while(guard, LIMIT, |last| *last != number);
+        let timed_out = waited.unwrap_or_else(PoisonError::into_inner).1.timed_out();
+        if timed_out { Err(WaitTimeout) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn wake(&self, number: u32) {
+        // Unlocked first: the woken thread does not have to wait for the mutex.
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = number;
+        self.1.notify_one();
+    }
+}
+
+/// In theory: an atomic exchange on the state of the waiter and a futex call. There is no lock.
+pub(super) static PARK: Entry = wake::entry::<Parked>(Primitive {
+    id: "cpu.wake.park",
+    summary: "A store and unpark wake a thread that is parked, as in the standard library",
+    operation: wake::OPERATION,
+    source: "Rust std::thread::park, std::thread::Thread::unpark",
+    facts: wake::FACTS,
+});
+
+/// The number of the last wake-up, and the thread to wake.
+pub(super) struct Parked {
+    last: AtomicU32,
+    waiter: OnceLock<Thread>,
+}
+
+impl Way for Parked {
+    fn new() -> Self {
+        Self { last: AtomicU32::new(0), waiter: OnceLock::new() }
+    }
+
+    fn join(&self) {
+        self.waiter.get_or_init(thread::current);
+    }
+
+    fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
+        let started = Instant::now();
+        // Acquire and release: a wake-up publishes what the waker wrote before.
+        while self.last.load(Ordering::Acquire) != number {
+            thread::park_timeout(LIMIT);
+            // Parking may end without a reason.
+            if self.last.load(Ordering::Acquire) != number && started.elapsed() > LIMIT / 2 {
+                return Err(WaitTimeout);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn wake(&self, number: u32) {
+        self.last.store(number, Ordering::Release);
+        if let Some(waiter) = self.waiter.get() {
+            waiter.unpark();
+        }
+    }
+}
+
+/// In theory: as the standard library's, with one more step: the waiter stands in a global table, whose bucket both
+/// threads lock, and sleeps on a futex of its own thread.
+pub(super) static PARKING_LOT: Entry = wake::entry::<ParkingLotSignal>(Primitive {
+    id: "cpu.wake.parking_lot",
+    summary: "A change under the mutex and notify_one wake a thread that sleeps on parking_lot's condition variable",
+    operation: wake::OPERATION,
+    source: "parking_lot::Condvar; run.json holds its version",
+    facts: wake::FACTS,
+})
+.beyond_quick();
+
+/// The number of the last wake-up, and the signal that it has changed.
+pub(super) struct ParkingLotSignal(parking_lot::Mutex<u32>, parking_lot::Condvar);
+
+impl Way for ParkingLotSignal {
+    fn new() -> Self {
+        Self(parking_lot::Mutex::new(0), parking_lot::Condvar::new())
+    }
+
+    fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
+        let outcome = self.1.wait_while_for(&mut self.0.lock(), |last| *last != number, LIMIT);
+        if outcome.timed_out() { Err(WaitTimeout) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn wake(&self, number: u32) {
+        // Unlocked first: the woken thread does not have to wait for the mutex.
+        *self.0.lock() = number;
+        self.1.notify_one();
+    }
+}
+
+/// In theory: a write system call that adds to the counter and wakes, and two calls of the waiter, which event loops make
+/// too: poll, in which it sleeps, and read, which takes the counter. More work in the kernel than a futex.
+pub(super) static EVENTFD: Entry = wake::entry::<Event>(Primitive {
+    id: "cpu.wake.eventfd",
+    summary: "A write to an eventfd wakes a thread that sleeps in poll and then reads it",
+    operation: wake::OPERATION,
+    source: "Linux, eventfd(2), poll(2)",
+    facts: wake::FACTS,
+})
+.beyond_quick();
+
+/// The counter: one for each wake-up that was not taken yet.
+pub(super) struct Event(io::Result<EventFd>);
+
+impl Event {
+    fn counter(&self) -> &EventFd {
+        or_fail(self.0.as_ref(), "no eventfd (see `ulimit -n`)")
+    }
+}
+
+impl Way for Event {
+    fn new() -> Self {
+        Self(EventFd::new())
+    }
+
+    fn sleep(&self, _: u32) -> Result<(), WaitTimeout> {
+        match or_fail(self.counter().take(LIMIT), "the eventfd could not be read") {
+            Some(_) => Ok(()),
+            None => Err(WaitTimeout),
+        }
+    }
+
+    #[inline]
+    fn wake(&self, _: u32) {
+        or_fail(self.counter().add(1), "the eventfd could not be written");
+    }
+}

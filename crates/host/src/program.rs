@@ -1,0 +1,72 @@
+//! This program: its C library and the files of other libraries, its cache, its end.
+
+use std::env;
+use std::ffi::{CStr, OsStr, c_void};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+/// The file of the loaded library that holds this address, a function of it for example.
+#[must_use]
+pub fn file_of(address: *const c_void) -> Option<PathBuf> {
+    let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: the call reads no memory at the address, and writes to a structure that is valid for it.
+    if unsafe { libc::dladdr(address, info.as_mut_ptr()) } == 0 {
+        return None;
+    }
+    // SAFETY: zeros are a valid value, and the call has succeeded.
+    let name = unsafe { info.assume_init() }.dli_fname;
+    // SAFETY: the loader's name of the library, which ends with a zero and lives as long as the library is loaded.
+    let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })?;
+    std::path::absolute(OsStr::from_bytes(name.to_bytes())).ok()
+}
+
+/// Name and version of the C library, `("glibc", "2.36")`; `None` where it has no function that says so (musl).
+///
+/// The version belongs to the library that was loaded, not to the one that the program was built with.
+#[must_use]
+pub fn c_library_version() -> Option<(&'static str, String)> {
+    #[cfg(target_env = "gnu")]
+    {
+        // SAFETY: the function takes nothing and returns a constant string of the C library, which ends with a zero.
+        let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
+        Some(("glibc", version.to_str().ok()?.to_owned()))
+    }
+    #[cfg(not(target_env = "gnu"))]
+    None
+}
+
+/// The folder for what this program can make again: `$SYNCSCOPE_CACHE`, `$XDG_CACHE_HOME/syncscope` or `~/.cache/syncscope`;
+/// `None` if the user has no home.
+#[must_use]
+pub fn cache_folder() -> Option<PathBuf> {
+    let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    variable("SYNCSCOPE_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("syncscope")))
+        .or_else(|| variable("HOME").map(|home| home.join(".cache/syncscope")))
+}
+
+/// Ends this process without its exit handlers, which may wait for others.
+pub fn exit_at_once(code: i32) -> ! {
+    // SAFETY: the call has no requirement and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+#[cfg(all(test, target_env = "gnu"))]
+mod tests {
+
+    #[test]
+    fn a_function_of_the_c_library_is_in_its_file() {
+        let file = super::file_of(libc::gnu_get_libc_version as *const std::ffi::c_void).unwrap();
+        assert!(file.is_file() && file.to_string_lossy().contains("libc"), "{}", file.display());
+        assert_eq!(super::file_of(std::ptr::null()), None);
+    }
+
+    #[test]
+    fn glibc_reports_its_version() {
+        let (name, version) = super::c_library_version().unwrap();
+        let numbers: Option<Vec<u32>> = version.split('.').map(|part| part.parse().ok()).collect();
+        assert_eq!(name, "glibc");
+        assert!(numbers.is_some_and(|numbers| numbers.len() >= 2 && numbers[0] == 2), "{version}");
+    }
+}
