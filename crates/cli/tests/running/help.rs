@@ -16,7 +16,7 @@ fn stdout(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 17] = [
     "run",
     "list",
     "system",
@@ -32,7 +32,6 @@ const COMMANDS: [&str; 18] = [
     "crosscheck",
     "asynchrony",
     "timeline",
-    "reductions",
     "completions",
     "man",
 ];
@@ -75,8 +74,7 @@ fn every_command_has_its_manual_page() {
 
 #[test]
 fn every_output_is_named_by_the_same_option() {
-    for words in [&["run"][..], &["report"], &["import", "syncperformance"], &["man"], &["crosscheck"], &["reductions"]]
-    {
+    for words in [&["run"][..], &["report"], &["import", "syncperformance"], &["man"], &["crosscheck"]] {
         let help = stdout(&[words, &["--help"]].concat());
         assert!(help.contains("-o, --out <"), "{words:?}: {help}");
         assert!(!help.contains("--output"), "{words:?}: {help}");

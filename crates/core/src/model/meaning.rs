@@ -21,7 +21,8 @@ impl Family {
             | Self::Grid
             | Self::Multi
             | Self::Launch
-            | Self::Flag => Mode::Latency,
+            | Self::Flag
+            | Self::Reduction => Mode::Latency,
         }
     }
 
@@ -82,7 +83,7 @@ impl Case {
     pub fn operations_at_once(&self) -> u64 {
         const WARP: u32 = 32;
         match self.family() {
-            Some(Family::Launch) => 1,
+            Some(Family::Launch | Family::Reduction) => 1,
             Some(Family::Lock) if self.domain_and_family().0 == Domain::Gpu.as_str() => {
                 let warps = self.threads.map(|threads| threads.div_ceil(WARP));
                 Self { threads: warps, ..self.clone() }.actors()

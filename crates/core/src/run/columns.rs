@@ -207,7 +207,7 @@ macro_rules! count {
 }
 
 /// The columns, in the order of the file.
-pub static COLUMNS: [Column; 52] = [
+pub static COLUMNS: [Column; 53] = [
     Column::derived(
         "case_id",
         "identity of the case: 64-bit FNV-1a hash of its parameters, the same on every machine",
@@ -368,6 +368,7 @@ pub static COLUMNS: [Column; 52] = [
         drift
     ),
     number!("cycles_drift", "fraction", "the same of the costs in cycles", cycles_drift),
+    Column::parameter(PARAMETERS[14]),
 ];
 
 /// The header of the table.

@@ -24,6 +24,7 @@ mod opaque;
 mod operation;
 mod orders;
 mod process;
+mod reduction;
 pub(crate) mod wait;
 mod wake;
 mod workload;
@@ -37,7 +38,7 @@ pub use self::operation::{Operation, UNROLL};
 pub use self::workload::Workload;
 
 /// The families, in the order of the catalogue.
-static FAMILIES: [&[&Entry]; 10] = [
+static FAMILIES: [&[&Entry]; 11] = [
     atomic::ENTRIES,
     fence::ENTRIES,
     barrier::own::ENTRIES,
@@ -48,6 +49,7 @@ static FAMILIES: [&[&Entry]; 10] = [
     handoff::ENTRIES,
     wake::ENTRIES,
     process::ENTRIES,
+    reduction::ENTRIES,
 ];
 
 /// The descriptions of all primitives, whether they can be measured here or not.

@@ -54,6 +54,8 @@ fn deviation(case: &Case) -> f64 {
         // Sums by NCCL have no grid of ours.
         Family::Multi if case.threads.is_none() => WITH_HOST,
         Family::Multi => SEVERAL_DEVICES,
+        Family::Reduction if entry_of(case).is_some_and(|entry| entry.method == Method::Kernel) => REGISTERS,
+        Family::Reduction => LAUNCH,
         Family::Launch if is_chain_in_a_graph(case) => GRAPH,
         Family::Launch => LAUNCH,
         // Families of the CPU, and of both, which have the domain `hybrid`.
@@ -84,7 +86,7 @@ mod tests {
         for case in cases(Preset::Paper, &DeviceLimits { multiprocessors: 132, max_threads: 1024 }) {
             let most = match entry_of(&case).map(|entry| entry.method) {
                 Some(Method::Launch(Launching::Graph)) => GRAPH,
-                Some(Method::Launch(_)) => LAUNCH,
+                Some(Method::Launch(_) | Method::Reduction(_)) => LAUNCH,
                 _ => 0.02,
             };
             assert!((0.001..=most).contains(&deviation(&case)), "{case}");
