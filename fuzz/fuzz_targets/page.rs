@@ -22,7 +22,7 @@ const PARTS: [fn(RunData); 8] = [
         let _ = (findings(&data), export::trackers::as_bmf(&data), export::trackers::as_github(&data));
     },
     |data| {
-        let comparison = compare(&data, &data, 0.05, &|_| 0.01);
+        let comparison = compare(&data, &data, 0.05);
         let _ = (export::comparison::for_terminal(&comparison, 60), export::comparison::as_json(&comparison));
     },
     |data| {
@@ -33,11 +33,11 @@ const PARTS: [fn(RunData); 8] = [
     },
     |data| {
         let mut fleet = Fleet::default();
-        (0..3).for_each(|_| fleet.add(&data, &|_| 0.01));
+        (0..3).for_each(|_| fleet.add(&data));
         let _ = fleet.examine(0.05).map(|fleet| export::fleet::as_json(&fleet));
     },
     |data| {
-        let _ = gallery::render(&[Entry { data, page: None }], None, &|_| 0.01);
+        let _ = gallery::render(&[Entry { data, page: None }], None);
     },
     |data| assert!(page::render(&[data.clone(), data], &[]).contains("</html>")),
 ];

@@ -1,9 +1,8 @@
-//! Finished runs, and what only the command knows of them: the order of all catalogues, and by how much runs differ.
+//! Finished runs, and what only the command knows of them: the order of all catalogues.
 
 use std::path::Path;
 
 use syncscope_core::run_directory::RunDirectoryError;
-use syncscope_core::{Case, RunEffect};
 use syncscope_report::RunData;
 
 use crate::catalogue::catalogue;
@@ -12,7 +11,7 @@ use crate::terminal;
 
 /// Reads a run, and warns of what is wrong with its files.
 pub(crate) fn load_as_measured(path: &Path) -> Result<RunData, RunDirectoryError> {
-    let data = RunData::load(path, catalogue())?;
+    let data = syncscope_papers::load(path, catalogue())?;
     warn_of_damage(path, &data);
     Ok(data)
 }
@@ -28,32 +27,15 @@ pub(crate) fn load(path: &Path) -> Result<RunData, RunDirectoryError> {
 
 /// Reads a run whose rows a command is about.
 pub(crate) fn load_rows(path: &Path) -> Result<RunData, Failure> {
-    let data = RunData::load(path, catalogue())?.in_order(catalogue().primitives());
+    let data = syncscope_papers::load(path, catalogue())?.in_order(catalogue().primitives());
     match data.run.experiment() {
         Some(experiment) if data.rows.is_empty() => Err(Failure::Usage(format!(
-            "{path} holds the published experiment {experiment}, which has no rows; `syncscope report {path}` draws it",
+            "{path} holds the experiment {experiment} of a paper, which has no rows; `syncscope report {path}` draws it",
             path = path.display()
         ))),
         _ => {
             warn_of_damage(path, &data);
             Ok(data)
         }
-    }
-}
-
-/// By how much two runs on one machine differ in the cost of a case, as far as this version knows.
-pub(crate) fn run_effect(case: &Case) -> RunEffect {
-    if case.is_on_cpus() { syncscope_cpu::run_effect(case) } else { syncscope_gpu::run_effect(case) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_known_case_has_a_run_effect() {
-        assert!((run_effect(&Case { threads: Some(2), ..Case::new("cpu.barrier.std") }).ns - 0.06).abs() < 1e-12);
-        assert!((run_effect(&Case::new("gpu.cluster.sync")).ns - 0.002).abs() < 1e-12);
-        assert!((run_effect(&Case::new("hybrid.flag.round_trip")).ns - 0.02).abs() < 1e-12);
     }
 }

@@ -16,7 +16,7 @@ fn main() -> Result<(), String> {
         "cpu" => vec![synthetic::cpu_only()],
         "two" => vec![synthetic::wide::complete(), synthetic::cpu_only()],
         "unresolved" => vec![synthetic::unresolved()],
-        "crosscheck" => vec![synthetic::published::crosscheck()],
+        "crosscheck" => vec![synthetic::published::experiment()],
         "empty" => vec![RunData { rows: vec![], ..synthetic::both() }],
         "paper" => vec![synthetic::wide::paper()],
         "matrix" => vec![RunData { rows: synthetic::wide::matrix(64), ..synthetic::wide::complete() }],
@@ -29,5 +29,5 @@ fn main() -> Result<(), String> {
         }
         _ => return Err(usage.to_owned()),
     };
-    std::fs::write(path, page::render_compared(&runs, &[], &|_| 0.02)).map_err(|error| format!("{path}: {error}"))
+    std::fs::write(path, page::render(&runs, &[])).map_err(|error| format!("{path}: {error}"))
 }

@@ -9,6 +9,7 @@ use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{CaseId, Catalogue, Detail, Primitive, Published, Row, Run, Verdict};
 
 use crate::naming;
+use crate::section::Section;
 
 /// One run: its description, rows and details.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,8 +22,10 @@ pub struct RunData {
     pub rows: Vec<Row>,
     /// Further numbers of the cases, such as percentiles.
     pub details: HashMap<CaseId, Vec<Detail>>,
-    /// What published experiments gave.
+    /// What the reductions of a paper gave.
     pub published: Published,
+    /// What an experiment gave whose tables the directory holds. Those who know the experiments fill it in.
+    pub sections: Vec<Section>,
     /// What is wrong with its files.
     pub damage: Damage,
     /// What is known of the primitives: the command joins the catalogues of the hardware crates, on which this crate does
@@ -59,17 +62,11 @@ impl RunData {
     pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<Self, RunDirectoryError> {
         let directory = RunDirectory::open(path)?;
         let run = directory.read_run()?;
-        let experiment = run.experiment();
         // The directory of an experiment has no measurements.
-        let has_rows = experiment.is_none() || directory.has_measurements();
+        let has_rows = run.experiment().is_none() || directory.has_measurements();
         let rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
         let published = Published::read(&directory)?;
-        let mut others: Vec<String> = contradictions(&rows).into_iter().collect();
-        if let Some(experiment) = experiment.filter(|experiment| !published.has_rows_of(*experiment)) {
-            others.push(format!(
-                "{experiment}.csv is missing or has no rows; measure again with `syncscope {experiment}`"
-            ));
-        }
+        let others: Vec<String> = contradictions(&rows).into_iter().collect();
         let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row.without_contradiction()).collect();
         Ok(Self {
             name: directory_name(path),
@@ -77,6 +74,7 @@ impl RunData {
             rows,
             details: if has_rows { directory.read_details()? } else { HashMap::new() },
             published,
+            sections: Vec::new(),
             run,
             catalogue,
         })
@@ -107,13 +105,11 @@ impl RunData {
         data
     }
 
-    /// Whether the run ended before it measured all planned cases of a primitive, and `--resume` would measure more. Of an
-    /// unfinished run of an older version, which does not say what it planned, this may be every primitive.
+    /// Whether the run ended before it measured all planned cases of a primitive, and `--resume` would measure more.
     pub(crate) fn has_more_planned(&self, primitive: &str) -> bool {
-        let plan = &self.run.planned_by_primitive;
-        let planned = || plan.get(primitive).copied().unwrap_or_default();
+        let planned = self.run.planned_by_primitive.get(primitive).copied().unwrap_or_default();
         let measured = || self.rows.iter().filter(|row| row.case.primitive == primitive).count() as u64;
-        self.run.status != Status::Done && (plan.is_empty() || measured() < planned())
+        self.run.status != Status::Done && measured() < planned
     }
 
     /// The number of rows of cases for which the run planned more measurement blocks.
@@ -194,7 +190,7 @@ mod tests {
         let mut data = crate::testing::data(vec![row(1), row(2)]);
         data.run.status = Status::BudgetSpent;
         let more = |data: &RunData| ["cpu.lock.ticket", "cpu.lock.mcs"].map(|id| data.has_more_planned(id));
-        assert_eq!(more(&data), [true, true], "an older file does not say");
+        assert_eq!(more(&data), [false, false]);
         data.run.planned_by_primitive = [("cpu.lock.ticket".to_owned(), 3)].into();
         assert_eq!(more(&data), [true, false]);
         data.rows.push(row(4));

@@ -67,7 +67,8 @@ fn a_small_run_in_a_wide_terminal() {
         "",
         "8 resolved, 1 below resolution, 1 failed",
         "<: at most this, not distinguished from zero",
-        "How far to trust it: 80 % of the 10 cases are resolved; the machine is virtual (KVM).",
+        "How far to trust it: 80 % of the 10 cases are resolved; the median interval for another run is ±1.0 % (CPU); the machine",
+        "  is virtual (KVM).",
         "failed: cpu.lock.std_mutex 2 threads: check failed: the counter is 3, not 4",
         "warning: this is a virtual machine (KVM): other guests may disturb it; prefer an idle host",
     ]
@@ -94,6 +95,7 @@ fn a_small_run_in_a_narrow_terminal() {
         "8 resolved, 1 below resolution, 1 failed",
         "<: at most this, not distinguished from zero",
         "How far to trust it: 80 % of the 10 cases are resolved; the",
+        "  median interval for another run is ±1.0 % (CPU); the",
         "  machine is virtual (KVM).",
         "failed: cpu.lock.std_mutex 2 threads: check failed: the",
         "  counter is 3, not 4",

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use syncscope_core::run::Status;
 use syncscope_core::run::directory::RunDirectory;
-use syncscope_core::run::lock::WriteLock;
+use syncscope_core::run::directory::WriteLock;
 use syncscope_core::run::repeats;
 use syncscope_core::session::Finished;
 use syncscope_core::{Preset, Row, Run};

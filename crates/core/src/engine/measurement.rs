@@ -26,6 +26,8 @@ pub(crate) struct Basis {
     pub(crate) fewest_blocks: u32,
     /// By how much runs differ.
     pub(crate) run_effect: RunEffect,
+    /// By how much the costs of the family changed in the course of the run.
+    pub(crate) drift: Option<RunEffect>,
     pub(crate) clock_tolerance: Option<f64>,
     /// What the experiment has to say.
     pub(crate) remark: Option<String>,
@@ -38,6 +40,8 @@ pub(crate) struct Basis {
 pub struct Measurement {
     /// The cost; `None` if no pair could be used.
     pub estimate: Option<Estimate>,
+    /// By how much the costs of the family changed in the course of the run; `None` where that was not seen.
+    pub drift: Option<RunEffect>,
     /// Relative median absolute deviation of the observations.
     pub noise: Option<f64>,
     /// Number of pairs the estimate stands on.
@@ -75,6 +79,7 @@ impl Measurement {
     pub(crate) fn without_figure(experiment: &dyn Experiment, verdict: Verdict, evidence: Evidence) -> Self {
         Self {
             estimate: None,
+            drift: None,
             noise: None,
             pairs: 0,
             excluded: 0,
@@ -113,7 +118,12 @@ impl Measurement {
             fewest_blocks: basis.fewest_blocks,
         };
         self.verdict = judge::verdict(&self.check, &judged, basis.noisy_above);
-        self.estimate = basis.formula.estimate(&self.observations, &costs, basis.run_effect);
+        self.estimate = basis.formula.estimate(
+            &self.observations,
+            &costs,
+            basis.run_effect.at_least(basis.drift.unwrap_or(RunEffect::NONE)),
+        );
+        self.drift = basis.drift;
         self.remark = judge::remark(basis.remark, &self.verdict, self.estimate.as_ref(), basis.noisy_above);
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
         self.noise = stats::noise(&counted.iter().map(|o| o.ns).collect::<Vec<_>>());

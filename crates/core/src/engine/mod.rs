@@ -25,6 +25,7 @@ use crate::engine::cancel::Cancel;
 use crate::engine::cost_formula::CostFormula;
 use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::measurement::{Basis, Measurement};
+pub use crate::engine::measurement_block::PairOrder;
 use crate::engine::measurement_block::{MeasurementBlock, Taken};
 use crate::engine::population::CommonCourse;
 use crate::engine::profile::Phase;
@@ -49,7 +50,7 @@ pub struct Engine {
     is_final: bool,
     may_be_precise: bool,
     tests_additivity: bool,
-    drift: RunEffect,
+    drift: Option<RunEffect>,
     course: CommonCourse,
     /// Number of the next block; `None` counts those of the case.
     block: Option<u32>,
@@ -66,7 +67,7 @@ impl Engine {
             is_final: false,
             may_be_precise: true,
             tests_additivity: false,
-            drift: RunEffect::NONE,
+            drift: None,
             course: CommonCourse::default(),
             block: None,
             cancel,
@@ -115,7 +116,7 @@ impl Engine {
 
     /// The same; the machine changed by this much in the course of the run, so that another run will differ by no less.
     #[must_use]
-    pub fn with_drift(self, drift: RunEffect) -> Self {
+    pub fn with_drift(self, drift: Option<RunEffect>) -> Self {
         Self { drift, ..self }
     }
 
@@ -214,7 +215,8 @@ impl Engine {
             formula: CostFormula::new(experiment, iterations),
             noisy_above: self.settings.noisy_above,
             fewest_blocks: self.blocks.min,
-            run_effect: experiment.run_effect().at_least(self.drift),
+            run_effect: experiment.run_effect(),
+            drift: self.drift,
             clock_tolerance: experiment.clock_tolerance(),
             remark: experiment.remark(),
             course: self.course.clone(),

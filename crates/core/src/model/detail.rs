@@ -64,17 +64,8 @@ impl Detail {
             number => Some(number.parse().ok()?),
         };
         let value = record.get(3)?.parse().ok().filter(|value: &f64| value.is_finite())?;
-        Some(Self { name: present_name(record.get(1)?).to_owned(), actor, value })
+        Some(Self { name: record.get(1)?.to_owned(), actor, value })
     }
-}
-
-/// Names in files of earlier versions, each with the name it has now.
-const RENAMED: [(&str, &str); 2] =
-    [("visits", Detail::MEASUREMENT_BLOCKS), ("busy_neighbour", Detail::SMT_INTERFERENCE)];
-
-/// The name that `name` has now.
-fn present_name(name: &str) -> &str {
-    RENAMED.iter().find(|(earlier, _)| *earlier == name).map_or(name, |(_, present)| *present)
 }
 
 #[cfg(test)]
@@ -91,13 +82,5 @@ mod tests {
         let from = |cells: [&str; 4]| Detail::from_record(&StringRecord::from(cells.to_vec()));
         assert_eq!(from(["id", "p99_ns", "", "NaN"]), None);
         assert_eq!(from(["id", "p99_ns", "x", "1"]), None);
-    }
-
-    #[test]
-    fn names_of_earlier_versions_are_read_as_those_of_today() {
-        let from = |name| Detail::from_record(&StringRecord::from(vec!["0123456789abcdef", name, "", "8"])).unwrap();
-        assert_eq!(from("visits"), Detail::of_case("measurement_blocks", 8.0));
-        assert_eq!(from("busy_neighbour"), Detail::of_case("smt_interference", 8.0));
-        assert_eq!(from("p50_ns"), Detail::of_case("p50_ns", 8.0));
     }
 }

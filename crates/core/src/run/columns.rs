@@ -1,10 +1,9 @@
-//! The columns of `measurements.csv`: one table for writing and reading rows, for the page and for the documentation.
+//! The columns of `measurements.csv`: one table for writing, reading and joining rows, for the page and for the documentation.
 //!
-//! A new result is one entry here, a field of [`Row`], and the places that fill it. A new parameter is an entry of
-//! [`PARAMETERS`] and a line here. New columns stand at the end and are optional for readers, so that the files of older
-//! versions stay readable.
-
-use std::str::FromStr;
+//! A new result is a field of [`Row`], one entry here (with a label where the page shall show it), and the place that fills the
+//! field. A new parameter of a case is an entry of [`PARAMETERS`] and a line here. New columns stand at the end.
+//!
+//! A file holds what was measured. Columns that follow from others are written for other programs, and never read.
 
 use crate::model::parameter::{Cells, PARAMETERS, Parameter};
 use crate::run::row::Row;
@@ -20,38 +19,63 @@ pub struct Column {
     pub unit: &'static str,
     /// What it holds, for people.
     pub meaning: &'static str,
+    /// Its title in the page's table of rows; empty where the page has no column for it, or one of its own making.
+    pub label: &'static str,
+    /// Whether the page's script derives it, so that the page does without.
+    pub is_left_to_script: bool,
     /// Whether it holds numbers.
     pub is_number: bool,
-    /// Whether it follows from other columns, so that a reader may leave it out.
-    pub is_derived: bool,
-    /// Whether every file has it. Columns of later versions are optional.
-    pub(crate) is_required: bool,
     content: Content,
-    written: Option<fn(&Row) -> String>,
+    joined: Joined,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Content {
     Parameter(&'static Parameter),
-    Result {
+    /// A parameter that a file says more of than the case does.
+    Implied(&'static Parameter, fn(&Row) -> String),
+    /// Follows from other columns.
+    Derived(fn(&Row) -> String),
+    Text {
         write: fn(&Row) -> String,
         /// Reads a cell that is not empty, with the other cells at hand; `None` if it does not hold what it should.
         read: fn(&mut Row, &str, &dyn Cells) -> Option<()>,
     },
+    Number {
+        get: fn(&Row) -> Option<f64>,
+        set: fn(&mut Row, Option<f64>),
+    },
+    Count {
+        get: fn(&Row) -> Option<u64>,
+        set: fn(&mut Row, Option<u64>) -> Option<()>,
+    },
+}
+
+/// What a row that joins those of several runs has in a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Joined {
+    /// What the first of the rows with its verdict has.
+    First,
+    /// The mean over the rows with its verdict, if all of them have a number.
+    Mean,
+    /// The sum over all rows.
+    Total,
 }
 
 impl Column {
+    const fn new(name: &'static str, unit: &'static str, meaning: &'static str, content: Content) -> Self {
+        let (is_number, joined) = match content {
+            Content::Number { .. } => (true, Joined::Mean),
+            Content::Count { .. } => (true, Joined::First),
+            _ => (false, Joined::First),
+        };
+        Self { name, unit, meaning, label: "", is_left_to_script: false, is_number, content, joined }
+    }
+
     const fn parameter(parameter: &'static Parameter) -> Self {
-        Self {
-            name: parameter.name,
-            unit: parameter.unit,
-            meaning: parameter.meaning,
-            is_number: parameter.is_number,
-            is_derived: false,
-            is_required: parameter.always_in_id,
-            content: Content::Parameter(parameter),
-            written: None,
-        }
+        let content = Content::Parameter(parameter);
+        let column = Self::new(parameter.name, parameter.unit, parameter.meaning, content);
+        Self { is_number: parameter.is_number, ..column }
     }
 
     const fn text(
@@ -60,76 +84,142 @@ impl Column {
         write: fn(&Row) -> String,
         read: fn(&mut Row, &str, &dyn Cells) -> Option<()>,
     ) -> Self {
-        let content = Content::Result { write, read };
-        Self { name, unit: "", meaning, is_number: false, is_derived: false, is_required: true, content, written: None }
+        Self::new(name, "", meaning, Content::Text { write, read })
     }
 
-    const fn number(
-        name: &'static str,
-        unit: &'static str,
-        meaning: &'static str,
-        write: fn(&Row) -> String,
-        read: fn(&mut Row, &str, &dyn Cells) -> Option<()>,
-    ) -> Self {
-        Self { unit, is_number: true, ..Self::text(name, meaning, write, read) }
+    const fn derived(name: &'static str, meaning: &'static str, write: fn(&Row) -> String) -> Self {
+        Self::new(name, "", meaning, Content::Derived(write))
     }
 
-    /// Written in another way: a file says more than the case does.
-    const fn written(self, write: fn(&Row) -> String) -> Self {
-        Self { written: Some(write), ..self }
+    /// A rate, which follows from the cost.
+    const fn rate(name: &'static str, meaning: &'static str, write: fn(&Row) -> String) -> Self {
+        Self { is_number: true, ..Self::new(name, "1/s", meaning, Content::Derived(write)) }
     }
 
-    /// Added after the first version: older files have no such column.
-    const fn later(self) -> Self {
-        Self { is_required: false, ..self }
+    const fn labelled(self, label: &'static str) -> Self {
+        Self { label, ..self }
     }
 
-    /// Follows from others: written, and passed over when read.
-    const fn derived(self) -> Self {
-        Self { is_derived: true, is_required: false, ..self }
+    const fn left_to_script(self) -> Self {
+        Self { is_left_to_script: true, ..self }
+    }
+
+    const fn total(self) -> Self {
+        Self { joined: Joined::Total, ..self }
+    }
+
+    /// Whether it follows from other columns, so that nobody reads it.
+    #[must_use]
+    pub const fn is_derived(&self) -> bool {
+        matches!(self.content, Content::Derived(_))
     }
 
     /// The cell of a row.
     #[must_use]
     pub fn write(&self, row: &Row) -> String {
-        match (self.written, self.content) {
-            (Some(write), _) | (None, Content::Result { write, .. }) => write(row),
-            (None, Content::Parameter(parameter)) => (parameter.write)(&row.case),
+        match self.content {
+            Content::Implied(_, write) | Content::Derived(write) | Content::Text { write, .. } => write(row),
+            Content::Parameter(parameter) => (parameter.write)(&row.case),
+            Content::Number { get, .. } => number(get(row)),
+            Content::Count { get, .. } => word(get(row)),
         }
     }
 
     /// Reads a cell that is not empty; `None` if it does not hold what its column holds.
     pub(crate) fn read(&self, row: &mut Row, cell: &str, cells: &dyn Cells) -> Option<()> {
         match self.content {
-            Content::Parameter(parameter) => (parameter.read)(&mut row.case, cell, cells),
-            Content::Result { read, .. } => read(row, cell, cells),
+            Content::Parameter(parameter) | Content::Implied(parameter, _) => {
+                (parameter.read)(&mut row.case, cell, cells)
+            }
+            Content::Derived(_) => Some(()),
+            Content::Text { read, .. } => read(row, cell, cells),
+            // `NaN` and `inf` are no figures.
+            Content::Number { set, .. } => {
+                let number = cell.parse().ok().filter(|number: &f64| number.is_finite())?;
+                set(row, Some(number));
+                Some(())
+            }
+            Content::Count { set, .. } => set(row, Some(cell.parse().ok()?)),
+        }
+    }
+
+    /// Whether it holds one end of an interval whose other end is missing.
+    pub(crate) fn is_half_an_interval(&self, row: &Row) -> bool {
+        matches!(self.content, Content::Number { get, .. } if get(row).is_some_and(f64::is_nan))
+    }
+
+    /// Gives the joined row what the rows of the runs have: `all` of them, and those `agreeing` on its verdict.
+    pub(crate) fn join(&self, joined: &mut Row, agreeing: &[&Row], all: &[&Row]) {
+        match (self.joined, self.content) {
+            (Joined::Mean, Content::Number { get, set }) => {
+                let numbers: Option<Vec<f64>> = agreeing.iter().map(|row| get(row)).collect();
+                set(joined, numbers.map(|numbers| numbers.iter().sum::<f64>() / numbers.len().max(1) as f64));
+            }
+            (Joined::Total, Content::Count { get, set }) => {
+                let _ = set(joined, all.iter().filter_map(|row| get(row)).reduce(u64::saturating_add));
+            }
+            _ => {}
         }
     }
 }
 
+/// A column of numbers: name, unit, meaning, and the field of the row: a plain number, one in a unit, or an end of an interval.
+macro_rules! number {
+    ($name:literal, $unit:literal, $meaning:literal, $field:ident . low) => {
+        number!($name, $unit, $meaning, |row| row.$field.map(|ends| ends.low), |row, low| row.$field =
+            low.map(|low| Interval { low, high: row.$field.map_or(f64::NAN, |ends| ends.high) }))
+    };
+    ($name:literal, $unit:literal, $meaning:literal, $field:ident . high) => {
+        number!($name, $unit, $meaning, |row| row.$field.map(|ends| ends.high), |row, high| row.$field =
+            high.map(|high| Interval { low: row.$field.map_or(f64::NAN, |ends| ends.low), high }))
+    };
+    ($name:literal, $unit:literal, $meaning:literal, $field:ident as $quantity:ident) => {
+        number!($name, $unit, $meaning, |row| row.$field.map($quantity::value), |row, number| row.$field =
+            number.map($quantity))
+    };
+    ($name:literal, $unit:literal, $meaning:literal, $field:ident) => {
+        number!($name, $unit, $meaning, |row| row.$field, |row, number| row.$field = number)
+    };
+    ($name:literal, $unit:literal, $meaning:literal, $get:expr, $set:expr) => {
+        Column::new($name, $unit, $meaning, Content::Number { get: $get, set: $set })
+    };
+}
+
+/// A column of whole numbers.
+macro_rules! count {
+    ($name:literal, $unit:literal, $meaning:literal, $field:ident) => {
+        Column::new(
+            $name,
+            $unit,
+            $meaning,
+            Content::Count {
+                get: |row| row.$field.map(u64::from),
+                set: |row, count| {
+                    row.$field = match count {
+                        Some(count) => Some(count.try_into().ok()?),
+                        None => None,
+                    };
+                    Some(())
+                },
+            },
+        )
+    };
+}
+
 /// The columns, in the order of the file.
-pub static COLUMNS: [Column; 46] = [
-    Column::text(
+pub static COLUMNS: [Column; 52] = [
+    Column::derived(
         "case_id",
         "identity of the case: 64-bit FNV-1a hash of its parameters, the same on every machine",
         |row| row.case.id().0,
-        |_, _, _| Some(()),
     )
-    .derived(),
-    Column::text(
-        "domain",
-        "first part of the id: `cpu`, `gpu`, `hybrid` or `mpi`",
-        |row| row.case.domain_and_family().0.to_owned(),
-        |_, _, _| Some(()),
-    )
-    .derived(),
-    Column::text(
-        "family",
-        "second part of the id",
-        |row| row.case.domain_and_family().1.to_owned(),
-        |_, _, _| Some(()),
-    )
-    .derived(),
+    .left_to_script(),
+    Column::derived("domain", "first part of the id: `cpu`, `gpu`, `hybrid` or `mpi`", |row| {
+        row.case.domain_and_family().0.to_owned()
+    })
+    .left_to_script(),
+    Column::derived("family", "second part of the id", |row| row.case.domain_and_family().1.to_owned())
+        .left_to_script(),
     Column::parameter(PARAMETERS[0]),
     Column::parameter(PARAMETERS[1]),
     Column::parameter(PARAMETERS[2]),
@@ -141,223 +231,150 @@ pub static COLUMNS: [Column; 46] = [
     Column::parameter(PARAMETERS[8]),
     Column::parameter(PARAMETERS[9]),
     Column::parameter(PARAMETERS[10]),
-    Column::parameter(PARAMETERS[11]).written(|row| word(row.case.mode_of_operations())),
+    Column {
+        content: Content::Implied(PARAMETERS[11], |row| word(row.case.mode_of_operations())),
+        ..Column::parameter(PARAMETERS[11])
+    },
     Column::parameter(PARAMETERS[12]),
-    Column::number(
-        "ns",
-        "ns",
-        "cost of one operation for the `actor` over the `population`",
-        |row| number(row.ns.map(Nanoseconds::value)),
-        |row, cell, _| set(&mut row.ns, finite(cell).map(Nanoseconds)),
-    ),
-    Column::number(
+    number!("ns", "ns", "cost of one operation for the `actor` over the `population`", ns as Nanoseconds),
+    number!(
         "ns_low",
         "ns",
         "lower end of the 95 % interval of `ns` for another run on this machine: the one to quote",
-        |row| number(row.ns_interval.map(|interval| interval.low)),
-        |row, cell, cells| interval(&mut row.ns_interval, cell, cells.cell("ns_high")),
+        ns_interval.low
     ),
-    Column::number(
-        "ns_high",
-        "ns",
-        "its upper end",
-        |row| number(row.ns_interval.map(|interval| interval.high)),
-        |_, cell, _| finite(cell).map(drop),
-    ),
-    Column::number(
-        "cycles",
-        "cycles",
-        "the same cost in cycles of the core or multiprocessor",
-        |row| number(row.cycles.map(Cycles::value)),
-        |row, cell, _| set(&mut row.cycles, finite(cell).map(Cycles)),
-    ),
-    Column::number(
-        "cycles_low",
-        "cycles",
-        "lower end of the 95 % interval of `cycles` for another run",
-        |row| number(row.cycles_interval.map(|interval| interval.low)),
-        |row, cell, cells| interval(&mut row.cycles_interval, cell, cells.cell("cycles_high")),
-    ),
-    Column::number(
-        "cycles_high",
-        "cycles",
-        "its upper end",
-        |row| number(row.cycles_interval.map(|interval| interval.high)),
-        |_, cell, _| finite(cell).map(drop),
-    ),
-    Column::number(
-        "ops_per_s_thread",
-        "1/s",
-        "operations per second of one thread: 1/`ns`; only if `Resolved`",
-        |row| number(row.ops_per_s_thread()),
-        |_, _, _| Some(()),
-    )
-    .derived(),
-    Column::number(
+    number!("ns_high", "ns", "its upper end", ns_interval.high),
+    number!("cycles", "cycles", "the same cost in cycles of the core or multiprocessor", cycles as Cycles),
+    number!("cycles_low", "cycles", "lower end of the 95 % interval of `cycles` for another run", cycles_interval.low),
+    number!("cycles_high", "cycles", "its upper end", cycles_interval.high),
+    Column::rate("ops_per_s_thread", "operations per second of one thread: 1/`ns`; only if `Resolved`", |row| {
+        number(row.ops_per_s_thread())
+    })
+    .left_to_script(),
+    Column::rate(
         "ops_per_s_total",
-        "1/s",
-        "operations per second of all threads together: their number / `ns` where they contend, elsewhere the sum of their own \
-         rates; for a GPU lock \
-         the number of warps, for a launch one operation; empty where not all run at the same time; only if `Resolved`",
+        "operations per second of all threads together: their number / `rate_ns`; for a GPU lock the number of warps, for a \
+         launch one operation; only if `Resolved`",
         |row| number(row.ops_per_s_total),
-        |row, cell, _| set(&mut row.ops_per_s_total, finite(cell)),
     ),
-    Column::number(
-        "fastest_ns",
-        "ns",
-        "cost for the fastest thread",
-        |row| number(row.fastest_ns.map(Nanoseconds::value)),
-        |row, cell, _| set(&mut row.fastest_ns, finite(cell).map(Nanoseconds)),
-    ),
-    Column::number(
-        "median_ns",
-        "ns",
-        "cost for the median thread",
-        |row| number(row.median_ns.map(Nanoseconds::value)),
-        |row, cell, _| set(&mut row.median_ns, finite(cell).map(Nanoseconds)),
-    ),
-    Column::number(
-        "noise",
-        "fraction",
-        "relative median absolute deviation of the pairs",
-        |row| number(row.noise),
-        |row, cell, _| set(&mut row.noise, finite(cell)),
-    ),
-    Column::number(
-        "pairs",
-        "",
-        "pairs that count",
-        |row| count(row.pairs),
-        |row, cell, _| set(&mut row.pairs, parsed(cell)),
-    ),
-    Column::number(
-        "set_aside",
-        "",
-        "pairs excluded for causes seen outside the measured value",
-        |row| count(row.excluded),
-        |row, cell, _| set(&mut row.excluded, parsed(cell)),
-    ),
-    Column::number(
-        "iterations",
-        "",
-        "iterations of the loop in each sample",
-        |row| count(row.iterations),
-        |row, cell, _| set(&mut row.iterations, parsed(cell)),
-    ),
-    Column::number(
-        "unroll",
-        "operations",
-        "operations in one iteration of the baseline",
-        |row| count(row.unroll.map(u64::from)),
-        |row, cell, _| set(&mut row.unroll, parsed(cell)),
-    ),
+    number!("fastest_ns", "ns", "cost for the fastest thread", fastest_ns as Nanoseconds),
+    number!("median_ns", "ns", "cost for the median thread", median_ns as Nanoseconds),
+    number!("noise", "fraction", "relative median absolute deviation of the pairs", noise).labelled("Noise"),
+    count!("pairs", "", "pairs that count", pairs).total().labelled("Pairs"),
+    count!("set_aside", "", "pairs excluded for causes seen outside the measured value", excluded).total(),
+    count!("iterations", "", "iterations of the loop in each sample", iterations),
+    count!("unroll", "operations", "operations in one iteration of the baseline", unroll),
     Column::text(
         "verdict",
         "what the figure is worth ([verdicts](METHOD.md#verdicts))",
         |row| row.verdict.name().to_owned(),
         |row, cell, cells| row.read_verdict(cell, cells.cell("reason").unwrap_or_default()),
     ),
-    Column::text(
-        "reason",
-        "the reason of the verdict, remarks, and whether the row is provisional",
-        Row::explanation,
-        |_, _, _| Some(()),
-    ),
+    // Read with the verdict.
+    Column::text("reason", "the reason of the verdict, or a remark on a resolved cost", Row::explanation, |_, _, _| {
+        Some(())
+    }),
     Column::text(
         "check",
         "proof that the primitive did its work: `ok`, `failed` or empty",
         |row| row.check.map_or("", |is_ok| if is_ok { "ok" } else { "failed" }).to_owned(),
         |row, cell, _| {
-            let outcomes = [("ok", true), ("failed", false)];
-            set(&mut row.check, outcomes.into_iter().find(|(word, _)| *word == cell).map(|(_, is_ok)| is_ok))
+            row.check = match cell {
+                "ok" => Some(true),
+                "failed" => Some(false),
+                _ => return None,
+            };
+            Some(())
         },
-    ),
+    )
+    .labelled("Check"),
     Column::text(
         "evidence",
         "summary of the instructions found in the timed region",
         |row| row.evidence.clone().unwrap_or_default(),
-        |row, cell, _| set(&mut row.evidence, Some(cell.to_owned())),
-    ),
-    Column::number(
-        "clock_hz",
-        "Hz",
-        "clock of the core or multiprocessor during the case",
-        |row| number(row.clock.map(Hertz::value)),
-        |row, cell, _| set(&mut row.clock, finite(cell).map(Hertz)),
-    ),
+        |row, cell, _| {
+            row.evidence = Some(cell.to_owned());
+            Some(())
+        },
+    )
+    .labelled("Instructions"),
+    number!("clock_hz", "Hz", "clock of the core or multiprocessor during the case", clock as Hertz),
     Column::parameter(PARAMETERS[13]),
     Column::text(
         "actor",
         "whose cost `ns` is: the `slowest` thread's where all meet or contend, the `median` thread's where nothing is shared",
         |row| word(row.actor),
-        |row, cell, _| set(&mut row.actor, parsed(cell)),
-    )
-    .later(),
-    Column::number(
-        "slowest_ns",
-        "ns",
-        "cost for the slowest thread",
-        |row| number(row.slowest_ns.map(Nanoseconds::value)),
-        |row, cell, _| set(&mut row.slowest_ns, finite(cell).map(Nanoseconds)),
-    )
-    .later(),
-    Column::number(
-        "ns_p05",
-        "ns",
-        "5th percentile of the pairs: over addresses, orders and times",
-        |row| number(row.ns_spread.map(|spread| spread.low)),
-        |row, cell, cells| interval(&mut row.ns_spread, cell, cells.cell("ns_p95")),
-    )
-    .later(),
-    Column::number(
-        "ns_p95",
-        "ns",
-        "95th percentile of the pairs",
-        |row| number(row.ns_spread.map(|spread| spread.high)),
-        |_, cell, _| finite(cell).map(drop),
-    )
-    .later(),
-    Column::number(
+        |row, cell, _| {
+            row.actor = Some(cell.parse().ok()?);
+            Some(())
+        },
+    ),
+    number!("slowest_ns", "ns", "cost for the slowest thread", slowest_ns as Nanoseconds),
+    number!("ns_p05", "ns", "5th percentile of the pairs: over addresses, orders and times", ns_spread.low),
+    number!("ns_p95", "ns", "95th percentile of the pairs", ns_spread.high),
+    number!(
         "within_low",
         "ns",
         "lower end of the 95 % interval of `ns` within this run: the one to compare rows of this run by",
-        |row| number(row.ns_within.map(|within| within.low)),
-        |row, cell, cells| interval(&mut row.ns_within, cell, cells.cell("within_high")),
-    )
-    .later(),
-    Column::number(
-        "within_high",
-        "ns",
-        "its upper end",
-        |row| number(row.ns_within.map(|within| within.high)),
-        |_, cell, _| finite(cell).map(drop),
-    )
-    .later(),
+        ns_within.low
+    ),
+    number!("within_high", "ns", "its upper end", ns_within.high),
     Column::text(
         "population",
         "samples that `ns` stands for: `alone` (the threads had their cores for themselves), `beside` (another hardware \
          thread of their cores was active), `all`",
         |row| word(row.population),
-        |row, cell, _| set(&mut row.population, parsed(cell)),
-    )
-    .later(),
-    Column::number(
+        |row, cell, _| {
+            row.population = Some(cell.parse().ok()?);
+            Some(())
+        },
+    ),
+    number!(
         "beside_share",
         "fraction",
         "share of the samples with SMT interference (another hardware thread is active); empty where it is not detected",
-        |row| number(row.beside_share),
-        |row, cell, _| set(&mut row.beside_share, finite(cell)),
+        beside_share
     )
-    .later(),
-    Column::number(
-        "runs",
-        "",
-        "runs that the row joins, if more than one",
-        |row| count(row.runs),
-        |row, cell, _| set(&mut row.runs, parsed(cell)),
-    )
-    .later(),
+    .labelled("SMT interference"),
+    count!("runs", "", "runs that the row joins, if more than one", runs),
+    Column::text(
+        "provisional",
+        "`yes` if the run ended before all measurement blocks of the case were taken; a resumed run measures it again",
+        |row| if row.provisional { "yes" } else { "" }.to_owned(),
+        |row, cell, _| {
+            row.provisional = cell == "yes";
+            row.provisional.then_some(())
+        },
+    ),
+    number!(
+        "rate_ns",
+        "ns",
+        "time in which all threads together execute their number of operations: the slowest thread's cost where they contend, \
+         elsewhere the harmonic mean of their costs; empty where not all run at the same time",
+        rate_ns as Nanoseconds
+    ),
+    number!(
+        "cycles_within_low",
+        "cycles",
+        "lower end of the 95 % interval of `cycles` within this run",
+        cycles_within.low
+    ),
+    number!("cycles_within_high", "cycles", "its upper end", cycles_within.high),
+    number!(
+        "drift",
+        "fraction",
+        "by how much costs of the family changed in the course of the run, where that was seen: standard deviation, relative to \
+         the cost; another run differs at least as much",
+        drift
+    ),
+    number!("cycles_drift", "fraction", "the same of the costs in cycles", cycles_drift),
 ];
+
+/// The header of the table.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    COLUMNS.iter().map(|column| column.name).collect()
+}
 
 fn word<T: ToString>(value: Option<T>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
@@ -367,38 +384,13 @@ fn number(value: Option<f64>) -> String {
     value.map(significant).unwrap_or_default()
 }
 
-fn count(value: Option<u64>) -> String {
-    value.map(|count| count.to_string()).unwrap_or_default()
-}
-
-fn parsed<T: FromStr>(cell: &str) -> Option<T> {
-    cell.parse().ok()
-}
-
-/// A finite number: `NaN` and `inf` are no figures.
-fn finite(cell: &str) -> Option<f64> {
-    parsed(cell).filter(|number: &f64| number.is_finite())
-}
-
-fn set<T>(field: &mut Option<T>, value: Option<T>) -> Option<()> {
-    *field = Some(value?);
-    Some(())
-}
-
-/// An interval has both ends, or it is none.
-fn interval(field: &mut Option<Interval>, low: &str, high: Option<&str>) -> Option<()> {
-    let low = finite(low)?;
-    *field = high.and_then(finite).map(|high| Interval { low, high });
-    Some(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_table_holds_every_parameter_and_no_name_twice() {
-        let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
+        let names = names();
         assert!(PARAMETERS.iter().all(|parameter| names.contains(&parameter.name)));
         let mut distinct = names.clone();
         distinct.sort_unstable();
@@ -412,7 +404,7 @@ mod tests {
         let contract = "case_id,domain,family,primitive,dtype,layout,stride,threads,blocks,devices,placement,scope,space,\
                         order,mode,group,ns,ns_low,ns_high,cycles,cycles_low,cycles_high,ops_per_s_thread,ops_per_s_total,\
                         fastest_ns,median_ns,noise,pairs,set_aside,iterations,unroll,verdict,reason,check,evidence,clock_hz";
-        let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
+        let names = names();
         assert!(names.join(",").starts_with(contract), "{names:?}");
     }
 }

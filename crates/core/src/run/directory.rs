@@ -1,22 +1,24 @@
-//! The run directory: what lies where in the folder of a run, and how it is read.
+//! The run directory: what lies where in the folder of a run, how it is read, and who may write.
 //!
 //! A case that is measured in several blocks has a provisional row after the first block and another row after the last.
 //! While the run goes on, both stand in the file, and the later one counts. When it ends, there is one row for each case.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use csv::ReaderBuilder;
 
 use crate::model::case::CaseId;
 use crate::model::detail::Detail;
-use crate::run::files::{At, complete_lines, packed_table, read_if_there, replace};
+use crate::run::details::DetailTable;
+use crate::run::files::{At, body, packed, read_if_there, read_table, replace, write_plain};
 pub use crate::run::files::{RunDirectoryError, replace_file};
+use crate::run::journal::id_of;
 use crate::run::row::Row;
-use crate::run::tables::details::DetailTable;
-use crate::run::tables::form::lines_with_ids;
-use crate::run::{Run, SCHEMA};
+use crate::run::{Run, SCHEMA, columns, details};
 
 /// A folder that holds one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +82,7 @@ impl RunDirectory {
     /// The same compressed; of runs that are stored to be kept.
     #[must_use]
     pub fn compressed_measurements(&self) -> PathBuf {
-        packed_table::packed(&self.measurements())
+        packed(&self.measurements())
     }
 
     /// Whether there is a journal, plain or compressed. The directory of a published experiment has none.
@@ -95,7 +97,7 @@ impl RunDirectory {
     /// When there is none, or it cannot be read or unpacked.
     pub fn measurement_bytes(&self) -> Result<(PathBuf, Vec<u8>), RunDirectoryError> {
         let path = self.measurements();
-        match packed_table::read(&path)? {
+        match read_table(&path)? {
             Some(found) => Ok(found),
             None => Err(RunDirectoryError::NoTable(path)),
         }
@@ -174,7 +176,7 @@ impl RunDirectory {
     /// As of [`Self::read_rows`].
     pub fn read_numbered_rows(&self) -> Result<Vec<(u64, Row)>, RunDirectoryError> {
         let (path, bytes) = self.measurement_bytes()?;
-        parse_rows(&path, complete_lines(&bytes))
+        parse_rows(&path, rows_of(&path, &bytes)?)
     }
 
     /// Leaves one row of each case, the last, and makes `details.csv` compact: a value that most cases of a domain share
@@ -184,15 +186,13 @@ impl RunDirectory {
     /// When the file cannot be read or written.
     pub fn tidy(&self) -> Result<(), RunDirectoryError> {
         let (path, bytes) = self.measurement_bytes()?;
-        let lines = lines_with_ids(complete_lines(&bytes)).map_err(|source| RunDirectoryError::Csv { path, source })?;
-        // A table without ids is none that a run wrote, and is left as it is.
-        let lines = lines.unwrap_or_default();
-        // The header is a line like the others: nobody has its name for an id.
-        let last: HashMap<&[u8], usize> = lines.iter().enumerate().map(|(at, (id, _))| (id.as_slice(), at)).collect();
-        let kept =
-            lines.iter().enumerate().filter(|(at, (id, _))| last[id.as_slice()] == *at).map(|(_, (_, line))| *line);
+        let lines: Vec<&[u8]> = rows_of(&path, &bytes)?.split_inclusive(|byte| *byte == b'\n').collect();
+        let last: HashMap<&[u8], usize> = lines.iter().enumerate().map(|(at, line)| (id_of(line), at)).collect();
         if last.len() < lines.len() {
-            packed_table::write_plain(&self.measurements(), &kept.collect::<Vec<_>>().concat())?;
+            let kept = lines.iter().enumerate().filter(|(at, line)| last[id_of(line)] == *at).map(|(_, line)| *line);
+            let header = format!("{}\n", columns::names().join(","));
+            let table = std::iter::once(header.as_bytes()).chain(kept).collect::<Vec<_>>().concat();
+            write_plain(&self.measurements(), &table)?;
         }
         if !self.details().is_file() {
             return Ok(());
@@ -202,8 +202,8 @@ impl RunDirectory {
         self.write_details(&DetailTable::compact(&rows, details), &rows)
     }
 
-    /// Reads all details of each case, in the order of name and actor; runs of older versions have none. A line that holds
-    /// no detail is passed over.
+    /// Reads all details of each case, in the order of name and actor; imported runs have none. A line that holds no detail is
+    /// passed over.
     ///
     /// # Errors
     /// When the file is there and cannot be read, or a line of it holds for a domain whose rows cannot be read.
@@ -217,7 +217,7 @@ impl RunDirectory {
     pub(super) fn detail_table(&self) -> Result<Option<DetailTable>, RunDirectoryError> {
         let path = self.details();
         let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
-        let table = DetailTable::parse(complete_lines(&bytes));
+        let table = DetailTable::parse(body(&path, &bytes, &details::COLUMNS)?);
         table.map(Some).map_err(|source| RunDirectoryError::Csv { path, source })
     }
 
@@ -245,6 +245,36 @@ impl RunDirectory {
     }
 }
 
+const ATTEMPTS: u32 = 50;
+
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(20);
+
+/// The right to write into a run directory. It ends when the value is dropped, and with the process, however that ends.
+#[derive(Debug)]
+pub struct WriteLock {
+    /// `None` where the file system has no locks.
+    _folder: Option<File>,
+}
+
+impl RunDirectory {
+    /// Takes the right to write. A process that was killed may still be ending, so it is awaited for a second.
+    ///
+    /// # Errors
+    /// When another process has it.
+    pub fn lock(&self) -> Result<WriteLock, RunDirectoryError> {
+        let folder = File::open(self.path()).at(self.path())?;
+        for _ in 0..ATTEMPTS {
+            match folder.try_lock() {
+                Ok(()) => return Ok(WriteLock { _folder: Some(folder) }),
+                Err(TryLockError::WouldBlock) => thread::sleep(BETWEEN_ATTEMPTS),
+                // A file system without locks is no reason not to measure.
+                Err(TryLockError::Error(_)) => return Ok(WriteLock { _folder: None }),
+            }
+        }
+        Err(RunDirectoryError::Busy(self.path().to_owned()))
+    }
+}
+
 /// Why a `run.json` of this layout cannot be understood, and what to do.
 fn not_understood(version: Option<&str>) -> String {
     let here = env!("CARGO_PKG_VERSION");
@@ -256,16 +286,19 @@ fn not_understood(version: Option<&str>) -> String {
     }
 }
 
+/// The complete lines of rows in `measurements.csv`.
+fn rows_of<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8], RunDirectoryError> {
+    body(path, bytes, &columns::names())
+}
+
 fn parse_rows(path: &Path, bytes: &[u8]) -> Result<Vec<(u64, Row)>, RunDirectoryError> {
-    let csv_error = |source| RunDirectoryError::Csv { path: path.to_owned(), source };
-    let mut reader = ReaderBuilder::new().flexible(true).from_reader(bytes);
-    let header = reader.headers().map_err(csv_error)?.iter().collect();
     let mut rows: Vec<(u64, Row)> = Vec::new();
     let mut places: HashMap<CaseId, usize> = HashMap::new();
-    for record in reader.records() {
-        let record = record.map_err(csv_error)?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let row = Row::from_record(&header, &record).map_err(|source| RunDirectoryError::Row {
+    // The first line is that of the header.
+    for (line, record) in (2..).zip(ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes).records())
+    {
+        let record = record.map_err(|source| RunDirectoryError::Csv { path: path.to_owned(), source })?;
+        let row = Row::from_record(&record).map_err(|source| RunDirectoryError::Row {
             path: path.to_owned(),
             line,
             source,
@@ -315,6 +348,8 @@ mod tests {
         let error = read(&later);
         assert!(error.contains("surprise") && error.contains("syncscope 99.1.0 wrote it"), "{error}");
         fs::write(directory.measurements(), "a,b\n1,2\n").unwrap();
+        assert!(matches!(directory.read_rows(), Err(RunDirectoryError::Table { .. })));
+        fs::write(directory.measurements(), columns::names().join(",") + "\n1,2\n").unwrap();
         assert!(matches!(directory.read_rows(), Err(RunDirectoryError::Row { line: 2, .. })));
         fs::write(directory.measurements(), b"\xff\xfe\n\xff\n").unwrap();
         assert!(directory.read_rows().is_err());
@@ -333,5 +368,16 @@ mod tests {
         directory.write_run(&run).unwrap();
         let reopened = RunDirectory::open(directory.path()).unwrap();
         assert_eq!(reopened.read_run().unwrap(), run);
+    }
+
+    #[test]
+    fn a_directory_has_one_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(folder.path()).unwrap();
+        let first = directory.lock().unwrap();
+        let error = directory.lock().unwrap_err().to_string();
+        assert!(error.contains("another syncscope") && error.contains("--out"), "{error}");
+        drop(first);
+        directory.lock().unwrap();
     }
 }

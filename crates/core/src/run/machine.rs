@@ -14,14 +14,13 @@ pub struct Machine {
     pub cpu: CpuMachine,
     /// The CUDA devices, in the driver's order; empty where there is none.
     pub gpus: Vec<GpuMachine>,
-    /// The ways between them, each pair both ways; empty where there are fewer than two, and in older files.
-    #[serde(default)]
+    /// The ways between them, each pair both ways; empty where there are fewer than two.
     pub links: Vec<GpuLink>,
 }
 
 impl Machine {
-    /// Whether this may be the other machine: everything that both descriptions say is the same. Descriptions of earlier
-    /// versions lack the signature of the processor.
+    /// Whether this may be the other machine: everything that both descriptions say is the same. Some lack the
+    /// signature of the processor.
     #[must_use]
     pub fn may_be(&self, other: &Self) -> bool {
         let is_signed = self.cpu.signature.is_some() && other.cpu.signature.is_some();
@@ -55,7 +54,7 @@ pub struct CpuMachine {
     pub memory_bytes: Option<u64>,
     /// The virtual machine monitor underneath, if one shows itself.
     pub hypervisor: Option<String>,
-    /// Which design it is; `None` where the processor has no such numbers, and in older files.
+    /// Which design it is; `None` where the processor has no such numbers, and where nobody asked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<CpuSignature>,
 }
@@ -199,13 +198,13 @@ pub struct Environment {
     pub emulator: Option<String>,
     /// Versions of the libraries that are themselves measured, such as parking_lot.
     pub libraries: BTreeMap<String, String>,
-    /// The OpenMP runtimes that were loaded; empty in older files.
+    /// The OpenMP runtimes that were loaded, as far as is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub openmp: Vec<LoadedLibrary>,
-    /// Settings of firmware and kernel; `None` in older files.
+    /// Settings of firmware and kernel; `None` where nobody read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<SystemSettings>,
-    /// The state of each CUDA device; empty in older files.
+    /// The state of each CUDA device, as far as is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<GpuState>,
     /// Whether CUDA's Multi-Process Service seems active: its process, or its control pipe, which may be left over.
@@ -214,7 +213,7 @@ pub struct Environment {
     /// Whether the GPUs compute confidentially (encrypted transfers), where NVML reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidential_computing: Option<bool>,
-    /// Chains of known operations by two clocks, at the start of the run; empty in older files and in runs without hardware.
+    /// Chains of known operations by two clocks, at the start of the run; none in runs without hardware.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crosscheck: Vec<ChainCheck>,
 }

@@ -1,30 +1,40 @@
-//! `run.json`: who measured what, where, when and how it ended.
+//! A run as it is stored: `run.json` (who measured what, where, when and how it ended), and the modules of its tables.
+//!
+//! | module | what stands there |
+//! |---|---|
+//! | [`directory`] | what lies where in the folder of a run, and how it is read |
+//! | [`row`], [`columns`] | a row, and its cells in `measurements.csv` |
+//! | [`journal`] | adds lines to the tables while a run goes on |
+//! | [`samples`], `details` | `samples.csv` and `details.csv` as a whole |
+//! | [`plain`] | tables of experiments that measure no cases |
+//! | [`repeats`] | joins the rows of several runs |
+//! | [`stored_run`] | the form of the runs in `results/` |
 
 pub(crate) mod files;
 
 pub mod chain_check;
 pub mod columns;
-pub mod completeness;
+mod details;
 pub mod directory;
-pub mod lock;
+pub mod journal;
 pub mod machine;
+pub mod plain;
 pub mod provenance;
-pub mod record;
 pub mod repeats;
 pub mod row;
+pub mod samples;
 pub mod smt_interference;
 pub mod stored_run;
-pub mod tables;
-
-pub use tables::{journal, samples};
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use crate::run::directory::{RunDirectory, RunDirectoryError};
 use crate::run::machine::{Environment, Machine, MeasuredTopology};
 use crate::run::provenance::{SessionRecord, Tool};
+use crate::run::row::Row;
 use crate::words::words;
 
 /// Version of the layout of a run directory. Raised when a reader of the old layout would misread the new one.
@@ -54,7 +64,7 @@ pub struct Run {
     pub version: String,
     /// The command line.
     pub command: Vec<String>,
-    /// The preset measured, or the published experiment.
+    /// The preset measured, [`IMPORTED`], or the name of an experiment that has tables of its own.
     pub preset: String,
     /// The globs that chose primitives; empty means all.
     pub only: Vec<String>,
@@ -70,7 +80,7 @@ pub struct Run {
     pub ended: Option<String>,
     /// Number of cases in the plan.
     pub planned: u64,
-    /// The same by primitive; empty in older files.
+    /// The same by primitive; none of a published experiment and of imported figures.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub planned_by_primitive: BTreeMap<String, u64>,
     /// What may have disturbed the figures, and what to do about it.
@@ -82,16 +92,19 @@ pub struct Run {
     /// What was measured of the CPUs' topology, at the end of a run that measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_topology: Option<MeasuredTopology>,
-    /// The build of syncscope that began it; `None` in older files.
+    /// The build of syncscope that began it; `None` where it did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<Tool>,
     /// How many runs it joins, each in a folder of its own; `None` for a single run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
-    /// The processes that measured it, in order; empty in older files.
+    /// The processes that measured it, in order; none where they left no record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionRecord>,
 }
+
+/// The word of a run whose rows come from another tool, where others have their preset.
+pub const IMPORTED: &str = "imported";
 
 impl Run {
     /// A run by this version of syncscope that begins: nothing is planned, and nothing is known of the machine. Where more is
@@ -122,6 +135,57 @@ impl Run {
     }
 }
 
+/// The rows of a run beside the number of cases that it planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completeness {
+    /// The cases of the plan.
+    pub planned: u64,
+    /// The cases with a row.
+    pub rows: u64,
+    /// Of these rows, those of cases that are to get more measurement blocks.
+    pub provisional: u64,
+}
+
+impl Completeness {
+    /// Counts the rows of a run.
+    #[must_use]
+    pub fn of(run: &Run, rows: &[Row]) -> Self {
+        let provisional = rows.iter().filter(|row| row.provisional).count() as u64;
+        Self { planned: run.planned, rows: rows.len() as u64, provisional }
+    }
+
+    /// Whether nothing is left to measure.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.rows >= self.planned && self.provisional == 0
+    }
+}
+
+impl Run {
+    /// Why the rows of a run that is done are not those that it wrote; `None` if they are, or if it is not done. A table that
+    /// was cut off or replaced has fewer.
+    #[must_use]
+    pub fn damage(&self, rows: &[Row]) -> Option<String> {
+        let found = Completeness::of(self, rows);
+        if self.status != Status::Done || found.is_complete() {
+            return None;
+        }
+        let Completeness { planned, rows, provisional } = found;
+        let open = if provisional > 0 { format!(", {provisional} of them provisional") } else { String::new() };
+        Some(format!("damaged: {rows} of {planned} cases are there{open}"))
+    }
+}
+
+impl RunDirectory {
+    /// Whether the run is done and each case of its plan has its last row.
+    ///
+    /// # Errors
+    /// When the rows cannot be read.
+    pub fn is_finished(&self, run: &Run) -> Result<bool, RunDirectoryError> {
+        Ok(run.status == Status::Done && Completeness::of(run, &self.read_rows()?).is_complete())
+    }
+}
+
 /// A moment as RFC 3339 text, to the second, UTC.
 #[must_use]
 pub fn timestamp(moment: SystemTime) -> String {
@@ -139,6 +203,8 @@ pub fn seconds_between(start: &str, end: &str) -> Option<f64> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::model::case::Case;
+    use crate::model::verdict::Verdict;
     use std::time::{Duration, UNIX_EPOCH};
 
     /// A run of the quick preset that was interrupted.
@@ -153,23 +219,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_file_of_an_older_version_is_read() {
-        let older = r#"{"schema":1,"version":"0.1.0","command":[],"preset":"quick","only":[],"skip":[],"seed":7,
-            "status":"done","started":"2001-09-09T01:46:40Z","ended":null,"planned":0,"warnings":[],
-            "machine":{"cpu":{"model":"x","architecture":"x86_64","packages":1,"numa_nodes":1,"cores":1,
-                "hardware_threads":1,"caches":[],"memory_bytes":null,"hypervisor":null},"gpus":[]},
-            "environment":{"os":"Linux","allowed_cpus":"0","cpu_quota":null,"governor":null,"boost":null,"load":0.5,
-                "nvidia_driver":null,"cuda_driver":null,"nvrtc":null,"clocks":[],"libraries":{}}}"#;
-        let run: Run = serde_json::from_str(older).unwrap();
-        assert_eq!((run.tool.clone(), run.sessions.len(), run.environment.settings.clone()), (None, 0, None));
-        let text = serde_json::to_string(&run).unwrap();
-        assert!(run.planned_by_primitive.is_empty());
-        for absent in ["tool", "sessions", "settings", "openmp", "mps", "planned_by_primitive"] {
-            assert!(!text.contains(absent), "unknown values are not written: {text}");
-        }
-    }
-
-    #[test]
     fn timestamps_are_rfc_3339() {
         let start = timestamp(UNIX_EPOCH + Duration::from_secs(1_000_000_000));
         assert_eq!(start, "2001-09-09T01:46:40Z");
@@ -177,5 +226,19 @@ pub(crate) mod tests {
         assert_eq!(seconds_between(&start, &end), Some(90.0));
         assert_eq!(seconds_between(&end, &start), None);
         assert_eq!(seconds_between("yesterday", &end), None);
+    }
+
+    #[test]
+    fn a_run_that_is_done_has_a_last_row_for_each_case() {
+        let row = |primitive: &str| Row::unmeasured(Case::new(primitive), Verdict::Resolved);
+        let rows = [row("cpu.barrier.std"), row("cpu.barrier.sense")];
+        let done = Run { status: Status::Done, ..interrupted() };
+        assert_eq!(done.damage(&rows), None);
+        assert_eq!(done.damage(&rows[..1]).unwrap(), "damaged: 1 of 2 cases are there");
+        assert_eq!(interrupted().damage(&rows[..1]), None, "nobody said that it is done");
+        let open = [Row { provisional: true, ..rows[0].clone() }, rows[1].clone()];
+        assert_eq!(done.damage(&open).unwrap(), "damaged: 2 of 2 cases are there, 1 of them provisional");
+        // A later version may have gone on with a longer plan.
+        assert_eq!(Run { planned: 1, ..done }.damage(&rows), None);
     }
 }

@@ -38,7 +38,7 @@ pub struct SessionRecord {
     /// Time that the hypervisor took; `None` where the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stolen: Option<StolenTime>,
-    /// The most memory that the process had at a time; `None` where the system does not report it, and in older files.
+    /// The most memory that the process had at a time; `None` where the system does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory_bytes: Option<u64>,
 }

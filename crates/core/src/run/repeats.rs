@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::model::case::CaseId;
 use crate::model::verdict::Verdict;
+use crate::run::columns::COLUMNS;
 use crate::run::row::Row;
 use crate::stats::{Interval, Variance, student};
 use crate::units::{Cycles, Nanoseconds};
@@ -44,14 +45,11 @@ fn agreeing<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
 fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
     let agreeing = agreeing(rows);
     let first = *agreeing.first()?;
-    let runs = agreeing.len();
     if rows.len() < 2 {
         return Some(first.clone());
     }
-    let mean = |value: fn(&Row) -> Option<f64>| {
-        let values: Vec<f64> = agreeing.iter().filter_map(|row| value(row)).collect();
-        (values.len() == runs).then(|| mean(&values))
-    };
+    let mut row = first.clone();
+    COLUMNS.iter().for_each(|column| column.join(&mut row, &agreeing, rows));
     let measured: Vec<&Row> = rows.iter().copied().filter(|row| is_measured(row, first)).collect();
     let prior = families.without(rows);
     let for_another_run = |point: Option<f64>, value: fn(&Row) -> Option<f64>, own: fn(&Row) -> Option<Interval>| {
@@ -60,44 +58,22 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
         // What one run says of another one, where the runs do not show it.
         predicted.or_else(|| measured.iter().filter_map(|row| own(row)).reduce(hull))
     };
-    let between = |interval: fn(&Row) -> Option<Interval>| {
-        let ends: Vec<Interval> = agreeing.iter().filter_map(|row| interval(row)).collect();
-        (ends.len() == runs).then(|| Interval {
-            low: ends.iter().map(|interval| interval.low).sum::<f64>() / runs as f64,
-            high: ends.iter().map(|interval| interval.high).sum::<f64>() / runs as f64,
-        })
-    };
-    let total =
-        |count: fn(&Row) -> Option<u64>| rows.iter().filter_map(|row| count(row)).reduce(|one, other| one + other);
-    let (ns, cycles) = (mean(|row| Some(row.ns?.value())), mean(|row| Some(row.cycles?.value())));
-    let ns_within = between(|row| row.ns_within);
-    let cycles_within = ns_within.zip(ns.zip(cycles)).map(|(within, (ns, cycles))| scaled(within, cycles / ns));
+    let (ns, cycles) = (row.ns.map(Nanoseconds::value), row.cycles.map(Cycles::value));
     let at_least = |interval: Option<Interval>, within: Option<Interval>| {
         interval.map(|interval| within.filter(is_finite).map_or(interval, |within| hull(interval, within)))
     };
     let ns_interval = for_another_run(ns, |row| Some(row.ns?.value()), |row| row.ns_interval);
     let cycles_interval = for_another_run(cycles, |row| Some(row.cycles?.value()), |row| row.cycles_interval);
-    Some(Row {
-        ns: ns.map(Nanoseconds),
-        ns_interval: at_least(ns_interval, ns_within).filter(|_| ns.is_some()),
-        ns_within,
-        ns_spread: between(|row| row.ns_spread),
-        cycles: cycles.map(Cycles),
-        cycles_interval: at_least(cycles_interval, cycles_within).filter(|_| cycles.is_some()),
-        fastest_ns: mean(|row| Some(row.fastest_ns?.value())).map(Nanoseconds),
-        median_ns: mean(|row| Some(row.median_ns?.value())).map(Nanoseconds),
-        slowest_ns: mean(|row| Some(row.slowest_ns?.value())).map(Nanoseconds),
-        ops_per_s_total: mean(|row| row.ops_per_s_total),
-        beside_share: mean(|row| row.beside_share),
-        noise: mean(|row| row.noise),
-        pairs: total(|row| row.pairs),
-        excluded: total(|row| row.excluded),
+    let joined = Row {
+        ns_interval: at_least(ns_interval, row.ns_within).filter(|_| ns.is_some()),
+        cycles_interval: at_least(cycles_interval, row.cycles_within).filter(|_| cycles.is_some()),
         runs: Some(rows.len() as u64),
         check: rows.iter().filter_map(|row| row.check).reduce(|one, other| one && other),
-        remark: remark(first, runs, rows.len()),
+        remark: remark(first, agreeing.len(), rows.len()),
         provisional: rows.iter().any(|row| row.provisional),
-        ..first.clone()
-    })
+        ..row
+    };
+    Some(joined.with_derived())
 }
 
 /// Says where not all runs agree on the verdict.
@@ -134,10 +110,6 @@ fn prediction(point: f64, costs: &[f64], prior: Option<Variance>) -> Option<Inte
 /// The least interval that holds both.
 fn hull(one: Interval, other: Interval) -> Interval {
     Interval { low: one.low.min(other.low), high: one.high.max(other.high) }
-}
-
-fn scaled(interval: Interval, factor: f64) -> Interval {
-    Interval { low: interval.low * factor, high: interval.high * factor }
 }
 
 fn is_finite(interval: &Interval) -> bool {
@@ -282,11 +254,11 @@ mod tests {
     }
 
     #[test]
-    fn cycles_are_as_uncertain_as_nanoseconds() {
+    fn an_interval_in_cycles_holds_the_one_within_a_run() {
         let with = |ns: f64| Row {
             cycles: Some(Cycles(3.0 * ns)),
             cycles_interval: Some(Interval { low: 0.0, high: 0.0 }),
-            ns_within: Some(Interval { low: 8.0, high: 12.0 }),
+            cycles_within: Some(Interval { low: 24.0, high: 36.0 }),
             ..row(1, ns, Verdict::Resolved)
         };
         let joined = join(&[vec![with(10.0)], vec![with(10.0)]]).remove(0);

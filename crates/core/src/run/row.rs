@@ -1,10 +1,14 @@
-//! A row: everything a run says about one case.
+//! A row: everything a run says about one case, as a line of `measurements.csv` and back.
+
+use csv::StringRecord;
 
 use crate::engine::measurement::Measurement;
 use crate::model::case::{Actor, Case, Population};
 use crate::model::check::Check;
 use crate::model::estimate::Estimate;
+use crate::model::parameter::Cells;
 use crate::model::verdict::Verdict;
+use crate::run::columns::COLUMNS;
 use crate::stats::Interval;
 use crate::units::{Cycles, Hertz, Nanoseconds, rounded};
 
@@ -17,24 +21,31 @@ pub struct Row {
     pub ns: Option<Nanoseconds>,
     /// 95 % interval of `ns` for another run on this machine: the one to quote.
     pub ns_interval: Option<Interval>,
-    /// 95 % interval of `ns` within this run: the one to compare rows of this run by. Rows of older versions have none.
+    /// 95 % interval of `ns` within this run: the one to compare rows of this run by.
     pub ns_within: Option<Interval>,
     /// The 5th and the 95th percentile of the pairs: what a program may meet.
     pub ns_spread: Option<Interval>,
     /// The same in cycles of the core or multiprocessor.
     pub cycles: Option<Cycles>,
-    /// 95 % interval of `cycles`.
+    /// 95 % interval of `cycles` for another run.
     pub cycles_interval: Option<Interval>,
+    /// 95 % interval of `cycles` within this run.
+    pub cycles_within: Option<Interval>,
+    /// By how much the costs of the family changed in the course of the run: standard deviation, relative to the cost.
+    pub drift: Option<f64>,
+    /// The same of the costs in cycles.
+    pub cycles_drift: Option<f64>,
     /// Cost of one operation as the fastest actor sees it.
     pub fastest_ns: Option<Nanoseconds>,
     /// Cost of one operation as the median actor sees it.
     pub median_ns: Option<Nanoseconds>,
     /// Cost of one operation as the slowest actor sees it.
     pub slowest_ns: Option<Nanoseconds>,
-    /// Operations per second of all actors together: their number / `ns` where they contend, elsewhere the sum of their own
-    /// rates; `None` where not all run at the same time.
+    /// All actors together execute their number of operations in this time, see [`Estimate::rate_ns`].
+    pub rate_ns: Option<Nanoseconds>,
+    /// Operations per second of all actors together; follows from `rate_ns`.
     pub ops_per_s_total: Option<f64>,
-    /// Whose cost `ns` is. Rows of older versions do not say; they are of the slowest.
+    /// Whose cost `ns` is; `None` where nobody said so.
     pub actor: Option<Actor>,
     /// Which samples `ns` stands for.
     pub population: Option<Population>,
@@ -63,16 +74,38 @@ pub struct Row {
     pub evidence: Option<String>,
     /// Clock of the core or multiprocessor, as measured during the case.
     pub clock: Option<Hertz>,
-    /// Whether the run ended before all measurement blocks of this case were taken. Stands at the end of the column
-    /// `reason`; a resumed run measures such cases again.
+    /// Whether the run ended before all measurement blocks of this case were taken. A resumed run measures such cases again.
     pub provisional: bool,
 }
 
-/// What the column `reason` says of a provisional row; then the texts of older versions.
-const PROVISIONAL: [&str; 2] = [
-    "provisional: the run ended before all measurement blocks of this case were taken",
-    "provisional: the run ended before it visited this case as often as it meant to",
-];
+/// A line that is no row.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RowError {
+    /// It has more or fewer cells than there are columns.
+    #[error("it has {found} cells and not {}", COLUMNS.len())]
+    Length {
+        /// The number found.
+        found: usize,
+    },
+    /// A cell does not hold what its column holds.
+    #[error("column `{column}` holds `{found}`")]
+    Cell {
+        /// The column.
+        column: &'static str,
+        /// The text found.
+        found: String,
+    },
+}
+
+/// A line of the table.
+struct Line<'a>(&'a StringRecord);
+
+impl Cells for Line<'_> {
+    fn cell(&self, column: &str) -> Option<&str> {
+        let place = COLUMNS.iter().position(|known| known.name == column)?;
+        self.0.get(place).filter(|cell| !cell.is_empty())
+    }
+}
 
 impl Row {
     /// The row of a case that was not measured.
@@ -85,9 +118,13 @@ impl Row {
             ns_spread: None,
             cycles: None,
             cycles_interval: None,
+            cycles_within: None,
+            drift: None,
+            cycles_drift: None,
             fastest_ns: None,
             median_ns: None,
             slowest_ns: None,
+            rate_ns: None,
             ops_per_s_total: None,
             actor: Some(case.actor()),
             population: None,
@@ -117,19 +154,20 @@ impl Row {
         let of_actor = |cost: fn(&Estimate) -> Nanoseconds| {
             estimate.map(cost).filter(|cost| measurement.verdict != Verdict::Resolved || cost.value() > 0.0)
         };
-        Self {
+        let row = Self {
             ns: estimate.map(|estimate| estimate.ns),
             ns_interval: estimate.and_then(|estimate| estimate.ns_interval),
             ns_within: estimate.and_then(|estimate| estimate.ns_within),
             ns_spread: estimate.and_then(|estimate| estimate.ns_spread),
             cycles: estimate.and_then(|estimate| estimate.cycles),
             cycles_interval: estimate.and_then(|estimate| estimate.cycles_interval),
+            cycles_within: estimate.and_then(|estimate| estimate.cycles_within),
+            drift: measurement.drift.map(|drift| drift.ns),
+            cycles_drift: measurement.drift.map(|drift| drift.cycles),
             fastest_ns: of_actor(|estimate| estimate.fastest_ns),
             median_ns: of_actor(|estimate| estimate.median_ns),
             slowest_ns: of_actor(|estimate| estimate.slowest_ns),
-            ops_per_s_total: estimate
-                .and_then(|estimate| Some(case.operations_at_once() as f64 * 1e9 / estimate.rate_ns?.value()))
-                .filter(|rate| measurement.verdict == Verdict::Resolved && rate.is_finite() && *rate > 0.0),
+            rate_ns: estimate.and_then(|estimate| estimate.rate_ns),
             population: estimate.map(|estimate| estimate.population),
             beside_share: estimate.and_then(|estimate| Some(estimate.strata.as_ref()?.beside_share)),
             noise: measurement.noise,
@@ -146,7 +184,47 @@ impl Row {
             evidence: measurement.evidence.summary().map(str::to_owned),
             clock: measurement.clock,
             ..Self::unmeasured(case, measurement.verdict.clone())
+        };
+        row.with_derived()
+    }
+
+    /// With what follows from what was measured.
+    pub(super) fn with_derived(self) -> Self {
+        let rate = self.rate_ns.map(|time| self.case.operations_at_once() as f64 * 1e9 / rounded(time.value()));
+        let is_rate = |rate: &f64| self.verdict == Verdict::Resolved && rate.is_finite() && *rate > 0.0;
+        Self { ops_per_s_total: rate.filter(is_rate), ..self }
+    }
+
+    /// The cells of this row, in the order of [`COLUMNS`].
+    #[must_use]
+    pub fn to_record(&self) -> StringRecord {
+        COLUMNS.iter().map(|column| column.write(self)).collect()
+    }
+
+    /// Reads a row from its cells, in the order of [`COLUMNS`].
+    ///
+    /// # Errors
+    /// When there are more or fewer cells, or one does not hold what its column holds.
+    pub fn from_record(record: &StringRecord) -> Result<Self, RowError> {
+        if record.len() != COLUMNS.len() {
+            return Err(RowError::Length { found: record.len() });
         }
+        let line = Line(record);
+        let mut row = Self { actor: None, ..Self::unmeasured(Case::new(""), Verdict::Failed(String::new())) };
+        for (column, cell) in COLUMNS.iter().zip(record).filter(|(_, cell)| !cell.is_empty()) {
+            if column.read(&mut row, cell, &line).is_none() {
+                return Err(RowError::Cell { column: column.name, found: cell.to_owned() });
+            }
+        }
+        let is_missing = |column: &str| line.cell(column).is_none();
+        let lacks_end = COLUMNS.iter().find(|column| column.is_half_an_interval(&row)).map(|column| column.name);
+        if let Some(column) = lacks_end.or_else(|| is_missing("verdict").then_some("verdict")) {
+            return Err(RowError::Cell { column, found: String::new() });
+        }
+        if let Some(id) = line.cell("case_id") {
+            row.case = row.case.without_implied_mode(id);
+        }
+        Ok(row.with_derived())
     }
 
     /// What is wrong with a row that was measured; `None` if nothing is. Beyond [`Self::contradiction`], a verdict says why,
@@ -171,6 +249,7 @@ impl Row {
             ("ns_within", self.ns_within),
             ("ns_spread", self.ns_spread),
             ("cycles", self.cycles_interval),
+            ("cycles_within", self.cycles_within),
         ];
         let intervals = intervals.iter().filter_map(|(name, interval)| interval.map(|interval| (*name, interval)));
         let ends = intervals.clone().flat_map(|(name, interval)| [(name, interval.low), (name, interval.high)]);
@@ -231,22 +310,19 @@ impl Row {
         (self.verdict == Verdict::Resolved && ns > 0.0).then(|| 1e9 / ns)
     }
 
-    /// The text in the column `reason`: the verdict's reason, the remark, and whether the row is provisional.
+    /// The text in the column `reason`: the verdict's reason and the remark.
     #[must_use]
     pub fn explanation(&self) -> String {
         let reason = Some(self.verdict.reason()).filter(|reason| !reason.is_empty());
-        let parts = [reason, self.remark.as_deref(), self.provisional.then_some(PROVISIONAL[0])];
+        let parts = [reason, self.remark.as_deref()];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
     /// Takes the columns `verdict` and `reason` apart.
     pub(crate) fn read_verdict(&mut self, verdict: &str, explanation: &str) -> Option<()> {
-        let before = PROVISIONAL.iter().find_map(|text| explanation.strip_suffix(text));
-        let reason = before.map_or(explanation, |reason| reason.strip_suffix("; ").unwrap_or(reason));
-        self.verdict = Verdict::from_columns(verdict, reason)?;
+        self.verdict = Verdict::from_columns(verdict, explanation)?;
         // The reason of every other verdict holds its remark already.
-        self.remark = (self.verdict == Verdict::Resolved && !reason.is_empty()).then(|| reason.to_owned());
-        self.provisional = before.is_some();
+        self.remark = (self.verdict == Verdict::Resolved && !explanation.is_empty()).then(|| explanation.to_owned());
         Some(())
     }
 }
@@ -262,12 +338,16 @@ pub(super) mod tests {
             ns_interval: Some(Interval { low: 2.031, high: 2.035 }),
             cycles: Some(Cycles(7.48)),
             cycles_interval: Some(Interval { low: 7.47, high: 7.49 }),
+            cycles_within: Some(Interval { low: 7.475, high: 7.485 }),
+            drift: Some(0.01),
+            cycles_drift: Some(0.001),
             ns_within: Some(Interval { low: 2.032, high: 2.034 }),
             ns_spread: Some(Interval { low: 1.99, high: 2.2 }),
             fastest_ns: Some(Nanoseconds(2.0)),
             median_ns: Some(Nanoseconds(2.0331)),
             slowest_ns: Some(Nanoseconds(2.1)),
-            ops_per_s_total: Some(9.9e8),
+            rate_ns: Some(Nanoseconds(2.5)),
+            ops_per_s_total: Some(8e8),
             population: Some(Population::Alone),
             beside_share: Some(0.25),
             noise: Some(0.001),
@@ -331,5 +411,66 @@ pub(super) mod tests {
         assert_eq!(noisy(-1.0, "").contradiction(), None);
         let swapped = Row { ns_within: Some(Interval { low: 2.0, high: 1.0 }), ..noisy(1.5, "wide") };
         assert!(swapped.contradiction().unwrap().contains("begins at 2 and ends at 1"));
+    }
+
+    #[test]
+    fn a_row_survives_the_way_to_a_file_and_back() {
+        let skipped = Row::unmeasured(Case::new("cpu.barrier.std"), Verdict::Skipped("one CPU".into()));
+        let remarked = Row { remark: Some("4 threads on 2 CPUs".into()), ..full() };
+        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ops_per_s_total: None, ..full() };
+        let provisional = [&full(), &remarked, &noisy].map(|row| Row { provisional: true, ..row.clone() });
+        let imported = Row { actor: None, ..full() };
+        for row in [full(), skipped, remarked, imported].into_iter().chain(provisional) {
+            let record = row.to_record();
+            assert_eq!(record.len(), COLUMNS.len());
+            assert_eq!(Row::from_record(&record), Ok(row));
+        }
+    }
+
+    /// The rate of a thread follows from the cost: from the seven digits that a reader has, not from the ones before.
+    #[test]
+    fn a_row_that_was_read_is_written_as_it_was() {
+        let row = Row { ns: Some(Nanoseconds(10.292_099_091)), ..full() };
+        let record = row.to_record();
+        assert_eq!(Row::from_record(&record).unwrap().to_record(), record);
+    }
+
+    #[test]
+    fn the_columns_hold_what_the_contract_says() {
+        let record = full().to_record();
+        let cell = |name: &str| record.get(COLUMNS.iter().position(|column| column.name == name).unwrap()).unwrap();
+        assert_eq!(cell("domain"), "cpu");
+        assert_eq!(cell("family"), "atomic");
+        assert_eq!(cell("stride"), "8");
+        assert_eq!(cell("placement"), "0,1");
+        assert_eq!(cell("check"), "ok");
+        assert_eq!(cell("verdict"), "Resolved");
+        assert_eq!(cell("clock_hz"), "3680000000");
+        assert_eq!(cell("devices"), "");
+        assert_eq!(cell("ops_per_s_total"), "800000000");
+        assert_eq!((cell("mode"), cell("actor"), cell("population")), ("throughput", "slowest", "alone"));
+    }
+
+    #[test]
+    fn bad_cells_are_named() {
+        let spoil = |column: &str, text: &str| {
+            let index = COLUMNS.iter().position(|known| known.name == column).unwrap();
+            let cells: Vec<String> = full()
+                .to_record()
+                .iter()
+                .enumerate()
+                .map(|(at, cell)| if at == index { text } else { cell }.to_owned())
+                .collect();
+            Row::from_record(&StringRecord::from(cells)).unwrap_err().to_string()
+        };
+        assert_eq!(spoil("ns", "NaN"), "column `ns` holds `NaN`");
+        assert_eq!(spoil("verdict", "fine"), "column `verdict` holds `fine`");
+        assert_eq!(spoil("stride", ""), "column `layout` holds `private`");
+        assert_eq!(spoil("within_high", ""), "column `within_high` holds ``");
+        assert_eq!(spoil("within_low", ""), "column `within_low` holds ``");
+        assert_eq!(spoil("verdict", ""), "column `verdict` holds ``");
+        let short = StringRecord::from(vec!["0123", "cpu"]);
+        assert_eq!(Row::from_record(&short), Err(RowError::Length { found: 2 }));
+        assert_eq!(spoil("provisional", "no"), "column `provisional` holds `no`");
     }
 }

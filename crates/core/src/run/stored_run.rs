@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::run::directory::RunDirectory;
-use crate::run::files::{At, RunDirectoryError, packed_table, read_if_there, replace};
+use crate::run::files::{At, RunDirectoryError, read_if_there, replace, write_packed};
 use crate::session::preset::Preset;
 
 /// The folder that the stored runs share.
@@ -81,7 +81,7 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
     stored.tidy()?;
     let (_, rows) = stored.measurement_bytes()?;
     if rows.len() > LARGEST_PLAIN {
-        packed_table::write_packed(&stored.measurements(), &rows)?;
+        write_packed(&stored.measurements(), &rows)?;
         fs::remove_file(stored.measurements()).at(&stored.measurements())?;
     }
     // Those of the paper preset are too large for a repository.

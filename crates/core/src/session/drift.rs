@@ -21,7 +21,7 @@ const FEWEST_PASSES: usize = 8;
 
 /// What the cases of each family had in common, and by how much that changed.
 #[derive(Debug, Default)]
-pub(super) struct Drift(BTreeMap<String, (CommonCourse, RunEffect)>);
+pub(super) struct Drift(BTreeMap<String, (CommonCourse, Option<RunEffect>)>);
 
 impl Drift {
     /// From what is known of all cases so far, the finished ones too.
@@ -38,9 +38,9 @@ impl Drift {
         Self(families.collect())
     }
 
-    /// The drift of the family of a case; none where nothing is known of it.
-    pub(super) fn of_case(&self, case: &Case) -> RunEffect {
-        self.0.get(&family_of(case)).map_or(RunEffect::NONE, |(_, drift)| *drift)
+    /// The drift of the family of a case, where it is known.
+    pub(super) fn of_case(&self, case: &Case) -> Option<RunEffect> {
+        self.0.get(&family_of(case)).and_then(|(_, drift)| *drift)
     }
 
     /// What the cases of the family had in common.
@@ -56,18 +56,18 @@ fn family_of(case: &Case) -> String {
 }
 
 /// The standard deviation of the parts of the run, relative to the cost.
-fn drift(course: &CommonCourse) -> RunEffect {
+fn drift(course: &CommonCourse) -> Option<RunEffect> {
+    if course.blocks().count() < FEWEST_PASSES {
+        return None;
+    }
     let deviation = |cost: fn(&Common) -> f64| {
         let common: Vec<f64> = course.blocks().map(cost).collect();
-        if common.len() < FEWEST_PASSES {
-            return 0.0;
-        }
         let parts: Vec<f64> = common.chunks(common.len().div_ceil(PARTS)).filter_map(median).collect();
         let mean = parts.iter().sum::<f64>() / parts.len() as f64;
         let variance = parts.iter().map(|part| (part - mean).powi(2)).sum::<f64>() / (parts.len() - 1).max(1) as f64;
         variance.sqrt()
     };
-    RunEffect { ns: deviation(|common| common.ns), cycles: deviation(|common| common.cycles) }
+    Some(RunEffect { ns: deviation(|common| common.ns), cycles: deviation(|common| common.cycles) })
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
     }
 
     fn drift_ns(courses: &[Vec<Stage>]) -> f64 {
-        drift(&CommonCourse::of(courses)).ns
+        drift(&CommonCourse::of(courses)).map_or(0.0, |drift| drift.ns)
     }
 
     #[test]

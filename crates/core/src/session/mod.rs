@@ -30,13 +30,11 @@ use std::time::{Instant, SystemTime};
 use crate::engine::cancel::Cancel;
 use crate::model::case::{Case, CaseId};
 use crate::model::verdict::Verdict;
-use crate::run::completeness::Completeness;
-use crate::run::directory::{RunDirectory, RunDirectoryError};
+use crate::run::directory::{RunDirectory, RunDirectoryError, WriteLock};
 use crate::run::journal::Journal;
-use crate::run::lock::WriteLock;
 use crate::run::provenance::{SessionRecord, StolenTime};
 use crate::run::row::Row;
-use crate::run::{Run, Status, timestamp};
+use crate::run::{Completeness, Run, Status, timestamp};
 use crate::session::laboratory::Laboratory;
 use crate::session::observer::Observer;
 use crate::session::passes::Passes;
@@ -173,7 +171,6 @@ impl Session {
                 run.warnings.push(warning.clone());
             }
         }
-        directory.renew_tables()?;
         // What the rows so far say is found again at the end, together with the rows to come.
         let found = findings(&directory, laboratories)?;
         run.warnings.retain(|warning| !found.contains(warning));

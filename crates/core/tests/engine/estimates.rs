@@ -69,8 +69,10 @@ fn the_interval_to_quote_holds_the_difference_between_runs() {
     assert_eq!(estimate.ns_within, steady.ns_within);
     let half_width = estimate.ns_interval.unwrap().half_width() / 5.0;
     assert!((half_width - 1.96 * 0.03 * 2.0_f64.sqrt()).abs() < 1e-4, "both runs are off: {half_width}");
-    let drifting =
-        Engine::new(settings(), Cancel::new()).with_drift(RunEffect::of_both(0.05)).measure(&mut quiet(), 42).unwrap();
+    let drifting = Engine::new(settings(), Cancel::new())
+        .with_drift(Some(RunEffect::of_both(0.05)))
+        .measure(&mut quiet(), 42)
+        .unwrap();
     let half_width = drifting.estimate.unwrap().ns_interval.unwrap().half_width() / 5.0;
     assert!((half_width - 1.96 * 0.05 * 2.0_f64.sqrt()).abs() < 1e-4, "{half_width}");
 }

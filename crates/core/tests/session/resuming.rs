@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use syncscope_core::fake::Fault;
@@ -11,7 +10,7 @@ use syncscope_core::run::Status;
 use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Here, Limits, Session, SessionError};
-use syncscope_core::{Case, Preset, Row, Run};
+use syncscope_core::{Case, Preset, Run};
 
 use crate::{Fixture, Recorder};
 
@@ -192,60 +191,30 @@ fn what_another_process_wrote_until_it_ended_is_kept() {
     assert_eq!(seconds, [20.0, 8.0]);
 }
 
-/// The table with its columns in another order, without the `dropped` ones, and all cells quoted.
-fn in_another_form(path: &Path, dropped: &[&str]) {
-    let mut reader = csv::Reader::from_path(path).unwrap();
-    let header = reader.headers().unwrap().clone();
-    let kept: Vec<usize> = (0..header.len()).rev().filter(|at| !dropped.contains(&&header[*at])).collect();
-    let mut writer = csv::WriterBuilder::new().quote_style(csv::QuoteStyle::Always).from_writer(Vec::new());
-    for record in std::iter::once(header).chain(reader.records().map(Result::unwrap)) {
-        writer.write_record(kept.iter().map(|at| &record[*at])).unwrap();
-    }
-    fs::write(path, writer.into_inner().unwrap()).unwrap();
-}
-
 #[test]
-fn a_run_whose_tables_have_another_form_goes_on_and_loses_nothing() {
-    let mut fixture = Fixture::new(Duration::ZERO);
-    let session = fixture.start();
-    let directory = fixture.measure(session, &Limits::default(), &mut Recorder::default()).directory;
-    // As if the process had been killed before the last four.
-    directory.write_run(&Run { status: Status::Running, ..directory.read_run().unwrap() }).unwrap();
-    let table = fs::read_to_string(directory.measurements()).unwrap();
-    fs::write(directory.measurements(), table.split_inclusive('\n').take(1 + 8).collect::<String>()).unwrap();
-    let (rows, samples) = (directory.read_rows().unwrap(), directory.read_samples().unwrap());
-    let details = directory.read_details().unwrap();
-    assert!(!details.is_empty() && rows.iter().filter(|row| samples.contains_key(&row.case.id())).count() > 3);
-    in_another_form(&directory.measurements(), &["runs"]);
-    in_another_form(&directory.samples(), &[]);
-    in_another_form(&directory.details(), &[]);
-    assert_eq!((directory.read_rows().unwrap(), directory.read_samples().unwrap()), (rows.clone(), samples.clone()));
-    assert_eq!(directory.read_details().unwrap(), details);
-    let session = fixture.resume().unwrap();
-    let resumed = fixture.measure(session, &Limits::default(), &mut Recorder::default());
-    assert_eq!((resumed.status, directory.read_rows().unwrap().len()), (Status::Done, 12));
-    let (after, samples_after) = (directory.read_rows().unwrap(), directory.read_samples().unwrap());
-    for row in &rows {
-        assert!(after.contains(row), "{row:?}");
-        assert_eq!(samples_after.get(&row.case.id()), samples.get(&row.case.id()), "{}", row.case);
-    }
-    let lines = fs::read_to_string(directory.measurements()).unwrap();
-    assert!(lines.starts_with("case_id,domain,") && lines.lines().count() == 13, "{lines}");
-    let counted = |row: &Row| samples_after.get(&row.case.id()).map_or(0, Vec::len) as u64;
-    let short: Vec<_> = after.iter().filter(|row| row.pairs.unwrap_or(0) > counted(row)).collect();
-    assert!(short.is_empty(), "every pair has its sample: {short:?}");
-}
-
-#[test]
-fn a_table_of_a_later_version_is_left_as_it_is() {
+fn a_table_that_another_program_wrote_is_refused_and_left_as_it_is() {
     let mut fixture = Fixture::new(Duration::ZERO);
     interrupted_with_shorter_plan(&mut fixture, 8);
     let directory = fixture.directory();
-    let table = fs::read_to_string(directory.measurements()).unwrap();
-    let lines = table.lines().enumerate().map(|(at, line)| format!("{line},{}\n", if at == 0 { "later" } else { "7" }));
-    let later: String = lines.collect();
-    fs::write(directory.measurements(), &later).unwrap();
-    let error = fixture.resume().err().unwrap().to_string();
-    assert!(error.contains("measurements.csv") && error.contains("`later`") && error.contains("version"), "{error}");
-    assert_eq!(fs::read_to_string(directory.measurements()).unwrap(), later);
+    let with_column = |table: &str| {
+        let lines = table.lines().enumerate();
+        lines.map(|(at, line)| format!("{line},{}\n", if at == 0 { "later" } else { "7" })).collect::<String>()
+    };
+    let quoted = |table: &str| table.lines().map(|line| format!("\"{}\"\n", line.replace(',', "\",\""))).collect();
+    let other_line_ends = |table: &str| table.replace('\n', "\r\n");
+    let changes: [&dyn Fn(&str) -> String; 3] = [&with_column, &quoted, &other_line_ends];
+    for path in [directory.measurements(), directory.samples(), directory.details()] {
+        let whole = fs::read_to_string(&path).unwrap();
+        for change in changes {
+            fs::write(&path, change(&whole)).unwrap();
+            let before = fs::read_to_string(directory.samples()).unwrap();
+            let error = fixture.resume().err().unwrap().to_string();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            assert!(error.contains(name) && error.contains("spreadsheet") && error.contains("restore"), "{error}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), change(&whole));
+            assert_eq!(fs::read_to_string(directory.samples()).unwrap(), before);
+        }
+        fs::write(&path, whole).unwrap();
+    }
+    fixture.resume().unwrap();
 }

@@ -12,11 +12,10 @@ const between = (text, low, high) => (low === null || high === null ? null : `${
 /** Rounded as a quoted width is: `±4.0 %`. */
 const widthText = (width) => `±${formatPercent(width)}`;
 
-/** The interval to quote and the one within the run. Runs of earlier versions have one. */
+/** The interval to quote and the one within the run; published figures have none. */
 function intervalFacts(row) {
-  if (row.ns === null) return [];
+  if (row.ns === null || row.ns_low === null || row.within_low === null) return [];
   const quoted = between(formatTime, row.ns_low, row.ns_high);
-  if (row.within_low === null) return [fact("95 % interval", quoted)];
   const [another, own] = [halfWidth(row.ns, row.ns_low, row.ns_high), halfWidth(row.ns, ...intervalWithinRun(row))];
   // A width relative to a cost near zero says nothing.
   const relative = another !== null && own !== null && Math.max(another, own) < 1;

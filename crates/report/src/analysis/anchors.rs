@@ -25,8 +25,6 @@ const TABLE: &str = include_str!("../../assets/anchors.csv");
 enum Kind {
     /// With an interval for another run.
     Measured,
-    /// With an interval that holds within its run alone, as earlier versions wrote it.
-    Within,
     /// A median of single operations, without an interval.
     Median,
     /// A figure of others, without an interval.
@@ -168,8 +166,7 @@ fn pairs_on_equal_hardware(data: &RunData) -> Vec<Pair<'_>> {
         let Some(row) = data.rows.get(selected.row).filter(|_| selected.median_ns.is_none()) else { continue };
         // Two rungs may select one row.
         let is_known = pairs.iter().any(|known| std::ptr::eq(known.row, row));
-        // Rows of earlier versions have no interval for another run.
-        if is_known || !figure::has_figure(row) || row.ns_within.is_none() {
+        if is_known || !figure::has_figure(row) {
             continue;
         }
         let own = row.ns.zip(row.ns_interval).and_then(|(ns, quoted)| certain_cost(ns.value(), quoted));
@@ -225,7 +222,6 @@ fn mark(anchor: &Anchor) -> Mark {
     let doubt = if anchor.is_noisy { "~" } else { "" };
     let worth = match anchor.kind {
         Kind::Measured => format!(" {} in another run", width.unwrap_or_default()),
-        Kind::Within => format!(" {} within its run", width.unwrap_or_default()),
         Kind::Median => ", median of single operations without an interval".to_owned(),
         Kind::Published => ", a published figure without an interval".to_owned(),
     };
@@ -259,10 +255,7 @@ mod tests {
         let is_noisy = cost.figure.starts_with('~');
         let (kind, ns, interval) = match (selected.median_ns, row.ns_interval) {
             (Some(median), _) => (Kind::Median, median, None),
-            (None, Some(interval)) if is_noisy || cost.resolved => {
-                let kind = if row.ns_within.is_some() { Kind::Measured } else { Kind::Within };
-                (kind, row.ns?.value(), Some(interval))
-            }
+            (None, Some(interval)) if is_noisy || cost.resolved => (Kind::Measured, row.ns?.value(), Some(interval)),
             (None, None) if cost.resolved => (Kind::Published, row.ns.map(Nanoseconds::value)?, None),
             _ => return None,
         };
@@ -294,16 +287,16 @@ mod tests {
         runs.filter(|data| !data.rows.is_empty()).collect()
     }
 
-    /// The table of the stored runs: of each hardware and size the runs with the narrowest intervals, those for another run first.
+    /// The table of the stored runs: of each hardware and size the runs with the narrowest intervals, those without one last.
     fn table() -> String {
         let runs = stored();
         let mut kept: Vec<Anchor> = Vec::new();
         let width = |one: &Anchor| one.low.zip(one.high).map_or(f64::INFINITY, |(low, high)| (high - low) / one.ns);
         for rung in LADDER {
             let mut all: Vec<Anchor> = runs.iter().filter_map(|data| anchor(rung, data)).collect();
-            let worth =
-                |one: &Anchor| [Kind::Measured, Kind::Within].iter().position(|kind| *kind == one.kind).unwrap_or(2);
-            all.sort_by(|a, b| worth(a).cmp(&worth(b)).then(width(a).total_cmp(&width(b))).then(a.run.cmp(&b.run)));
+            let is_worse = |one: &Anchor| one.kind != Kind::Measured;
+            let by_worth = |a: &Anchor, b: &Anchor| is_worse(a).cmp(&is_worse(b)).then(width(a).total_cmp(&width(b)));
+            all.sort_by(|a, b| by_worth(a, b).then(a.run.cmp(&b.run)));
             for one in &all {
                 let is_like = |other: &&Anchor| other.hardware == one.hardware && other.size == one.size;
                 let of_rung = kept.iter().filter(|other| other.level == rung.level && other.title == rung.title);

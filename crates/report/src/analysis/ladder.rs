@@ -329,6 +329,7 @@ mod tests {
         let note = |data: &RunData| select("All threads", "Barrier, best", data).and_then(|selected| selected.note);
         assert_eq!(note(&data).as_deref(), Some("tree"));
         data.run.status = syncscope_core::run::Status::Interrupted;
+        data.run.planned_by_primitive = [("cpu.barrier.sense".to_owned(), 1)].into();
         assert_eq!(note(&data).as_deref(), Some("tree, so far"));
         data.run.planned_by_primitive = [("cpu.barrier.tree".to_owned(), 1), ("cpu.barrier.std".to_owned(), 1)].into();
         assert_eq!(note(&data).as_deref(), Some("tree"), "all barriers are measured");

@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn the_terminal_shows_differences_first_and_the_summary_last() {
         let [a, b] = runs();
-        let text = for_terminal(&compare(&a, &b, 0.05, &|_| 0.0), 90);
+        let text = for_terminal(&compare(&a, &b, 0.05), 90);
         let expected = [
             "     run     machine    preset    cases  started",
             "  A  before  EPYC + X1  standard      4  2026-11-21T07:00:00Z",
@@ -375,7 +375,7 @@ mod tests {
     fn markdown_and_csv_have_the_same_in_their_own_form() {
         let [mut a, b] = runs();
         a.name = "<before>|".to_owned();
-        let comparison = compare(&a, &b, 0.05, &|_| 0.0);
+        let comparison = compare(&a, &b, 0.05);
         let markdown = as_markdown(&comparison);
         assert!(markdown.starts_with("**4 in common: 1 slower,"), "{markdown}");
         for line in [
@@ -420,7 +420,7 @@ mod tests {
         };
         let a = run("a", |_| 1.0);
         let b = run("b", |threads| if threads == 41 { 0.85 } else { 1.5 + f64::from(threads) / 100.0 });
-        let comparison = compare(&a, &b, 0.05, &|_| 0.0);
+        let comparison = compare(&a, &b, 0.05);
         let text = for_terminal(&comparison, 120);
         let faster = text
             .split("Certainly faster in B: 1 case, sorted by the upper end of the interval, smallest first")
@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn json_has_null_where_nothing_is_known() {
         let [a, b] = runs();
-        let value: Value = serde_json::from_str(&as_json(&compare(&a, &b, 0.05, &|_| 0.0))).unwrap();
+        let value: Value = serde_json::from_str(&as_json(&compare(&a, &b, 0.05))).unwrap();
         assert_eq!(
             (&value["in_common"], &value["only_b"], &value["changes"]["slower"]),
             (&4.into(), &1.into(), &1.into())

@@ -11,8 +11,6 @@ mod machine;
 mod rung;
 mod tables;
 
-use syncscope_core::Case;
-
 use crate::RunData;
 use crate::page::{self, html::escape};
 
@@ -28,14 +26,13 @@ pub struct Entry {
     pub page: Option<String>,
 }
 
-/// The page. `run_effect` is by how much two runs on one machine differ in a case (standard deviation, relative to the
-/// cost); rows of older versions do not say it.
+/// The page.
 #[must_use]
-pub fn render(entries: &[Entry], title: Option<&str>, run_effect: &dyn Fn(&Case) -> f64) -> String {
+pub fn render(entries: &[Entry], title: Option<&str>) -> String {
     let mut machines = machine::machines(entries);
     let runs = tables::runs(&machines);
     let columns = machine::columns(&mut machines);
-    let lines = rung::lines(&columns, run_effect);
+    let lines = rung::lines(&columns);
     let default = match entries.len() {
         1 => "syncscope: one run".to_owned(),
         count => format!("syncscope: {count} runs"),
@@ -57,7 +54,7 @@ pub fn render(entries: &[Entry], title: Option<&str>, run_effect: &dyn Fn(&Case)
 mod tests {
     use super::*;
     use syncscope_core::stats::Interval;
-    use syncscope_core::{Nanoseconds, Row, Verdict};
+    use syncscope_core::{Case, Nanoseconds, Row, Verdict};
 
     pub(super) fn with_rows(name: &str, rows: Vec<Row>) -> Entry {
         let mut data = crate::testing::data(rows);
@@ -71,19 +68,20 @@ mod tests {
         Row {
             ns: Some(Nanoseconds(ns)),
             ns_interval: Some(Interval { low: ns * 0.98, high: ns * 1.02 }),
+            ns_within: Some(Interval { low: ns * 0.98, high: ns * 1.02 }),
             ..Row::unmeasured(Case { threads: Some(1), ..Case::new("cpu.atomic.add") }, Verdict::Resolved)
         }
     }
 
     fn imported(name: &str, ns: f64) -> Entry {
-        let mut entry = with_rows(name, vec![Row { ns_interval: None, ..add(ns) }]);
+        let mut entry = with_rows(name, vec![Row { ns_interval: None, ns_within: None, ..add(ns) }]);
         "imported".clone_into(&mut entry.data.run.preset);
         entry
     }
 
     /// The page behind its style sheets, which name the classes, too.
     fn page(entries: &[Entry]) -> String {
-        let html = render(entries, None, &|_| 0.01);
+        let html = render(entries, None);
         assert!(!html.contains("unknown placeholder") && !html.contains("{{"), "every placeholder is filled");
         assert!(
             !html.contains("<script") && !html.contains("http:") && !html.contains("https:"),
@@ -172,7 +170,7 @@ mod tests {
             verdict: Verdict::Failed(evil.into()),
             ..add(1.0)
         };
-        let html = render(&[entry, with_rows(evil, vec![odd])], Some(evil), &|_| 0.01);
+        let html = render(&[entry, with_rows(evil, vec![odd])], Some(evil));
         assert!(!html.contains("<img") && html.contains("&lt;img src=x"), "text, not markup");
         assert!(html.contains("href=\"a&quot;b\""));
     }

@@ -1,7 +1,7 @@
 //! What a rung of the cost ladder costs on each machine, and where the cheapest is certain.
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Nanoseconds, Row};
+use syncscope_core::{Nanoseconds, Row};
 
 use super::machine::Machine;
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
@@ -41,11 +41,11 @@ pub(super) struct Line {
 const SIZED: [&str; 3] = ["All threads", "Device", "Several GPUs"];
 
 /// The rungs that some machine has a row for.
-pub(super) fn lines(machines: &[&Machine<'_>], run_effect: &dyn Fn(&Case) -> f64) -> Vec<Line> {
-    LADDER.iter().filter_map(|rung| line(rung, machines, run_effect)).collect()
+pub(super) fn lines(machines: &[&Machine<'_>]) -> Vec<Line> {
+    LADDER.iter().filter_map(|rung| line(rung, machines)).collect()
 }
 
-fn line(rung: &Rung, machines: &[&Machine<'_>], run_effect: &dyn Fn(&Case) -> f64) -> Option<Line> {
+fn line(rung: &Rung, machines: &[&Machine<'_>]) -> Option<Line> {
     let mut figures = Vec::new();
     let mut contest = Vec::new();
     for (index, machine) in machines.iter().enumerate() {
@@ -57,7 +57,7 @@ fn line(rung: &Rung, machines: &[&Machine<'_>], run_effect: &dyn Fn(&Case) -> f6
         let figure = figure_of(rung.level, row, selected.note.as_deref(), selected.median_ns);
         if figure.interval.is_some() {
             let blocks = measurement_blocks(row, machine.data.details.get(&row.case.id()));
-            if let Some(cost) = UncertainCost::of(row, blocks, run_effect(&row.case)) {
+            if let Some(cost) = UncertainCost::of(row, blocks) {
                 let (size, hardware) = (naming::size(&row.case), machine.hardware(&row.case));
                 contest.push(Contestant { index, row, size, hardware, cost });
             }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::gallery::machine::{columns, machines};
     use crate::gallery::{Entry, tests::with_rows};
-    use syncscope_core::Verdict;
+    use syncscope_core::{Case, Verdict};
 
     fn add(ns: f64, share: f64) -> Row {
         let around = |share: f64| Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
@@ -151,7 +151,7 @@ mod tests {
 
     fn of_entries(entries: &[Entry]) -> Option<usize> {
         let mut machines = machines(entries);
-        let lines = lines(&columns(&mut machines), &|_| 0.0);
+        let lines = lines(&columns(&mut machines));
         assert_eq!(lines.len(), 1, "{lines:?}");
         lines[0].cheapest
     }
@@ -204,7 +204,7 @@ mod tests {
         };
         let entries = [with_rows("a", vec![barrier(16, 1000.0)]), with_rows("b", vec![barrier(64, 9000.0)])];
         let mut machines = machines(&entries);
-        let lines = lines(&columns(&mut machines), &|_| 0.0);
+        let lines = lines(&columns(&mut machines));
         assert!(lines.iter().all(|line| line.cheapest.is_none()), "{lines:?}");
         let figure = lines.iter().find(|line| line.level == "All threads").unwrap().figures[1].as_ref().unwrap();
         assert_eq!((figure.note.as_str(), figure.text.as_str()), ("std, 64 threads", "9.00 µs"));

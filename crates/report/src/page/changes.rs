@@ -1,23 +1,18 @@
 //! The section of a page of two runs that says what changed from the first to the second.
 
-use syncscope_core::Case;
-
 use super::html::escape;
-use super::published::parts::{card, folded, paragraph, table};
 use crate::RunData;
 use crate::analysis::compare::{Comparison, USUAL_THRESHOLD, compare};
 use crate::export::{comparison, grid::Grid};
-
-/// By how much two runs on one machine differ in a case (standard deviation, relative to the cost).
-pub(super) type RunEffect<'a> = &'a dyn Fn(&Case) -> f64;
+use crate::section::{card, folded, paragraph, table};
 
 /// The most changes of each direction that the page shows; `syncscope compare` has all.
 const MOST_CHANGES: usize = 20;
 
 /// The section; empty unless there are two runs that have a case in common.
-pub(super) fn section(runs: &[RunData], labels: &[String], run_effect: RunEffect<'_>) -> String {
+pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     let ([a, b], [label_a, label_b]) = (runs, labels) else { return String::new() };
-    let found = compare(a, b, USUAL_THRESHOLD, run_effect);
+    let found = compare(a, b, USUAL_THRESHOLD);
     if found.cases.is_empty() {
         return String::new();
     }
@@ -76,7 +71,7 @@ fn sentence(remark: &str) -> String {
 mod tests {
     use super::*;
     use syncscope_core::stats::Interval;
-    use syncscope_core::{Nanoseconds, Row, Verdict};
+    use syncscope_core::{Case, Nanoseconds, Row, Verdict};
 
     fn run(name: &str, costs: &[f64]) -> RunData {
         let row = |(at, ns): (usize, &f64)| Row {
@@ -94,7 +89,7 @@ mod tests {
 
     fn html(runs: &[RunData]) -> String {
         let labels: Vec<String> = runs.iter().map(|data| data.name.clone()).collect();
-        section(runs, &labels, &|_| 0.01)
+        section(runs, &labels)
     }
 
     #[test]

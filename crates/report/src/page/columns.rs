@@ -9,7 +9,7 @@ use syncscope_core::run::columns::{self, COLUMNS};
 
 /// The columns of `measurements.csv` that the page stores: all except those derived from others.
 fn stored() -> impl Iterator<Item = &'static columns::Column> {
-    COLUMNS.iter().filter(|column| !column.is_derived)
+    COLUMNS.iter().filter(|column| !column.is_left_to_script)
 }
 
 /// The names of the stored columns.

@@ -4,7 +4,7 @@
 //! section is a new script in `SCRIPTS`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
 //! library. The data of the runs is made in `data`, with the cells of the rows from `columns` and the description of
 //! machine and environment from `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers
-//! without scripts. `published` draws the sections of published experiments, which need no script, and `findings` the
+//! without scripts. `published` joins the sections of experiments, and `findings` makes the
 //! section of published claims, `paper_tables` that of a paper's tables, `changes` that of what
 //! changed between two runs. [`fleet`] is a page of its own.
 
@@ -20,8 +20,7 @@ pub(crate) mod html;
 mod paper_tables;
 mod published;
 
-use changes::RunEffect;
-use syncscope_core::{Case, Primitive};
+use syncscope_core::Primitive;
 
 use crate::{RunData, naming};
 
@@ -55,7 +54,7 @@ const CHART_LIBRARY: &str = concat!(
 );
 
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 37] = [
+const SCRIPTS: [&str; 38] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/model/format.js"),
     include_str!("../../assets/js/model/data.js"),
@@ -69,6 +68,7 @@ const SCRIPTS: [&str; 37] = [
     include_str!("../../assets/js/chart/lines.js"),
     include_str!("../../assets/js/chart/dots.js"),
     include_str!("../../assets/js/chart/cells.js"),
+    include_str!("../../assets/js/chart/rectangles.js"),
     include_str!("../../assets/js/chart/navigation.js"),
     include_str!("../../assets/js/chart/export.js"),
     include_str!("../../assets/js/chart/chart.js"),
@@ -95,22 +95,10 @@ const SCRIPTS: [&str; 37] = [
     include_str!("../../assets/js/main.js"),
 ];
 
-/// The page of one run, or of several compared. The catalogue gives the rows their order and the primitives their meaning;
+/// The page of one run, or of several compared; with two it says what changed from the first to the second. The catalogue gives the rows their order and the primitives their meaning;
 /// the command joins the catalogues of the hardware crates, on which this crate does not depend.
 #[must_use]
 pub fn render(runs: &[RunData], catalogue: &[Primitive]) -> String {
-    page(runs, catalogue, None)
-}
-
-/// The page as [`render`] makes it. With two runs it says what changed from the first to the second. `run_effect` is by how
-/// much two runs on one machine differ in a case (standard deviation, relative to the cost); rows of older versions do not
-/// say it.
-#[must_use]
-pub fn render_compared(runs: &[RunData], catalogue: &[Primitive], run_effect: &dyn Fn(&Case) -> f64) -> String {
-    page(runs, catalogue, Some(run_effect))
-}
-
-fn page(runs: &[RunData], catalogue: &[Primitive], run_effect: Option<RunEffect<'_>>) -> String {
     let runs: Vec<RunData> = runs.iter().map(|data| data.in_order(catalogue)).collect();
     let runs = runs.as_slice();
     let labels = naming::labels(runs);
@@ -121,7 +109,7 @@ fn page(runs: &[RunData], catalogue: &[Primitive], run_effect: Option<RunEffect<
         "data" => data::json(runs, &labels, catalogue),
         "fallback" => fallback::tables(runs, &labels),
         "machine" => drawing::drawings(runs, &labels),
-        "changes" => run_effect.map(|run_effect| changes::section(runs, &labels, run_effect)).unwrap_or_default(),
+        "changes" => changes::section(runs, &labels),
         "published" => published::sections(runs, &labels),
         "paper_tables" => paper_tables::section(runs, &labels),
         "charts" => CHART_LIBRARY.to_owned(),

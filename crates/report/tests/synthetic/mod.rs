@@ -42,7 +42,7 @@ pub(crate) fn cpu_only() -> RunData {
     run.status = Status::Interrupted;
     run.planned = 400;
     run.warnings.push("the governor is powersave; set it to performance for steady clocks".into());
-    data("2026-11-20T11-30-00Z-standard", run, cpu_rows(1.7).into_iter().map(of_an_older_version).collect())
+    data("2026-11-20T11-30-00Z-standard", run, cpu_rows(1.7))
 }
 
 /// A run without any figure.
@@ -84,6 +84,7 @@ pub(crate) fn data(name: &str, run: Run, rows: Vec<Row>) -> RunData {
         rows,
         details: HashMap::new(),
         published: Published::default(),
+        sections: Vec::new(),
         damage: Damage::default(),
         catalogue: catalogue(),
     }
@@ -148,20 +149,6 @@ fn gpu_machine(name: &str) -> GpuMachine {
         memory_bytes: 141 << 30,
         l2_bytes: 50 << 20,
         ..GpuMachine::default()
-    }
-}
-
-/// The row as older versions wrote it: with one interval, and without the columns that came later.
-pub(crate) fn of_an_older_version(row: Row) -> Row {
-    Row {
-        ns_within: None,
-        ns_spread: None,
-        slowest_ns: None,
-        actor: None,
-        population: None,
-        beside_share: None,
-        runs: None,
-        ..row
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
     for data in [&mut a, &mut b] {
         data.rows.retain(|row| selection.selects(&row.case));
     }
-    let comparison = compare_runs(&a, &b, arguments.threshold.0, &|case| runs::run_effect(case).ns);
+    let comparison = compare_runs(&a, &b, arguments.threshold.0);
     if comparison.cases.is_empty() {
         return Err(Failure::CouldNot(format!(
             "the runs have no case in common ({} in A, {} in B); compare runs of the same primitives and sizes",

@@ -25,7 +25,7 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
                 data.rows.retain(|row| selection.selects(&row.case));
                 if !data.rows.is_empty() {
                     pages.push(arguments.out.as_ref().and_then(|out| page_of(out, &path, &data.name)));
-                    fleet.add(&data, &|case| runs::run_effect(case).ns);
+                    fleet.add(&data);
                 }
             }
             Err(error) => terminal::warning(&format!("left out: {error}")),

@@ -31,7 +31,7 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
     if entries.is_empty() {
         return Err(Failure::Usage("none of these folders holds a run; name folders with a run.json".to_owned()));
     }
-    let html = render(&entries, arguments.title.as_deref(), &|case| runs::run_effect(case).ns);
+    let html = render(&entries, arguments.title.as_deref());
     let out = &arguments.out;
     page_file::named(out, &html)?;
     terminal::note(&format!("wrote {} ({} runs)", out.display(), entries.len()));

@@ -16,10 +16,7 @@ pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     let output = output(arguments.out, &directories)?;
     let load = |directory: &RunDirectory| stored_runs::load_as_measured(directory.path());
     let runs = directories.iter().map(load).collect::<Result<Vec<_>, _>>()?;
-    page_file::named(
-        &output,
-        &page::render_compared(&runs, catalogue().primitives(), &|case| stored_runs::run_effect(case).ns),
-    )?;
+    page_file::named(&output, &page::render(&runs, catalogue().primitives()))?;
     terminal::note(&format!("wrote {}", output.display()));
     Ok(Outcome::Done)
 }

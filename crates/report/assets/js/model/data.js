@@ -68,9 +68,8 @@ function detailOf(row, name) {
   return found ? found.value : null;
 }
 
-/** The interval to compare a row with others of its run by. Runs of earlier versions have one interval for everything. */
-const intervalWithinRun = (row) =>
-  row.within_low === null || row.within_high === null ? [row.ns_low, row.ns_high] : [row.within_low, row.within_high];
+/** The interval to compare a row with others of its run by. */
+const intervalWithinRun = (row) => [row.within_low, row.within_high];
 
 /** The number of threads on all devices together. */
 const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices || 1);

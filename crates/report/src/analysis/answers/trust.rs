@@ -71,12 +71,9 @@ fn widths(data: &RunData) -> Option<String> {
     (!known.is_empty()).then(|| format!("the median interval for another run is {}", known.join(", ")))
 }
 
-/// The median half-width of the intervals for another run. Rows of older versions have none.
+/// The median half-width of the intervals for another run.
 fn width(data: &RunData, domain: &str, name: &str) -> Option<String> {
-    let half_width = |row: &Row| {
-        let interval = row.ns_within.and(row.ns_interval)?;
-        Some(interval.half_width() / row.ns?.value())
-    };
+    let half_width = |row: &Row| Some(row.ns_interval?.half_width() / row.ns?.value());
     let rows =
         data.rows.iter().filter(|row| row.verdict == Verdict::Resolved && row.case.domain_and_family().0 == domain);
     let mut widths: Vec<f64> = rows.filter_map(half_width).collect();

@@ -4,7 +4,7 @@
 //! least as much. Rejecting the first makes a case slower or faster, rejecting the second makes it the same. Each set of
 //! tests is corrected for the number of its cases.
 
-use syncscope_core::{Actor, Case, Detail, Row, Verdict, pairs_of_a_block};
+use syncscope_core::{Detail, Row, Verdict, pairs_of_a_block};
 
 use super::case::{Change, ComparedCase};
 use super::ratio::UncertainCost;
@@ -31,12 +31,7 @@ struct Tests {
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn of(
-        (a, a_blocks): (&'a Row, f64),
-        (b, b_blocks): (&'a Row, f64),
-        threshold: f64,
-        run_effect: &dyn Fn(&Case) -> f64,
-    ) -> Self {
+    pub(super) fn of((a, a_blocks): (&'a Row, f64), (b, b_blocks): (&'a Row, f64), threshold: f64) -> Self {
         let not = |remark: String| ComparedCase {
             a,
             b,
@@ -50,8 +45,7 @@ impl<'a> Draft<'a> {
         if let Some(reason) = not_comparable(a, b) {
             return Self { case: not(reason), tests: None };
         }
-        let cost = |row: &Row, blocks| UncertainCost::of(row, blocks, run_effect(&row.case));
-        let (Some(of_a), Some(of_b)) = (cost(a, a_blocks), cost(b, b_blocks)) else {
+        let (Some(of_a), Some(of_b)) = (UncertainCost::of(a, a_blocks), UncertainCost::of(b, b_blocks)) else {
             return Self { case: not("a row has no interval".to_owned()), tests: None };
         };
         let limit = 1.0 + threshold;
@@ -107,10 +101,11 @@ fn not_comparable(a: &Row, b: &Row) -> Option<String> {
         let [of_a, of_b] = [a, b].map(|row| naming::verdict(row.verdict.name()));
         return Some(if of_a == of_b { format!("{of_a} in both") } else { format!("{of_a} in A, {of_b} in B") });
     }
-    // Rows of older versions are of the slowest thread, and do not say which population they stand for.
-    let actor = |row: &Row| row.actor.unwrap_or(Actor::Slowest);
-    if a.case.actors() > 1 && actor(a) != actor(b) {
-        return Some(format!("the cost is that of the {} thread in A, of the {} thread in B", actor(a), actor(b)));
+    if let (Some(of_a), Some(of_b)) = (a.actor, b.actor)
+        && a.case.actors() > 1
+        && of_a != of_b
+    {
+        return Some(format!("the cost is that of the {of_a} thread in A, of the {of_b} thread in B"));
     }
     match (a.population, b.population) {
         (Some(of_a), Some(of_b)) if of_a != of_b => {

@@ -19,7 +19,7 @@ mod remarks;
 use std::collections::HashMap;
 
 use syncscope_core::machine::{CpuMachine, Machine};
-use syncscope_core::{Case, CaseId, Row};
+use syncscope_core::{CaseId, Row};
 
 use self::hypotheses::{Draft, judge};
 use crate::RunData;
@@ -63,15 +63,9 @@ pub struct Comparison<'a> {
 /// Compares two runs.
 ///
 /// `threshold` is relative: 0.05 makes a case slower whose ratio is certainly above 1.05, and faster whose ratio is
-/// certainly below 1 / 1.05. `run_effect` is by how much two runs on one machine differ in a case (standard deviation,
-/// relative to the cost). It is asked for rows of older versions only; newer rows say it themselves.
+/// certainly below 1 / 1.05.
 #[must_use]
-pub fn compare<'a>(
-    a: &'a RunData,
-    b: &'a RunData,
-    threshold: f64,
-    run_effect: &dyn Fn(&Case) -> f64,
-) -> Comparison<'a> {
+pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison<'a> {
     let of_b: HashMap<CaseId, &Row> = b.rows.iter().map(|row| (row.case.id(), row)).collect();
     let mut drafts: Vec<Draft<'a>> = a
         .rows
@@ -80,7 +74,7 @@ pub fn compare<'a>(
             let id = row.case.id();
             let other = *of_b.get(&id)?;
             let blocks = |data: &RunData, row: &Row| measurement_blocks(row, data.details.get(&id));
-            Some(Draft::of((row, blocks(a, row)), (other, blocks(b, other)), threshold, run_effect))
+            Some(Draft::of((row, blocks(a, row)), (other, blocks(b, other)), threshold))
         })
         .collect();
     judge(&mut drafts);

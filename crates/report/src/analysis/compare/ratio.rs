@@ -51,11 +51,10 @@ struct Uncertainty {
 }
 
 impl UncertainCost {
-    /// `blocks` is the number of measurement blocks behind the row. `run_effect` is by how much runs differ (standard
-    /// deviation, relative to the cost). It is used for rows of older versions, which do not say it.
-    pub(crate) fn of(row: &Row, blocks: f64, run_effect: f64) -> Option<Self> {
+    /// `blocks` is the number of measurement blocks behind the row.
+    pub(crate) fn of(row: &Row, blocks: f64) -> Option<Self> {
         let ns = row.ns?.value();
-        let quoted = row.ns_interval?;
+        let (quoted, within) = (row.ns_interval?, row.ns_within?);
         let degrees = runs_of_row(row).map_or((blocks - 1.0).max(1.0), |runs| runs + 3.0);
         let quantile = student::quantile_95(degrees);
         let side = |end: fn(&Interval) -> f64| {
@@ -65,15 +64,9 @@ impl UncertainCost {
                 let error = quoted_half / quantile / (runs + 1.0).sqrt();
                 return Uncertainty { measured: error.powi(2), degrees, run: 0.0 };
             }
-            let measured = |half: f64| (half / quantile).powi(2);
-            match &row.ns_within {
-                Some(within) => {
-                    let within_half = distance(within);
-                    let run = (quoted_half.powi(2) - within_half.powi(2)).max(0.0) / 2.0 / Z95.powi(2);
-                    Uncertainty { measured: measured(within_half), degrees, run }
-                }
-                None => Uncertainty { measured: measured(quoted_half), degrees, run: (run_effect * ns).powi(2) },
-            }
+            let within_half = distance(&within);
+            let run = (quoted_half.powi(2) - within_half.powi(2)).max(0.0) / 2.0 / Z95.powi(2);
+            Uncertainty { measured: (within_half / quantile).powi(2), degrees, run }
         };
         let cost = Self { ns, below: side(|interval| interval.low), above: side(|interval| interval.high) };
         let ends = [quoted.low, quoted.high, cost.below.measured, cost.above.measured];
@@ -157,7 +150,7 @@ mod tests {
     }
 
     fn cost(ns: f64, within: f64, run: f64) -> UncertainCost {
-        UncertainCost::of(&row(ns, within, run), MANY, 0.0).unwrap()
+        UncertainCost::of(&row(ns, within, run), MANY).unwrap()
     }
 
     #[test]
@@ -168,18 +161,12 @@ mod tests {
         let p = |ratio: f64| p_at_most(&cost(ratio, 0.0, run), 1.0, &cost(1.0, 0.0, run));
         assert!(p(factor * 0.998) > 0.025 && p(factor * 1.005) < 0.025, "{} {}", p(factor * 0.998), p(factor * 1.005));
         assert!((cost(5.0, 0.1, run).run_deviation() - run).abs() < 1e-9);
-        // The same from a file of an older version, which has the interval within the run only.
-        let older = Row { ns_interval: row(5.0, 0.1, run).ns_within, ns_within: None, ..row(5.0, 0.1, run) };
-        let (of_older, newer) = (UncertainCost::of(&older, MANY, run).unwrap(), cost(5.0, 0.1, run));
-        assert!((of_older.below.run / newer.below.run - 1.0).abs() < 1e-9);
-        assert!((of_older.above.measured / newer.above.measured - 1.0).abs() < 1e-9);
     }
 
     #[test]
     fn few_blocks_have_heavy_tails() {
         let p = |blocks: f64| {
-            let [a, b] =
-                [row(10.0, 0.1, 0.0), row(10.3, 0.1, 0.0)].map(|row| UncertainCost::of(&row, blocks, 0.0).unwrap());
+            let [a, b] = [row(10.0, 0.1, 0.0), row(10.3, 0.1, 0.0)].map(|row| UncertainCost::of(&row, blocks).unwrap());
             p_at_most(&b, 1.0, &a)
         };
         assert!(p(3.0) > 10.0 * p(100.0), "{} {}", p(3.0), p(100.0));
@@ -195,7 +182,7 @@ mod tests {
             runs: Some(5),
             ..row(10.0, 0.1, 0.0)
         };
-        let cost = UncertainCost::of(&row, MANY, 0.0).unwrap();
+        let cost = UncertainCost::of(&row, MANY).unwrap();
         assert!((cost.below.measured.sqrt() - s / 5.0_f64.sqrt()).abs() < 1e-3, "{cost:?}");
         assert_eq!((cost.below.run, cost.below.degrees), (0.0, 8.0));
     }
@@ -223,8 +210,8 @@ mod tests {
 
     #[test]
     fn without_an_interval_nothing_is_known() {
-        assert_eq!(UncertainCost::of(&Row { ns_interval: None, ..row(1.0, 0.1, 0.0) }, MANY, 0.0), None);
-        assert_eq!(UncertainCost::of(&Row { ns: None, ..row(1.0, 0.1, 0.0) }, MANY, 0.0), None);
-        assert_eq!(UncertainCost::of(&row(f64::NAN, 0.1, 0.0), MANY, 0.0), None);
+        assert_eq!(UncertainCost::of(&Row { ns_interval: None, ..row(1.0, 0.1, 0.0) }, MANY), None);
+        assert_eq!(UncertainCost::of(&Row { ns: None, ..row(1.0, 0.1, 0.0) }, MANY), None);
+        assert_eq!(UncertainCost::of(&row(f64::NAN, 0.1, 0.0), MANY), None);
     }
 }

@@ -14,23 +14,8 @@ pub(super) fn of_runs(a: &RunData, b: &RunData) -> Vec<String> {
     if a.run.started == b.run.started && a.run.seed == b.run.seed && a.rows == b.rows {
         remarks.push("A and B are copies of one run: all figures are equal".to_owned());
     }
-    let is_older = |data: &RunData| {
-        data.rows.iter().any(|row| row.ns_interval.is_some()) && data.rows.iter().all(|row| row.ns_within.is_none())
-    };
-    let older = match (is_older(a), is_older(b)) {
-        (true, true) => Some("A and B are"),
-        (true, false) => Some("A is"),
-        (false, true) => Some("B is"),
-        (false, false) => None,
-    };
-    remarks.extend(older.map(|which| {
-        format!(
-            "{which} of an older version: the only interval is the one within the run; what runs differ by is added as this \
-             version knows it for the family"
-        )
-    }));
     let populations = |data: &RunData| data.rows.iter().any(|row| row.population == Some(Population::Alone));
-    if populations(a) != populations(b) && older.is_none() {
+    if populations(a) != populations(b) {
         remarks.push("SMT interference was examined in one of the runs only".to_owned());
     }
     remarks

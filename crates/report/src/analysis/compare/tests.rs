@@ -3,9 +3,7 @@
 use super::*;
 use crate::testing;
 use syncscope_core::stats::{Interval, student};
-use syncscope_core::{Actor, Nanoseconds, Population, Verdict};
-
-const NO_EFFECT: fn(&Case) -> f64 = |_| 0.0;
+use syncscope_core::{Actor, Case, Nanoseconds, Population, Verdict};
 
 fn data(name: &str, rows: Vec<Row>) -> RunData {
     RunData { name: name.to_owned(), ..testing::data(rows) }
@@ -93,7 +91,7 @@ fn two_runs_of_one_machine_are_not_called_different() {
         for seed in 0..PAIRS {
             let mut machine = machine(seed, moves_together);
             let (a, b) = (machine.run("a", |_| 100.0), machine.run("b", |_| 100.0));
-            let comparison = compare(&a, &b, threshold, &NO_EFFECT);
+            let comparison = compare(&a, &b, threshold);
             called += different(&comparison);
             cases += comparison.cases.len();
             pairs_with_any += u32::from(different(&comparison) > 0);
@@ -113,7 +111,7 @@ fn real_changes_are_found_and_few_of_the_finds_are_wrong() {
         let mut machine = machine(seed, false);
         let a = machine.run("a", |_| 100.0);
         let b = machine.run("b", |number| if is_changed(number) { 130.0 } else { 100.0 });
-        let comparison = compare(&a, &b, 0.05, &NO_EFFECT);
+        let comparison = compare(&a, &b, 0.05);
         for case in &comparison.cases {
             let is_of_gpu = case.a.case.primitive.starts_with("gpu");
             let is_true = is_changed(case.a.case.threads.unwrap());
@@ -132,12 +130,12 @@ fn a_change_beyond_the_threshold_is_seldom_called_the_same() {
     for seed in 200..210 {
         let mut machine = machine(seed, false);
         let (a, b) = (machine.run("a", |_| 100.0), machine.run("b", |_| 105.5));
-        let comparison = compare(&a, &b, 0.05, &NO_EFFECT);
+        let comparison = compare(&a, &b, 0.05);
         same += comparison.count(Change::Same);
         cases += comparison.cases.len();
         let c = machine.run("c", |_| 100.0);
         let gpu = |case: &&ComparedCase<'_>| case.a.case.primitive.starts_with("gpu.shuffle");
-        let comparison = compare(&a, &c, 0.05, &NO_EFFECT);
+        let comparison = compare(&a, &c, 0.05);
         equal_same += comparison.cases.iter().filter(gpu).filter(|case| case.change == Change::Same).count();
     }
     assert!(same as f64 <= 0.01 * cases as f64, "{same} of {cases}");
@@ -148,7 +146,7 @@ fn a_change_beyond_the_threshold_is_seldom_called_the_same() {
 fn the_order_of_the_runs_turns_slower_into_faster() {
     let mut machine = machine(7, false);
     let (a, b) = (machine.run("a", |_| 100.0), machine.run("b", |number| 100.0 + f64::from(number)));
-    let (forward, back) = (compare(&a, &b, 0.05, &NO_EFFECT), compare(&b, &a, 0.05, &NO_EFFECT));
+    let (forward, back) = (compare(&a, &b, 0.05), compare(&b, &a, 0.05));
     assert!(forward.count(Change::Slower) > 50);
     for (one, other) in
         [(Change::Slower, Change::Faster), (Change::Faster, Change::Slower), (Change::Same, Change::Same)]
@@ -194,7 +192,7 @@ fn rows_without_figures_or_about_something_else_are_not_compared() {
         row(8, 2.0, Verdict::Resolved),
     ];
     let (a, b) = (data("a", a), data("b", b));
-    let comparison = compare(&a, &b, 0.05, &NO_EFFECT);
+    let comparison = compare(&a, &b, 0.05);
     let of = |threads| comparison.cases.iter().find(|case| case.a.case.threads == Some(threads)).unwrap();
     assert_eq!((of(1).change, of(1).remark.as_str()), (Change::NotComparable, "resolved in A, failed in B"));
     assert_eq!(of(2).remark, "failed in both");
@@ -209,21 +207,9 @@ fn rows_without_figures_or_about_something_else_are_not_compared() {
 }
 
 #[test]
-fn rows_of_older_versions_are_widened_by_what_runs_differ_by() {
-    let older = |ns| Row { ns_within: None, ..row(1, ns, Verdict::Resolved) };
-    let (a, b) = (data("a", vec![older(2.0)]), data("b", vec![older(2.4)]));
-    let certain = compare(&a, &b, 0.05, &NO_EFFECT);
-    assert_eq!(certain.cases[0].change, Change::Slower);
-    let widened = compare(&a, &b, 0.05, &|_| 0.06);
-    assert_eq!(widened.cases[0].change, Change::Undecided);
-    assert!(widened.remarks[0].starts_with("A and B are of an older version"), "{:?}", widened.remarks);
-    assert!(widened.remarks.iter().any(|remark| remark.contains("run --repeat 5")), "{:?}", widened.remarks);
-}
-
-#[test]
 fn copies_of_a_run_are_named_as_such_and_nothing_in_them_differs() {
     let a = data("a", (1..20).map(|threads| row(threads, 2.0, Verdict::Resolved)).collect());
-    let comparison = compare(&a, &a, 0.05, &NO_EFFECT);
+    let comparison = compare(&a, &a, 0.05);
     assert_eq!((comparison.count(Change::Same), different(&comparison)), (19, 0));
     assert!(comparison.remarks[0].contains("copies of one run"), "{:?}", comparison.remarks);
     assert!(comparison.same_machine && comparison.differences.is_empty());
@@ -233,7 +219,7 @@ fn copies_of_a_run_are_named_as_such_and_nothing_in_them_differs() {
 fn other_instructions_are_named() {
     let with = |evidence: &str| Row { evidence: Some(evidence.into()), ..row(1, 2.0, Verdict::Noisy("wide".into())) };
     let (a, b) = (data("a", vec![with("lock add 16/32")]), data("b", vec![with("lock xadd 16/32")]));
-    let comparison = compare(&a, &b, 0.05, &NO_EFFECT);
+    let comparison = compare(&a, &b, 0.05);
     let remark = &comparison.cases[0].remark;
     assert!(
         remark.starts_with("other instructions: lock add 16/32 in A, lock xadd 16/32 in B; noisy in A"),
@@ -249,7 +235,7 @@ fn cases_with_other_instructions_stand_behind_those_with_the_same() {
     let a = data("a", vec![with(1, 40.0, red), with(2, 40.0, red), with(3, 40.0, "NOP 32/64 for WARPSYNC")]);
     let aggregated = "REDG.E.ADD.STRONG.GPU 8/16, aggregated by the compiler: REDUX.SUM 1/1";
     let b = data("b", vec![with(1, 2.0, aggregated), with(2, 80.0, red), with(3, 160.0, "NOP 8/16 for WARPSYNC")]);
-    let comparison = compare(&a, &b, 0.05, &NO_EFFECT);
+    let comparison = compare(&a, &b, 0.05);
     let threads: Vec<_> = comparison.cases.iter().map(|case| case.a.case.threads.unwrap()).collect();
     assert_eq!(threads, [3, 2, 1]);
     assert!(comparison.cases.iter().all(|case| case.has_other_instructions() == (case.a.case.threads == Some(1))));
@@ -261,18 +247,18 @@ fn a_family_that_changed_as_one_is_named() {
         data(name, (1..8).map(|threads| row(threads, 40.0 * f64::from(threads) * factor, Verdict::Resolved)).collect())
     };
     let (a, b) = (run("a", 1.0), run("b", 0.8));
-    let remarks = compare(&a, &b, 0.05, &NO_EFFECT).remarks;
+    let remarks = compare(&a, &b, 0.05).remarks;
     assert!(
         remarks[0].starts_with("the 7 cases of cpu.atomic changed by a factor of about 0.800 together"),
         "{remarks:?}"
     );
     let mut one_changed = data("c", a.rows.clone());
     one_changed.rows[3] = row(4, 120.0, Verdict::Resolved);
-    assert!(compare(&a, &one_changed, 0.05, &NO_EFFECT).remarks.is_empty());
+    assert!(compare(&a, &one_changed, 0.05).remarks.is_empty());
     let mut elsewhere = b.clone();
     elsewhere.run.machine.cpu.model = "another".into();
-    assert!(compare(&a, &elsewhere, 0.05, &NO_EFFECT).remarks.is_empty(), "machines differ");
+    assert!(compare(&a, &elsewhere, 0.05).remarks.is_empty(), "machines differ");
     let mut more_memory = b.clone();
     more_memory.run.machine.cpu.memory_bytes = Some(1 << 33);
-    assert!(compare(&a, &more_memory, 0.05, &NO_EFFECT).same_machine, "a guest's memory grows and shrinks");
+    assert!(compare(&a, &more_memory, 0.05).same_machine, "a guest's memory grows and shrinks");
 }

@@ -16,8 +16,6 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use syncscope_core::Case;
-
 use self::node::Node;
 use self::statistics::Statistics;
 use super::compare::Change;
@@ -115,10 +113,9 @@ impl ExaminedFleet {
 }
 
 impl Fleet {
-    /// Adds the run of a node. `run_effect` is by how much two runs on one machine differ in a case (standard deviation,
-    /// relative to the cost), for rows of older versions, which do not say it.
-    pub fn add(&mut self, data: &RunData, run_effect: &dyn Fn(&Case) -> f64) {
-        self.nodes.push(Node::of(data, run_effect));
+    /// Adds the run of a node.
+    pub fn add(&mut self, data: &RunData) {
+        self.nodes.push(Node::of(data));
     }
 
     /// The number of nodes.

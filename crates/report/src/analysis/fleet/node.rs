@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use syncscope_core::{Case, Cycles, Detail, Nanoseconds, Row, Verdict};
+use syncscope_core::stats::Interval;
+use syncscope_core::{Cycles, Detail, Nanoseconds, Row, Verdict};
 
 use crate::RunData;
 use crate::analysis::compare::differences::{self, Property};
@@ -44,7 +45,7 @@ pub(super) struct Cost {
 }
 
 impl Node {
-    pub(super) fn of(data: &RunData, run_effect: &dyn Fn(&Case) -> f64) -> Self {
+    pub(super) fn of(data: &RunData) -> Self {
         let mut node = Self {
             name: data.name.clone(),
             primitives: Vec::new(),
@@ -55,17 +56,14 @@ impl Node {
             load: load(data),
         };
         for row in &data.rows {
-            node.add(row, run_effect);
+            node.add(row);
         }
         node
     }
 
-    fn add(&mut self, row: &Row, run_effect: &dyn Fn(&Case) -> f64) {
+    fn add(&mut self, row: &Row) {
         let is_figure = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_));
-        let (Some(ns), Some(deviation)) = (row.ns.map(Nanoseconds::value), deviation(row, run_effect(&row.case)))
-        else {
-            return;
-        };
+        let (Some(ns), Some(deviation)) = (row.ns.map(Nanoseconds::value), deviation(row)) else { return };
         let Ok(hash) = u64::from_str_radix(&row.case.id().0, 16) else { return };
         if !(is_figure && ns > 0.0 && ns.is_finite()) {
             return;
@@ -98,14 +96,10 @@ impl Node {
 
 /// Standard deviation of the cost over runs, relative: what this run does not know, and by how much runs differ. The
 /// interval to quote holds the second twice, once for the other run (see `compare/ratio.rs`).
-fn deviation(row: &Row, run_effect: f64) -> Option<f64> {
-    let (ns, quoted) = (row.ns?.value(), row.ns_interval?);
-    let half = |low: f64, high: f64| (high - low) / 2.0 / Z95 / ns.abs();
-    let quoted = half(quoted.low, quoted.high);
-    let deviation = match row.ns_within {
-        Some(within) => f64::midpoint(half(within.low, within.high).powi(2), quoted.powi(2)).sqrt(),
-        None => quoted.hypot(run_effect),
-    };
+fn deviation(row: &Row) -> Option<f64> {
+    let (ns, quoted, within) = (row.ns?.value(), row.ns_interval?, row.ns_within?);
+    let variance = |interval: Interval| (interval.half_width() / Z95 / ns.abs()).powi(2);
+    let deviation = f64::midpoint(variance(within), variance(quoted)).sqrt();
     deviation.is_finite().then_some(deviation)
 }
 

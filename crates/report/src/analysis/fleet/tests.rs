@@ -61,7 +61,7 @@ fn only(start: &'static str, factor: f64) -> impl Fn(&str) -> f64 {
 fn examine(runs: &[RunData]) -> ExaminedFleet {
     let mut fleet = Fleet::default();
     for run in runs {
-        fleet.add(run, &|_| 0.0);
+        fleet.add(run);
     }
     fleet.examine(0.05).unwrap()
 }
@@ -145,7 +145,7 @@ fn three_nodes_are_the_fewest_and_one_of_three_can_differ() {
     let mut fleet = Fleet::default();
     for (at, factor) in [1.0, 1.0, 3.0].into_iter().enumerate() {
         assert_eq!(fleet.examine(0.05), None, "{at} nodes");
-        fleet.add(&run(&at.to_string(), &mut rng, &only("gpu.block", factor), &usual), &|_| 0.0);
+        fleet.add(&run(&at.to_string(), &mut rng, &only("gpu.block", factor), &usual));
     }
     assert_eq!(names(&fleet.examine(0.05).unwrap()), ["2"]);
 }

@@ -1,0 +1,230 @@
+//! `details.csv` as a whole.
+//!
+//! While a run goes on, each case has lines of its own. When the run ends, the table is made compact: a value that most
+//! cases of a domain share stands there once, in a line whose `case_id` cell holds the domain (`cpu`, `gpu`, `hybrid`, `mpi`).
+//! That line holds for every measured case of the domain (one with at least one pair) that has no line of its own for the
+//! same name and actor. A table that was read is always complete: each case has all its details.
+
+use std::collections::HashMap;
+
+use csv::{ReaderBuilder, StringRecord};
+
+use crate::model::case::CaseId;
+use crate::model::detail::Detail;
+use crate::model::primitive::Domain;
+use crate::run::row::Row;
+
+/// The details of each case, in the order of name and actor.
+pub(crate) type Details = HashMap<CaseId, Vec<Detail>>;
+
+/// The columns of `details.csv`.
+pub(crate) const COLUMNS: [&str; 4] = ["case_id", Detail::COLUMNS[0], Detail::COLUMNS[1], Detail::COLUMNS[2]];
+
+/// The lines of `details.csv`.
+#[derive(Debug, Default)]
+pub(crate) struct DetailTable {
+    shared: Vec<(Domain, Detail)>,
+    own: Details,
+}
+
+impl DetailTable {
+    /// Reads the lines below the header. A line that holds no detail is passed over.
+    pub(crate) fn parse(lines: &[u8]) -> Result<Self, csv::Error> {
+        let mut table = Self::default();
+        let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(lines);
+        for record in reader.records() {
+            let record = record?;
+            let Some(detail) = Detail::from_record(&record) else { continue };
+            match record[0].parse() {
+                Ok(domain) => table.shared.push((domain, detail)),
+                Err(_) => table.own.entry(CaseId(record[0].to_owned())).or_default().push(detail),
+            }
+        }
+        Ok(table)
+    }
+
+    /// Whether some line holds for a domain, so that the details of a case cannot be known without the rows.
+    pub(crate) const fn needs_rows(&self) -> bool {
+        !self.shared.is_empty()
+    }
+
+    /// All details of each case.
+    pub(crate) fn expand(self, rows: &[Row]) -> Details {
+        let mut details = self.own;
+        let is_shared = |domain| self.shared.iter().any(|(of, _)| *of == domain);
+        for (id, domain) in measured_cases(rows, is_shared) {
+            let own = details.entry(id).or_default();
+            for (_, shared) in self.shared.iter().filter(|(of, _)| *of == domain) {
+                if !own.iter().any(|detail| key(detail) == key(shared)) {
+                    own.push(shared.clone());
+                }
+            }
+        }
+        for of_case in details.values_mut() {
+            of_case.sort_by(|a, b| key(a).cmp(&key(b)));
+        }
+        details
+    }
+
+    /// The table in which each case has lines of its own. Of details of one name and actor the last counts.
+    pub(crate) fn of_cases(mut own: Details) -> Self {
+        for of_case in own.values_mut() {
+            of_case.reverse();
+            of_case.dedup_by(|a, b| key(a) == key(b));
+            of_case.reverse();
+        }
+        Self { shared: Vec::new(), own }
+    }
+
+    /// The table of these details in which nothing is repeated that most cases of a domain share.
+    pub(crate) fn compact(rows: &[Row], mut details: Details) -> Self {
+        let mut shared = Vec::new();
+        for domain in Domain::ALL {
+            let cases: Vec<CaseId> = measured_cases(rows, |of| of == *domain).map(|(id, _)| id).collect();
+            for usual in usual_details(&cases, &details) {
+                for case in &cases {
+                    details.entry(case.clone()).or_default().retain(|detail| *detail != usual);
+                }
+                shared.push((*domain, usual));
+            }
+        }
+        Self { shared, own: details }
+    }
+
+    /// The file: first what holds for domains, then what holds for single cases, in the order of the rows.
+    pub(crate) fn to_bytes(&self, rows: &[Row]) -> Result<Vec<u8>, csv::Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(COLUMNS)?;
+        for (domain, detail) in &self.shared {
+            writer.write_record(&record(domain.as_str(), detail))?;
+        }
+        for id in rows.iter().map(|row| row.case.id()) {
+            for detail in self.own.get(&id).into_iter().flatten() {
+                writer.write_record(&record(&id.0, detail))?;
+            }
+        }
+        writer.into_inner().map_err(|error| error.into_error().into())
+    }
+}
+
+/// A line of the table.
+pub(crate) fn record(case_or_domain: &str, detail: &Detail) -> StringRecord {
+    std::iter::once(case_or_domain.to_owned()).chain(detail.cells()).collect()
+}
+
+/// The measured cases of these domains.
+fn measured_cases(rows: &[Row], is_meant: impl Fn(Domain) -> bool) -> impl Iterator<Item = (CaseId, Domain)> {
+    rows.iter().filter(|row| row.pairs.is_some_and(|pairs| pairs > 0)).filter_map(move |row| {
+        let domain = row.case.domain_and_family().0.parse().ok().filter(|domain| is_meant(*domain))?;
+        Some((row.case.id(), domain))
+    })
+}
+
+/// What a detail is the number of.
+fn key(detail: &Detail) -> (&str, Option<u32>) {
+    (&detail.name, detail.actor)
+}
+
+/// The details that all these cases have, each with the value that more than half of them have; in the order of name and
+/// actor.
+fn usual_details(cases: &[CaseId], details: &Details) -> Vec<Detail> {
+    let mut lines: Vec<&Detail> = cases.iter().filter_map(|case| details.get(case)).flatten().collect();
+    lines.sort_by(|a, b| key(a).cmp(&key(b)).then(a.value.total_cmp(&b.value)));
+    let of_each_key = lines.chunk_by(|a, b| key(a) == key(b));
+    let of_all_cases = of_each_key.filter(|lines| cases.len() > 1 && has_one_each(cases, details, key(lines[0])));
+    of_all_cases
+        .filter_map(|lines| lines.chunk_by(|a, b| a == b).max_by_key(|same| same.len()))
+        .filter(|same| 2 * same.len() > cases.len())
+        .map(|same| same[0].clone())
+        .collect()
+}
+
+/// Whether each case has this detail once. (A line of another case would otherwise be taken for one of a case without.)
+fn has_one_each(cases: &[CaseId], details: &Details, of: (&str, Option<u32>)) -> bool {
+    let count = |case| details.get(case).into_iter().flatten().filter(|detail| key(detail) == of).count();
+    cases.iter().all(|case| count(case) == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::case::Case;
+    use crate::model::verdict::Verdict;
+
+    /// A row of `primitive` with as many `threads`, measured or not.
+    fn row(primitive: &str, threads: u32, pairs: Option<u64>) -> Row {
+        let case = Case { threads: Some(threads), ..Case::new(primitive) };
+        Row { pairs, ..Row::unmeasured(case, Verdict::Resolved) }
+    }
+
+    fn text(table: &DetailTable, rows: &[Row]) -> String {
+        String::from_utf8(table.to_bytes(rows).unwrap()).unwrap()
+    }
+
+    /// Compacts, writes, reads and expands.
+    fn there_and_back(rows: &[Row], details: &Details) -> (String, Details) {
+        let text = text(&DetailTable::compact(rows, details.clone()), rows);
+        let lines = text.split_once('\n').unwrap().1;
+        let read = DetailTable::parse(lines.as_bytes()).unwrap().expand(rows);
+        (text, read)
+    }
+
+    #[test]
+    fn what_most_cases_share_stands_once_and_is_read_for_each() {
+        let mut rows: Vec<Row> = (1..=5).map(|threads| row("gpu.warp.syncwarp", threads, Some(20))).collect();
+        rows.push(row("cpu.barrier.std", 2, Some(20)));
+        rows.push(row("gpu.warp.tile", 2, None));
+        rows.push(row("gpu.warp.tile", 4, Some(0)));
+        let details: Details = (0..5_u32)
+            .map(|at| {
+                let throttled = if at == 3 { 36.0 } else { 0.0 };
+                let of_case = vec![
+                    Detail::of_actor("ops", 0, 7.0),
+                    Detail::of_case("sm_clock_hz_low", 1e6 + f64::from(at)),
+                    Detail::of_case("throttle_reasons", throttled),
+                ];
+                (rows[at as usize].case.id(), of_case)
+            })
+            .collect();
+        let (text, read) = there_and_back(&rows, &details);
+        assert_eq!(read, details);
+        assert!(text.starts_with("case_id,name,actor,value\ngpu,ops,0,7\ngpu,throttle_reasons,,0\n"), "{text}");
+        assert_eq!(text.matches("throttle_reasons").count(), 2, "the usual value, and the one that differs: {text}");
+        assert_eq!(text.matches("sm_clock_hz_low").count(), 5, "{text}");
+        assert_eq!(there_and_back(&rows, &read).0, text, "a compact table stays as it is");
+    }
+
+    #[test]
+    fn what_one_measured_case_lacks_stays_with_the_others() {
+        let rows: Vec<Row> = (1..=4).map(|threads| row("cpu.barrier.std", threads, Some(20))).collect();
+        let blocks = |row: &Row| (row.case.id(), vec![Detail::of_case("blocks", 8.0)]);
+        let three: Details = rows[..3].iter().map(blocks).collect();
+        let (text, read) = there_and_back(&rows, &three);
+        assert_eq!((text.lines().count(), &read), (4, &three), "{text}");
+        // A case that has it twice does not make up for one that has it not.
+        let mut twice = three.clone();
+        twice.get_mut(&rows[0].case.id()).unwrap().push(Detail::of_case("blocks", 8.0));
+        assert_eq!(there_and_back(&rows, &twice).1, twice);
+        let all: Details = rows.iter().map(blocks).collect();
+        let (text, read) = there_and_back(&rows, &all);
+        assert_eq!((text.lines().count(), &read), (2, &all), "{text}");
+        // A value that no majority has would mislead who reads the file.
+        let mut halves = all.clone();
+        for row in &rows[..2] {
+            halves.get_mut(&row.case.id()).unwrap()[0].value = 9.0;
+        }
+        let (text, read) = there_and_back(&rows, &halves);
+        assert_eq!((text.lines().count(), &read), (5, &halves), "{text}");
+    }
+
+    #[test]
+    fn a_line_of_a_domain_holds_for_no_case_that_was_not_measured() {
+        let rows =
+            [row("cpu.barrier.std", 1, Some(9)), row("cpu.barrier.std", 2, None), row("gpu.grid.counter", 1, Some(9))];
+        let table = DetailTable::parse(b"cpu,blocks,,8\nnpu,blocks,,8\ncpu,broken\n").unwrap();
+        assert!(table.needs_rows());
+        let mut details = table.expand(&rows);
+        assert_eq!(details.remove(&rows[0].case.id()), Some(vec![Detail::of_case("blocks", 8.0)]));
+        assert!(rows.iter().all(|row| !details.contains_key(&row.case.id())), "{details:?}");
+    }
+}

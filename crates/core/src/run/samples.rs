@@ -1,0 +1,310 @@
+//! `samples.csv` and `samples.csv.gz`: every pair of every case, so that a point and its interval can be computed again.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use csv::StringRecord;
+use serde::Deserialize;
+
+use crate::engine::population::Cost;
+use crate::model::case::CaseId;
+use crate::model::observation::{Common, Observation, Strata};
+use crate::run::directory::RunDirectory;
+use crate::run::files::{RunDirectoryError, body, complete_lines, packed, read_table, write_packed, write_plain};
+use crate::stats::{Interval, Level};
+use crate::units::{Ticks, significant};
+
+/// The columns of `samples.csv`.
+pub(super) const COLUMNS: [&str; 11] = [
+    "case_id",
+    "pair",
+    "first",
+    "baseline_ticks",
+    "test_ticks",
+    "ns",
+    "cycles",
+    "set_aside",
+    "block",
+    "beside",
+    "common_ns",
+];
+
+/// A line of the table: what is kept of an observation.
+pub(super) fn record(id: &CaseId, observation: &Observation) -> StringRecord {
+    StringRecord::from(vec![
+        id.0.clone(),
+        observation.pair.to_string(),
+        if observation.baseline_first { "baseline" } else { "test" }.to_owned(),
+        observation.baseline.count().to_string(),
+        observation.test.count().to_string(),
+        significant(observation.ns),
+        observation.cycles.map(significant).unwrap_or_default(),
+        observation.excluded.as_ref().map(ToString::to_string).unwrap_or_default(),
+        observation.block.to_string(),
+        observation.strata.map(|strata| significant(strata.beside_share)).unwrap_or_default(),
+        significant(observation.common.ns),
+    ])
+}
+
+/// One pair of samples as a run directory holds it, with seven significant digits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredPair {
+    /// Number of the pair, from 0.
+    pub pair: u64,
+    /// Whether the baseline ran before the test.
+    pub baseline_first: bool,
+    /// The slowest actor of the baseline.
+    pub baseline: Ticks,
+    /// The slowest actor of the test.
+    pub test: Ticks,
+    /// Cost of one operation in nanoseconds, of either sign.
+    pub ns: f64,
+    /// The same in cycles.
+    pub cycles: Option<f64>,
+    /// The cause for which this pair does not count, if there was one.
+    pub excluded: Option<String>,
+    /// Number of the measurement block, from 1.
+    pub block: u32,
+    /// The share of the actors with SMT interference, 0 to 1; `None` where it was not detected.
+    pub beside_share: Option<f64>,
+    /// How expensive everything of the family was in this block, relative to the run.
+    pub common_ns: f64,
+}
+
+/// A line of the file.
+#[derive(Deserialize)]
+struct Line {
+    case_id: String,
+    pair: u64,
+    first: First,
+    baseline_ticks: Ticks,
+    test_ticks: Ticks,
+    ns: f64,
+    cycles: Option<f64>,
+    #[serde(rename = "set_aside")]
+    excluded: Option<String>,
+    block: u32,
+    #[serde(rename = "beside")]
+    beside_share: Option<f64>,
+    common_ns: f64,
+}
+
+#[derive(Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum First {
+    Baseline,
+    Test,
+}
+
+/// The cost in nanoseconds that the stored pairs of a case give, and its 95 % interval within the run before it is widened
+/// to one step of the clock. `None` if there are too few pairs.
+#[must_use]
+pub fn cost_of(pairs: &[StoredPair]) -> Option<(f64, Interval)> {
+    let observations: Vec<Observation> =
+        pairs.iter().filter(|pair| pair.excluded.is_none()).map(StoredPair::observation).collect();
+    let counted: Vec<&Observation> = observations.iter().collect();
+    let cost = Cost::of(&counted, |o| Some(o.ns / o.common.ns))?;
+    Some((cost.point(), cost.interval(Level::P95)?))
+}
+
+/// Whether a line begins another measurement of its case: the number of its pair is not larger than the one before. `None` is
+/// a cell without a number, or no line before.
+pub(super) fn begins_another(before: Option<u64>, pair: Option<u64>) -> bool {
+    pair <= before
+}
+
+impl StoredPair {
+    /// What the engine made of the pair, as far as the cost in nanoseconds goes.
+    fn observation(&self) -> Observation {
+        // A pair that counts and has a thread alone on its core is of these threads.
+        let strata = |beside_share: f64| {
+            let is_beside = beside_share >= 1.0;
+            let (alone_ns, beside_ns) = if is_beside { (None, Some(self.ns)) } else { (Some(self.ns), None) };
+            Strata { alone_ns, beside_ns, beside_share }
+        };
+        Observation {
+            pair: self.pair,
+            block: self.block,
+            baseline_first: self.baseline_first,
+            baseline: self.baseline,
+            test: self.test,
+            ns: self.ns,
+            cycles: self.cycles,
+            fastest_ns: self.ns,
+            median_ns: self.ns,
+            slowest_ns: self.ns,
+            mean_rate_ns: self.ns,
+            strata: self.beside_share.map(strata),
+            common: Common { ns: self.common_ns, cycles: 1.0 },
+            clock: None,
+            excluded: None,
+        }
+    }
+}
+
+impl RunDirectory {
+    /// Every observation, compressed; of runs that are stored to be kept.
+    #[must_use]
+    pub fn compressed_samples(&self) -> PathBuf {
+        packed(&self.samples())
+    }
+
+    /// Reads the pairs of each case in the order they were taken, from `samples.csv` or else from `samples.csv.gz`; a run
+    /// that was stored without samples has none. A last line that was cut off is passed over. Of a case that was measured
+    /// again by a run that was killed later, these are the later pairs.
+    ///
+    /// # Errors
+    /// When a file is there and cannot be read or understood.
+    pub fn read_samples(&self) -> Result<HashMap<CaseId, Vec<StoredPair>>, RunDirectoryError> {
+        let Some((path, bytes)) = self.sample_bytes()? else { return Ok(HashMap::new()) };
+        let mut pairs: HashMap<CaseId, Vec<StoredPair>> = HashMap::new();
+        body(&path, &bytes, &COLUMNS)?;
+        for line in csv::Reader::from_reader(complete_lines(&bytes)).into_deserialize::<Line>() {
+            let line = line.map_err(|source| RunDirectoryError::Csv { path: path.clone(), source })?;
+            let of_case = pairs.entry(CaseId(line.case_id)).or_default();
+            if begins_another(of_case.last().map(|last| last.pair), Some(line.pair)) {
+                of_case.clear();
+            }
+            of_case.push(StoredPair {
+                pair: line.pair,
+                baseline_first: line.first == First::Baseline,
+                baseline: line.baseline_ticks,
+                test: line.test_ticks,
+                ns: line.ns,
+                cycles: line.cycles,
+                excluded: line.excluded,
+                block: line.block,
+                beside_share: line.beside_share,
+                common_ns: line.common_ns,
+            });
+        }
+        Ok(pairs)
+    }
+
+    /// The file that holds the observations, and its content uncompressed.
+    pub(crate) fn sample_bytes(&self) -> Result<Option<(PathBuf, Vec<u8>)>, RunDirectoryError> {
+        read_table(&self.samples())
+    }
+
+    /// Replaces the observations by these lines, uncompressed, as a run that goes on adds to them.
+    pub(crate) fn write_samples(&self, bytes: &[u8]) -> Result<(), RunDirectoryError> {
+        write_plain(&self.samples(), bytes)
+    }
+
+    /// Writes `samples.csv.gz`.
+    pub(crate) fn write_compressed_samples(&self, bytes: &[u8]) -> Result<(), RunDirectoryError> {
+        write_packed(&self.samples(), bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::fs;
+
+    use super::*;
+    use crate::model::case::Case;
+    use crate::model::sample::Disturbance;
+    use crate::model::verdict::Verdict;
+    use crate::run::journal::Journal;
+    use crate::run::row::Row;
+
+    fn row(primitive: &str) -> Row {
+        Row::unmeasured(Case::new(primitive), Verdict::Resolved)
+    }
+
+    fn observation(pair: u64, cycles: Option<f64>, excluded: Option<Disturbance>) -> Observation {
+        Observation { pair, baseline_first: pair % 2 == 1, ns: -0.5, cycles, excluded, ..Observation::example() }
+    }
+
+    /// A run whose samples are of two cases.
+    fn run(folder: &std::path::Path) -> RunDirectory {
+        let directory = RunDirectory::create(folder).unwrap();
+        let mut journal = Journal::open(&directory).unwrap();
+        let pairs = [observation(0, None, Some(Disturbance::Migration)), observation(1, Some(2.0), None)];
+        journal.append(&row("cpu.barrier.std"), &pairs, &[]).unwrap();
+        journal.append(&row("cpu.barrier.sense"), &pairs[1..], &[]).unwrap();
+        directory
+    }
+
+    #[test]
+    fn samples_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = run(folder.path());
+        let samples = directory.read_samples().unwrap();
+        let (baseline, test) = (Ticks(100), Ticks(150));
+        let first = StoredPair {
+            pair: 0,
+            baseline_first: false,
+            baseline,
+            test,
+            ns: -0.5,
+            cycles: None,
+            excluded: Some("migration".to_owned()),
+            block: 1,
+            beside_share: None,
+            common_ns: 1.0,
+        };
+        let second = StoredPair { pair: 1, baseline_first: true, cycles: Some(2.0), excluded: None, ..first.clone() };
+        assert_eq!(samples[&row("cpu.barrier.std").case.id()], [first, second.clone()]);
+        assert_eq!(samples[&row("cpu.barrier.sense").case.id()], [second]);
+        assert_eq!(samples.len(), 2);
+    }
+
+    #[test]
+    fn compressed_samples_are_read_and_resumed_like_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = run(folder.path());
+        let (plain, samples) = (fs::read(directory.samples()).unwrap(), directory.read_samples().unwrap());
+        directory.write_compressed_samples(&plain).unwrap();
+        fs::remove_file(directory.samples()).unwrap();
+        assert_eq!(directory.read_samples().unwrap(), samples);
+        let finished = row("cpu.barrier.sense").case.id();
+        directory.forget_all_but(&HashSet::from([finished.clone()])).unwrap();
+        assert!(!directory.compressed_samples().exists(), "a run that goes on adds lines to a plain file");
+        assert_eq!(directory.read_samples().unwrap(), HashMap::from([(finished.clone(), samples[&finished].clone())]));
+        let mut journal = Journal::open(&directory).unwrap();
+        journal.append(&row("cpu.barrier.std"), &[observation(0, None, None)], &[]).unwrap();
+        assert_eq!(directory.read_samples().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn of_a_case_that_was_measured_again_the_later_samples_and_details_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = run(folder.path());
+        let mut journal = Journal::open(&directory).unwrap();
+        let again = [observation(0, Some(7.0), None)];
+        let (case, other) = (row("cpu.barrier.std").case.id(), row("cpu.barrier.sense").case.id());
+        for value in [1.0, 2.0] {
+            let details = [crate::model::detail::Detail::of_case("p99_ns", value)];
+            journal.append(&row("cpu.barrier.std"), &again, &details).unwrap();
+        }
+        let samples = directory.read_samples().unwrap();
+        assert_eq!((samples[&case].len(), samples[&case][0].cycles, samples[&other].len()), (1, Some(7.0), 1));
+        directory.forget_all_but(&HashSet::from([case.clone()])).unwrap();
+        assert_eq!(fs::read_to_string(directory.samples()).unwrap().lines().count(), 2);
+        assert_eq!(directory.read_samples().unwrap()[&case], samples[&case]);
+        let details = directory.read_details().unwrap();
+        assert_eq!(details[&case].iter().map(|detail| detail.value).collect::<Vec<_>>(), [2.0]);
+    }
+
+    #[test]
+    fn samples_that_cannot_be_read_are_an_error_that_names_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = run(folder.path());
+        let plain = fs::read(directory.samples()).unwrap();
+        fs::write(directory.samples(), [&plain[..], b"0123,4,base"].concat()).unwrap();
+        assert_eq!(directory.read_samples().unwrap().len(), 2, "a line that was cut off");
+        fs::write(directory.samples(), [&plain[..], b"0123,4,neither,1,2,3,,,1,,1\n"].concat()).unwrap();
+        let error = directory.read_samples().unwrap_err().to_string();
+        assert!(error.contains("samples.csv:") && error.contains("line: 5"), "{error}");
+        directory.write_compressed_samples(&plain).unwrap();
+        fs::remove_file(directory.samples()).unwrap();
+        let compressed = fs::read(directory.compressed_samples()).unwrap();
+        fs::write(directory.compressed_samples(), &compressed[..compressed.len() - 9]).unwrap();
+        let error = directory.read_samples().unwrap_err().to_string();
+        assert!(error.contains("samples.csv.gz"), "{error}");
+        fs::remove_file(directory.compressed_samples()).unwrap();
+        assert!(directory.read_samples().unwrap().is_empty());
+    }
+}
