@@ -15,7 +15,6 @@
 //! | [`mpi`] | primitives between processes, by an MPI library |
 //! | [`processes`] | worker processes, for the cases that need some |
 //! | `awake_policy.rs` | whether CPUs are kept from halting during a run |
-//! | [`published`] | the reductions of a paper |
 //! | [`studies`] | cases on chosen CPUs and NUMA nodes; the topology that the core-to-core matrix shows |
 //!
 //! ```text
@@ -30,7 +29,6 @@ pub mod machine;
 pub mod mpi;
 pub mod primitives;
 pub mod processes;
-pub mod published;
 pub mod studies;
 pub mod sync;
 pub mod team;
@@ -40,9 +38,7 @@ mod awake_policy;
 mod axes;
 mod facts;
 mod plan;
-mod run_effect;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use machine::topology::Topology;
 pub use primitives::{catalogue, elided_by_nature, evidence_of};
-pub use run_effect::run_effect;

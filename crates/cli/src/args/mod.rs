@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use syncscope_gpu::verify::ARCHITECTURES;
 
 pub(crate) use self::advise::{AdviseArguments, AdviseFormat};
-pub(crate) use self::papers::{ExperimentArguments, PaperCommand, ReductionsArguments, ReductionsOn};
+pub(crate) use self::papers::{ExperimentArguments, PaperCommand, ReductionsArguments};
 pub(crate) use self::rows::{
     CompareArguments, FailOn, FailOnOutlier, FindingsArguments, FindingsFormat, FleetArguments, PaperName,
     ShowArguments, ShowFormat, ShowOrder, TextFormat,

@@ -5,9 +5,7 @@
 use std::collections::HashMap;
 
 use syncscope_core::machine::MeasuredTopology;
-use syncscope_core::{
-    Actor, Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row, RunEffect,
-};
+use syncscope_core::{Actor, Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
 use syncscope_host::cpu_list;
 use syncscope_host::scheduling::{self, AffinityGuard};
 
@@ -21,7 +19,6 @@ use crate::machine::{hwloc, memory};
 use crate::plan;
 use crate::primitives::{self, Entry, Workload};
 use crate::processes::ProcessPool;
-use crate::run_effect::run_effect;
 use crate::studies::{self, inference};
 use crate::team::pool::TeamPool;
 use crate::timing::clock::Clock;
@@ -133,11 +130,6 @@ impl CpuLaboratory {
         (!self.topology.this_system)
             .then(|| "the topology is not this machine's: unset HWLOC_SYNTHETIC and HWLOC_XMLFILE".to_owned())
     }
-
-    /// The size of the memory.
-    pub(crate) fn memory_bytes(&self) -> Option<u64> {
-        self.topology.memory_bytes
-    }
 }
 
 /// hwloc's topology, with the CPUs that the calling thread may use.
@@ -237,17 +229,6 @@ impl CpuLaboratory {
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
 
-    /// A team of so many threads of this program or of a runtime.
-    pub(crate) fn team(
-        &mut self,
-        placement: &Placement,
-        threads: u32,
-        runtime: Option<&'static crate::team::openmp::Runtime>,
-    ) -> Result<&mut dyn crate::team::Executor, String> {
-        let placed = self.placed(placement, threads).map_err(|refusal| refusal.to_string())?;
-        self.teams.team_on(runtime, &placed.cpus, &self.clock).map_err(|refusal| refusal.to_string())
-    }
-
     /// The CPUs of a placement.
     fn placed(&self, placement: &Placement, threads: u32) -> Result<Placed, Refusal> {
         if let Some(reason) = self.unavailable() {
@@ -293,8 +274,7 @@ impl CpuLaboratory {
             oversubscribed: is_oversubscribed,
             unbound: *placement == Placement::None,
             has_siblings: self.topology.share_a_core(&placed.cpus),
-            actor: case.map_or(Actor::Slowest, Case::actor),
-            run_effect: case.map_or(RunEffect::NONE, run_effect),
+            actor: case.map_or(Actor::Slowest, primitives::actor_of),
             remark: (!remarks.is_empty()).then(|| remarks.join(", ")),
         }
     }

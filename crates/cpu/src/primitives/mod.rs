@@ -24,20 +24,21 @@ mod opaque;
 mod operation;
 mod orders;
 mod process;
+mod reduction;
 pub(crate) mod wait;
 mod wake;
 mod workload;
 
 use std::sync::LazyLock;
 
-use syncscope_core::{Case, Evidence, Primitive, Refusal};
+use syncscope_core::{Actor, Case, Evidence, Primitive, Refusal};
 
 pub(crate) use self::entry::{Entry, InQuick};
 pub use self::operation::{Operation, UNROLL};
 pub use self::workload::Workload;
 
 /// The families, in the order of the catalogue.
-static FAMILIES: [&[&Entry]; 10] = [
+static FAMILIES: [&[&Entry]; 11] = [
     atomic::ENTRIES,
     fence::ENTRIES,
     barrier::own::ENTRIES,
@@ -48,6 +49,7 @@ static FAMILIES: [&[&Entry]; 10] = [
     handoff::ENTRIES,
     wake::ENTRIES,
     process::ENTRIES,
+    reduction::ENTRIES,
 ];
 
 /// The descriptions of all primitives, whether they can be measured here or not.
@@ -65,6 +67,11 @@ pub(crate) fn entries() -> impl Iterator<Item = &'static Entry> {
 /// The entry of a primitive.
 pub(crate) fn find(id: &str) -> Option<&'static Entry> {
     entries().find(|entry| entry.primitive.id == id)
+}
+
+/// Whose cost the figure of a case is.
+pub(crate) fn actor_of(case: &Case) -> Actor {
+    find(&case.primitive).map_or(Actor::Slowest, |entry| entry.primitive.facts.actor_of(case))
 }
 
 /// What the machine code of a case shows, without running it.

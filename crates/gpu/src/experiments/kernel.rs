@@ -5,9 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{
-    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side,
-};
+use syncscope_core::{Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
 use crate::catalogue::{Proof, SamplingPolicy, Saturates};
 use crate::cuda::driver::Function;
@@ -45,13 +43,13 @@ pub(crate) struct Setup {
     pub(crate) actor: Actor,
     /// Whether the context is the primitive itself.
     pub(crate) is_own_context: bool,
-    /// By how much two runs differ.
-    pub(crate) run_effect: RunEffect,
     pub(crate) ruler: Ruler,
     /// What a reader must know if the blocks of the grid do not all run at the same time.
     pub(crate) waves: Option<String>,
     /// Enough to bring the loop into its steady state.
     pub(crate) min_iterations: u64,
+    /// Operations in one iteration of the baseline; a factor of [`UNROLL`].
+    pub(crate) unroll: u32,
     pub(crate) sampling: SamplingPolicy,
     /// From the measurement blocks before, and for those that follow.
     pub(crate) carried: Rc<Cell<Carried>>,
@@ -223,7 +221,7 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        operations(side, iterations) * self.loops()
+        operations(side, iterations) / u64::from(UNROLL / self.setup.unroll) * self.loops()
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
@@ -254,7 +252,7 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn unroll(&self) -> u32 {
-        UNROLL
+        self.setup.unroll
     }
 
     fn min_iterations(&self) -> u64 {
@@ -267,10 +265,6 @@ impl Experiment for KernelExperiment<'_> {
 
     fn actor(&self) -> Actor {
         self.setup.actor
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.setup.run_effect
     }
 
     fn has_double(&self) -> bool {

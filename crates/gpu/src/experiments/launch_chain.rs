@@ -7,9 +7,9 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
 use crate::catalogue::Launching;
 use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
@@ -19,6 +19,7 @@ use crate::launch::bench::Bench;
 use crate::launch::host_clock;
 use crate::launch::outage::{Health, Outage};
 use crate::launch::request::{Kernels, Shape};
+use crate::launch::runner::{HostClock, poll};
 use crate::launch::samples::finding_of;
 use syncscope_host::scheduling::AffinityGuard;
 
@@ -52,8 +53,6 @@ pub(crate) struct Setup<'a> {
     pub(crate) cycles: u32,
     /// The host's clock.
     pub(crate) ruler: Ruler,
-    /// By how much two runs differ.
-    pub(crate) run_effect: RunEffect,
     /// The CPU of the launching thread.
     pub(crate) cpu: Option<u32>,
 }
@@ -216,12 +215,9 @@ impl<'a> LaunchChain<'a> {
 
     /// Waits by polling, the same way for both sides.
     fn wait(&mut self) -> Result<(), Outage> {
-        let started = Instant::now();
-        while !self.is_done()? {
-            if started.elapsed() > LIMIT {
-                self.setup.bench.set_health(Health::Occupied);
-                return Err(Outage::TimedOut(LIMIT));
-            }
+        if poll(&HostClock, LIMIT, LIMIT, || self.is_done())?.is_none() {
+            self.setup.bench.set_health(Health::Occupied);
+            return Err(Outage::TimedOut(LIMIT));
         }
         Ok(())
     }
@@ -329,10 +325,6 @@ impl Experiment for LaunchChain<'_> {
     /// would have to be shorter still to do the same work, and other launches would hide behind them.
     fn has_double(&self) -> bool {
         self.setup.cycles == 0
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {

@@ -4,13 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use syncscope_core::RunEffect;
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Actor, Case, Evidence, Experiment, Layout, Refusal};
 
 use super::GpuLaboratory;
 use super::contexts::usable;
-use super::run_effect::run_effect;
 use crate::catalogue::entry::Entry;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{
@@ -23,7 +21,7 @@ use crate::experiments::kernel::Parameters;
 use crate::experiments::kernel::{Carried, KernelExperiment, Setup};
 use crate::experiments::third_loop::ThirdLoop;
 use crate::laboratory::contexts::failed;
-use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, VariableArguments};
+use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, UNROLL, VariableArguments};
 use crate::launch::bench::Bench;
 use crate::launch::offsets::{MemoryOffsets, POOL_BYTES};
 use crate::launch::request::{Kernels, Shape};
@@ -47,36 +45,13 @@ impl GpuLaboratory {
             carried: Rc::default(),
             actor: Actor::Slowest,
             is_own_context: true,
-            run_effect: RunEffect::NONE,
             min_iterations: 1,
+            unroll: UNROLL,
             sampling: SamplingPolicy::USUAL,
             limit: Some(limit),
         };
         let cubin = self.compiler.cubin(&fault_program(fault)).map_err(failed)?;
         self.set_up(&fault_program(fault), evidence(&cubin), request)
-    }
-
-    /// A loop in one kernel that is no case of the catalogue, with its own proof in the kernel `check`.
-    pub(crate) fn loop_in_kernel(
-        &mut self,
-        program: &Program,
-        evidence: Evidence,
-        shape: Shape,
-    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let request = ExperimentRequest {
-            parameters: Parameters { shape, dtype: None, stride: 0, arrays: 1, cluster: 0 },
-            arguments: BenchArguments::Register(RegisterArguments { opaque_one: 1, ..RegisterArguments::default() }),
-            proof: Proof::Trial,
-            third: None,
-            carried: Rc::default(),
-            actor: Actor::Slowest,
-            is_own_context: true,
-            run_effect: RunEffect::NONE,
-            min_iterations: 1,
-            sampling: SamplingPolicy::USUAL,
-            limit: None,
-        };
-        self.set_up(program, evidence, request)
     }
 
     /// A loop in one kernel.
@@ -108,11 +83,11 @@ impl GpuLaboratory {
             proof: entry.proof,
             third: third_loop_of(case),
             carried: self.carried.entry(case.clone()).or_default().clone(),
-            actor: case.actor(),
+            actor: entry.facts.actor_of(case),
             // Fences stand between updates.
             is_own_context: case.domain_and_family().1 != syncscope_core::Family::Fence.as_str(),
-            run_effect: run_effect(case),
             min_iterations,
+            unroll: entry.unroll,
             sampling: (entry.sampling)(case),
             limit: None,
         };
@@ -126,8 +101,8 @@ impl GpuLaboratory {
         evidence: Evidence,
         request: ExperimentRequest,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let ExperimentRequest { parameters, arguments, proof, actor, run_effect, .. } = request;
-        let ExperimentRequest { third, carried, is_own_context, min_iterations, sampling, limit, .. } = request;
+        let ExperimentRequest { parameters, arguments, proof, actor, .. } = request;
+        let ExperimentRequest { third, carried, is_own_context, min_iterations, unroll, sampling, limit, .. } = request;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
@@ -161,10 +136,10 @@ impl GpuLaboratory {
             proof,
             actor,
             is_own_context,
-            run_effect,
             ruler,
             waves,
             min_iterations,
+            unroll,
             sampling,
             carried,
             watch,
@@ -174,8 +149,8 @@ impl GpuLaboratory {
     }
 
     /// The evidence in the machine code of a case.
-    fn evidence(&mut self, case: &Case, program: &Program) -> Result<Evidence, Refusal> {
-        let code = Case { threads: None, blocks: None, ..case.clone() };
+    pub(super) fn evidence(&mut self, case: &Case, program: &Program) -> Result<Evidence, Refusal> {
+        let code = Case { threads: None, blocks: None, elements: None, ..case.clone() };
         if let Some(evidence) = self.evidence.get(&code) {
             return Ok(evidence.clone());
         }
@@ -233,8 +208,9 @@ struct ExperimentRequest {
     carried: Rc<Cell<Carried>>,
     actor: Actor,
     is_own_context: bool,
-    run_effect: RunEffect,
     min_iterations: u64,
+    /// Operations in one iteration of the baseline.
+    unroll: u32,
     sampling: SamplingPolicy,
     /// How long a batch may take; `None` for the usual limit.
     limit: Option<Duration>,

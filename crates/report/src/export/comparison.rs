@@ -196,7 +196,7 @@ fn cost(row: &Row) -> String {
 /// The columns that name a case, as in `measurements.csv`.
 fn parameters() -> impl Iterator<Item = &'static Column> {
     let last = COLUMNS.iter().position(|column| column.name == "ns").unwrap_or_default();
-    COLUMNS[..last].iter().chain(COLUMNS.iter().filter(|column| column.name == "form"))
+    COLUMNS[..last].iter().chain(COLUMNS.iter().filter(|column| ["form", "elements"].contains(&column.name)))
 }
 
 /// The columns of a comparison behind those that name the case; whether each holds numbers, and what.

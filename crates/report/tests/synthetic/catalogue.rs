@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use syncscope_core::{Catalogue, Facts, Mode, Primitive, Role, Waits};
+use syncscope_core::{ActorRule, Catalogue, Facts, Mode, Primitive, Role, Waits};
 
 use Role::*;
 use Waits::*;
 
 /// Role, way to wait, ids.
-const TABLE: [(Role, Waits, &[&str]); 35] = [
+const TABLE: [(Role, Waits, &[&str]); 37] = [
     (Access, NoWait, &["cpu.atomic.read", "cpu.atomic.write"]),
     (Update, NoWait, &["cpu.atomic.add", "cpu.atomic.add_capture", "cpu.atomic.exchange", "cpu.atomic.cas_pass"]),
     (Update, NoWait, &["cpu.atomic.cas_fail", "cpu.atomic.max", "cpu.process.atomic_add", "mpi.atomic.fetch_op"]),
@@ -37,6 +37,8 @@ const TABLE: [(Role, Waits, &[&str]); 35] = [
         Sleeps,
         &["cpu.wake.futex", "cpu.wake.condvar", "cpu.wake.park", "cpu.wake.parking_lot", "cpu.wake.eventfd"],
     ),
+    (Reduction, InHardware, &["gpu.reduction.atomic", "gpu.reduction.graph"]),
+    (PrintedReduction, InHardware, &["gpu.reduction.listing_1"]),
     (WarpCollective, InHardware, &["gpu.shuffle.idx", "gpu.vote.ballot", "gpu.match.any", "gpu.reduce.add"]),
     (WarpBarrier, InHardware, &["gpu.warp.syncwarp", "gpu.warp.tile", "gpu.warp.coalesced"]),
     (BlockBarrier, InHardware, &["gpu.block.syncthreads", "gpu.block.named_barrier", "gpu.block.mbarrier"]),
@@ -59,10 +61,16 @@ pub(crate) fn catalogue() -> Arc<Catalogue> {
     let of = |(role, waits, ids): (Role, Waits, &'static [&'static str])| {
         let is_free = matches!(role, Access | Update | Fence | WarpCollective);
         let mode = if is_free { Mode::Throughput } else { Mode::Latency };
-        let has_designs = role == GridBarrier;
-        let facts =
-            Facts { mode, has_designs, orders_memory: role == Fence || !is_free, ..Facts::of(role).waiting(waits) };
-        ids.iter().map(move |id| Primitive { id, summary: "", operation: "", source: "", facts })
+        let orders_memory = role == Fence || !is_free;
+        let of_role = Facts { mode, orders_memory, has_designs: role == GridBarrier, ..Facts::of(role).waiting(waits) };
+        ids.iter().map(move |id| {
+            let actor = match role {
+                Access | Update | Fence => ActorRule::MedianUnlessWithin(if id.starts_with("cpu") { 64 } else { 0 }),
+                WarpCollective | WarpBarrier => ActorRule::Median,
+                _ => ActorRule::Slowest,
+            };
+            Primitive { id, summary: "", operation: "", source: "", facts: Facts { actor, ..of_role } }
+        })
     };
     Arc::new(TABLE.into_iter().flat_map(of).collect())
 }
