@@ -114,6 +114,14 @@ pub struct Launch {
     pub arguments: Arguments,
 }
 
+impl Launch {
+    /// A kernel on a grid of so many blocks and threads of each, whose blocks do not wait for each other.
+    #[must_use]
+    pub const fn new(kernel: Kernel, (blocks, threads): (u32, u32), arguments: Arguments) -> Self {
+        Self { kernel, blocks, threads, is_cooperative: false, arguments }
+    }
+}
+
 /// Memory of the device, and its copy if the host reads it.
 #[derive(Debug)]
 struct Buffer {
