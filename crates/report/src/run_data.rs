@@ -64,7 +64,11 @@ impl RunData {
         let has_rows = run.experiment().is_none() || directory.has_measurements();
         let rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
         let others: Vec<String> = contradictions(&rows).into_iter().collect();
-        let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row.without_contradiction()).collect();
+        let read = |(_, row): (_, Row)| {
+            let facts = catalogue.facts(&row.case.primitive);
+            row.with_rate(facts).without_contradiction()
+        };
+        let rows: Vec<Row> = rows.into_iter().map(read).collect();
         Ok(Self {
             name: directory_name(path),
             damage: Damage { lost_rows: run.damage(&rows).filter(|_| has_rows), others },

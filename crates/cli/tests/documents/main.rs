@@ -5,6 +5,7 @@
 mod examples;
 mod folders;
 mod formats;
+mod imports;
 mod page_scripts;
 mod primitives_page;
 mod schema;

@@ -73,7 +73,10 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
         provisional: rows.iter().any(|row| row.provisional),
         ..row
     };
-    Some(joined.with_derived())
+    // All rows of a case count as many operations.
+    let rate = first.ops_per_s_total.zip(first.rate_ns).zip(joined.rate_ns);
+    let ops_per_s_total = rate.map(|((rate, own), all)| rate * own.value() / all.value());
+    Some(Row { ops_per_s_total, ..joined })
 }
 
 /// Says where not all runs agree on the verdict.
