@@ -124,10 +124,4 @@ mod tests {
         assert!(elided.iter().all(|id| elided_by_nature(id, "aarch64").is_none()), "AArch64 has a `dmb` for each");
         assert_eq!(elided_by_nature("cpu.fence.nothing", "x86_64"), None);
     }
-
-    #[test]
-    fn entries_are_found_by_their_id() {
-        assert!(entries().all(|entry| find(entry.primitive.id).is_some()));
-        assert!(find("cpu.atomic.nothing").is_none());
-    }
 }
