@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(file) = ResultFile::parse(&String::from_utf8_lossy(bytes)) else { return };
     for figure in file.figures.iter().take(100) {
         let case = Case { threads: Some(figure.threads), blocks: figure.blocks, ..Case::new("gpu.atomic.add") };
-        let record = figure.row(case, file.iterations).to_record();
+        let record = figure.row(case, None, file.iterations).to_record();
         let again = Row::from_record(&record).expect("an imported row is read");
         assert_eq!(again.to_record(), record);
     }
