@@ -46,6 +46,7 @@ const MODULES: [&str; 29] = [
     "crates/gpu/src/multi/device_group.rs",
     "crates/gpu/src/nccl/group.rs",
     "crates/gpu/src/published",
+    "crates/gpu/src/own_device.rs",
 ];
 
 /// The Rust files below a folder, without tests.
