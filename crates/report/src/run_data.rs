@@ -62,7 +62,10 @@ impl RunData {
         let experiment = run.experiment();
         // The directory of an experiment has no measurements.
         let has_rows = experiment.is_none() || directory.has_measurements();
-        let rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
+        let mut rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
+        for (_, row) in &mut rows {
+            *row = row.clone().with_facts(catalogue.facts(&row.case.primitive));
+        }
         let published = Published::read(&directory)?;
         let mut others: Vec<String> = contradictions(&rows).into_iter().collect();
         if let Some(experiment) = experiment.filter(|experiment| !published.has_rows_of(*experiment)) {

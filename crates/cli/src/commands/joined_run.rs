@@ -8,6 +8,7 @@ use syncscope_core::run::journal::Journal;
 use syncscope_core::run::{Status, repeats};
 use syncscope_core::{Row, Run};
 
+use crate::catalogue::catalogue;
 use crate::failure::Failure;
 
 /// What the joined run is called and how it ended.
@@ -47,7 +48,7 @@ impl Joined<'_> {
         let details = first.read_details()?;
         let directory = emptied(self.folder, &joined)?;
         let mut journal = Journal::open(&directory)?;
-        for row in repeats::join(&rows) {
+        for row in repeats::join(&rows, &catalogue()) {
             let of_case = details.get(&row.case.id()).map_or(&[][..], Vec::as_slice);
             journal.append(&row, &[], of_case)?;
         }

@@ -20,6 +20,7 @@ use syncscope_host::{child_process, cpu_list};
 
 use crate::args::{CpuList, RunArguments};
 use crate::axes::AxisFilter;
+use crate::catalogue::catalogue;
 use crate::commands::begun_run::{BegunWith, begun_with, resumable};
 use crate::commands::joined_run::{Joined, rows_of};
 use crate::commands::run::{default_directory, interrupted, is_complete, report};
@@ -157,7 +158,7 @@ impl Request {
             return Ok(());
         }
         let mut left = HashMap::new();
-        for row in repeats::join(&rows_of(&self.runs()?)?) {
+        for row in repeats::join(&rows_of(&self.runs()?)?, &catalogue()) {
             left.insert(row.case.id(), joined_runs(&row));
         }
         let is_less = |row: &Row| left.get(&row.case.id()).is_none_or(|runs| *runs < joined_runs(row));

@@ -185,14 +185,33 @@ impl Row {
             clock: measurement.clock,
             ..Self::unmeasured(case, measurement.verdict.clone())
         };
-        row.with_derived()
+        row.with_facts(facts)
     }
 
-    /// With what follows from what was measured.
-    pub(super) fn with_derived(self) -> Self {
-        let rate = self.rate_ns.map(|time| self.case.operations_at_once() as f64 * 1e9 / rounded(time.value()));
+    /// With what follows from what was measured and is known of the primitive: the intervals for another run, unless it joins
+    /// runs, which measured them, and the rate of all actors. They follow from the numbers as they are written, so that a row
+    /// that was read has the same.
+    #[must_use]
+    pub fn with_facts(self, facts: Option<&Facts>) -> Self {
+        let Some(facts) = facts else { return self };
+        let effect = facts.run_effect_of(&self.case);
+        let rate = self.rate_ns.map(|time| facts.operations_at_once(&self.case) as f64 * 1e9 / rounded(time.value()));
         let is_rate = |rate: &f64| self.verdict == Verdict::Resolved && rate.is_finite() && *rate > 0.0;
-        Self { ops_per_s_total: rate.filter(is_rate), ..self }
+        let row = Self { ops_per_s_total: rate.filter(is_rate), ..self };
+        if row.runs.is_some() {
+            return row;
+        }
+        let for_another_run = |within: Option<Interval>, cost: Option<f64>, effect: f64, drift: Option<f64>| {
+            let Interval { low, high } = within?;
+            let within = Interval { low: rounded(low), high: rounded(high) };
+            Some(within.for_another_run(rounded(cost?), effect.max(drift.map_or(0.0, rounded))))
+        };
+        let (ns, cycles) = (row.ns.map(Nanoseconds::value), row.cycles.map(Cycles::value));
+        Self {
+            ns_interval: for_another_run(row.ns_within, ns, effect.ns, row.drift),
+            cycles_interval: for_another_run(row.cycles_within, cycles, effect.cycles, row.cycles_drift),
+            ..row
+        }
     }
 
     /// The cells of this row, in the order of [`COLUMNS`].
@@ -201,7 +220,7 @@ impl Row {
         COLUMNS.iter().map(|column| column.write(self)).collect()
     }
 
-    /// Reads a row from its cells, in the order of [`COLUMNS`].
+    /// Reads a row from its cells, in the order of [`COLUMNS`]: what was measured. See [`Self::with_facts`] for the rest.
     ///
     /// # Errors
     /// When there are more or fewer cells, or one does not hold what its column holds.
@@ -224,7 +243,7 @@ impl Row {
         if let Some(id) = line.cell("case_id") {
             row.case = row.case.without_implied_mode(id);
         }
-        Ok(row.with_derived())
+        Ok(row)
     }
 
     /// What is wrong with a row that was measured; `None` if nothing is. Beyond [`Self::contradiction`], a verdict says why,
@@ -237,7 +256,7 @@ impl Row {
         if self.verdict != Verdict::Resolved {
             return self.verdict.reason().is_empty().then(|| format!("{} has no reason", self.verdict.name()));
         }
-        self.ns_interval.is_none().then(|| "no cost was resolved".to_owned())
+        self.ns_within.is_none().then(|| "no cost was resolved".to_owned())
     }
 
     /// Which of its figures cannot be, given the others and the verdict; `None` if all can. Every figure is a number, no
@@ -284,7 +303,7 @@ impl Row {
         if [Some(cost), lowest, cycles, fastest, median].into_iter().flatten().any(|cost| cost <= 0.0) {
             return Some(format!("a figure of the cost that was resolved, {cost} ns, is not above zero"));
         }
-        if self.ns_interval.is_some_and(|interval| !interval.contains(cost)) {
+        if [self.ns_within, self.ns_interval].into_iter().flatten().any(|interval| !interval.contains(cost)) {
             return Some(format!("{cost} ns is outside of its interval"));
         }
         (self.check == Some(false)).then(|| "a cost was resolved although the check of the work failed".to_owned())
