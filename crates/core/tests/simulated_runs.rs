@@ -125,7 +125,9 @@ fn sample(
 }
 
 fn measure(machine: Machine, population: Population, seed: u64) -> Measurement {
-    let (engine, mut course) = (engine(), Course::new(machine, seed));
+    let told = if matches!(machine, Machine::RunEffect) { TOLD_RUN_EFFECT } else { 0.0 };
+    let engine = engine().with_run_effect(RunEffect::of_both(told));
+    let mut course = Course::new(machine, seed);
     let mut random = fastrand::Rng::with_seed(!seed);
     let noise =
         if let Machine::Proportional(sigma) = machine { Noise::Proportional(sigma) } else { Noise::Normal(200.0) };
@@ -137,9 +139,7 @@ fn measure(machine: Machine, population: Population, seed: u64) -> Measurement {
         let is_beside = course.is_high;
         let altered = Altered::of(fake, |fake, shot| sample(machine, is_beside, fake, shot, &mut random));
         let actor = if population == Population::Alone { Actor::Median } else { Actor::Slowest };
-        let run_effect =
-            if matches!(machine, Machine::RunEffect) { RunEffect::of_both(TOLD_RUN_EFFECT) } else { RunEffect::NONE };
-        let mut experiment = Altered { actor, population, run_effect, ..altered };
+        let mut experiment = Altered { actor, population, ..altered };
         found = Some(engine.measure_block(&mut experiment, found, seed).unwrap());
     }
     found.unwrap()
@@ -249,7 +249,7 @@ fn a_neighbour_that_stays() {
 
 /// The row of a case in one run.
 fn row(machine: Machine, seed: u64) -> Row {
-    Row::measured(Case::new("cpu.barrier.std"), &measure(machine, Population::All, seed))
+    Row::measured(Case::new("cpu.barrier.std"), None, &measure(machine, Population::All, seed))
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use syncscope_core::sample::ActorTime;
 use syncscope_core::{
-    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Ruler, RunEffect, Sample,
-    Shot, Side, Ticks,
+    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Ruler, Sample, Shot, Side,
+    Ticks,
 };
 
 use crate::machine::cpu_time::Occupancy;
@@ -62,8 +62,6 @@ pub(crate) struct Sharing {
     pub(crate) has_siblings: bool,
     /// Whose cost the figure is.
     pub(crate) actor: Actor,
-    /// By how much runs differ.
-    pub(crate) run_effect: RunEffect,
 }
 
 impl Sharing {
@@ -276,10 +274,6 @@ impl Experiment for TeamExperiment<'_> {
             Actor::Median => Population::Alone,
             Actor::Slowest => Population::All,
         }
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.sharing.run_effect
     }
 
     fn has_double(&self) -> bool {

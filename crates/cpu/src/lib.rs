@@ -39,9 +39,7 @@ pub mod timing;
 mod awake_policy;
 mod axes;
 mod plan;
-mod run_effect;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use machine::topology::Topology;
 pub use primitives::{catalogue, elided_by_nature, evidence_of};
-pub use run_effect::run_effect;

@@ -42,7 +42,7 @@ pub use cuda::error::{CudaError, GpuError, NvrtcError};
 pub use cuda::nccl::turn_multicast_off;
 pub use cuda::{cache, compile, compiler_process, discovery, nvrtc};
 pub use evidence::evidence_of;
-pub use laboratory::{GpuLaboratory, run_effect};
+pub use laboratory::GpuLaboratory;
 pub use launch::arguments::UNROLL;
 pub use launch::headers::headers;
 pub use published::asynchrony_program;

@@ -62,10 +62,12 @@ impl RunData {
         let experiment = run.experiment();
         // The directory of an experiment has no measurements.
         let has_rows = experiment.is_none() || directory.has_measurements();
-        let mut rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
-        for (_, row) in &mut rows {
-            *row = row.clone().with_facts(catalogue.facts(&row.case.primitive));
-        }
+        let rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
+        let derived = |(line, row): (u64, Row)| {
+            let facts = catalogue.facts(&row.case.primitive);
+            (line, row.with_facts(facts))
+        };
+        let rows: Vec<(u64, Row)> = rows.into_iter().map(derived).collect();
         let published = Published::read(&directory)?;
         let mut others: Vec<String> = contradictions(&rows).into_iter().collect();
         if let Some(experiment) = experiment.filter(|experiment| !published.has_rows_of(*experiment)) {

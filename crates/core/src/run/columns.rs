@@ -244,7 +244,7 @@ pub static COLUMNS: [Column; 52] = [
     Column::parameter(PARAMETERS[9]),
     Column::parameter(PARAMETERS[10]),
     Column {
-        content: Content::Implied(PARAMETERS[11], |row| word(row.case.mode_of_operations())),
+        content: Content::Implied(PARAMETERS[11], |row| word(row.mode)),
         ..Column::parameter(PARAMETERS[11])
     },
     Column::parameter(PARAMETERS[12]),
@@ -265,12 +265,16 @@ pub static COLUMNS: [Column; 52] = [
         number(row.ops_per_s_thread())
     })
     .left_to_script(),
-    Column::rate(
-        "ops_per_s_total",
-        "operations per second of all threads together: their number / `rate_ns`; for a GPU lock the number of warps, for a \
-         launch one operation; only if `Resolved`",
-        |row| number(row.ops_per_s_total),
-    ),
+    Column {
+        joined: Joined::First,
+        ..number!(
+            "ops_per_s_total",
+            "1/s",
+            "operations per second of all threads together: their number / `rate_ns`; for a GPU lock the number of warps, for a \
+             launch one operation; only if `Resolved`",
+            ops_per_s_total
+        )
+    },
     number!("fastest_ns", "ns", "cost for the fastest thread", fastest_ns as Nanoseconds),
     number!("median_ns", "ns", "cost for the median thread", median_ns as Nanoseconds),
     number!("noise", "fraction", "relative median absolute deviation of the pairs", noise).labelled("Noise"),

@@ -247,7 +247,7 @@ mod tests {
         let alike = joined(noisy.clone(), noisy.clone()).ns_interval.unwrap();
         assert!(alike.low <= within.low && alike.high >= within.high, "{alike:?}");
         // A run far off is held however many agree.
-        let far = join(
+        let far = joined_rows(
             &[&[10.0; 4][..], &[10.0; 4], &[10.0; 4], &[10.0; 4]]
                 .map(run)
                 .into_iter()

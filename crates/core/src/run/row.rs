@@ -3,9 +3,10 @@
 use csv::StringRecord;
 
 use crate::engine::measurement::Measurement;
-use crate::model::case::{Actor, Case, Population};
+use crate::model::case::{Actor, Case, Mode, Population};
 use crate::model::check::Check;
 use crate::model::estimate::Estimate;
+use crate::model::facts::Facts;
 use crate::model::parameter::Cells;
 use crate::model::verdict::Verdict;
 use crate::run::columns::COLUMNS;
@@ -47,6 +48,8 @@ pub struct Row {
     pub ops_per_s_total: Option<f64>,
     /// Whose cost `ns` is; `None` where nobody said so.
     pub actor: Option<Actor>,
+    /// How the operations follow each other: as the case says, or as its primitive implies.
+    pub mode: Option<Mode>,
     /// Which samples `ns` stands for.
     pub population: Option<Population>,
     /// Share of the samples of actors with SMT interference, 0 to 1; `None` where it is not detected.
@@ -126,7 +129,8 @@ impl Row {
             slowest_ns: None,
             rate_ns: None,
             ops_per_s_total: None,
-            actor: Some(case.actor()),
+            mode: case.mode,
+            actor: None,
             population: None,
             beside_share: None,
             noise: None,
@@ -145,9 +149,16 @@ impl Row {
         }
     }
 
-    /// The row of a case that was measured.
+    /// The same with what is known of its primitive: whose cost it has, and how the operations follow each other.
     #[must_use]
-    pub fn measured(case: Case, measurement: &Measurement) -> Self {
+    pub fn described(self, facts: Option<&Facts>) -> Self {
+        let Some(facts) = facts else { return self };
+        Self { actor: Some(facts.actor_of(&self.case)), mode: Some(facts.mode_of(&self.case)), ..self }
+    }
+
+    /// The row of a case that was measured. Without the `facts` of its primitive, it has no rate of all threads.
+    #[must_use]
+    pub fn measured(case: Case, facts: Option<&Facts>, measurement: &Measurement) -> Self {
         let estimate = measurement.estimate.as_ref();
         // A fastest or median thread can lose the race in one of the loops alone. Beside a resolved cost such a difference,
         // zero or below, is no cost.
@@ -185,7 +196,7 @@ impl Row {
             clock: measurement.clock,
             ..Self::unmeasured(case, measurement.verdict.clone())
         };
-        row.with_facts(facts)
+        row.described(facts).with_facts(facts)
     }
 
     /// With what follows from what was measured and is known of the primitive: the intervals for another run, unless it joins
@@ -229,7 +240,7 @@ impl Row {
             return Err(RowError::Length { found: record.len() });
         }
         let line = Line(record);
-        let mut row = Self { actor: None, ..Self::unmeasured(Case::new(""), Verdict::Failed(String::new())) };
+        let mut row = Self::unmeasured(Case::new(""), Verdict::Failed(String::new()));
         for (column, cell) in COLUMNS.iter().zip(record).filter(|(_, cell)| !cell.is_empty()) {
             if column.read(&mut row, cell, &line).is_none() {
                 return Err(RowError::Cell { column: column.name, found: cell.to_owned() });
@@ -240,6 +251,7 @@ impl Row {
         if let Some(column) = lacks_end.or_else(|| is_missing("verdict").then_some("verdict")) {
             return Err(RowError::Cell { column, found: String::new() });
         }
+        row.mode = row.case.mode;
         if let Some(id) = line.cell("case_id") {
             row.case = row.case.without_implied_mode(id);
         }
@@ -315,7 +327,8 @@ impl Row {
         match self.contradiction() {
             Some(text) => {
                 let verdict = Verdict::Failed(format!("the row contradicts itself: {text}"));
-                Self { provisional: self.provisional, ..Self::unmeasured(self.case, verdict) }
+                let Self { provisional, actor, mode, .. } = self;
+                Self { provisional, actor, mode, ..Self::unmeasured(self.case, verdict) }
             }
             None => self,
         }
@@ -367,6 +380,8 @@ pub(super) mod tests {
             slowest_ns: Some(Nanoseconds(2.1)),
             rate_ns: Some(Nanoseconds(2.5)),
             ops_per_s_total: Some(8e8),
+            actor: Some(Actor::Slowest),
+            mode: Some(Mode::Throughput),
             population: Some(Population::Alone),
             beside_share: Some(0.25),
             noise: Some(0.001),

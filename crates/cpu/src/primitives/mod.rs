@@ -30,7 +30,7 @@ mod workload;
 
 use std::sync::LazyLock;
 
-use syncscope_core::{Case, Evidence, Primitive, Refusal};
+use syncscope_core::{Actor, Case, Evidence, Primitive, Refusal};
 
 pub(crate) use self::entry::{Entry, InQuick};
 pub use self::operation::{Operation, UNROLL};
@@ -65,6 +65,11 @@ pub(crate) fn entries() -> impl Iterator<Item = &'static Entry> {
 /// The entry of a primitive.
 pub(crate) fn find(id: &str) -> Option<&'static Entry> {
     entries().find(|entry| entry.primitive.id == id)
+}
+
+/// Whose cost the figure of a case is.
+pub(crate) fn actor_of(case: &Case) -> Actor {
+    find(&case.primitive).map_or(Actor::Slowest, |entry| entry.primitive.facts.actor_of(case))
 }
 
 /// What the machine code of a case shows, without running it.

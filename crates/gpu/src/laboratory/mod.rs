@@ -9,7 +9,6 @@
 //! | [`nccl`] | sums by NCCL |
 //! | [`host`] | cases in which the host takes part |
 //! | [`contexts`] | replaces contexts that a kernel poisoned, and those of the pass before; errors as refusals |
-//! | [`run_effect`] | by how much two runs differ |
 //!
 //! Start with [`GpuLaboratory`].
 
@@ -19,7 +18,6 @@ mod kernels;
 mod multi;
 mod nccl;
 mod opening;
-mod run_effect;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -27,7 +25,6 @@ use std::rc::Rc;
 
 use self::contexts::give_up;
 use self::nccl::NcclState;
-pub use self::run_effect::run_effect;
 use syncscope_core::machine::GpuMachine;
 use syncscope_core::session::additivity_sample;
 use syncscope_core::session::preset::GPU_CONTEXTS;

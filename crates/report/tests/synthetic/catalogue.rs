@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use syncscope_core::{Catalogue, Facts, Mode, Primitive, Role, Waits};
+use syncscope_core::{ActorRule, Catalogue, Facts, Mode, Primitive, Role, Waits};
 
 use Role::*;
 use Waits::*;
@@ -59,10 +59,16 @@ pub(crate) fn catalogue() -> Arc<Catalogue> {
     let of = |(role, waits, ids): (Role, Waits, &'static [&'static str])| {
         let is_free = matches!(role, Access | Update | Fence | WarpCollective);
         let mode = if is_free { Mode::Throughput } else { Mode::Latency };
-        let has_designs = role == GridBarrier;
-        let facts =
-            Facts { mode, has_designs, orders_memory: role == Fence || !is_free, ..Facts::of(role).waiting(waits) };
-        ids.iter().map(move |id| Primitive { id, summary: "", operation: "", source: "", facts })
+        let orders_memory = role == Fence || !is_free;
+        let of_role = Facts { mode, orders_memory, has_designs: role == GridBarrier, ..Facts::of(role).waiting(waits) };
+        ids.iter().map(move |id| {
+            let actor = match role {
+                Access | Update | Fence => ActorRule::MedianUnlessWithin(if id.starts_with("cpu") { 64 } else { 0 }),
+                WarpCollective | WarpBarrier => ActorRule::Median,
+                _ => ActorRule::Slowest,
+            };
+            Primitive { id, summary: "", operation: "", source: "", facts: Facts { actor, ..of_role } }
+        })
     };
     Arc::new(TABLE.into_iter().flat_map(of).collect())
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{Cancel, Case, Engine, Laboratory, Refusal, Row, Settings, Verdict};
 
+use crate::catalogue::catalogue;
 use crate::progress::Progress;
 
 /// How one case is measured: to 1 %, in one block of at most 80 pairs.
@@ -14,11 +15,12 @@ const RULE: PrecisionRule =
 /// One row for each case, in a laboratory that is prepared; those that the machine does not have are skipped with a reason.
 pub(super) fn measure(laboratory: &mut dyn Laboratory, cases: &[Case], seed: u64, progress: &mut Progress) -> Vec<Row> {
     let engine = Engine::new(Settings::with_rule(RULE), Cancel::new());
+    let catalogue = catalogue();
     let row = |case: &Case| {
         progress.show(&case.to_string());
         match laboratory.experiment(case) {
             Ok(mut experiment) => match engine.measure(experiment.as_mut(), seed ^ case.id().number()) {
-                Ok(measurement) => Row::measured(case.clone(), &measurement),
+                Ok(measurement) => Row::measured(case.clone(), catalogue.facts(&case.primitive), &measurement),
                 Err(cancelled) => Row::unmeasured(case.clone(), Verdict::Skipped(cancelled.to_string())),
             },
             Err(Refusal::Skipped(reason)) => Row::unmeasured(case.clone(), Verdict::Skipped(reason)),
