@@ -63,11 +63,11 @@ noise-gpu:            ## are resolved figures right beside another process on th
 
 truths-gpu:           ## the same on a CUDA device: a float addition takes 4 cycles by two clocks
 	scripts/setup build gpu
-	cargo test --release -p syncscope-gpu --test device -- --ignored --nocapture --test-threads 1 crosscheck
+	cargo test --release -p syncscope-gpu -p syncscope-papers --test device -- --ignored --nocapture --test-threads 1 crosscheck
 
 test-gpu:             ## what needs a CUDA device
 	scripts/setup build gpu
-	cargo test --release -p syncscope-gpu --test device -- --ignored --test-threads 1
+	cargo test --release -p syncscope-gpu -p syncscope-papers --test device -- --ignored --test-threads 1
 
 sanitize-gpu:         ## every kernel under compute-sanitizer: memory, races, initialization, barriers
 	scripts/setup build gpu

@@ -86,23 +86,6 @@ struct LaunchChainArguments {
     u32 turns;         // in a loop of a graph: how many kernels run
 };
 
-// What chains of one operation leave (`published_crosscheck.cu`).
-struct ChainResult {
-    u64 cycles;      // of the last chain, by the clock of the multiprocessor
-    u32 mismatches;  // threads that found something else than expected, in all launches
-    u32 reserved;
-    Rate rate;  // of the last measurement of the clock
-};
-
-// One launch of such a chain, or of the measurement of the clock.
-struct ChainArguments {
-    ChainResult *result;
-    u32 iterations;  // of the loop; cycles of the measurement of the clock
-    u32 expected;    // what each thread finds at the end: the additions, or what another thread wrote
-    u32 opaque_one;  // 1
-    u32 opaque_zero;
-};
-
 // `offsetof` of <cstddef>, which NVRTC does not have: the compiler's own expression for it.
 #define SYNCSCOPE_OFFSET_OF(Structure, field) __INTADDR__(&((Structure *)0)->field)
 #include "layouts.cuh"

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use syncscope_core::fake::{FakeLaboratory, Fault};
 use syncscope_core::machine::{Environment, Machine};
-use syncscope_core::published::crosscheck::chain_check;
 use syncscope_core::run::chain_check::ChainCheck;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Laboratory, Listing};
 use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::mpi::{self, MpiLaboratory};
 use syncscope_gpu::{GpuError, GpuLaboratory};
+use syncscope_papers::crosscheck;
 
 use crate::failure::Failure;
 use crate::supervisor::board::{self, Step};
@@ -120,10 +120,10 @@ impl Laboratories {
             return;
         }
         board::begin(&Step::OpeningCpu);
-        let cpu = self.cpu.as_ref().and_then(|cpu| cpu.check_chain(seed)).map(|series| chain_check(&series));
+        let cpu = self.cpu.as_ref().and_then(|cpu| crosscheck::check_cpu(cpu, seed));
         board::begin(&Step::OpeningGpu);
-        let gpu = self.gpu.as_mut().ok().and_then(|gpu| match gpu.check_chain(seed) {
-            Ok(series) => series.as_ref().map(chain_check),
+        let gpu = self.gpu.as_mut().ok().and_then(|gpu| match crosscheck::check_gpu(gpu, seed) {
+            Ok(check) => check,
             Err(error) => Some(ChainCheck::without_figures("gpu", "float_addition", error.to_string())),
         });
         board::begin(&Step::Other);

@@ -49,10 +49,7 @@ fn main() -> ExitCode {
         Command::Import(import) => commands::import(&import),
         Command::Completions(completions) => commands::completions(&completions),
         Command::Man(man) => commands::man(&man),
-        Command::Asynchrony(asynchrony) => supervised(|| commands::asynchrony(&asynchrony)),
-        Command::Crosscheck(crosscheck) => supervised(|| commands::crosscheck(&crosscheck)),
-        Command::Timeline(timeline) => supervised(|| commands::timeline(&timeline)),
-        Command::Reductions(reductions) => supervised(|| commands::reductions(&reductions)),
+        Command::Paper(paper) => supervised(|| commands::paper(&paper.experiment)),
     });
     supervisor::ends(&outcome);
     match outcome {

@@ -11,7 +11,7 @@ use crate::terminal;
 
 /// Reads a run, and warns of what is wrong with its files.
 pub(crate) fn load_as_measured(path: &Path) -> Result<RunData, RunDirectoryError> {
-    let data = RunData::load(path, catalogue())?;
+    let data = syncscope_papers::load(path, catalogue())?;
     warn_of_damage(path, &data);
     Ok(data)
 }
@@ -27,10 +27,10 @@ pub(crate) fn load(path: &Path) -> Result<RunData, RunDirectoryError> {
 
 /// Reads a run whose rows a command is about.
 pub(crate) fn load_rows(path: &Path) -> Result<RunData, Failure> {
-    let data = RunData::load(path, catalogue())?.in_order(catalogue().primitives());
+    let data = syncscope_papers::load(path, catalogue())?.in_order(catalogue().primitives());
     match data.run.experiment() {
         Some(experiment) if data.rows.is_empty() => Err(Failure::Usage(format!(
-            "{path} holds the published experiment {experiment}, which has no rows; `syncscope report {path}` draws it",
+            "{path} holds the experiment {experiment} of a paper, which has no rows; `syncscope report {path}` draws it",
             path = path.display()
         ))),
         _ => {

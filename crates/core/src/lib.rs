@@ -14,12 +14,10 @@
 //! - [`engine`]: one case, from samples to a verdict
 //! - [`run`]: the run directory, its files and columns
 //! - [`session`]: the course of a run over many cases
-//! - [`published`]: the experiments of papers, as data
+//! - [`published`]: the reductions of a paper, as data
 //! - [`fake`]: an experiment and a laboratory made of numbers, for tests
 
 #![forbid(unsafe_code)]
-
-mod words;
 
 pub mod engine;
 pub mod fake;
@@ -30,6 +28,7 @@ pub mod run;
 pub mod session;
 pub mod stats;
 pub mod units;
+pub mod words;
 
 pub use engine::cancel::Cancel;
 pub use engine::experiment::{Experiment, ExperimentError, Ruler};

@@ -13,6 +13,7 @@ pub struct UnknownWord {
 }
 
 /// Declares a fieldless enum together with its words.
+#[macro_export]
 macro_rules! words {
     ($(#[$meta:meta])* pub enum $name:ident ($kind:literal) { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$meta])*
@@ -49,4 +50,4 @@ macro_rules! words {
         }
     };
 }
-pub(crate) use words;
+pub use words;

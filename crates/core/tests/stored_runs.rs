@@ -6,13 +6,11 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use syncscope_core::published::crosscheck::findings::most_certain;
-use syncscope_core::published::crosscheck::{Executor, Form, Operation};
 use syncscope_core::run::columns::{self, COLUMNS};
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Published, Row, stored_run};
+use syncscope_core::{Row, stored_run};
 
 fn results() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results")
@@ -56,30 +54,6 @@ fn defect_of_imported(row: &Row) -> Option<String> {
     // With an interval of no width it must pass like any other.
     let point = row.ns.map(|ns| Interval { low: ns.value(), high: ns.value() });
     Row { ns_within: point, ..row.clone() }.defect()
-}
-
-#[test]
-fn every_stored_experiment_is_read() {
-    for experiment in stored_run::stored_experiments(&results()).unwrap() {
-        let name = experiment.path().display();
-        let run = experiment.read_run().unwrap();
-        assert!(run.status == Status::Done && run.experiment().is_some(), "{name}: {}", run.preset);
-        assert_ne!(Published::read(&experiment).unwrap(), Published::default(), "{name} holds no table");
-    }
-}
-
-/// What crosscheck promises of a sound machine: known costs are right by both clocks, and unknown ones agree.
-#[test]
-fn the_stored_crosscheck_of_an_h200_is_right_by_both_clocks() {
-    let run = RunDirectory::open(&results().join("h200-crosscheck")).unwrap();
-    let rows = Published::read(&run).unwrap().crosscheck.unwrap().rows;
-    let of = |operation| most_certain(&rows, Executor::Gpu, operation, Form::Looped, Some(32)).unwrap();
-    let addition = of(Operation::FloatAddition);
-    for cycles in [addition.inside_cycles, addition.inferred_cycles] {
-        assert!((cycles.unwrap() / 4.0 - 1.0).abs() < 0.01, "{addition:?}");
-    }
-    let barrier = of(Operation::GridBarrier);
-    assert!(barrier.disagreement().unwrap().abs() < 0.02, "{barrier:?}");
 }
 
 #[test]

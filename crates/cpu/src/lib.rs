@@ -14,7 +14,7 @@
 //! | [`mpi`] | primitives between processes, by an MPI library |
 //! | [`processes`] | worker processes, for the cases that need some |
 //! | `awake_policy.rs` | whether CPUs are kept from halting during a run |
-//! | [`published`] | the experiments of papers |
+//! | [`published`] | the reductions of a paper |
 //! | [`studies`] | cases on chosen CPUs and NUMA nodes; the topology that the core-to-core matrix shows |
 //!
 //! ```text

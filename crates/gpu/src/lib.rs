@@ -13,7 +13,8 @@
 //! | `nccl/` | sums of several devices by NCCL |
 //! | `hybrid/` | CPU and GPU threads on one piece of memory |
 //! | `evidence/` | the instructions found in the timed region, judged |
-//! | `published/` | the experiments of papers |
+//! | `own_device.rs` | a device for programs that are not of the catalogue |
+//! | `published/` | the reductions of a paper |
 //! | `laboratory/` | puts all of it together for a case |
 //!
 //! ```text
@@ -31,6 +32,7 @@ mod laboratory;
 mod launch;
 mod multi;
 mod nccl;
+pub mod own_device;
 pub mod published;
 pub mod verify;
 
@@ -42,14 +44,13 @@ pub use cuda::error::{CudaError, GpuError, NvrtcError};
 pub use cuda::nccl::turn_multicast_off;
 pub use cuda::{cache, compile, compiler_process, discovery, nvrtc};
 pub use evidence::evidence_of;
+pub use experiments::grid_barrier::{BothClocksOfLaunch, GridBarrierExperiment};
 pub use laboratory::GpuLaboratory;
 pub use launch::arguments::UNROLL;
 pub use launch::headers::headers;
-pub use published::asynchrony_program;
 pub use published::reductions::{
     ReductionPlan, cub_programs, reduction_programs, several_programs, warp_instructions, warp_program,
 };
-pub use published::timeline::{Measured as MeasuredTimeline, versions as timeline_versions};
 
 /// The primitives, with or without a GPU.
 #[must_use]

@@ -57,7 +57,7 @@ struct Program {
 
 /// Kernels that are not in the catalogue: file, text, option, whether they have a timed loop.
 const NOT_IN_CATALOGUE: [(&str, &str, Option<&str>, bool); 4] = [
-    ("published_timeline.cu", include_str!("../../../kernels/published_timeline.cu"), None, false),
+    ("timeline.cu", include_str!("../../papers/src/timeline/timeline.cu"), None, false),
     ("ruler.cu", include_str!("../../../kernels/ruler.cu"), None, true),
     ("fault.cu", include_str!("../../../kernels/fault.cu"), Some("-DFAULT=0"), true),
     ("fault.cu", include_str!("../../../kernels/fault.cu"), Some("-DFAULT=1"), false),

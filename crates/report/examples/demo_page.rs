@@ -16,7 +16,7 @@ fn main() -> Result<(), String> {
         "cpu" => vec![synthetic::cpu_only()],
         "two" => vec![synthetic::wide::complete(), synthetic::cpu_only()],
         "unresolved" => vec![synthetic::unresolved()],
-        "crosscheck" => vec![synthetic::published::crosscheck()],
+        "crosscheck" => vec![synthetic::published::experiment()],
         "empty" => vec![RunData { rows: vec![], ..synthetic::both() }],
         "paper" => vec![synthetic::wide::paper()],
         "matrix" => vec![RunData { rows: synthetic::wide::matrix(64), ..synthetic::wide::complete() }],

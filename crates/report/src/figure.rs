@@ -51,7 +51,8 @@ pub(crate) fn cycles(value: f64) -> String {
 }
 
 /// A number that is written in decimals, with commas between thousands: `135,168`, `1,234.5`.
-pub(crate) fn grouped(number: impl Display) -> String {
+#[must_use]
+pub fn grouped(number: impl Display) -> String {
     let text = number.to_string();
     let first = text.find(|character: char| character.is_ascii_digit()).unwrap_or(0);
     let end = text.find('.').unwrap_or(text.len());

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod chart;
 mod figure;
 mod generation;
 mod legend;
@@ -26,6 +27,7 @@ mod testing;
 pub mod export;
 pub mod gallery;
 pub mod page;
+pub mod section;
 pub mod syncperformance;
 pub mod table;
 
@@ -34,5 +36,10 @@ pub use analysis::compare::{Change, ComparedCase, Comparison, Difference, Family
 pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::named_primitives;
+pub use chart::Chart;
 pub use export::grid::plain;
+pub use figure::grouped;
 pub use run_data::{Damage, RunData};
+pub use spec::{Axis, Point, Rectangle, Series};
+
+use analysis::decisions::spec;

@@ -9,6 +9,7 @@ use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{CaseId, Catalogue, Detail, Primitive, Published, Row, Run, Verdict};
 
 use crate::naming;
+use crate::section::Section;
 
 /// One run: its description, rows and details.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,8 +22,10 @@ pub struct RunData {
     pub rows: Vec<Row>,
     /// Further numbers of the cases, such as percentiles.
     pub details: HashMap<CaseId, Vec<Detail>>,
-    /// What published experiments gave.
+    /// What the reductions of a paper gave.
     pub published: Published,
+    /// What an experiment gave whose tables the directory holds. Those who know the experiments fill it in.
+    pub sections: Vec<Section>,
     /// What is wrong with its files.
     pub damage: Damage,
     /// What is known of the primitives: the command joins the catalogues of the hardware crates, on which this crate does
@@ -59,9 +62,8 @@ impl RunData {
     pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<Self, RunDirectoryError> {
         let directory = RunDirectory::open(path)?;
         let run = directory.read_run()?;
-        let experiment = run.experiment();
         // The directory of an experiment has no measurements.
-        let has_rows = experiment.is_none() || directory.has_measurements();
+        let has_rows = run.experiment().is_none() || directory.has_measurements();
         let rows = if has_rows { directory.read_numbered_rows()? } else { Vec::new() };
         let derived = |(line, row): (u64, Row)| {
             let facts = catalogue.facts(&row.case.primitive);
@@ -69,12 +71,7 @@ impl RunData {
         };
         let rows: Vec<(u64, Row)> = rows.into_iter().map(derived).collect();
         let published = Published::read(&directory)?;
-        let mut others: Vec<String> = contradictions(&rows).into_iter().collect();
-        if let Some(experiment) = experiment.filter(|experiment| !published.has_rows_of(*experiment)) {
-            others.push(format!(
-                "{experiment}.csv is missing or has no rows; measure again with `syncscope {experiment}`"
-            ));
-        }
+        let others: Vec<String> = contradictions(&rows).into_iter().collect();
         let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row.without_contradiction()).collect();
         Ok(Self {
             name: directory_name(path),
@@ -82,6 +79,7 @@ impl RunData {
             rows,
             details: if has_rows { directory.read_details()? } else { HashMap::new() },
             published,
+            sections: Vec::new(),
             run,
             catalogue,
         })

@@ -26,6 +26,7 @@ pub(crate) fn data(rows: Vec<Row>) -> RunData {
         rows,
         details,
         published,
+        sections: Vec::new(),
         damage: crate::Damage::default(),
         catalogue: catalogue(),
     }

@@ -1,8 +1,8 @@
-//! The arguments of the command line: `run` in one file, the published experiments in another, commands about the rows of runs
+//! The arguments of the command line: `run` in one file, the experiments of papers in another, commands about the rows of runs
 //! (`compare`, `show`, `findings`, `fleet`) in a third, `advise` in a fourth; here the commands and the arguments of the others.
 
 mod advise;
-mod published;
+mod papers;
 mod rows;
 mod run;
 
@@ -13,9 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use syncscope_gpu::verify::ARCHITECTURES;
 
 pub(crate) use self::advise::{AdviseArguments, AdviseFormat};
-pub(crate) use self::published::{
-    AsynchronyArguments, CrosscheckArguments, CrosscheckOn, ReductionsArguments, ReductionsOn, TimelineArguments,
-};
+pub(crate) use self::papers::{ExperimentArguments, PaperCommand, ReductionsArguments, ReductionsOn};
 pub(crate) use self::rows::{
     CompareArguments, FailOn, FailOnOutlier, FindingsArguments, FindingsFormat, FleetArguments, PaperName,
     ShowArguments, ShowFormat, ShowOrder, TextFormat,
@@ -57,14 +55,8 @@ pub(crate) enum Command {
     Advise(AdviseArguments),
     /// Convert the results of another tool into a run
     Import(ImportArguments),
-    /// Published experiment: the same cost by the clock of the GPU and by that of the host (Zhang et al.)
-    Crosscheck(CrosscheckArguments),
-    /// Published experiment: which components of a vector a GPU updates one after the other (Anzt, Chow, Dongarra)
-    Asynchrony(AsynchronyArguments),
-    /// Published experiment: start and stop of every warp, with the compiler's clock reads and with corrected ones
-    Timeline(TimelineArguments),
-    /// Published experiment: reductions with each kind of synchronization, and whether primitive costs predict them
-    Reductions(ReductionsArguments),
+    /// Repeat an experiment of a paper, and test what the paper says
+    Paper(PaperArguments),
     /// Print a script that completes the arguments in a shell
     Completions(CompletionsArguments),
     /// Print the manual page
@@ -157,6 +149,12 @@ pub(crate) struct SyncperformanceArguments {
     /// Directory for the run; must be new or empty
     #[arg(short, long, alias = "output", value_name = "RUN")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PaperArguments {
+    #[command(subcommand)]
+    pub(crate) experiment: PaperCommand,
 }
 
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ pub(super) fn resumable(path: &Path) -> Result<(RunDirectory, Run), Failure> {
     let run = directory.read_run()?;
     if let Some(experiment) = run.experiment() {
         return Err(Failure::Usage(format!(
-            "{} holds a published experiment, which is not resumed; measure it again with `syncscope {experiment}`",
+            "{} holds an experiment of a paper, which is not resumed; measure it again with `syncscope paper {experiment}`",
             path.display()
         )));
     }

@@ -1,6 +1,6 @@
 //! The commands of `syncscope`, one module each.
 //!
-//! Each module has one function with the name of its command. Those of the published experiments stand in `published`,
+//! Each module has one function with the name of its command. The experiments of papers are one command, `paper`;
 //! those that read finished runs in `stored`. A function takes the parsed arguments and returns an
 //! [`Outcome`](crate::failure::Outcome) or a [`Failure`](crate::failure::Failure), from which `main` derives the exit
 //! code. Start with `run`, which measures (`begun_run`, `joined_run`, `repeat` and `together` are parts of it); `list` is the
@@ -10,7 +10,7 @@ mod begun_run;
 mod import;
 mod joined_run;
 mod list;
-mod published;
+mod paper;
 mod repeat;
 mod run;
 mod shell;
@@ -21,7 +21,7 @@ mod verify;
 
 pub(crate) use import::import;
 pub(crate) use list::list;
-pub(crate) use published::{asynchrony, crosscheck, reductions, timeline};
+pub(crate) use paper::paper;
 pub(crate) use run::run;
 pub(crate) use shell::{completions, man};
 pub(crate) use stored::{advise, compare, findings, fleet, gallery, report, show};

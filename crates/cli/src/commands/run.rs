@@ -363,11 +363,10 @@ fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::PublishedExperiment;
 
     #[test]
     fn directories_sort_by_time_and_name_what_was_measured() {
-        let names = [default_directory(Preset::Quick), default_directory(PublishedExperiment::Timeline)];
+        let names = [default_directory(Preset::Quick), default_directory("timeline")];
         for (path, name) in names.iter().map(|path| path.display().to_string()).zip(["quick", "timeline"]) {
             assert!(path.starts_with("syncscope-runs/2") && !path.contains(':'), "{path}");
             assert!(path.ends_with(&format!("Z-{name}")), "{path}");

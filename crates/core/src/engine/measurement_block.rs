@@ -150,15 +150,17 @@ impl MeasurementBlock {
 /// often as it is subtracted, independently from pair to pair. A fixed pattern does not do that: ABBA cancels a linear
 /// drift, but with a wave whose period is four samples, simulated intervals cover the truth in only 63 to 87 % of runs,
 /// even when ABBA and BAAB alternate at random.
-struct PairOrder {
+#[derive(Debug, Clone)]
+pub struct PairOrder {
     random: fastrand::Rng,
     iterations: u64,
     next_pair: u64,
 }
 
 impl PairOrder {
-    /// The order of the pairs from number `first_pair` on.
-    fn new(seed: u64, iterations: u64, first_pair: u64) -> Self {
+    /// The order of the pairs from number `first_pair` on, of samples with so many iterations.
+    #[must_use]
+    pub fn new(seed: u64, iterations: u64, first_pair: u64) -> Self {
         // A later block draws other orders than the first.
         let random = fastrand::Rng::with_seed(seed.wrapping_add(first_pair));
         Self { random, iterations, next_pair: first_pair }
@@ -169,8 +171,13 @@ impl PairOrder {
         (0..pairs).flat_map(|_| self.next_pair()).collect()
     }
 
+    /// The side that comes first in the next pair.
+    pub fn first_side(&mut self) -> Side {
+        if self.random.bool() { Side::Baseline } else { Side::Test }
+    }
+
     fn next_pair(&mut self) -> [Shot; 2] {
-        let first = if self.random.bool() { Side::Baseline } else { Side::Test };
+        let first = self.first_side();
         let pair = self.next_pair;
         self.next_pair += 1;
         [first, first.other()].map(|side| Shot { side, iterations: self.iterations, pair })

@@ -25,6 +25,7 @@ use crate::engine::cancel::Cancel;
 use crate::engine::cost_formula::CostFormula;
 use crate::engine::experiment::{Experiment, ExperimentError};
 use crate::engine::measurement::{Basis, Measurement};
+pub use crate::engine::measurement_block::PairOrder;
 use crate::engine::measurement_block::{MeasurementBlock, Taken};
 use crate::engine::population::CommonCourse;
 use crate::engine::profile::Phase;

@@ -6,6 +6,7 @@
 //! | [`row`], [`columns`] | a row, and its cells in `measurements.csv` |
 //! | [`journal`] | adds lines to the tables while a run goes on |
 //! | [`samples`], `details` | `samples.csv` and `details.csv` as a whole |
+//! | [`plain`] | tables of experiments that measure no cases |
 //! | [`repeats`] | joins the rows of several runs |
 //! | [`stored_run`] | the form of the runs in `results/` |
 
@@ -17,6 +18,7 @@ mod details;
 pub mod directory;
 pub mod journal;
 pub mod machine;
+pub mod plain;
 pub mod provenance;
 pub mod repeats;
 pub mod row;
@@ -62,7 +64,7 @@ pub struct Run {
     pub version: String,
     /// The command line.
     pub command: Vec<String>,
-    /// The preset measured, or the published experiment.
+    /// The preset measured, [`IMPORTED`], or the name of an experiment that has tables of its own.
     pub preset: String,
     /// The globs that chose primitives; empty means all.
     pub only: Vec<String>,
@@ -100,6 +102,9 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionRecord>,
 }
+
+/// The word of a run whose rows come from another tool, where others have their preset.
+pub const IMPORTED: &str = "imported";
 
 impl Run {
     /// A run by this version of syncscope that begins: nothing is planned, and nothing is known of the machine. Where more is

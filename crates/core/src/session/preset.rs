@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::engine::settings::{BlockCount, Settings};
 use crate::engine::stopping::PrecisionRule;
 use crate::model::case::Case;
+use crate::run::{IMPORTED, Run};
 use crate::session::pass_schedule::PassSchedule;
 use crate::words::words;
 
@@ -17,6 +18,15 @@ words! {
         Standard = "standard",
         /// The grids of the papers.
         Paper = "paper",
+    }
+}
+
+impl Run {
+    /// The name of the experiment whose tables the directory holds; `None` for a run of cases, measured or imported.
+    #[must_use]
+    pub fn experiment(&self) -> Option<&str> {
+        let has_cases = self.preset == IMPORTED || self.preset.parse::<Preset>().is_ok();
+        (!has_cases).then_some(self.preset.as_str())
     }
 }
 

@@ -3,13 +3,13 @@
 //! The operations of an iteration stand one after the other; the loop's own instructions run in parallel with them.
 
 /// Operations of one iteration.
-pub(crate) const STEP: u64 = 8;
+pub const STEP: u64 = 8;
 
 /// Operations of one iteration of [`long_steps_of_additions`].
 pub(crate) const LONG_STEP: u64 = 128;
 
 /// Whether chains are written for this architecture. Elsewhere they do nothing.
-pub(crate) const ARE_WRITTEN: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+pub const ARE_WRITTEN: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
 /// The instruction of this architecture.
 #[cfg(target_arch = "x86_64")]
@@ -80,12 +80,14 @@ chain! {
 }
 
 /// Adds 1 to 0 so many times, rounded down to a multiple of [`STEP`].
-pub(crate) fn additions(repeats: u64) -> u64 {
+#[must_use]
+pub fn additions(repeats: u64) -> u64 {
     steps_of_additions(repeats / STEP)
 }
 
 /// Multiplies 1 by 3 so many times, modulo 2^32, rounded down to a multiple of [`STEP`].
-pub(crate) fn multiplications(repeats: u64) -> u64 {
+#[must_use]
+pub fn multiplications(repeats: u64) -> u64 {
     u64::from(steps_of_multiplications(repeats / STEP))
 }
 

@@ -63,7 +63,7 @@ impl Clock {
 
     /// A reading before the timed region: all earlier instructions are done, no later one has begun.
     #[inline]
-    pub(crate) fn start(&self) -> u64 {
+    pub fn start(&self) -> u64 {
         match self.source {
             #[cfg(target_arch = "x86_64")]
             Source::Tsc => counters::tsc_start(),
@@ -75,7 +75,7 @@ impl Clock {
 
     /// A reading after the timed region, ordered in the same way.
     #[inline]
-    pub(crate) fn stop(&self) -> u64 {
+    pub fn stop(&self) -> u64 {
         match self.source {
             #[cfg(target_arch = "x86_64")]
             Source::Tsc => counters::tsc_stop(),

@@ -46,7 +46,7 @@ pub(crate) struct Setup {
 
 /// A barrier of one grid or several, ready to run.
 #[derive(Debug)]
-pub(crate) struct GridBarrierExperiment<'a> {
+pub struct GridBarrierExperiment<'a> {
     device_group: &'a mut DeviceGroup,
     setup: Setup,
     third: Option<ThirdLoop<'a, LoadedProgram>>,
@@ -171,7 +171,10 @@ impl<'a> GridBarrierExperiment<'a> {
 
     /// One launch by both clocks: the host's time from before the launch until after its end, the slowest thread's ticks
     /// between the readings in the kernel, and the measured frequency.
-    pub(crate) fn by_both_clocks(&mut self, shot: Shot) -> Result<BothClocksOfLaunch, ExperimentError> {
+    ///
+    /// # Errors
+    /// Why the launch gave no times.
+    pub fn by_both_clocks(&mut self, shot: Shot) -> Result<BothClocksOfLaunch, ExperimentError> {
         let launch = self.launch(shot);
         let started = host_clock::now_ns();
         let timings = self.run(&[shot], &[launch])?;
@@ -226,11 +229,13 @@ impl<'a> GridBarrierExperiment<'a> {
 
 /// What one launch took.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct BothClocksOfLaunch {
-    pub(crate) host_ns: u64,
-    pub(crate) device_cycles: Ticks,
-    /// `None` if the global timer did not step.
-    pub(crate) ns_per_cycle: Option<f64>,
+pub struct BothClocksOfLaunch {
+    /// From before the launch until after its end, by the host's clock.
+    pub host_ns: u64,
+    /// Of the slowest thread, by the clock of the multiprocessors.
+    pub device_cycles: Ticks,
+    /// The length of a cycle; `None` if the global timer did not step.
+    pub ns_per_cycle: Option<f64>,
 }
 
 const fn is_third(shot: &Shot) -> bool {

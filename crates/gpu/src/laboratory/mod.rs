@@ -75,7 +75,8 @@ impl GpuLaboratory {
     }
 
     /// What matters of the first device for grids.
-    pub(crate) const fn limits(&self) -> DeviceLimits {
+    #[must_use]
+    pub const fn limits(&self) -> DeviceLimits {
         self.limits
     }
 

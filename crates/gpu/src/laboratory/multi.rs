@@ -50,6 +50,16 @@ impl GpuLaboratory {
         Ok(Box::new(experiment))
     }
 
+    /// A barrier of a grid that is timed by both clocks, each launch at one memory offset: its repetitions are those asked for.
+    ///
+    /// # Errors
+    /// As [`syncscope_core::Laboratory::experiment`].
+    pub fn grid_barrier_by_both_clocks(&mut self, case: &Case) -> Result<GridBarrierExperiment<'_>, Refusal> {
+        let program =
+            program_of(case).ok_or_else(|| Refusal::Skipped(format!("there is no {case} in this version")))?;
+        self.grid_barrier_at_offsets(case, &program, TimedBy::Host, LIMIT, 1)
+    }
+
     /// A barrier of a grid, each launch at this many memory offsets.
     pub(crate) fn grid_barrier_at_offsets(
         &mut self,

@@ -168,31 +168,6 @@ shared_structures! {
         /// In a loop of a graph: how many kernels run.
         turns: u32,
     }
-
-    /// What chains of one operation leave (`published_crosscheck.cu`).
-    ChainResult {
-        /// Of the last chain, by the clock of the multiprocessor.
-        cycles: u64,
-        /// Threads that found something else than expected, in all launches.
-        mismatches: u32,
-        reserved: u32,
-        /// Of the last measurement of the clock.
-        rate: Rate,
-    }
-
-    /// One launch of such a chain, or of the measurement of the clock.
-    ChainArguments {
-        /// A [`ChainResult`].
-        result: DevicePointer,
-        /// Of the loop; cycles of the measurement of the clock.
-        iterations: u32,
-        /// What each thread finds at the end: the additions, or what another thread wrote.
-        expected: u32,
-        /// 1.
-        opaque_one: u32,
-        /// 0.
-        opaque_zero: u32,
-    }
 }
 
 // SAFETY: for each of these: `repr(C)`, numbers and device addresses alone; the kernels assert the same layout.
@@ -207,8 +182,6 @@ unsafe impl KernelArguments for HybridFlagArguments {}
 unsafe impl KernelArguments for HostBarrierArguments {}
 // SAFETY: as above.
 unsafe impl KernelArguments for LaunchChainArguments {}
-// SAFETY: as above.
-unsafe impl KernelArguments for ChainArguments {}
 
 /// Of which kind the kernels of a program are: the structure they take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

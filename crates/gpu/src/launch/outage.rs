@@ -19,7 +19,7 @@ pub(crate) enum Health {
 
 /// Why a batch gave no results.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Outage {
+pub enum Outage {
     /// It lasted longer than the limit.
     #[error("not done after {0:?}")]
     TimedOut(Duration),

@@ -34,7 +34,10 @@ pub(crate) fn is_warm(idle: Option<Duration>) -> bool {
 
 /// Calls `run`, which runs a launch and returns the lengths of a cycle that it saw, until the clock is stable. Returns the
 /// last length.
-pub(crate) fn run_until_stable(mut run: impl FnMut() -> Result<Vec<f64>, Outage>) -> Result<Option<f64>, Outage> {
+///
+/// # Errors
+/// The first error of `run`.
+pub fn run_until_stable(mut run: impl FnMut() -> Result<Vec<f64>, Outage>) -> Result<Option<f64>, Outage> {
     let started = Instant::now();
     let mut lengths: Vec<f64> = Vec::new();
     while started.elapsed() < LONGEST {

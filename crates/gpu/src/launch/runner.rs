@@ -51,6 +51,7 @@ const PAUSE: Duration = Duration::from_micros(50);
 pub(crate) struct Runner<D: DeviceQueue, C: Clock = HostClock> {
     pub(super) health: Health,
     limit: Duration,
+    eager: Duration,
     last_use: Option<Instant>,
     clock: C,
     devices: Vec<D>,
@@ -64,7 +65,7 @@ impl<D: DeviceQueue> Runner<D> {
 
 impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     pub(crate) fn with_clock(devices: Vec<D>, clock: C) -> Self {
-        Self { health: Health::Usable, limit: LIMIT, last_use: None, clock, devices }
+        Self { health: Health::Usable, limit: LIMIT, eager: EAGER, last_use: None, clock, devices }
     }
 
     /// Whether it can run the next launch. Stops what still runs in a poisoned context first, because nothing can be
@@ -87,6 +88,11 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
             Some(limit) => limit,
             None => LIMIT,
         };
+    }
+
+    /// Changes for how long it queries without a pause.
+    pub(crate) const fn set_eager(&mut self, eager: Duration) {
+        self.eager = eager;
     }
 
     /// How long the devices have had nothing to do; `None` if nothing was launched yet.
@@ -216,7 +222,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
             if waited > limit {
                 return Ok(None);
             }
-            if waited > EAGER {
+            if waited > self.eager {
                 self.clock.sleep(PAUSE);
             } else {
                 self.clock.spin();

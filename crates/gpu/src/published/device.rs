@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::GpuLaboratory;
-use crate::cuda::compile::Program;
-use crate::cuda::driver::{Context, Device, DeviceBuffer, HostBuffer, Module, Stream};
+
+use crate::cuda::driver::{Context, Device, DeviceBuffer, HostBuffer, Stream};
 use crate::cuda::error::{CudaError, GpuError};
 use crate::launch::outage::Outage;
 
@@ -28,13 +28,6 @@ impl GpuLaboratory {
     /// The first opened device with a new context, which is current on the calling thread.
     pub(crate) fn experiment_device(&self) -> Result<ExperimentDevice, GpuError> {
         Ok(ExperimentDevice::on(self.first_device())?)
-    }
-
-    /// Compiles a program, unless it was compiled before, and loads it.
-    pub(crate) fn load_for(&mut self, device: &ExperimentDevice, program: &Program) -> Result<Module, GpuError> {
-        let cubin = self.compiler.cubin(program)?;
-        device.context()?.make_current()?;
-        Ok(Module::load(device.context()?, &cubin)?)
     }
 }
 

@@ -13,7 +13,7 @@ use syncscope_gpu::cache::Cache;
 use syncscope_gpu::compile::{Compiler, Program};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::Nvrtc;
-use syncscope_gpu::{DeviceLimits, cases, headers, program_of, timeline_versions, unavailable};
+use syncscope_gpu::{DeviceLimits, cases, headers, program_of, unavailable};
 
 pub(crate) use syncscope_gpu::verify::ARCHITECTURES;
 
@@ -65,8 +65,7 @@ fn compiled_by<K: Eq + Hash>(arch: &str, key: impl Fn(&Case) -> K) -> Vec<Compil
     planned.retain(|case| unavailable(&case.primitive, capability(arch)).is_none());
     planned.retain(|case| seen.insert(key(case)));
     let of_catalogue = planned.into_iter().filter_map(|case| Some((program_of(&case)?, Some(case))));
-    let programs: Vec<(Program, Option<Case>)> =
-        std::iter::once((timeline_versions::program(), None)).chain(of_catalogue).collect();
+    let programs: Vec<(Program, Option<Case>)> = std::iter::once((snippets(), None)).chain(of_catalogue).collect();
     let mut compiler = compiler(arch);
     compiler.prepare(&programs.iter().map(|(program, _)| program.clone()).collect::<Vec<_>>(), &mut |_, _| {});
     let compile = |(program, case): (Program, Option<Case>)| {
@@ -75,6 +74,12 @@ fn compiled_by<K: Eq + Hash>(arch: &str, key: impl Fn(&Case) -> K) -> Vec<Compil
         Compiled { name: format!("{arch} {name}"), case, cubin }
     };
     programs.into_iter().map(compile).collect()
+}
+
+/// The program of the timed snippets, which is no part of the catalogue.
+fn snippets() -> Program {
+    let text = include_str!("../../../papers/src/timeline/timeline.cu");
+    Program { file: "timeline.cu", text, definitions: Vec::new() }
 }
 
 /// The output of `nvdisasm` for a file.

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
-mod asynchrony;
 mod barriers;
 mod contexts;
 mod costs;
-mod crosscheck;
 mod grid;
 mod host;
 mod nccl;
@@ -14,7 +12,6 @@ mod primitives;
 mod reductions;
 mod sanitized;
 mod stress;
-mod timeline;
 
 use std::time::Duration;
 

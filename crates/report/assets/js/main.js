@@ -77,9 +77,8 @@ function selfTest() {
   document.querySelectorAll("details.pairs").forEach((pairs) => (pairs.open = true));
   drawEverything();
   const count = (selector) => String(document.querySelectorAll(selector).length);
-  dataset.charts = count("svg.chart:not(.still)");
+  dataset.charts = count("svg.chart");
   dataset.decided = count("#decisions svg.chart");
-  dataset.still = count("svg.still");
   dataset.questions = String(QUESTIONS.length);
   dataset.lines = count(".drawn .line path");
   dataset.bands = count(".drawn .band path");
@@ -108,7 +107,7 @@ function selfTest() {
   dataset.nodes = count("*");
   dataset.rows = String(ROWS.length);
   dataset.tableRows = count("#rows tbody tr");
-  dataset.answering = String([...document.querySelectorAll("svg.chart:not(.still)")].filter(hasKeyboardTooltip).length);
+  dataset.answering = String([...document.querySelectorAll("svg.chart")].filter(hasKeyboardTooltip).length);
   dataset.width = String(innerWidth);
   dataset.overflow = String(document.scrollingElement.scrollWidth - innerWidth);
   dataset.milliseconds = String(Math.round(performance.now()));
@@ -120,6 +119,7 @@ byId("all-rows").hidden = RUNS.length > 0 && RUNS.every((run) => run.experiment)
 drawOverview();
 drawSections();
 drawDecisions();
+drawSectionCharts();
 drawRows();
 drawGlossary();
 drawMeanings();

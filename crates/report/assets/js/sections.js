@@ -34,6 +34,16 @@ function gpuNote() {
   );
 }
 
+/** The charts of sections that were written with the page. The colours of their lines are numbers. */
+function drawSectionCharts() {
+  const coloured = (one) => ({ ...one, colour: `var(--s${one.colour % COLOURS})` });
+  document.querySelectorAll(".section-chart").forEach((host) => {
+    const spec = JSON.parse(host.querySelector("script").textContent);
+    const label = [host.closest("article")?.querySelector("h3")?.textContent, spec.title].filter(Boolean).join(": ");
+    drawChart(host, { ...spec, ...(spec.series ? { series: spec.series.map(coloured) } : {}), label });
+  });
+}
+
 function drawSections() {
   if (DATA.families.length === 0) return;
   byId("charts").append(...[ladderSection(), explorerSection(), gpuNote(), detailSections()].filter(Boolean));

@@ -1,5 +1,6 @@
 //! A run as a column of the page.
 
+use syncscope_core::run::IMPORTED;
 use syncscope_core::{Case, Verdict};
 
 use super::Entry;
@@ -57,9 +58,6 @@ pub(super) fn columns<'m, 'a>(machines: &'m mut [Machine<'a>]) -> Vec<&'m Machin
     }
     counted.into_iter().map(|(_, machine)| &*machine).collect()
 }
-
-/// The preset of a run that `import` made.
-const IMPORTED: &str = "imported";
 
 impl Machine<'_> {
     /// How many rungs of the ladder have a row.

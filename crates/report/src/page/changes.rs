@@ -1,10 +1,10 @@
 //! The section of a page of two runs that says what changed from the first to the second.
 
 use super::html::escape;
-use super::published::parts::{card, folded, paragraph, table};
 use crate::RunData;
 use crate::analysis::compare::{Comparison, USUAL_THRESHOLD, compare};
 use crate::export::{comparison, grid::Grid};
+use crate::section::{card, folded, paragraph, table};
 
 /// The most changes of each direction that the page shows; `syncscope compare` has all.
 const MOST_CHANGES: usize = 20;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use syncscope_core::{Form, Primitive, PublishedExperiment, Row, Run};
+use syncscope_core::{Form, Primitive, Row, Run};
 
 use super::columns::{self, Cells};
 use super::html::escape_json;
@@ -54,7 +54,7 @@ struct PageRun<'a> {
     answers: PageAnswers,
     decisions: Vec<Decision>,
     /// The published experiment, if it is one and no run of a plan.
-    experiment: Option<&'static str>,
+    experiment: Option<&'a str>,
     /// With what is wrong with its files among its warnings.
     run: Cow<'a, Run>,
     matrix: Option<Matrix>,
@@ -199,7 +199,7 @@ fn page_run<'a>(data: &'a RunData, label: &'a str) -> PageRun<'a> {
         verdicts: data.verdicts(),
         answers: page_answers(data),
         decisions: decisions::decisions(data),
-        experiment: data.run.experiment().map(PublishedExperiment::as_str),
+        experiment: data.run.experiment(),
         run: run_with_damage(data),
         matrix: matrix::matrix(&data.run, &data.rows),
         details: details(data),

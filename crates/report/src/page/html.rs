@@ -20,7 +20,7 @@ pub(crate) fn escape(text: &str) -> String {
 
 /// JSON text with every character escaped that could end or disturb the `script` element around it. In JSON these
 /// characters occur only inside strings, where the escape has the same meaning.
-pub(super) fn escape_json(json: &str) -> String {
+pub(crate) fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for character in json.chars() {
         match character {

@@ -4,7 +4,7 @@
 //! section is a new script in `SCRIPTS`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
 //! library. The data of the runs is made in `data`, with the cells of the rows from `columns` and the description of
 //! machine and environment from `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers
-//! without scripts. `published` draws the sections of published experiments, which need no script, and `findings` the
+//! without scripts. `published` joins the sections of experiments, and `findings` makes the
 //! section of published claims, `paper_tables` that of a paper's tables, `changes` that of what
 //! changed between two runs. [`fleet`] is a page of its own.
 
@@ -54,7 +54,7 @@ const CHART_LIBRARY: &str = concat!(
 );
 
 /// The scripts, joined in one scope.
-const SCRIPTS: [&str; 37] = [
+const SCRIPTS: [&str; 38] = [
     include_str!("../../assets/js/dom.js"),
     include_str!("../../assets/js/model/format.js"),
     include_str!("../../assets/js/model/data.js"),
@@ -68,6 +68,7 @@ const SCRIPTS: [&str; 37] = [
     include_str!("../../assets/js/chart/lines.js"),
     include_str!("../../assets/js/chart/dots.js"),
     include_str!("../../assets/js/chart/cells.js"),
+    include_str!("../../assets/js/chart/rectangles.js"),
     include_str!("../../assets/js/chart/navigation.js"),
     include_str!("../../assets/js/chart/export.js"),
     include_str!("../../assets/js/chart/chart.js"),

@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use super::html::escape;
-use super::published::parts::{card, folded, paragraph, table};
-use super::published::svg::{Axis, Chart, Point};
-use crate::RunData;
 use crate::analysis::paper_tables::{DeviceLine, over_devices, tables};
+use crate::section::{self, card, folded, paragraph, table};
+use crate::{Axis, Chart, Point, RunData, Series};
 
 /// The section; empty if no run has rows for any table.
 pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
@@ -47,41 +46,28 @@ fn figure(lines: &[DeviceLine]) -> String {
     let most = lines.iter().flat_map(|line| &line.points).map(|(devices, ..)| *devices).max().unwrap_or(1);
     let mut primitives: Vec<&str> = lines.iter().map(|line| line.primitive.as_str()).collect();
     primitives.dedup();
-    let charts: Vec<String> = primitives.iter().map(|primitive| chart(lines, primitive, most)).collect();
+    let charts: Vec<Chart> = primitives.iter().map(|primitive| chart(lines, primitive, most)).collect();
     let note = "Blocks per multiprocessor × threads per block: the paper's fastest, general and slowest shape (32 × 64; a smaller \
                 block where that was not measured). Its V100s took 6.0 µs for two devices at 1 × 32, and about as long for up to \
                 five.";
-    format!(
-        "<div class=\"small-charts\">{}</div>{}{}",
-        charts.concat(),
-        paragraph(note),
-        folded("The figures", &figures(lines, most))
-    )
+    format!("{}{}{}", section::charts(&charts), paragraph(note), folded("The figures", &figures(lines, most)))
 }
 
 /// The shapes of one barrier. All charts have one vertical axis.
-fn chart(lines: &[DeviceLine], primitive: &str, most: u32) -> String {
+fn chart(lines: &[DeviceLine], primitive: &str, most: u32) -> Chart {
     let ends = lines.iter().flat_map(|line| &line.points).flat_map(|(_, _, (low, high))| [*low, *high]);
     let ends = ends.filter(|end| *end > 0.0);
     let (low, high) = (ends.clone().fold(f64::INFINITY, f64::min), ends.fold(0.0, f64::max));
-    let mut chart = Chart::new(
-        &format!("Cost of a barrier of several devices, {primitive}, over the number of devices"),
-        (360, 300),
-        Axis::stepped("devices", 1.0, f64::from(most), 1.0),
-        Axis::logarithmic("µs", low, high),
-    );
-    for (colour, line) in lines.iter().filter(|line| line.primitive == primitive).enumerate() {
-        let places: Vec<(f64, f64)> = line.points.iter().map(|(devices, us, _)| (f64::from(*devices), *us)).collect();
-        let marks = |(devices, us, interval): &(u32, f64, (f64, f64))| Point {
-            x: f64::from(*devices),
-            y: *us,
-            interval: Some(*interval),
+    let series = |(colour, line): (usize, &DeviceLine)| {
+        let point = |(devices, us, interval): &(u32, f64, (f64, f64))| {
+            let tip = format!("{}, {devices} devices: {us:.2} µs", line.shape);
+            Point::plain(f64::from(*devices), *us, Some(*interval), tip)
         };
-        chart.line(&places, colour);
-        chart.points(&line.points.iter().map(marks).collect::<Vec<_>>(), colour);
-        chart.legend(colour, &line.shape);
-    }
-    format!("<div><h4>{}</h4>{}</div>", escape(primitive), chart.finish())
+        Series::plain(&line.shape, colour, line.points.iter().map(point).collect())
+    };
+    let series = lines.iter().filter(|line| line.primitive == primitive).enumerate().map(series).collect();
+    let x = Axis::count("devices", 1.0, f64::from(most)).at((1..=most).map(f64::from).collect());
+    Chart::lines(primitive, x, Axis::plain("µs", low, high).logarithmic(), series)
 }
 
 fn figures(lines: &[DeviceLine], most: u32) -> String {
@@ -111,12 +97,12 @@ mod tests {
         };
         let html = figure(&[line]);
         assert!(
-            html.contains("<h4>flags</h4>")
+            html.contains("\"title\":\"flags\"")
                 && html.contains("flags, 1 × 32")
                 && html.contains(">2.20 µs (2.10 to 2.30)<"),
             "{html}"
         );
-        assert_eq!(html.matches("class=\"mark resolved\"").count(), 3);
+        assert_eq!(html.matches("\"state\":\"resolved\"").count(), 3);
         assert!(html.contains(">3 devices<") && html.contains(">–<"), "three devices were not measured");
         assert!(!html.contains("NaN") && !html.contains("inf"), "{html}");
     }

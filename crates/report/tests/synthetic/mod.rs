@@ -84,6 +84,7 @@ pub(crate) fn data(name: &str, run: Run, rows: Vec<Row>) -> RunData {
         rows,
         details: HashMap::new(),
         published: Published::default(),
+        sections: Vec::new(),
         damage: Damage::default(),
         catalogue: catalogue(),
     }

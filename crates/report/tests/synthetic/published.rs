@@ -1,61 +1,43 @@
-//! Published experiments of plausible numbers.
+//! An experiment of plausible numbers.
 
-use syncscope_core::published::crosscheck::{
-    BASIC_REPEATS, BothClocks, Crosscheck, CrosscheckCase, CrosscheckPair, CrosscheckSeries, Executor, Form, Operation,
-    REPEAT_DIFFERENCES,
-};
-use syncscope_core::{Published, Run};
-use syncscope_report::RunData;
+use syncscope_core::Run;
+use syncscope_report::section::{Part, Section};
+use syncscope_report::{Axis, Chart, Point, Rectangle, RunData, Series};
 
-/// Both clocks on an H200: additions with and without a loop, growing bodies, barriers.
-pub(crate) fn crosscheck() -> RunData {
-    let addition = Operation::FloatAddition;
-    let mut series = Vec::new();
-    for difference in REPEAT_DIFFERENCES {
-        let straight = if difference > 8192 { 6.9 } else { 4.0 };
-        series.push(of((addition, Form::Straight), 512 + difference, (1, 32), difference, straight));
-        series.push(of((addition, Form::Looped), 512, (1, 32), difference, 4.0));
-        series.push(of((Operation::BlockBarrier, Form::Looped), 512, (1, 256), difference, 27.0));
-        series.push(of((Operation::GridBarrier, Form::Looped), 4, (132, 32), difference, 1970.0));
-    }
-    for (body, cycles) in [(512, 4.0), (2048, 4.0), (6144, 4.0), (8192, 4.3), (10_240, 6.2), (32_768, 6.9)] {
-        series.push(of((addition, Form::Body), body, (1, 32), 4 * body, cycles));
-    }
-    let published = Published { crosscheck: Some(Crosscheck::of(&series)), ..Published::default() };
+/// A section with a chart of each kind: lines, bars, and named lines.
+pub(crate) fn experiment() -> RunData {
+    let point = |x: f64| Point::plain(x, 4.0 + 1.0 / x, Some((4.0, 5.0)), format!("at {x}"));
+    let series = vec![Series::plain("inside", 0, [1.0, 10.0, 100.0].map(point).to_vec())];
+    let lines =
+        Chart::lines("", Axis::count("repetitions", 1.0, 100.0).logarithmic(), Axis::plain("cycles", 0.0, 6.0), series);
+    let bar = |at: u32| {
+        let x = f64::from(at);
+        Rectangle((x - 0.5, x + 0.5), (0.0, x), at as usize, format!("bar {at}"))
+    };
+    let axes = || (Axis::count("position", 0.0, 8.0), Axis::plain("%", 0.0, 8.0));
+    let bars = Chart::rectangles("bars", axes(), &[(0, "first"), (1, "last")], (1..8).map(bar).collect());
+    let span = |row: u32| {
+        let y = f64::from(row);
+        Rectangle((y, y + 5.0), (y + 0.1, y + 0.9), 2, format!("row {row}"))
+    };
+    let spans = Chart::rectangles(
+        "",
+        (Axis::count("cycles", 0.0, 8.0), Axis::count("", 0.0, 3.0)),
+        &[],
+        (0..3).map(span).collect(),
+    );
+    let spans = spans.named((0..3).map(|row| format!("block 0 warp {row}")).collect()).ruled(3.0, "last arrival");
+    let table = || Part::table(&["operation", "cycles"], vec![vec!["an addition".into(), "4.000".into()]]);
+    let parts = vec![
+        Part::SideBySide(vec![
+            Part::card("Lines", "", vec![Part::Charts(vec![lines]), table()]),
+            Part::card("Bars", "of a note", vec![Part::Charts(vec![bars])]),
+        ]),
+        Part::card("Spans", "", vec![Part::Charts(vec![spans])]),
+    ];
+    let section =
+        Section { name: "crosscheck", title: "An experiment", lead: "Of a paper.", parts, claims: Vec::new() };
     let both = super::both();
     let run = Run { preset: "crosscheck".into(), planned: 0, ..both.run };
-    RunData { run, rows: Vec::new(), details: std::collections::HashMap::new(), published, ..both }
-}
-
-fn of(
-    (operation, form): (Operation, Form),
-    body: u64,
-    (blocks, threads): (u32, u32),
-    difference: u64,
-    cycles: f64,
-) -> CrosscheckSeries {
-    let many = BASIC_REPEATS + difference;
-    let case = CrosscheckCase {
-        executor: Executor::Gpu,
-        operation,
-        form,
-        body,
-        blocks: Some(blocks),
-        threads: Some(threads),
-        few: BASIC_REPEATS,
-        many,
-    };
-    let side = |repeats: u64, noise_ns: f64| BothClocks {
-        outside_ns: 8900.0 + cycles / 1.98 * repeats as f64 + noise_ns,
-        inside_cycles: 14.0 + cycles * repeats as f64,
-    };
-    let pair = |number: u64| CrosscheckPair {
-        many_first: number.is_multiple_of(2),
-        few: side(BASIC_REPEATS, 90.0 * ((number * 7) % 5) as f64),
-        many: side(many, 90.0 * ((number * 11) % 7) as f64),
-        cycles_per_ns: 1.98,
-    };
-    let evidence = Some(format!("FADD {body} of {}", body + 4));
-    let known_cycles = (form == Form::Looped && operation == Operation::FloatAddition).then_some(4.0);
-    CrosscheckSeries { case, pairs: (0..35).map(pair).collect(), check: Some("ok".into()), evidence, known_cycles }
+    RunData { run, rows: Vec::new(), details: std::collections::HashMap::new(), sections: vec![section], ..both }
 }

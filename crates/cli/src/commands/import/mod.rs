@@ -174,7 +174,7 @@ impl Results {
                 gpus: gpu.into_iter().collect(),
                 links: Vec::new(),
             },
-            ..Run::new("imported", SystemTime::now())
+            ..Run::new(syncscope_core::run::IMPORTED, SystemTime::now())
         }
     }
 

@@ -22,8 +22,25 @@ pub(crate) struct Module {
 /// The arguments of a kernel: one structure, passed by value, or `()` for none.
 ///
 /// # Safety
-/// The type must be `repr(C)` and contain only numbers and device addresses, like the structure of the kernel.
-pub(crate) unsafe trait KernelArguments: Copy {}
+/// The type must be `repr(C)` and contain only numbers and device addresses, like the structure of the kernel; or the methods
+/// must name memory that does.
+pub(crate) unsafe trait KernelArguments {
+    /// The size of the structure.
+    fn bytes(&self) -> usize
+    where
+        Self: Sized,
+    {
+        size_of::<Self>()
+    }
+
+    /// Where the structure is.
+    fn address(&self) -> *const c_void
+    where
+        Self: Sized,
+    {
+        ptr::from_ref(self).cast()
+    }
+}
 
 // SAFETY: it holds nothing.
 unsafe impl KernelArguments for () {}
@@ -78,14 +95,14 @@ impl Module {
 impl Function {
     /// The parameters of a launch: a pointer to `arguments`, if they have the size that the kernel takes.
     pub(super) fn parameters<A: KernelArguments>(self, arguments: &A) -> Result<[*mut c_void; 1], CudaError> {
-        if size_of::<A>() == self.parameter_bytes {
-            return Ok([ptr::from_ref(arguments).cast_mut().cast()]);
+        if arguments.bytes() == self.parameter_bytes {
+            return Ok([arguments.address().cast_mut()]);
         }
         Err(CudaError {
             call: "cuLaunchKernel",
             code: sys::CUresult::CUDA_ERROR_INVALID_VALUE as u32,
             name: "CUDA_ERROR_INVALID_VALUE".to_owned(),
-            text: format!("the kernel takes {} bytes, and the host has {}", self.parameter_bytes, size_of::<A>()),
+            text: format!("the kernel takes {} bytes, and the host has {}", self.parameter_bytes, arguments.bytes()),
         })
     }
 

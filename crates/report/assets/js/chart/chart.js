@@ -3,6 +3,8 @@
 //   { kind: "lines", title, label, note, x: axis, y: axis, series: [line], rules: [{ x, label }], height }
 //   { kind: "dots", title, label, note, x: axis, rows: [row], columns: [title], rules: [{ x, label }] }
 //   { kind: "cells", title, label, note, columns: [text], lines: [text], xTitle, yTitle, cells: [cell], range: [low, high] }
+//   { kind: "rectangles", title, label, note, x: axis, y: axis, names: [text], rectangles: [rectangle], legend: [{ colour,
+//     label }], rules: [{ x, label }], height }
 //
 // title stands above the chart, note below it, label is read aloud (the title, if it is missing). All texts are plain text.
 //
@@ -23,6 +25,8 @@
 //   cell  { x, y, value, text, state, colour, row, tip }
 //         x and y count columns and lines. The colour follows from the value within `range`, or is given. A cell that is
 //         "missing" is hatched.
+//   rectangle [[x1, x2], [y1, y2], colour, tip]
+//         `colour` is a number. Both axes have a domain. With names, each whole number of the vertical axis has one, from the top.
 //
 // A chart has the width of its host, and is drawn again with the host's width. It is drawn when it comes near the window, or
 // when the browser has time; its height is reserved before. Its colours are variables of the page, which follow the theme.
@@ -33,6 +37,7 @@ const KINDS = {
   lines: { draw: lineChart, height: lineHeight },
   dots: { draw: dotChart, height: dotHeight },
   cells: { draw: cellChart, height: cellHeight },
+  rectangles: { draw: rectangleChart, height: rectangleHeight },
 };
 
 /** Appends a chart to its host. Returns {root, update(spec), refresh()}: refresh draws it at once if it is not up to date. */

@@ -156,6 +156,6 @@ mod tests {
         let rows = ["cpu.handoff.cas_pingpong", "cpu.handoff.futex", "cpu.handoff.park", "cpu.wake.futex"];
         let found = decision("decide-handoff", &data(rows.map(|id| row(close(id), 100.0, 0.1)).to_vec())).unwrap();
         assert_eq!(labels(&found.charts[0]), ["cas_pingpong, spins", "park, sleeps", "futex, sleeps"]);
-        assert_eq!(series(&found.charts[0])[2].points[0].row, 3);
+        assert_eq!(series(&found.charts[0])[2].points[0].row, Some(3));
     }
 }

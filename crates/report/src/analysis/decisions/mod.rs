@@ -105,7 +105,7 @@ mod tests {
             assert_eq!(ids, expected, "{name}");
             for chart in found.iter().flat_map(|decision| &decision.charts) {
                 for point in series(chart).iter().flat_map(|one| &one.points) {
-                    assert!(point.row < data.rows.len());
+                    assert!(point.row.is_some_and(|row| row < data.rows.len()));
                     assert!(
                         point.x.is_some() || matches!(point.state, State::Missing | State::Overlapped),
                         "{point:?}"

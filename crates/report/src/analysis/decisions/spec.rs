@@ -1,4 +1,4 @@
-//! What a chart of a decision shows, in the form that the page's script draws (`assets/js/chart/chart.js`).
+//! What a chart shows, in the form that the page's script draws (`assets/js/chart/chart.js`).
 
 use serde::Serialize;
 use syncscope_core::stats::Interval;
@@ -18,11 +18,14 @@ pub(crate) enum Unit {
     Count,
     /// A number between 0 and 1.
     Share,
+    /// A number with decimals, in the unit that the label says.
+    #[serde(rename = "cycles")]
+    Plain,
 }
 
 /// An axis of a chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Axis {
+pub struct Axis {
     pub(crate) label: &'static str,
     pub(crate) unit: Unit,
     pub(crate) log: bool,
@@ -36,6 +39,30 @@ pub(crate) struct Axis {
 impl Axis {
     pub(super) const fn log(label: &'static str, unit: Unit) -> Self {
         Self { label, unit, log: true, values: Vec::new(), domain: None }
+    }
+
+    /// A linear axis of plain numbers between these ends.
+    #[must_use]
+    pub const fn plain(label: &'static str, low: f64, high: f64) -> Self {
+        Self { label, unit: Unit::Plain, log: false, values: Vec::new(), domain: Some((low, high)) }
+    }
+
+    /// With ticks at these places only.
+    #[must_use]
+    pub fn at(self, values: Vec<f64>) -> Self {
+        Self { values, ..self }
+    }
+
+    /// The same with powers at equal distances.
+    #[must_use]
+    pub fn logarithmic(self) -> Self {
+        Self { log: true, ..self }
+    }
+
+    /// A linear axis of counts between these ends.
+    #[must_use]
+    pub fn count(label: &'static str, low: f64, high: f64) -> Self {
+        Self { unit: Unit::Count, ..Self::plain(label, low, high) }
     }
 
     /// A linear axis from 0 to 1.
@@ -61,9 +88,9 @@ pub(crate) enum State {
     Missing,
 }
 
-/// One measured point. In rows of dots the figure is `x`, and there is no `y`.
+/// One point. In rows of dots the figure is `x`, and there is no `y`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Point {
+pub struct Point {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) x: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,7 +113,11 @@ pub(crate) struct Point {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) most: Option<f64>,
     /// The index of its row among the rows of the run.
-    pub(crate) row: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) row: Option<usize>,
+    /// The text of the tooltip, where no row has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tip: Option<String>,
     /// The text beside a dot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
@@ -98,6 +129,14 @@ fn short(value: f64) -> Option<f64> {
 }
 
 impl Point {
+    /// A figure that no row of a run has, with its interval and the text of its tooltip.
+    #[must_use]
+    pub fn plain(x: f64, y: f64, interval: Option<(f64, f64)>, tip: String) -> Self {
+        let (low, high) = interval.map_or((None, None), |(low, high)| (short(low), short(high)));
+        let missing = Self::missing(0, short(x));
+        Self { y: short(y), low, high, state: State::Resolved, row: None, tip: Some(tip), ..missing }
+    }
+
     /// A figure without an interval.
     pub(super) fn bare(value: f64, index: usize, text: String) -> Self {
         Self { y: short(value), state: State::Resolved, text: Some(text), ..Self::missing(index, None) }
@@ -120,7 +159,8 @@ impl Point {
             p05: None,
             p95: None,
             state: State::Missing,
-            row: index,
+            row: Some(index),
+            tip: None,
             text: None,
         }
     }
@@ -161,7 +201,7 @@ impl Point {
 
 /// Points with one name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Series {
+pub struct Series {
     pub(crate) label: String,
     /// The primitive whose colour it has; without one, each series of a chart has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -170,6 +210,25 @@ pub(crate) struct Series {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) colour: Option<usize>,
     pub(crate) points: Vec<Point>,
+}
+
+impl Series {
+    /// A line in the colour of this number.
+    #[must_use]
+    pub fn plain(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
+        Self { label: label.into(), primitive: None, colour: Some(colour), points }
+    }
+}
+
+/// An area of a chart: its ends on both axes, the number of its colour, and its tooltip.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rectangle(pub (f64, f64), pub (f64, f64), pub usize, pub String);
+
+/// What a colour means.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Key {
+    pub(crate) colour: usize,
+    pub(crate) label: &'static str,
 }
 
 /// A line across the chart at a position of the horizontal axis.
@@ -205,6 +264,17 @@ pub(crate) enum Spec {
     Lines { title: Option<String>, x: Axis, y: Axis, series: Vec<Series>, rules: Vec<Rule> },
     /// A row for each name, its points along the axis.
     Dots { title: Option<String>, x: Axis, rows: Vec<Series> },
+    /// Bars, or what lasts for a time. With names, each has a line, from the top.
+    Rectangles {
+        title: Option<String>,
+        x: Axis,
+        y: Axis,
+        names: Vec<String>,
+        height: Option<u32>,
+        legend: Vec<Key>,
+        rectangles: Vec<Rectangle>,
+        rules: Vec<Rule>,
+    },
     /// A table with a cost in each cell.
     Table { title: Option<String>, columns: Vec<String>, lines: Vec<Line> },
 }
@@ -235,14 +305,17 @@ impl Spec {
     }
 
     pub(super) fn titled(mut self, text: impl Into<String>) -> Self {
-        let (Self::Lines { title, .. } | Self::Dots { title, .. } | Self::Table { title, .. }) = &mut self;
+        let (Self::Lines { title, .. }
+        | Self::Dots { title, .. }
+        | Self::Rectangles { title, .. }
+        | Self::Table { title, .. }) = &mut self;
         *title = Some(text.into());
         self
     }
 
     /// With these vertical lines, if it has lines.
-    pub(super) fn ruled(mut self, lines: Vec<Rule>) -> Self {
-        if let Self::Lines { rules, .. } = &mut self {
+    pub(crate) fn ruled(mut self, lines: Vec<Rule>) -> Self {
+        if let Self::Lines { rules, .. } | Self::Rectangles { rules, .. } = &mut self {
             *rules = lines;
         }
         self

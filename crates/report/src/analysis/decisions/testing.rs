@@ -20,7 +20,7 @@ pub(super) fn series(chart: &Spec) -> &[Series] {
     match chart {
         Spec::Lines { series, .. } => series,
         Spec::Dots { rows, .. } => rows,
-        Spec::Table { .. } => &[],
+        Spec::Rectangles { .. } | Spec::Table { .. } => &[],
     }
 }
 

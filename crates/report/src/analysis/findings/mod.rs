@@ -113,6 +113,19 @@ pub struct Outcome {
     pub rows: Vec<usize>,
 }
 
+impl Outcome {
+    /// Of a claim that holds, or does not, or of which that is not known, with the figures or the reason.
+    #[must_use]
+    pub const fn of(holds: Option<bool>, sentence: String) -> Self {
+        let verdict = match holds {
+            Some(true) => ClaimVerdict::Holds,
+            Some(false) => ClaimVerdict::DoesNotHold,
+            None => ClaimVerdict::Open,
+        };
+        Self { verdict, sentence, rows: Vec::new() }
+    }
+}
+
 /// A published claim.
 struct Claim {
     /// Its name in files: paper, subject, item.

@@ -1,9 +1,8 @@
 //! The verdicts of the published experiments that a directory holds, in the form of findings.
 
-use syncscope_core::published::asynchrony::claim::ClaimVerdict as CountedVerdict;
-use syncscope_core::published::{crosscheck, reductions, timeline};
+use syncscope_core::published::reductions;
 
-use super::{ClaimVerdict, Finding, Outcome, Paper};
+use super::{Finding, Outcome, Paper};
 use crate::RunData;
 
 /// All of them.
@@ -23,51 +22,11 @@ pub(super) fn findings(data: &RunData) -> Vec<Finding> {
             ));
         }
     }
-    if let Some(found) = &published.crosscheck {
-        for (number, claim) in (1..).zip(crosscheck::claims::claims(&found.rows)) {
-            let id = format!("zhang.crosscheck.{number}");
-            let place = "table 1, sections 3.2 and 3.3";
-            all.push(finding(id, Paper::Zhang, place, claim.statement.to_owned(), claim.holds, claim.figures));
-        }
-    }
-    if let Some(found) = &published.asynchrony {
-        for row in found.claims.iter().filter(|row| row.in_paper && row.block_threads.is_none()) {
-            let kernel = row.variant.map(|variant| format!(".{variant}")).unwrap_or_default();
-            let holds = match row.verdict {
-                CountedVerdict::Holds => Some(true),
-                CountedVerdict::DoesNotHold => Some(false),
-                CountedVerdict::CannotBeDecided => None,
-            };
-            let text = match row.variant {
-                Some(variant) => format!("{} Kernel {variant}.", row.claim.statement()),
-                None => row.claim.statement().to_owned(),
-            };
-            let id = format!("anzt.{}{kernel}", row.claim);
-            all.push(finding(id, Paper::Anzt, row.claim.source(), text, holds, row.found.clone()));
-        }
-    }
-    if let Some(found) = &published.timeline {
-        for (number, claim) in (1..).zip(timeline::claims::claims(found)) {
-            let id = format!("assembler.timeline.{number}");
-            all.push(finding(
-                id,
-                Paper::Assembler,
-                claim.place,
-                claim.statement.to_owned(),
-                claim.holds,
-                claim.figures,
-            ));
-        }
-    }
+    all.extend(data.sections.iter().flat_map(|section| section.claims.iter().cloned()));
     all
 }
 
 fn finding(id: String, paper: Paper, place: &str, text: String, holds: Option<bool>, sentence: String) -> Finding {
-    let verdict = match holds {
-        Some(true) => ClaimVerdict::Holds,
-        Some(false) => ClaimVerdict::DoesNotHold,
-        None => ClaimVerdict::Open,
-    };
-    let outcome = Outcome { verdict, sentence, rows: Vec::new() };
+    let outcome = Outcome::of(holds, sentence);
     Finding { id, paper, place: place.to_owned(), text, outcome, measured: true }
 }

@@ -1,59 +1,46 @@
-//! Sections of published experiments: headings, tables and pictures made here, which need no script.
-//!
-//! Each experiment has a file of its own with a function that draws what one directory holds of it, and a line in
-//! [`EXPERIMENTS`]. [`svg`] has the parts of pictures, [`parts`] those of text and tables.
+//! Sections of the experiments that directories hold. Their content is made by those who know the experiments.
 
-mod asynchrony;
-mod crosscheck;
-pub(super) mod parts;
+mod parts;
 mod reductions;
 pub(super) mod svg;
-mod timeline;
 
 use std::fmt::Write;
 
-use syncscope_core::PublishedExperiment;
-
 use super::html::escape;
 use crate::RunData;
-
-/// How the page shows an experiment.
-struct Drawing {
-    experiment: PublishedExperiment,
-    /// The heading of its section.
-    title: &'static str,
-    /// What the experiment does, and whose it is: one or two sentences.
-    lead: &'static str,
-    /// Draws what a directory holds of it; `None` if it holds nothing of it.
-    draw: fn(&RunData) -> Option<String>,
-}
-
-/// In the order of the page.
-const EXPERIMENTS: &[Drawing] = &[crosscheck::DRAWING, asynchrony::DRAWING, timeline::DRAWING, reductions::DRAWING];
+use crate::section::{self, Section};
 
 /// The sections of all experiments that these directories hold.
 pub(super) fn sections(runs: &[RunData], labels: &[String]) -> String {
-    EXPERIMENTS.iter().filter_map(|drawing| section(drawing, runs, labels)).collect()
+    let of_runs: Vec<Vec<Section>> =
+        runs.iter().map(|data| data.sections.iter().cloned().chain(reductions::section(data)).collect()).collect();
+    let mut names: Vec<&str> = of_runs.iter().flatten().map(|section| section.name).collect();
+    let mut seen = std::collections::HashSet::new();
+    names.retain(|name| seen.insert(*name));
+    let of_name = |name: &str| {
+        let drawn = of_runs.iter().zip(labels).filter_map(|(sections, label)| {
+            Some((label.as_str(), sections.iter().find(|section| section.name == name)?))
+        });
+        section(&drawn.collect::<Vec<_>>(), runs.len() > 1)
+    };
+    names.into_iter().filter_map(of_name).collect()
 }
 
-fn section(Drawing { experiment, title, lead, draw }: &Drawing, runs: &[RunData], labels: &[String]) -> Option<String> {
-    let drawn: Vec<(&str, String)> =
-        runs.iter().zip(labels).filter_map(|(data, label)| Some((label.as_str(), draw(data)?))).collect();
-    if drawn.is_empty() {
-        return None;
-    }
+/// The section of an experiment, with what each of these runs has of it.
+fn section(drawn: &[(&str, &Section)], are_several: bool) -> Option<String> {
+    let (_, Section { name, title, lead, .. }) = drawn.first()?;
     let mut html = format!(
-        "<section class=\"published\" id=\"{experiment}\" aria-labelledby=\"{experiment}-title\">\
-         <h2 id=\"{experiment}-title\">{}</h2><p class=\"lead\">{}</p>",
+        "<section class=\"published\" id=\"{name}\" aria-labelledby=\"{name}-title\">\
+         <h2 id=\"{name}-title\">{}</h2><p class=\"lead\">{}</p>",
         escape(title),
         escape(lead)
     );
-    for (label, body) in &drawn {
-        if runs.len() > 1 {
+    for (label, section) in drawn {
+        if are_several {
             // Writing to a String cannot fail.
             let _ = write!(html, "<h3 class=\"published-run\">{}</h3>", escape(label));
         }
-        html.push_str(body);
+        html.push_str(&section::html(&section.parts));
     }
     html.push_str("</section>\n");
     Some(html)
@@ -61,51 +48,36 @@ fn section(Drawing { experiment, title, lead, draw }: &Drawing, runs: &[RunData]
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{HashMap, HashSet};
-
     use super::*;
+    use crate::section::Part;
     use crate::testing;
-    use syncscope_core::Published;
 
-    fn empty(name: &str) -> RunData {
-        let (run, rows, details) = (testing::run(), Vec::new(), HashMap::new());
-        RunData {
-            name: name.to_owned(),
-            run,
-            rows,
-            details,
-            published: Published::default(),
-            damage: crate::Damage::default(),
-            catalogue: testing::catalogue(),
-        }
+    fn run(section: Option<&str>) -> RunData {
+        let section = section.map(|html| Section {
+            name: "one",
+            title: "A < B",
+            lead: "lead",
+            parts: vec![Part::paragraph(html)],
+            claims: Vec::new(),
+        });
+        RunData { sections: section.into_iter().collect(), ..testing::data(Vec::new()) }
     }
 
     #[test]
     fn a_run_without_experiments_has_no_section() {
-        assert_eq!(sections(&[empty("a")], &["a".to_owned()]), "");
+        assert_eq!(sections(&[run(None)], &["a".to_owned()]), "");
     }
 
     #[test]
     fn each_experiment_has_one_section_and_names_runs_only_where_there_are_several() {
-        let drawing = Drawing {
-            experiment: PublishedExperiment::Crosscheck,
-            title: "A < B",
-            lead: "lead",
-            draw: |data| (data.name != "none").then(|| format!("[{}]", data.name)),
-        };
         let labels = ["x & y".to_owned(), "none".to_owned(), "z".to_owned()];
-        let runs = [empty("one"), empty("none"), empty("two")];
-        let html = section(&drawing, &runs, &labels).unwrap();
+        let runs = [run(Some("[one]")), run(None), run(Some("[two]"))];
+        let html = sections(&runs, &labels);
         assert_eq!((html.matches("<section").count(), html.matches("<h3").count()), (1, 2), "{html}");
-        assert!(html.contains("A &lt; B") && html.contains("x &amp; y</h3>[one]") && html.contains("z</h3>[two]"));
-        let single = section(&drawing, &runs[..1], &labels[..1]).unwrap();
+        assert!(
+            html.contains("A &lt; B") && html.contains("x &amp; y</h3><p>[one]") && html.contains("z</h3><p>[two]")
+        );
+        let single = sections(&runs[..1], &labels[..1]);
         assert!(single.contains("[one]") && !single.contains("<h3"), "{single}");
-        assert_eq!(section(&drawing, &runs[1..2], &labels[1..2]), None);
-    }
-
-    #[test]
-    fn experiments_are_drawn_once() {
-        let names: HashSet<&str> = EXPERIMENTS.iter().map(|drawing| drawing.experiment.as_str()).collect();
-        assert_eq!(names.len(), EXPERIMENTS.len());
     }
 }

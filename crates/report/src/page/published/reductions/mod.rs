@@ -17,20 +17,22 @@ mod predicted;
 mod tables;
 mod warps;
 
-use syncscope_core::PublishedExperiment;
 use syncscope_core::published::reductions::{Class, winners};
 
-use super::Drawing;
 use crate::RunData;
+use crate::section::{Part, Section};
 
-pub(super) const DRAWING: Drawing = Drawing {
-    experiment: PublishedExperiment::Reductions,
-    title: "Reductions: which synchronization to choose",
-    lead: "One vector of 32-bit integers, reduced with each kind of synchronization, every result checked. Burtchell and \
-           Burtscher, Characterizing CUDA and OpenMP synchronization primitives, listing 1; Zhang, Wahib and Matsuoka, A \
-           Study of Synchronization Methods in Modern GPUs, figures 3 and 4.",
-    draw,
-};
+pub(super) fn section(data: &RunData) -> Option<Section> {
+    Some(Section {
+        name: "reductions",
+        title: "Reductions: which synchronization to choose",
+        lead: "One vector of 32-bit integers, reduced with each kind of synchronization, every result checked. Burtchell and \
+               Burtscher, Characterizing CUDA and OpenMP synchronization primitives, listing 1; Zhang, Wahib and Matsuoka, A \
+               Study of Synchronization Methods in Modern GPUs, figures 3 and 4.",
+        parts: vec![Part::Markup(draw(data)?)],
+        claims: Vec::new(),
+    })
+}
 
 fn draw(data: &RunData) -> Option<String> {
     let found = data.published.reductions.as_ref()?;
@@ -132,6 +134,7 @@ mod tests {
             rows,
             details,
             published: Published { reductions, ..Published::default() },
+            sections: Vec::new(),
             damage: crate::Damage::default(),
             catalogue: testing::catalogue(),
         })

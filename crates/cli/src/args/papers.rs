@@ -1,0 +1,98 @@
+//! The arguments of the experiments of papers: those that all have. Each adds its own.
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
+use syncscope_papers::{EXPERIMENTS, Experiment};
+
+/// What every experiment is given.
+#[derive(Debug, Args)]
+pub(crate) struct ExperimentArguments {
+    /// GPU to measure, by CUDA device number [default: the first]
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<u32>,
+    /// Directory for the results; must be new or empty [default: syncscope-runs/TIME-NAME]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+impl ExperimentArguments {
+    /// The device as a list, for those who open devices.
+    pub(crate) fn devices(&self) -> Option<Vec<u32>> {
+        self.device.map(|device| vec![device])
+    }
+}
+
+/// An experiment, as a subcommand of `paper`.
+#[derive(Debug)]
+pub(crate) enum PaperCommand {
+    /// One of the list, with its own options.
+    Of(Experiment, ExperimentArguments, ArgMatches),
+    /// The reductions.
+    Reductions(ReductionsArguments),
+}
+
+const REDUCTIONS: &str = "reductions";
+const ABOUT_REDUCTIONS: &str = "Reductions with each kind of synchronization, and whether primitive costs predict them";
+
+impl Subcommand for PaperCommand {
+    fn augment_subcommands(command: Command) -> Command {
+        let of = |experiment: &Experiment| {
+            let command = ExperimentArguments::augment_args(Command::new(experiment.name));
+            (experiment.options)(command).about(experiment.about)
+        };
+        let reductions = ReductionsArguments::augment_args(Command::new(REDUCTIONS)).about(ABOUT_REDUCTIONS);
+        command.subcommands(EXPERIMENTS.iter().map(of)).subcommand(reductions).subcommand_required(true)
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        name == REDUCTIONS || EXPERIMENTS.iter().any(|experiment| experiment.name == name)
+    }
+}
+
+impl FromArgMatches for PaperCommand {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
+        let (name, matches) = matches.subcommand().ok_or_else(missing)?;
+        match EXPERIMENTS.iter().find(|experiment| experiment.name == name) {
+            Some(experiment) => {
+                Ok(Self::Of(*experiment, ExperimentArguments::from_arg_matches(matches)?, matches.clone()))
+            }
+            None => ReductionsArguments::from_arg_matches(matches).map(Self::Reductions),
+        }
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReductionsArguments {
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArguments,
+    /// Take the costs of primitives from this run instead of measuring those that are needed
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run: Option<PathBuf>,
+    /// Numbers of elements, such as 1024,1000000 [default: 2^10 to 2^28 in steps of 4]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1 << 28))]
+    pub(crate) sizes: Vec<u64>,
+    /// Reductions to measure
+    #[arg(long, value_enum, default_value_t = ReductionsOn::All)]
+    pub(crate) on: ReductionsOn,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReductionsOn {
+    /// Those of GPU and CPU
+    All,
+    /// Those of the GPU
+    Gpu,
+    /// Those of the CPU, which need no GPU
+    Cpu,
+}

@@ -1,0 +1,89 @@
+//! Tables of experiments that measure no cases: CSV with one header, one line for each row, an empty cell for what is not known.
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::run::directory::RunDirectory;
+use crate::run::files::{At, RunDirectoryError, read_if_there, replace};
+
+/// Writes `NAME.csv`. The columns are the fields of a row, which must be numbers, words and options of them.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write<T: Serialize>(directory: &RunDirectory, name: &str, rows: &[T]) -> Result<(), RunDirectoryError> {
+    let path = directory.path().join(format!("{name}.csv"));
+    let csv_error = |source| RunDirectoryError::Csv { path: path.clone(), source };
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    rows.iter().try_for_each(|row| writer.serialize(row)).map_err(csv_error)?;
+    let bytes = writer.into_inner().map_err(csv::IntoInnerError::into_error).at(&path)?;
+    replace(&path, &bytes)
+}
+
+/// Reads `NAME.csv`; `None` if there is no such file.
+///
+/// # Errors
+/// When the file cannot be read or a line is no such row.
+pub fn read<T: DeserializeOwned>(directory: &RunDirectory, name: &str) -> Result<Option<Vec<T>>, RunDirectoryError> {
+    let path = directory.path().join(format!("{name}.csv"));
+    let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
+    let rows: Result<Vec<T>, csv::Error> = csv::Reader::from_reader(bytes.as_slice()).into_deserialize().collect();
+    rows.map(Some).map_err(|source| RunDirectoryError::Csv { path, source })
+}
+
+/// Reads a count by which others are divided, for `deserialize_with`.
+///
+/// # Errors
+/// If the cell is no count, or 0.
+pub fn above_zero<'de, D: Deserializer<'de>>(cell: D) -> Result<u32, D::Error> {
+    let count = u32::deserialize(cell)?;
+    if count == 0 { Err(D::Error::custom("a count that must be above zero is 0")) } else { Ok(count) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    struct Line {
+        what: String,
+        time_ns: Option<f64>,
+        repeats: u32,
+    }
+
+    fn directory() -> (tempfile::TempDir, RunDirectory) {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
+        (folder, directory)
+    }
+
+    #[test]
+    fn what_is_not_known_is_an_empty_cell_and_stays_unknown() {
+        let (_folder, directory) = directory();
+        let rows = [
+            Line { what: "a, b".into(), time_ns: Some(0.1 + 0.2), repeats: 3 },
+            Line { what: "c \"d\"".into(), time_ns: None, repeats: 0 },
+        ];
+        write(&directory, "costs", &rows).unwrap();
+        let text = std::fs::read_to_string(directory.path().join("costs.csv")).unwrap();
+        assert_eq!(text.lines().next(), Some("what,time_ns,repeats"));
+        assert!(text.lines().nth(2).unwrap().ends_with(",,0"), "{text}");
+        assert_eq!(read::<Line>(&directory, "costs").unwrap().as_deref(), Some(&rows[..]));
+    }
+
+    #[test]
+    fn a_missing_table_is_none_and_a_broken_one_an_error_with_its_name() {
+        let (_folder, directory) = directory();
+        assert_eq!(read::<Line>(&directory, "costs").unwrap(), None);
+        std::fs::write(directory.path().join("costs.csv"), "what,time_ns,repeats\na,fast,1\n").unwrap();
+        let error = read::<Line>(&directory, "costs").unwrap_err().to_string();
+        assert!(error.contains("costs.csv"), "{error}");
+    }
+
+    #[test]
+    fn the_directory_of_an_experiment_has_no_measurements() {
+        let (_folder, directory) = directory();
+        assert!(!directory.measurements().exists());
+        let again = RunDirectory::create_for_experiment(directory.path());
+        assert!(again.is_ok(), "it is still empty");
+    }
+}

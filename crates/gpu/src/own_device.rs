@@ -1,0 +1,332 @@
+//! A device for programs that are not of the catalogue: the experiments of papers load, launch and wait here.
+//!
+//! [`OwnDevice`] has a context and a stream of its own, owns all memory that its programs use, and waits as every other launch
+//! of this crate does ([`crate::launch::runner`]). A kernel that does not end occupies the device: what belongs to it is then
+//! leaked, because freeing it would wait for the kernel without a limit. Programs bound their own spins; nothing aborts them.
+
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::GpuLaboratory;
+use crate::cuda::compile::Program;
+use crate::cuda::driver::{
+    Context, DeviceBuffer, ExecutableGraph, Function, HostBuffer, KernelArguments, Module, Stream,
+};
+use crate::cuda::error::{CudaError, GpuError};
+use crate::launch::arguments::Rate;
+use crate::launch::runner::{DeviceQueue, Runner};
+use crate::launch::samples;
+
+pub use crate::launch::outage::Outage;
+pub use crate::launch::ruler::run_until_stable;
+
+/// The host may be timing a launch, so it polls for its end without a pause for this time.
+const EAGER: Duration = Duration::from_millis(50);
+
+/// The structure that a kernel takes, field by field, as C++ lays it out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Arguments {
+    words: Vec<u64>,
+    bytes: usize,
+}
+
+impl Arguments {
+    /// With one more field of 64 bits: a number, or an address of [`Memory`].
+    #[must_use]
+    pub fn wide(mut self, value: u64) -> Self {
+        self.words.push(value);
+        self.bytes = self.words.len() * size_of::<u64>();
+        self
+    }
+
+    /// With one more field of 32 bits. CUDA devices are little-endian.
+    #[must_use]
+    pub fn word(mut self, value: u32) -> Self {
+        match self.words.last_mut().filter(|_| !self.bytes.is_multiple_of(size_of::<u64>())) {
+            Some(last) => *last |= u64::from(value) << 32,
+            None => self.words.push(value.into()),
+        }
+        self.bytes += size_of::<u32>();
+        self
+    }
+}
+
+// SAFETY: the words hold only numbers and device addresses, and there are as many bytes as said.
+unsafe impl KernelArguments for Arguments {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn address(&self) -> *const c_void {
+        self.words.as_ptr().cast()
+    }
+}
+
+/// A program on the device, which unloads it when it is closed.
+#[derive(Debug)]
+pub struct Loaded(Module);
+
+impl Loaded {
+    /// The kernel with this name.
+    ///
+    /// # Errors
+    /// The error of the driver; that there is none is one.
+    pub fn kernel(&self, name: &CStr) -> Result<Kernel, CudaError> {
+        self.0.function(name).map(Kernel)
+    }
+}
+
+/// A kernel of a loaded program.
+#[derive(Debug, Clone, Copy)]
+pub struct Kernel(Function);
+
+impl Kernel {
+    /// How many blocks of so many threads one multiprocessor runs at the same time.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    pub fn blocks_per_multiprocessor(self, threads: u32) -> Result<u32, CudaError> {
+        self.0.blocks_per_multiprocessor(threads)
+    }
+}
+
+/// Memory of the device, which the device frees when it is closed.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory {
+    index: usize,
+    /// Its address, which kernels take.
+    pub address: u64,
+}
+
+/// A kernel on a grid.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Blocks of the grid.
+    pub blocks: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Whether the blocks wait for each other, so that all must run at the same time.
+    pub is_cooperative: bool,
+    /// What the kernel takes.
+    pub arguments: Arguments,
+}
+
+/// Memory of the device, and its copy if the host reads it.
+#[derive(Debug)]
+struct Buffer {
+    device: DeviceBuffer,
+    host: Option<HostBuffer<u64>>,
+}
+
+/// What is made on the device, in the order in which it must be dropped.
+#[derive(Debug)]
+struct Queue {
+    buffers: Vec<Buffer>,
+    /// The buffer that is copied next.
+    fetched: usize,
+    graph: Option<ExecutableGraph>,
+    stream: Stream,
+    context: Context,
+}
+
+impl DeviceQueue for Queue {
+    fn make_current(&self) -> Result<(), CudaError> {
+        self.context.make_current()
+    }
+
+    fn fetch(&mut self, words: usize) -> Result<(), CudaError> {
+        match self.buffers.get_mut(self.fetched) {
+            Some(Buffer { device, host: Some(host) }) => {
+                self.stream.copy_to_host(device, host, words * size_of::<u64>())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn is_done(&self) -> Result<bool, CudaError> {
+        self.stream.is_done()
+    }
+
+    fn set_abort(&mut self, _stop: bool) {}
+}
+
+impl Queue {
+    fn queue(&self, stream: &Stream, launch: &Launch) -> Result<(), CudaError> {
+        let Launch { kernel: Kernel(function), blocks, threads, is_cooperative, arguments } = launch;
+        if *is_cooperative {
+            return stream.launch_cooperatively(*function, *blocks, *threads, arguments);
+        }
+        stream.launch(*function, *blocks, *threads, arguments)
+    }
+
+    fn clear(&self, memory: Memory) -> Result<(), CudaError> {
+        self.buffers.get(memory.index).map_or(Ok(()), |Buffer { device, .. }| self.stream.clear(device, device.bytes()))
+    }
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub struct OwnDevice {
+    runner: Runner<Queue>,
+}
+
+impl GpuLaboratory {
+    /// The first opened device with a new context.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    pub fn own_device(&self) -> Result<OwnDevice, GpuError> {
+        let context = Context::new(self.first_device())?;
+        let stream = Stream::new(&context)?;
+        let mut runner = Runner::new(vec![Queue { buffers: Vec::new(), fetched: 0, graph: None, stream, context }]);
+        runner.set_eager(EAGER);
+        Ok(OwnDevice { runner })
+    }
+
+    /// Compiles programs on all CPUs, those that were not compiled before.
+    pub fn prepare_programs(&mut self, programs: &[Program]) {
+        self.compiler.prepare(programs, &mut |_, _| {});
+    }
+
+    /// The machine code of a program, compiled now unless it was before.
+    ///
+    /// # Errors
+    /// The error of the compiler.
+    pub fn cubin(&mut self, program: &Program) -> Result<Arc<[u8]>, GpuError> {
+        Ok(self.compiler.cubin(program)?)
+    }
+}
+
+impl OwnDevice {
+    /// Loads machine code.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    pub fn load(&mut self, cubin: &[u8]) -> Result<Loaded, Outage> {
+        self.on(|queue| Module::load(&queue.context, cubin).map(Loaded))
+    }
+
+    /// So many bytes of memory, all zero.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    pub fn memory(&mut self, bytes: usize) -> Result<Memory, Outage> {
+        self.add(bytes, None)
+    }
+
+    /// So many words of memory, all zero, which the host can read.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    pub fn results(&mut self, words: usize) -> Result<Memory, Outage> {
+        let host = self.on(|queue| HostBuffer::new(&queue.context, words))?;
+        self.add(words * size_of::<u64>(), Some(host))
+    }
+
+    fn add(&mut self, bytes: usize, host: Option<HostBuffer<u64>>) -> Result<Memory, Outage> {
+        let memory = self.on(|queue| {
+            let device = DeviceBuffer::new(&queue.context, bytes)?;
+            let memory = Memory { index: queue.buffers.len(), address: device.pointer() };
+            queue.buffers.push(Buffer { device, host });
+            Ok(memory)
+        })?;
+        self.clear(memory)?;
+        Ok(memory)
+    }
+
+    /// Queues the clearing of memory.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    pub fn clear(&mut self, memory: Memory) -> Result<(), Outage> {
+        self.on(|queue| queue.clear(memory))
+    }
+
+    /// Queues a kernel.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    pub fn launch(&mut self, launch: &Launch) -> Result<(), Outage> {
+        self.on(|queue| queue.queue(&queue.stream, launch))
+    }
+
+    /// Makes a graph of these launches, which [`Self::replay`] queues. There is one at a time.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    pub fn capture(&mut self, launches: &[Launch]) -> Result<(), Outage> {
+        self.on(|queue| {
+            let captured =
+                queue.stream.capture(|stream| launches.iter().try_for_each(|one| queue.queue(stream, one)))?;
+            queue.stream.upload(&captured)?;
+            queue.graph = Some(captured);
+            Ok(())
+        })
+    }
+
+    /// Queues the graph.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    pub fn replay(&mut self) -> Result<(), Outage> {
+        self.on(|queue| queue.graph.as_ref().map_or(Ok(()), |graph| queue.stream.replay(graph)))
+    }
+
+    /// Waits by polling until everything queued is done, but no longer than `limit`.
+    ///
+    /// # Errors
+    /// The error of a kernel, or [`Outage::TimedOut`]. After that the device can only be dropped.
+    pub fn wait(&mut self, limit: Duration) -> Result<(), Outage> {
+        self.runner.set_limit(Some(limit));
+        self.runner.wait(1)
+    }
+
+    /// The first words of results, after everything queued before.
+    ///
+    /// # Errors
+    /// As [`Self::wait`].
+    pub fn fetch(&mut self, memory: Memory, words: usize, limit: Duration) -> Result<&[u64], Outage> {
+        self.on(|queue| {
+            queue.fetched = memory.index;
+            queue.fetch(words)
+        })?;
+        self.wait(limit)?;
+        let buffer = self.runner.devices().first().and_then(|queue| queue.buffers.get(memory.index)?.host.as_ref());
+        let values = buffer.map_or(&[][..], HostBuffer::values);
+        Ok(&values[..words.min(values.len())])
+    }
+
+    /// Makes calls on the device. Their errors make its context unusable.
+    fn on<T>(&mut self, call: impl FnOnce(&mut Queue) -> Result<T, CudaError>) -> Result<T, Outage> {
+        // There is always one.
+        let made = match self.runner.devices_mut() {
+            [queue, ..] => call(queue),
+            [] => {
+                Err(CudaError { call: "cuCtxSetCurrent", code: 0, name: String::new(), text: "no context".to_owned() })
+            }
+        };
+        self.runner.launched(made)
+    }
+}
+
+/// The length of a cycle, by a span in ns of the global timer and in cycles; `None` if the timer did not say.
+#[must_use]
+pub fn ns_per_cycle(nanoseconds: u64, cycles: u64) -> Option<f64> {
+    samples::ns_per_cycle(Rate { nanoseconds, cycles })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_stand_where_cpp_has_them() {
+        let arguments = Arguments::default().wide(7).word(1).word(2).word(3).wide(9);
+        assert_eq!(arguments, Arguments { words: vec![7, 1 | 2 << 32, 3, 9], bytes: 32 });
+        assert_eq!(KernelArguments::bytes(&Arguments::default().wide(7).word(1)), 12);
+        assert_eq!(Arguments::default(), Arguments { words: Vec::new(), bytes: 0 }, "a kernel without arguments");
+    }
+}

@@ -1,0 +1,409 @@
+//! What becomes of each claim of the paper on this device: for each kernel and block size, and over all sizes.
+
+use syncscope_core::words;
+use syncscope_report::{ClaimVerdict, Finding, Outcome, Paper};
+
+use super::arrival::{NeighbourRow, OrderSummary, summary};
+use super::counted::PositionClass::{BlockFirst, BlockLast, Inside, WarpFirst, WarpLast};
+use super::counted::{ClassRow, PositionClass};
+use super::{Asynchrony, BLOCK_THREADS, PAPER_EXECUTIONS, Variant, WARP_THREADS};
+
+words! {
+    /// A claim that the experiment can test.
+    pub enum Claim ("claim") {
+        /// No inconsistency between components of one warp.
+        NoneInsideWarp = "none_inside_warp",
+        /// Inconsistencies at the borders of blocks.
+        AtBlockBorders = "at_block_borders",
+        /// Inconsistencies at the borders of warps within a block.
+        AtWarpBorders = "at_warp_borders",
+        /// Never at the last component of a warp or block, only at the first.
+        FirstComponentOnly = "first_component_only",
+        /// Also at the last component of a warp.
+        LastComponentToo = "last_component_too",
+        /// Ours: the side is that of the neighbour whose load comes last.
+        SideFollowsLoads = "side_follows_loads",
+        /// Blocks begin in increasing order, mostly.
+        IncreasingOrder = "increasing_order",
+        /// Of the project's own note: the order of blocks is one of eight, each in two variants.
+        EightOrders = "eight_orders",
+    }
+}
+
+impl Claim {
+    /// The claim as a sentence.
+    pub(super) const fn statement(self) -> &'static str {
+        match self {
+            Self::NoneInsideWarp => "No inconsistency between components of one warp.",
+            Self::AtBlockBorders => "Inconsistencies occur at the borders of blocks.",
+            Self::AtWarpBorders => "In blocks of several warps, they occur at the borders of warps too.",
+            Self::FirstComponentOnly => "All are at the first component of a block or warp, none at the last.",
+            Self::LastComponentToo => "They occur at the last component of a warp too.",
+            Self::SideFollowsLoads => {
+                "The side is that of the neighbour that is read last, whichever block began first."
+            }
+            Self::IncreasingOrder => "Blocks are scheduled in increasing order, where they can be.",
+            Self::EightOrders => {
+                "Blocks are assigned to multiprocessors in one of eight orders with two variants each."
+            }
+        }
+    }
+
+    /// Where it stands.
+    pub(super) const fn source(self) -> &'static str {
+        match self {
+            Self::NoneInsideWarp | Self::AtBlockBorders | Self::AtWarpBorders => "section IV-B, figures 5 and 6",
+            Self::FirstComponentOnly => "section IV-B, figure 5",
+            Self::LastComponentToo => "section IV-B, figure 6",
+            Self::IncreasingOrder => "section IV-B, first observation of the list",
+            Self::SideFollowsLoads => "control, not in the paper",
+            Self::EightOrders => "docs/notes/2026-11-block-order.md",
+        }
+    }
+}
+
+/// Every claim, for each kernel and block size and over all sizes, on the device of this name.
+#[must_use]
+pub fn claims(found: &Asynchrony, device: &str) -> Vec<ClaimRow> {
+    let mut all = claims_of_kernels(&found.classes);
+    all.extend(claims_of_arrival(&found.neighbours));
+    all.extend(claim_of_orders(summary(&found.launches), device));
+    all
+}
+
+/// A claim for one block size, or for all sizes of the paper together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimRow {
+    /// The claim.
+    pub claim: Claim,
+    /// The kernel; `None` where no update is looked at.
+    pub variant: Option<Variant>,
+    /// Threads of a block; `None`: all sizes for which the paper makes the claim.
+    pub block_threads: Option<u32>,
+    /// Whether the paper makes the claim for this kernel and block size.
+    pub in_paper: bool,
+    /// What becomes of it.
+    pub verdict: ClaimVerdict,
+    /// The share on which the verdict rests: of executions, or of pairs of blocks.
+    pub share: Option<f64>,
+    /// Lower end of its 95 % interval.
+    pub share_low: Option<f64>,
+    /// Upper end.
+    pub share_high: Option<f64>,
+    /// What was found.
+    pub found: String,
+}
+
+impl ClaimRow {
+    /// A claim that the paper does not make, about all kernels and block sizes, which rests on no share.
+    const fn without_share(claim: Claim, verdict: ClaimVerdict, found: String) -> Self {
+        Self {
+            claim,
+            variant: None,
+            block_threads: None,
+            in_paper: false,
+            verdict,
+            share: None,
+            share_low: None,
+            share_high: None,
+            found,
+        }
+    }
+}
+
+/// Whether the paper shows this kernel with this block size: that of figure 3 for 8 to 256 threads, and that of figure 4 for 128
+/// and 256.
+const fn is_in_paper(variant: Variant, block_threads: u32) -> bool {
+    match variant {
+        Variant::Global => block_threads >= 8 && block_threads <= 256,
+        Variant::Shared => block_threads == 128 || block_threads == 256,
+        Variant::GlobalLeftFirst | Variant::SharedUniform => false,
+    }
+}
+
+impl ClaimRow {
+    /// The claim over all sizes, as others are.
+    pub(super) fn finding(&self) -> Finding {
+        let variant = |text: &dyn Fn(Variant) -> String| self.variant.map(text).unwrap_or_default();
+        Finding {
+            id: format!("anzt.{}{}", self.claim, variant(&|variant| format!(".{variant}"))),
+            paper: Paper::Anzt,
+            place: self.claim.source().to_owned(),
+            text: format!("{}{}", self.claim.statement(), variant(&|variant| format!(" Kernel {variant}."))),
+            outcome: Outcome { verdict: self.verdict, sentence: self.found.clone(), rows: Vec::new() },
+            measured: true,
+        }
+    }
+}
+
+/// The rows of one kernel and block size, one for each class.
+struct ClassRows<'a>(Vec<&'a ClassRow>);
+
+impl<'a> ClassRows<'a> {
+    /// `None` unless there is a row for each class.
+    fn of(rows: impl Iterator<Item = &'a ClassRow>) -> Option<Self> {
+        let rows: Vec<&ClassRow> = rows.collect();
+        let is_complete = PositionClass::ALL.iter().all(|class| rows.iter().any(|row| row.class == *class));
+        is_complete.then_some(Self(rows))
+    }
+
+    fn first(&self) -> &'a ClassRow {
+        self.0[0]
+    }
+
+    fn classes(&self, classes: &[PositionClass]) -> Vec<&'a ClassRow> {
+        self.0.iter().copied().filter(|row| classes.contains(&row.class)).collect()
+    }
+
+    fn count(&self, classes: &[PositionClass]) -> u64 {
+        self.classes(classes).iter().map(|row| row.inconsistencies).sum()
+    }
+
+    /// The row of these classes with the most executions; the interval of several classes together is not known.
+    fn most(&self, classes: &[PositionClass]) -> Option<&'a ClassRow> {
+        let with_share = self.classes(classes).into_iter().filter(|row| row.share.is_some());
+        with_share.max_by_key(|row| row.executions_with)
+    }
+}
+
+/// The claims about a kernel.
+const fn claims_about(variant: Variant) -> &'static [Claim] {
+    use Claim::{AtBlockBorders, AtWarpBorders, FirstComponentOnly, LastComponentToo, NoneInsideWarp};
+    match variant {
+        Variant::Global => &[NoneInsideWarp, AtBlockBorders, AtWarpBorders, FirstComponentOnly],
+        Variant::Shared => &[NoneInsideWarp, AtBlockBorders, AtWarpBorders, LastComponentToo],
+        // Compared with its counterpart: `side_follows_loads`.
+        Variant::GlobalLeftFirst => &[],
+        Variant::SharedUniform => &[NoneInsideWarp, AtBlockBorders, AtWarpBorders],
+    }
+}
+
+/// Every claim about the kernels, for each block size and for all together.
+fn claims_of_kernels(classes: &[ClassRow]) -> Vec<ClaimRow> {
+    let of = |variant: Variant| {
+        let mut sizes: Vec<u32> =
+            classes.iter().filter(|row| row.variant == variant).map(|row| row.block_threads).collect();
+        sizes.dedup();
+        claims_about(variant).iter().flat_map(move |claim| about_sizes(*claim, variant, &sizes, classes))
+    };
+    Variant::ALL.iter().copied().flat_map(of).chain(side_follows_loads(classes)).collect()
+}
+
+fn about_sizes(claim: Claim, variant: Variant, sizes: &[u32], classes: &[ClassRow]) -> Vec<ClaimRow> {
+    let of_size = |size: &u32| {
+        let rows = classes.iter().filter(|row| row.variant == variant && row.block_threads == *size);
+        about_size(claim, &ClassRows::of(rows)?)
+    };
+    let rows: Vec<ClaimRow> = sizes.iter().filter_map(of_size).collect();
+    together(claim, Some(variant), &rows).into_iter().chain(rows.clone()).collect()
+}
+
+/// What becomes of a claim for one kernel and block size; `None` if it says nothing of this size.
+fn about_size(claim: Claim, rows: &ClassRows<'_>) -> Option<ClaimRow> {
+    let first = rows.first();
+    let (verdict, decisive, found) = match claim {
+        Claim::NoneInsideWarp => none_inside(rows),
+        Claim::AtBlockBorders => occurs(rows, &[BlockFirst, BlockLast]),
+        Claim::AtWarpBorders | Claim::LastComponentToo if first.block_threads <= WARP_THREADS => return None,
+        Claim::AtWarpBorders => occurs(rows, &[WarpFirst, WarpLast]),
+        Claim::LastComponentToo => occurs(rows, &[WarpLast]),
+        Claim::FirstComponentOnly => first_only(rows),
+        Claim::SideFollowsLoads | Claim::IncreasingOrder | Claim::EightOrders => return None,
+    };
+    Some(ClaimRow {
+        claim,
+        variant: Some(first.variant),
+        block_threads: Some(first.block_threads),
+        in_paper: is_in_paper(first.variant, first.block_threads),
+        verdict,
+        share: decisive.and_then(|row| row.share),
+        share_low: decisive.and_then(|row| row.share_low),
+        share_high: decisive.and_then(|row| row.share_high),
+        found,
+    })
+}
+
+type Judged<'a> = (ClaimVerdict, Option<&'a ClassRow>, String);
+
+fn none_inside<'a>(rows: &ClassRows<'a>) -> Judged<'a> {
+    let inside = rows.most(&[Inside]);
+    let (count, executions) = (rows.count(&[Inside]), rows.first().executions);
+    if count > 0 {
+        let threads = inside.map_or("", |row| row.threads.as_str());
+        return (
+            ClaimVerdict::DoesNotHold,
+            inside,
+            format!("{count} inside a warp, at threads {threads} of the block"),
+        );
+    }
+    if rows.count(PositionClass::ALL) == 0 {
+        let found = format!("none anywhere in {executions} executions: no two updates were seen apart");
+        return (ClaimVerdict::Open, inside, found);
+    }
+    (ClaimVerdict::Holds, inside, format!("none inside a warp in {executions} executions"))
+}
+
+fn occurs<'a>(rows: &ClassRows<'a>, classes: &[PositionClass]) -> Judged<'a> {
+    let most = rows.most(classes);
+    let executions = rows.first().executions;
+    let count = rows.count(classes);
+    let words: Vec<String> =
+        rows.classes(classes).iter().map(|row| format!("{} {}", row.inconsistencies, row.class)).collect();
+    if rows.classes(classes).iter().all(|row| row.components == 0) {
+        return (ClaimVerdict::Open, None, "the vector has no such border".to_owned());
+    }
+    if count > 0 {
+        return (ClaimVerdict::Holds, most, words.join(", "));
+    }
+    let found = format!("none in {executions} executions");
+    if executions < PAPER_EXECUTIONS {
+        return (ClaimVerdict::Open, most, format!("{found}, fewer than the paper's {PAPER_EXECUTIONS}"));
+    }
+    (ClaimVerdict::DoesNotHold, most, found)
+}
+
+fn first_only<'a>(rows: &ClassRows<'a>) -> Judged<'a> {
+    let (at_first, at_last) = (rows.count(&[WarpFirst, BlockFirst]), rows.count(&[WarpLast, BlockLast]));
+    let last = rows.most(&[WarpLast, BlockLast]);
+    let found = format!("{at_first} at the first, {at_last} at the last component");
+    match (at_first, at_last) {
+        (0, 0) => (ClaimVerdict::Open, last, "none at any border".to_owned()),
+        (_, 0) => (ClaimVerdict::Holds, last, found),
+        _ => (ClaimVerdict::DoesNotHold, last, found),
+    }
+}
+
+/// Whether the control, which reads the left neighbour first, has its inconsistencies on the other side.
+fn side_follows_loads(classes: &[ClassRow]) -> Vec<ClaimRow> {
+    let of = |variant, size| {
+        ClassRows::of(classes.iter().filter(move |row| row.variant == variant && row.block_threads == size))
+    };
+    let row = |block_threads: u32| {
+        let (paper, control) = (of(Variant::Global, block_threads)?, of(Variant::GlobalLeftFirst, block_threads)?);
+        let [[first, last], [control_first, control_last]] =
+            [paper, control].map(|rows| [rows.count(&[WarpFirst, BlockFirst]), rows.count(&[WarpLast, BlockLast])]);
+        let verdict = match (first + last, control_first + control_last) {
+            (0, _) | (_, 0) => ClaimVerdict::Open,
+            _ if first > last && control_first < control_last => ClaimVerdict::Holds,
+            _ => ClaimVerdict::DoesNotHold,
+        };
+        let found = format!(
+            "right neighbour first: {first} at the first, {last} at the last component; left neighbour first: \
+                 {control_first} and {control_last}"
+        );
+        Some(ClaimRow {
+            variant: Some(Variant::GlobalLeftFirst),
+            block_threads: Some(block_threads),
+            ..ClaimRow::without_share(Claim::SideFollowsLoads, verdict, found)
+        })
+    };
+    let rows: Vec<ClaimRow> = BLOCK_THREADS.into_iter().filter_map(row).collect();
+    together(Claim::SideFollowsLoads, Some(Variant::GlobalLeftFirst), &rows).into_iter().chain(rows.clone()).collect()
+}
+
+/// Whether blocks arrive in increasing order, for each block size and for all together.
+fn claims_of_arrival(neighbours: &[NeighbourRow]) -> Vec<ClaimRow> {
+    let row = |row: &NeighbourRow| {
+        let verdict = match (row.share_low, row.share_high) {
+            (Some(low), _) if low > 0.5 => ClaimVerdict::Holds,
+            (_, Some(high)) if high < 0.5 => ClaimVerdict::DoesNotHold,
+            _ => ClaimVerdict::Open,
+        };
+        let correlation = row.rank_correlation.map(|correlation| format!("; rank correlation {correlation:.2}"));
+        let found = format!(
+            "the lower block arrived first in {} of {} pairs of neighbours{}",
+            row.lower_first,
+            row.pairs,
+            correlation.unwrap_or_default()
+        );
+        ClaimRow {
+            claim: Claim::IncreasingOrder,
+            variant: None,
+            block_threads: Some(row.block_threads),
+            in_paper: is_in_paper(Variant::Global, row.block_threads),
+            verdict,
+            share: row.share,
+            share_low: row.share_low,
+            share_high: row.share_high,
+            found,
+        }
+    };
+    let rows: Vec<ClaimRow> = neighbours.iter().map(row).collect();
+    together(Claim::IncreasingOrder, None, &rows).into_iter().chain(rows.clone()).collect()
+}
+
+/// What becomes of the project's own statement, which is about one kind of device. A process may meet a part of the orders; more
+/// than eight, or other numbers of assignments, refute it.
+fn claim_of_orders(summary: Option<OrderSummary>, device: &str) -> Option<ClaimRow> {
+    let OrderSummary { launches, assignments, draws, alternating_draws, orders } = summary?;
+    let has_two_variants = assignments == 2 * orders && alternating_draws == draws;
+    let verdict = match orders {
+        _ if !device.contains("H200") => ClaimVerdict::Open,
+        0..8 if has_two_variants => ClaimVerdict::Open,
+        8 if has_two_variants => ClaimVerdict::Holds,
+        _ => ClaimVerdict::DoesNotHold,
+    };
+    let found = format!(
+        "{orders} orders, {assignments} assignments in {launches} launches; two alternate in {alternating_draws} of \
+             {draws} draws"
+    );
+    Some(ClaimRow::without_share(Claim::EightOrders, verdict, found))
+}
+
+/// The verdict over the sizes for which the paper makes the claim, or over all sizes of a control; `None` if there are none.
+fn together(claim: Claim, variant: Option<Variant>, rows: &[ClaimRow]) -> Option<ClaimRow> {
+    let is_control = variant.is_some_and(Variant::is_control);
+    let rows: Vec<&ClaimRow> = rows.iter().filter(|row| row.in_paper || is_control).collect();
+    let of = |verdict| rows.iter().filter(move |row| row.verdict == verdict).filter_map(|row| row.block_threads);
+    let named = |verdict| of(verdict).map(|size| size.to_string()).collect::<Vec<_>>().join(", ");
+    let words = [
+        (ClaimVerdict::Holds, "holds for blocks of"),
+        (ClaimVerdict::DoesNotHold, "does not hold for blocks of"),
+        (ClaimVerdict::Open, "open for blocks of"),
+    ];
+    let mut parts: Vec<String> = words
+        .iter()
+        .filter(|(verdict, _)| of(*verdict).next().is_some())
+        .map(|(verdict, text)| format!("{text} {}", named(*verdict)))
+        .collect();
+    parts.extend(shares(&rows));
+    // The paper makes it for each of its sizes: one counterexample decides, and so does one that is not known.
+    let verdict = if of(ClaimVerdict::DoesNotHold).next().is_some() {
+        ClaimVerdict::DoesNotHold
+    } else if of(ClaimVerdict::Open).next().is_some() {
+        ClaimVerdict::Open
+    } else {
+        ClaimVerdict::Holds
+    };
+    (!rows.is_empty()).then(|| ClaimRow {
+        variant,
+        in_paper: !is_control,
+        ..ClaimRow::without_share(claim, verdict, parts.join("; "))
+    })
+}
+
+/// The range of the shares of several sizes, in words; `None` if no share is known.
+fn shares(rows: &[&ClaimRow]) -> Option<String> {
+    let of = |share: fn(&ClaimRow) -> Option<f64>| rows.iter().filter_map(move |row| share(row));
+    let most = of(|row| row.share).reduce(f64::max)?;
+    if most <= 0.0 {
+        let bound = of(|row| row.share_high).reduce(f64::max)?;
+        return Some(format!("never seen, in at most {} (95 %)", percent(bound)));
+    }
+    let least = of(|row| row.share).reduce(f64::min)?;
+    Some(if least < most { format!("{} to {}", percent(least), percent(most)) } else { percent(most) })
+}
+
+/// `12.34 %`; what is too small for that in parts per million. Only nothing is `0`, and only all is `100 %`.
+pub(super) fn percent(share: f64) -> String {
+    match share {
+        ..=0.0 => "0".to_owned(),
+        1.0.. => "100 %".to_owned(),
+        ..1e-4 => format!("{:.2} ppm", share * 1e6),
+        0.9999.. => "99.99 %".to_owned(),
+        _ => format!("{:.2} %", share * 100.0),
+    }
+}
+
+#[cfg(test)]
+mod tests;

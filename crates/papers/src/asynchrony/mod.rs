@@ -1,0 +1,309 @@
+//! Which components of a vector a GPU updates one after the other (H. Anzt, E. Chow, J. Dongarra, "On block-asynchronous execution
+//! on GPUs", LAPACK Working Note 291, 2016: the kernels of figures 3 and 4, the histograms of figures 5 and 6).
+//!
+//! A vector of ones; each component is cleared if both of its neighbours are still one. Updates at the same time clear all but
+//! the two ends. A component that is still one afterwards was updated when a neighbour had been cleared already: the paper
+//! calls that a memory inconsistency, and these are counted.
+//!
+//! | file | contents |
+//! |---|---|
+//! | this one | the plan, the tables and the command |
+//! | [`counted`] | where a component lies, and what the device counted, folded into rows |
+//! | [`arrival`] | in which order blocks arrive, and on which multiprocessors |
+//! | [`gpu`], `updates`, `arrivals` | the experiment on a device: updates that are counted, arrivals that are noted |
+//! | [`claims`] | what becomes of each claim of the paper |
+//! | `section` | what page and terminal show |
+
+pub mod arrival;
+mod arrivals;
+pub mod claims;
+pub mod counted;
+pub mod gpu;
+mod section;
+mod updates;
+
+use clap::{ArgMatches, Args, FromArgMatches};
+use syncscope_core::Run;
+use syncscope_core::run::plain;
+use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
+use syncscope_core::words;
+
+use self::arrival::{ArrivalRow, LaunchRow, NeighbourRow};
+use self::counted::{ClassRow, PositionRow};
+use crate::experiment::{self, Bench, Experiment, Found, Measured};
+
+pub use self::counted::WARP_THREADS;
+
+const NAME: &str = "asynchrony";
+
+/// `syncscope paper asynchrony`.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: NAME,
+    about: "Which components of a vector a GPU updates one after the other (Anzt, Chow, Dongarra)",
+    options: Options::augment_args,
+    plan,
+    read: |directory, run| Ok(Asynchrony::read(directory)?.map(|found| found.found(device_of(run)))),
+};
+
+#[derive(Debug, Args)]
+struct Options {
+    /// Executions of each kernel with each block size
+    #[arg(long, value_name = "N", default_value_t = PAPER_EXECUTIONS, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    executions: u64,
+    /// Components of the vector: a multiple of 1024
+    #[arg(long, value_name = "N", default_value_t = Plan::COMPONENTS)]
+    components: u32,
+    /// Block orders to draw
+    #[arg(long, value_name = "N", default_value_t = Plan::DRAWS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    draws: u32,
+}
+
+fn plan(matches: &ArgMatches) -> Result<experiment::Plan, String> {
+    let options = Options::from_arg_matches(matches).map_err(|error| error.to_string())?;
+    let Options { executions, components, draws } = options;
+    let plan = Plan { executions, components, draws };
+    match plan.fault() {
+        Some(fault) => Err(fault),
+        None => Ok(experiment::Plan::on_gpu(move |bench| measure(plan, bench))),
+    }
+}
+
+fn measure(plan: Plan, bench: &mut Bench<'_>) -> Result<Measured, String> {
+    let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
+    let device = gpu.machine().first().map(|machine| machine.name.clone()).unwrap_or_default();
+    let mut progress = |done, all| (bench.progress)(&format!("kernels and block sizes done: {done} of {all}"));
+    let measured = gpu::measure(gpu, &plan, &mut progress).map_err(|error| error.to_string())?;
+    measured.write(bench.directory).map_err(|error| error.to_string())?;
+    let nothing = "no inconsistency was found with any kernel and block size; most claims cannot be decided here";
+    let warnings = measured.positions.iter().all(|row| row.inconsistencies == 0).then(|| nothing.to_owned());
+    let text = measured.found(&device).section.to_string();
+    Ok(Measured { warnings: warnings.into_iter().collect(), text })
+}
+
+/// The name of the device of a run.
+fn device_of(run: &Run) -> &str {
+    run.machine.gpus.first().map_or("", |gpu| gpu.name.as_str())
+}
+
+/// Executions of each kernel in the paper.
+pub const PAPER_EXECUTIONS: u64 = 1_000_000;
+
+/// The block sizes of the paper, 8 to 256, and what a block may have since then.
+pub const BLOCK_THREADS: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
+
+words! {
+    /// A kernel.
+    pub enum Variant ("kernel of this experiment") {
+        /// Figure 3: directly in global memory. The right neighbour is read first.
+        Global = "global",
+        /// Figure 4: through shared memory, with barriers before and after the update.
+        Shared = "shared",
+        /// Our control of figure 3: the left neighbour is read first.
+        GlobalLeftFirst = "global_left_first",
+        /// Our control of figure 4: between the barriers no thread waits for global memory or takes a path of its own.
+        SharedUniform = "shared_uniform",
+    }
+}
+
+/// What is to be executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Executions of each kernel of the paper with each block size, at least. Each control has a tenth.
+    pub executions: u64,
+    /// Components of the vector, ends included.
+    pub components: u32,
+    /// Draws of a block order.
+    pub draws: u32,
+}
+
+impl Variant {
+    /// Whether the kernel is none of the paper's, but one of ours that shows what a result of the paper's comes from.
+    #[must_use]
+    pub const fn is_control(self) -> bool {
+        matches!(self, Self::GlobalLeftFirst | Self::SharedUniform)
+    }
+}
+
+impl Plan {
+    /// Components of the vector by default. The paper does not say how many it had. With blocks of 8 threads these are more
+    /// blocks than a device of today runs at the same time, and with larger blocks fewer.
+    pub const COMPONENTS: u32 = 65_536;
+
+    /// Draws of a block order by default. Orders are not equally frequent: on an H200 the rarest comes once in some hundred.
+    pub const DRAWS: u32 = 1000;
+
+    /// Components of a vector are a multiple of this: of every block size, and of what counts them.
+    pub const COMPONENTS_STEP: u32 = 1024;
+
+    /// The most components: a vector of 32 MiB.
+    pub const MOST_COMPONENTS: u32 = 1 << 22;
+
+    /// What is wrong with it, for the user; `None` if nothing is.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        let Self { executions, components, draws } = *self;
+        let is_multiple = components.is_multiple_of(Self::COMPONENTS_STEP);
+        if !is_multiple || components == 0 || components > Self::MOST_COMPONENTS {
+            let (step, most) = (Self::COMPONENTS_STEP, Self::MOST_COMPONENTS);
+            return Some(format!("a vector of {components} components; it needs a multiple of {step}, at most {most}"));
+        }
+        (executions == 0 || draws == 0).then(|| "nothing is to be executed".to_owned())
+    }
+
+    /// Executions of a kernel with each block size, at least.
+    #[must_use]
+    pub const fn executions_of(&self, variant: Variant) -> u64 {
+        match variant {
+            Variant::Global | Variant::Shared => self.executions,
+            Variant::GlobalLeftFirst | Variant::SharedUniform => self.executions.div_ceil(10),
+        }
+    }
+}
+
+/// What the experiment gave: its tables.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Asynchrony {
+    /// `asynchrony.csv`.
+    pub positions: Vec<PositionRow>,
+    /// `asynchrony_classes.csv`.
+    pub classes: Vec<ClassRow>,
+    /// `asynchrony_neighbours.csv`.
+    pub neighbours: Vec<NeighbourRow>,
+    /// `asynchrony_launches.csv`.
+    pub launches: Vec<LaunchRow>,
+    /// `asynchrony_arrivals.csv`.
+    pub arrivals: Vec<ArrivalRow>,
+}
+
+impl Asynchrony {
+    /// Writes its tables.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
+        plain::write(directory, "asynchrony", &self.positions)?;
+        plain::write(directory, "asynchrony_classes", &self.classes)?;
+        plain::write(directory, "asynchrony_neighbours", &self.neighbours)?;
+        plain::write(directory, "asynchrony_launches", &self.launches)?;
+        plain::write(directory, "asynchrony_arrivals", &self.arrivals)
+    }
+
+    /// What directory and terminal show of it, on the device of this name.
+    fn found(&self, device: &str) -> Found {
+        Found { section: section::section(self, device), has_rows: !self.positions.is_empty() }
+    }
+
+    /// Reads its tables; `None` if the directory holds none. Only the histogram must be there.
+    ///
+    /// # Errors
+    /// When a table is there and cannot be read.
+    pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
+        let Some(positions) = plain::read(directory, "asynchrony")? else { return Ok(None) };
+        Ok(Some(Self {
+            positions,
+            classes: plain::read(directory, "asynchrony_classes")?.unwrap_or_default(),
+            neighbours: plain::read(directory, "asynchrony_neighbours")?.unwrap_or_default(),
+            launches: plain::read(directory, "asynchrony_launches")?.unwrap_or_default(),
+            arrivals: plain::read(directory, "asynchrony_arrivals")?.unwrap_or_default(),
+        }))
+    }
+}
+
+/// What a device without surprises would count.
+#[cfg(test)]
+mod testing {
+    use super::counted::{Batch, CLASSES, Counted, PositionClass, updated};
+    use super::{PAPER_EXECUTIONS, Variant};
+
+    /// Two batches of half a million executions on a vector of 1,024 components, with so many inconsistencies at some
+    /// positions, each in an execution of its own.
+    pub(super) fn counted(variant: Variant, block_threads: u32, found: &[(u32, u64)]) -> Counted {
+        let mut by_position = vec![0; 1024];
+        let mut with = [0; CLASSES];
+        for (position, count) in found {
+            by_position[*position as usize] += count;
+            with[PositionClass::of(*position, block_threads).index()] += count;
+        }
+        let halves = |part: fn(u64) -> u64| Batch { executions: 500_000, with: with.map(part) };
+        Counted {
+            variant,
+            block_threads,
+            components: 1024,
+            resident_blocks: 4224,
+            by_position,
+            batches: vec![halves(|count| count / 2), halves(|count| count - count / 2)],
+            seconds: 1.0,
+        }
+    }
+
+    /// What a device leaves that updates these groups of components one after the other, and the components of a group at the
+    /// same time, in every execution.
+    pub(super) fn executed(block_threads: u32, groups: &[std::ops::Range<u32>]) -> Counted {
+        let mut values = [true; 1024];
+        for group in groups {
+            let before = values;
+            for position in group.clone().filter(|position| updated(1024).any(|updated| updated == *position)) {
+                let at = position as usize;
+                values[at] = !(before[at + 1] && before[at - 1]);
+            }
+        }
+        let kept = updated(1024).filter(|position| values[*position as usize]);
+        let found: Vec<(u32, u64)> = kept.map(|position| (position, PAPER_EXECUTIONS)).collect();
+        let mut counted = counted(Variant::Global, block_threads, &found);
+        // In every execution, and not more often than there are executions.
+        for batch in &mut counted.batches {
+            batch.with = batch.with.map(|count| count.min(batch.executions));
+        }
+        counted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::arrival::{Arrival, LaunchArrivals};
+    use super::*;
+
+    #[test]
+    fn the_tables_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
+        assert_eq!(Asynchrony::read(&directory).unwrap(), None);
+        let counted = testing::counted(Variant::GlobalLeftFirst, 1024, &[(31, 5), (40, 1)]);
+        let block = |place| Arrival { multiprocessor: 7, place, time_ns: 100 };
+        let launches = [LaunchArrivals { draw: 0, launch: 0, blocks: vec![block(1), block(0)] }];
+        let written = Asynchrony {
+            positions: counted.positions(),
+            classes: counted.classes(),
+            neighbours: vec![arrival::neighbour_row(1024, &launches), arrival::neighbour_row(8, &[])],
+            launches: arrival::launch_rows(&launches),
+            arrivals: arrival::arrival_rows(&launches),
+        };
+        written.write(&directory).unwrap();
+        assert_eq!(Asynchrony::read(&directory).unwrap(), Some(written));
+        let text = std::fs::read_to_string(directory.path().join("asynchrony.csv")).unwrap();
+        assert_eq!(text.lines().next(), Some("variant,block_threads,position,components,executions,inconsistencies"));
+        assert_eq!(text.lines().nth(32), Some("global_left_first,1024,31,4,1000000,5"));
+        // Positions are counted within blocks.
+        for name in ["asynchrony", "asynchrony_classes", "asynchrony_neighbours"] {
+            let path = directory.path().join(format!("{name}.csv"));
+            let text = std::fs::read_to_string(&path).unwrap();
+            std::fs::write(&path, text.replacen("1024,", "0,", 1)).unwrap();
+            let error = Asynchrony::read(&directory).unwrap_err().to_string();
+            assert!(error.contains(&format!("{name}.csv")) && error.contains("must be above zero"), "{error}");
+            std::fs::write(&path, text).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_vector_that_no_grid_covers_is_refused() {
+        let plan = Plan { executions: 1, components: 65_536, draws: 1 };
+        assert_eq!(plan.fault(), None);
+        for components in [0, 1000, 1025, Plan::MOST_COMPONENTS + 1024] {
+            let fault = Plan { components, ..plan }.fault().unwrap();
+            assert!(fault.contains("multiple of 1024"), "{fault}");
+        }
+        assert!(Plan { executions: 0, ..plan }.fault().is_some() && Plan { draws: 0, ..plan }.fault().is_some());
+        assert!(BLOCK_THREADS.iter().all(|size| Plan::COMPONENTS_STEP.is_multiple_of(*size)));
+        assert_eq!((plan.executions_of(Variant::GlobalLeftFirst), plan.executions_of(Variant::Shared)), (1, 1));
+    }
+}

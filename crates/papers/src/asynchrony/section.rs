@@ -1,0 +1,280 @@
+//! What page and terminal show of the experiment.
+
+use syncscope_report::section::{Part, Section};
+use syncscope_report::{Axis, Chart, Rectangle, grouped};
+
+use super::arrival::{LaunchRow, NeighbourRow};
+use super::claims::{ClaimRow, claims, percent};
+use super::counted::{ClassRow, FOLD, PositionClass, PositionRow};
+use super::{Asynchrony, Variant, WARP_THREADS};
+
+/// The kernels with their headings.
+const KERNELS: [(Variant, &str, &str); 4] = [
+    (Variant::Global, "Figure 5: directly in global memory", "kernel of figure 3; the right neighbour is read first"),
+    (Variant::Shared, "Figure 6: through shared memory", "kernel of figure 4 with the intended indices"),
+    (
+        Variant::GlobalLeftFirst,
+        "Control of figure 5: the left neighbour is read first",
+        "otherwise as figure 3; not in the paper",
+    ),
+    (
+        Variant::SharedUniform,
+        "Control of figure 6: between the barriers all threads do the same",
+        "the neighbours in other blocks are read before the first barrier; not in the paper",
+    ),
+];
+
+/// What the colours of bars mean.
+const PLACES: [(usize, &str); 3] = [(0, "first component of a warp or block"), (1, "last"), (3, "inside")];
+
+pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
+    let rows = claims(found, device);
+    let together = || rows.iter().filter(|row| row.block_threads.is_none());
+    let mut parts = Vec::new();
+    if together().next().is_some() {
+        let each = Part::table(
+            &["Claim", "Kernel", "Threads", "Verdict", "Share", "95 % interval", "Found"],
+            rows.iter().filter(|row| row.block_threads.is_some()).map(claim_cells).collect(),
+        );
+        let content = vec![
+            Part::Claims(together().map(ClaimRow::finding).collect()),
+            Part::Folded("Each block size".to_owned(), vec![each]),
+        ];
+        parts.push(Part::card("What becomes of the paper's claims", "", content));
+    }
+    parts.extend(KERNELS.into_iter().filter_map(|(variant, title, note)| histograms(found, variant, title, note)));
+    parts.extend(classes(&found.classes));
+    parts.extend(neighbours(&found.neighbours));
+    parts.extend(assignments(found));
+    Section {
+        name: super::NAME,
+        title: "Asynchrony: which components are updated one after the other",
+        lead: "Anzt, Chow and Dongarra, On block-asynchronous execution on GPUs, LAPACK Working Note 291, 2016, figures 3 to 6. A \
+               vector of ones; each thread clears its component if both neighbours are still one. A component that is still one \
+               afterwards was updated after a neighbour: an inconsistency.",
+        parts,
+        claims: together().filter(|row| row.in_paper).map(ClaimRow::finding).collect(),
+    }
+}
+
+fn claim_cells(row: &ClaimRow) -> Vec<String> {
+    vec![
+        row.claim.as_str().replace('_', " "),
+        row.variant.map(|variant| variant.to_string()).unwrap_or_default(),
+        row.block_threads.map(|threads| threads.to_string()).unwrap_or_default(),
+        row.verdict.words().to_owned(),
+        row.share.map(percent).unwrap_or_default(),
+        interval(row.share_low, row.share_high),
+        row.found.clone(),
+    ]
+}
+
+fn interval(low: Option<f64>, high: Option<f64>) -> String {
+    low.zip(high).map(|(low, high)| format!("{} to {}", percent(low), percent(high))).unwrap_or_default()
+}
+
+/// A histogram for each block size.
+fn histograms(found: &Asynchrony, variant: Variant, title: &str, note: &str) -> Option<Part> {
+    let rows: Vec<&PositionRow> = found.positions.iter().filter(|row| row.variant == variant).collect();
+    let of_sizes = rows.chunk_by(|one, next| one.block_threads == next.block_threads);
+    let charts: Vec<Chart> = of_sizes.map(histogram).collect();
+    let about = "Share of the updates that were inconsistent, at each position modulo 256.";
+    let content = vec![Part::paragraph(about), Part::Charts(charts)];
+    (!rows.is_empty()).then(|| Part::card(title, note, content))
+}
+
+/// The histogram of one block size.
+fn histogram(rows: &[&PositionRow]) -> Chart {
+    let threads = rows[0].block_threads;
+    let highest = rows.iter().map(|row| share(row)).fold(0.0, f64::max);
+    let (unit, factor) = if highest < 1e-4 { ("per million", 1e6) } else { ("%", 100.0) };
+    let axes = (
+        Axis::count("position modulo 256", -1.0, f64::from(FOLD)).at((0..FOLD).step_by(32).map(f64::from).collect()),
+        Axis::plain(unit, 0.0, if highest > 0.0 { 1.06 * highest * factor } else { 1.0 }),
+    );
+    let bar = |row: &&PositionRow| {
+        let (at, tip) = (f64::from(row.position), format!("position {}", row.position));
+        let tip = format!("{tip}: {} of {} updates", grouped(row.inconsistencies), grouped(updates(row)));
+        Rectangle((at - 0.5, at + 0.5), (0.0, share(row) * factor), colour(row.position, threads), tip)
+    };
+    let bars: Vec<Rectangle> = rows.iter().filter(|row| row.inconsistencies > 0).map(bar).collect();
+    let found = match rows.iter().map(|row| row.inconsistencies).sum() {
+        0 => "none".to_owned(),
+        found => grouped(found),
+    };
+    let title = format!("{threads} threads: {found} in {} executions", grouped(rows[0].executions));
+    Chart::rectangles(&title, axes, &PLACES, bars)
+}
+
+fn updates(row: &PositionRow) -> u64 {
+    row.components * row.executions
+}
+
+fn share(row: &PositionRow) -> f64 {
+    if updates(row) == 0 { 0.0 } else { row.inconsistencies as f64 / updates(row) as f64 }
+}
+
+/// By the place in the warp, or in the block where that is smaller: larger blocks fold onto the same positions.
+fn colour(position: u32, block_threads: u32) -> usize {
+    match PositionClass::of(position, block_threads.min(WARP_THREADS)) {
+        PositionClass::BlockFirst | PositionClass::WarpFirst => 0,
+        PositionClass::BlockLast | PositionClass::WarpLast => 1,
+        PositionClass::Inside => 3,
+    }
+}
+
+/// A line for each kernel and block size.
+fn classes(rows: &[ClassRow]) -> Option<Part> {
+    let of_classes: Vec<String> = PositionClass::ALL.iter().map(|class| class.as_str().replace('_', " ")).collect();
+    let fixed = ["Kernel", "Threads", "Blocks", "At once", "Executions", "Seconds"];
+    let headings: Vec<&str> = fixed.into_iter().chain(of_classes.iter().map(String::as_str)).collect();
+    let of_size = |rows: &[ClassRow]| {
+        let first = &rows[0];
+        let fixed = [
+            first.variant.to_string(),
+            first.block_threads.to_string(),
+            first.blocks.to_string(),
+            first.resident_blocks.min(first.blocks).to_string(),
+            grouped(first.executions),
+            format!("{:.2}", first.seconds),
+        ];
+        fixed.into_iter().chain(rows.iter().map(|row| row.share.map_or("–".to_owned(), percent))).collect()
+    };
+    let same = |one: &ClassRow, next: &ClassRow| (one.variant, one.block_threads) == (next.variant, next.block_threads);
+    let table = Part::table(&headings, rows.chunk_by(same).map(of_size).collect());
+    let note = "share of the executions in which at least one component of the class kept its one";
+    (!rows.is_empty()).then(|| Part::card("Executions with an inconsistency, by where it is", note, vec![table]))
+}
+
+/// In which order blocks arrive.
+fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
+    let headings =
+        ["Threads", "Blocks", "Launches", "Lower first", "95 % interval", "Rank correlation", "First to last", "Apart"];
+    let cells = |row: &NeighbourRow| {
+        let ns = |value: Option<f64>| value.map(|value| format!("{value:.0} ns")).unwrap_or_default();
+        vec![
+            row.block_threads.to_string(),
+            row.blocks.to_string(),
+            row.launches.to_string(),
+            row.share.map(percent).unwrap_or_default(),
+            interval(row.share_low, row.share_high),
+            row.rank_correlation.map(|correlation| format!("{correlation:.2}")).unwrap_or_default(),
+            ns(row.span_ns),
+            ns(row.apart_ns),
+        ]
+    };
+    let table = Part::table(&headings, rows.iter().map(cells).collect());
+    let note = "blocks with successive numbers: how often the lower one arrived first at a counter in global memory";
+    (!rows.is_empty()).then(|| Part::card("The order in which blocks arrive", note, vec![table]))
+}
+
+/// On which multiprocessors blocks run.
+fn assignments(found: &Asynchrony) -> Option<Part> {
+    let text =
+        "A grid that does not fit on the device precedes each draw. The same grid is then launched several times.";
+    let note = "one block for each multiprocessor; the list of their multiprocessors is the assignment";
+    let charts: Vec<Part> = [sequence(&found.launches), multiprocessors(found)].into_iter().flatten().collect();
+    let content = [vec![Part::paragraph(text)], charts].concat();
+    (!found.launches.is_empty()).then(|| Part::card("On which multiprocessors blocks run", note, content))
+}
+
+/// The assignment of each launch, in the order of the launches.
+fn sequence(rows: &[LaunchRow]) -> Option<Part> {
+    let most = rows.iter().map(|row| row.assignment).max()?;
+    let mark = |(number, row): (usize, &LaunchRow)| {
+        let (at, assignment) = (number as f64, f64::from(row.assignment));
+        let tip = format!("draw {}, launch {}: assignment {}", row.draw, row.launch, row.assignment);
+        Rectangle((at, at + 1.0), (assignment - 0.35, assignment + 0.35), (row.draw % 2) as usize, tip)
+    };
+    let axes = (Axis::count("launch", 0.0, rows.len() as f64), Axis::count("assignment", 0.0, f64::from(most) + 1.0));
+    let legend = [(0, "launches of draws with even numbers"), (1, "with odd numbers")];
+    let marks = rows.iter().enumerate().map(mark).collect();
+    Some(Part::Charts(vec![Chart::rectangles("Assignment of each launch", axes, &legend, marks)]))
+}
+
+/// The multiprocessors of the blocks of the first two launches.
+fn multiprocessors(found: &Asynchrony) -> Option<Part> {
+    let rows = || found.arrivals.iter().filter(|row| row.draw == 0 && row.launch < 2);
+    let most = f64::from(rows().map(|row| row.multiprocessor).max()?);
+    let blocks = f64::from(rows().map(|row| row.block).max()?);
+    let mark = |row: &super::ArrivalRow| {
+        let (x, y) = (f64::from(row.block), f64::from(row.multiprocessor));
+        let tip = format!("block {}, launch {}: multiprocessor {}", row.block, row.launch + 1, row.multiprocessor);
+        Rectangle((x, x + 1.0), (y, y + 1.0), row.launch as usize, tip)
+    };
+    let axes = (Axis::count("block", 0.0, blocks + 1.0), Axis::count("multiprocessor", 0.0, most + 1.0));
+    let legend = [(0, "launch 1"), (1, "launch 2")];
+    let chart = Chart::rectangles("Multiprocessor of each block", axes, &legend, rows().map(mark).collect());
+    Some(Part::Charts(vec![chart.high(320)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arrival::{self, Arrival, LaunchArrivals};
+    use super::super::counted::{Batch, Counted};
+    use super::*;
+
+    /// Two kernels with blocks of 64 threads: one with inconsistencies at the first components, one without any.
+    fn found() -> Asynchrony {
+        let counted = |variant, by_position: Vec<u64>, with| Counted {
+            variant,
+            block_threads: 64,
+            components: 1024,
+            resident_blocks: 8,
+            by_position,
+            batches: vec![Batch { executions: 1_000_000, with }],
+            seconds: 1.5,
+        };
+        let mut by_position = vec![0; 1024];
+        (by_position[64], by_position[32]) = (30, 7);
+        let counted =
+            [counted(Variant::Global, by_position, [0, 7, 0, 30, 0]), counted(Variant::Shared, vec![0; 1024], [0; 5])];
+        let block = |place: u32| Arrival { multiprocessor: 2 * place, place, time_ns: 32 * u64::from(place) };
+        let launches: Vec<LaunchArrivals> =
+            (0..3).map(|launch| LaunchArrivals { draw: 0, launch, blocks: (0..4).map(block).collect() }).collect();
+        Asynchrony {
+            positions: counted.iter().flat_map(Counted::positions).collect(),
+            classes: counted.iter().flat_map(Counted::classes).collect(),
+            neighbours: vec![arrival::neighbour_row(64, &launches)],
+            launches: arrival::launch_rows(&launches),
+            arrivals: arrival::arrival_rows(&launches),
+        }
+    }
+
+    #[test]
+    fn a_histogram_has_a_bar_where_something_was_found_and_says_where_nothing_was() {
+        let drawn = format!("{:?}", section(&found(), "NVIDIA H200").parts);
+        assert_eq!(drawn.matches("of 4,000,000 updates").count(), 2, "positions 64 and 32: {drawn}");
+        assert!(drawn.contains("position 64: 30 of 4,000,000 updates") && drawn.contains("position 32: 7 of"));
+        assert!(drawn.contains("64 threads: none in 1,000,000 executions"), "the kernel with shared memory");
+        assert!(
+            drawn.contains("Figure 5") && drawn.contains("Figure 6") && !drawn.contains("Control"),
+            "no empty card"
+        );
+        assert!(!drawn.contains("NaN") && !drawn.contains("inf,"), "{drawn}");
+    }
+
+    #[test]
+    fn every_claim_has_its_verdict() {
+        let section = section(&found(), "NVIDIA H200");
+        let text = section.to_string();
+        assert!(text.contains("\nholds: No inconsistency between components of one warp. Kernel global."), "{text}");
+        assert!(text.contains("0 to 3.84 ppm") || text.contains("3.84 ppm"), "the bound of what was not seen: {text}");
+        assert!(section.claims.iter().all(|claim| claim.id.starts_with("anzt.")), "{:?}", section.claims);
+        assert!(text.contains("0.00 %") || text.contains("ppm"), "{text}");
+    }
+
+    #[test]
+    fn a_directory_with_the_histogram_alone_is_drawn() {
+        let drawn = section(&Asynchrony { positions: found().positions, ..Asynchrony::default() }, "");
+        let parts = format!("{:?}", drawn.parts);
+        assert!(parts.contains("Figure 5") && !parts.contains("multiprocessor"), "{parts}");
+        assert_eq!(drawn.claims, []);
+    }
+
+    #[test]
+    fn colours_are_those_of_the_place_in_the_warp() {
+        assert_eq!([0, 32, 31, 63, 5].map(|position| colour(position, 1024)), [0, 0, 1, 1, 3]);
+        assert_eq!([0, 8, 7, 3].map(|position| colour(position, 8)), [0, 0, 1, 3]);
+    }
+}

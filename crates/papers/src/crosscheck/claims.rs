@@ -1,0 +1,258 @@
+//! The statements of the paper, tested against rows of this machine.
+
+use syncscope_report::{Finding, Outcome, Paper};
+
+use super::findings::{INSTRUCTION_BYTES, instruction_cache, most_certain};
+use super::{CrosscheckRow, Executor, Form, Operation};
+
+/// Table 1 of the paper, a V100: the repeat difference, cycles inferred from the CPU's time, cycles tested in the GPU.
+pub(super) const TABLE_1: [(u64, Option<f64>, f64); 9] = [
+    (512, None, 4.150),
+    (2056, Some(4.045), 4.025),
+    (5120, Some(4.034), 4.025),
+    (7680, Some(5.278), 5.067),
+    (10_240, Some(7.259), 6.952),
+    (20_480, Some(7.080), 6.950),
+    (25_600, Some(7.066), 6.958),
+    (40_960, Some(7.014), 6.954),
+    (51_200, Some(7.005), 6.958),
+];
+
+/// From this difference on the paper calls both methods equal "within the margin of error". Its rows differ by up to 4.42 %.
+const FROM: u64 = 2056;
+const MARGIN: f64 = 0.045;
+
+/// All of them; none where no GPU was measured, of which they are.
+pub(super) fn claims(rows: &[CrosscheckRow]) -> Vec<Finding> {
+    if !rows.iter().any(|row| row.executor == Executor::Gpu) {
+        return Vec::new();
+    }
+    let claims = [same_result(rows), addition(rows), instructions(rows), deviation(rows), barriers(rows)];
+    let finding = |(number, Claim { statement, holds, figures }): (usize, Claim)| Finding {
+        id: format!("zhang.crosscheck.{}", number + 1),
+        paper: Paper::Zhang,
+        place: "table 1, sections 3.2 and 3.3".to_owned(),
+        text: statement.to_owned(),
+        outcome: Outcome::of(holds, figures),
+        measured: true,
+    };
+    claims.into_iter().enumerate().map(finding).collect()
+}
+
+/// A statement, whether it holds here (`None`: the rows do not say), and the figures that decide it.
+struct Claim {
+    statement: &'static str,
+    holds: Option<bool>,
+    figures: String,
+}
+
+fn additions(rows: &[CrosscheckRow], form: Form) -> Vec<&CrosscheckRow> {
+    let of = |row: &&CrosscheckRow| row.operation == Operation::FloatAddition && row.form == form;
+    rows.iter().filter(of).collect()
+}
+
+/// The row whose two methods differ most, with the difference.
+fn farthest<'a>(rows: impl Iterator<Item = &'a CrosscheckRow>) -> Option<(&'a CrosscheckRow, f64)> {
+    let apart = rows.filter_map(|row| Some((row, row.disagreement()?)));
+    apart.max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))
+}
+
+fn same_result(rows: &[CrosscheckRow]) -> Claim {
+    let compared = rows
+        .iter()
+        .filter(|row| row.operation == Operation::FloatAddition && row.form != Form::Body && row.difference() >= FROM);
+    let farthest = farthest(compared);
+    Claim {
+        statement: "The latency inferred from the CPU equals the GPU's within the margin of error",
+        holds: farthest.map(|(_, part)| part.abs() <= MARGIN),
+        figures: farthest.map_or_else(nothing, |(row, part)| {
+            format!(
+                "float additions from a difference of {FROM} on: farthest apart by {:+.2} %, at {} ({}); the paper's rows by up \
+                 to {:.1} %",
+                100.0 * part,
+                row.difference(),
+                row.form,
+                100.0 * MARGIN
+            )
+        }),
+    }
+}
+
+fn addition(rows: &[CrosscheckRow]) -> Claim {
+    let row = additions(rows, Form::Looped).into_iter().max_by_key(|row| row.difference());
+    let both = row.and_then(|row| Some((row.inferred_cycles?, row.inside_cycles?)));
+    Claim {
+        statement: "A float addition takes 4 cycles (V100)",
+        holds: both.map(|(outside, inside)| [outside, inside].iter().all(|cycles| (cycles / 4.0 - 1.0).abs() <= 0.01)),
+        figures: both.map_or_else(nothing, |(outside, inside)| {
+            format!(
+                "{outside:.3} cycles from outside, {inside:.3} inside, in a loop that stays in the instruction cache"
+            )
+        }),
+    }
+}
+
+fn instructions(rows: &[CrosscheckRow]) -> Claim {
+    let found = instruction_cache(rows);
+    let tried = additions(rows, Form::Body).iter().map(|row| row.body).max();
+    Claim {
+        statement: "Beyond 8,192 repetitions one after the other, a single one takes longer: the instruction cache",
+        holds: tried.filter(|longest| *longest > 8192).map(|_| found.is_some_and(|found| found.fits <= 8192)),
+        figures: match (found, tried) {
+            (Some(found), _) => format!(
+                "{:.2} cycles in the shortest body, {:.2} in one of {} additions ({} KiB of code), more from {} on, {:.2} in the \
+                 longest body",
+                found.cached_cycles,
+                found.fitting_cycles,
+                found.fits,
+                found.fits * INSTRUCTION_BYTES / 1024,
+                found.exceeds,
+                found.beyond_cycles
+            ),
+            (None, Some(longest)) => format!("no body of up to {longest} additions is slower than the shortest"),
+            (None, None) => nothing(),
+        },
+    }
+}
+
+fn deviation(rows: &[CrosscheckRow]) -> Claim {
+    let mut rows = additions(rows, Form::Looped);
+    rows.sort_by_key(|row| row.difference());
+    let ends = rows.first().zip(rows.last()).filter(|(first, last)| first.difference() < last.difference());
+    let deviations = ends.and_then(|(first, last)| {
+        Some(((first, first.inferred_deviation_cycles?), (last, last.inferred_deviation_cycles?)))
+    });
+    Claim {
+        statement: "A large difference of repetitions makes the deviation small (formula 2)",
+        holds: deviations.map(|((_, first), (_, last))| last < first),
+        figures: deviations.map_or_else(nothing, |((first, short), (last, long))| {
+            format!(
+                "{short:.3} cycles at a difference of {}, {long:.4} at {}; a single pair, not the median of all",
+                first.difference(),
+                last.difference()
+            )
+        }),
+    }
+}
+
+/// The paper uses the method for barriers and does not compare it there.
+fn barriers(rows: &[CrosscheckRow]) -> Claim {
+    let is_barrier = |row: &&CrosscheckRow| {
+        matches!(row.operation, Operation::BlockBarrier | Operation::GridBarrier) && row.difference() >= FROM
+    };
+    let threads: std::collections::BTreeSet<_> =
+        rows.iter().filter(is_barrier).map(|row| (row.operation, row.threads)).collect();
+    let certain = threads
+        .iter()
+        .filter_map(|(operation, threads)| most_certain(rows, Executor::Gpu, *operation, Form::Looped, *threads));
+    let certain: Vec<&CrosscheckRow> = certain.collect();
+    let farthest = farthest(certain.iter().copied());
+    let figures: Vec<String> = certain
+        .iter()
+        .filter_map(|row| {
+            let (blocks, threads) = (row.blocks?, row.threads?);
+            let cycles = (row.inferred_cycles?, row.inside_cycles?);
+            Some(format!("{} {blocks} x {threads}: {:.1} and {:.1} cycles", row.operation, cycles.0, cycles.1))
+        })
+        .collect();
+    Claim {
+        statement: "The method serves barriers as well, of a block and of a grid",
+        holds: farthest.map(|(_, part)| part.abs() <= super::findings::AGREEMENT),
+        figures: if figures.is_empty() { nothing() } else { figures.join("; ") },
+    }
+}
+
+fn nothing() -> String {
+    "not measured".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_report::ClaimVerdict::{DoesNotHold, Holds, Open};
+
+    use super::super::REPEAT_DIFFERENCES;
+    use super::super::tests::row;
+    use super::*;
+
+    /// The paper's own table as rows.
+    fn paper() -> Vec<CrosscheckRow> {
+        let of = |(difference, outside, inside): (u64, Option<f64>, f64)| CrosscheckRow {
+            form: Form::Straight,
+            repeats_many: 512 + difference,
+            body: 512 + difference,
+            inferred_cycles: outside,
+            inside_cycles: Some(inside),
+            ..row()
+        };
+        TABLE_1.into_iter().map(of).collect()
+    }
+
+    fn claim(rows: &[CrosscheckRow], start: &str) -> Finding {
+        claims(rows).into_iter().find(|claim| claim.text.starts_with(start)).unwrap()
+    }
+
+    #[test]
+    fn the_papers_own_table_supports_it() {
+        let differences: Vec<u64> = TABLE_1.iter().map(|(difference, ..)| *difference).collect();
+        assert_eq!(differences, REPEAT_DIFFERENCES);
+        let same = claim(&paper(), "The latency inferred");
+        assert_eq!(same.outcome.verdict, Holds);
+        assert!(
+            same.outcome.sentence.contains("+4.42 %") && same.outcome.sentence.contains("10240"),
+            "{}",
+            same.outcome.sentence
+        );
+    }
+
+    #[test]
+    fn statements_without_rows_are_open() {
+        let other = CrosscheckRow { operation: Operation::IntegerAddition, ..row() };
+        let open = claims(&[other]);
+        assert!(
+            open.len() == 5
+                && open.iter().all(|claim| claim.outcome.verdict == Open && claim.outcome.sentence == "not measured")
+        );
+    }
+
+    #[test]
+    fn without_a_gpu_there_is_no_statement() {
+        assert_eq!(claims(&[]), []);
+        assert_eq!(claims(&[CrosscheckRow { executor: Executor::Cpu, ..row() }]), []);
+    }
+
+    #[test]
+    fn statements_follow_the_figures() {
+        let good = [row()];
+        assert_eq!(claim(&good, "A float addition").outcome.verdict, Holds);
+        let slow = [CrosscheckRow { inside_cycles: Some(4.2), inferred_cycles: Some(4.2), ..row() }];
+        assert_eq!(claim(&slow, "A float addition").outcome.verdict, DoesNotHold);
+        let apart = [CrosscheckRow { inferred_cycles: Some(4.3), ..row() }];
+        assert_eq!(claim(&apart, "The latency inferred").outcome.verdict, DoesNotHold);
+        let body = |body, cycles| CrosscheckRow {
+            form: Form::Body,
+            body,
+            inside_cycles: Some(cycles),
+            inside_cycles_low: Some(cycles),
+            ..row()
+        };
+        let cache = claim(&[body(512, 4.0), body(7168, 4.0), body(9216, 5.5), body(16_384, 7.0)], "Beyond");
+        assert_eq!(cache.outcome.verdict, Holds);
+        assert!(cache.outcome.sentence.contains("7168 additions (112 KiB of code)"), "{}", cache.outcome.sentence);
+        assert_eq!(claim(&[body(512, 4.0), body(16_384, 4.0)], "Beyond").outcome.verdict, DoesNotHold);
+        assert_eq!(claim(&[body(512, 4.0), body(4096, 4.0)], "Beyond").outcome.verdict, Open, "not tried");
+        let barrier = CrosscheckRow { operation: Operation::GridBarrier, inferred_cycles: Some(4.2), ..row() };
+        assert_eq!(claim(&[barrier], "The method serves").outcome.verdict, DoesNotHold);
+    }
+
+    #[test]
+    fn the_deviation_is_compared_between_the_ends() {
+        let at = |more: u64, deviation: f64| CrosscheckRow {
+            repeats_many: 512 + more,
+            inferred_deviation_cycles: Some(deviation),
+            ..row()
+        };
+        assert_eq!(claim(&[at(51_200, 0.01), at(512, 1.0)], "A large difference").outcome.verdict, Holds);
+        assert_eq!(claim(&[at(51_200, 1.0), at(512, 0.01)], "A large difference").outcome.verdict, DoesNotHold);
+        assert_eq!(claim(&[at(512, 1.0)], "A large difference").outcome.verdict, Open);
+    }
+}

@@ -1,0 +1,200 @@
+//! One cost by two clocks on the CPU: chains of dependent operations, timed by the processor's counter and by the system's
+//! raw clock at the same time.
+//!
+//! Both are converted to core cycles by a chain of additions next to each pair, which takes a cycle each and is timed by
+//! both clocks as well. So additions show how steady the core's frequency is, and multiplications are the known truth.
+
+use std::array;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use syncscope_cpu::CpuLaboratory;
+use syncscope_cpu::timing::chains::{self, STEP};
+use syncscope_cpu::timing::clock::Clock;
+use syncscope_host::clock::raw_ns;
+use syncscope_host::scheduling::{AffinityGuard, current_cpu};
+
+use super::{
+    BASIC_REPEATS, BothClocks, CrosscheckCase, CrosscheckPair, CrosscheckSeries, Executor, Form, Operation,
+    REPEAT_DIFFERENCES, Schedule,
+};
+
+/// Additions of the two chains that give the length of a cycle: some 30 us apart.
+const REFERENCE: [u64; 2] = [8_000, 104_000];
+
+/// How often each of them is timed. An interruption of the shorter one can take longer than the longer one.
+const REFERENCES: usize = 3;
+
+const SCHEDULE: Schedule =
+    Schedule { pairs_at_once: 5, fewest_pairs: 21, most_pairs: 201, budget: Duration::from_secs(2) };
+
+/// Pairs of the check at the start of a run: some milliseconds.
+const SCHEDULE_OF_A_CHECK: Schedule =
+    Schedule { pairs_at_once: 5, fewest_pairs: 25, most_pairs: 25, budget: Duration::ZERO };
+
+const OPERATIONS: [Operation; 2] = [Operation::IntegerAddition, Operation::IntegerMultiplication];
+
+/// Chains of additions and multiplications on the CPU where the calling thread is, with the paper's differences of
+/// repetitions, in a second. Empty where no chain is written for this architecture.
+pub(super) fn measure_all(cpu: &CpuLaboratory, seed: u64) -> Vec<CrosscheckSeries> {
+    let cases = OPERATIONS.into_iter().flat_map(|operation| REPEAT_DIFFERENCES.map(|more| case(operation, more)));
+    measure(cpu.clock(), &cases.collect::<Vec<_>>(), SCHEDULE, seed)
+}
+
+/// A chain of multiplications by both clocks, for the check at the start of a run. `None` where no chain is written for this
+/// architecture.
+pub(super) fn measure_check(cpu: &CpuLaboratory, seed: u64) -> Option<CrosscheckSeries> {
+    measure(cpu.clock(), &[case(Operation::IntegerMultiplication, 25_600)], SCHEDULE_OF_A_CHECK, seed).pop()
+}
+
+const fn case(operation: Operation, difference: u64) -> CrosscheckCase {
+    CrosscheckCase {
+        executor: Executor::Cpu,
+        operation,
+        form: Form::Looped,
+        body: STEP,
+        blocks: None,
+        threads: None,
+        few: BASIC_REPEATS,
+        many: BASIC_REPEATS + difference,
+    }
+}
+
+fn measure(clock: &Clock, cases: &[CrosscheckCase], schedule: Schedule, seed: u64) -> Vec<CrosscheckSeries> {
+    if !chains::ARE_WRITTEN {
+        return Vec::new();
+    }
+    let _here = current_cpu().map(AffinityGuard::bind_to);
+    let mut wrong = vec![0_u64; cases.len()];
+    let pairs = schedule.take(seed, cases.len(), |at, many_first| -> Result<CrosscheckPair, Infallible> {
+        let (pair, is_right) = pair(clock, &cases[at], many_first);
+        wrong[at] += u64::from(!is_right);
+        Ok(pair)
+    });
+    let Ok(pairs) = pairs;
+    let of = |((case, pairs), wrong): ((&CrosscheckCase, Vec<CrosscheckPair>), u64)| CrosscheckSeries {
+        case: *case,
+        pairs,
+        check: Some(if wrong == 0 { "ok".to_owned() } else { format!("{wrong} pairs had a wrong result") }),
+        evidence: None,
+        known_cycles: known_cycles(case.operation),
+    };
+    cases.iter().zip(pairs).zip(wrong).map(of).collect()
+}
+
+/// uops.info, `ADD_R64_R64` and `IMUL_R32_R32`: 1 and 3 cycles on every Intel core since Nehalem and every AMD core since
+/// Zen. Multiplications of ARM cores take 2 to 4.
+fn known_cycles(operation: Operation) -> Option<f64> {
+    match operation {
+        Operation::IntegerAddition => Some(1.0),
+        Operation::IntegerMultiplication if cfg!(target_arch = "x86_64") => Some(3.0),
+        _ => None,
+    }
+}
+
+/// What a chain took by both clocks: nanoseconds and ticks; and its result.
+struct Timed {
+    outside_ns: f64,
+    ticks: f64,
+    result: u64,
+}
+
+fn timed(clock: &Clock, operation: Operation, repeats: u64) -> Timed {
+    let outside = raw_ns();
+    let start = clock.start();
+    let result = match operation {
+        Operation::IntegerMultiplication => chains::multiplications(repeats),
+        _ => chains::additions(repeats),
+    };
+    let stop = clock.stop();
+    let outside_ns = raw_ns().saturating_sub(outside) as f64;
+    Timed { outside_ns, ticks: stop.saturating_sub(start) as f64, result }
+}
+
+/// The shorter and the longer chain, then the length of a cycle; and whether all results were right.
+fn pair(clock: &Clock, case: &CrosscheckCase, many_first: bool) -> (CrosscheckPair, bool) {
+    let run = |repeats| timed(clock, case.operation, repeats);
+    let taken = CrosscheckPair::in_order(many_first, |is_many| {
+        Ok::<_, Infallible>(run(if is_many { case.many } else { case.few }))
+    });
+    let Ok((few, many)) = taken;
+    let reference = Reference::measure(clock);
+    let side = |timed: &Timed| BothClocks {
+        outside_ns: timed.outside_ns,
+        inside_cycles: timed.ticks * reference.cycles_per_tick,
+    };
+    let is_right = [(&few, case.few), (&many, case.many)]
+        .iter()
+        .all(|(timed, repeats)| timed.result == expected(case.operation, *repeats));
+    let cycles_per_ns = reference.cycles_per_ns;
+    (CrosscheckPair { many_first, few: side(&few), many: side(&many), cycles_per_ns }, is_right)
+}
+
+/// The length of a cycle by both clocks.
+struct Reference {
+    cycles_per_tick: f64,
+    cycles_per_ns: f64,
+}
+
+impl Reference {
+    fn measure(clock: &Clock) -> Self {
+        let timings: [[Timed; 2]; REFERENCES] =
+            array::from_fn(|_| REFERENCE.map(|repeats| timed(clock, Operation::IntegerAddition, repeats)));
+        Self {
+            cycles_per_tick: cycles_per_unit(&timings, |timed| timed.ticks),
+            cycles_per_ns: cycles_per_unit(&timings, |timed| timed.outside_ns),
+        }
+    }
+}
+
+/// Cycles in a unit of a clock, by the shortest time of each chain: an interruption only lengthens it.
+fn cycles_per_unit(timings: &[[Timed; 2]], time: fn(&Timed) -> f64) -> f64 {
+    let shortest = |chain: usize| timings.iter().map(|pair| time(&pair[chain])).fold(f64::INFINITY, f64::min);
+    (REFERENCE[1] - REFERENCE[0]) as f64 / (shortest(1) - shortest(0))
+}
+
+/// The result of a chain: the number of additions, or that power of 3 modulo 2^32.
+fn expected(operation: Operation, repeats: u64) -> u64 {
+    match operation {
+        // No chain is as long as a `u32` counts.
+        Operation::IntegerMultiplication => u64::from(3_u32.wrapping_pow(repeats as u32)),
+        _ => repeats,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chain_is_measured_and_its_result_checked() {
+        let clock = Clock::calibrate();
+        let schedule = Schedule { pairs_at_once: 2, fewest_pairs: 3, most_pairs: 3, budget: Duration::ZERO };
+        let cases: Vec<CrosscheckCase> = OPERATIONS.map(|operation| case(operation, 2056)).to_vec();
+        let series = measure(&clock, &cases, schedule, 7);
+        assert_eq!(series.len(), 2);
+        for found in series {
+            assert_eq!((found.pairs.len(), found.check.as_deref()), (3, Some("ok")));
+            assert!(found.pairs.iter().all(|pair| pair.many.outside_ns > 0.0 && pair.many.inside_cycles > 0.0));
+        }
+    }
+
+    #[test]
+    fn an_interruption_does_not_change_the_length_of_a_cycle() {
+        let timed = |ticks| Timed { outside_ns: ticks / 2.0, ticks, result: 0 };
+        let timings = [
+            [timed(4_000_000.0), timed(104_000.0)],
+            [timed(8_000.0), timed(9_104_000.0)],
+            [timed(8_100.0), timed(104_200.0)],
+        ];
+        assert!((cycles_per_unit(&timings, |timed| timed.ticks) - 1.0).abs() < 1e-12);
+        assert!((cycles_per_unit(&timings, |timed| timed.outside_ns) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_wrong_result_is_seen() {
+        assert_eq!(chains::multiplications(2568), expected(Operation::IntegerMultiplication, 2568));
+        assert_ne!(chains::multiplications(2560), expected(Operation::IntegerMultiplication, 2568));
+        assert_eq!(chains::additions(2568), expected(Operation::IntegerAddition, 2568));
+    }
+}

@@ -1,0 +1,379 @@
+//! One cost by two clocks: inside the device, and inferred from the host's time.
+//!
+//! Source: Zhang, Wahib, Matsuoka, "A Study of Synchronization Methods in Modern GPUs" (the short paper), section 3.2 with
+//! formulas 1 and 2, and section 3.3 with table 1. A chain of one operation is executed with few and with many repetitions.
+//! The clock inside is read around the chain. The host times the same executions from outside. Their difference, divided
+//! by that of the repetitions, is the cost of one operation, and both clocks must give the same.
+//!
+//! On a GPU the clock inside is that of the multiprocessor, the clock outside the host's, around launch and wait. On a CPU
+//! they are the time stamp counter and the system's raw clock.
+//!
+//! | file | contents |
+//! |---|---|
+//! | this one | what is repeated and measured, the tables, and the command |
+//! | [`chains`] | the chains of the GPU: their programs, repetitions and evidence |
+//! | [`gpu`], [`cpu`] | who executes them |
+//! | [`schedule`] | in which order pairs are taken, and how many |
+//! | [`rows`] | from pairs to rows, with the formulas |
+//! | [`findings`] | what the rows say: agreement, known costs, the instruction cache |
+//! | [`claims`] | the statements of the paper, tested |
+//! | [`section`] | what page and terminal show |
+
+mod chains;
+mod claims;
+mod cpu;
+pub mod findings;
+pub mod gpu;
+mod rows;
+mod schedule;
+mod section;
+
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use syncscope_core::run::chain_check::ChainCheck;
+use syncscope_core::run::plain;
+use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
+use syncscope_core::words;
+use syncscope_cpu::CpuLaboratory;
+use syncscope_gpu::{GpuError, GpuLaboratory};
+
+pub use self::chains::chain_program;
+pub use self::rows::{CrosscheckRow, CrosscheckSample};
+pub use self::schedule::Schedule;
+use crate::experiment::{Bench, Experiment, Found, Measured, Plan};
+
+const NAME: &str = "crosscheck";
+
+/// `syncscope paper crosscheck`.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: NAME,
+    about: "The same cost by the clock of the GPU and by that of the host (Zhang et al.)",
+    options: Options::augment_args,
+    plan,
+    read: |directory, _run| Ok(Crosscheck::read(directory)?.map(|found| found.found())),
+};
+
+#[derive(Debug, Args)]
+struct Options {
+    /// Chains of operations to time
+    #[arg(long, value_enum, default_value_t = On::All)]
+    on: On,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum On {
+    /// Those of GPU and CPU
+    All,
+    /// Those of the CPU, which need no GPU
+    Cpu,
+}
+
+fn plan(matches: &ArgMatches) -> Result<Plan, String> {
+    let Options { on } = Options::from_arg_matches(matches).map_err(|error| error.to_string())?;
+    Ok(Plan {
+        needs_gpu: on == On::All,
+        without_gpu: Some("`--on cpu` compares the clocks of the CPU alone"),
+        measure: Box::new(move |bench| measure(on, bench)),
+    })
+}
+
+fn measure(on: On, bench: &mut Bench<'_>) -> Result<Measured, String> {
+    let (mut series, mut warnings) = (Vec::new(), Vec::new());
+    let seed = bench.seed;
+    if on == On::All {
+        let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
+        (series, warnings) = gpu::measure(gpu, seed, bench.progress).map_err(|error| error.to_string())?;
+    }
+    (bench.progress)("CPU");
+    let of_cpu = bench.cpu.map(|cpu| cpu::measure_all(cpu, seed)).unwrap_or_default();
+    if of_cpu.is_empty() && on == On::Cpu {
+        return Err("no chain of known cost is written for this CPU".to_owned());
+    }
+    series.extend(of_cpu);
+    let crosscheck = Crosscheck::of(&series);
+    crosscheck.write(bench.directory).map_err(|error| error.to_string())?;
+    Ok(Measured { warnings, text: crosscheck.found().section.to_string() })
+}
+
+/// What a chain on the CPU says about the machine at the start of a run; `None` where none is written for it.
+#[must_use]
+pub fn check_cpu(cpu: &CpuLaboratory, seed: u64) -> Option<ChainCheck> {
+    cpu::measure_check(cpu, seed).map(|series| chain_check(&series))
+}
+
+/// What a chain on the GPU says about the machine at the start of a run.
+///
+/// # Errors
+/// When a kernel cannot be compiled, launched, or does not end.
+pub fn check_gpu(gpu: &mut GpuLaboratory, seed: u64) -> Result<Option<ChainCheck>, GpuError> {
+    Ok(gpu::measure_check(gpu, seed)?.as_ref().map(chain_check))
+}
+
+/// The paper's nine differences of repetitions (table 1). For the first, which is that of the basic repetitions, the paper has
+/// the GPU's figure alone.
+pub const REPEAT_DIFFERENCES: [u64; 9] = [512, 2056, 5120, 7680, 10_240, 20_480, 25_600, 40_960, 51_200];
+
+/// The paper's basic number of repetitions (section 3.4).
+pub const BASIC_REPEATS: u64 = 512;
+
+words! {
+    /// Who executes the chain.
+    pub enum Executor ("executor") {
+        /// A kernel; the clock inside is that of the multiprocessor.
+        Gpu = "gpu",
+        /// A thread; the clock inside is the processor's counter.
+        Cpu = "cpu",
+    }
+}
+
+words! {
+    /// What is repeated.
+    pub enum Operation ("operation of the crosscheck") {
+        /// A float addition that needs the sum before.
+        FloatAddition = "float_addition",
+        /// A barrier of a block (`__syncthreads`).
+        BlockBarrier = "block_barrier",
+        /// A barrier of a grid, as in cooperative groups.
+        GridBarrier = "grid_barrier",
+        /// An addition of two 64-bit registers that needs the sum before.
+        IntegerAddition = "integer_addition",
+        /// A multiplication of two 32-bit registers that needs the product before.
+        IntegerMultiplication = "integer_multiplication",
+    }
+}
+
+words! {
+    /// How the repetitions stand in the code.
+    pub enum Form ("form of the chain") {
+        /// A loop whose body stays in the instruction cache.
+        Looped = "looped",
+        /// One after the other without a loop, as in the paper.
+        Straight = "straight",
+        /// A loop whose body grows, to find the instruction cache.
+        Body = "body",
+    }
+}
+
+/// What is repeated, where and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CrosscheckCase {
+    /// Who executes it.
+    pub executor: Executor,
+    /// What is repeated.
+    pub operation: Operation,
+    /// How it stands in the code.
+    pub form: Form,
+    /// Operations that stand one after the other in the code: of the loop, or of the longer chain if there is no loop.
+    pub body: u64,
+    /// Blocks of the grid; `None` on a CPU.
+    pub blocks: Option<u32>,
+    /// Threads of a block; `None` on a CPU.
+    pub threads: Option<u32>,
+    /// Repetitions of the shorter chain.
+    pub few: u64,
+    /// Repetitions of the longer chain.
+    pub many: u64,
+}
+
+impl CrosscheckCase {
+    /// Repetitions that the longer chain has more.
+    #[must_use]
+    pub const fn difference(&self) -> u64 {
+        self.many.saturating_sub(self.few)
+    }
+}
+
+/// One execution, by both clocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BothClocks {
+    /// By the clock outside.
+    pub outside_ns: f64,
+    /// By the clock inside, in cycles.
+    pub inside_cycles: f64,
+}
+
+/// The shorter and the longer chain, one right after the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CrosscheckPair {
+    /// Whether the longer one came first; decided at random.
+    pub many_first: bool,
+    /// The shorter chain.
+    pub few: BothClocks,
+    /// The longer chain.
+    pub many: BothClocks,
+    /// Cycles in a nanosecond of the clock outside, measured next to this pair.
+    pub cycles_per_ns: f64,
+}
+
+impl CrosscheckPair {
+    /// Takes the shorter and the longer one (`true`) in this order.
+    pub(crate) fn in_order<T, E>(many_first: bool, mut take: impl FnMut(bool) -> Result<T, E>) -> Result<(T, T), E> {
+        let (first, second) = (take(many_first)?, take(!many_first)?);
+        Ok(if many_first { (second, first) } else { (first, second) })
+    }
+}
+
+/// All pairs of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CrosscheckSeries {
+    /// What was measured.
+    pub case: CrosscheckCase,
+    /// In the order they were taken.
+    pub pairs: Vec<CrosscheckPair>,
+    /// What proves that the operations were executed: `ok`, or what was wrong; `None` if nothing was checked.
+    pub check: Option<String>,
+    /// The instructions found between the two readings of the clock, such as `FADD 520`; `None` if unknown.
+    pub evidence: Option<String>,
+    /// Cycles that the operation is known to cost here; `None` if that is not known.
+    pub known_cycles: Option<f64>,
+}
+
+/// What the experiment gave.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Crosscheck {
+    /// `crosscheck.csv`: one row for each case.
+    pub rows: Vec<CrosscheckRow>,
+    /// `crosscheck_samples.csv`: one row for each pair.
+    pub samples: Vec<CrosscheckSample>,
+}
+
+/// What a series says about the machine that measured it, at the start of a run.
+#[must_use]
+pub fn chain_check(series: &CrosscheckSeries) -> ChainCheck {
+    let row = rows::row_of(series);
+    let figures = (row.inferred_cycles, row.inside_cycles);
+    ChainCheck::of((row.executor.as_str(), row.operation.as_str()), figures, row.known_cycles, row.check.as_deref())
+}
+
+const SAMPLES: &str = "crosscheck_samples";
+
+impl Crosscheck {
+    /// What these series say.
+    #[must_use]
+    pub fn of(series: &[CrosscheckSeries]) -> Self {
+        let samples = series.iter().enumerate().flat_map(|(number, series)| rows::samples_of(number as u64, series));
+        Self { rows: series.iter().map(rows::row_of).collect(), samples: samples.collect() }
+    }
+
+    /// Writes its tables.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
+        plain::write(directory, NAME, &self.rows)?;
+        plain::write(directory, SAMPLES, &self.samples)
+    }
+
+    /// What directory and terminal show of it.
+    fn found(&self) -> Found {
+        Found { section: section::section(&self.rows), has_rows: !self.rows.is_empty() }
+    }
+
+    /// Reads its tables; `None` if the directory holds none. A directory without samples is complete: they can be large.
+    ///
+    /// # Errors
+    /// When a table is there and cannot be read.
+    pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
+        let Some(rows) = plain::read(directory, NAME)? else { return Ok(None) };
+        Ok(Some(Self { rows, samples: plain::read(directory, SAMPLES)?.unwrap_or_default() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pairs of a chain of 4 cycles each at 2 GHz, which a host times with 9 us of launch and some noise.
+    pub(super) fn series(difference: u64) -> CrosscheckSeries {
+        let case = CrosscheckCase {
+            executor: Executor::Gpu,
+            operation: Operation::FloatAddition,
+            form: Form::Looped,
+            body: 512,
+            blocks: Some(1),
+            threads: Some(32),
+            few: BASIC_REPEATS,
+            many: BASIC_REPEATS + difference,
+        };
+        let side = |repeats: u64, noise_ns: f64| BothClocks {
+            outside_ns: 9000.0 + 2.0 * repeats as f64 + noise_ns,
+            inside_cycles: 12.0 + 4.0 * repeats as f64,
+        };
+        let pair = |number: u64| CrosscheckPair {
+            many_first: number.is_multiple_of(3),
+            few: side(case.few, (number % 5) as f64 - 2.0),
+            many: side(case.many, (number % 7) as f64 - 3.0),
+            cycles_per_ns: 2.0,
+        };
+        let pairs = (0..35).map(pair).collect();
+        let evidence = Some("FADD 520".to_owned());
+        CrosscheckSeries { case, pairs, check: Some("ok".to_owned()), evidence, known_cycles: Some(4.0) }
+    }
+
+    pub(super) fn row() -> CrosscheckRow {
+        rows::row_of(&series(51_200))
+    }
+
+    #[test]
+    fn both_clocks_give_the_cost_without_the_launch() {
+        let row = row();
+        assert_eq!((row.repeats_few, row.repeats_many, row.difference(), row.pairs), (512, 51_712, 51_200, 35));
+        assert_eq!(row.inside_cycles, Some(4.0), "what is constant drops out");
+        assert!((row.inside_whole_cycles.unwrap() - (4.0 + 12.0 / 51_712.0)).abs() < 1e-12, "as the paper divides");
+        assert!((row.inferred_cycles.unwrap() - 4.0).abs() < 1e-3 && (row.inferred_ns.unwrap() - 2.0).abs() < 1e-3);
+        let (low, high) = (row.inferred_cycles_low.unwrap(), row.inferred_cycles_high.unwrap());
+        assert!(low <= 4.0 && 4.0 <= high && high - low < 1e-3, "{low} {high}");
+        assert!(row.disagreement().unwrap().abs() < 1e-3);
+        assert_eq!(row.clock_hz, Some(2e9));
+        // Formula 2 by hand: deviations of 0 to 4 and of 0 to 6, equally often.
+        let deviation = |sizes: f64| ((sizes * sizes - 1.0) / 12.0 * 35.0 / 34.0).sqrt();
+        let expected = deviation(5.0).hypot(deviation(7.0)) / 51_200.0 * 2.0;
+        assert!((row.inferred_deviation_cycles.unwrap() / expected - 1.0).abs() < 1e-9, "{row:?}");
+    }
+
+    #[test]
+    fn a_series_becomes_a_check_of_the_machine() {
+        assert_eq!(chain_check(&series(25_600)).warning(), None);
+        // The host converts with a clock that is a tenth too fast.
+        let mut fast = series(25_600);
+        fast.pairs.iter_mut().for_each(|pair| pair.cycles_per_ns *= 1.1);
+        let text = chain_check(&fast).warning().unwrap();
+        assert!(text.contains("GPU") && text.contains("+10.0 %"), "{text}");
+        let slow = CrosscheckSeries { known_cycles: Some(3.0), ..series(25_600) };
+        assert!(chain_check(&slow).warning().unwrap().contains("3 are known"));
+        let none = CrosscheckSeries { pairs: Vec::new(), ..series(512) };
+        assert!(chain_check(&none).warning().unwrap().contains("no figure"));
+    }
+
+    #[test]
+    fn without_pairs_everything_is_unknown() {
+        let row = rows::row_of(&CrosscheckSeries { pairs: Vec::new(), ..series(512) });
+        assert_eq!((row.pairs, row.inferred_cycles, row.inside_cycles, row.clock_hz), (0, None, None, None));
+        assert_eq!(row.disagreement(), None);
+        let few = rows::row_of(&CrosscheckSeries { pairs: series(512).pairs[..3].to_vec(), ..series(512) });
+        assert!(few.inferred_cycles.is_some() && few.inferred_cycles_low.is_none(), "three pairs have no interval");
+    }
+
+    #[test]
+    fn tables_are_read_back_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
+        let cpu = CrosscheckCase { executor: Executor::Cpu, blocks: None, threads: None, ..series(512).case };
+        let unknown =
+            CrosscheckSeries { case: cpu, pairs: Vec::new(), check: None, evidence: None, known_cycles: None };
+        let crosscheck = Crosscheck::of(&[series(512), unknown, series(2056)]);
+        assert_eq!(crosscheck.samples.iter().map(|sample| sample.row).max(), Some(2));
+        crosscheck.write(&directory).unwrap();
+        assert_eq!(Crosscheck::read(&directory).unwrap().as_ref(), Some(&crosscheck));
+        std::fs::remove_file(directory.path().join("crosscheck_samples.csv")).unwrap();
+        let without = Crosscheck::read(&directory).unwrap().unwrap();
+        assert_eq!((without.rows, without.samples.len()), (crosscheck.rows, 0));
+    }
+
+    #[test]
+    fn the_repetitions_are_those_of_the_paper() {
+        assert_eq!(REPEAT_DIFFERENCES.len(), 9);
+        assert!(REPEAT_DIFFERENCES.is_sorted() && REPEAT_DIFFERENCES[0] == BASIC_REPEATS);
+        // Chains of the CPU and loops of barriers repeat in steps of eight and of four.
+        assert!(REPEAT_DIFFERENCES.iter().all(|difference| difference.is_multiple_of(8)));
+    }
+}

@@ -1,0 +1,122 @@
+//! The statements of the source, tested on the figures of this device.
+
+use syncscope_report::{Finding, Outcome, Paper};
+
+use super::{Snippet, Timeline, Version};
+
+/// The figures of the source, on a Turing GPU.
+const SOURCE: &str = "378 to 384 cycles naive, 56 to 58 corrected";
+
+/// "Something else": the corrected figure is below this fraction of the naive one. The source has 15 %.
+const SOMETHING_ELSE: f64 = 0.5;
+
+/// A statement, where it stands, whether it holds here (`None`: not measured), and the figures that decide it.
+struct Claim {
+    statement: &'static str,
+    place: &'static str,
+    holds: Option<bool>,
+    figures: String,
+}
+
+/// All of them. The second one needs figures of some snippet.
+pub(super) fn claims(timeline: &Timeline) -> Vec<Finding> {
+    let finding = |(number, claim): (usize, Claim)| Finding {
+        id: format!("assembler.timeline.{}", number + 1),
+        paper: Paper::Assembler,
+        place: claim.place.to_owned(),
+        text: claim.statement.to_owned(),
+        outcome: Outcome::of(claim.holds, claim.figures),
+        measured: true,
+    };
+    std::iter::once(shared_memory(timeline)).chain(waits(timeline)).enumerate().map(finding).collect()
+}
+
+fn shared_memory(timeline: &Timeline) -> Claim {
+    let claim = |holds, figures| Claim {
+        statement: "The naive clock reads of the shared-memory snippet time something else: corrected, they give less than half.",
+        place: "figures of the post, 378 to 384 and 56 to 58 cycles",
+        holds,
+        figures,
+    };
+    let figure = |version| timeline.figure(Snippet::SharedMemory, version);
+    match (figure(Version::Naive), figure(Version::Corrected), timeline.corrected_to_naive(Snippet::SharedMemory)) {
+        (Some(naive), Some(corrected), Some(fraction)) => {
+            let holds = fraction < SOMETHING_ELSE;
+            // The naive figure holds the way to global memory only if the compiler left the wait for it between the reads.
+            let why =
+                if holds { "" } else { "; the machine code below shows where the compiler waits for the addresses" };
+            let figures = format!(
+                "{:.0} to {:.0} cycles naive, {:.0} to {:.0} corrected ({:.0} %); source: {SOURCE}{why}",
+                naive.shortest_cycles,
+                naive.longest_cycles,
+                corrected.shortest_cycles,
+                corrected.longest_cycles,
+                100.0 * fraction
+            );
+            claim(Some(holds), figures)
+        }
+        _ => claim(None, format!("not measured here; source: {SOURCE}")),
+    }
+}
+
+/// Snippets whose naive figure is the smaller one: the clock was read before the result was there.
+fn waits(timeline: &Timeline) -> Option<Claim> {
+    let ratios: Vec<(Snippet, f64)> =
+        Snippet::ALL.iter().filter_map(|&snippet| Some((snippet, timeline.corrected_to_naive(snippet)?))).collect();
+    let early: Vec<String> = ratios
+        .iter()
+        .filter(|(_, ratio)| *ratio > 1.0)
+        .map(|(snippet, ratio)| format!("{snippet}: corrected {ratio:.2} times the naive figure"))
+        .collect();
+    (!ratios.is_empty()).then(|| Claim {
+        statement: "Loads have a variable latency: a closing clock read that waits for none of them times their issue.",
+        place: "the post's explanation of barriers in machine code",
+        holds: Some(!early.is_empty()),
+        figures: early.join("; "),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_report::ClaimVerdict::{DoesNotHold, Holds, Open};
+
+    use super::super::Figure;
+    use super::*;
+
+    fn figure(snippet: Snippet, version: Version, median_cycles: f64) -> Figure {
+        Figure {
+            snippet,
+            version,
+            round: 1,
+            warps: 4,
+            launches: 1,
+            shortest_cycles: median_cycles - 2.0,
+            median_cycles,
+            longest_cycles: median_cycles + 2.0,
+            resolution_cycles: 1.0,
+            clock_hz: None,
+        }
+    }
+
+    fn timeline(naive: f64, corrected: f64) -> Timeline {
+        let of = |version, cycles| figure(Snippet::SharedMemory, version, cycles);
+        let figures = vec![of(Version::Naive, naive), of(Version::Corrected, corrected)];
+        Timeline { figures, spans: vec![], edits: vec![], code: vec![], clocks: vec![] }
+    }
+
+    #[test]
+    fn the_source_s_figures_hold_and_others_do_not() {
+        let holds =
+            |timeline: &Timeline| claims(timeline).iter().map(|claim| claim.outcome.verdict).collect::<Vec<_>>();
+        assert_eq!(holds(&timeline(381.0, 57.0)), [Holds, DoesNotHold]);
+        assert_eq!(holds(&timeline(24.0, 467.0)), [DoesNotHold, Holds]);
+        let empty = Timeline { figures: vec![], ..timeline(1.0, 1.0) };
+        assert_eq!(holds(&empty), [Open]);
+        assert!(
+            claims(&timeline(381.0, 57.0))[0]
+                .outcome
+                .sentence
+                .starts_with("379 to 383 cycles naive, 55 to 59 corrected (15 %)")
+        );
+    }
+}

@@ -1,0 +1,325 @@
+//! Start and stop of every warp of a snippet on a common clock, with clock reads as the compiler placed them and with clock
+//! reads that wait for what they time ("Cycle-accurate CUDA with an assembler").
+//!
+//! | file | contents |
+//! |---|---|
+//! | this one | the tables and the command |
+//! | [`claims`] | what becomes of the source's statements |
+//! | [`clock`] | the common clock: how much the counters of the multiprocessors are apart |
+//! | [`summary`] | from the marks of warps to spans and figures |
+//! | [`versions`] | the machine code as compiled, and with corrected clock reads; needs no GPU |
+//! | [`gpu`] | launches of both versions |
+//! | `section` | what page and terminal show |
+
+mod claims;
+mod clock;
+pub mod gpu;
+mod section;
+mod summary;
+pub mod versions;
+
+use clap::{ArgMatches, Args, FromArgMatches};
+use serde::{Deserialize, Serialize};
+use syncscope_core::run::plain;
+use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
+use syncscope_core::words;
+
+use crate::experiment::{Bench, Experiment, Found, Measured, Plan};
+
+const NAME: &str = "timeline";
+
+/// `syncscope paper timeline`.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: NAME,
+    about: "Start and stop of every warp, with the compiler's clock reads and with corrected ones",
+    options: Options::augment_args,
+    plan,
+    read: |directory, _run| Ok(Timeline::read(directory)?.map(|found| found.found(Version::ALL))),
+};
+
+#[derive(Debug, Args)]
+struct Options {
+    /// Show only the corrected version of each snippet (both are measured and written)
+    #[arg(long)]
+    corrected: bool,
+}
+
+fn plan(matches: &ArgMatches) -> Result<Plan, String> {
+    let Options { corrected } = Options::from_arg_matches(matches).map_err(|error| error.to_string())?;
+    let shown = if corrected { &[Version::Corrected] } else { Version::ALL };
+    Ok(Plan::on_gpu(move |bench| measure(shown, bench)))
+}
+
+fn measure(shown: &[Version], bench: &mut Bench<'_>) -> Result<Measured, String> {
+    let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
+    let measured = gpu::measure(gpu, bench.progress).map_err(|error| error.to_string())?;
+    measured.timeline.write(bench.directory).map_err(|error| error.to_string())?;
+    Ok(Measured { warnings: measured.warnings, text: measured.timeline.found(shown).section.to_string() })
+}
+
+words! {
+    /// Where the clock reads stand.
+    pub enum Version ("version of a snippet") {
+        /// As the compiler placed them.
+        Naive = "naive",
+        /// They wait for what they time.
+        Corrected = "corrected",
+    }
+}
+
+words! {
+    /// A snippet. The words are the names of its kernels.
+    pub enum Snippet ("snippet") {
+        /// A value is written to shared memory and read behind a block barrier: the snippet of the source.
+        SharedMemory = "shared_memory",
+        /// An atomic addition on global memory whose result is used.
+        GlobalAtomic = "global_atomic",
+        /// A block barrier with one late warp.
+        LateWarp = "late_warp",
+        /// A barrier of the grid with one late block.
+        GridBarrier = "grid_barrier",
+        /// One warp writes a value and arrives at an mbarrier, the others wait there and read it.
+        ProducerConsumer = "producer_consumer",
+    }
+}
+
+impl Snippet {
+    /// Whether all warps wait for the last one, so that its arrival begins what is timed.
+    #[must_use]
+    pub const fn waits_for_the_last(self) -> bool {
+        matches!(self, Self::LateWarp | Self::GridBarrier | Self::ProducerConsumer)
+    }
+
+    /// What stands between the clock reads.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::SharedMemory => "shared memory: write, block barrier, read",
+            Self::GlobalAtomic => "global memory: atomic addition whose result is used",
+            Self::LateWarp => "block barrier with one late warp, then a read of what it wrote",
+            Self::GridBarrier => "grid barrier with one late block, then a read of what it wrote",
+            Self::ProducerConsumer => "mbarrier: one warp writes and arrives, the others wait and read",
+        }
+    }
+}
+
+/// What the experiment gave.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Timeline {
+    /// `timeline.csv`: the warps of one launch of each snippet and version, the one that is drawn.
+    pub spans: Vec<Span>,
+    /// `timeline_figures.csv`.
+    pub figures: Vec<Figure>,
+    /// `timeline_edits.csv`.
+    pub edits: Vec<Edit>,
+    /// `timeline_code.csv`.
+    pub code: Vec<CodeLine>,
+    /// `timeline_clocks.csv`.
+    pub clocks: Vec<ClockOffset>,
+}
+
+/// One warp. Times are on the common clock; 0 is the first start of the launch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// The snippet.
+    pub snippet: Snippet,
+    /// Naive or corrected.
+    pub version: Version,
+    /// The block.
+    pub block: u32,
+    /// The multiprocessor that it ran on.
+    pub multiprocessor: u32,
+    /// The warp in its block.
+    pub warp: u32,
+    /// The first clock read.
+    pub start_cycles: f64,
+    /// The clock read right before the barrier, where there is one.
+    pub arrival_cycles: Option<f64>,
+    /// The last clock read.
+    pub stop_cycles: f64,
+}
+
+impl Span {
+    /// Where what is timed begins for this warp alone.
+    #[must_use]
+    pub fn begin_cycles(&self) -> f64 {
+        self.arrival_cycles.unwrap_or(self.start_cycles)
+    }
+}
+
+/// What is timed, in one version and one round of its launches. Each number is the median over the launches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// The snippet.
+    pub snippet: Snippet,
+    /// Naive or corrected.
+    pub version: Version,
+    /// The snippet runs so many times in one launch; the first time is 0. Only later ones have the code in the caches.
+    pub round: u32,
+    /// Launches.
+    pub launches: u32,
+    /// Warps of a launch that are timed.
+    pub warps: u32,
+    /// The fastest warp: from its own start to its stop, or from the last arrival to its stop.
+    pub shortest_cycles: f64,
+    /// The warp in the middle.
+    pub median_cycles: f64,
+    /// The slowest warp.
+    pub longest_cycles: f64,
+    /// How exactly times of different multiprocessors compare; 1 where all warps are on one.
+    pub resolution_cycles: f64,
+    /// The clock of the multiprocessors.
+    pub clock_hz: Option<f64>,
+}
+
+/// One edit of the machine code, in the order in which they were made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Edit {
+    /// The snippet.
+    pub snippet: Snippet,
+    /// Offset of the edited instruction in the compiled kernel.
+    pub offset: u64,
+    /// What was changed, and why.
+    pub change: String,
+}
+
+/// One instruction around what is timed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CodeLine {
+    /// The snippet.
+    pub snippet: Snippet,
+    /// Naive or corrected.
+    pub version: Version,
+    /// The instruction with its control field.
+    pub instruction: String,
+    /// Whether it differs from the compiled code, by its bits or its place.
+    pub edited: bool,
+}
+
+/// The clock of one multiprocessor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClockOffset {
+    /// The multiprocessor.
+    pub multiprocessor: u32,
+    /// How much its counter is ahead of that of the first one in this table.
+    pub ahead_cycles: f64,
+    /// By how much two halves of the observations disagree about that.
+    pub disagreement_cycles: f64,
+}
+
+impl Timeline {
+    /// The figure of a snippet and version once the code is in the caches.
+    #[must_use]
+    pub fn figure(&self, snippet: Snippet, version: Version) -> Option<&Figure> {
+        let of_this = self.figures.iter().filter(|figure| (figure.snippet, figure.version) == (snippet, version));
+        of_this.max_by_key(|figure| figure.round)
+    }
+
+    /// The corrected figure as a fraction of the naive one.
+    #[must_use]
+    pub fn corrected_to_naive(&self, snippet: Snippet) -> Option<f64> {
+        let [naive, corrected] =
+            [Version::Naive, Version::Corrected].map(|version| Some(self.figure(snippet, version)?.median_cycles));
+        Some(corrected? / naive.filter(|cycles| *cycles > 0.0)?)
+    }
+
+    /// Writes its tables.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
+        plain::write(directory, NAME, &self.spans)?;
+        plain::write(directory, &part("figures"), &self.figures)?;
+        plain::write(directory, &part("edits"), &self.edits)?;
+        plain::write(directory, &part("code"), &self.code)?;
+        plain::write(directory, &part("clocks"), &self.clocks)
+    }
+
+    /// What directory and terminal show of it; the terminal shows the warps of these versions.
+    fn found(&self, shown: &[Version]) -> Found {
+        Found { section: section::section(self, shown), has_rows: !self.spans.is_empty() }
+    }
+
+    /// Reads its tables; `None` if the directory holds none.
+    ///
+    /// # Errors
+    /// When a table is there and cannot be read.
+    pub fn read(directory: &RunDirectory) -> Result<Option<Self>, RunDirectoryError> {
+        let Some(spans) = plain::read(directory, NAME)? else { return Ok(None) };
+        Ok(Some(Self {
+            spans,
+            figures: plain::read(directory, &part("figures"))?.unwrap_or_default(),
+            edits: plain::read(directory, &part("edits"))?.unwrap_or_default(),
+            code: plain::read(directory, &part("code"))?.unwrap_or_default(),
+            clocks: plain::read(directory, &part("clocks"))?.unwrap_or_default(),
+        }))
+    }
+}
+
+fn part(name: &str) -> String {
+    format!("{NAME}_{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn span(version: Version, warp: u32, start: f64, stop: f64) -> Span {
+        Span {
+            snippet: Snippet::SharedMemory,
+            version,
+            block: 0,
+            multiprocessor: 3,
+            warp,
+            start_cycles: start,
+            arrival_cycles: None,
+            stop_cycles: stop,
+        }
+    }
+
+    fn figure(version: Version, round: u32, median_cycles: f64) -> Figure {
+        Figure {
+            snippet: Snippet::SharedMemory,
+            version,
+            round,
+            launches: 20,
+            warps: 4,
+            shortest_cycles: median_cycles,
+            median_cycles,
+            longest_cycles: median_cycles,
+            resolution_cycles: 1.0,
+            clock_hz: None,
+        }
+    }
+
+    #[test]
+    fn tables_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
+        assert_eq!(Timeline::read(&directory).unwrap(), None);
+        let (snippet, version) = (Snippet::GridBarrier, Version::Corrected);
+        let timeline = Timeline {
+            spans: vec![Span { arrival_cycles: Some(7.5), ..span(Version::Naive, 1, 2.0, 380.0) }],
+            figures: vec![figure(Version::Naive, 0, 380.0)],
+            edits: vec![Edit { snippet, offset: 16, change: "a, \"b\"".to_owned() }],
+            code: vec![CodeLine { snippet, version, instruction: "NOP".to_owned(), edited: true }],
+            clocks: vec![ClockOffset { multiprocessor: 9, ahead_cycles: -3.0, disagreement_cycles: 1.5 }],
+        };
+        timeline.write(&directory).unwrap();
+        assert_eq!(Timeline::read(&directory).unwrap(), Some(timeline));
+    }
+
+    #[test]
+    fn versions_are_compared_by_their_last_round() {
+        let figures = vec![
+            figure(Version::Naive, 1, 380.0),
+            figure(Version::Corrected, 0, 900.0),
+            figure(Version::Corrected, 1, 57.0),
+        ];
+        let timeline = Timeline { figures, ..Timeline::default() };
+        assert_eq!(timeline.corrected_to_naive(Snippet::SharedMemory), Some(0.15));
+        assert_eq!(timeline.corrected_to_naive(Snippet::LateWarp), None);
+        let none = Timeline { figures: vec![figure(Version::Naive, 0, 0.0)], ..timeline };
+        assert_eq!(none.corrected_to_naive(Snippet::SharedMemory), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! The machine code of a snippet as it was compiled, and edited so that the clock reads wait for what they time.
+
+use syncscope_gpu::compile::Program;
+use syncscope_sass::{
+    Arch, Clock, Correction, CubinFile, Effects, Instruction, KernelEdit, Register, correct_clock_reads,
+};
+
+use super::{CodeLine, Edit, Snippet, Version};
+
+/// A snippet in one version.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The snippet.
+    pub snippet: Snippet,
+    /// Naive or corrected.
+    pub version: Version,
+    /// The file to load; its kernel has the snippet's name.
+    pub cubin: Vec<u8>,
+    /// What was edited.
+    pub edits: Vec<Edit>,
+    /// The instructions around the clock reads.
+    pub code: Vec<CodeLine>,
+}
+
+/// The program with all snippets.
+#[must_use]
+pub fn program() -> Program {
+    Program { file: "timeline.cu", text: include_str!("timeline.cu"), definitions: Vec::new() }
+}
+
+/// Instructions shown before the first clock read.
+const SHOWN_BEFORE: usize = 5;
+
+/// Both versions of a snippet.
+///
+/// # Errors
+/// Why there is no such snippet for this architecture, or why an edit was refused.
+pub fn prepare(cubin: &[u8], snippet: Snippet) -> Result<[Prepared; 2], String> {
+    let file = CubinFile::parse(cubin).map_err(|error| error.to_string())?;
+    if file.cubin().kernel(snippet.as_str()).is_none() {
+        return Err(format!("an mbarrier needs compute capability 8.0, and the device is {}", file.cubin().arch()));
+    }
+    let compiled = file.edit(snippet.as_str()).map_err(|error| error.to_string())?;
+    let mut edited = compiled.clone();
+    let corrections = correct_clock_reads(&mut edited).map_err(|error| format!("not corrected: {error}"))?;
+    let corrected = file.with(&edited).map_err(|error| error.to_string())?;
+    let of = |version, cubin: &[u8], edits: Vec<Edit>, edit: &KernelEdit| Prepared {
+        snippet,
+        version,
+        cubin: cubin.to_vec(),
+        edits,
+        code: listing(snippet, version, &compiled, edit),
+    };
+    let edits = corrections.iter().map(|correction| described(snippet, correction)).collect();
+    Ok([of(Version::Naive, cubin, Vec::new(), &compiled), of(Version::Corrected, corrected.bytes(), edits, &edited)])
+}
+
+fn described(snippet: Snippet, correction: &Correction) -> Edit {
+    let (offset, change) = match correction {
+        Correction::Moved { instruction, offset } => (
+            *offset,
+            format!("{instruction} moved before the opening clock read: it is arithmetic on operands of before"),
+        ),
+        Correction::Waits { read, barrier, instruction, offset } => {
+            (*read, format!("the clock read waits for barrier {barrier}, which {instruction} at {offset:#06x} sets"))
+        }
+        Correction::Spaced { instruction, offset, cycles } => (
+            *offset,
+            format!("{instruction} stalls {cycles} cycles, so that what is behind it still has its operands in time"),
+        ),
+        Correction::Stalled { instruction, offset, cycles } => (
+            *offset,
+            format!(
+                "{instruction} stalls {cycles} cycles, so that its barrier is set when the clock read waits for it"
+            ),
+        ),
+    };
+    Edit { snippet, offset, change }
+}
+
+/// The instructions from shortly before the first clock read to the last one.
+fn listing(snippet: Snippet, version: Version, compiled: &KernelEdit, edit: &KernelEdit) -> Vec<CodeLine> {
+    let instructions = edit.instructions();
+    let before = compiled.instructions();
+    // Where the steps of the global timer are recorded, the clock is read too.
+    let timer = before.iter().position(|found| found.clock == Some(Clock::GlobalTimer));
+    let is_read = |index: &usize| before[*index].clock == Some(Clock::Cycles64);
+    let reads: Vec<usize> = (0..timer.unwrap_or(before.len())).filter(is_read).collect();
+    let (Some(first), Some(last)) = (reads.first(), reads.last()) else { return Vec::new() };
+    let line = |index: usize| CodeLine {
+        snippet,
+        version,
+        instruction: with_registers(&instructions[index], edit.arch()),
+        edited: instructions[index].raw != before[index].raw,
+    };
+    (first.saturating_sub(SHOWN_BEFORE)..=*last).map(line).collect()
+}
+
+/// An instruction with what it writes and reads: `0x02c0: LDS  [B------:R0:W1:-:S02]  R23 <- R12`.
+fn with_registers(instruction: &Instruction, arch: Arch) -> String {
+    let Some(effects) = Effects::of(instruction, arch) else { return instruction.to_string() };
+    let names = |registers: &[Register]| registers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    match (names(&effects.defs).as_str(), names(&effects.uses).as_str()) {
+        ("", "") => instruction.to_string(),
+        (defs, "") => format!("{instruction}  {defs} <-"),
+        ("", uses) => format!("{instruction}  <- {uses}"),
+        (defs, uses) => format!("{instruction}  {defs} <- {uses}"),
+    }
+}

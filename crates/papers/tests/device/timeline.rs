@@ -1,0 +1,44 @@
+//! The snippets of `syncscope paper timeline` on a device, as compiled and edited.
+
+use syncscope_papers::timeline::{Snippet, Span, Version, gpu};
+
+use super::open;
+
+/// Every value that a snippet computes is checked after each launch, so an edit that broke it would be an error here.
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn timeline_snippets_compute_the_same_after_the_edits() {
+    let measured = gpu::measure(&mut open(), &mut |_| {}).unwrap();
+    assert!(measured.warnings.is_empty(), "{:?}", measured.warnings);
+    for &snippet in Snippet::ALL {
+        for &version in Version::ALL {
+            let figure = measured.timeline.figure(snippet, version).unwrap();
+            println!("{figure:?}");
+            assert!(figure.shortest_cycles > 0.0 && figure.longest_cycles < 100_000.0, "{figure:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn timeline_corrected_reads_give_less_than_half_for_shared_memory_and_more_for_the_atomic() {
+    let timeline = gpu::measure(&mut open(), &mut |_| {}).unwrap().timeline;
+    let shared = timeline.corrected_to_naive(Snippet::SharedMemory).unwrap();
+    assert!(shared < 0.5, "{shared}");
+    let atomic = timeline.corrected_to_naive(Snippet::GlobalAtomic).unwrap();
+    assert!(atomic > 1.0, "a naive read does not wait for the result: {atomic}");
+}
+
+/// Nothing is released before the last has arrived: a clock that is not common would show that.
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn timeline_of_a_grid_barrier_has_no_release_before_the_last_arrival() {
+    let timeline = gpu::measure(&mut open(), &mut |_| {}).unwrap().timeline;
+    let figure = timeline.figure(Snippet::GridBarrier, Version::Corrected).unwrap();
+    assert!(figure.resolution_cycles < 200.0, "{figure:?}");
+    let spans = timeline.spans.iter().filter(|span| span.snippet == Snippet::GridBarrier);
+    let last = spans.clone().map(Span::begin_cycles).fold(0.0, f64::max);
+    for span in spans {
+        assert!(span.stop_cycles > last - figure.resolution_cycles, "{span:?}, last arrival {last}");
+    }
+}

@@ -1,0 +1,54 @@
+//! The experiments in `results/` are read and drawn by this version.
+
+#![allow(clippy::unwrap_used, reason = "what a test needs and does not get fails the test")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use syncscope_core::run::Status;
+use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::stored_run::stored_experiments;
+use syncscope_papers::crosscheck::findings::most_certain;
+use syncscope_papers::crosscheck::{Crosscheck, Executor, Form, Operation};
+use syncscope_papers::{EXPERIMENTS, load};
+use syncscope_report::{ClaimVerdict, findings};
+
+fn results() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results")
+}
+
+#[test]
+fn every_stored_experiment_is_read_and_drawn() {
+    let mut names = Vec::new();
+    for directory in stored_experiments(&results()).unwrap() {
+        let run = directory.read_run().unwrap();
+        let Some(experiment) = EXPERIMENTS.iter().find(|experiment| run.experiment() == Some(experiment.name)) else {
+            continue;
+        };
+        let name = directory.path().display();
+        assert_eq!(run.status, Status::Done, "{name}");
+        let data = load(directory.path(), Arc::default()).unwrap();
+        assert_eq!(data.damage.warnings().collect::<Vec<_>>(), [] as [String; 0], "{name}");
+        assert_eq!(data.sections.len(), 1, "{name}");
+        let claims = findings(&data).into_iter().filter(|claim| claim.measured);
+        assert!(claims.filter(|claim| claim.outcome.verdict != ClaimVerdict::Open).count() > 1, "{name}");
+        let text = data.sections[0].to_string();
+        assert!(text.lines().count() > 20 && !text.contains("NaN"), "{name}: {text}");
+        names.push(experiment.name);
+    }
+    assert_eq!(names, ["asynchrony", "crosscheck", "timeline"], "one of each is stored");
+}
+
+/// What crosscheck promises of a sound machine: known costs are right by both clocks, and unknown ones agree.
+#[test]
+fn the_stored_crosscheck_of_an_h200_is_right_by_both_clocks() {
+    let run = RunDirectory::open(&results().join("h200-crosscheck")).unwrap();
+    let rows = Crosscheck::read(&run).unwrap().unwrap().rows;
+    let of = |operation| most_certain(&rows, Executor::Gpu, operation, Form::Looped, Some(32)).unwrap();
+    let addition = of(Operation::FloatAddition);
+    for cycles in [addition.inside_cycles, addition.inferred_cycles] {
+        assert!((cycles.unwrap() / 4.0 - 1.0).abs() < 0.01, "{addition:?}");
+    }
+    let barrier = of(Operation::GridBarrier);
+    assert!(barrier.disagreement().unwrap().abs() < 0.02, "{barrier:?}");
+}

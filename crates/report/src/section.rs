@@ -1,0 +1,312 @@
+//! A section of the page that others fill: what an experiment gives, as text, tables, claims and charts.
+//!
+//! The page draws a [`Section`] as markup, with its charts by the page's script; the terminal shows the same text, claims and
+//! tables.
+
+use std::fmt::{self, Write};
+
+use comfy_table::{CellAlignment, ContentArrangement, presets};
+
+use crate::analysis::findings::{ClaimVerdict, Finding};
+use crate::chart::Chart;
+use crate::page::html::{escape, escape_json};
+
+/// What an experiment gives to reports.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// The name of the experiment, and of its place on the page.
+    pub name: &'static str,
+    /// The heading.
+    pub title: &'static str,
+    /// What the experiment does, and whose it is: one or two sentences.
+    pub lead: &'static str,
+    /// The content.
+    pub parts: Vec<Part>,
+    /// The claims of its paper, which `findings` shows.
+    pub claims: Vec<Finding>,
+}
+
+/// A part of a section. All texts are plain text.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// Parts under a heading, with a note beside it.
+    Card(String, String, Vec<Part>),
+    /// Parts that stand side by side where there is room.
+    SideBySide(Vec<Part>),
+    /// A sentence or several.
+    Paragraph(String),
+    /// Figures.
+    Table(Table),
+    /// What becomes of claims.
+    Claims(Vec<Finding>),
+    /// Charts, side by side where there is room; the terminal has none.
+    Charts(Vec<Chart>),
+    /// Parts that are shown when the summary is pressed; the terminal leaves them out.
+    Folded(String, Vec<Part>),
+    /// Lines that are aligned, such as machine code; the terminal leaves them out.
+    Code(String),
+    /// Text for the terminal alone.
+    Terminal(String),
+    /// Markup; the terminal leaves it out.
+    Markup(String),
+}
+
+/// A table of text. The first column names the row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    /// The names of the columns.
+    pub headings: Vec<String>,
+    /// The cells of each row.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Part {
+    /// Parts under a heading, with a note beside it.
+    #[must_use]
+    pub fn card(title: &str, note: &str, parts: Vec<Self>) -> Self {
+        Self::Card(title.to_owned(), note.to_owned(), parts)
+    }
+
+    /// A sentence or several.
+    #[must_use]
+    pub fn paragraph(text: impl Into<String>) -> Self {
+        Self::Paragraph(text.into())
+    }
+
+    /// Figures with these headings.
+    #[must_use]
+    pub fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Self {
+        Self::Table(Table { headings: headings.iter().map(|heading| (*heading).to_owned()).collect(), rows })
+    }
+
+    /// Its markup.
+    pub(crate) fn html(&self) -> String {
+        match self {
+            Self::Card(title, note, parts) => card(title, note, &html(parts)),
+            Self::SideBySide(parts) => format!("<div class=\"grid\">{}</div>\n", html(parts)),
+            Self::Paragraph(text) => paragraph(text),
+            Self::Table(found) => found.html(),
+            Self::Claims(found) => claims(found),
+            Self::Charts(found) => charts(found),
+            Self::Folded(summary, parts) => folded(summary, &html(parts)),
+            Self::Code(text) => format!("<div class=\"scroll\"><pre>{}</pre></div>\n", escape(text)),
+            Self::Terminal(_) => String::new(),
+            Self::Markup(html) => html.clone(),
+        }
+    }
+}
+
+/// The markup of several parts.
+pub(crate) fn html(parts: &[Part]) -> String {
+    parts.iter().map(Part::html).collect()
+}
+
+/// A card with a heading, a note beside it, and its content, which is markup.
+pub(crate) fn card(title: &str, note: &str, content: &str) -> String {
+    format!(
+        "<article class=\"panel published-card\"><header><h3>{}</h3><span class=\"note\">{}</span></header>\n{content}\
+         </article>\n",
+        escape(title),
+        escape(note)
+    )
+}
+
+/// A paragraph of plain text.
+pub(crate) fn paragraph(text: &str) -> String {
+    format!("<p>{}</p>\n", escape(text))
+}
+
+/// Content that is shown when its summary is pressed.
+pub(crate) fn folded(summary: &str, content: &str) -> String {
+    format!("<details><summary>{}</summary>{content}</details>\n", escape(summary))
+}
+
+/// The places of charts, with what the page's script draws there.
+pub(crate) fn charts(charts: &[Chart]) -> String {
+    // Numbers, words and texts: there is nothing that cannot be written.
+    let json = |Chart(spec): &Chart| escape_json(&serde_json::to_string(spec).unwrap_or_default());
+    let place = |one: &Chart| {
+        format!("<div class=\"section-chart\"><script type=\"application/json\">{}</script></div>", json(one))
+    };
+    format!("<div class=\"small-charts\">{}</div>\n", charts.iter().map(place).collect::<String>())
+}
+
+/// A table of text, as markup.
+pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+    Table { headings: headings.iter().map(|heading| (*heading).to_owned()).collect(), rows: rows.to_vec() }.html()
+}
+
+/// Claims with what became of them.
+fn claims(claims: &[Finding]) -> String {
+    let mut html = "<dl class=\"claims\">".to_owned();
+    for Finding { text, place, outcome, .. } in claims {
+        let tone = match outcome.verdict {
+            ClaimVerdict::Holds => "good",
+            ClaimVerdict::DoesNotHold => "bad",
+            ClaimVerdict::Open => "void",
+        };
+        // Writing to a String cannot fail.
+        let _ = write!(
+            html,
+            "<dt><span class=\"badge {tone}\">{}</span> {}</dt><dd>{}; {}</dd>",
+            outcome.verdict.words(),
+            escape(text),
+            escape(&outcome.sentence),
+            escape(place)
+        );
+    }
+    html.push_str("</dl>\n");
+    html
+}
+
+/// Letters of the longest cell that stands on one line. In a table with longer ones, words take several lines, so that the
+/// last column is not out of sight.
+const LONGEST_WORDS: usize = 40;
+
+impl Table {
+    /// Columns of which most cells begin with a digit, a sign or `<` are aligned as numbers.
+    fn is_number(&self, column: usize) -> bool {
+        let cells = self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
+        let (numbers, words): (Vec<&String>, Vec<&String>) = cells.partition(|cell| is_number(cell));
+        numbers.len() > words.len()
+    }
+
+    fn html(&self) -> String {
+        let has_prose = self.rows.iter().flatten().any(|cell| cell.chars().count() > LONGEST_WORDS);
+        let wraps = if has_prose { " class=\"wraps\"" } else { "" };
+        let mut html = format!("<div class=\"scroll\"><table{wraps}><thead><tr>");
+        let class = |column: usize| if self.is_number(column) { " class=\"number\"" } else { "" };
+        let classes: Vec<&str> = (0..self.headings.len()).map(class).collect();
+        for (heading, class) in self.headings.iter().zip(&classes) {
+            // Writing to a String cannot fail.
+            let _ = write!(html, "<th scope=\"col\"{class}>{}</th>", escape(heading));
+        }
+        html.push_str("</tr></thead><tbody>");
+        for row in &self.rows {
+            html.push_str("<tr>");
+            for (column, (cell, class)) in row.iter().zip(&classes).enumerate() {
+                let _ = match column {
+                    0 => write!(html, "<th scope=\"row\"{class}>{}</th>", escape(cell)),
+                    _ => write!(html, "<td{class}>{}</td>", escape(cell)),
+                };
+            }
+            html.push_str("</tr>");
+        }
+        html.push_str("</tbody></table></div>\n");
+        html
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = comfy_table::Table::new();
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(&self.headings).add_rows(&self.rows);
+        for column in (0..self.headings.len()).filter(|column| self.is_number(*column)) {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        write!(f, "{table}")
+    }
+}
+
+/// What the terminal shows of a section.
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts.iter().try_for_each(|part| write!(f, "{part}"))
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Card(title, note, parts) => {
+                let content: String = parts.iter().map(ToString::to_string).collect();
+                let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
+                // Of a chart alone the terminal has nothing to show.
+                if content.is_empty() { Ok(()) } else { write!(f, "{title}{note}\n\n{content}") }
+            }
+            Self::SideBySide(parts) => parts.iter().try_for_each(|part| write!(f, "{part}")),
+            Self::Paragraph(text) | Self::Terminal(text) => write!(f, "{text}\n\n"),
+            Self::Table(table) => write!(f, "{table}\n\n"),
+            Self::Claims(claims) => {
+                for Finding { text, place, outcome, .. } in claims {
+                    writeln!(f, "{}: {text}\n    {place}; here: {}", outcome.verdict.words(), outcome.sentence)?;
+                }
+                writeln!(f)
+            }
+            Self::Charts(_) | Self::Folded(..) | Self::Code(_) | Self::Markup(_) => Ok(()),
+        }
+    }
+}
+
+fn is_number(cell: &str) -> bool {
+    // A dash stands in the place of a figure.
+    cell == "–"
+        || cell
+            .trim_start_matches(['-', '+', '−', '<', '±', '~', ' '])
+            .starts_with(|character: char| character.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::findings::{Outcome, Paper};
+
+    #[test]
+    fn a_table_with_sentences_takes_several_lines() {
+        let of = |text: &str| table(&["a", "why"], &[vec!["1".to_owned(), text.to_owned()]]);
+        assert!(of(&"words ".repeat(7)).contains("<table class=\"wraps\">"));
+        assert!(of("words").contains("<table><thead>"));
+    }
+
+    #[test]
+    fn cells_are_text_and_numbers_are_aligned() {
+        let lines = [["a<b", "−1.5 ns"], ["7", "a NOP"], ["c", "–"]].map(|line| line.map(str::to_owned).to_vec());
+        let html = table(&["case", "<cost>"], &lines);
+        assert!(html.contains("<th scope=\"row\">a&lt;b</th><td class=\"number\">−1.5 ns</td>"), "{html}");
+        assert!(html.contains("number\">&lt;cost&gt;") && html.contains("<td class=\"number\">a NOP</td>"), "{html}");
+        assert!(html.contains("<th scope=\"row\">7</th>"), "a column of names: {html}");
+        assert_eq!(html.matches("<tr>").count(), html.matches("</tr>").count());
+    }
+
+    fn claim(verdict: ClaimVerdict) -> Finding {
+        Finding {
+            id: "x".to_owned(),
+            paper: Paper::Zhang,
+            place: "table 1".to_owned(),
+            text: "a & b".to_owned(),
+            outcome: Outcome { verdict, sentence: "1 < 2".to_owned(), rows: Vec::new() },
+            measured: true,
+        }
+    }
+
+    #[test]
+    fn claims_say_what_became_of_them() {
+        let part = Part::Claims(ClaimVerdict::ALL.map(claim).to_vec());
+        let (html, text) = (part.html(), part.to_string());
+        for part in ["good\">holds", "bad\">does not hold", "void\">open", "a &amp; b", "1 &lt; 2"] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+        assert!(text.starts_with("holds: a & b\n    table 1; here: 1 < 2\n"), "{text}");
+    }
+
+    #[test]
+    fn the_terminal_shows_what_the_page_shows_without_charts_and_listings() {
+        let table = || Part::table(&["a", "b"], vec![vec!["<x>".to_owned(), "1".to_owned()]]);
+        let folded = Part::Folded("all > some".to_owned(), vec![table(), Part::Code("R1 <- R2".to_owned())]);
+        let parts = vec![
+            Part::card("<t>", "\"n\"", vec![table(), folded.clone()]),
+            Part::SideBySide(vec![Part::card("only code", "", vec![folded])]),
+            Part::Terminal("##".to_owned()),
+        ];
+        let section = Section { name: "one", title: "One", lead: "", parts, claims: Vec::new() };
+        let text = section.to_string();
+        assert!(text.starts_with("<t> (\"n\")\n\n") && text.contains("<x>") && text.ends_with("##\n\n"), "{text}");
+        assert!(!text.contains("R1") && !text.contains("only code"), "{text}");
+        let html = html(&section.parts);
+        assert!(html.contains("&lt;t&gt;") && html.contains("&quot;n&quot;") && html.contains("R1 &lt;- R2"), "{html}");
+        assert!(html.contains("<details><summary>all &gt; some</summary>") && !html.contains("##"), "{html}");
+    }
+}
