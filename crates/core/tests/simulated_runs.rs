@@ -16,8 +16,8 @@ use syncscope_core::run::repeats;
 use syncscope_core::sample::ActorTime;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Actor, BlockCount, Cancel, Case, Catalogue, Engine, Experiment, ExperimentError, Measurement, Population, Row, RunEffect,
-    Sample, Settings, Shot, Side, Ticks, Verdict,
+    Actor, BlockCount, Cancel, Case, Catalogue, Engine, Experiment, ExperimentError, Measurement, Population, Row,
+    RunEffect, Sample, Settings, Shot, Side, Ticks, Verdict,
 };
 
 const COST_NS: f64 = 5.0;

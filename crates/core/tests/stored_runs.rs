@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use syncscope_core::run::columns::{self, COLUMNS};
 use syncscope_core::run::Status;
+use syncscope_core::run::columns::{self, COLUMNS};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, stored_run};
@@ -101,8 +101,12 @@ fn what_follows_from_other_columns_is_not_read() {
         assert!(altered == rows.len() && altered > 200);
         assert!(RunDirectory::open(&copy).unwrap().read_rows().unwrap() == rows, "{name}");
     }
-    let derived: Vec<&str> = COLUMNS.iter().filter(|column| column.is_derived(false)).map(|column| column.name).collect();
-    assert_eq!(derived, ["domain", "family", "ns_low", "ns_high", "cycles_low", "cycles_high", "ops_per_s_thread", "ops_per_s_total"]);
+    let derived: Vec<&str> =
+        COLUMNS.iter().filter(|column| column.is_derived(false)).map(|column| column.name).collect();
+    assert_eq!(
+        derived,
+        ["domain", "family", "ns_low", "ns_high", "cycles_low", "cycles_high", "ops_per_s_thread", "ops_per_s_total"]
+    );
 }
 
 #[test]

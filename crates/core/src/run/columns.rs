@@ -71,7 +71,17 @@ impl Column {
             Content::Count { .. } => (true, Joined::First),
             _ => (false, Joined::First),
         };
-        Self { name, unit, meaning, label: "", is_left_to_script: false, is_number, content, joined, is_measured_by_runs: false }
+        Self {
+            name,
+            unit,
+            meaning,
+            label: "",
+            is_left_to_script: false,
+            is_number,
+            content,
+            joined,
+            is_measured_by_runs: false,
+        }
     }
 
     const fn parameter(parameter: &'static Parameter) -> Self {

@@ -363,6 +363,12 @@ impl Row {
 pub(super) mod tests {
     use super::*;
     use crate::model::case::{Dtype, Layout, Placement, Population};
+    use crate::model::facts::{Role, RunEffect};
+
+    /// Runs of this primitive differ by 2 %.
+    fn facts() -> Facts {
+        Facts { run_effect: |_| RunEffect::of_both(0.02), ..Facts::of(Role::Update) }
+    }
 
     pub(in crate::run) fn full() -> Row {
         Row {
@@ -451,22 +457,40 @@ pub(super) mod tests {
     fn a_row_survives_the_way_to_a_file_and_back() {
         let skipped = Row::unmeasured(Case::new("cpu.barrier.std"), Verdict::Skipped("one CPU".into()));
         let remarked = Row { remark: Some("4 threads on 2 CPUs".into()), ..full() };
-        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ops_per_s_total: None, ..full() };
+        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..full() };
         let provisional = [&full(), &remarked, &noisy].map(|row| Row { provisional: true, ..row.clone() });
         let imported = Row { actor: None, ..full() };
-        for row in [full(), skipped, remarked, imported].into_iter().chain(provisional) {
+        let joined = Row { runs: Some(3), ..full() };
+        for row in [full(), skipped, remarked, imported, joined].into_iter().chain(provisional) {
+            let row = row.with_facts(Some(&facts()));
             let record = row.to_record();
             assert_eq!(record.len(), COLUMNS.len());
-            assert_eq!(Row::from_record(&record), Ok(row));
+            assert_eq!(Row::from_record(&record).unwrap().with_facts(Some(&facts())), row);
         }
+    }
+
+    #[test]
+    fn another_run_differs_by_what_is_known_and_by_the_drift_that_was_seen() {
+        let half_widths = |row: Row| {
+            let row = row.with_facts(Some(&facts()));
+            let of =
+                |interval: Option<Interval>, cost: f64| interval.unwrap().half_width() / cost / 1.96 / 2_f64.sqrt();
+            (of(row.ns_interval, 2.0331), of(row.cycles_interval, 7.48))
+        };
+        let (ns, cycles) = half_widths(full());
+        assert!((ns - 0.02).abs() < 1e-4 && (cycles - 0.02).abs() < 1e-4, "{ns} {cycles}");
+        let (ns, cycles) = half_widths(Row { drift: Some(0.05), cycles_drift: None, ..full() });
+        assert!((ns - 0.05).abs() < 1e-4 && (cycles - 0.02).abs() < 1e-4, "{ns} {cycles}");
+        let joined = Row { runs: Some(3), ..full() }.with_facts(Some(&facts()));
+        assert_eq!(joined.ns_interval, full().ns_interval, "what several runs measured stays");
     }
 
     /// The rate of a thread follows from the cost: from the seven digits that a reader has, not from the ones before.
     #[test]
     fn a_row_that_was_read_is_written_as_it_was() {
-        let row = Row { ns: Some(Nanoseconds(10.292_099_091)), ..full() };
+        let row = Row { ns: Some(Nanoseconds(10.292_099_091)), ..full() }.with_facts(Some(&facts()));
         let record = row.to_record();
-        assert_eq!(Row::from_record(&record).unwrap().to_record(), record);
+        assert_eq!(Row::from_record(&record).unwrap().with_facts(Some(&facts())).to_record(), record);
     }
 
     #[test]
