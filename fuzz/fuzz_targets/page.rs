@@ -56,6 +56,7 @@ fuzz_target!(|bytes: &[u8]| {
                 rows,
                 details: Default::default(),
                 published: Default::default(),
+                sections: Vec::new(),
                 damage: Default::default(),
             });
         }

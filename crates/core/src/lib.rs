@@ -14,7 +14,6 @@
 //! - [`engine`]: one case, from samples to a verdict
 //! - [`run`]: the run directory, its files and columns
 //! - [`session`]: the course of a run over many cases
-//! - [`published`]: the reductions of a paper, as data
 //! - [`fake`]: an experiment and a laboratory made of numbers, for tests
 
 #![forbid(unsafe_code)]
@@ -23,7 +22,6 @@ pub mod engine;
 pub mod fake;
 pub mod model;
 pub mod numbers;
-pub mod published;
 pub mod run;
 pub mod session;
 pub mod stats;
@@ -50,7 +48,6 @@ pub use model::primitive::{Domain, Family, Primitive};
 pub use model::sample::{Disturbance, Sample, Shot, Side};
 pub use model::verdict::Verdict;
 pub use model::{case, detail, evidence, primitive, sample, sweep, verdict};
-pub use published::{Published, PublishedExperiment};
 pub use run::directory as run_directory;
 pub use run::row::Row;
 pub use run::samples as stored_samples;

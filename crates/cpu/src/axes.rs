@@ -26,6 +26,10 @@ pub(crate) struct Axes {
     pub(crate) chain_dtypes: Vec<Dtype>,
     /// Whether the CPUs form groups that have a memory or a cache in common.
     pub(crate) has_cpu_groups: bool,
+    /// CPUs that this process may use.
+    pub(crate) cpus: u32,
+    /// Elements of vectors that are reduced. Beyond 2^24 their memory is all that counts.
+    pub(crate) vectors: Vec<u64>,
     /// Numbers of processes.
     pub(crate) processes: Vec<u32>,
     /// Numbers of threads that execute such chains.
@@ -134,6 +138,11 @@ impl Axes {
             Preset::Quick => (vec![Dtype::I32], vec![1]),
             Preset::Standard | Preset::Paper => (vec![Dtype::I32, Dtype::U64], powers_of_two(cpus)),
         };
+        let powers: &[u32] = match preset {
+            Preset::Quick => &[],
+            Preset::Standard => &[10, 18],
+            Preset::Paper => &[10, 12, 14, 16, 18, 20, 22, 24],
+        };
         let processes = powers_of_two(cpus.clamp(2, MOST_PROCESSES)).into_iter().filter(|count| *count > 1).collect();
         Self {
             threads,
@@ -143,6 +152,8 @@ impl Axes {
             lock_dtypes,
             chain_dtypes,
             has_cpu_groups,
+            cpus,
+            vectors: powers.iter().map(|power| 1 << power).collect(),
             processes,
             chain_threads,
         }

@@ -14,7 +14,6 @@
 //! | `hybrid/` | CPU and GPU threads on one piece of memory |
 //! | `evidence/` | the instructions found in the timed region, judged |
 //! | `own_device.rs` | a device for programs that are not of the catalogue |
-//! | `published/` | the reductions of a paper |
 //! | `laboratory/` | puts all of it together for a case |
 //!
 //! ```text
@@ -33,7 +32,6 @@ mod launch;
 mod multi;
 mod nccl;
 pub mod own_device;
-pub mod published;
 pub mod verify;
 
 pub use catalogue::limits::DeviceLimits;
@@ -48,9 +46,6 @@ pub use experiments::grid_barrier::{BothClocksOfLaunch, GridBarrierExperiment};
 pub use laboratory::GpuLaboratory;
 pub use launch::arguments::UNROLL;
 pub use launch::headers::headers;
-pub use published::reductions::{
-    ReductionPlan, cub_programs, reduction_programs, several_programs, warp_instructions, warp_program,
-};
 
 /// The primitives, with or without a GPU.
 #[must_use]

@@ -114,6 +114,14 @@ pub struct Launch {
     pub arguments: Arguments,
 }
 
+impl Launch {
+    /// A kernel on a grid of so many blocks and threads of each, whose blocks do not wait for each other.
+    #[must_use]
+    pub const fn new(kernel: Kernel, (blocks, threads): (u32, u32), arguments: Arguments) -> Self {
+        Self { kernel, blocks, threads, is_cooperative: false, arguments }
+    }
+}
+
 /// Memory of the device, and its copy if the host reads it.
 #[derive(Debug)]
 struct Buffer {
@@ -153,15 +161,17 @@ impl DeviceQueue for Queue {
     fn set_abort(&mut self, _stop: bool) {}
 }
 
-impl Queue {
-    fn queue(&self, stream: &Stream, launch: &Launch) -> Result<(), CudaError> {
-        let Launch { kernel: Kernel(function), blocks, threads, is_cooperative, arguments } = launch;
+impl Launch {
+    fn queue(&self, stream: &Stream) -> Result<(), CudaError> {
+        let Self { kernel: Kernel(function), blocks, threads, is_cooperative, arguments } = self;
         if *is_cooperative {
             return stream.launch_cooperatively(*function, *blocks, *threads, arguments);
         }
         stream.launch(*function, *blocks, *threads, arguments)
     }
+}
 
+impl Queue {
     fn clear(&self, memory: Memory) -> Result<(), CudaError> {
         self.buffers.get(memory.index).map_or(Ok(()), |Buffer { device, .. }| self.stream.clear(device, device.bytes()))
     }
@@ -250,7 +260,7 @@ impl OwnDevice {
     /// # Errors
     /// The error of the driver.
     pub fn launch(&mut self, launch: &Launch) -> Result<(), Outage> {
-        self.on(|queue| queue.queue(&queue.stream, launch))
+        self.on(|queue| launch.queue(&queue.stream))
     }
 
     /// Makes a graph of these launches, which [`Self::replay`] queues. There is one at a time.
@@ -259,8 +269,7 @@ impl OwnDevice {
     /// The error of the driver.
     pub fn capture(&mut self, launches: &[Launch]) -> Result<(), Outage> {
         self.on(|queue| {
-            let captured =
-                queue.stream.capture(|stream| launches.iter().try_for_each(|one| queue.queue(stream, one)))?;
+            let captured = queue.stream.capture(|stream| launches.iter().try_for_each(|one| one.queue(stream)))?;
             queue.stream.upload(&captured)?;
             queue.graph = Some(captured);
             Ok(())

@@ -11,7 +11,7 @@ use std::{fs, thread};
 
 use syncscope_core::{Case, Evidence, Preset};
 use syncscope_gpu::discovery::Surroundings;
-use syncscope_gpu::evidence::{Expectation, judge};
+use syncscope_gpu::evidence::{ExpectedInstructions, judge};
 use syncscope_gpu::nvrtc::{Nvrtc, Source};
 use syncscope_gpu::{DeviceLimits, UNROLL, cases, headers, program_of, unavailable};
 use syncscope_sass::{Arch, Cubin, Instruction, Region, timed_region};
@@ -252,23 +252,22 @@ fn every_program_has_a_timed_region_without_unknown_instructions() {
 
 #[test]
 fn the_instructions_of_known_operations_are_found_in_their_number() {
-    let unroll = UNROLL as usize;
-    let expectations: [(&str, &[&str], Expectation); 4] = [
-        ("block.cu", &["-DKIND=PLAIN"], Expectation::new(["BAR.SYNC"], unroll)),
+    let expectations: [(&str, &[&str], ExpectedInstructions); 4] = [
+        ("block.cu", &["-DKIND=PLAIN"], ExpectedInstructions::of(&["BAR.SYNC"])),
         (
             "atomic.cu",
             &["-DATOMIC=atomicAdd", "-DRESULT_USED=0", "-DONE_ADDRESS=0"],
-            Expectation::new(["RED.ADD", "REDG.ADD"], unroll),
+            ExpectedInstructions::of(&["RED.ADD", "REDG.ADD"]),
         ),
-        ("shuffle.cu", &["-DVALUE=int", "-DKIND=IDX"], Expectation::new(["SHFL.IDX"], unroll)),
-        ("shuffle.cu", &["-DVALUE=double", "-DKIND=IDX"], Expectation::new(["SHFL.IDX"], unroll).times(2)),
+        ("shuffle.cu", &["-DVALUE=int", "-DKIND=IDX"], ExpectedInstructions::of(&["SHFL.IDX"])),
+        ("shuffle.cu", &["-DVALUE=double", "-DKIND=IDX"], ExpectedInstructions::of(&["SHFL.IDX"]).times(2)),
     ];
     for (file, options, expected) in expectations {
         let compiled: Vec<_> = COMPILED.iter().filter(|compiled| compiled.is_kernel(file, options)).collect();
         assert_eq!(compiled.len(), ARCHS.len(), "{file} {options:?}");
         for compiled in compiled {
             let [baseline, test] = compiled.regions();
-            let found = judge(&baseline, &test, &expected);
+            let found = judge(&baseline, &test, &expected, UNROLL);
             assert!(matches!(found, Evidence::Present { .. }), "{}: {:?}", compiled.name(), found.summary());
         }
     }

@@ -9,6 +9,7 @@
 //! | [`crosscheck`] | one cost by two clocks: inside the device, and inferred from the host's time |
 //! | [`asynchrony`] | which components of a vector a GPU updates one after the other |
 //! | [`timeline`] | start and stop of every warp on a common clock |
+//! | [`reductions`] | what the costs of primitives predict of reductions, by the rows of an ordinary run: it measures nothing |
 //!
 //! The directory of an experiment holds `run.json`, whose `preset` is the name of the experiment, `NAME.csv`, further tables as
 //! `NAME_PART.csv`, and `report.html`. It has no `measurements.csv`. `syncscope_core::run::plain` writes and reads the
@@ -19,6 +20,7 @@
 pub mod asynchrony;
 pub mod crosscheck;
 mod experiment;
+pub mod reductions;
 pub mod timeline;
 
 use std::path::Path;
@@ -51,6 +53,7 @@ pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<RunData, RunDirect
         }
         data.sections.extend(found.map(|found| found.section));
     }
+    data.sections.extend(reductions::section(&data.rows));
     Ok(data)
 }
 

@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
+use syncscope_core::Run;
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stored_run::stored_experiments;
@@ -51,4 +53,20 @@ fn the_stored_crosscheck_of_an_h200_is_right_by_both_clocks() {
     }
     let barrier = of(Operation::GridBarrier);
     assert!(barrier.disagreement().unwrap().abs() < 0.02, "{barrier:?}");
+}
+
+#[test]
+fn an_experiment_without_its_table_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
+    directory.write_run(&Run::new("asynchrony", SystemTime::UNIX_EPOCH)).unwrap();
+    let warnings = || load(directory.path(), Arc::default()).unwrap().damage.warnings().collect::<Vec<_>>();
+    let expected = ["asynchrony.csv is missing or has no rows; measure again with `syncscope paper asynchrony`"];
+    assert_eq!(warnings(), expected);
+    let file = directory.path().join("asynchrony.csv");
+    std::fs::write(&file, "variant,block_threads,position\n").unwrap();
+    assert_eq!(warnings(), expected);
+    let line = "variant,block_threads,position,components,executions,inconsistencies\nglobal,64,0,4,9,0\n";
+    std::fs::write(&file, line).unwrap();
+    assert_eq!(warnings(), Vec::<String>::new());
 }

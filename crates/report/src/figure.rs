@@ -30,7 +30,8 @@ pub(crate) fn ends(low: Option<f64>, high: Option<f64>) -> String {
 }
 
 /// A time in the unit that needs the fewest digits: `2.03 ns`, `1.26 µs`, `3.10 ms`.
-pub(crate) fn time(ns: f64) -> String {
+#[must_use]
+pub fn time(ns: f64) -> String {
     time_with(ns, 3)
 }
 

@@ -19,7 +19,6 @@ mod figure;
 mod generation;
 mod legend;
 mod naming;
-mod reductions;
 mod run_data;
 #[cfg(test)]
 mod testing;
@@ -38,7 +37,7 @@ pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::named_primitives;
 pub use chart::Chart;
 pub use export::grid::plain;
-pub use figure::grouped;
+pub use figure::{grouped, time};
 pub use run_data::{Damage, RunData};
 pub use spec::{Axis, Point, Rectangle, Series};
 

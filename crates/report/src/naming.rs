@@ -96,7 +96,7 @@ pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
 }
 
 /// The families in the order of the reports, each with its heading.
-const FAMILIES: [(&str, &str); 18] = [
+const FAMILIES: [(&str, &str); 19] = [
     ("atomic", "Atomics"),
     ("barrier", "Barriers"),
     ("lock", "Locks"),
@@ -115,6 +115,7 @@ const FAMILIES: [(&str, &str); 18] = [
     ("multi", "Multi-device barriers"),
     ("launch", "Kernel launches"),
     ("flag", "Flags"),
+    ("reduction", "Reductions"),
 ];
 
 /// The heading of a family.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use syncscope_core::run::{Status, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{CaseId, Catalogue, Detail, Primitive, Published, Row, Run, Verdict};
+use syncscope_core::{CaseId, Catalogue, Detail, Primitive, Row, Run, Verdict};
 
 use crate::naming;
 use crate::section::Section;
@@ -22,8 +22,6 @@ pub struct RunData {
     pub rows: Vec<Row>,
     /// Further numbers of the cases, such as percentiles.
     pub details: HashMap<CaseId, Vec<Detail>>,
-    /// What the reductions of a paper gave.
-    pub published: Published,
     /// What an experiment gave whose tables the directory holds. Those who know the experiments fill it in.
     pub sections: Vec<Section>,
     /// What is wrong with its files.
@@ -70,7 +68,6 @@ impl RunData {
             (line, row.with_facts(facts))
         };
         let rows: Vec<(u64, Row)> = rows.into_iter().map(derived).collect();
-        let published = Published::read(&directory)?;
         let others: Vec<String> = contradictions(&rows).into_iter().collect();
         let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row.without_contradiction()).collect();
         Ok(Self {
@@ -78,7 +75,6 @@ impl RunData {
             damage: Damage { lost_rows: run.damage(&rows).filter(|_| has_rows), others },
             rows,
             details: if has_rows { directory.read_details()? } else { HashMap::new() },
-            published,
             sections: Vec::new(),
             run,
             catalogue,

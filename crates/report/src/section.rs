@@ -47,8 +47,6 @@ pub enum Part {
     Code(String),
     /// Text for the terminal alone.
     Terminal(String),
-    /// Markup; the terminal leaves it out.
-    Markup(String),
 }
 
 /// A table of text. The first column names the row.
@@ -91,7 +89,6 @@ impl Part {
             Self::Folded(summary, parts) => folded(summary, &html(parts)),
             Self::Code(text) => format!("<div class=\"scroll\"><pre>{}</pre></div>\n", escape(text)),
             Self::Terminal(_) => String::new(),
-            Self::Markup(html) => html.clone(),
         }
     }
 }
@@ -236,7 +233,7 @@ impl fmt::Display for Part {
                 }
                 writeln!(f)
             }
-            Self::Charts(_) | Self::Folded(..) | Self::Code(_) | Self::Markup(_) => Ok(()),
+            Self::Charts(_) | Self::Folded(..) | Self::Code(_) => Ok(()),
         }
     }
 }

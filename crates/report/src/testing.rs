@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::UNIX_EPOCH;
 
 use syncscope_core::run::Status;
-use syncscope_core::{Published, Row, Run};
+use syncscope_core::{Row, Run};
 
 #[path = "../tests/synthetic/catalogue.rs"]
 mod catalogue;
@@ -19,13 +19,12 @@ pub(crate) fn run() -> Run {
 
 /// These rows as a run on an unknown machine.
 pub(crate) fn data(rows: Vec<Row>) -> RunData {
-    let (details, published) = (HashMap::new(), Published::default());
+    let details = HashMap::new();
     RunData {
         name: "run".to_owned(),
         run: run(),
         rows,
         details,
-        published,
         sections: Vec::new(),
         damage: crate::Damage::default(),
         catalogue: catalogue(),

@@ -147,20 +147,3 @@ fn a_row_that_contradicts_itself_has_no_figure() {
 fn failed(data: &RunData) -> usize {
     data.rows.iter().filter(|row| row.verdict.name() == "Failed").count()
 }
-
-#[test]
-fn an_experiment_without_its_table_is_warned_of() {
-    let folder = tempfile::tempdir().unwrap();
-    let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
-    let run = syncscope_core::Run { preset: "asynchrony".into(), planned: 0, ..complete().run };
-    directory.write_run(&run).unwrap();
-    let warnings =
-        || RunData::load(directory.path(), synthetic::catalogue()).unwrap().damage.warnings().collect::<Vec<_>>();
-    let expected = ["asynchrony.csv is missing or has no rows; measure again with `syncscope asynchrony`"];
-    assert_eq!(warnings(), expected);
-    fs::write(directory.path().join("asynchrony.csv"), "variant,block_threads,position\n").unwrap();
-    assert_eq!(warnings(), expected);
-    let line = "variant,block_threads,position,components,executions,inconsistencies\nglobal,64,0,4,9,0\n";
-    fs::write(directory.path().join("asynchrony.csv"), line).unwrap();
-    assert_eq!(warnings(), Vec::<String>::new());
-}

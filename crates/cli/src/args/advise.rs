@@ -36,7 +36,7 @@ pub(crate) enum NeedWord {
     Phases,
     /// Hand over from one thread to another: spin or sleep
     HandOver,
-    /// Reduce many values to one; DIR must be one of `syncscope reductions`
+    /// Reduce many values to one; DIR must have rows of `gpu.reduction.*` or `cpu.reduction.*`
     Reduce,
     /// End a phase of all GPU threads: a grid barrier, or the next kernel in a graph or a stream
     EndGpuPhase,

@@ -13,12 +13,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use syncscope_gpu::verify::ARCHITECTURES;
 
 pub(crate) use self::advise::{AdviseArguments, AdviseFormat};
-pub(crate) use self::papers::{ExperimentArguments, PaperCommand, ReductionsArguments, ReductionsOn};
+pub(crate) use self::papers::{ExperimentArguments, PaperCommand, ReductionsArguments};
 pub(crate) use self::rows::{
     CompareArguments, FailOn, FailOnOutlier, FindingsArguments, FindingsFormat, FleetArguments, PaperName,
     ShowArguments, ShowFormat, ShowOrder, TextFormat,
 };
-pub(crate) use self::run::{AxisArguments, CpuList, RunArguments};
+pub(crate) use self::run::{CpuList, RunArguments};
 use crate::failure::Failure;
 
 /// Measure the cost of synchronization primitives on CPUs and GPUs

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use syncscope_papers::{EXPERIMENTS, Experiment};
 
 /// What every experiment is given.
@@ -33,7 +33,7 @@ pub(crate) enum PaperCommand {
 }
 
 const REDUCTIONS: &str = "reductions";
-const ABOUT_REDUCTIONS: &str = "Reductions with each kind of synchronization, and whether primitive costs predict them";
+const ABOUT_REDUCTIONS: &str = "What the costs of primitives predict of the reductions of a finished run";
 
 impl Subcommand for PaperCommand {
     fn augment_subcommands(command: Command) -> Command {
@@ -74,25 +74,7 @@ impl FromArgMatches for PaperCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReductionsArguments {
-    #[command(flatten)]
-    pub(crate) experiment: ExperimentArguments,
-    /// Take the costs of primitives from this run instead of measuring those that are needed
-    #[arg(long, value_name = "DIR")]
-    pub(crate) run: Option<PathBuf>,
-    /// Numbers of elements, such as 1024,1000000 [default: 2^10 to 2^28 in steps of 4]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1 << 28))]
-    pub(crate) sizes: Vec<u64>,
-    /// Reductions to measure
-    #[arg(long, value_enum, default_value_t = ReductionsOn::All)]
-    pub(crate) on: ReductionsOn,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReductionsOn {
-    /// Those of GPU and CPU
-    All,
-    /// Those of the GPU
-    Gpu,
-    /// Those of the CPU, which need no GPU
-    Cpu,
+    /// Run with rows of `*.reduction.*` and of the primitives they are made of
+    #[arg(value_name = "DIR")]
+    pub(crate) run: PathBuf,
 }

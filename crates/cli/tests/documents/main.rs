@@ -5,6 +5,7 @@
 mod examples;
 mod folders;
 mod formats;
+mod imports;
 mod named_primitives;
 mod primitives_page;
 mod schema;

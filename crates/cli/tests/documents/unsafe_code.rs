@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files, or folders with all that is in them.
-const MODULES: [&str; 28] = [
+const MODULES: [&str; 29] = [
     // The calls of the operating system that no crate offers.
     "crates/host/src",
     // Reads the machine code of this program's own loops.
@@ -18,7 +18,7 @@ const MODULES: [&str; 28] = [
     "crates/cpu/src/primitives/lock/mod.rs",
     "crates/cpu/src/primitives/number.rs",
     "crates/cpu/src/primitives/opaque.rs",
-    "crates/cpu/src/published/reductions/joining.rs",
+    "crates/cpu/src/primitives/reduction/joining.rs",
     // Memory and descriptors that several processes have in common.
     "crates/cpu/src/machine/inherited.rs",
     "crates/cpu/src/primitives/handoff/kernel.rs",
@@ -41,10 +41,11 @@ const MODULES: [&str; 28] = [
     // The driver, NVML and NVRTC.
     "crates/gpu/src/cuda",
     // Structures as the bytes that a kernel gets.
+    "crates/gpu/src/experiments/reduction/queue.rs",
     "crates/gpu/src/launch/arguments.rs",
     "crates/gpu/src/multi/device_group.rs",
     "crates/gpu/src/nccl/group.rs",
-    "crates/gpu/src/published",
+    "crates/gpu/src/own_device.rs",
 ];
 
 /// The Rust files below a folder, without tests.

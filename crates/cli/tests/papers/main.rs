@@ -8,4 +8,3 @@ mod common;
 mod asynchrony;
 mod matrix;
 mod published;
-mod reductions;

@@ -261,6 +261,8 @@ pub struct Case {
     pub group: Option<Group>,
     /// How it stands in the source; `None` as people write it.
     pub form: Option<Form>,
+    /// Elements of a vector that is reduced as a whole.
+    pub elements: Option<u64>,
 }
 
 impl Case {
@@ -281,6 +283,7 @@ impl Case {
             mode: None,
             group: None,
             form: None,
+            elements: None,
         }
     }
 
@@ -345,6 +348,7 @@ impl fmt::Display for Case {
         words.extend(self.mode.map(|mode| mode.to_string()));
         words.extend(self.group.as_ref().map(Group::to_string));
         words.extend(self.form.map(|form| form.to_string()));
+        words.extend(self.elements.map(|count| format!("{count} elements")));
         f.pad(&words.join(" "))
     }
 }

@@ -63,6 +63,10 @@ words! {
         CooperativeLaunch = "cooperative launch",
         /// One more kernel, and the host waits for its end.
         LaunchAndWait = "kernel launch and wait",
+        /// A whole vector becomes one value.
+        Reduction = "reduction",
+        /// The same as a paper's listing prints it, to show what its atomic operations cost.
+        PrintedReduction = "reduction of a listing",
         /// Host and device pass the turn to each other.
         HostDeviceHandoff = "hand-off between host and device",
     }

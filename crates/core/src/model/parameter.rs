@@ -44,7 +44,7 @@ const FIRST: Parameter = Parameter {
 const LATER: Parameter = Parameter { always_in_id: false, ..FIRST };
 
 /// All parameters, in the order in which they enter the identity of a case. A later one stands at the end.
-pub static PARAMETERS: [&Parameter; 14] = [
+pub static PARAMETERS: [&Parameter; 15] = [
     &Parameter {
         name: "primitive",
         meaning: "full id ([PRIMITIVES.md](PRIMITIVES.md))",
@@ -159,6 +159,14 @@ pub static PARAMETERS: [&Parameter; 14] = [
         read: |case, cell, _| set(&mut case.form, cell),
         ..LATER
     },
+    &Parameter {
+        name: "elements",
+        meaning: "elements of a vector that is reduced as a whole",
+        is_number: true,
+        write: |case| text(case.elements),
+        read: |case, cell, _| set(&mut case.elements, cell),
+        ..LATER
+    },
 ];
 
 impl Case {
@@ -225,6 +233,7 @@ mod tests {
             Case { mode: Some(Mode::Latency), ..base.clone() },
             Case { group: Some(Group::Tile(4)), ..base.clone() },
             Case { form: Some(Form::Varying), ..base.clone() },
+            Case { elements: Some(1 << 20), ..base.clone() },
         ];
         let mut ids: Vec<_> = variants.iter().chain([&base]).map(Case::id).collect();
         ids.sort();

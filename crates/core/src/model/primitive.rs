@@ -56,6 +56,8 @@ words! {
         Launch = "launch",
         /// A flag that a CPU and a GPU thread pass to each other.
         Flag = "flag",
+        /// Reductions of a whole vector, by how they are synchronized.
+        Reduction = "reduction",
     }
 }
 

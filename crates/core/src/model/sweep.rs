@@ -99,6 +99,10 @@ impl Sweep {
         /// Varies the group.
         groups, group, Group
     );
+    axis!(
+        /// Varies the elements of a vector.
+        elements, elements, u64
+    );
 
     /// Leaves out the cases of which `excluded` says so.
     #[must_use]

@@ -68,7 +68,7 @@ impl ChainCheck {
         let (executor, operation) = (self.executor.to_uppercase(), self.operation.replace('_', " "));
         Some(format!(
             "the {executor}'s clocks failed their check at the start (a chain of {operation}s): {failure}; cycles of this run \
-             are doubtful, and its nanoseconds too if other work is not the cause; see `syncscope crosscheck`"
+             are doubtful, and its nanoseconds too if other work is not the cause; see `syncscope paper crosscheck`"
         ))
     }
 }
@@ -109,7 +109,7 @@ mod tests {
     fn a_machine_whose_clocks_disagree_is_warned_of() {
         // A nominal clock of 1,980 MHz where 1,755 were measured.
         let text = check(4.0 * 1980.0 / 1755.0, 4.0, Some(4.0)).warning().unwrap();
-        for part in ["GPU", "float additions", "+12.8 %", "syncscope crosscheck"] {
+        for part in ["GPU", "float additions", "+12.8 %", "syncscope paper crosscheck"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(check(f64::NAN, 4.0, None).failure.is_some() && check(4.0, 0.0, None).failure.is_some());

@@ -227,7 +227,7 @@ macro_rules! count {
 }
 
 /// The columns, in the order of the file.
-pub static COLUMNS: [Column; 52] = [
+pub static COLUMNS: [Column; 53] = [
     // It says whether the `mode` is a parameter of the case.
     Column::text(
         "case_id",
@@ -396,6 +396,7 @@ pub static COLUMNS: [Column; 52] = [
         drift
     ),
     number!("cycles_drift", "fraction", "the same of the costs in cycles", cycles_drift),
+    Column::parameter(PARAMETERS[14]),
 ];
 
 /// The header of the table.

@@ -130,11 +130,6 @@ impl CpuLaboratory {
         (!self.topology.this_system)
             .then(|| "the topology is not this machine's: unset HWLOC_SYNTHETIC and HWLOC_XMLFILE".to_owned())
     }
-
-    /// The size of the memory.
-    pub(crate) fn memory_bytes(&self) -> Option<u64> {
-        self.topology.memory_bytes
-    }
 }
 
 /// hwloc's topology, with the CPUs that the calling thread may use.
@@ -232,17 +227,6 @@ impl CpuLaboratory {
         let sharing = self.sharing(placement, &placed, None);
         let team = self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?;
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
-    }
-
-    /// A team of so many threads of this program or of a runtime.
-    pub(crate) fn team(
-        &mut self,
-        placement: &Placement,
-        threads: u32,
-        runtime: Option<&'static crate::team::openmp::Runtime>,
-    ) -> Result<&mut dyn crate::team::Executor, String> {
-        let placed = self.placed(placement, threads).map_err(|refusal| refusal.to_string())?;
-        self.teams.team_on(runtime, &placed.cpus, &self.clock).map_err(|refusal| refusal.to_string())
     }
 
     /// The CPUs of a placement.

@@ -75,6 +75,13 @@ impl Workload {
         Self::of_body(body, LoopFunctions { baseline: test, test, unroll: 1 }, 0)
     }
 
+    /// A job that executes as many operations as iterations in the baseline and twice as many in the test, at most `most` of
+    /// the first: `function` is the one that it times.
+    pub(crate) fn of_chain(body: Arc<dyn Body>, function: usize, most: u64) -> Self {
+        let functions = LoopFunctions { baseline: function, test: function, unroll: 1 };
+        Self { max_iterations: most, ..Self::of_body(body, functions, 1) }
+    }
+
     fn of_shared<O: Operation>(operation: Arc<O>) -> Self {
         Self::of_body(Arc::new(Repeated(operation)), loop_functions::<O>(), O::IN_CONTEXT)
     }

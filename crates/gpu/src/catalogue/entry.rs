@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use syncscope_core::{Case, Facts, Preset, Primitive};
 
+use crate::catalogue::families::reduction::Recipe;
 use crate::catalogue::limits::DeviceLimits;
 use crate::cuda::compile::Program;
 use crate::hybrid::nearby_cpus::Distance;
@@ -82,6 +83,8 @@ pub(crate) enum Method {
     Addition,
     /// A chain of launches, timed by the host.
     Launch(Launching),
+    /// A chain of reductions of a vector, timed by the host.
+    Reduction(Recipe),
     /// Launches on several devices with barriers of host threads between them, timed by the host.
     HostBarrier,
 }
@@ -181,29 +184,30 @@ impl Entry {
 
 /// Which instructions an operation must be compiled to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ExpectedInstructions {
+pub struct ExpectedInstructions {
     /// Patterns of the decoder, one for each name that architectures have for the instruction.
-    pub(crate) instructions: &'static [&'static str],
+    pub instructions: &'static [&'static str],
     /// What compilers are known to use instead.
-    pub(crate) substitutes: &'static [&'static str],
+    pub substitutes: &'static [&'static str],
     /// The instruction to look for in paths out of line, where that path is the one executed.
-    pub(crate) out_of_line: Option<&'static str>,
+    pub out_of_line: Option<&'static str>,
     /// How many instructions one operation takes.
-    pub(crate) times: usize,
+    pub times: usize,
     /// Whether the baseline has only the context and not the operation.
-    pub(crate) only_in_test: bool,
+    pub only_in_test: bool,
     /// Why nothing but a NOP is left of the operation on a device of this compute capability; `None` where something is.
-    pub(crate) elided_by_nature: fn((u32, u32)) -> Option<&'static str>,
-    /// Whether a compiler may make two paths with the operation in each: one for whole warps and one for parts of them.
-    pub(crate) may_be_on_two_paths: bool,
+    pub elided_by_nature: fn((u32, u32)) -> Option<&'static str>,
     /// Whether a kernel without a timed region accesses memory, because it counts its launches there.
-    pub(crate) counts_in_memory: bool,
-    /// What a compiler adds when it aggregates the operations of a warp. The evidence names it where it is found.
-    pub(crate) aggregation: &'static [&'static str],
+    pub counts_in_memory: bool,
+    /// What a compiler adds when it aggregates the operations of a warp. The evidence names it where it is found. Such a compiler
+    /// may make two paths with the operation in each: one for whole warps and one for parts of them.
+    pub aggregation: &'static [&'static str],
 }
 
 impl ExpectedInstructions {
-    pub(super) const fn of(instructions: &'static [&'static str]) -> Self {
+    /// One of these instructions, once for each operation of baseline and test.
+    #[must_use]
+    pub const fn of(instructions: &'static [&'static str]) -> Self {
         Self {
             instructions,
             substitutes: &[],
@@ -211,17 +215,20 @@ impl ExpectedInstructions {
             times: 1,
             only_in_test: false,
             elided_by_nature: |_| None,
-            may_be_on_two_paths: false,
             counts_in_memory: false,
             aggregation: &[],
         }
     }
 
-    pub(crate) const fn times(self, times: usize) -> Self {
+    /// The same, if one operation takes several instructions.
+    #[must_use]
+    pub const fn times(self, times: usize) -> Self {
         Self { times, ..self }
     }
 
-    pub(super) const fn or_substitutes(self, substitutes: &'static [&'static str]) -> Self {
+    /// The same, if a compiler may use others instead.
+    #[must_use]
+    pub const fn or_substitutes(self, substitutes: &'static [&'static str]) -> Self {
         Self { substitutes, ..self }
     }
 
@@ -230,7 +237,7 @@ impl ExpectedInstructions {
     }
 
     pub(super) const fn or_aggregated(self, aggregation: &'static [&'static str]) -> Self {
-        Self { aggregation, may_be_on_two_paths: true, ..self }
+        Self { aggregation, ..self }
     }
 
     pub(super) const fn counting_in_memory(self) -> Self {
@@ -243,6 +250,17 @@ impl ExpectedInstructions {
 
     pub(super) const fn elided_by_nature(self, why: fn((u32, u32)) -> Option<&'static str>) -> Self {
         Self { elided_by_nature: why, ..self }
+    }
+
+    /// How many there are in loops of so many operations: in the baseline and in the test.
+    pub(crate) const fn counts(&self, unroll: u32) -> [usize; 2] {
+        let operations = self.times * unroll as usize;
+        if self.only_in_test { [0, operations] } else { [operations, 2 * operations] }
+    }
+
+    /// The first pattern, as the name in a summary.
+    pub(crate) fn name(&self) -> &'static str {
+        self.instructions.first().copied().unwrap_or("instruction")
     }
 }
 

@@ -37,7 +37,7 @@ impl DeviceLimits {
 
     /// How many blocks of this many threads fit on a multiprocessor. Devices with less room run them in waves; the rows say
     /// so.
-    const fn resident(threads: u32) -> u32 {
+    pub(crate) const fn resident(threads: u32) -> u32 {
         /// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the largest values of any.
         const THREADS: u32 = 2048;
         const BLOCKS: u32 = 32;

@@ -19,10 +19,11 @@ pub(crate) mod limits;
 pub mod peer;
 mod registry;
 
-pub(crate) use self::entry::{CpuThreads, ExpectedInstructions, Launching, Method, Proof, SamplingPolicy, Saturates};
+pub use self::entry::ExpectedInstructions;
+pub(crate) use self::entry::{CpuThreads, Launching, Method, Proof, SamplingPolicy, Saturates};
 pub(crate) use self::families::hybrid::Sides;
 pub(crate) use self::families::launch::kernel_ns;
-pub(crate) use self::families::{cluster, grid, multi};
+pub(crate) use self::families::{cluster, grid, multi, reduction};
 pub use self::registry::{
     Fault, argument_bytes, cases, orderings, program_of, third_loop_of, unavailable, weakened_program,
 };

@@ -65,10 +65,10 @@ pub fn third_loop_of(case: &Case) -> Option<Program> {
     Some(program_of(case)?.with_third_loop())
 }
 
-/// How many bytes of arguments the kernels of a case take; `None` if the primitive does not exist.
+/// How many bytes of arguments the kernels `baseline`, `test` and `check` of a case take; `None` if there are none.
 #[must_use]
 pub fn argument_bytes(case: &Case) -> Option<usize> {
-    Some(entry_of(case)?.kernel.arguments.bytes())
+    entry_of(case)?.kernel.arguments.bytes()
 }
 
 /// The program that measures the clock.
@@ -150,7 +150,9 @@ mod tests {
             let limits = DeviceLimits { multiprocessors, max_threads: 1024 };
             for preset in Preset::ALL {
                 let planned: HashSet<_> = cases(*preset, &limits).into_iter().map(|case| case.primitive).collect();
-                assert_eq!(planned.len(), primitives().len());
+                // Reductions are made of what quick plans measure.
+                let left_out = if *preset == Preset::Quick { crate::catalogue::reduction::ENTRIES.len() } else { 0 };
+                assert_eq!(planned.len() + left_out, primitives().len());
             }
         }
     }
@@ -160,7 +162,7 @@ mod tests {
         let [quick, standard, paper] =
             [Preset::Quick, Preset::Standard, Preset::Paper].map(|preset| cases(preset, &H200));
         assert!(quick.len() <= 250, "{}", quick.len());
-        assert!((1000..7000).contains(&standard.len()), "{}", standard.len());
+        assert!((1000..7200).contains(&standard.len()), "{}", standard.len());
         let (in_standard, in_paper): (HashSet<_>, HashSet<_>) = (standard.iter().collect(), paper.iter().collect());
         assert_eq!(quick.iter().find(|case| !in_standard.contains(case)), None);
         assert_eq!(standard.iter().find(|case| !in_paper.contains(case)), None);
@@ -188,7 +190,7 @@ mod tests {
     #[test]
     fn cases_share_programs() {
         let programs: HashSet<_> = cases(Preset::Paper, &H200).iter().filter_map(program_of).collect();
-        assert!(programs.len() < 480, "{}", programs.len());
+        assert!(programs.len() < 540, "{}", programs.len());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::thread;
 
 use crate::cuda::cache::{Cache, Key};
 use crate::cuda::compiler_process::CompilerProcesses;
+use crate::cuda::discovery::Surroundings;
 use crate::cuda::error::NvrtcError;
 use crate::cuda::nvrtc::{Nvrtc, Source};
 
@@ -121,38 +122,11 @@ impl Compiler {
         self.done.get(program).cloned().unwrap_or(Err(NvrtcError::NotFound))
     }
 
-    /// The machine code of a program that includes the headers in `folders` as well. `version` changes where their text
-    /// does.
-    ///
-    /// # Errors
-    /// The error of the compiler.
-    pub fn cubin_with(
-        &mut self,
-        program: &Program,
-        folders: &[PathBuf],
-        version: &str,
-    ) -> Result<Arc<[u8]>, NvrtcError> {
-        if let Some(known) = self.done.get(program) {
-            return known.clone();
-        }
-        let Obtained { cubin, warning } =
-            self.obtain_with(&CompilerProcesses::new(&self.nvrtc), program, folders, version);
-        self.warning = self.warning.take().or(warning);
-        self.done.insert(program.clone(), cubin.clone());
-        cubin
-    }
-
     fn obtain(&self, processes: &CompilerProcesses<'_>, program: &Program) -> Obtained {
-        self.obtain_with(processes, program, &[], "")
-    }
-
-    fn obtain_with(
-        &self,
-        processes: &CompilerProcesses<'_>,
-        program: &Program,
-        folders: &[PathBuf],
-        header_version: &str,
-    ) -> Obtained {
+        let (folders, header_version) = match cuda_headers(program) {
+            Ok(found) => found,
+            Err(error) => return Obtained { cubin: Err(error), warning: None },
+        };
         let mut options = options(program);
         options.extend(folders.iter().map(|folder| format!("-I{}", folder.display())));
         let version = self.nvrtc.version();
@@ -160,7 +134,7 @@ impl Compiler {
         parts.extend([program.text, &self.arch, &version]);
         parts.extend(options.iter().map(String::as_str));
         // The key of programs without further headers stays what it was.
-        parts.extend(Some(header_version).filter(|version| !version.is_empty()));
+        parts.extend(header_version.as_deref());
         let key = Key::of(&parts);
         if let Some(cubin) = self.cache.get(&key) {
             return Obtained { cubin: Ok(cubin.into()), warning: None };
@@ -182,6 +156,17 @@ impl Compiler {
 struct Obtained {
     cubin: Result<Arc<[u8]>, NvrtcError>,
     warning: Option<String>,
+}
+
+/// Where the headers of CUDA are that a program includes in angle brackets, and a text that changes where theirs does; nothing
+/// for a program that includes none.
+fn cuda_headers(program: &Program) -> Result<(Vec<PathBuf>, Option<String>), NvrtcError> {
+    if !program.text.contains("#include <") {
+        return Ok((Vec::new(), None));
+    }
+    let folders = Surroundings::of_process().include_folders();
+    let version = folders.iter().find_map(|folder| std::fs::read_to_string(folder.join("cub/version.cuh")).ok());
+    Ok((folders, Some(version.ok_or(NvrtcError::NoHeaders)?)))
 }
 
 fn options(program: &Program) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint};
 
 use syncscope_core::machine::GpuState;
 
-use super::nvml::{AskModes, Device, SUCCESS, Status};
+use super::nvml::{AskModes, Device, SUCCESS, Status, modes};
 
 type AskText = unsafe extern "C" fn(Device, *mut c_char, c_uint) -> Status;
 type AskNumber = unsafe extern "C" fn(Device, *mut c_uint) -> Status;
@@ -68,7 +68,7 @@ impl StateFunctions {
             sm_clock_lowest_hz: lowest,
             sm_clock_highest_hz: highest.or_else(|| hertz(self.highest_clock)),
             sm_clock_application_hz: hertz(self.application_clock),
-            mig: self.mig.and_then(|ask| super::nvml::modes(device, ask)).map(|(current, _)| current != 0),
+            mig: self.is_partitioned(device),
         }
     }
 
@@ -78,6 +78,16 @@ impl StateFunctions {
         // SAFETY: the pointer is valid for the call, and the structure is that of the header.
         let status = unsafe { (self.confidential?)(&raw mut state) };
         (status == SUCCESS).then_some(state.feature != 0)
+    }
+
+    /// The clock of the multiprocessors in hertz, as the driver last read it.
+    pub(super) fn clock(&self, device: Device) -> Option<f64> {
+        one_of(device, self.clock, MULTIPROCESSORS).map(from_megahertz)
+    }
+
+    /// Whether the device is partitioned (MIG).
+    pub(super) fn is_partitioned(&self, device: Device) -> Option<bool> {
+        modes(device, self.mig?).map(|(current, _)| current != 0)
     }
 
     fn clock_limits(&self, device: Device) -> Option<(f64, f64)> {

@@ -52,6 +52,11 @@ pub enum NvrtcError {
     /// Libraries were found, and none of them works.
     #[error("no NVRTC could be loaded: {}", .0.join("; "))]
     Unusable(Vec<String>),
+    /// A kernel includes headers that are not part of this program.
+    #[error(
+        "the headers of CUB (cub/version.cuh of CCCL) were found in no folder of the CUDA headers; `make nvrtc` installs them"
+    )]
+    NoHeaders,
     /// The library is older than the device.
     #[error(
         "NVRTC {nvrtc} cannot compile for sm_{arch} (it knows {known}); install an NVRTC that does, such as the one of \

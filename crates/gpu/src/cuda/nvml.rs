@@ -47,10 +47,8 @@ functions! {
             = "nvmlDeviceGetHandleByPciBusId_v2",
         optional slowdowns: unsafe extern "C" fn(Device, *mut c_ulonglong) -> Status
             = "nvmlDeviceGetCurrentClocksEventReasons" | "nvmlDeviceGetCurrentClocksThrottleReasons",
-        optional clock: unsafe extern "C" fn(Device, c_uint, *mut c_uint) -> Status = "nvmlDeviceGetClockInfo",
         required processes: unsafe extern "C" fn(Device, *mut c_uint, *mut Process) -> Status
             = "nvmlDeviceGetComputeRunningProcesses_v3",
-        required mig_mode: AskModes = "nvmlDeviceGetMigMode",
         required ecc_mode: AskModes = "nvmlDeviceGetEccMode",
         /// It came with driver 390.
         optional peer_status: unsafe extern "C" fn(Device, Device, c_int, *mut c_int) -> Status
@@ -123,7 +121,7 @@ impl Nvml {
             .filter(|count| *count > 0)
             .map(|count| format!("{count} other processes use the GPU; figures may be of both; see `nvidia-smi`"));
         let slowdown = self.slowdowns(device).and_then(slowdown);
-        let mig = self.is_partitioned(device).then(|| {
+        let mig = self.state.is_partitioned(device).unwrap_or(false).then(|| {
             "the GPU is partitioned (MIG): the figures are for one instance, and others share its memory system"
                 .to_owned()
         });
@@ -149,16 +147,6 @@ impl Nvml {
         (status == SUCCESS).then_some(reasons)
     }
 
-    /// The clock of the multiprocessors in hertz, as the driver last read it.
-    fn clock(&self, device: Device) -> Option<f64> {
-        /// `NVML_CLOCK_SM` of `nvml.h`.
-        const MULTIPROCESSORS: c_uint = 1;
-        let mut megahertz = 0;
-        // SAFETY: the device is the library's, the pointer valid for the call.
-        let status = unsafe { (self.functions.clock?)(device, MULTIPROCESSORS, &raw mut megahertz) };
-        (status == SUCCESS).then_some(f64::from(megahertz) * 1e6)
-    }
-
     /// How many other processes compute on the device. In a container NVML may report all of them with numbers of another
     /// namespace, or none.
     fn other_processes(&self, device: Device) -> Option<usize> {
@@ -173,10 +161,6 @@ impl Nvml {
             INSUFFICIENT_SIZE => Some(count as usize),
             _ => None,
         }
-    }
-
-    fn is_partitioned(&self, device: Device) -> bool {
-        modes(device, self.functions.mig_mode).is_some_and(|(current, _)| current != 0)
     }
 
     fn ecc_is_pending(&self, device: Device) -> bool {
@@ -244,7 +228,7 @@ impl Watch {
         if let Some(look) = self.last.get().filter(|look| look.is_fresh(now)) {
             return look.state;
         }
-        let state = ClockState { clock: self.nvml.clock(self.device), reasons: self.nvml.slowdowns(self.device) };
+        let state = ClockState { clock: self.nvml.state.clock(self.device), reasons: self.nvml.slowdowns(self.device) };
         self.last.set(Some(Look { time: now, took: now.elapsed(), state }));
         state
     }

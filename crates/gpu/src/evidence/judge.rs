@@ -3,120 +3,43 @@
 use std::collections::BTreeMap;
 
 use syncscope_core::Evidence;
-use syncscope_sass::{Cubin, Instruction, Region, SassError, timed_region, unawaited_results};
+use syncscope_sass::{Cubin, Instruction, Region, unawaited_results};
 
+use crate::catalogue::ExpectedInstructions;
 use crate::evidence::TIMED;
 
-/// What the timed regions of a baseline and its test should contain.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expectation {
-    /// The instruction that does the work, as a pattern (see [`Instruction::matches`]). Architectures may have different
-    /// names for it: `RED.ADD` and `REDG.ADD`.
-    pub instructions: Vec<String>,
-    /// What a compiler may use instead: `NOP` for `WARPSYNC`. The figure is then the cost of that instruction.
-    pub substitutes: Vec<String>,
-    /// Instructions that one operation takes: 2 for a shuffle of 64 bits.
-    pub per_operation: usize,
-    /// Operations in one iteration of a loop that repeats the operation once.
-    pub unroll: usize,
-    /// How often the operation is repeated in one iteration of the baseline.
-    pub baseline_repeats: usize,
-    /// The same for the test.
-    pub test_repeats: usize,
-}
-
-impl Expectation {
-    /// An operation of one instruction, with an unrolled loop of `unroll` operations in the baseline and twice as many
-    /// in the test.
-    pub fn new<'a>(instructions: impl IntoIterator<Item = &'a str>, unroll: usize) -> Self {
-        Self {
-            instructions: instructions.into_iter().map(str::to_owned).collect(),
-            substitutes: Vec::new(),
-            per_operation: 1,
-            unroll,
-            baseline_repeats: 1,
-            test_repeats: 2,
-        }
-    }
-
-    /// Adds instructions that a compiler may use instead.
-    #[must_use]
-    pub fn or_instead<'a>(mut self, substitutes: impl IntoIterator<Item = &'a str>) -> Self {
-        self.substitutes.extend(substitutes.into_iter().map(str::to_owned));
-        self
-    }
-
-    /// Sets how many instructions one operation takes.
-    #[must_use]
-    pub const fn times(mut self, per_operation: usize) -> Self {
-        self.per_operation = per_operation;
-        self
-    }
-
-    /// Whether these counts are as expected: both loops contain all instructions of their operations, and the test has more
-    /// by exactly the added operations. Both may contain others of the same kind, from a context.
-    fn holds(&self, baseline: usize, test: usize) -> bool {
-        let operation = self.per_operation * self.unroll;
-        let (in_baseline, in_test) = (operation * self.baseline_repeats, operation * self.test_repeats);
-        baseline >= in_baseline && test >= in_test && test - in_test == baseline - in_baseline
-    }
-
-    /// The first pattern, as the name in a summary.
-    fn name(&self) -> &str {
-        self.instructions.first().map_or("instruction", String::as_str)
-    }
-}
-
-/// The evidence in a CUBIN with the kernels of a baseline and its test, or why there is none.
+/// Compares the timed regions of a baseline and its test, whose loops have so many operations in an iteration of the baseline, with
+/// what they should contain.
 #[must_use]
-pub(super) fn evidence(cubin: &[u8], [baseline, test]: [&str; 2], expected: &Expectation) -> Evidence {
-    let regions = || -> Result<_, SassError> {
-        let cubin = Cubin::parse(cubin)?;
-        let region = |name: &str| {
-            timed_region(cubin.kernel(name).ok_or_else(|| SassError::NoKernel { kernel: name.to_owned() })?)
-        };
-        Ok((region(baseline)?, region(test)?))
-    };
-    match regions() {
-        Ok((baseline, test)) => judge(&baseline, &test, expected),
-        Err(error) => Evidence::NotAvailable(error.to_string()),
-    }
-}
-
-/// Compares the timed regions of a baseline and its test with what they should contain.
-#[must_use]
-pub fn judge(baseline: &Region, test: &Region, expected: &Expectation) -> Evidence {
+pub fn judge(baseline: &Region, test: &Region, expected: &ExpectedInstructions, unroll: u32) -> Evidence {
     let listing = format!("baseline\n{}\ntest\n{}", baseline.listing(), test.listing());
-    if let Some(found) = find(baseline, test, expected, &expected.instructions) {
+    let counts = expected.counts(unroll);
+    if let Some(found) = find(baseline, test, counts, expected.instructions) {
         return Evidence::Present { summary: found, listing };
     }
-    if let Some(found) = find(baseline, test, expected, &expected.substitutes) {
+    if let Some(found) = find(baseline, test, counts, expected.substitutes) {
         return Evidence::Substituted { summary: format!("{found} for {}", expected.name()), listing };
     }
-    Evidence::Elided { summary: missing(baseline, test, expected), listing }
+    Evidence::Elided { summary: missing(baseline, test, expected, counts), listing }
 }
 
-/// The first pattern with the expected counts in both regions, as `REDG.E.ADD.STRONG.GPU 32/64`.
-fn find(baseline: &Region, test: &Region, expected: &Expectation, patterns: &[String]) -> Option<String> {
+/// The first pattern with the expected counts in both regions, as `REDG.E.ADD.STRONG.GPU 32/64`: both loops contain all
+/// instructions of their operations, and the test has more by exactly the added operations. Both may contain others of the same
+/// kind, from a context.
+fn find(baseline: &Region, test: &Region, counts: [usize; 2], patterns: &[&str]) -> Option<String> {
     patterns.iter().find_map(|pattern| {
         let (in_baseline, in_test) = (baseline.count(pattern), test.count(pattern));
         let name = most_frequent(test, |instruction| instruction.matches(pattern))?;
-        expected.holds(in_baseline, in_test).then(|| format!("{name} {in_baseline}/{in_test}"))
+        let others = (in_baseline.checked_sub(counts[0])?, in_test.checked_sub(counts[1])?);
+        (others.0 == others.1).then(|| format!("{name} {in_baseline}/{in_test}"))
     })
 }
 
 /// What was expected, how much of it was found, and which instruction the test has more of instead.
-fn missing(baseline: &Region, test: &Region, expected: &Expectation) -> String {
+fn missing(baseline: &Region, test: &Region, expected: &ExpectedInstructions, counts: [usize; 2]) -> String {
     let total = |region: &Region| expected.instructions.iter().map(|pattern| region.count(pattern)).sum::<usize>();
-    let operation = expected.per_operation * expected.unroll;
-    let found = format!(
-        "{} {}/{} instead of {}/{}",
-        expected.name(),
-        total(baseline),
-        total(test),
-        operation * expected.baseline_repeats,
-        operation * expected.test_repeats
-    );
+    let (name, in_baseline, in_test) = (expected.name(), total(baseline), total(test));
+    let found = format!("{name} {in_baseline}/{in_test} instead of {}/{}", counts[0], counts[1]);
     match largest_increase(baseline, test) {
         Some((mnemonic, more)) => format!("{found}; the test has {more} more {mnemonic}"),
         None => found,
@@ -162,17 +85,22 @@ impl ClosingRead {
     #[must_use]
     pub fn of(cubin: &[u8]) -> Option<Self> {
         let cubin = Cubin::parse(cubin).ok()?;
+        let [baseline, test] = super::regions(&cubin).ok()?;
+        Some(Self::between(&cubin, [&baseline, &test]))
+    }
+
+    /// The same of the regions of a program.
+    pub(super) fn between(cubin: &Cubin, regions: [&Region; 2]) -> Self {
         let mut unawaited: BTreeMap<String, [usize; 2]> = BTreeMap::new();
-        for (side, name) in TIMED.iter().enumerate() {
-            let kernel = cubin.kernel(name)?;
-            for result in unawaited_results(kernel, &timed_region(kernel).ok()?) {
+        for (side, (name, region)) in TIMED.iter().zip(regions).enumerate() {
+            for result in cubin.kernel(name).into_iter().flat_map(|kernel| unawaited_results(kernel, region)) {
                 let is_constant = result.mnemonic.split('.').next().is_some_and(|bare| CONSTANTS.contains(&bare));
                 if !is_constant {
                     unawaited.entry(result.mnemonic).or_default()[side] += 1;
                 }
             }
         }
-        Some(Self { unawaited })
+        Self { unawaited }
     }
 
     /// Whether the same results are outstanding in both loops, so that they drop out of the difference.
@@ -209,7 +137,7 @@ impl ClosingRead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_sass::{Arch, Kernel};
+    use syncscope_sass::{Arch, Kernel, timed_region};
 
     // Instructions of sm_90.
     /// `CS2R R2, SR_CLOCKLO`, 64 bits.
@@ -243,8 +171,13 @@ mod tests {
         timed_region(&kernel(&words)).unwrap()
     }
 
-    fn verdict(baseline: &[u128], test: &[u128], expected: &Expectation) -> (&'static str, String) {
-        let evidence = judge(&region(baseline), &region(test), expected);
+    fn verdict(
+        baseline: &[u128],
+        test: &[u128],
+        expected: &ExpectedInstructions,
+        unroll: u32,
+    ) -> (&'static str, String) {
+        let evidence = judge(&region(baseline), &region(test), expected, unroll);
         let kind = match &evidence {
             Evidence::Present { .. } => "present",
             Evidence::Substituted { .. } => "substituted",
@@ -257,45 +190,39 @@ mod tests {
 
     #[test]
     fn the_expected_instruction_is_named_with_its_counts() {
-        let expected = Expectation::new(["RED.ADD", "REDG.ADD"], 2);
-        let found = verdict(&[RED; 2], &[RED; 4], &expected);
+        let expected = ExpectedInstructions::of(&["RED.ADD", "REDG.ADD"]);
+        let found = verdict(&[RED; 2], &[RED; 4], &expected, 2);
         assert_eq!(found, ("present", "REDG.E.ADD.STRONG.GPU 2/4".to_owned()));
-        let with_context = verdict(&[RED, RED, RED, NOP], &[RED, RED, RED, RED, RED, NOP], &expected);
+        let with_context = verdict(&[RED, RED, RED, NOP], &[RED, RED, RED, RED, RED, NOP], &expected, 2);
         assert_eq!(with_context, ("present", "REDG.E.ADD.STRONG.GPU 3/5".to_owned()));
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_no_evidence() {
-        let found = evidence(b"no ELF", ["baseline", "test"], &Expectation::new(["NOP"], 1));
-        assert!(matches!(&found, Evidence::NotAvailable(reason) if reason.contains("not an intact")), "{found:?}");
-    }
-
-    #[test]
     fn an_operation_may_take_several_instructions() {
-        let expected = Expectation::new(["REDG.ADD"], 1).times(2);
-        assert_eq!(verdict(&[RED; 2], &[RED; 4], &expected).0, "present");
-        assert_eq!(verdict(&[RED; 1], &[RED; 2], &expected).0, "elided");
+        let expected = ExpectedInstructions::of(&["REDG.ADD"]).times(2);
+        assert_eq!(verdict(&[RED; 2], &[RED; 4], &expected, 1).0, "present");
+        assert_eq!(verdict(&[RED; 1], &[RED; 2], &expected, 1).0, "elided");
     }
 
     #[test]
     fn a_substitute_is_named() {
-        let expected = Expectation::new(["WARPSYNC"], 2).or_instead(["NOP"]);
-        let found = verdict(&[NOP; 2], &[NOP; 4], &expected);
+        let expected = ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(&["NOP"]);
+        let found = verdict(&[NOP; 2], &[NOP; 4], &expected, 2);
         assert_eq!(found, ("substituted", "NOP 2/4 for WARPSYNC".to_owned()));
-        let vote = Expectation::new(["VOTE.ANY"], 1).or_instead(["VOTEU.ANY"]);
-        assert_eq!(verdict(&[VOTEU], &[VOTEU; 2], &vote).1, "VOTEU.ANY 1/2 for VOTE.ANY");
+        let vote = ExpectedInstructions::of(&["VOTE.ANY"]).or_substitutes(&["VOTEU.ANY"]);
+        assert_eq!(verdict(&[VOTEU], &[VOTEU; 2], &vote, 1).1, "VOTEU.ANY 1/2 for VOTE.ANY");
     }
 
     #[test]
     fn missing_instructions_are_reported() {
-        let expected = Expectation::new(["RED.ADD", "REDG.ADD"], 2);
+        let expected = ExpectedInstructions::of(&["RED.ADD", "REDG.ADD"]);
         assert_eq!(
-            verdict(&[RED], &[RED, NOP, NOP, NOP], &expected),
+            verdict(&[RED], &[RED, NOP, NOP, NOP], &expected, 2),
             ("elided", "RED.ADD 1/1 instead of 2/4; the test has 3 more NOP".to_owned())
         );
         // The same count in both: the compiler moved the addition out of the loop.
-        assert_eq!(verdict(&[RED; 4], &[RED; 4], &expected).1, "RED.ADD 4/4 instead of 2/4");
+        assert_eq!(verdict(&[RED; 4], &[RED; 4], &expected, 2).1, "RED.ADD 4/4 instead of 2/4");
         // The count grows, but not as expected.
-        assert_eq!(verdict(&[RED; 2], &[RED; 5], &expected).0, "elided");
+        assert_eq!(verdict(&[RED; 2], &[RED; 5], &expected, 2).0, "elided");
     }
 }

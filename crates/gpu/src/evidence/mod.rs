@@ -6,10 +6,11 @@
 mod judge;
 
 use syncscope_core::{Case, Evidence};
-use syncscope_sass::{Cubin, Instruction, Kernel, Region, timed_region};
+use syncscope_sass::{Cubin, Instruction, Kernel, Region, SassError, timed_region};
 
-pub use self::judge::{ClosingRead, Expectation, judge};
-use crate::catalogue::{ExpectedInstructions, Method, entry_of};
+pub use self::judge::{ClosingRead, judge};
+pub use crate::catalogue::ExpectedInstructions;
+use crate::catalogue::{Method, entry_of};
 
 /// The kernels that a case times.
 const TIMED: [&str; 2] = ["baseline", "test"];
@@ -31,63 +32,53 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
     if let Method::Launch(_) = entry.method {
         return whole_kernels(cubin, &expected);
     }
-    let mut evidence = judge::evidence(cubin, TIMED, &expectation(&expected, entry.unroll));
-    if let (Evidence::Elided { .. }, true) = (&evidence, expected.may_be_on_two_paths) {
-        let on_two_paths = expectation(&expected.times(2 * expected.times), entry.unroll);
-        let found = judge::evidence(cubin, TIMED, &on_two_paths);
-        if let Evidence::Present { .. } = found {
-            evidence = found;
+    if let Method::Reduction(_) = entry.method {
+        return in_first_kernel(cubin, &expected);
+    }
+    let found = Cubin::parse(cubin).and_then(|cubin| Ok((regions(&cubin)?, cubin)));
+    let ([baseline, test], cubin) = match &found {
+        Ok((regions, cubin)) => (regions.each_ref(), cubin),
+        Err(error) => return Evidence::NotAvailable(error.to_string()),
+    };
+    let mut evidence = judge(baseline, test, &expected, entry.unroll);
+    if let (Evidence::Elided { .. }, false) = (&evidence, expected.aggregation.is_empty()) {
+        let on_two_paths = judge(baseline, test, &expected.times(2 * expected.times), entry.unroll);
+        if let Evidence::Present { .. } = on_two_paths {
+            evidence = on_two_paths;
         }
     }
-    let evidence = with_closing_read(named_aggregation(evidence, cubin, &expected), cubin);
-    match (evidence, expected.out_of_line) {
-        (Evidence::Elided { summary, listing }, Some(instruction)) => {
-            match out_of_line(cubin, instruction, expected.times, entry.unroll) {
-                Some(summary) => Evidence::Present { summary, listing },
-                None => Evidence::Elided { summary, listing },
-            }
-        }
-        (evidence, _) => evidence,
-    }
-}
-
-fn expectation(expected: &ExpectedInstructions, unroll: u32) -> Expectation {
-    let mut expectation = Expectation::new(expected.instructions.iter().copied(), unroll as usize)
-        .or_instead(expected.substitutes.iter().copied())
-        .times(expected.times);
-    if expected.only_in_test {
-        (expectation.baseline_repeats, expectation.test_repeats) = (0, 1);
-    }
-    expectation
-}
-
-/// The evidence with a line about the clock read at the end of the timed regions.
-fn with_closing_read(mut evidence: Evidence, cubin: &[u8]) -> Evidence {
-    if let Evidence::Present { listing, .. } | Evidence::Substituted { listing, .. } | Evidence::Elided { listing, .. } =
-        &mut evidence
-        && let Some(read) = ClosingRead::of(cubin)
+    if let Evidence::Present { summary, .. } = &mut evidence
+        && let Some(how) = aggregation(baseline, test, expected.aggregation)
     {
-        listing.push_str(&read.summary());
+        summary.push_str(", aggregated by the compiler: ");
+        summary.push_str(&how);
+    }
+    let summary = expected
+        .out_of_line
+        .and_then(|instruction| out_of_line(baseline, test, instruction, expected.times, entry.unroll));
+    if let (Evidence::Elided { listing, .. }, Some(summary)) = (&mut evidence, summary) {
+        evidence = Evidence::Present { summary, listing: std::mem::take(listing) };
+    }
+    if let Evidence::Present { listing, .. }
+    | Evidence::Substituted { listing, .. }
+    | Evidence::Elided { listing, .. } = &mut evidence
+    {
+        listing.push_str(&ClosingRead::between(cubin, [baseline, test]).summary());
         listing.push('\n');
     }
     evidence
 }
 
-/// The evidence with a summary that says whether the compiler aggregated the operations of a warp, and with which
-/// instructions: 32/64 for each operation, 1/1 once for all operations of an iteration, or only before the loop.
-fn named_aggregation(evidence: Evidence, cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
-    let Evidence::Present { summary, listing } = evidence else { return evidence };
-    let summary = match aggregation(cubin, expected.aggregation) {
-        Some(how) => format!("{summary}, aggregated by the compiler: {how}"),
-        None => summary,
-    };
-    Evidence::Present { summary, listing }
+/// The timed regions of baseline and test.
+fn regions(cubin: &Cubin) -> Result<[Region; 2], SassError> {
+    let region =
+        |name: &str| timed_region(cubin.kernel(name).ok_or_else(|| SassError::NoKernel { kernel: name.to_owned() })?);
+    Ok([region(TIMED[0])?, region(TIMED[1])?])
 }
 
-fn aggregation(cubin: &[u8], patterns: &[&str]) -> Option<String> {
-    let cubin = Cubin::parse(cubin).ok()?;
-    let [baseline, test] = TIMED.map(|name| timed_region(cubin.kernel(name)?).ok());
-    let (baseline, test) = (baseline?, test?);
+/// With which instructions a compiler aggregated the operations of a warp, if it did: 32/64 for each operation, 1/1 once for all
+/// operations of an iteration, or only before the loop.
+fn aggregation(baseline: &Region, test: &Region, patterns: &[&str]) -> Option<String> {
     patterns.iter().find_map(|pattern| {
         let found = test.instructions().iter().find(|instruction| instruction.matches(pattern))?;
         let counts = match (baseline.count(pattern), test.count(pattern)) {
@@ -99,13 +90,10 @@ fn aggregation(cubin: &[u8], patterns: &[&str]) -> Option<String> {
 }
 
 /// A summary, if the slow paths of both kernels have the instruction once for each operation.
-fn out_of_line(cubin: &[u8], instruction: &str, times: usize, unroll: u32) -> Option<String> {
-    let cubin = Cubin::parse(cubin).ok()?;
-    let [baseline, test] = TIMED.map(|name| timed_region(cubin.kernel(name)?).ok());
+fn out_of_line(baseline: &Region, test: &Region, instruction: &str, times: usize, unroll: u32) -> Option<String> {
     let count =
-        |region: Region| region.out_of_line().iter().flatten().filter(|found| found.matches(instruction)).count();
-    let (in_baseline, in_test) = (count(baseline?), count(test?));
-    let expected = unroll as usize * times;
+        |region: &Region| region.out_of_line().iter().flatten().filter(|found| found.matches(instruction)).count();
+    let (in_baseline, in_test, expected) = (count(baseline), count(test), unroll as usize * times);
     (in_baseline == expected && in_test == 2 * expected)
         .then(|| format!("{instruction} {in_baseline}/{in_test} out of line"))
 }
@@ -135,6 +123,23 @@ fn whole_kernels(cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
     }
 }
 
+/// The evidence of reductions: the kernel that reads the vector must contain one of the expected instructions.
+fn in_first_kernel(cubin: &[u8], expected: &ExpectedInstructions) -> Evidence {
+    let cubin = match Cubin::parse(cubin) {
+        Ok(cubin) => cubin,
+        Err(error) => return Evidence::NotAvailable(error.to_string()),
+    };
+    let Some(kernel) = cubin.kernel("reduce") else {
+        return Evidence::NotAvailable("the kernel is not in the program".to_owned());
+    };
+    let is_expected = |found: &&Instruction| expected.instructions.iter().any(|pattern| found.matches(pattern));
+    let found: Vec<&Instruction> = executed(kernel).filter(is_expected).collect();
+    let name = found.first().map_or(expected.instructions.first().copied().unwrap_or_default(), |it| &it.mnemonic);
+    let summary = format!("{name} {} of {} in the kernel", found.len(), executed(kernel).count());
+    let listing = format!("{}\n{}", kernel.name(), listing_of(kernel));
+    if found.is_empty() { Evidence::Elided { summary, listing } } else { Evidence::Present { summary, listing } }
+}
+
 /// The instructions before the padding, which is a branch to itself and NOPs after the last exit.
 fn executed(kernel: &Kernel) -> impl Iterator<Item = &Instruction> {
     let instructions = kernel.instructions();
@@ -150,4 +155,15 @@ fn touches_memory(instruction: &Instruction) -> bool {
 
 fn listing_of(kernel: &Kernel) -> String {
     executed(kernel).map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_no_evidence() {
+        let found = evidence_of(&Case::new("gpu.block.syncthreads"), b"no ELF");
+        assert!(matches!(&found, Evidence::NotAvailable(reason) if reason.contains("not an intact")), "{found:?}");
+    }
 }

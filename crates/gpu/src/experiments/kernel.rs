@@ -48,6 +48,8 @@ pub(crate) struct Setup {
     pub(crate) waves: Option<String>,
     /// Enough to bring the loop into its steady state.
     pub(crate) min_iterations: u64,
+    /// Operations in one iteration of the baseline; a factor of [`UNROLL`].
+    pub(crate) unroll: u32,
     pub(crate) sampling: SamplingPolicy,
     /// From the measurement blocks before, and for those that follow.
     pub(crate) carried: Rc<Cell<Carried>>,
@@ -219,7 +221,7 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn operations(&self, side: Side, iterations: u64) -> u64 {
-        operations(side, iterations) * self.loops()
+        operations(side, iterations) / u64::from(UNROLL / self.setup.unroll) * self.loops()
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
@@ -250,7 +252,7 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn unroll(&self) -> u32 {
-        UNROLL
+        self.setup.unroll
     }
 
     fn min_iterations(&self) -> u64 {

@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
@@ -19,6 +19,7 @@ use crate::launch::bench::Bench;
 use crate::launch::host_clock;
 use crate::launch::outage::{Health, Outage};
 use crate::launch::request::{Kernels, Shape};
+use crate::launch::runner::{HostClock, poll};
 use crate::launch::samples::finding_of;
 use syncscope_host::scheduling::AffinityGuard;
 
@@ -214,12 +215,9 @@ impl<'a> LaunchChain<'a> {
 
     /// Waits by polling, the same way for both sides.
     fn wait(&mut self) -> Result<(), Outage> {
-        let started = Instant::now();
-        while !self.is_done()? {
-            if started.elapsed() > LIMIT {
-                self.setup.bench.set_health(Health::Occupied);
-                return Err(Outage::TimedOut(LIMIT));
-            }
+        if poll(&HostClock, LIMIT, LIMIT, || self.is_done())?.is_none() {
+            self.setup.bench.set_health(Health::Occupied);
+            return Err(Outage::TimedOut(LIMIT));
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ use crate::experiments::kernel::Parameters;
 use crate::experiments::kernel::{Carried, KernelExperiment, Setup};
 use crate::experiments::third_loop::ThirdLoop;
 use crate::laboratory::contexts::failed;
-use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, VariableArguments};
+use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, UNROLL, VariableArguments};
 use crate::launch::bench::Bench;
 use crate::launch::offsets::{MemoryOffsets, POOL_BYTES};
 use crate::launch::request::{Kernels, Shape};
@@ -46,33 +46,12 @@ impl GpuLaboratory {
             actor: Actor::Slowest,
             is_own_context: true,
             min_iterations: 1,
+            unroll: UNROLL,
             sampling: SamplingPolicy::USUAL,
             limit: Some(limit),
         };
         let cubin = self.compiler.cubin(&fault_program(fault)).map_err(failed)?;
         self.set_up(&fault_program(fault), evidence(&cubin), request)
-    }
-
-    /// A loop in one kernel that is no case of the catalogue, with its own proof in the kernel `check`.
-    pub(crate) fn loop_in_kernel(
-        &mut self,
-        program: &Program,
-        evidence: Evidence,
-        shape: Shape,
-    ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let request = ExperimentRequest {
-            parameters: Parameters { shape, dtype: None, stride: 0, arrays: 1, cluster: 0 },
-            arguments: BenchArguments::Register(RegisterArguments { opaque_one: 1, ..RegisterArguments::default() }),
-            proof: Proof::Trial,
-            third: None,
-            carried: Rc::default(),
-            actor: Actor::Slowest,
-            is_own_context: true,
-            min_iterations: 1,
-            sampling: SamplingPolicy::USUAL,
-            limit: None,
-        };
-        self.set_up(program, evidence, request)
     }
 
     /// A loop in one kernel.
@@ -108,6 +87,7 @@ impl GpuLaboratory {
             // Fences stand between updates.
             is_own_context: case.domain_and_family().1 != syncscope_core::Family::Fence.as_str(),
             min_iterations,
+            unroll: entry.unroll,
             sampling: (entry.sampling)(case),
             limit: None,
         };
@@ -122,7 +102,7 @@ impl GpuLaboratory {
         request: ExperimentRequest,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let ExperimentRequest { parameters, arguments, proof, actor, .. } = request;
-        let ExperimentRequest { third, carried, is_own_context, min_iterations, sampling, limit, .. } = request;
+        let ExperimentRequest { third, carried, is_own_context, min_iterations, unroll, sampling, limit, .. } = request;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
@@ -159,6 +139,7 @@ impl GpuLaboratory {
             ruler,
             waves,
             min_iterations,
+            unroll,
             sampling,
             carried,
             watch,
@@ -168,8 +149,8 @@ impl GpuLaboratory {
     }
 
     /// The evidence in the machine code of a case.
-    fn evidence(&mut self, case: &Case, program: &Program) -> Result<Evidence, Refusal> {
-        let code = Case { threads: None, blocks: None, ..case.clone() };
+    pub(super) fn evidence(&mut self, case: &Case, program: &Program) -> Result<Evidence, Refusal> {
+        let code = Case { threads: None, blocks: None, elements: None, ..case.clone() };
         if let Some(evidence) = self.evidence.get(&code) {
             return Ok(evidence.clone());
         }
@@ -228,6 +209,8 @@ struct ExperimentRequest {
     actor: Actor,
     is_own_context: bool,
     min_iterations: u64,
+    /// Operations in one iteration of the baseline.
+    unroll: u32,
     sampling: SamplingPolicy,
     /// How long a batch may take; `None` for the usual limit.
     limit: Option<Duration>,

@@ -7,6 +7,7 @@
 //! | [`kernels`] | cases that one kernel on one device measures |
 //! | [`multi`] | barriers of a grid or of several devices |
 //! | [`nccl`] | sums by NCCL |
+//! | [`reduction`] | reductions of a vector |
 //! | [`host`] | cases in which the host takes part |
 //! | [`contexts`] | replaces contexts that a kernel poisoned, and those of the pass before; errors as refusals |
 //!
@@ -18,6 +19,7 @@ mod kernels;
 mod multi;
 mod nccl;
 mod opening;
+mod reduction;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -79,18 +81,6 @@ impl GpuLaboratory {
     pub const fn limits(&self) -> DeviceLimits {
         self.limits
     }
-
-    /// The case on a grid that fills the first device twice, if it leaves the number of blocks open.
-    #[must_use]
-    pub fn with_full_grid(&self, case: Case) -> Case {
-        let blocks = case.blocks.or(case.threads.map(|_| 2 * self.limits.multiprocessors));
-        Case { blocks, ..case }
-    }
-
-    /// A CPU near the first device, for the thread that launches.
-    pub(crate) fn launching_cpu(&self) -> Option<u32> {
-        self.nearby_cpus.any()
-    }
 }
 
 impl Drop for GpuLaboratory {
@@ -151,6 +141,7 @@ impl Laboratory for GpuLaboratory {
             Method::HostBarrier => self.host_barrier(case, &program),
             Method::Kernel | Method::Cluster => self.kernel(case, &program, entry),
             Method::Launch(launching) => self.launches(case, &program, launching),
+            Method::Reduction(recipe) => self.reduction(case, &program, recipe),
             Method::RoundTrip => self.round_trip(case, &program),
             Method::Addition => self.addition(case, &program),
         }

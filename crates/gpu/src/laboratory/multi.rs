@@ -177,7 +177,7 @@ impl GpuLaboratory {
     }
 
     /// The first `count` devices; they must run the same kernels.
-    fn first_devices(&self, count: usize) -> Result<Vec<Device>, Refusal> {
+    pub(super) fn first_devices(&self, count: usize) -> Result<Vec<Device>, Refusal> {
         let there = self.machines.len();
         if count == 0 || count > there || count > MOST_DEVICES {
             return Err(Refusal::Skipped(format!("asked {count} devices, there are {}", there.min(MOST_DEVICES))));
@@ -202,7 +202,7 @@ struct OnDevices<'a> {
 }
 
 /// The group, a new one if a kernel broke the last, with these devices.
-fn opened_group<'a>(
+pub(super) fn opened_group<'a>(
     slot: &'a mut Option<DeviceGroup>,
     pass: u32,
     devices: &[Device],

@@ -192,18 +192,21 @@ pub(crate) enum ArgumentKind {
     HybridFlag,
     HostBarrier,
     LaunchChain,
+    /// Kernels without a timed loop; see `experiments/reduction/queue.rs`.
+    Reduction,
 }
 
 impl ArgumentKind {
     /// Bytes of the structure.
-    pub(crate) const fn bytes(self) -> usize {
+    pub(crate) const fn bytes(self) -> Option<usize> {
         match self {
-            Self::Variable => size_of::<VariableArguments>(),
-            Self::Register => size_of::<RegisterArguments>(),
-            Self::GridBarrier => size_of::<GridBarrierArguments>(),
-            Self::HybridFlag => size_of::<HybridFlagArguments>(),
-            Self::HostBarrier => size_of::<HostBarrierArguments>(),
-            Self::LaunchChain => size_of::<LaunchChainArguments>(),
+            Self::Variable => Some(size_of::<VariableArguments>()),
+            Self::Register => Some(size_of::<RegisterArguments>()),
+            Self::GridBarrier => Some(size_of::<GridBarrierArguments>()),
+            Self::HybridFlag => Some(size_of::<HybridFlagArguments>()),
+            Self::HostBarrier => Some(size_of::<HostBarrierArguments>()),
+            Self::LaunchChain => Some(size_of::<LaunchChainArguments>()),
+            Self::Reduction => None,
         }
     }
 }

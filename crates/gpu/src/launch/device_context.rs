@@ -39,6 +39,8 @@ const PADDING_BYTES: usize = 3 * (2 << 20);
 pub(crate) struct DeviceContext {
     device: Device,
     modules: HashMap<Program, LoadedModule>,
+    /// Programs without a timed loop.
+    others: HashMap<Program, Module>,
     abort: HostBuffer<u32>,
     /// Where the device sees `abort`.
     abort_pointer: DevicePointer,
@@ -65,6 +67,7 @@ impl DeviceContext {
         let opened = Self {
             device,
             modules: HashMap::new(),
+            others: HashMap::new(),
             abort_pointer: abort.device_pointer()?,
             abort,
             host: HostBuffer::new(&context, words)?,
@@ -116,6 +119,15 @@ impl DeviceContext {
         }
     }
 
+    /// The same for a program without a timed loop.
+    pub(crate) fn load_other(&mut self, program: &Program, cubin: &[u8]) -> Result<&Module, CudaError> {
+        self.context.make_current()?;
+        match self.others.entry(program.clone()) {
+            Entry::Occupied(loaded) => Ok(loaded.into_mut()),
+            Entry::Vacant(place) => Ok(place.insert(Module::load(&self.context, cubin)?)),
+        }
+    }
+
     /// Provides at least this much memory. The context must be current, as for the functions below.
     pub(crate) fn reserve_memory(&mut self, bytes: usize) -> Result<(), CudaError> {
         if bytes > self.memory.bytes() {
@@ -139,6 +151,26 @@ impl DeviceContext {
     pub(crate) fn provide_shared(&mut self, words: usize) -> Result<DevicePointer, CudaError> {
         let shared = HostBuffer::for_all(&self.context, words)?;
         self.shared.insert(shared).device_pointer()
+    }
+
+    /// The host memory that was provided last.
+    pub(crate) const fn shared(&self) -> Option<&HostBuffer<u64>> {
+        self.shared.as_ref()
+    }
+
+    /// Where the device sees the flag that ends the waits inside kernels.
+    pub(crate) const fn abort_pointer(&self) -> DevicePointer {
+        self.abort_pointer
+    }
+
+    /// Queues the clearing of what kernels found and of the first `words` of their results.
+    pub(crate) fn clear_results(&self, words: usize) -> Result<(), CudaError> {
+        self.stream.clear(&self.results, (HEAD_WORDS + words) * WORD)
+    }
+
+    /// The results, as of the last copy that was waited for.
+    pub(crate) fn results(&self) -> &[u64] {
+        &self.host.values()[HEAD_WORDS..]
     }
 
     /// Queues the clearing of the first `bytes` of the memory.

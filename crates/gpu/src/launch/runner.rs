@@ -177,6 +177,14 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         if done { Ok(()) } else { self.abort(count, limit) }
     }
 
+    /// The same without a pause between two queries, for work that the host times.
+    pub(crate) fn wait_without_pause(&mut self, count: usize) -> Result<(), Outage> {
+        let usual = std::mem::replace(&mut self.eager, Duration::MAX);
+        let waited = self.wait(count);
+        self.eager = usual;
+        waited
+    }
+
     /// Waits until the first `count` devices have cleared their memory. It does not count as use: devices are not warm after it.
     pub(crate) fn settle(&mut self, count: usize) -> Result<(), Outage> {
         self.begin(count)?;
@@ -213,22 +221,9 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         Ok(true)
     }
 
-    /// Queries one device until it is done, and returns how long that took; `None` if it takes longer than `limit`.
+    /// Queries one device until it is done.
     fn query(&self, device: &D, limit: Duration) -> Result<Option<Duration>, CudaError> {
-        let started = self.clock.now();
-        let mut waited = Duration::ZERO;
-        while !device.is_done()? {
-            waited = self.clock.now().saturating_duration_since(started);
-            if waited > limit {
-                return Ok(None);
-            }
-            if waited > self.eager {
-                self.clock.sleep(PAUSE);
-            } else {
-                self.clock.spin();
-            }
-        }
-        Ok(Some(waited))
+        poll(&self.clock, limit, self.eager, || device.is_done())
     }
 
     /// Passes on the result of a call that launches nothing. Not every error of such a call means that a context is
@@ -278,6 +273,30 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
             !matches!(device.make_current().and_then(|()| self.query(device, left)), Ok(None))
         })
     }
+}
+
+/// Asks until something is done, and returns how long that took; `None` if it takes longer than `limit`. It asks without a pause
+/// for the time `eager`. Every wait of the host for a device is this loop.
+pub(crate) fn poll<E>(
+    clock: &impl Clock,
+    limit: Duration,
+    eager: Duration,
+    mut is_done: impl FnMut() -> Result<bool, E>,
+) -> Result<Option<Duration>, E> {
+    let started = clock.now();
+    let mut waited = Duration::ZERO;
+    while !is_done()? {
+        waited = clock.now().saturating_duration_since(started);
+        if waited > limit {
+            return Ok(None);
+        }
+        if waited > eager {
+            clock.sleep(PAUSE);
+        } else {
+            clock.spin();
+        }
+    }
+    Ok(Some(waited))
 }
 
 /// Makes one of several contexts current.

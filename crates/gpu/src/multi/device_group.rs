@@ -282,6 +282,16 @@ impl DeviceGroup {
         self.runner.devices().iter().zip(&program.members).map(handle)
     }
 
+    /// What runs launches that the group does not make itself; [`Self::noted`] has their result.
+    pub(crate) const fn runner(&self) -> &Runner<DeviceContext> {
+        &self.runner
+    }
+
+    /// The same, to load programs and to wait.
+    pub(crate) const fn runner_mut(&mut self) -> &mut Runner<DeviceContext> {
+        &mut self.runner
+    }
+
     /// Passes on the result of launches by [`Self::handles`].
     pub(crate) fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
         self.runner.noted(result)

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::cuda::driver::{CapturedGraph, Context, Device, DeviceBuffer, ExecutableGraph, HostBuffer, Stream};
 use crate::cuda::error::CudaError;
 use crate::cuda::nccl::{Communicator, Nccl};
+use crate::launch::runner::{HostClock, poll};
 use crate::nccl::Launching;
 
 /// A chain takes milliseconds. After this time the devices do not answer.
@@ -163,15 +164,14 @@ impl NcclGroup {
 
     /// Waits by polling until all streams are done.
     pub(crate) fn wait(&mut self) -> Result<(), NcclError> {
-        let started = Instant::now();
+        let mut left = LIMIT;
         for member in &self.members {
             member.context.make_current()?;
-            while !member.stream.is_done()? {
-                if started.elapsed() > LIMIT {
-                    self.is_hung = true;
-                    return Err(NcclError::TimedOut);
-                }
-            }
+            let Some(waited) = poll(&HostClock, left, left, || member.stream.is_done())? else {
+                self.is_hung = true;
+                return Err(NcclError::TimedOut);
+            };
+            left = left.saturating_sub(waited);
         }
         Ok(())
     }

@@ -1,17 +1,41 @@
 //! The experiment on a device: one program for each block size, whose kernels are executed and counted, and whose grids are
 //! watched as they arrive.
+//!
+//! Every launch that is watched has records and a counter of its own, all cleared once before the first: the grid with which the
+//! driver clears memory would change the order of the next one.
 
 use std::ffi::CStr;
+use std::time::Duration;
 
 use syncscope_gpu::compile::Program;
-use syncscope_gpu::own_device::{Kernel, Loaded, Outage, OwnDevice};
+use syncscope_gpu::own_device::{Arguments, Kernel, Launch, Loaded, Outage, OwnDevice};
 use syncscope_gpu::{CudaError, GpuError, GpuLaboratory};
 
-use super::arrival::{self, LaunchArrivals, NeighbourRow};
-use super::arrivals::Recorder;
+use super::arrival::{self, Arrival, LaunchArrivals, NeighbourRow};
 use super::counted::Counted;
 use super::updates::{Case, Executor, Memories};
-use super::{Asynchrony, BLOCK_THREADS, Plan, Variant};
+use super::{Asynchrony, BLOCK_THREADS, Plan, Variant, WARP_THREADS};
+
+/// Threads of the largest block.
+const MAX_BLOCK_THREADS: u32 = 1024;
+
+/// Launches of each draw: enough to see two variants alternate.
+const LAUNCHES_OF_DRAW: u32 = 4;
+
+/// Launches of the first draw, to see how long an order stays.
+const LAUNCHES_OF_FIRST: u32 = 64;
+
+/// Launches of each grid like those of the kernels.
+const LAUNCHES_OF_GRID: usize = 32;
+
+/// A grid of this many full blocks on each multiprocessor does not fit on the device.
+const TOO_MANY: u32 = 4;
+
+/// All launches take some milliseconds.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Words of a record: the place and the multiprocessor in one, and the time.
+const RECORD_WORDS: usize = 2;
 
 /// Why there are no tables.
 #[derive(Debug, thiserror::Error)]
@@ -135,5 +159,109 @@ fn tables(mut taken: Taken) -> Asynchrony {
         neighbours: taken.neighbours,
         launches: arrival::launch_rows(&taken.orders),
         arrivals: arrival::arrival_rows(&taken.orders),
+    }
+}
+
+/// A grid to be launched.
+#[derive(Debug, Clone, Copy)]
+struct Grid {
+    blocks: u32,
+    threads: u32,
+}
+
+/// Notes the arrival of blocks.
+#[derive(Debug)]
+pub(super) struct Recorder<'a> {
+    pub(super) device: &'a mut OwnDevice,
+    pub(super) kernels: Kernels,
+    pub(super) multiprocessors: u32,
+}
+
+impl Recorder<'_> {
+    /// Launches of one block for each multiprocessor: `draws` times a new order, and some launches with it.
+    pub(super) fn orders(&mut self, draws: u32) -> Result<Vec<LaunchArrivals>, AsynchronyError> {
+        let others = std::iter::repeat_n(LAUNCHES_OF_DRAW, draws.saturating_sub(1) as usize);
+        let draws: Vec<u32> = std::iter::once(LAUNCHES_OF_FIRST).chain(others).collect();
+        self.record(Grid { blocks: self.multiprocessors, threads: WARP_THREADS }, &draws)
+    }
+
+    /// Launches of a grid of the experiment, each with a new order.
+    pub(super) fn of_grid(&mut self, blocks: u32, threads: u32) -> Result<Vec<LaunchArrivals>, AsynchronyError> {
+        self.record(Grid { blocks, threads }, &[1; LAUNCHES_OF_GRID])
+    }
+
+    /// So many launches of a grid in each of several draws.
+    fn record(&mut self, grid: Grid, draws: &[u32]) -> Result<Vec<LaunchArrivals>, AsynchronyError> {
+        let words = self.launch(grid, draws)?;
+        let launches = launches_of(words, grid.blocks as usize, draws);
+        match launches.iter().find(|launch| !launch.is_complete()) {
+            Some(LaunchArrivals { draw, launch, .. }) => {
+                Err(AsynchronyError::Incomplete { draw: *draw, launch: *launch })
+            }
+            None => Ok(launches),
+        }
+    }
+
+    /// Launches all draws and waits for their records.
+    fn launch(&mut self, Grid { blocks, threads }: Grid, draws: &[u32]) -> Result<&[u64], Outage> {
+        let launches = draws.iter().sum::<u32>() as usize;
+        let words = launches * blocks as usize * RECORD_WORDS;
+        let records = self.device.results(words)?;
+        let counters = self.device.memory(launches * size_of::<u32>())?;
+        let too_many = (TOO_MANY * self.multiprocessors, MAX_BLOCK_THREADS);
+        let too_many = Launch::new(self.kernels.idle, too_many, Arguments::default());
+        let mut next = 0;
+        for launches in draws {
+            self.device.launch(&too_many)?;
+            for launch in next..next + u64::from(*launches) {
+                let record = launch * u64::from(blocks) * (RECORD_WORDS * size_of::<u64>()) as u64;
+                let counter = launch * size_of::<u32>() as u64;
+                let arguments = Arguments::default().wide(records.address + record).wide(counters.address + counter);
+                self.device.launch(&Launch::new(self.kernels.arrive, (blocks, threads), arguments))?;
+            }
+            next += u64::from(*launches);
+        }
+        self.device.fetch(records, words, LIMIT)
+    }
+}
+
+/// The arrivals in the words that the launches of all draws left.
+fn launches_of(words: &[u64], blocks: usize, draws: &[u32]) -> Vec<LaunchArrivals> {
+    let numbers =
+        draws.iter().enumerate().flat_map(|(draw, launches)| (0..*launches).map(move |launch| (draw, launch)));
+    let arrival = |record: &[u64]| Arrival {
+        multiprocessor: record[0] as u32,
+        place: (record[0] >> 32) as u32,
+        time_ns: record[1],
+    };
+    let of_launch = |((draw, launch), words): ((usize, u32), &[u64])| LaunchArrivals {
+        draw: draw as u32,
+        launch,
+        blocks: words.chunks_exact(RECORD_WORDS).map(arrival).collect(),
+    };
+    numbers.zip(words.chunks_exact(blocks * RECORD_WORDS)).map(of_launch).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_divided_among_draws_launches_and_blocks() {
+        let word = |place: u64, multiprocessor: u64| place << 32 | multiprocessor;
+        let words = [word(1, 7), 50, word(0, 9), 40, word(0, 7), 60, word(1, 9), 61, word(0, 8), 70, word(1, 6), 70];
+        let launches = launches_of(&words, 2, &[2, 1]);
+        let numbers: Vec<(u32, u32)> = launches.iter().map(|launch| (launch.draw, launch.launch)).collect();
+        assert_eq!(numbers, [(0, 0), (0, 1), (1, 0)]);
+        assert_eq!(launches[0].blocks[0], Arrival { multiprocessor: 7, place: 1, time_ns: 50 });
+        assert_eq!(launches[2].blocks[1], Arrival { multiprocessor: 6, place: 1, time_ns: 70 });
+        assert!(launches.iter().all(LaunchArrivals::is_complete));
+    }
+
+    #[test]
+    fn what_no_launch_left_is_no_arrival() {
+        assert_eq!(launches_of(&[0; 4], 2, &[3]).len(), 1, "the words of one launch");
+        let cleared = launches_of(&[0; 8], 2, &[2]);
+        assert!(!cleared[0].is_complete(), "a launch that left nothing has two blocks at place 0");
     }
 }

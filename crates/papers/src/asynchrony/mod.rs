@@ -10,12 +10,11 @@
 //! | this one | the plan, the tables and the command |
 //! | [`counted`] | where a component lies, and what the device counted, folded into rows |
 //! | [`arrival`] | in which order blocks arrive, and on which multiprocessors |
-//! | [`gpu`], `updates`, `arrivals` | the experiment on a device: updates that are counted, arrivals that are noted |
+//! | [`gpu`], `updates` | the experiment on a device: arrivals that are noted, updates that are counted |
 //! | [`claims`] | what becomes of each claim of the paper |
 //! | `section` | what page and terminal show |
 
 pub mod arrival;
-mod arrivals;
 pub mod claims;
 pub mod counted;
 pub mod gpu;

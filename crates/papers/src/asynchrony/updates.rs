@@ -135,13 +135,11 @@ impl Executor<'_> {
         let Memories { values, by_position, found, totals } = self.memories;
         let Self { device, kernels, .. } = self;
         let vectors = case.vectors();
-        let launch =
-            |kernel, blocks, threads, arguments| Launch { kernel, blocks, threads, is_cooperative: false, arguments };
         // `CountArguments`.
         let counted = [values, by_position, found, totals].map(|memory| memory.address);
         let counted = counted.into_iter().fold(Arguments::default(), Arguments::wide);
         let counted = counted.word(case.components).word(vectors);
-        let count = launch(kernels.count, COUNTING_BLOCKS * self.multiprocessors, TILE, counted.clone());
+        let count = Launch::new(kernels.count, (COUNTING_BLOCKS * self.multiprocessors, TILE), counted.clone());
         device.clear(values)?;
         device.clear(found)?;
         device.launch(&count)?;
@@ -149,10 +147,11 @@ impl Executor<'_> {
         let update = |vector: u64| {
             // `UpdateArguments`.
             let arguments = Arguments::default().wide(values.address + vector * bytes).wide(case.components.into());
-            launch(kernels.update(case.variant), case.components / case.block_threads, case.block_threads, arguments)
+            let grid = (case.components / case.block_threads, case.block_threads);
+            Launch::new(kernels.update(case.variant), grid, arguments)
         };
         let mut launches: Vec<Launch> = (0..u64::from(vectors)).map(update).collect();
-        launches.extend([count, launch(kernels.tally, 1, 64, counted)]);
+        launches.extend([count, Launch::new(kernels.tally, (1, 64), counted)]);
         device.capture(&launches)?;
         self.replay(WARM_UP)?;
         // The very first look found zeros, and the warm-up does not count.

@@ -194,17 +194,11 @@ impl ChainRunner {
     }
 
     /// Launches a kernel with `ChainArguments` and waits for its end.
-    fn launch(
-        &mut self,
-        kernel: Kernel,
-        (blocks, threads): (u32, u32),
-        iterations: u32,
-        expected: u32,
-    ) -> Result<(), Outage> {
+    fn launch(&mut self, kernel: Kernel, grid: (u32, u32), iterations: u32, expected: u32) -> Result<(), Outage> {
         let arguments = Arguments::default().wide(self.results.address).word(iterations).word(expected);
         // An opaque one and an opaque zero.
         let arguments = arguments.word(1).word(0);
-        self.device.launch(&Launch { kernel, blocks, threads, is_cooperative: false, arguments })?;
+        self.device.launch(&Launch::new(kernel, grid, arguments))?;
         self.device.wait(LIMIT)
     }
 

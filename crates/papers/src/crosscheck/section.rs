@@ -288,7 +288,7 @@ mod tests {
         }
         let drawn = format!("{:?}", section.parts);
         assert_eq!(drawn.matches("Lines {").count(), 3);
-        assert!(!drawn.contains("NaN") && !drawn.contains("inf"));
+        assert!(!drawn.contains("NaN") && !drawn.contains("Some(inf"));
     }
 
     #[test]

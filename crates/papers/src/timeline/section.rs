@@ -276,7 +276,7 @@ mod tests {
     fn the_terminal_shows_the_versions_that_are_asked_for() {
         let timeline = spans(Snippet::GridBarrier, 132);
         let text = section(&timeline, &[Version::Corrected]).to_string();
-        assert!((8..=SHOWN).contains(&text.matches("warp ").count()), "{text}");
+        assert!((8..=SHOWN).contains(&text.matches("|  start").count()), "{text}");
         assert!(text.contains("block 131") && text.contains("(corrected)"), "{text}");
         let both = section(&timeline, Version::ALL).to_string();
         assert_eq!(both.matches("block 131").count(), 2, "{both}");

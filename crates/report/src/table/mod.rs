@@ -1,10 +1,9 @@
-//! The table at the end of a run, for the terminal, and those of reductions.
+//! The table at the end of a run, for the terminal.
 //!
 //! `sections` turns rows into sections, lines and costs. `render` turns them into text that fits the terminal, and `paint`
 //! adds colour.
 
 mod paint;
-mod reductions;
 mod render;
 mod sections;
 
@@ -14,8 +13,6 @@ use syncscope_core::{Primitive, Verdict};
 use crate::analysis::answers;
 use crate::{RunData, figure, legend, naming};
 use paint::{Painter, Tone};
-
-pub use reductions::reductions;
 
 /// The summary of a run: costs with their intervals, in the order of the catalogue, what they make certain in sentences,
 /// verdicts, failures and warnings.

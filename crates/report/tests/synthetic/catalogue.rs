@@ -8,7 +8,7 @@ use Role::*;
 use Waits::*;
 
 /// Role, way to wait, ids.
-const TABLE: [(Role, Waits, &[&str]); 35] = [
+const TABLE: [(Role, Waits, &[&str]); 37] = [
     (Access, NoWait, &["cpu.atomic.read", "cpu.atomic.write"]),
     (Update, NoWait, &["cpu.atomic.add", "cpu.atomic.add_capture", "cpu.atomic.exchange", "cpu.atomic.cas_pass"]),
     (Update, NoWait, &["cpu.atomic.cas_fail", "cpu.atomic.max", "cpu.process.atomic_add", "mpi.atomic.fetch_op"]),
@@ -37,6 +37,8 @@ const TABLE: [(Role, Waits, &[&str]); 35] = [
         Sleeps,
         &["cpu.wake.futex", "cpu.wake.condvar", "cpu.wake.park", "cpu.wake.parking_lot", "cpu.wake.eventfd"],
     ),
+    (Reduction, InHardware, &["gpu.reduction.atomic", "gpu.reduction.graph"]),
+    (PrintedReduction, InHardware, &["gpu.reduction.listing_1"]),
     (WarpCollective, InHardware, &["gpu.shuffle.idx", "gpu.vote.ballot", "gpu.match.any", "gpu.reduce.add"]),
     (WarpBarrier, InHardware, &["gpu.warp.syncwarp", "gpu.warp.tile", "gpu.warp.coalesced"]),
     (BlockBarrier, InHardware, &["gpu.block.syncthreads", "gpu.block.named_barrier", "gpu.block.mbarrier"]),

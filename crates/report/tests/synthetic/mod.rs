@@ -15,8 +15,8 @@ use syncscope_core::run::Status;
 use syncscope_core::stats::Interval;
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{
-    Actor, Case, Cycles, Dtype, Form, Hertz, Layout, Nanoseconds, Placement, Population, Published, Row, Run, Scope,
-    Space, Verdict,
+    Actor, Case, Cycles, Dtype, Form, Hertz, Layout, Nanoseconds, Placement, Population, Row, Run, Scope, Space,
+    Verdict,
 };
 use syncscope_report::{Damage, RunData};
 
@@ -83,7 +83,6 @@ pub(crate) fn data(name: &str, run: Run, rows: Vec<Row>) -> RunData {
         run,
         rows,
         details: HashMap::new(),
-        published: Published::default(),
         sections: Vec::new(),
         damage: Damage::default(),
         catalogue: catalogue(),

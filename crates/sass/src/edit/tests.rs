@@ -1,5 +1,5 @@
 //! Edits of a few instructions that NVRTC 13.0 compiled for Hopper: the timed part of the shared-memory snippet of
-//! `syncscope timeline`.
+//! `syncscope paper timeline`.
 
 use super::*;
 use crate::arch::Arch;

@@ -1,25 +1,38 @@
 //! `syncscope paper EXPERIMENT`: repeats an experiment of a paper. `experiment_run` is the directory that it writes.
 
 mod experiment_run;
-mod reductions;
 
 use clap::ArgMatches;
 use syncscope_core::run::Status;
 use syncscope_papers::{Bench, Experiment, Plan};
 
 use self::experiment_run::{ExperimentRun, needed_gpu, with_alternative};
-use crate::args::{ExperimentArguments, PaperCommand};
+use crate::args::{ExperimentArguments, PaperCommand, ReductionsArguments};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::progress::Progress;
-use crate::terminal;
+use crate::{runs, terminal};
 
 /// Measures, writes the directory and shows what the experiment gave.
 pub(crate) fn paper(command: &PaperCommand) -> Result<Outcome, Failure> {
     match command {
         PaperCommand::Of(experiment, arguments, options) => measure(experiment, arguments, options),
-        PaperCommand::Reductions(arguments) => reductions::reductions(arguments),
+        PaperCommand::Reductions(arguments) => reductions(arguments),
     }
+}
+
+/// Shows what the costs in the rows of a run say about its reductions.
+fn reductions(arguments: &ReductionsArguments) -> Result<Outcome, Failure> {
+    let data = runs::load_rows(&arguments.run)?;
+    let section = syncscope_papers::reductions::section(&data.rows).ok_or_else(|| {
+        Failure::Usage(format!(
+            "the run in {} has no reductions with known costs; `syncscope run --preset paper --only '*.reduction.*' \
+             --only '*.barrier.*' --only 'gpu.grid.*' --only 'gpu.launch.*' --only '*.atomic.max'` measures both",
+            arguments.run.display()
+        ))
+    })?;
+    terminal::show(&section.to_string().trim_end())?;
+    Ok(Outcome::Done)
 }
 
 fn measure(experiment: &Experiment, arguments: &ExperimentArguments, options: &ArgMatches) -> Result<Outcome, Failure> {

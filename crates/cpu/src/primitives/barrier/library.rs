@@ -179,7 +179,7 @@ fn workload_of_runtime(case: &Case) -> Option<Workload> {
     Some(barrier::workload(case, |_| OpenMpBarrier(runtime))?.on_threads_of(runtime).expecting(expected))
 }
 
-struct OpenMpBarrier(&'static Runtime);
+pub(in crate::primitives) struct OpenMpBarrier(pub(in crate::primitives) &'static Runtime);
 
 impl Barrier for OpenMpBarrier {
     type Local = ();

@@ -18,6 +18,7 @@ pub(crate) mod lanes;
 pub(crate) mod launch;
 pub(crate) mod lock;
 pub(crate) mod multi;
+pub(crate) mod reduction;
 pub(crate) mod warp;
 
 use syncscope_core::{ActorRule, Case, Dtype, Facts, Group, MemoryOrder, Mode, Role, RunEffect, Waits};
@@ -37,6 +38,7 @@ pub(super) static FAMILIES: &[&[&Entry]] = &[
     grid::ENTRIES,
     multi::ENTRIES,
     launch::ENTRIES,
+    reduction::ENTRIES,
     hybrid::ENTRIES,
 ];
 

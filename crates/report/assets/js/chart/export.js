@@ -130,6 +130,10 @@ function chartCsv(spec) {
     const line = (cell) => [spec.lines[cell.y], spec.columns[cell.x], cell.value, cell.text, ...named(cell)];
     return csvText([["line", "column", "value", "text", ...titles], ...spec.cells.map(line)]);
   }
+  if (spec.kind === "rectangles") {
+    const line = ([x, y, , tip]) => [...x, ...y, tip];
+    return csvText([["x1", "x2", "y1", "y2", "text"], ...spec.rectangles.map(line)]);
+  }
   const groups = spec.kind === "lines" ? spec.series : spec.rows.filter((row) => row.points);
   const line = (group, point) => [
     group.label,

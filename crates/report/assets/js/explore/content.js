@@ -3,7 +3,7 @@
 
 /** The parameters that the reader can choose by name, in the order in which they are decided. Those that tell primitives
     apart come last: they are parts of the lines as long as the lines are few. */
-const CHOICES = ["dtype", "variables", "blocks", "threads", "placement", "space"];
+const CHOICES = ["dtype", "variables", "elements", "blocks", "threads", "placement", "space"];
 const VARIANTS = ["devices", "perUnit", "group", "order", "scope", "mode"];
 const PICKABLE = [...CHOICES, ...VARIANTS];
 /** What can stand side by side. "none" is one chart, "" leaves it to the explorer. */
@@ -102,6 +102,10 @@ function withoutRepeatedLists(rows) {
 /** The axes that these rows have: parameters with at least two numbers. */
 const axesOf = (rows) =>
   AXES.filter((id) => valuesOf(dimension(id), rows.filter(hasFigure)).filter((value) => value !== null).length > 1);
+
+/** The axis of rows for which none was chosen: reductions of vectors differ by their size above all. */
+const usualAxis = (rows, axes) =>
+  axes.includes("elements") && rows.every((row) => row.elements !== null) ? "elements" : axes[0] || null;
 
 /** The value that the address names, among those that there are. */
 const valueNamed = (dim, text, values) => values.find((value) => String(value ?? "") === text);
@@ -212,7 +216,7 @@ function contentOf(state) {
   const found = queriedRows(state.q);
   const all = withoutRepeatedLists(measure.applies ? found.filter(measure.applies) : found);
   const axes = axesOf(all);
-  const x = axes.includes(state.x) ? state.x : axes[0] || null;
+  const x = axes.includes(state.x) ? state.x : usualAxis(all, axes);
   const placed = x ? all.filter((row) => dimension(x).of(row) !== null) : all;
   const decided = decide(state, placed, x);
   const facet = facetOf(state, decided, x);

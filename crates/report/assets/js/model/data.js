@@ -84,6 +84,7 @@ function parameters(row) {
     words.push(row.blocks > 1 ? `${row.blocks}×${row.threads} threads` : plural(row.threads, "thread"));
   else if (row.blocks !== null) words.push(plural(row.blocks, "block"));
   if (row.devices > 1) words.push(plural(row.devices, "device"));
+  if (row.elements !== null) words.push(`${row.elements} elements`);
   words.push(
     row.placement,
     row.scope && `${row.scope} scope`,

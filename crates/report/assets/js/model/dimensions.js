@@ -20,6 +20,7 @@ const DIMENSIONS = [
   column("perUnit", "blocks per SM"),
   column("clusterSize", "blocks in the cluster"),
   column("devices", "devices"),
+  column("elements", "elements"),
   column("placement", "placement"),
   column("scope", "scope"),
   column("space", "memory"),
@@ -29,9 +30,9 @@ const DIMENSIONS = [
 ];
 const dimension = (id) => DIMENSIONS.find((known) => known.id === id);
 
-const AXES = ["threads", "blocks", "distance", "warps", "clusterSize", "devices"];
+const AXES = ["threads", "blocks", "distance", "warps", "clusterSize", "devices", "elements"];
 /** What an axis says already: these parameters differ only with it. */
-const COVERED = { distance: ["variables"], warps: ["threads", "blocks"], clusterSize: ["group"] };
+const COVERED = { distance: ["variables"], warps: ["threads", "blocks"], clusterSize: ["group"], elements: ["blocks"] };
 const DTYPES = ["i32", "u32", "u64", "f32", "f64"];
 
 const valueText = (dim, value) => (value === null ? "none" : dim.text(value));
@@ -53,7 +54,7 @@ const varying = (rows) => DIMENSIONS.filter((dim) => valuesOf(dim, rows).length 
 
 /** A value that stands alone: `1 block`, `device scope`. */
 function valueWords(dim, value) {
-  if (["warps", "perUnit", "distance", "clusterSize", "scope", "space"].includes(dim.id))
+  if (["warps", "perUnit", "distance", "clusterSize", "scope", "space", "elements"].includes(dim.id))
     return `${value} ${dim.title}`;
   return ["threads", "blocks", "devices"].includes(dim.id) ? plural(value, dim.id.slice(0, -1)) : dim.text(value);
 }

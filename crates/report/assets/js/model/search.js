@@ -70,6 +70,7 @@ const FIELDS = {
   mode: (row) => row.mode,
   group: (row) => row.group,
   form: (row) => row.form,
+  elements: (row) => row.elements,
   family: (row) => row.family,
   domain: (row) => row.domain,
   primitive: (row) => row.primitive,

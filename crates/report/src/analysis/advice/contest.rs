@@ -20,7 +20,7 @@ pub(super) struct Candidate {
     pub(super) id: String,
     /// In one line.
     pub(super) case: String,
-    /// Its row; `None` for a reduction.
+    /// Its row; `None` where the run has yet to measure it.
     pub(super) row: Option<usize>,
     /// What to quote; `None` without a figure: it may be the cheapest, or not, and is not taken.
     pub(super) cost: Option<CostFigure>,

@@ -71,7 +71,9 @@ const fn candidates(need: Need, on: Domain) -> &'static str {
         (Need::Phases, Domain::Gpu) => "--only 'gpu.block.*' --only 'gpu.grid.*'",
         (Need::Phases, _) => "--only 'cpu.barrier.*'",
         (Need::HandOver, _) => "--only 'cpu.handoff.*'",
-        (Need::EndGpuPhase | Need::Reduce, _) => "--only 'gpu.grid.*' --only 'gpu.launch.*'",
+        (Need::Reduce, Domain::Gpu) => "--only 'gpu.reduction.*'",
+        (Need::Reduce, _) => "--only 'cpu.reduction.*'",
+        (Need::EndGpuPhase, _) => "--only 'gpu.grid.*' --only 'gpu.launch.*'",
     }
 }
 
@@ -114,7 +116,7 @@ pub enum Decision {
 pub struct CostFigure {
     /// The cost.
     pub ns: f64,
-    /// The 95 % interval to quote, which holds for another run; for reductions the one of the experiment.
+    /// The 95 % interval to quote, which holds for another run.
     pub interval: Interval,
     /// Whether its row is noisy.
     pub is_rough: bool,
@@ -208,7 +210,6 @@ pub fn advise(data: &RunData, catalogue: &[Primitive], need: Need, question: Que
     let reason = match need {
         _ if on == Domain::Gpu && !has_gpu => "the run found no GPU on its machine".to_owned(),
         Need::HandOver if on == Domain::Gpu => "the catalogue has no hand-over between threads of a GPU".to_owned(),
-        Need::Reduce => "the run holds no reductions; `syncscope reductions` measures them".to_owned(),
         Need::EndGpuPhase if question.on == Some(Domain::Cpu) => "a CPU has no grid and launches no kernels".to_owned(),
         _ => format!(
             "the run has no rows of two candidates on the {}; `syncscope run {}` measures them",

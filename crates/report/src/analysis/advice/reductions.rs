@@ -1,51 +1,56 @@
-//! Many values to one: how partial results are joined, by a stored reductions experiment.
+//! Many values to one: how partial results are joined.
 
-use syncscope_core::Domain;
-use syncscope_core::published::reductions::{Class, Operation, ReductionRow, variant};
-use syncscope_core::stats::Interval;
+use syncscope_core::{Case, Domain, Group, Role, Row, Verdict};
 
 use super::contest::{Candidate, decide};
-use super::{Advice, CostFigure, Decision, Inquiry, Need};
+use super::{Advice, Decision, Inquiry, Need};
+use crate::analysis::answers::field::Basis;
 use crate::analysis::row_query::short_name;
 use crate::figure::grouped;
 
-/// The variant whose result must be cleared before.
-const ATOMIC: &str = "device.atomic";
+/// What is compared with each other, but for the number of elements: the side, what a GPU computes, the number of devices.
+type Problem = (Domain, Option<Group>, u32);
 
-/// One problem: what is compared with each other, but for the number of elements.
-type Problem = (Class, Operation, u32);
-
-/// For each problem, the fastest variant. Sizes that follow each other and have the same answer are one situation. Rows of
-/// one experiment are compared by their intervals.
+/// For each problem, the fastest variant. Sizes that follow each other and have the same answer are one situation.
 pub(super) fn reduce(inquiry: Inquiry<'_>) -> Vec<Advice> {
-    let Some(reductions) = &inquiry.data.published.reductions else { return Vec::new() };
-    let mut problems: Vec<Problem> = reductions.times.iter().map(problem).collect();
-    problems.sort_unstable();
+    let mut problems: Vec<Problem> = reductions(inquiry).filter_map(|(_, row)| problem(&row.case)).collect();
+    problems.sort_by_key(|(on, group, devices)| (on.as_str(), *devices, group.clone()));
     problems.dedup();
-    // The five of the listing are a study of their own.
-    problems.retain(|(class, _, _)| *class != Class::Listing && inquiry.wants(side(*class)));
-    problems.into_iter().flat_map(|of| of_problem(inquiry, &reductions.times, of)).collect()
+    problems.retain(|(on, _, _)| inquiry.wants(*on));
+    problems.into_iter().flat_map(|of| of_problem(inquiry, &of)).collect()
 }
 
-fn problem(row: &ReductionRow) -> Problem {
-    (row.class, row.operation, row.devices.unwrap_or(1))
+fn reductions(inquiry: Inquiry<'_>) -> impl Iterator<Item = (usize, &Row)> {
+    let data = inquiry.data;
+    let is_one =
+        |row: &&Row| data.catalogue.get(&row.case.primitive).is_some_and(|known| known.facts.role == Role::Reduction);
+    // What could not be run here is no candidate that might be cheaper.
+    let is_there = |(_, row): &(usize, &Row)| !matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_));
+    data.rows.iter().enumerate().filter(move |(_, row)| is_one(row)).filter(is_there)
 }
 
-const fn side(class: Class) -> Domain {
-    match class {
-        Class::Cpu => Domain::Cpu,
-        Class::Listing | Class::Device | Class::Devices => Domain::Gpu,
-    }
+fn problem(case: &Case) -> Option<Problem> {
+    let on: Domain = case.domain_and_family().0.parse().ok()?;
+    // On the CPU the group is the OpenMP runtime: one more way to do the same.
+    let operation = case.group.clone().filter(|_| on != Domain::Cpu);
+    Some((on, operation, case.devices.unwrap_or(1)))
 }
 
-fn of_problem(inquiry: Inquiry<'_>, rows: &[ReductionRow], of: Problem) -> Vec<Advice> {
-    let mut sizes: Vec<u64> = rows.iter().filter(|row| problem(row) == of).map(|row| row.elements).collect();
+fn of_problem(inquiry: Inquiry<'_>, of: &Problem) -> Vec<Advice> {
+    let (on, operation, devices) = of;
+    let here = || reductions(inquiry).filter(|(_, row)| problem(&row.case).as_ref() == Some(of));
+    let mut sizes: Vec<u64> = here().filter_map(|(_, row)| row.case.elements).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let mut found: Vec<(u64, u64, Decision)> = Vec::new();
     for elements in sizes {
-        let candidates: Vec<Candidate> =
-            rows.iter().filter(|row| problem(row) == of && row.elements == elements).map(candidate).collect();
+        let of_size = here().filter(|(_, row)| row.case.elements == Some(elements));
+        let candidate = |(index, row): (usize, &Row)| {
+            let runtime = row.case.group.as_ref().filter(|_| *on == Domain::Cpu);
+            let runtime = runtime.map_or_else(String::new, |runtime| format!(" ({runtime})"));
+            Candidate::of_row(inquiry, index, format!("{}{runtime}", short_name(&row.case.primitive)), Basis::Run)
+        };
+        let candidates: Vec<Candidate> = of_size.filter_map(candidate).collect();
         let Some(decision) = decide(inquiry, &candidates) else { continue };
         match found.last_mut() {
             // The figures of the largest size stand for the range.
@@ -54,56 +59,31 @@ fn of_problem(inquiry: Inquiry<'_>, rows: &[ReductionRow], of: Problem) -> Vec<A
         }
     }
     let named = |(from, to, decision)| {
-        let (class, operation, devices) = of;
-        let devices = if devices > 1 { format!(", {devices} GPUs") } else { String::new() };
+        let what = operation.as_ref().map_or_else(|| "max".to_owned(), ToString::to_string);
+        let several = if *devices > 1 { format!(", {devices} GPUs") } else { String::new() };
         let range = if from == to { grouped(to) } else { format!("{} to {}", grouped(from), grouped(to)) };
-        let situation = format!("{} of {range} elements{devices}", operation.as_str());
-        Advice { need: Need::Reduce, on: side(class), situation, decision: with_words(decision, from != to) }
+        let situation = format!("{what} of {range} elements{several}");
+        Advice { need: Need::Reduce, on: *on, situation, decision: of_range(decision, from != to) }
     };
     found.into_iter().map(named).collect()
 }
 
-/// The variant's own words, where the catalogue of primitives has none.
-fn with_words(decision: Decision, is_range: bool) -> Decision {
-    let mut choice = match decision {
-        Decision::Take(choice) => choice,
-        Decision::Undecided(why) if is_range => return Decision::Undecided(format!("at the largest size {why}")),
-        other => return other,
-    };
-    if let Some(known) = variant(&choice.id) {
-        "one reduction".clone_into(&mut choice.operation);
-        known.summary.clone_into(&mut choice.source);
+/// Says that the figures of a range are those of its largest size.
+fn of_range(decision: Decision, is_range: bool) -> Decision {
+    match decision {
+        Decision::Undecided(why) if is_range => Decision::Undecided(format!("at the largest size {why}")),
+        Decision::Take(mut choice) if is_range => {
+            choice.notes.push("the figures are those of the largest size".to_owned());
+            Decision::Take(choice)
+        }
+        other => other,
     }
-    // Its words stand for those of its versions in graphs.
-    if let Some(plain) = variant(ATOMIC).filter(|plain| choice.id.starts_with(plain.id) && choice.id != plain.id) {
-        choice.notes.push(format!("atomic: {}", plain.summary));
-    }
-    if is_range {
-        choice.notes.push("the figures are those of the largest size".to_owned());
-    }
-    Decision::Take(choice)
 }
 
 fn same_answer(a: &Decision, b: &Decision) -> bool {
     match (a, b) {
-        (Decision::Take(a), Decision::Take(b)) => a.id == b.id,
+        (Decision::Take(a), Decision::Take(b)) => a.name == b.name,
         (Decision::Undecided(_), Decision::Undecided(_)) => true,
         _ => false,
-    }
-}
-
-fn candidate(row: &ReductionRow) -> Candidate {
-    let interval = row.usable_ns().and(row.ns_low).zip(row.ns_high).map(|(low, high)| Interval { low, high });
-    let cost = row.usable_ns().zip(interval).map(|(ns, interval)| CostFigure { ns, interval, is_rough: false });
-    // What could not be run here is no candidate that might be cheaper.
-    let absent = if row.pairs == 0 { f64::INFINITY } else { f64::NEG_INFINITY };
-    Candidate {
-        name: short_name(&row.variant).to_owned(),
-        id: row.variant.clone(),
-        case: format!("{} {} {}", row.variant, row.operation.as_str(), row.elements),
-        row: None,
-        cost,
-        bounds: interval.unwrap_or(Interval { low: absent, high: f64::INFINITY }),
-        is_pending: false,
     }
 }

@@ -1,7 +1,5 @@
 //! Advice by runs that are made up: what the right answer is stands in each test.
 
-use syncscope_core::published::Published;
-use syncscope_core::published::reductions::{Operation, ReductionRow, Reductions, variant};
 use syncscope_core::{Detail, Dtype, Group, Layout, MemoryOrder, Nanoseconds, Placement, Row, Scope, Space, Verdict};
 
 use super::*;
@@ -196,7 +194,9 @@ fn missing_rows_are_named() {
         "one lock is no choice"
     );
     assert!(missing(&asked(&data, Need::Phases, None)).contains("on the CPU"));
-    assert!(missing(&asked(&data, Need::Reduce, None)).contains("`syncscope reductions` measures them"));
+    assert!(
+        missing(&asked(&data, Need::Reduce, None)).contains("`syncscope run --only 'cpu.reduction.*'` measures them")
+    );
     let device = advise(&data, CATALOGUE, Need::Protect, Question { threads: None, on: Some(Domain::Gpu) });
     assert!(missing(&device).contains("on the GPU"));
     let handoff = advise(&data, CATALOGUE, Need::HandOver, Question { threads: None, on: Some(Domain::Gpu) });
@@ -370,23 +370,21 @@ fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
     assert!(why.contains("a grid of 1×32, the barriers of 132×32") && why.ends_with("on one grid"), "{why}");
 }
 
-fn reduction(id: &str, elements: u64, ns: f64) -> ReductionRow {
-    let unmeasured = ReductionRow::unmeasured(variant(id).unwrap(), Operation::Sum, elements, String::new());
-    let row = ReductionRow { check: Some(true), devices: Some(1), reason: None, ..unmeasured };
-    row.with_times(&[ns * 0.99, ns * 0.995, ns, ns, ns * 1.005, ns * 1.01], 8)
+fn reduction(id: &str, elements: u64, ns: f64) -> Row {
+    row(Case { elements: Some(elements), group: Some(Group::of_word("sum")), ..Case::new(id) }, ns)
 }
 
 #[test]
 fn reductions_have_one_answer_for_the_sizes_that_share_it() {
-    let mut times = Vec::new();
-    for (elements, atomic, graph) in [(1024, 900.0, 2000.0), (4096, 900.0, 2000.0), (65_536, 2000.0, 2010.0)] {
-        times.extend([reduction("device.atomic", elements, atomic), reduction("device.graph", elements, graph)]);
+    let mut rows = Vec::new();
+    let times = [(1024, 900.0, 2000.0), (4096, 900.0, 2000.0), (65_536, 2000.0, 2010.0), (1 << 20, 5000.0, 4000.0)];
+    for (elements, atomic, graph) in times {
+        rows.push(reduction("gpu.reduction.atomic", elements, atomic));
+        rows.push(reduction("gpu.reduction.graph", elements, graph));
+        // Of a role of its own: a study of what atomic operations cost.
+        rows.push(reduction("gpu.reduction.listing_1", elements, 1.0));
     }
-    times.extend([reduction("device.atomic", 1 << 20, 5000.0), reduction("device.graph", 1 << 20, 4000.0)]);
-    let mut data = run(vec![]);
-    data.published =
-        Published { reductions: Some(Reductions { times, ..Reductions::default() }), ..Published::default() };
-    let answers = asked(&data, Need::Reduce, None);
+    let answers = asked(&run(rows.clone()), Need::Reduce, None);
     let situations: Vec<&str> = answers.iter().map(|advice| advice.situation.as_str()).collect();
     assert_eq!(situations, ["sum of 1,024 to 4,096 elements", "sum of 65,536 elements", "sum of 1,048,576 elements"]);
     let ids: Vec<Option<&str>> = answers
@@ -396,7 +394,7 @@ fn reductions_have_one_answer_for_the_sizes_that_share_it() {
             _ => None,
         })
         .collect();
-    assert_eq!(ids, [Some("device.atomic"), None, Some("device.graph")]);
-    let on_cpu = advise(&data, CATALOGUE, Need::Reduce, Question { threads: None, on: Some(Domain::Cpu) });
+    assert_eq!(ids, [Some("gpu.reduction.atomic"), None, Some("gpu.reduction.graph")]);
+    let on_cpu = advise(&run(rows), CATALOGUE, Need::Reduce, Question { threads: None, on: Some(Domain::Cpu) });
     assert!(matches!(on_cpu[0].decision, Decision::Missing(_)));
 }

@@ -1,0 +1,521 @@
+//! Reductions of a vector with each kind of synchronization, on one device and on several, and sums within a warp.
+//!
+//! One operation is a whole reduction of `elements` integers, in a chain of them that the host times. Variants of one device
+//! read the vector by the same code on the same grid, so the difference of two of them is that of their synchronization. A
+//! [`Recipe`] says how a variant is queued, the macros of its kernel how its blocks join their results.
+
+use syncscope_core::sweep::Sweep;
+use syncscope_core::{ActorRule, Case, Dtype, Facts, Group, Mode, OperationsAtOnce, Preset, Role, RunEffect, Waits};
+
+use super::{WARP_COLLECTIVE, kernel};
+use crate::catalogue::entry::{Entry, ExpectedInstructions, Kernel, Method, Proof};
+use crate::catalogue::limits::DeviceLimits;
+use crate::catalogue::registry::entry_of;
+
+const KERNEL: Kernel = kernel!("reduction.cu", Reduction);
+const CUB_KERNEL: Kernel = kernel!("reduction_cub.cu", Reduction);
+
+/// The front end of the device, as of launches.
+const FACTS: Facts = Facts {
+    at_once: OperationsAtOnce::One,
+    run_effect: |_| RunEffect::of_both(0.05),
+    ..Facts::of(Role::Reduction).waiting(Waits::InHardware)
+};
+
+/// Threads of a block in all kernels but CUB's.
+pub(crate) const THREADS: u32 = 512;
+
+/// Blocks on each multiprocessor at most, where the blocks read the vector together. (`SYNCSCOPE_RESIDENT`)
+const BLOCKS_EACH: u32 = 2;
+
+/// Elements that a thread reads before another block is worth its start: one quad.
+const ELEMENTS_EACH: u64 = 4;
+
+/// Blocks of a cluster: the largest portable size.
+const CLUSTER: u32 = 8;
+
+/// Threads of a block, elements of a tile, and blocks for each resident one in CUB's grid (`cub::AgentReducePolicy` of
+/// i32; `cub::detail::subscription_factor`).
+const CUB_THREADS: u32 = 256;
+pub(crate) const CUB_TILE: u64 = 4096;
+const CUB_SUBSCRIPTION: u32 = 5;
+
+/// How the kernels of a chain of reductions are queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Queueing {
+    /// Into a stream.
+    Stream,
+    /// Into a stream, all kernels of a chain before the first one starts.
+    QueuedFirst,
+    /// Each reduction as a graph of its own.
+    GraphEach,
+    /// All reductions of a chain in one graph.
+    GraphChain,
+}
+
+/// How several devices join their results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Joining {
+    /// The last block of each device writes its result to all devices and waits for theirs.
+    Flags,
+    /// The host waits for all devices and joins their results.
+    Host,
+    /// A second kernel of the first device waits for the ends of all first ones, and those of the next reduction for it.
+    Kernels,
+}
+
+impl Joining {
+    /// Devices that have the result of all.
+    pub(crate) const fn knowing(self, devices: usize) -> usize {
+        match self {
+            Self::Flags => devices,
+            Self::Kernels => 1,
+            Self::Host => 0,
+        }
+    }
+}
+
+/// How many blocks the first kernel has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grid {
+    /// A thread for each element.
+    ThreadPerElement,
+    /// As many as run at the same time, or fewer if there are fewer elements than threads.
+    Resident,
+    /// The same for all variants that are compared: enough for four elements a thread, two on each multiprocessor at most.
+    Shared,
+    /// The same, in whole clusters.
+    Clusters,
+    /// CUB's rule.
+    Cub,
+}
+
+impl Grid {
+    /// Its blocks; `None` where they depend on how many run at the same time, which only the device knows.
+    fn blocks(self, elements: u64, multiprocessors: u32) -> Option<u32> {
+        let for_elements =
+            |each: u64| u32::try_from(elements.div_ceil(u64::from(THREADS) * each).max(1)).unwrap_or(u32::MAX);
+        let shared = for_elements(ELEMENTS_EACH).min(BLOCKS_EACH * multiprocessors);
+        match self {
+            Self::ThreadPerElement => Some(for_elements(1)),
+            Self::Resident => None,
+            Self::Shared => Some(shared),
+            Self::Clusters => Some(shared.div_ceil(CLUSTER) * CLUSTER),
+            Self::Cub => {
+                let most = CUB_SUBSCRIPTION * DeviceLimits::resident(CUB_THREADS) * multiprocessors;
+                Some(u32::try_from(elements.div_ceil(CUB_TILE).max(1)).unwrap_or(u32::MAX).min(most))
+            }
+        }
+    }
+}
+
+/// How a variant is queued, on which grid, and how its results are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Recipe {
+    /// The macros of its kernel.
+    definitions: &'static [&'static str],
+    pub(crate) queueing: Queueing,
+    /// Whether all blocks of its kernel are guaranteed to run at the same time.
+    pub(crate) is_cooperative: bool,
+    /// Whether a second kernel joins the partial results of the blocks.
+    pub(crate) has_second: bool,
+    grid: Grid,
+    /// How several devices join theirs; `None` on one device.
+    pub(crate) joining: Option<Joining>,
+    /// Whether it is measured for the sum as well; all are measured for the maximum.
+    has_sum: bool,
+}
+
+impl Recipe {
+    const fn of(definitions: &'static [&'static str]) -> Self {
+        let (queueing, grid) = (Queueing::Stream, Grid::Shared);
+        Self { definitions, queueing, is_cooperative: false, has_second: false, grid, joining: None, has_sum: true }
+    }
+
+    /// One of the five of Burtchell and Burtscher: maxima alone.
+    const fn listing(definitions: &'static [&'static str], grid: Grid) -> Self {
+        Self { grid, has_sum: false, ..Self::of(definitions) }
+    }
+
+    const fn cooperative(definitions: &'static [&'static str]) -> Self {
+        Self { is_cooperative: true, ..Self::of(definitions) }
+    }
+
+    const fn two_kernels() -> Self {
+        Self { has_second: true, ..Self::of(&["VARIANT=PARTIALS"]) }
+    }
+
+    const fn devices(joining: Joining) -> Self {
+        let definitions: &[&str] =
+            if matches!(joining, Joining::Flags) { &["VARIANT=LAST_BLOCK", "SEVERAL"] } else { LAST_BLOCK.definitions };
+        Self { joining: Some(joining), ..Self::of(definitions) }
+    }
+
+    const fn queued(self, queueing: Queueing) -> Self {
+        Self { queueing, ..self }
+    }
+
+    /// What it is taken for: those of a listing are compared with each other alone.
+    const fn role(&self) -> Role {
+        if self.has_sum { Role::Reduction } else { Role::PrintedReduction }
+    }
+
+    /// Whether it is CUB's, whose headers are not part of this program.
+    pub(crate) const fn is_cub(&self) -> bool {
+        matches!(self.grid, Grid::Cub)
+    }
+
+    /// Blocks of a cluster; 0: no clusters.
+    pub(crate) const fn cluster(&self) -> u32 {
+        if matches!(self.grid, Grid::Clusters) { CLUSTER } else { 0 }
+    }
+
+    /// Whether the device chooses how many blocks there are.
+    pub(crate) const fn is_resident(&self) -> bool {
+        matches!(self.grid, Grid::Resident)
+    }
+
+    /// Threads of a block.
+    pub(crate) const fn threads(&self) -> u32 {
+        if self.is_cub() { CUB_THREADS } else { THREADS }
+    }
+
+    /// Blocks of the first kernel for so many elements on each device, of which `resident` run at the same time.
+    pub(crate) fn blocks(&self, elements: u64, multiprocessors: u32, resident: u32) -> u32 {
+        let for_all = Grid::ThreadPerElement.blocks(elements, multiprocessors).unwrap_or(1);
+        self.grid.blocks(elements, multiprocessors).unwrap_or_else(|| for_all.min(resident.max(1) * multiprocessors))
+    }
+}
+
+/// What a reduction computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// The largest element.
+    Max,
+    /// The sum of all elements, modulo 2^32.
+    Sum,
+}
+
+/// The largest element, planted at the end of the vector before its maximum is computed. All others are at most 2^30.
+pub(crate) const PLANTED: u32 = 0x7fff_ff00;
+
+impl Operation {
+    /// The operation in the group of a case.
+    pub(crate) fn of(case: &Case) -> Option<Self> {
+        [Self::Max, Self::Sum].into_iter().find(|operation| case.group == Some(operation.group()))
+    }
+
+    /// Its group.
+    pub(crate) fn group(self) -> Group {
+        Group::of_word(match self {
+            Self::Max => "max",
+            Self::Sum => "sum",
+        })
+    }
+
+    /// The answer for the first `elements` of the vector, which `element_of` in `kernels/reduction.cu` makes: the bits of an
+    /// i32. Every element of the vector whose sum is computed is the remainder of its index by a prime.
+    pub(crate) const fn answer(self, elements: u64) -> u32 {
+        const PERIOD: u64 = 1021;
+        match self {
+            Self::Max => PLANTED,
+            Self::Sum => {
+                let (whole, rest) = (elements / PERIOD, elements % PERIOD);
+                let of_period = PERIOD * (PERIOD - 1) / 2;
+                (whole.wrapping_mul(of_period).wrapping_add(rest * rest.saturating_sub(1) / 2)) as u32
+            }
+        }
+    }
+
+    /// Two results as one.
+    pub(crate) fn join(self, one: u32, other: u32) -> u32 {
+        match self {
+            Self::Max => one.cast_signed().max(other.cast_signed()).cast_unsigned(),
+            Self::Sum => one.wrapping_add(other),
+        }
+    }
+}
+
+/// The recipe of a case's primitive.
+pub(crate) fn recipe_of(case: &Case) -> Option<Recipe> {
+    match entry_of(case)?.method {
+        Method::Reduction(recipe) => Some(recipe),
+        _ => None,
+    }
+}
+
+fn definitions(case: &Case) -> Vec<String> {
+    let own = recipe_of(case).map_or(&[][..], |recipe| recipe.definitions);
+    let operation = if Operation::of(case) == Some(Operation::Sum) { "OPERATION=Sum" } else { "OPERATION=Max" };
+    own.iter().copied().chain([operation]).map(str::to_owned).collect()
+}
+
+/// Sizes of standard plans, for the maximum: a vector of one block, one of a few blocks on each multiprocessor, and one that the second-level
+/// cache does not hold.
+const FEW: [u32; 3] = [10, 18, 26];
+
+/// Those of the papers' figures: 2^10 to 2^28 elements.
+const ALL: [u32; 10] = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
+
+/// Quick plans have no reductions: they are made of what quick plans measure.
+fn cases(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    let sizes: &[u32] = match preset {
+        Preset::Quick => &[],
+        Preset::Standard => &FEW,
+        Preset::Paper => &ALL,
+    };
+    let Some(recipe) = recipe_of(&Case::new(id)) else { return Vec::new() };
+    let has_sum = recipe.has_sum && preset == Preset::Paper;
+    let operations = if has_sum { &[Operation::Max, Operation::Sum][..] } else { &[Operation::Max] };
+    let groups: Vec<Group> = operations.iter().map(|operation| operation.group()).collect();
+    let elements: Vec<u64> = sizes.iter().map(|power| 1 << power).collect();
+    let sweep = Sweep::of(id).dtypes(&[Dtype::I32]).threads(&[recipe.threads().min(limits.max_threads)]);
+    let sweep = sweep.groups(&groups).elements(&elements);
+    let sweep = if recipe.joining.is_some() { sweep.devices(&[2, 4, 8]) } else { sweep };
+    let on_grid = |case: Case| {
+        let part = case.elements.unwrap_or(1).div_ceil(u64::from(case.devices.unwrap_or(1)));
+        Case { blocks: recipe.grid.blocks(part, limits.multiprocessors), ..case }
+    };
+    sweep.cases().into_iter().map(on_grid).collect()
+}
+
+const LAST_BLOCK: Recipe = Recipe::of(&["VARIANT=LAST_BLOCK"]);
+const ATOMIC: Recipe = Recipe::of(&["VARIANT=ATOMIC"]);
+const GRID: Recipe = Recipe::cooperative(&["VARIANT=GRID", "KIND=COOPERATIVE"]);
+
+const BURTCHELL: &str = "Burtchell and Burtscher, IISWC 2024, listing 1";
+const SAMPLE: &str = "CUDA sample threadFenceReduction";
+const ZHANG: &str = "Zhang et al., IPDPS 2020, reduction operator";
+const IMPLICIT: &str = "Zhang et al., IPDPS 2020, implicit barriers";
+const SEVERAL: &str = "Zhang et al., IPDPS 2020, reduction operator on several GPUs";
+
+/// What the machine code of the first kernel must have.
+const RED: &[&str] = &["RED.MAX", "REDG.MAX", "RED.ADD", "REDG.ADD"];
+const SHARED_MAX: &[&str] = &["ATOMS.MAX"];
+const COUNTED: &[&str] = &["ATOM.INC", "ATOMG.INC"];
+const STORED: &[&str] = &["STG", "ST"];
+const BARRIER: &[&str] = &["ATOM.ADD", "ATOMG.ADD"];
+
+const REDUCTION: Entry = Entry {
+    operation: "one reduction of the whole vector",
+    definitions,
+    cases: |id, preset, limits| cases(id, preset, *limits),
+    has_third_loop: false,
+    ..Entry::of(KERNEL, Proof::Trial, FACTS)
+};
+
+/// One entry for each line: name, recipe, instructions, source, summary; further fields of the entry.
+macro_rules! reductions {
+    ($($entry:ident: $name:literal, $recipe:expr, $expected:expr, $source:expr, $summary:literal $(, $field:ident: $value:expr)*;)+) => {
+        $(static $entry: Entry = Entry {
+            id: concat!("gpu.reduction.", $name),
+            summary: $summary,
+            source: $source,
+            facts: Facts { role: $recipe.role(), ..FACTS },
+            method: Method::Reduction($recipe),
+            expected: |_| ExpectedInstructions::of($expected),
+            $($field: $value,)*
+            ..REDUCTION
+        };)+
+        /// The family: one device, then several, then sums within a warp.
+        pub(crate) static ENTRIES: &[&Entry] = &[$(&$entry,)+ &WARP_TILE, &WARP_COALESCED, &WARP_SHUFFLE, &WARP_REDUCE];
+    };
+}
+
+reductions! {
+    LISTING_1: "listing_1", Recipe::listing(&["VARIANT=LISTING_1"], Grid::ThreadPerElement), RED, BURTCHELL,
+        "Reduction 1 of the paper: every thread makes one global atomic maximum";
+    LISTING_2: "listing_2", Recipe::listing(&["VARIANT=LISTING_2"], Grid::ThreadPerElement), RED, BURTCHELL,
+        "Reduction 2 of the paper: every warp makes five shuffles, then one global atomic maximum";
+    LISTING_3: "listing_3", Recipe::listing(&["VARIANT=LISTING_3"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
+        "Reduction 3 of the paper: every thread an atomic maximum in shared memory, every block two barriers and one global atomic maximum";
+    LISTING_4: "listing_4", Recipe::listing(&["VARIANT=LISTING_4"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
+        "Reduction 4 of the paper: every warp one reduce instruction and an atomic maximum in shared memory, every block two barriers and one global atomic maximum",
+        needs: (8, 0);
+    LISTING_5: "listing_5", Recipe::listing(&["VARIANT=LISTING_5"], Grid::Resident), SHARED_MAX, BURTCHELL,
+        "Reduction 5 of the paper: as 3, each thread first reduces many elements";
+    DEVICE_ATOMIC: "atomic", ATOMIC, RED, BURTCHELL,
+        "One atomic operation of each block on a result that is set to its initial value before, outside of the time";
+    DEVICE_LAST_BLOCK: "last_block", LAST_BLOCK, COUNTED, SAMPLE,
+        "Partial results in memory, fences and a counter; the last block joins them";
+    DEVICE_CLUSTER: "cluster", Recipe { grid: Grid::Clusters, ..Recipe::of(&["VARIANT=CLUSTER", "IN_CLUSTERS"]) },
+        &["UCGABAR_ARV"], "CUDA C++ Programming Guide, Distributed Shared Memory",
+        "Blocks of a cluster join their results through distributed shared memory, then one atomic operation of each cluster",
+        needs: (9, 0);
+    DEVICE_GRID: "grid_cooperative", GRID, BARRIER, ZHANG,
+        "Partial results in memory, the barrier of cooperative groups, then the first block joins them";
+    DEVICE_GRID_COUNTER: "grid_counter", Recipe::cooperative(&["VARIANT=GRID", "KIND=COUNTER"]), &["RED.ADD", "REDG.ADD"], ZHANG,
+        "As with the barrier of cooperative groups, with a barrier of one counter";
+    DEVICE_GRID_LOCK_FREE: "grid_lock_free", Recipe::cooperative(&["VARIANT=GRID", "KIND=LOCK_FREE"]),
+        &["STG.STRONG.GPU", "ST.STRONG.GPU"], "Xiao and Feng, IPDPS 2010",
+        "As with the barrier of cooperative groups, with the lock-free barrier";
+    DEVICE_KERNELS: "kernel_boundary", Recipe::two_kernels(), STORED, IMPLICIT,
+        "Two launches in a stream; the second kernel joins the partial results";
+    DEVICE_ATOMIC_QUEUED: "atomic_queued", ATOMIC.queued(Queueing::QueuedFirst), RED, BURTCHELL,
+        "As atomic, all kernels of the chain in the stream before the first one starts, so that no launch waits for the host";
+    DEVICE_GRID_QUEUED: "grid_queued", GRID.queued(Queueing::QueuedFirst), BARRIER, ZHANG,
+        "As the barrier of cooperative groups, all kernels of the chain in the stream before the first one starts";
+    DEVICE_KERNELS_QUEUED: "kernel_boundary_queued", Recipe::two_kernels().queued(Queueing::QueuedFirst), STORED, IMPLICIT,
+        "As two launches, all kernels of the chain in the stream before the first one starts";
+    DEVICE_GRAPH: "graph", Recipe::two_kernels().queued(Queueing::GraphEach), STORED, "CUDA Driver API, cuGraphLaunch",
+        "Two kernels in a graph, replayed for each reduction";
+    DEVICE_GRAPH_CHAIN: "graph_chain", Recipe::two_kernels().queued(Queueing::GraphChain), STORED, "CUDA Driver API, cuGraphLaunch",
+        "Two kernels, those of every reduction of the chain in one graph";
+    DEVICE_ATOMIC_GRAPH: "atomic_graph_chain", ATOMIC.queued(Queueing::GraphChain), RED, "CUDA Driver API, cuGraphLaunch",
+        "As atomic, the kernels of the chain in one graph";
+    DEVICE_GRID_GRAPH: "grid_graph_chain", GRID.queued(Queueing::GraphChain), BARRIER, "CUDA Driver API, cuGraphLaunch",
+        "As the barrier of cooperative groups, the kernels of the chain in one graph";
+    DEVICE_CUB: "cub", Recipe { has_second: true, grid: Grid::Cub, ..Recipe::of(&[]) }, STORED, "CUB, cub::DeviceReduce",
+        "The two kernels of cub::DeviceReduce in a stream, with its tuning and its grid", kernel: CUB_KERNEL;
+    DEVICES_FLAGS: "devices_flags", Recipe::devices(Joining::Flags), &["STG.64.STRONG.SYS", "ST.64.STRONG.SYS"], SEVERAL,
+        "Each GPU reduces its part; its last block writes the result with a flag to all GPUs and waits for theirs";
+    DEVICES_HOST: "devices_host", Recipe::devices(Joining::Host), COUNTED, SEVERAL,
+        "Each GPU reduces its part; the host waits for all and joins the results";
+    DEVICES_EVENTS: "devices_events", Recipe::devices(Joining::Kernels), COUNTED, "CUDA Driver API, cuStreamWaitEvent",
+        "Each GPU reduces its part; a kernel of the first GPU waits for the events of all, joins the results, and the next reduction waits for its end";
+    DEVICES_GRAPH: "devices_graph_chain", Recipe::devices(Joining::Kernels).queued(Queueing::GraphChain), COUNTED,
+        "CUDA Driver API, cuStreamWaitEvent and cuGraphLaunch",
+        "As with events, the kernels of every reduction of the chain in one graph over all GPUs";
+}
+
+const WARP_KERNEL: Kernel = kernel!("reduction_warp.cu", Register);
+
+/// Sums in one iteration of the baseline: fewer than other operations, because one has dozens of instructions.
+const SUMS: u32 = 4;
+
+/// One block: one warp for the latency and 32 for the throughput (Zhang, Wahib and Matsuoka, section 4.1).
+fn cases_of_warp(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    let threads = [32, 1024].map(|threads| limits.max_threads.min(threads));
+    let elements: &[u64] = if preset == Preset::Quick { &[] } else { &[32] };
+    let sweep = Sweep::of(id).dtypes(&[Dtype::I32]).blocks(&[1]).threads(&threads);
+    sweep.groups(&[Operation::Sum.group()]).elements(elements).cases()
+}
+
+const WARP_FACTS: Facts =
+    Facts { mode: Mode::Latency, actor: ActorRule::Slowest, at_once: OperationsAtOnce::OfOneIn(32), ..WARP_COLLECTIVE };
+
+/// Each step of a figure reads one value of another thread.
+const SUM_OF_WARP: Entry = Entry {
+    operation: "one sum by each warp",
+    source: "Zhang, Wahib and Matsuoka, figures 3 and 4",
+    expected: |_| ExpectedInstructions::of(&["LDS"]).times(5),
+    cases: |id, preset, limits| cases_of_warp(id, preset, *limits),
+    unroll: SUMS,
+    ..Entry::of(WARP_KERNEL, Proof::Trial, WARP_FACTS)
+};
+
+fn definitions_of_warp(method: &str) -> Vec<String> {
+    vec![format!("METHOD={method}"), format!("SYNCSCOPE_UNROLL={SUMS}")]
+}
+
+static WARP_TILE: Entry = Entry {
+    id: "gpu.reduction.warp_tile",
+    summary: "Sum of a warp through shared memory, with tile groups that halve in each step",
+    definitions: |_| definitions_of_warp("TILE"),
+    ..SUM_OF_WARP
+};
+static WARP_COALESCED: Entry = Entry {
+    id: "gpu.reduction.warp_coalesced",
+    summary: "Sum of a warp through shared memory, with coalesced groups that halve in each step",
+    definitions: |_| definitions_of_warp("COALESCED"),
+    ..SUM_OF_WARP
+};
+static WARP_SHUFFLE: Entry = Entry {
+    id: "gpu.reduction.warp_shuffle",
+    summary: "Sum of a warp by five shuffles",
+    definitions: |_| definitions_of_warp("SHUFFLE"),
+    expected: |_| ExpectedInstructions::of(&["SHFL"]).times(5),
+    ..SUM_OF_WARP
+};
+static WARP_REDUCE: Entry = Entry {
+    id: "gpu.reduction.warp_reduce",
+    summary: "Sum of a warp by one reduce instruction",
+    definitions: |_| definitions_of_warp("REDUCE"),
+    expected: |_| ExpectedInstructions::of(&["REDUX.SUM", "CREDUX"]),
+    needs: (8, 0),
+    ..SUM_OF_WARP
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const H200: DeviceLimits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+
+    fn recipe(name: &str) -> Recipe {
+        recipe_of(&Case::new(&format!("gpu.reduction.{name}"))).unwrap()
+    }
+
+    #[test]
+    fn variants_of_one_device_have_the_same_grid() {
+        for elements in [1, 1 << 10, (1 << 12) + 1, 1 << 16, 1 << 28] {
+            let grid = recipe("atomic").blocks(elements, 132, 3);
+            let recipes = ENTRIES.iter().filter_map(|entry| match entry.method {
+                Method::Reduction(recipe) if recipe.has_sum && !recipe.is_cub() && recipe.cluster() == 0 => {
+                    Some(recipe)
+                }
+                _ => None,
+            });
+            assert!(recipes.clone().count() > 12);
+            assert!(recipes.clone().all(|recipe| recipe.blocks(elements, 132, 3) == grid), "{elements}");
+        }
+        let blocks = |name: &str, elements| recipe(name).blocks(elements, 132, 3);
+        assert_eq!([1, 2049, 1 << 28].map(|elements| blocks("atomic", elements)), [1, 2, 264]);
+        assert_eq!(blocks("listing_1", (1 << 20) + 1), 2049);
+        assert_eq!((blocks("listing_5", 1 << 28), blocks("listing_5", 1000)), (396, 2));
+        assert_eq!((blocks("cluster", 1 << 10), blocks("cluster", 1 << 28)), (8, 264));
+        assert_eq!((blocks("cub", 4097), blocks("cub", 1 << 28)), (2, 5280));
+    }
+
+    #[test]
+    fn what_is_queued_first_differs_from_others_by_that_alone() {
+        let pairs = [
+            ("atomic_queued", "atomic"),
+            ("grid_queued", "grid_cooperative"),
+            ("kernel_boundary_queued", "kernel_boundary"),
+        ];
+        for (queued, plain) in pairs {
+            assert_eq!(recipe(plain).queued(Queueing::QueuedFirst), recipe(queued), "{queued}");
+        }
+    }
+
+    #[test]
+    fn quick_plans_have_no_reductions_and_the_papers_sizes_are_all_there() {
+        let planned =
+            |preset| -> Vec<Case> { ENTRIES.iter().flat_map(|entry| (entry.cases)(entry.id, preset, &H200)).collect() };
+        assert!(planned(Preset::Quick).is_empty());
+        let paper = planned(Preset::Paper);
+        let of = |id: &str| paper.iter().filter(|case| case.primitive == id).count();
+        assert_eq!(
+            [of("gpu.reduction.listing_1"), of("gpu.reduction.cub"), of("gpu.reduction.devices_host")],
+            [10, 20, 60]
+        );
+        assert!(planned(Preset::Standard).iter().all(|case| paper.contains(case)));
+    }
+
+    #[test]
+    fn the_known_sum_is_the_sum() {
+        for elements in [0_u64, 1, 2, 1020, 1021, 1022, 4097, 100_003, 1 << 20] {
+            let sum = (0..elements).fold(0_u32, |sum, index| sum.wrapping_add((index % 1021) as u32));
+            assert_eq!(Operation::Sum.answer(elements), sum, "{elements}");
+        }
+        // Beyond 2^32: modulo.
+        assert_eq!(Operation::Sum.answer(1 << 28), ((1_u64 << 28) / 1021 * 520_710 + 262 * 261 / 2) as u32);
+    }
+
+    #[test]
+    fn no_other_element_is_as_large_as_the_planted_one() {
+        let element = |index: u32| (index.wrapping_mul(0x9e37_79b1) >> 2) | 1;
+        let largest = (0..1 << 20).map(element).max();
+        assert!(largest < Some(PLANTED) && largest <= Some(1 << 30) && PLANTED.cast_signed() > 0);
+        // Zero, the initial value of a result, is none of them.
+        assert!((0..1 << 20).all(|index| element(index) > 0));
+    }
+
+    #[test]
+    fn results_are_joined_as_signed_numbers_and_modulo() {
+        assert_eq!(Operation::Max.join(5, Operation::Max.join(u32::MAX, 7)), 7, "the second is -1");
+        assert_eq!(Operation::Sum.join(u32::MAX, 3), 2);
+        assert_eq!([Joining::Flags, Joining::Host, Joining::Kernels].map(|joining| joining.knowing(4)), [4, 0, 1]);
+    }
+}

@@ -1,0 +1,503 @@
+//! The devices of a reduction with their parts of the vector, and what is queued for one reduction.
+
+use std::time::Duration;
+
+use crate::catalogue::reduction::{CUB_TILE, Joining, Operation, PLANTED, Recipe, THREADS};
+use crate::cuda::compile::Program;
+use crate::cuda::driver::{DevicePointer, Event, ExecutableGraph, Function, KernelArguments, Module, Stream};
+use crate::cuda::error::CudaError;
+use crate::launch::device_context::DeviceContext;
+use crate::launch::outage::Outage;
+use crate::launch::runner::DeviceQueue;
+use crate::launch::samples::{HEAD_WORDS, WORD};
+use crate::multi::{DeviceGroup, DeviceTable, LIMIT};
+
+use super::MOST_RESULTS;
+
+/// `MOST_MEMBERS` in `kernels/reduction.cu`.
+const MOST_MEMBERS: usize = 8;
+
+/// Bytes from one result to the next: a line.
+const LINE: usize = 128;
+const LINE_WORDS: usize = LINE / WORD;
+
+/// Blocks of the largest grid whose blocks write partial results or wait for each other.
+const MOST_PARTIALS: usize = 1 << 16;
+
+/// What the host writes for the kernel `hold`.
+const OPEN: u32 = 1;
+
+/// `ReductionArguments` in `kernels/reduction.cu`, field by field.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct ReductionArguments {
+    data: DevicePointer,
+    /// One for each block.
+    partials: DevicePointer,
+    /// 0 before.
+    result: DevicePointer,
+    /// State of the barrier, or the counter of the last block.
+    barrier: DevicePointer,
+    /// A word of host memory; set, it ends a wait that lasts too long.
+    abort: DevicePointer,
+    elements: u64,
+    /// By earlier launches.
+    barriers_passed: u64,
+    /// `combine`: partial results; `plant`: the value; CUB's `reduce`: blocks that the grid may have.
+    count: u32,
+    unused: u32,
+}
+
+/// `SeveralArguments` in `kernels/reduction.cu`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct SeveralArguments {
+    common: ReductionArguments,
+    words: [DevicePointer; MOST_MEMBERS],
+    device: u32,
+    devices: u32,
+    epoch: u32,
+    reserved: u32,
+}
+
+// SAFETY: it holds numbers and device addresses.
+unsafe impl KernelArguments for ReductionArguments {}
+// SAFETY: as above.
+unsafe impl KernelArguments for SeveralArguments {}
+
+const _: () = assert!(size_of::<ReductionArguments>() == 64 && size_of::<SeveralArguments>() == 144);
+const _: () = assert!(std::mem::offset_of!(ReductionArguments, elements) == 40);
+const _: () = assert!(std::mem::offset_of!(ReductionArguments, count) == 56);
+
+/// What is reduced, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct Request<'a> {
+    pub(crate) recipe: Recipe,
+    pub(crate) operation: Operation,
+    pub(crate) devices: usize,
+    pub(crate) elements: u64,
+    /// Elements that there is to be room for.
+    pub(crate) room: u64,
+    /// Of the device with the fewest.
+    pub(crate) multiprocessors: u32,
+    /// The program of the variant.
+    pub(crate) program: (&'a Program, &'a [u8]),
+    /// A program that fills the vector, holds a stream and joins partial results.
+    pub(crate) helper: (&'a Program, &'a [u8]),
+}
+
+/// Where each part of a device's memory begins, in bytes after the vector.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    partials: usize,
+    /// A word of each device.
+    parts: usize,
+    /// A line, and two flags for each block.
+    state: usize,
+    words: usize,
+    bytes: usize,
+}
+
+impl Layout {
+    /// With room for so many elements.
+    fn of(elements: u64) -> Self {
+        let partials = usize::try_from(elements.saturating_mul(4)).unwrap_or(usize::MAX / 2).next_multiple_of(512);
+        let parts = partials + MOST_PARTIALS * size_of::<u32>();
+        let state = parts + LINE;
+        let words = state + LINE + 2 * MOST_PARTIALS;
+        Self { partials, parts, state, words, bytes: words + 2 * MOST_MEMBERS * WORD }
+    }
+}
+
+/// The kernels on one device.
+#[derive(Debug, Clone, Copy)]
+struct Kernels {
+    reduce: Function,
+    /// The kernel that joins partial results.
+    combine: Function,
+    /// CUB's kernel for a vector of one tile.
+    single: Option<Function>,
+    /// The kernel that waits for the host.
+    hold: Function,
+    fill: Function,
+    plant: Function,
+}
+
+/// One of the devices.
+#[derive(Debug)]
+struct Member {
+    kernels: Kernels,
+    /// Of its part of the vector.
+    elements: u64,
+    /// Of the first device: its last reduction is done; of others: their part of one is.
+    event: Event,
+}
+
+/// See the module's description. Everything that a kernel uses belongs to the devices, which keep it if a kernel does not end.
+#[derive(Debug)]
+pub(crate) struct Queue<'a> {
+    group: &'a mut DeviceGroup,
+    recipe: Recipe,
+    operation: Operation,
+    elements: u64,
+    multiprocessors: u32,
+    /// Blocks of the kernel that run at the same time on a multiprocessor.
+    resident: u32,
+    layout: Layout,
+    members: Vec<Member>,
+    /// Host memory that all devices access: a line for the gate, then the lines of the results of each device.
+    shared: DevicePointer,
+    /// Reductions so far.
+    passed: u64,
+}
+
+impl<'a> Queue<'a> {
+    /// Loads the kernels, and fills in the vector on each of the devices, which are open.
+    pub(crate) fn new(group: &'a mut DeviceGroup, request: &Request<'_>) -> Result<Self, Outage> {
+        let Request { recipe, operation, devices, elements, multiprocessors, .. } = *request;
+        let layout = Layout::of(request.room.div_ceil(devices as u64).next_multiple_of(4));
+        let runner = group.runner_mut();
+        let members = runner.devices_mut()[..devices].iter_mut().map(|device| member(device, request, layout));
+        let members = members.collect::<Result<Vec<_>, CudaError>>();
+        let members = runner.judged(members)?;
+        let Some(first) = runner.devices_mut().first_mut() else { return Err(absent("devices").into()) };
+        first.make_current()?;
+        let lines = 1 + if devices > 1 { devices * MOST_RESULTS as usize } else { 0 };
+        let shared = first.provide_shared(lines * LINE_WORDS)?;
+        let reduce = members.first().ok_or_else(|| absent("devices"))?.kernels.reduce;
+        let resident = reduce.blocks_per_multiprocessor(recipe.threads())?;
+        let mut queue =
+            Self { group, recipe, operation, elements, multiprocessors, resident, layout, members, shared, passed: 0 };
+        let filled = queue.fill().and_then(|()| queue.resize(elements));
+        queue.noted(filled)?;
+        Ok(queue)
+    }
+
+    pub(crate) const fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    pub(crate) const fn elements(&self) -> u64 {
+        self.elements
+    }
+
+    pub(crate) fn idle(&self) -> Option<Duration> {
+        self.group.idle()
+    }
+
+    pub(crate) fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
+        self.group.noted(result)
+    }
+
+    /// Adds to the reductions so far.
+    pub(crate) const fn count(&mut self, reductions: u64) {
+        self.passed += reductions;
+    }
+
+    /// The answer for the parts of all devices. A sum is that of each part, which begins anew on each device.
+    pub(crate) fn answer(&self) -> u32 {
+        let parts = self.members.iter().map(|member| self.operation.answer(member.elements));
+        parts.reduce(|one, other| self.operation.join(one, other)).unwrap_or_default()
+    }
+
+    /// What a reader must know: the blocks that the device chose, where the case leaves them open.
+    pub(crate) fn remark(&self) -> Option<String> {
+        self.recipe.is_resident().then(|| format!("{} blocks", self.blocks()))
+    }
+
+    /// Blocks of the kernel on each device, and threads of each.
+    pub(crate) fn shape(&self) -> (u32, u32) {
+        (self.blocks(), self.recipe.threads())
+    }
+
+    fn blocks(&self) -> u32 {
+        let largest = self.members.iter().map(|member| member.elements).max().unwrap_or(1);
+        self.recipe.blocks(largest, self.multiprocessors, self.resident)
+    }
+
+    fn device(&self, index: usize) -> &DeviceContext {
+        &self.group.runner().devices()[index]
+    }
+
+    /// The stream of a device, whose context is now current.
+    fn stream(&self, index: usize) -> Result<&Stream, CudaError> {
+        let device = self.device(index);
+        if self.members.len() > 1 {
+            device.make_current()?;
+        }
+        Ok(device.stream())
+    }
+
+    /// Waits for everything queued. The contexts of one device are current afterwards.
+    pub(crate) fn wait(&mut self) -> Result<(), Outage> {
+        self.group.runner_mut().wait_without_pause(self.members.len())
+    }
+
+    /// The addresses on one device.
+    fn arguments(&self, index: usize) -> ReductionArguments {
+        let (device, Layout { partials, state, .. }) = (self.device(index), self.layout);
+        ReductionArguments {
+            data: device.memory(),
+            partials: device.memory() + partials as u64,
+            barrier: device.memory() + state as u64,
+            abort: device.abort_pointer(),
+            elements: self.members[index].elements,
+            barriers_passed: self.passed,
+            ..ReductionArguments::default()
+        }
+    }
+
+    /// Where the result of a device goes: one device has it in its own memory, several in the host's.
+    fn result(&self, index: usize, number: u64) -> DevicePointer {
+        let line = (number % MOST_RESULTS) as usize;
+        if self.members.len() == 1 {
+            self.device(0).head() + (HEAD_WORDS * WORD + line * LINE) as u64
+        } else {
+            self.shared + Self::shared_line(index, line) as u64
+        }
+    }
+
+    /// Where a line of the results begins in the shared memory, in bytes.
+    const fn shared_line(index: usize, line: usize) -> usize {
+        (1 + index * MOST_RESULTS as usize + line) * LINE
+    }
+
+    /// Fills in the vectors, clears the rest, and waits.
+    fn fill(&mut self) -> Result<(), Outage> {
+        self.group.runner_mut().begin(self.members.len())?;
+        for (index, member) in self.members.iter().enumerate() {
+            let all = ReductionArguments { elements: self.layout.partials as u64 / 4, ..self.arguments(index) };
+            self.stream(index)?.launch(member.kernels.fill, 1024, THREADS, &all)?;
+        }
+        self.wait()
+    }
+
+    /// Divides the first `elements` of the vector among the devices from now on, the largest at the end of the last part.
+    pub(crate) fn resize(&mut self, elements: u64) -> Result<(), Outage> {
+        let count = self.members.len() as u64;
+        self.group.runner_mut().begin(self.members.len())?;
+        for index in 0..self.members.len() {
+            self.plant(index, 0)?;
+            let at = |index: u64| elements * index / count;
+            self.members[index].elements = at(index as u64 + 1) - at(index as u64);
+            if self.operation == Operation::Max && index + 1 == self.members.len() {
+                self.plant(index, PLANTED)?;
+            }
+        }
+        self.elements = elements;
+        self.wait()
+    }
+
+    /// Writes the last element of a part; 0: what was there.
+    fn plant(&self, index: usize, count: u32) -> Result<(), CudaError> {
+        let arguments = ReductionArguments { count, ..self.arguments(index) };
+        if arguments.elements == 0 {
+            return Ok(());
+        }
+        self.stream(index)?.launch(self.members[index].kernels.plant, 1, THREADS, &arguments)
+    }
+
+    /// Sets the first results of all devices to 0. Of one device they are done with the next wait.
+    pub(crate) fn clear_results(&mut self, count: u64) -> Result<(), Outage> {
+        self.group.runner_mut().begin(self.members.len())?;
+        if self.members.len() == 1 {
+            return Ok(self.device(0).clear_results(count as usize * LINE_WORDS)?);
+        }
+        for index in 0..self.members.len() {
+            (0..count as usize).for_each(|line| self.set_shared(Self::shared_line(index, line), 0));
+        }
+        Ok(())
+    }
+
+    /// Writes a word of the host memory, which devices read and write.
+    fn set_shared(&self, byte: usize, value: u32) {
+        if let Some(shared) = self.device(0).shared() {
+            shared.atomic_u32(byte).store(value, std::sync::atomic::Ordering::Release);
+        }
+    }
+
+    fn shared(&self, byte: usize) -> u32 {
+        let shared = self.device(0).shared();
+        shared.map_or(0, |shared| shared.atomic_u32(byte).load(std::sync::atomic::Ordering::Acquire))
+    }
+
+    /// One of the first `count` results that is not the answer. Everything queued is done.
+    pub(crate) fn wrong_result(&mut self, count: u64) -> Result<Option<u32>, Outage> {
+        let (answer, lines) = (self.answer(), count as usize);
+        let Some(joining) = self.recipe.joining else {
+            self.group.runner_mut().fetch(1, HEAD_WORDS + lines * LINE_WORDS)?;
+            self.wait()?;
+            let mut found = self.device(0).results().chunks_exact(LINE_WORDS).take(lines).map(|line| line[0] as u32);
+            return Ok(found.find(|found| *found != answer));
+        };
+        let knowing = joining.knowing(self.members.len());
+        let mut found = (0..knowing).flat_map(|index| (0..lines).map(move |line| (index, line)));
+        Ok(found.find_map(|(index, line)| Some(self.shared(Self::shared_line(index, line))).filter(|it| *it != answer)))
+    }
+
+    /// What the host makes of the results of all devices, if it is not the answer.
+    pub(crate) fn wrongly_joined(&self, number: u64) -> Option<u32> {
+        let line = (number % MOST_RESULTS) as usize;
+        let parts = (0..self.members.len()).map(|index| self.shared(Self::shared_line(index, line)));
+        parts.reduce(|one, other| self.operation.join(one, other)).filter(|found| *found != self.answer())
+    }
+
+    /// What is queued from now on starts when the gate opens.
+    pub(crate) fn close_gate(&self) -> Result<(), CudaError> {
+        self.set_shared(0, 0);
+        let closed = ReductionArguments { barrier: self.shared, count: OPEN, ..self.arguments(0) };
+        self.stream(0)?.launch(self.members[0].kernels.hold, 1, 1, &closed)
+    }
+
+    /// Lets what is behind the gate start.
+    pub(crate) fn open_gate(&self) {
+        self.set_shared(0, OPEN);
+    }
+
+    /// The graph of so many reductions. Other devices take part from the moment on when they wait for an event of the first.
+    pub(crate) fn capture(&self, count: u64) -> Result<ExecutableGraph, CudaError> {
+        let stream = self.stream(0)?;
+        let graph = stream.capture(|_| (0..count).try_for_each(|number| self.reduce(number)))?;
+        let stream = self.stream(0)?;
+        stream.upload(&graph)?;
+        Ok(graph)
+    }
+
+    /// Queues a graph on the first device.
+    pub(crate) fn replay(&self, graph: &ExecutableGraph) -> Result<(), CudaError> {
+        self.stream(0)?.replay(graph)
+    }
+
+    /// Queues one reduction, by its number in the chain.
+    pub(crate) fn reduce(&self, number: u64) -> Result<(), CudaError> {
+        match self.recipe.joining {
+            None => self.reduce_alone(number),
+            Some(Joining::Flags) => self.reduce_with_flags(number),
+            Some(Joining::Host) => self.reduce_parts(|index| self.result(index, number)),
+            Some(Joining::Kernels) => self.reduce_by_kernels(number),
+        }
+    }
+
+    fn reduce_alone(&self, number: u64) -> Result<(), CudaError> {
+        let (kernels, blocks, threads) = (self.members[0].kernels, self.blocks(), self.recipe.threads());
+        let common = self.arguments(0);
+        let barriers_passed = self.passed + number;
+        let arguments = ReductionArguments { result: self.result(0, number), barriers_passed, count: blocks, ..common };
+        let stream = self.stream(0)?;
+        if let (Some(single), true) = (kernels.single, arguments.elements <= CUB_TILE) {
+            return stream.launch(single, 1, threads, &arguments);
+        }
+        if self.recipe.is_cooperative {
+            stream.launch_cooperatively(kernels.reduce, blocks, threads, &arguments)?;
+        } else {
+            stream.launch(kernels.reduce, blocks, threads, &arguments)?;
+        }
+        if self.recipe.has_second { stream.launch(kernels.combine, 1, threads, &arguments) } else { Ok(()) }
+    }
+
+    /// Launches the kernel of one device on each. `result` says where its result goes.
+    fn reduce_parts(&self, result: impl Fn(usize) -> DevicePointer) -> Result<(), CudaError> {
+        for (index, member) in self.members.iter().enumerate() {
+            let arguments = ReductionArguments { result: result(index), ..self.arguments(index) };
+            self.stream(index)?.launch(member.kernels.reduce, self.blocks(), THREADS, &arguments)?;
+        }
+        Ok(())
+    }
+
+    fn reduce_with_flags(&self, number: u64) -> Result<(), CudaError> {
+        let mut words = [0; MOST_MEMBERS];
+        for (index, word) in words.iter_mut().enumerate().take(self.members.len()) {
+            *word = self.device(index).memory() + self.layout.words as u64;
+        }
+        // From 1 on: the words are 0 before.
+        let (devices, epoch) = (self.members.len() as u32, (self.passed + number + 1) as u32);
+        for (index, member) in self.members.iter().enumerate() {
+            let common = ReductionArguments { result: self.result(index, number), ..self.arguments(index) };
+            let arguments = SeveralArguments { common, words, device: index as u32, devices, epoch, reserved: 0 };
+            self.stream(index)?.launch(member.kernels.reduce, self.blocks(), THREADS, &arguments)?;
+        }
+        Ok(())
+    }
+
+    /// The first device begins: its event says that the reduction before is done. The events of the others say that their
+    /// part is.
+    fn reduce_by_kernels(&self, number: u64) -> Result<(), CudaError> {
+        let Some((first, others)) = self.members.split_first() else { return Err(absent("devices")) };
+        let parts = self.device(0).memory() + self.layout.parts as u64;
+        self.stream(0)?.record(&first.event)?;
+        for index in 1..=others.len() {
+            self.stream(index)?.wait_for(&first.event)?;
+        }
+        self.reduce_parts(|index| parts + (index * size_of::<u32>()) as u64)?;
+        for (index, other) in (1..).zip(others) {
+            self.stream(index)?.record(&other.event)?;
+        }
+        let stream = self.stream(0)?;
+        for other in others {
+            stream.wait_for(&other.event)?;
+        }
+        let (result, count) = (self.result(0, number), self.members.len() as u32);
+        let arguments = ReductionArguments { partials: parts, result, count, ..self.arguments(0) };
+        stream.launch(first.kernels.combine, 1, THREADS, &arguments)
+    }
+}
+
+/// Loads the kernels on a device and provides its memory, of which all but the vector is 0 with the next wait.
+fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> Result<Member, CudaError> {
+    let recipe = request.recipe;
+    device.make_current()?;
+    let (program, cubin) = request.helper;
+    let helper = device.load_other(program, cubin)?;
+    let [combine, hold, fill, plant] = [c"combine", c"hold", c"fill", c"plant"].map(|name| helper.function(name));
+    let mut tables = vec![table_of(helper)?];
+    let (program, cubin) = request.program;
+    let own = device.load_other(program, cubin)?;
+    let reduce = own.function(c"reduce")?;
+    let reduce = if recipe.cluster() > 0 { reduce.in_clusters(recipe.cluster())? } else { reduce };
+    let single = if recipe.is_cub() { Some(own.function(c"single")?) } else { None };
+    let combine = if recipe.is_cub() { own.function(c"combine") } else { combine };
+    if !recipe.is_cub() {
+        tables.push(table_of(own)?);
+    }
+    device.reserve_memory(layout.bytes)?;
+    device.reserve_results(MOST_RESULTS as usize * LINE_WORDS)?;
+    let limit_ns = u64::try_from(LIMIT.as_nanos()).unwrap_or(u64::MAX);
+    let table = DeviceTable { limit_ns, counts: device.head(), devices: 1, ..DeviceTable::default() };
+    for variable in tables {
+        // SAFETY: it is the variable of a loaded module, of this structure, and no kernel of the module runs.
+        unsafe { device.context().write(variable, &table)? };
+    }
+    device.clear_memory(layout.bytes)?;
+    let kernels = Kernels { reduce, combine: combine?, single, hold: hold?, fill: fill?, plant: plant? };
+    Ok(Member { kernels, elements: 0, event: Event::new(device.context())? })
+}
+
+/// Where the kernels of a module read how long a wait may last.
+fn table_of(module: &Module) -> Result<DevicePointer, CudaError> {
+    module.variable(c"device_table")
+}
+
+/// Cannot happen while the group lives.
+fn absent(what: &str) -> CudaError {
+    CudaError { call: "cuLaunchKernel", code: 0, name: String::new(), text: format!("there are no {what}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_has_as_many_members() {
+        assert_eq!(crate::launch::headers::constant_of("reduction.cu", "MOST_MEMBERS"), MOST_MEMBERS.to_string());
+    }
+
+    #[test]
+    fn nothing_of_a_devices_memory_overlaps() {
+        let layout = Layout::of(100_003);
+        assert!(layout.partials >= 4 * 100_003 && layout.parts - layout.partials == 4 * MOST_PARTIALS);
+        assert!(layout.state - layout.parts >= 4 * MOST_MEMBERS);
+        assert!(layout.words - layout.state >= LINE + 2 * MOST_PARTIALS);
+        assert_eq!(layout.bytes - layout.words, 2 * MOST_MEMBERS * 8);
+        assert!([layout.partials, layout.state, layout.words].iter().all(|at| at.is_multiple_of(16)));
+    }
+}

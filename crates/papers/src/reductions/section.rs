@@ -1,0 +1,128 @@
+//! What page and terminal show of the experiment.
+
+use syncscope_core::Row;
+use syncscope_report::section::{Part, Section};
+use syncscope_report::time;
+
+use super::findings::{Boundary, boundaries, listing_claims};
+use super::prediction::{Agreement, Decision, Prediction, predicted};
+use super::{difference, size};
+
+/// The section of a run; `None` if it measured no reductions. Their times are in the charts of all families.
+#[must_use]
+pub fn section(rows: &[Row]) -> Option<Section> {
+    let claims = listing_claims(rows);
+    let listing = || {
+        let title = "Five maximum reductions";
+        Part::card(title, "Burtchell and Burtscher, listing 1", vec![Part::Claims(claims.clone())])
+    };
+    let listing = (!claims.is_empty()).then(listing);
+    let parts: Vec<Part> = [predictions(rows), barriers(rows), listing].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| Section {
+        name: super::NAME,
+        title: "Reductions: do primitive costs say which synchronization to choose?",
+        lead: "Reductions of one vector, compared by the costs of the primitives they are made of. Burtchell and Burtscher, \
+               Characterizing CUDA and OpenMP synchronization primitives, listing 1; Zhang, Wahib and Matsuoka, A Study of \
+               Synchronization Methods in Modern GPUs.",
+        parts,
+        claims,
+    })
+}
+
+fn predictions(rows: &[Row]) -> Option<Part> {
+    let (decisions, predictions) = predicted(rows);
+    if predictions.is_empty() {
+        return None;
+    }
+    let explanation = Part::paragraph(
+        "Two variants read the same vector by the same code. So the difference of their times is the difference of their \
+         synchronization: launches, barriers and atomic operations, each with the cost that this run has for it on the \
+         nearest grid. \"Off by\" is relative to the measured difference. Undecided: the intervals of both overlap.",
+    );
+    let of_decisions = ["elements", "where", "fastest", "costs recommend", "slower by", "second", "lead", "predicted"];
+    let of_predictions =
+        ["elements", "variant", "minus", "measured", "predicted", "off by", "20 %", "terms", "why not"];
+    let differences = Part::table(&of_predictions, predictions.iter().map(prediction_line).collect());
+    let parts = vec![
+        explanation,
+        Part::table(&of_decisions, decisions.iter().map(decision_line).collect()),
+        Part::Folded("All differences and their terms".to_owned(), vec![differences]),
+    ];
+    let within = predictions.iter().filter(|found| found.agreement == Agreement::Within).count();
+    let note = format!("{within} of {} differences within 20 %", predictions.len());
+    Some(Part::card("What primitive costs predict", &note, parts))
+}
+
+/// What the costs recommend for a problem, and what is lost by it.
+fn decision_line(decision: &Decision<'_>) -> Vec<String> {
+    let Decision { fastest, recommended, runner_up, predicted_lead_ns } = decision;
+    vec![
+        size(fastest.elements),
+        fastest.class.title().to_owned(),
+        fastest.title(),
+        recommended.title(),
+        if decision.loss() > 0.0 { format!("{:.1} %", decision.loss() * 100.0) } else { "0 %".to_owned() },
+        runner_up.title(),
+        time(runner_up.ns - fastest.ns),
+        time(*predicted_lead_ns),
+    ]
+}
+
+/// A predicted difference beside the measured one.
+fn prediction_line(prediction: &Prediction<'_>) -> Vec<String> {
+    let (ns, half_width_ns) = prediction.measured;
+    vec![
+        size(prediction.variant.elements),
+        prediction.variant.title(),
+        prediction.reference.title(),
+        difference(ns, half_width_ns),
+        prediction.predicted.map_or_else(String::new, |(ns, half_width_ns)| difference(ns, half_width_ns)),
+        prediction.relative_error().map_or_else(String::new, |error| format!("{:+.1} %", error * 100.0)),
+        prediction.agreement.as_str().to_owned(),
+        prediction.terms.clone(),
+        prediction.why_not.unwrap_or_default().to_owned(),
+    ]
+}
+
+fn barriers(rows: &[Row]) -> Option<Part> {
+    let found = boundaries(rows);
+    if found.is_empty() {
+        return None;
+    }
+    let note = Part::paragraph(
+        "Partial results of blocks can be joined behind a barrier: by a second kernel, or behind the barrier of the grid. The \
+         figures are the time that takes more than one atomic operation of each block, launched in the same way. Where kernels \
+         are queued while others run, they include the time of the host; where they are queued first, they do not.",
+    );
+    let cell = |more: Option<(f64, f64)>| more.map_or_else(|| "–".to_owned(), |(ns, half)| difference(ns, half));
+    let line = |boundary: &Boundary| {
+        let Boundary { elements, launched_by, kernel, grid } = boundary;
+        vec![size(*elements), (*launched_by).to_owned(), cell(*kernel), cell(*grid)]
+    };
+    let table =
+        Part::table(&["elements", "launched by", "end of a kernel", "grid barrier"], found.iter().map(line).collect());
+    let what = "difference to one atomic operation of each block, 95 % interval";
+    Some(Part::card("What a kernel boundary costs", what, vec![note, table]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{reduction, resolved};
+    use super::*;
+    use syncscope_core::{Case, Group};
+
+    #[test]
+    fn the_section_names_predictions_boundaries_and_statements() {
+        let launch = Case { blocks: Some(264), threads: Some(512), ..Case::new("gpu.launch.graph") };
+        let mut rows = vec![resolved(Case { group: Some(Group::KernelUs(5)), ..launch }, 700.0)];
+        rows.extend((1..=5).map(|number| reduction(&format!("listing_{number}"), 1 << 28, 1e3 * f64::from(number))));
+        rows.extend(["atomic_graph_chain", "grid_graph_chain"].map(|name| reduction(name, 1 << 20, 4700.0)));
+        let found = section(&rows).unwrap();
+        let text = found.to_string();
+        for part in ["0 of 1 differences", "What a kernel boundary costs", "one graph", "several elements", "2^20"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(found.claims.len(), 3);
+        assert_eq!(section(&rows[..1]), None);
+    }
+}
