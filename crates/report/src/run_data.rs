@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use syncscope_core::run::{Status, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{CaseId, Catalogue, Detail, Primitive, Row, Run, Verdict};
+use syncscope_core::{Case, CaseId, Catalogue, Detail, Primitive, Row, Run, Verdict};
 
 use crate::naming;
 use crate::section::Section;
@@ -106,6 +106,12 @@ impl RunData {
         data
     }
 
+    /// A number of a case that stands in no column, such as a percentile; not one of a single thread.
+    pub(crate) fn detail(&self, case: &Case, name: &str) -> Option<f64> {
+        let details = self.details.get(&case.id())?;
+        details.iter().find(|detail| detail.name == name && detail.actor.is_none()).map(|detail| detail.value)
+    }
+
     /// Whether the run ended before it measured all planned cases of a primitive, and `--resume` would measure more.
     pub(crate) fn has_more_planned(&self, primitive: &str) -> bool {
         let planned = self.run.planned_by_primitive.get(primitive).copied().unwrap_or_default();
@@ -153,7 +159,7 @@ fn directory_name(path: &Path) -> String {
 mod tests {
     use super::*;
     use syncscope_core::run::provenance::SessionRecord;
-    use syncscope_core::{Case, Dtype, Role};
+    use syncscope_core::{Dtype, Role};
 
     const fn primitive(id: &'static str) -> Primitive {
         Primitive { id, summary: "", operation: "", source: "", facts: syncscope_core::Facts::of(Role::Update) }

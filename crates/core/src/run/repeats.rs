@@ -59,7 +59,9 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
         return Some(first.clone());
     }
     let mut row = first.clone();
-    COLUMNS.iter().for_each(|column| column.join(&mut row, &agreeing, rows));
+    for column in &COLUMNS {
+        column.join(&mut row, &agreeing, rows);
+    }
     let measured: Vec<&Row> = rows.iter().copied().filter(|row| is_measured(row, first)).collect();
     let prior = families.without(rows);
     let for_another_run = |point: Option<f64>, value: fn(&Row) -> Option<f64>, own: fn(&Row) -> Option<Interval>| {

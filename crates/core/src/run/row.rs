@@ -327,8 +327,8 @@ impl Row {
         match self.contradiction() {
             Some(text) => {
                 let verdict = Verdict::Failed(format!("the row contradicts itself: {text}"));
-                let Self { provisional, actor, mode, .. } = self;
-                Self { provisional, actor, mode, ..Self::unmeasured(self.case, verdict) }
+                let Self { actor, mode, provisional, .. } = self;
+                Self { actor, mode, provisional, ..Self::unmeasured(self.case, verdict) }
             }
             None => self,
         }
