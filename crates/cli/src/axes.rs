@@ -7,9 +7,38 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use syncscope_core::{Case, Layout};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use syncscope_core::{Case, Dtype, Layout, Placement};
 
-use crate::args::AxisArguments;
+/// What part of each axis is measured. Values that the preset leaves out are taken from a larger preset.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+#[command(next_help_heading = "Axes (cases without such a parameter are left out)")]
+pub(crate) struct AxisArguments {
+    /// Measure only these numbers of threads, such as 1,2,4; on a GPU threads of a block
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) threads: Vec<u32>,
+    /// Measure only these placements of CPU threads: close, spread, or close,spread
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = placement_parser())]
+    pub(crate) placement: Vec<Placement>,
+    /// Measure only these types, such as i32,f64
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = dtype_parser())]
+    pub(crate) dtype: Vec<Dtype>,
+    /// Measure only private elements at these distances, such as 1,16
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) stride: Vec<u32>,
+    /// Measure only grids of these numbers of thread blocks, such as 1,132
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) blocks: Vec<u32>,
+}
+
+fn placement_parser() -> impl TypedValueParser<Value = Placement> {
+    PossibleValuesParser::new(["close", "spread"]).try_map(|word| word.parse::<Placement>())
+}
+
+fn dtype_parser() -> impl TypedValueParser<Value = Dtype> {
+    PossibleValuesParser::new(Dtype::ALL.iter().map(|dtype| dtype.as_str())).try_map(|word| word.parse::<Dtype>())
+}
 
 /// An axis that can be restricted.
 struct Axis {
@@ -127,8 +156,6 @@ impl Display for Missing {
 mod tests {
     use super::*;
     use crate::args::Arguments;
-    use clap::Args as _;
-    use syncscope_core::{Dtype, Placement};
 
     fn case(threads: u32, dtype: Option<Dtype>) -> Case {
         Case { threads: Some(threads), dtype, ..Case::new("cpu.atomic.add") }

@@ -15,8 +15,7 @@ use syncscope_gpu::{GpuError, GpuLaboratory};
 use syncscope_papers::crosscheck;
 
 use crate::failure::Failure;
-use crate::supervisor::board::{self, Step};
-use crate::supervisor::decision::Instruction;
+use crate::supervisor::board::{self, Instruction, Step};
 
 /// The laboratories that measure in this process.
 pub(crate) struct Laboratories {

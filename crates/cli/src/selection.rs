@@ -101,7 +101,8 @@ impl Selection {
             let paper = planned(laboratories, Preset::Paper);
             return Err(Failure::Usage(self.axes.nothing_left(&candidates.iter().chain(&paper).flatten())));
         }
-        Ok(Plan::shuffled(parts, seed))
+        let catalogue = listing.iter().map(|listing| *listing.primitive).collect();
+        Ok(Plan::shuffled(parts, catalogue, seed))
     }
 
     /// The candidates with the values asked for. Where none of them has a value, the first larger preset whose cases have it

@@ -16,8 +16,8 @@ use syncscope_core::run::repeats;
 use syncscope_core::sample::ActorTime;
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{
-    Actor, BlockCount, Cancel, Case, Engine, Experiment, ExperimentError, Measurement, Population, Row, RunEffect,
-    Sample, Settings, Shot, Side, Ticks, Verdict,
+    Actor, BlockCount, Cancel, Case, Catalogue, Engine, Experiment, ExperimentError, Measurement, Population, Row,
+    RunEffect, Sample, Settings, Shot, Side, Ticks, Verdict,
 };
 
 const COST_NS: f64 = 5.0;
@@ -125,7 +125,9 @@ fn sample(
 }
 
 fn measure(machine: Machine, population: Population, seed: u64) -> Measurement {
-    let (engine, mut course) = (engine(), Course::new(machine, seed));
+    let told = if matches!(machine, Machine::RunEffect) { TOLD_RUN_EFFECT } else { 0.0 };
+    let engine = engine().with_run_effect(RunEffect::of_both(told));
+    let mut course = Course::new(machine, seed);
     let mut random = fastrand::Rng::with_seed(!seed);
     let noise =
         if let Machine::Proportional(sigma) = machine { Noise::Proportional(sigma) } else { Noise::Normal(200.0) };
@@ -137,9 +139,7 @@ fn measure(machine: Machine, population: Population, seed: u64) -> Measurement {
         let is_beside = course.is_high;
         let altered = Altered::of(fake, |fake, shot| sample(machine, is_beside, fake, shot, &mut random));
         let actor = if population == Population::Alone { Actor::Median } else { Actor::Slowest };
-        let run_effect =
-            if matches!(machine, Machine::RunEffect) { RunEffect::of_both(TOLD_RUN_EFFECT) } else { RunEffect::NONE };
-        let mut experiment = Altered { actor, population, run_effect, ..altered };
+        let mut experiment = Altered { actor, population, ..altered };
         found = Some(engine.measure_block(&mut experiment, found, seed).unwrap());
     }
     found.unwrap()
@@ -249,7 +249,7 @@ fn a_neighbour_that_stays() {
 
 /// The row of a case in one run.
 fn row(machine: Machine, seed: u64) -> Row {
-    Row::measured(Case::new("cpu.barrier.std"), &measure(machine, Population::All, seed))
+    Row::measured(Case::new("cpu.barrier.std"), None, &measure(machine, Population::All, seed))
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_state_that_lasts_for_a_good_part_of_a_run_needs_repeated_runs() {
     let covered = (0..trials).filter(|trial| {
         let first = trial * (RUNS + 1);
         let repeated: Vec<Vec<Row>> = (first..first + RUNS).map(|seed| vec![row(machine, seed)]).collect();
-        let joined = repeats::join(&repeated).remove(0);
+        let joined = repeats::join(&repeated, &Catalogue::default()).remove(0);
         let another = row(machine, first + RUNS).ns.unwrap().value();
         joined.verdict != Verdict::Resolved || joined.ns_interval.unwrap().contains(another)
     });

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use syncscope_core::sample::ActorTime;
 use syncscope_core::{
-    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Ruler, RunEffect, Sample,
-    Shot, Side, Ticks,
+    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Ruler, Sample, Shot, Side,
+    Ticks,
 };
 
 use crate::machine::cpu_time::Occupancy;
@@ -62,8 +62,6 @@ pub(crate) struct Sharing {
     pub(crate) has_siblings: bool,
     /// Whose cost the figure is.
     pub(crate) actor: Actor,
-    /// By how much runs differ.
-    pub(crate) run_effect: RunEffect,
 }
 
 impl Sharing {
@@ -72,12 +70,6 @@ impl Sharing {
         let remarks: Vec<String> = self.remark.into_iter().chain(remark).collect();
         Self { remark: (!remarks.is_empty()).then(|| remarks.join(", ")), ..self }
     }
-}
-
-/// A job whose time does not count.
-enum Untimed {
-    Proof(Arc<dyn Body>),
-    FollowUp(Arc<dyn Body>),
 }
 
 /// A workload on a team.
@@ -135,17 +127,17 @@ impl<'a> TeamExperiment<'a> {
         self.ns_per_iteration = shots.iter().zip(samples).map(ns).fold(0.0, f64::max);
     }
 
-    /// Runs untimed shots of another job and keeps the error of its verification.
-    fn run_untimed(&mut self, job: &Untimed, shots: u64) {
+    /// Runs shots of another job, whose time does not count, and keeps the error of its verification.
+    fn run_untimed(
+        &mut self,
+        shots: u64,
+        run: impl FnOnce(&mut dyn Executor, &[Shot], Duration) -> Result<Vec<Vec<Record>>, TeamError>,
+    ) {
         let shot = |pair| Shot { side: Side::Test, iterations: PROOF_ITERATIONS, pair };
         let shots: Vec<Shot> = (0..shots).map(shot).collect();
         // A busy machine, which made the samples longer, makes this longer too.
         let limit = self.limit(&shots);
-        let outcome = match job {
-            Untimed::Proof(body) => self.team.prove(body, &shots, limit),
-            Untimed::FollowUp(body) => self.team.run(body, &shots, limit),
-        };
-        match outcome {
+        match run(self.team, &shots, limit) {
             Ok(records) => self.defect = records.into_iter().flatten().find_map(|record| record.defect),
             Err(error) => self.defect = Some(error.to_string()),
         }
@@ -278,10 +270,6 @@ impl Experiment for TeamExperiment<'_> {
         }
     }
 
-    fn run_effect(&self) -> RunEffect {
-        self.sharing.run_effect
-    }
-
     fn has_double(&self) -> bool {
         true
     }
@@ -302,11 +290,12 @@ impl Experiment for TeamExperiment<'_> {
     /// Runs the proof that needs a loop of its own, then the follow-up.
     fn details(&mut self) -> Result<Vec<Detail>, String> {
         if let Some(proof) = self.workload.proof.clone() {
-            self.run_untimed(&Untimed::Proof(proof), 1);
+            self.run_untimed(1, |team, shots, limit| team.prove(&proof, shots, limit));
         }
         let follow_up = self.workload.follow_up.as_ref().map(|make| make(self.clock));
         if let (Some(follow_up), None) = (&follow_up, &self.defect) {
-            self.run_untimed(&Untimed::FollowUp(Arc::clone(follow_up) as Arc<dyn Body>), follow_up.repetitions());
+            let body = Arc::clone(follow_up) as Arc<dyn Body>;
+            self.run_untimed(follow_up.repetitions(), |team, shots, limit| team.run(&body, shots, limit));
         }
         let found = follow_up.map_or_else(Vec::new, |follow_up| follow_up.details());
         self.defect.clone().map_or(Ok(found), Err)

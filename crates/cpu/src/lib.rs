@@ -1,7 +1,8 @@
 //! CPU side of syncscope.
 //!
 //! [`CpuLaboratory`] opens the machine once, plans the cases of its [`catalogue`] and makes their
-//! [`syncscope_core::Experiment`]s. Start with `laboratory/mod.rs`, then read one primitive: `primitives/lock/own/ticket.rs`.
+//! [`syncscope_core::Experiment`]s. Start with `laboratory/mod.rs`, then read one primitive: the ticket
+//! lock in `primitives/lock/own.rs`.
 //!
 //! | module | what stands there |
 //! |---|---|
@@ -10,7 +11,7 @@
 //! | [`sync`] | locks and barriers with algorithms of their own |
 //! | [`team`] | the pinned threads that run the shots |
 //! | [`evidence`] | the machine code of the timed loops |
-//! | [`primitives`] | the catalogue: a folder for each family, a file for each primitive |
+//! | [`primitives`] | the catalogue: a folder or a file for each family, a block for each primitive |
 //! | [`mpi`] | primitives between processes, by an MPI library |
 //! | [`processes`] | worker processes, for the cases that need some |
 //! | `awake_policy.rs` | whether CPUs are kept from halting during a run |
@@ -23,7 +24,6 @@
 
 pub mod evidence;
 pub mod experiment;
-mod facts;
 pub mod laboratory;
 pub mod machine;
 pub mod mpi;
@@ -36,10 +36,9 @@ pub mod timing;
 
 mod awake_policy;
 mod axes;
+mod facts;
 mod plan;
-mod run_effect;
 
 pub use laboratory::{CpuError, CpuLaboratory};
 pub use machine::topology::Topology;
 pub use primitives::{catalogue, elided_by_nature, evidence_of};
-pub use run_effect::run_effect;

@@ -131,7 +131,7 @@ fn the_matrix_shows_which_cpus_are_near() {
     let Some(case) = pairs.first() else { return };
     let measurement = measure(&mut laboratory, case);
     assert_eq!(measurement.check, Check::Ok);
-    let row = Row::measured((*case).clone(), &measurement);
+    let row = Row::measured((*case).clone(), None, &measurement);
     if matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_)) {
         let measured = laboratory.measured_topology(std::slice::from_ref(&row)).unwrap();
         assert_eq!(measured.groups.len(), 1);

@@ -43,7 +43,7 @@ pub use cuda::nccl::turn_multicast_off;
 pub use cuda::{cache, compile, compiler_process, discovery, nvrtc};
 pub use evidence::evidence_of;
 pub use experiments::grid_barrier::{BothClocksOfLaunch, GridBarrierExperiment};
-pub use laboratory::{GpuLaboratory, run_effect};
+pub use laboratory::GpuLaboratory;
 pub use launch::arguments::UNROLL;
 pub use launch::headers::headers;
 

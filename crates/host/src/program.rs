@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 /// The file of the loaded library that holds this address, a function of it for example.
 #[must_use]
+#[allow(clippy::not_unsafe_ptr_arg_deref, reason = "the address is looked up and nothing is read there")]
 pub fn file_of(address: *const c_void) -> Option<PathBuf> {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: the call reads no memory at the address, and writes to a structure that is valid for it.

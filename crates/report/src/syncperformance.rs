@@ -17,7 +17,7 @@
 
 use std::path::{Path, PathBuf};
 
-use syncscope_core::{Actor, Case, Dtype, Nanoseconds, Row, Verdict};
+use syncscope_core::{Actor, Case, Dtype, Facts, Nanoseconds, Row, Verdict};
 
 /// The largest plausible result file.
 const MOST_BYTES: u64 = 16 << 20;
@@ -122,7 +122,7 @@ impl ResultFigure {
     /// The row of this figure, for the case that measures the same. Its cost is always the slowest thread's. It has no intervals, because SyncPerformance publishes
     /// none. Times that are not positive are not resolved.
     #[must_use]
-    pub fn row(&self, case: Case, iterations: Option<u64>) -> Row {
+    pub fn row(&self, case: Case, facts: Option<&Facts>, iterations: Option<u64>) -> Row {
         let ns = self.slowest.value();
         let positive = |time: Option<Nanoseconds>| time.filter(|time| time.value().is_finite() && time.value() > 0.0);
         let verdict = match ns {
@@ -140,7 +140,7 @@ impl ResultFigure {
             actor: Some(Actor::Slowest),
             iterations,
             remark,
-            ..Row::unmeasured(case, verdict)
+            ..Row::unmeasured(case, verdict).described(facts)
         }
     }
 }
@@ -250,6 +250,7 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syncscope_core::{ActorRule, Role};
 
     const CUDA: &str = "cuda_atomicadd_array_v2\nn iter,1000\narr step,16\n\"\"\nn_blocks,2\ntype mode,aggregate,1,32\n\
         int,max,2e-06,4e-06\nint,min,1e-06,3e-06\nint,med,2e-06,3e-06\nint,avg,2e-06,3e-06\null,max,5e-06,-1e-06\n\"\"\n";
@@ -279,6 +280,7 @@ mod tests {
 
     #[test]
     fn times_that_are_not_positive_are_explained() {
+        const FACTS: Facts = Facts { actor: ActorRule::Median, ..Facts::of(Role::Fence) };
         let of = |ns| {
             let figure = ResultFigure {
                 dtype: Dtype::I32,
@@ -288,12 +290,11 @@ mod tests {
                 fastest: Some(Nanoseconds(-1.0)),
                 median: None,
             };
-            figure.row(Case::new("cpu.fence.seq_cst"), Some(1000))
+            figure.row(Case::new("cpu.fence.seq_cst"), Some(&FACTS), Some(1000))
         };
         assert_eq!(of(3.0).verdict, Verdict::Resolved);
         assert_eq!((of(3.0).ns_interval, of(3.0).cycles, of(3.0).fastest_ns), (None, None, None));
-        let own = Case::new("cpu.fence.seq_cst").actor();
-        assert_eq!((own, of(3.0).actor), (Actor::Median, Some(Actor::Slowest)), "theirs is always the slowest");
+        assert_eq!(of(3.0).actor, Some(Actor::Slowest), "theirs is always the slowest");
         assert_eq!(of(3.0).slowest_ns, Some(Nanoseconds(3.0)));
         assert_eq!(of(-3.0).verdict, Verdict::Noisy("SyncPerformance reports a negative time".into()));
         assert_eq!(of(0.0).verdict.name(), "BelowResolution");

@@ -18,7 +18,7 @@ pub(crate) use self::rows::{
     CompareArguments, FailOn, FailOnOutlier, FindingsArguments, FindingsFormat, FleetArguments, PaperName,
     ShowArguments, ShowFormat, ShowOrder, TextFormat,
 };
-pub(crate) use self::run::{AxisArguments, CpuList, RunArguments};
+pub(crate) use self::run::{CpuList, RunArguments};
 use crate::failure::Failure;
 
 /// Measure the cost of synchronization primitives on CPUs and GPUs

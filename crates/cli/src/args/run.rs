@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, TypedValueParser};
-use syncscope_core::{Dtype, Placement, Preset};
+use syncscope_core::Preset;
 
-use crate::axes;
+use crate::axes::{self, AxisArguments};
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArguments {
@@ -57,27 +57,6 @@ pub(crate) struct RunArguments {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CpuList(pub(crate) Vec<u32>);
 
-/// What part of each axis is measured. Values that the preset leaves out are taken from a larger preset.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
-#[command(next_help_heading = "Axes (cases without such a parameter are left out)")]
-pub(crate) struct AxisArguments {
-    /// Measure only these numbers of threads, such as 1,2,4; on a GPU threads of a block
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) threads: Vec<u32>,
-    /// Measure only these placements of CPU threads: close, spread, or close,spread
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = placement_parser())]
-    pub(crate) placement: Vec<Placement>,
-    /// Measure only these types, such as i32,f64
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = dtype_parser())]
-    pub(crate) dtype: Vec<Dtype>,
-    /// Measure only private elements at these distances, such as 1,16
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) stride: Vec<u32>,
-    /// Measure only grids of these numbers of thread blocks, such as 1,132
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) blocks: Vec<u32>,
-}
-
 /// The names of the options that a resumed run keeps as it was begun with.
 fn kept_by_a_resumed_run() -> impl Iterator<Item = &'static str> {
     let axes = axes::options().map(|option| option.trim_start_matches('-'));
@@ -100,15 +79,6 @@ const fn extent(preset: Preset) -> &'static str {
             "The grids of the papers: 1 min and 1,600 cases on 2 CPUs, 11 min and 23,000 cases on 16 CPUs and a GPU"
         }
     }
-}
-
-fn placement_parser() -> impl TypedValueParser<Value = Placement> {
-    clap::builder::PossibleValuesParser::new(["close", "spread"]).try_map(|word| word.parse::<Placement>())
-}
-
-fn dtype_parser() -> impl TypedValueParser<Value = Dtype> {
-    clap::builder::PossibleValuesParser::new(Dtype::ALL.iter().map(|dtype| dtype.as_str()))
-        .try_map(|word| word.parse::<Dtype>())
 }
 
 fn cpus(text: &str) -> Result<CpuList, String> {

@@ -1,14 +1,23 @@
-//! A run that is resumed: whether it can be, and what it was begun with.
+//! The directory of a run: where it is, what it was begun with, whether something is left to measure, and what is shown of it
+//! at the end.
 
-use std::path::Path;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use syncscope_core::Run;
 use syncscope_core::run::directory::RunDirectory;
-use syncscope_core::session::SessionError;
+use syncscope_core::run::{Status, timestamp};
+use syncscope_core::session::{Finished, SessionError};
+use syncscope_report::table;
 
-use crate::args::{Arguments, AxisArguments, Command, CpuList};
-use crate::axes;
-use crate::failure::Failure;
+use crate::args::{Arguments, Command, CpuList};
+use crate::axes::{self, AxisArguments};
+use crate::catalogue::catalogue;
+use crate::failure::{Failure, Outcome};
+use crate::page_file;
+use crate::runs;
+use crate::terminal;
 
 /// A run that is not complete.
 ///
@@ -56,4 +65,53 @@ pub(super) fn begun_with(run: &Run, path: &Path) -> Result<BegunWith, Failure> {
 /// Whether a word is an option that restricts a run and stands nowhere but in its command.
 fn is_restriction(word: &str) -> bool {
     axes::options().chain(["--cpus", "--device"]).any(|option| word.starts_with(option))
+}
+
+/// `syncscope-runs/2026-01-31T12-00-00Z-quick`, with the name of a preset or an experiment: sorts by time and is valid on
+/// every file system.
+pub(super) fn default_directory(name: impl Display) -> PathBuf {
+    let time = timestamp(SystemTime::now()).replace(':', "-");
+    PathBuf::from("syncscope-runs").join(format!("{time}-{name}"))
+}
+
+/// Whether a run has nothing left to measure.
+pub(super) fn is_complete(directory: &Path) -> bool {
+    let is_finished = |directory: RunDirectory| directory.is_finished(&directory.read_run()?);
+    RunDirectory::open(directory).and_then(is_finished).unwrap_or(false)
+}
+
+/// Writes the page, shows the table and the command that resumes an incomplete run.
+pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
+    let Finished { directory, status, contradictions } = finished;
+    for text in contradictions {
+        terminal::warning(text);
+    }
+    let data = runs::load(directory.path())?;
+    let catalogue = catalogue();
+    let shown = terminal::show(&table::summary(&data, catalogue.primitives(), terminal::width(), terminal::colour()));
+    page_file::of_run(directory, &data, catalogue.primitives())?;
+    shown?;
+    match status {
+        Status::Interrupted | Status::Running => return Ok(interrupted(directory.path(), data.provisional())),
+        Status::BudgetSpent => {
+            terminal::note(&format!(
+                "the time budget is spent; {}",
+                how_to_resume(directory.path(), data.provisional())
+            ));
+        }
+        Status::Done => {}
+    }
+    let failed = data.rows.iter().any(|row| row.verdict.is_failure());
+    Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
+}
+
+/// Says how to go on with a run that was interrupted and has this many provisional rows.
+pub(super) fn interrupted(directory: &Path, provisional: usize) -> Outcome {
+    terminal::note(&format!("interrupted; {}", how_to_resume(directory, provisional)));
+    Outcome::Interrupted
+}
+
+fn how_to_resume(directory: &Path, provisional: usize) -> String {
+    let remaining = if provisional > 0 { format!("{provisional} provisional rows; ") } else { String::new() };
+    format!("{remaining}resume with: syncscope run --resume {}", directory.display())
 }

@@ -3,12 +3,11 @@
 //! Each module has one function with the name of its command. The experiments of papers are one command, `paper`;
 //! those that read finished runs in `stored`. A function takes the parsed arguments and returns an
 //! [`Outcome`](crate::failure::Outcome) or a [`Failure`](crate::failure::Failure), from which `main` derives the exit
-//! code. Start with `run`, which measures (`begun_run`, `joined_run`, `repeat` and `together` are parts of it); `list` is the
+//! code. Start with `run`, which measures (`begun_run`, `repeat` and `together` are parts of it); `list` is the
 //! shortest.
 
 mod begun_run;
 mod import;
-mod joined_run;
 mod list;
 mod paper;
 mod repeat;

@@ -11,8 +11,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use syncscope_core::run::Status;
-use syncscope_core::run::directory::RunDirectory;
-use syncscope_core::run::directory::WriteLock;
+use syncscope_core::run::directory::{RunDirectory, WriteLock};
+use syncscope_core::run::journal::Journal;
 use syncscope_core::run::repeats;
 use syncscope_core::session::Finished;
 use syncscope_core::{Preset, Row, Run};
@@ -20,9 +20,10 @@ use syncscope_host::{child_process, cpu_list};
 
 use crate::args::{CpuList, RunArguments};
 use crate::axes::AxisFilter;
-use crate::commands::begun_run::{BegunWith, begun_with, resumable};
-use crate::commands::joined_run::{Joined, rows_of};
-use crate::commands::run::{default_directory, interrupted, is_complete, report};
+use crate::catalogue::catalogue;
+use crate::commands::begun_run::{
+    BegunWith, begun_with, default_directory, interrupted, is_complete, report, resumable,
+};
 use crate::failure::{Failure, Outcome};
 use crate::launcher;
 use crate::provenance;
@@ -157,7 +158,7 @@ impl Request {
             return Ok(());
         }
         let mut left = HashMap::new();
-        for row in repeats::join(&rows_of(&self.runs()?)?) {
+        for row in repeats::join(&rows_of(&self.runs()?)?, &catalogue()) {
             left.insert(row.case.id(), joined_runs(&row));
         }
         let is_less = |row: &Row| left.get(&row.case.id()).is_none_or(|runs| *runs < joined_runs(row));
@@ -346,4 +347,81 @@ fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool) -> Result
 fn join(request: &Request, status: Status) -> Result<RunDirectory, Failure> {
     let joined = Joined { folder: &request.folder, count: request.count, command: &request.command, status };
     joined.write(&request.runs()?)
+}
+
+/// What the joined run is called and how it ended.
+struct Joined<'a> {
+    /// Holds the runs, each in a folder.
+    folder: &'a Path,
+    /// How many runs were asked for.
+    count: u32,
+    /// The command that began them.
+    command: &'a [String],
+    status: Status,
+}
+
+impl Joined<'_> {
+    /// Writes `run.json` and the tables from the runs that are there.
+    ///
+    /// # Errors
+    /// When there is no run, or a file cannot be read or written.
+    fn write(&self, runs: &[(RunDirectory, Run)]) -> Result<RunDirectory, Failure> {
+        let Some((first, run)) = runs.first() else {
+            return Err(Failure::CouldNot(format!("no run in {} has begun", self.folder.display())));
+        };
+        let rows = rows_of(runs)?;
+        let mut joined = Run {
+            repeat: Some(self.count),
+            command: self.command.to_vec(),
+            status: self.status,
+            ended: runs.last().and_then(|(_, run)| run.ended.clone()),
+            sessions: runs.iter().flat_map(|(_, run)| run.sessions.clone()).collect(),
+            ..run.clone()
+        };
+        for warning in runs.iter().flat_map(|(_, run)| &run.warnings) {
+            if !joined.warnings.contains(warning) {
+                joined.warnings.push(warning.clone());
+            }
+        }
+        let details = first.read_details()?;
+        let directory = emptied(self.folder, &joined)?;
+        let mut journal = Journal::open(&directory)?;
+        for row in repeats::join(&rows, &catalogue()) {
+            let of_case = details.get(&row.case.id()).map_or(&[][..], Vec::as_slice);
+            journal.append(&row, &[], of_case)?;
+        }
+        directory.tidy()?;
+        copy_evidence(first, &directory)?;
+        Ok(directory)
+    }
+}
+
+/// The rows of each run.
+fn rows_of(runs: &[(RunDirectory, Run)]) -> Result<Vec<Vec<Row>>, Failure> {
+    Ok(runs.iter().map(|(directory, _)| directory.read_rows()).collect::<Result<Vec<_>, _>>()?)
+}
+
+/// The folder with this `run.json` and without the tables that it held before.
+fn emptied(folder: &Path, joined: &Run) -> Result<RunDirectory, Failure> {
+    let directory = RunDirectory::with_run(folder, joined)?;
+    let files = [directory.measurements(), directory.samples(), directory.details()];
+    for file in files.into_iter().filter(|file| file.exists()) {
+        fs::remove_file(&file).map_err(|error| could_not(&file, &error))?;
+    }
+    Ok(directory)
+}
+
+fn copy_evidence(from: &RunDirectory, to: &RunDirectory) -> Result<(), Failure> {
+    let Ok(listings) = fs::read_dir(from.evidence()) else { return Ok(()) };
+    let folder: PathBuf = to.evidence();
+    fs::create_dir_all(&folder).map_err(|error| could_not(&folder, &error))?;
+    for listing in listings.filter_map(Result::ok) {
+        let copy = folder.join(listing.file_name());
+        fs::copy(listing.path(), &copy).map_err(|error| could_not(&copy, &error))?;
+    }
+    Ok(())
+}
+
+fn could_not(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::CouldNot(format!("{}: {error}", path.display()))
 }

@@ -1,37 +1,31 @@
 //! `syncscope run`: measures this machine, then writes the page and shows the table.
 
 use std::collections::HashMap;
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use syncscope_core::profile::{self, Phase};
+use syncscope_core::run::Status;
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::provenance::StolenTime;
-use syncscope_core::run::{Status, timestamp};
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{CaseId, Preset, Run, Verdict};
 use syncscope_host::{cpu_list, scheduling};
-use syncscope_report::table;
 
 use crate::args::{CpuList, RunArguments};
 use crate::axes::AxisFilter;
-use crate::catalogue::catalogue;
-use crate::commands::begun_run::{begun_with, resumable};
+use crate::commands::begun_run::{begun_with, default_directory, is_complete, report, resumable};
 use crate::commands::repeat;
 use crate::commands::together::{self, Together};
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::launcher::{self, Part};
-use crate::page_file;
 use crate::progress::Progress;
 use crate::provenance::{self, SessionStart};
-use crate::runs;
 use crate::selection::Selection;
 use crate::signals::cancel_on_signal;
-use crate::supervisor::board::{self, Step};
-use crate::supervisor::decision::Instruction;
+use crate::supervisor::board::{self, Instruction, Step};
 use crate::supervisor::{self, Resuming, supervised};
 use crate::terminal;
 
@@ -138,12 +132,6 @@ fn in_directory(arguments: &RunArguments, directory: PathBuf) -> RunArguments {
     RunArguments { out, resume, ..arguments.clone() }
 }
 
-/// Whether a run has nothing left to measure.
-pub(super) fn is_complete(directory: &Path) -> bool {
-    let is_finished = |directory: RunDirectory| directory.is_finished(&directory.read_run()?);
-    RunDirectory::open(directory).and_then(is_finished).unwrap_or(false)
-}
-
 /// How many runs are asked for: by the command line, or by the run that is resumed. `None` for one.
 fn repeats(arguments: &RunArguments) -> Result<Option<u32>, Failure> {
     let of_resumed = match &arguments.resume {
@@ -243,13 +231,6 @@ fn restrict_to(cpus: &[u32]) -> Result<(), Failure> {
     scheduling::bind_to(cpus).map_err(|error| Failure::CouldNot(format!("--cpus {}: {error}", cpu_list::format(cpus))))
 }
 
-/// `syncscope-runs/2026-01-31T12-00-00Z-quick`, with the name of a preset or an experiment: sorts by time and is valid on
-/// every file system.
-pub(super) fn default_directory(name: impl Display) -> PathBuf {
-    let time = timestamp(SystemTime::now()).replace(':', "-");
-    PathBuf::from("syncscope-runs").join(format!("{time}-{name}"))
-}
-
 fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, SessionError> {
     let preset = request.preset;
     let mut session = match &request.target {
@@ -300,42 +281,6 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
         tool: Some(provenance::tool()),
         ..run
     }
-}
-
-/// Writes the page, shows the table and the command that resumes an incomplete run.
-pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
-    let Finished { directory, status, contradictions } = finished;
-    for text in contradictions {
-        terminal::warning(text);
-    }
-    let data = runs::load(directory.path())?;
-    let catalogue = catalogue();
-    let shown = terminal::show(&table::summary(&data, catalogue.primitives(), terminal::width(), terminal::colour()));
-    page_file::of_run(directory, &data, catalogue.primitives())?;
-    shown?;
-    match status {
-        Status::Interrupted | Status::Running => return Ok(interrupted(directory.path(), data.provisional())),
-        Status::BudgetSpent => {
-            terminal::note(&format!(
-                "the time budget is spent; {}",
-                how_to_resume(directory.path(), data.provisional())
-            ));
-        }
-        Status::Done => {}
-    }
-    let failed = data.rows.iter().any(|row| row.verdict.is_failure());
-    Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
-}
-
-/// Says how to go on with a run that was interrupted and has this many provisional rows.
-pub(super) fn interrupted(directory: &Path, provisional: usize) -> Outcome {
-    terminal::note(&format!("interrupted; {}", how_to_resume(directory, provisional)));
-    Outcome::Interrupted
-}
-
-fn how_to_resume(directory: &Path, provisional: usize) -> String {
-    let remaining = if provisional > 0 { format!("{provisional} provisional rows; ") } else { String::new() };
-    format!("{remaining}resume with: syncscope run --resume {}", directory.display())
 }
 
 fn show_plan(plan: &Plan, preset: Preset, arguments: &RunArguments) -> Result<(), Failure> {

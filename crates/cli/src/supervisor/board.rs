@@ -12,10 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use syncscope_core::CaseId;
+use syncscope_core::{CaseId, Verdict};
 use syncscope_host::shared_memory;
-
-use super::decision::Instruction;
 
 /// What a worker is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +39,19 @@ pub(crate) enum Step {
     Other,
     /// It has said how it ended.
     Done,
+}
+
+/// What a worker has to know at its start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Instruction {
+    /// This case ended a worker. It is not measured again.
+    GiveUp(CaseId, Verdict),
+    /// The GPUs ended a worker before a case was measured, for this reason.
+    WithoutGpu(String),
+    /// A worker before this one has shown what the user has to know of the machine.
+    Again,
+    /// There will be no other worker.
+    Last,
 }
 
 /// The places of the three texts. Each is ended by a zero.
@@ -176,6 +187,30 @@ impl Step {
     }
 }
 
+impl Instruction {
+    fn to_line(&self) -> String {
+        let line = |text: &str| text.replace(['\n', '\t'], " ");
+        match self {
+            Self::GiveUp(id, verdict) => format!("give_up\t{}\t{}\t{}", id.0, verdict.name(), line(verdict.reason())),
+            Self::WithoutGpu(reason) => format!("without_gpu\t{}", line(reason)),
+            Self::Again => "again".to_owned(),
+            Self::Last => "last".to_owned(),
+        }
+    }
+
+    fn from_line(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split('\t').collect();
+        Some(match words[..] {
+            ["give_up", id, "TimedOut", reason] => Self::GiveUp(CaseId(id.into()), Verdict::TimedOut(reason.into())),
+            ["give_up", id, "Failed", reason] => Self::GiveUp(CaseId(id.into()), Verdict::Failed(reason.into())),
+            ["without_gpu", reason] => Self::WithoutGpu(reason.into()),
+            ["again"] => Self::Again,
+            ["last"] => Self::Last,
+            _ => return None,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +224,23 @@ mod tests {
         assert_eq!(Step::from_text(&torn), None);
         assert_eq!(Step::from_text(&text[..text.len() - 1]), None);
         assert_eq!(Step::from_text(""), None);
+    }
+
+    #[test]
+    fn instructions_survive_the_board() {
+        let instructions = [
+            Instruction::GiveUp(CaseId("0a".into()), Verdict::TimedOut("it hung".into())),
+            Instruction::GiveUp(CaseId("0b".into()), Verdict::Failed("it crashed".into())),
+            Instruction::WithoutGpu("the driver crashed".into()),
+            Instruction::Again,
+            Instruction::Last,
+        ];
+        for instruction in instructions {
+            assert_eq!(Instruction::from_line(&instruction.to_line()), Some(instruction));
+        }
+        let hostile = Instruction::WithoutGpu("two\nlines\tand a tab".into()).to_line();
+        assert_eq!(Instruction::from_line(&hostile), Some(Instruction::WithoutGpu("two lines and a tab".into())));
+        assert_eq!(Instruction::from_line("give_up\t0a\tResolved\t"), None, "a supervisor has no figures");
     }
 
     #[test]

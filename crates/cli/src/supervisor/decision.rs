@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use syncscope_core::{CaseId, Verdict};
 
-use super::board::Step;
+use super::board::{Instruction, Step};
 use crate::failure;
 
 /// Exit code of a worker whose laboratory is lost, so that another process has to measure the rest.
@@ -25,19 +25,6 @@ pub(super) enum End {
     Signal(i32),
     /// By the supervisor, because a step took longer than this.
     Hung(Duration),
-}
-
-/// What a worker has to know at its start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Instruction {
-    /// This case ended a worker. It is not measured again.
-    GiveUp(CaseId, Verdict),
-    /// The GPUs ended a worker before a case was measured, for this reason.
-    WithoutGpu(String),
-    /// A worker before this one has shown what the user has to know of the machine.
-    Again,
-    /// There will be no other worker.
-    Last,
 }
 
 /// What comes next.
@@ -140,30 +127,6 @@ fn signal_name(signal: i32) -> String {
     name.to_owned()
 }
 
-impl Instruction {
-    pub(super) fn to_line(&self) -> String {
-        let line = |text: &str| text.replace(['\n', '\t'], " ");
-        match self {
-            Self::GiveUp(id, verdict) => format!("give_up\t{}\t{}\t{}", id.0, verdict.name(), line(verdict.reason())),
-            Self::WithoutGpu(reason) => format!("without_gpu\t{}", line(reason)),
-            Self::Again => "again".to_owned(),
-            Self::Last => "last".to_owned(),
-        }
-    }
-
-    pub(super) fn from_line(text: &str) -> Option<Self> {
-        let words: Vec<&str> = text.split('\t').collect();
-        Some(match words[..] {
-            ["give_up", id, "TimedOut", reason] => Self::GiveUp(CaseId(id.into()), Verdict::TimedOut(reason.into())),
-            ["give_up", id, "Failed", reason] => Self::GiveUp(CaseId(id.into()), Verdict::Failed(reason.into())),
-            ["without_gpu", reason] => Self::WithoutGpu(reason.into()),
-            ["again"] => Self::Again,
-            ["last"] => Self::Last,
-            _ => return None,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,22 +209,5 @@ mod tests {
         }
         assert!(history.instructions.contains(&Instruction::Last));
         assert!(matches!(history.decide(&measuring("z"), SEGMENTATION_FAULT), Decision::Impossible(_)));
-    }
-
-    #[test]
-    fn instructions_survive_the_board() {
-        let instructions = [
-            Instruction::GiveUp(CaseId("0a".into()), Verdict::TimedOut("it hung".into())),
-            Instruction::GiveUp(CaseId("0b".into()), Verdict::Failed("it crashed".into())),
-            Instruction::WithoutGpu("the driver crashed".into()),
-            Instruction::Again,
-            Instruction::Last,
-        ];
-        for instruction in instructions {
-            assert_eq!(Instruction::from_line(&instruction.to_line()), Some(instruction));
-        }
-        let hostile = Instruction::WithoutGpu("two\nlines\tand a tab".into()).to_line();
-        assert_eq!(Instruction::from_line(&hostile), Some(Instruction::WithoutGpu("two lines and a tab".into())));
-        assert_eq!(Instruction::from_line("give_up\t0a\tResolved\t"), None, "a supervisor has no figures");
     }
 }

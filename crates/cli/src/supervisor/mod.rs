@@ -2,7 +2,7 @@
 //! may crash or never return, and a case that deadlocks ends nothing else.
 //!
 //! - this file: starts workers and watches them
-//! - [`board`]: the memory that both share, and the steps of a worker
+//! - [`board`]: the memory that both share: the steps of a worker, and instructions for it
 //! - [`decision`]: what follows from the end of a worker
 //!
 //! A worker is this program with the same arguments. One that follows another resumes the run directory.
@@ -20,7 +20,7 @@ use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Cancel, Case};
 use syncscope_host::child_process;
 
-use self::board::{Board, Step};
+use self::board::{Board, Instruction, Step};
 use self::decision::{Decision, End, History};
 use crate::failure::{Failure, Outcome};
 use crate::launcher;
@@ -107,7 +107,7 @@ pub(crate) fn end_with_this_process(child: &mut Command) {
 
 /// Whether this process is a worker that another one will follow if its laboratory is lost.
 pub(crate) fn another_follows() -> bool {
-    board::is_there() && !board::instructions().contains(&decision::Instruction::Last)
+    board::is_there() && !board::instructions().contains(&Instruction::Last)
 }
 
 /// Says that this process ends because its work is done, or because it has said why it cannot be done.

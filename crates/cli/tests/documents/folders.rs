@@ -11,18 +11,18 @@ fn root() -> PathBuf {
 }
 
 /// This folder and those in it.
-fn folders(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
     let inner = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
     let mut found = vec![folder.to_owned()];
     found.extend(inner.flat_map(|inner| folders(&inner)));
     found
 }
 
-fn crates() -> impl Iterator<Item = PathBuf> {
+pub(crate) fn crates() -> impl Iterator<Item = PathBuf> {
     fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir())
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
 }

@@ -106,7 +106,7 @@ fn words(text: &str) -> BTreeSet<String> {
 const CLOSED: [&str; 9] = ["domain", "dtype", "layout", "scope", "space", "order", "mode", "check", "population"];
 
 /// Columns of whole numbers that have no unit.
-const COUNTS: [&str; 7] = ["threads", "blocks", "devices", "pairs", "set_aside", "iterations", "runs"];
+const COUNTS: [&str; 8] = ["elements", "threads", "blocks", "devices", "pairs", "set_aside", "iterations", "runs"];
 
 /// The first cells of a column that break the contract.
 fn wrong_cells(run: &RunDirectory, columns: &BTreeMap<String, Column>) -> Vec<String> {

@@ -5,7 +5,8 @@
 mod examples;
 mod folders;
 mod formats;
-mod named_primitives;
+mod imports;
+mod page_scripts;
 mod primitives_page;
 mod schema;
 mod stored_runs;

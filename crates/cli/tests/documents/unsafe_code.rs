@@ -45,7 +45,6 @@ const MODULES: [&str; 29] = [
     "crates/gpu/src/launch/arguments.rs",
     "crates/gpu/src/multi/device_group.rs",
     "crates/gpu/src/nccl/group.rs",
-    "crates/gpu/src/published",
     "crates/gpu/src/own_device.rs",
 ];
 

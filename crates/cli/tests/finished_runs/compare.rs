@@ -141,7 +141,7 @@ fn what_cannot_be_compared_is_one_line_with_a_remedy() {
         (&["compare", &a, &other, "--threshold", "5"], 2, "such as 5%"),
         (&["compare", &a, &other, "--threshold=-1%"], 2, "such as 5%"),
         (&["compare", &a, &other, "--only", "gpu.*"], 2, "matches no row"),
-        (&["compare", &a, &experiment], 2, "published experiment crosscheck, which has no rows"),
+        (&["compare", &a, &experiment], 2, "the experiment crosscheck of a paper, which has no rows"),
         (&["show", &experiment], 2, "syncscope report"),
         (&["show", &empty], 2, "no run"),
         (&["show", &newer], 1, "layout 99"),

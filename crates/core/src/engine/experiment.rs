@@ -6,7 +6,6 @@ use crate::model::case::{Actor, Population};
 use crate::model::check::Check;
 use crate::model::detail::Detail;
 use crate::model::evidence::Evidence;
-use crate::model::facts::RunEffect;
 use crate::model::sample::{Sample, Shot, Side};
 use crate::units::{Hertz, Ticks};
 
@@ -116,11 +115,6 @@ pub trait Experiment {
     /// SMT interference, the figure stands for all samples, whatever this says.
     fn population(&self) -> Population {
         Population::All
-    }
-
-    /// By how much the cost of one run differs from that of another on the same machine.
-    fn run_effect(&self) -> RunEffect {
-        RunEffect::NONE
     }
 
     /// Whether there is a loop with two more copies of the primitive, [`Side::Double`].

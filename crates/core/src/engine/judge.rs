@@ -3,13 +3,12 @@
 use crate::engine::cost_formula::Costs;
 use crate::engine::exclusion;
 use crate::engine::experiment::ExperimentError;
-use crate::engine::measurement_block::MIN_PAIRS;
 use crate::engine::population::Cost;
 use crate::model::check::Check;
 use crate::model::estimate::Estimate;
 use crate::model::observation::Observation;
 use crate::model::verdict::Verdict;
-use crate::stats::Level;
+use crate::stats::{Level, MIN_PAIRS};
 
 /// What is judged.
 pub(crate) struct Judged<'a> {

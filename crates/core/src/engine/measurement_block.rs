@@ -10,10 +10,7 @@ use crate::engine::profile::{self, Phase};
 use crate::engine::stopping::{PrecisionRule, Progress, Stop, StoppingRule};
 use crate::model::observation::Observation;
 use crate::model::sample::{Shot, Side};
-use crate::stats::Level;
-
-/// Fewer pairs give no 95 % interval.
-pub(crate) const MIN_PAIRS: u64 = 6;
+use crate::stats::{Level, MIN_PAIRS};
 
 /// Pairs are queued for at most about this long between two checks for a request to stop.
 const BATCH: Duration = Duration::from_millis(100);

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::measurement_block::MIN_PAIRS;
 use crate::model::case::Population;
 use crate::model::estimate::{StrataEstimate, Stratum};
 use crate::model::observation::{Common, Observation, Strata};
-use crate::stats::{self, Clustered, Interval, Level, block_medians, share_interval, student_half_width};
+use crate::stats::{self, Clustered, Interval, Level, MIN_PAIRS, block_medians, share_interval, student_half_width};
 use crate::units::Nanoseconds;
 
 /// The cost over a population, in one unit.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::model::group::Group;
-use crate::model::primitive::{Domain, Family};
+use crate::model::primitive::Domain;
 pub use crate::words::UnknownWord;
 use crate::words::words;
 
@@ -303,13 +303,28 @@ impl Case {
     /// How many threads take part on all devices together; 1 where nothing else is said.
     #[must_use]
     pub fn actors(&self) -> u64 {
-        let all: u64 = [self.threads, self.blocks, self.devices].into_iter().flatten().map(u64::from).product();
-        // The process that has the counter adds nothing to it.
-        if self.domain_and_family() == (Domain::Mpi.as_str(), Family::Atomic.as_str()) {
-            all.saturating_sub(1).max(1)
-        } else {
-            all
-        }
+        [self.threads, self.blocks, self.devices].into_iter().flatten().map(u64::from).product()
+    }
+
+    /// Whether one thread alone takes part.
+    #[must_use]
+    pub fn has_one_thread(&self) -> bool {
+        self.threads == Some(1) && self.actors() == 1
+    }
+
+    /// The distance of the elements of two threads, in bytes; `None` where they do not have elements of their own.
+    #[must_use]
+    pub fn bytes_apart(&self) -> Option<usize> {
+        let Some(Layout::Private { stride }) = self.layout else { return None };
+        Some(stride as usize * self.dtype.map_or(8, Dtype::size_bytes))
+    }
+
+    /// The same case, as a file names it that gives the mode of every row: a mode that the primitive implies is no
+    /// parameter of the case, and its identity `id` is without it.
+    #[must_use]
+    pub(crate) fn without_implied_mode(self, id: &str) -> Self {
+        let implied = Self { mode: None, ..self.clone() };
+        if implied.id().0 == id { implied } else { self }
     }
 }
 
@@ -353,10 +368,12 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_process_with_the_counter_is_no_actor() {
-        let of = |id: &str, threads| Case { threads: Some(threads), ..Case::new(id) }.actors();
-        assert_eq!((of("mpi.atomic.fetch_op", 4), of("mpi.atomic.fetch_op", 2)), (3, 1));
-        assert_eq!((of("mpi.barrier.blocking", 4), of("cpu.atomic.add", 4)), (4, 4));
+    fn a_mode_that_is_implied_is_no_parameter() {
+        let barrier = Case::new("cpu.barrier.std");
+        let read = Case { mode: Some(Mode::Latency), ..barrier.clone() };
+        assert_ne!(read.id(), barrier.id());
+        assert_eq!(read.clone().without_implied_mode(&barrier.id().0), barrier);
+        assert_eq!(read.clone().without_implied_mode(&read.id().0), read);
     }
 
     #[test]

@@ -10,7 +10,6 @@ pub mod estimate;
 pub mod evidence;
 pub mod facts;
 pub mod group;
-pub mod meaning;
 pub mod observation;
 pub mod parameter;
 pub mod primitive;

@@ -3,9 +3,10 @@
 use csv::StringRecord;
 
 use crate::engine::measurement::Measurement;
-use crate::model::case::{Actor, Case, Population};
+use crate::model::case::{Actor, Case, Mode, Population};
 use crate::model::check::Check;
 use crate::model::estimate::Estimate;
+use crate::model::facts::Facts;
 use crate::model::parameter::Cells;
 use crate::model::verdict::Verdict;
 use crate::run::columns::COLUMNS;
@@ -47,6 +48,8 @@ pub struct Row {
     pub ops_per_s_total: Option<f64>,
     /// Whose cost `ns` is; `None` where nobody said so.
     pub actor: Option<Actor>,
+    /// How the operations follow each other: as the case says, or as its primitive implies.
+    pub mode: Option<Mode>,
     /// Which samples `ns` stands for.
     pub population: Option<Population>,
     /// Share of the samples of actors with SMT interference, 0 to 1; `None` where it is not detected.
@@ -126,7 +129,8 @@ impl Row {
             slowest_ns: None,
             rate_ns: None,
             ops_per_s_total: None,
-            actor: Some(case.actor()),
+            mode: case.mode,
+            actor: None,
             population: None,
             beside_share: None,
             noise: None,
@@ -145,9 +149,16 @@ impl Row {
         }
     }
 
-    /// The row of a case that was measured.
+    /// The same with what is known of its primitive: whose cost it has, and how the operations follow each other.
     #[must_use]
-    pub fn measured(case: Case, measurement: &Measurement) -> Self {
+    pub fn described(self, facts: Option<&Facts>) -> Self {
+        let Some(facts) = facts else { return self };
+        Self { actor: Some(facts.actor_of(&self.case)), mode: Some(facts.mode_of(&self.case)), ..self }
+    }
+
+    /// The row of a case that was measured. Without the `facts` of its primitive, it has no rate of all threads.
+    #[must_use]
+    pub fn measured(case: Case, facts: Option<&Facts>, measurement: &Measurement) -> Self {
         let estimate = measurement.estimate.as_ref();
         // A fastest or median thread can lose the race in one of the loops alone. Beside a resolved cost such a difference,
         // zero or below, is no cost.
@@ -185,14 +196,33 @@ impl Row {
             clock: measurement.clock,
             ..Self::unmeasured(case, measurement.verdict.clone())
         };
-        row.with_derived()
+        row.described(facts).with_facts(facts)
     }
 
-    /// With what follows from what was measured.
-    pub(super) fn with_derived(self) -> Self {
-        let rate = self.rate_ns.map(|time| self.case.operations_at_once() as f64 * 1e9 / rounded(time.value()));
+    /// With what follows from what was measured and is known of the primitive: the intervals for another run, unless it joins
+    /// runs, which measured them, and the rate of all actors. They follow from the numbers as they are written, so that a row
+    /// that was read has the same.
+    #[must_use]
+    pub fn with_facts(self, facts: Option<&Facts>) -> Self {
+        let Some(facts) = facts else { return self };
+        let effect = facts.run_effect_of(&self.case);
+        let rate = self.rate_ns.map(|time| facts.operations_at_once(&self.case) as f64 * 1e9 / rounded(time.value()));
         let is_rate = |rate: &f64| self.verdict == Verdict::Resolved && rate.is_finite() && *rate > 0.0;
-        Self { ops_per_s_total: rate.filter(is_rate), ..self }
+        let row = Self { ops_per_s_total: rate.filter(is_rate), ..self };
+        if row.runs.is_some() {
+            return row;
+        }
+        let for_another_run = |within: Option<Interval>, cost: Option<f64>, effect: f64, drift: Option<f64>| {
+            let Interval { low, high } = within?;
+            let within = Interval { low: rounded(low), high: rounded(high) };
+            Some(within.for_another_run(rounded(cost?), effect.max(drift.map_or(0.0, rounded))))
+        };
+        let (ns, cycles) = (row.ns.map(Nanoseconds::value), row.cycles.map(Cycles::value));
+        Self {
+            ns_interval: for_another_run(row.ns_within, ns, effect.ns, row.drift),
+            cycles_interval: for_another_run(row.cycles_within, cycles, effect.cycles, row.cycles_drift),
+            ..row
+        }
     }
 
     /// The cells of this row, in the order of [`COLUMNS`].
@@ -201,7 +231,7 @@ impl Row {
         COLUMNS.iter().map(|column| column.write(self)).collect()
     }
 
-    /// Reads a row from its cells, in the order of [`COLUMNS`].
+    /// Reads a row from its cells, in the order of [`COLUMNS`]: what was measured. See [`Self::with_facts`] for the rest.
     ///
     /// # Errors
     /// When there are more or fewer cells, or one does not hold what its column holds.
@@ -210,7 +240,7 @@ impl Row {
             return Err(RowError::Length { found: record.len() });
         }
         let line = Line(record);
-        let mut row = Self { actor: None, ..Self::unmeasured(Case::new(""), Verdict::Failed(String::new())) };
+        let mut row = Self::unmeasured(Case::new(""), Verdict::Failed(String::new()));
         for (column, cell) in COLUMNS.iter().zip(record).filter(|(_, cell)| !cell.is_empty()) {
             if column.read(&mut row, cell, &line).is_none() {
                 return Err(RowError::Cell { column: column.name, found: cell.to_owned() });
@@ -221,10 +251,11 @@ impl Row {
         if let Some(column) = lacks_end.or_else(|| is_missing("verdict").then_some("verdict")) {
             return Err(RowError::Cell { column, found: String::new() });
         }
+        row.mode = row.case.mode;
         if let Some(id) = line.cell("case_id") {
             row.case = row.case.without_implied_mode(id);
         }
-        Ok(row.with_derived())
+        Ok(row)
     }
 
     /// What is wrong with a row that was measured; `None` if nothing is. Beyond [`Self::contradiction`], a verdict says why,
@@ -237,7 +268,7 @@ impl Row {
         if self.verdict != Verdict::Resolved {
             return self.verdict.reason().is_empty().then(|| format!("{} has no reason", self.verdict.name()));
         }
-        self.ns_interval.is_none().then(|| "no cost was resolved".to_owned())
+        self.ns_within.is_none().then(|| "no cost was resolved".to_owned())
     }
 
     /// Which of its figures cannot be, given the others and the verdict; `None` if all can. Every figure is a number, no
@@ -284,7 +315,7 @@ impl Row {
         if [Some(cost), lowest, cycles, fastest, median].into_iter().flatten().any(|cost| cost <= 0.0) {
             return Some(format!("a figure of the cost that was resolved, {cost} ns, is not above zero"));
         }
-        if self.ns_interval.is_some_and(|interval| !interval.contains(cost)) {
+        if [self.ns_within, self.ns_interval].into_iter().flatten().any(|interval| !interval.contains(cost)) {
             return Some(format!("{cost} ns is outside of its interval"));
         }
         (self.check == Some(false)).then(|| "a cost was resolved although the check of the work failed".to_owned())
@@ -296,7 +327,8 @@ impl Row {
         match self.contradiction() {
             Some(text) => {
                 let verdict = Verdict::Failed(format!("the row contradicts itself: {text}"));
-                Self { provisional: self.provisional, ..Self::unmeasured(self.case, verdict) }
+                let Self { actor, mode, provisional, .. } = self;
+                Self { actor, mode, provisional, ..Self::unmeasured(self.case, verdict) }
             }
             None => self,
         }
@@ -331,6 +363,12 @@ impl Row {
 pub(super) mod tests {
     use super::*;
     use crate::model::case::{Dtype, Layout, Placement, Population};
+    use crate::model::facts::{Role, RunEffect};
+
+    /// Runs of this primitive differ by 2 %.
+    fn facts() -> Facts {
+        Facts { run_effect: |_| RunEffect::of_both(0.02), ..Facts::of(Role::Update) }
+    }
 
     pub(in crate::run) fn full() -> Row {
         Row {
@@ -348,6 +386,8 @@ pub(super) mod tests {
             slowest_ns: Some(Nanoseconds(2.1)),
             rate_ns: Some(Nanoseconds(2.5)),
             ops_per_s_total: Some(8e8),
+            actor: Some(Actor::Slowest),
+            mode: Some(Mode::Throughput),
             population: Some(Population::Alone),
             beside_share: Some(0.25),
             noise: Some(0.001),
@@ -417,22 +457,40 @@ pub(super) mod tests {
     fn a_row_survives_the_way_to_a_file_and_back() {
         let skipped = Row::unmeasured(Case::new("cpu.barrier.std"), Verdict::Skipped("one CPU".into()));
         let remarked = Row { remark: Some("4 threads on 2 CPUs".into()), ..full() };
-        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ops_per_s_total: None, ..full() };
+        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..full() };
         let provisional = [&full(), &remarked, &noisy].map(|row| Row { provisional: true, ..row.clone() });
         let imported = Row { actor: None, ..full() };
-        for row in [full(), skipped, remarked, imported].into_iter().chain(provisional) {
+        let joined = Row { runs: Some(3), ..full() };
+        for row in [full(), skipped, remarked, imported, joined].into_iter().chain(provisional) {
+            let row = row.with_facts(Some(&facts()));
             let record = row.to_record();
             assert_eq!(record.len(), COLUMNS.len());
-            assert_eq!(Row::from_record(&record), Ok(row));
+            assert_eq!(Row::from_record(&record).unwrap().with_facts(Some(&facts())), row);
         }
+    }
+
+    #[test]
+    fn another_run_differs_by_what_is_known_and_by_the_drift_that_was_seen() {
+        let half_widths = |row: Row| {
+            let row = row.with_facts(Some(&facts()));
+            let of =
+                |interval: Option<Interval>, cost: f64| interval.unwrap().half_width() / cost / 1.96 / 2_f64.sqrt();
+            (of(row.ns_interval, 2.0331), of(row.cycles_interval, 7.48))
+        };
+        let (ns, cycles) = half_widths(full());
+        assert!((ns - 0.02).abs() < 1e-4 && (cycles - 0.02).abs() < 1e-4, "{ns} {cycles}");
+        let (ns, cycles) = half_widths(Row { drift: Some(0.05), cycles_drift: None, ..full() });
+        assert!((ns - 0.05).abs() < 1e-4 && (cycles - 0.02).abs() < 1e-4, "{ns} {cycles}");
+        let joined = Row { runs: Some(3), ..full() }.with_facts(Some(&facts()));
+        assert_eq!(joined.ns_interval, full().ns_interval, "what several runs measured stays");
     }
 
     /// The rate of a thread follows from the cost: from the seven digits that a reader has, not from the ones before.
     #[test]
     fn a_row_that_was_read_is_written_as_it_was() {
-        let row = Row { ns: Some(Nanoseconds(10.292_099_091)), ..full() };
+        let row = Row { ns: Some(Nanoseconds(10.292_099_091)), ..full() }.with_facts(Some(&facts()));
         let record = row.to_record();
-        assert_eq!(Row::from_record(&record).unwrap().to_record(), record);
+        assert_eq!(Row::from_record(&record).unwrap().with_facts(Some(&facts())).to_record(), record);
     }
 
     #[test]

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use crate::engine::population::{CommonCourse, Stage};
-use crate::model::case::Case;
 use crate::model::facts::RunEffect;
 use crate::model::observation::Common;
 use crate::session::pending_case::PendingCase;
@@ -28,7 +27,7 @@ impl Drift {
     pub(super) fn of<'a>(cases: impl Iterator<Item = &'a PendingCase>) -> Self {
         let mut courses: BTreeMap<String, Vec<Vec<Stage>>> = BTreeMap::new();
         for pending in cases {
-            courses.entry(family_of(&pending.case)).or_default().push(pending.course());
+            courses.entry(family_of(pending)).or_default().push(pending.course());
         }
         let families = courses.into_iter().map(|(family, courses)| {
             let course = CommonCourse::of(&courses);
@@ -39,20 +38,21 @@ impl Drift {
     }
 
     /// The drift of the family of a case, where it is known.
-    pub(super) fn of_case(&self, case: &Case) -> Option<RunEffect> {
-        self.0.get(&family_of(case)).and_then(|(_, drift)| *drift)
+    pub(super) fn of_case(&self, pending: &PendingCase) -> Option<RunEffect> {
+        self.0.get(&family_of(pending)).and_then(|(_, drift)| *drift)
     }
 
     /// What the cases of the family had in common.
-    pub(super) fn course_of(&self, case: &Case) -> CommonCourse {
-        self.0.get(&family_of(case)).map(|(course, _)| course.clone()).unwrap_or_default()
+    pub(super) fn course_of(&self, pending: &PendingCase) -> CommonCourse {
+        self.0.get(&family_of(pending)).map(|(course, _)| course.clone()).unwrap_or_default()
     }
 }
 
 /// Threads that contend and threads that share nothing do not rise and fall together.
-fn family_of(case: &Case) -> String {
-    let (domain, family) = case.domain_and_family();
-    format!("{domain}.{family}.{}", case.actor())
+fn family_of(pending: &PendingCase) -> String {
+    let (domain, family) = pending.case.domain_and_family();
+    let actor = pending.facts.map_or("", |facts| facts.actor_of(&pending.case).as_str());
+    format!("{domain}.{family}.{actor}")
 }
 
 /// The standard deviation of the parts of the run, relative to the cost.

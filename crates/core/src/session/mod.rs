@@ -150,7 +150,7 @@ impl Session {
         directory: RunDirectory,
         here: &Here,
         preset: Preset,
-        plan: Plan,
+        mut plan: Plan,
         laboratories: &[&mut dyn Laboratory],
     ) -> Result<Self, SessionError> {
         let lock = directory.lock()?;
@@ -179,7 +179,8 @@ impl Session {
         let earlier_pairs: HashMap<CaseId, u64> =
             provisional.iter().map(|row| (row.case.id(), row.pairs.unwrap_or(0))).collect();
         directory.forget_all_but(&finished.iter().chain(earlier_pairs.keys()).cloned().collect())?;
-        let plan = plan.without(&finished).with_last(|case| earlier_pairs.contains_key(&case.id()));
+        plan.leave_out(&finished);
+        let plan = plan.with_last(|case| earlier_pairs.contains_key(&case.id()));
         Ok(Self { earlier_pairs, ..Self::locked(directory, lock, run, preset, plan)? })
     }
 
@@ -203,14 +204,14 @@ impl Session {
     pub fn give_up(&mut self, cases: &HashMap<CaseId, Verdict>) -> Result<(), SessionError> {
         for case in self.plan.cases() {
             if let Some(verdict) = cases.get(&case.id()) {
-                self.journal.append(&Row::unmeasured(case.clone(), verdict.clone()), &[], &[])?;
+                let row = Row::unmeasured(case.clone(), verdict.clone());
+                self.journal.append(&row.described(self.plan.catalogue.facts(&case.primitive)), &[], &[])?;
                 if self.earlier_pairs.contains_key(&case.id()) {
                     self.replaced.insert(case.id());
                 }
             }
         }
-        let plan = std::mem::replace(&mut self.plan, Plan { parts: Vec::new() });
-        self.plan = plan.without(&cases.keys().cloned().collect());
+        self.plan.leave_out(&cases.keys().cloned().collect());
         Ok(())
     }
 

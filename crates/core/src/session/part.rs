@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::model::case::{Case, CaseId};
+use crate::model::catalogue::Catalogue;
 use crate::session::additivity_sample::additivity_sample;
 use crate::session::drift::Drift;
 use crate::session::observer::Work;
@@ -37,11 +38,18 @@ pub(super) struct Part {
 
 impl Part {
     /// `earlier_pairs` are those of provisional rows of an earlier process.
-    pub(super) fn new(number: usize, cases: &[Case], preset: Preset, earlier_pairs: &HashMap<CaseId, u64>) -> Self {
+    pub(super) fn new(
+        number: usize,
+        cases: &[Case],
+        catalogue: &Catalogue,
+        preset: Preset,
+        earlier_pairs: &HashMap<CaseId, u64>,
+    ) -> Self {
         let sample = additivity_sample(cases);
         let pending = |case: &Case| PendingCase {
             tests_additivity: sample.contains(&case.id()),
             earlier_pairs: earlier_pairs.get(&case.id()).copied(),
+            facts: catalogue.facts(&case.primitive).copied(),
             ..PendingCase::new(case.clone(), preset.budget(case, cases.len()))
         };
         Self {
@@ -187,7 +195,10 @@ mod tests {
     /// Ten cases, all as yet without a block.
     fn part(number: usize, id: &str) -> Part {
         let cases: Vec<Case> = (1..=10).map(|threads| Case { threads: Some(threads), ..Case::new(id) }).collect();
-        Part { planned: 10 * SECOND, ..Part::new(number, &cases, Preset::Quick, &HashMap::new()) }
+        Part {
+            planned: 10 * SECOND,
+            ..Part::new(number, &cases, &Catalogue::default(), Preset::Quick, &HashMap::new())
+        }
     }
 
     #[test]

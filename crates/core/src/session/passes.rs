@@ -65,7 +65,7 @@ impl Passes<'_> {
             .parts
             .iter()
             .enumerate()
-            .map(|(number, cases)| Part::new(number, cases, preset, earlier_pairs))
+            .map(|(number, cases)| Part::new(number, cases, &plan.catalogue, preset, earlier_pairs))
             .collect();
         let (left, planned) = (self.time_left(), planned_time(&parts));
         let mut leaves_some = false;
@@ -158,8 +158,9 @@ impl Passes<'_> {
                 .final_block(is_final || pending.is_over_budget())
                 .may_be_precise(spans_half || Preset::may_end_early(&pending.case))
                 .test_additivity(pending.tests_additivity)
-                .with_drift(drift.of_case(&pending.case))
-                .with_course(drift.course_of(&pending.case))
+                .with_run_effect(pending.run_effect())
+                .with_drift(drift.of_case(pending))
+                .with_course(drift.course_of(pending))
                 .numbered(part.schedule.all_made() + 1);
             match self.one_block(laboratory, pending, &engine)? {
                 Ended::Finished => {}
@@ -239,7 +240,8 @@ impl Passes<'_> {
                 return Ok(Ended::Lost);
             }
         };
-        self.journal.append(&Row::unmeasured(pending.case.clone(), verdict), &[], &[])?;
+        let row = Row::unmeasured(pending.case.clone(), verdict).described(pending.facts.as_ref());
+        self.journal.append(&row, &[], &[])?;
         if pending.earlier_pairs.is_some() {
             self.replaced.insert(pending.case.id());
         }

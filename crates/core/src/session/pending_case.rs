@@ -7,6 +7,7 @@ use crate::engine::population::Stage;
 use crate::model::case::Case;
 use crate::model::detail::Detail;
 use crate::model::estimate::Stratum;
+use crate::model::facts::{Facts, RunEffect};
 use crate::model::verdict::Verdict;
 use crate::run::row::Row;
 use crate::session::preset::{Budget, MIN_BLOCKS};
@@ -24,6 +25,8 @@ pub(super) enum Recorded {
 /// A case in the course of its measurement blocks.
 pub(super) struct PendingCase {
     pub(super) case: Case,
+    /// What is known of its primitive.
+    pub(super) facts: Option<Facts>,
     pub(super) budget: Budget,
     /// Whether its third loop is run.
     pub(super) tests_additivity: bool,
@@ -43,6 +46,7 @@ impl PendingCase {
     pub(super) const fn new(case: Case, budget: Budget) -> Self {
         Self {
             case,
+            facts: None,
             budget,
             tests_additivity: false,
             earlier_pairs: None,
@@ -61,6 +65,11 @@ impl PendingCase {
             Some(earlier) if is_prevented => Some(Measurement { blocks: found.blocks, ..earlier }),
             _ => Some(found),
         };
+    }
+
+    /// By how much runs differ in its cost.
+    pub(super) fn run_effect(&self) -> RunEffect {
+        self.facts.map_or(RunEffect::NONE, |facts| facts.run_effect_of(&self.case))
     }
 
     /// How many blocks were taken.
@@ -82,7 +91,7 @@ impl PendingCase {
 
     /// Its row for what was `found`.
     pub(super) fn row(&self, found: &Measurement) -> Row {
-        let row = Row::measured(self.case.clone(), found);
+        let row = Row::measured(self.case.clone(), self.facts.as_ref(), found);
         let within = row.ns_within.filter(|_| row.verdict == Verdict::Resolved);
         let contest = within.and_then(|within| other_contest(&found.details, within));
         let remarks: Vec<String> = row.remark.clone().into_iter().chain(contest).collect();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::model::case::{Case, CaseId};
+use crate::model::catalogue::Catalogue;
 use crate::session::laboratory::Laboratory;
 use crate::session::preset::Preset;
 
@@ -11,6 +12,8 @@ use crate::session::preset::Preset;
 pub struct Plan {
     /// The cases of each laboratory, in the order of the first pass.
     pub parts: Vec<Vec<Case>>,
+    /// What is known of their primitives.
+    pub catalogue: Catalogue,
 }
 
 impl Plan {
@@ -27,17 +30,19 @@ impl Plan {
         let part = |laboratory: &&mut dyn Laboratory| {
             laboratory.plan(preset).into_iter().filter(|case| is_selected(case)).collect()
         };
-        Self::shuffled(laboratories.iter().map(part).collect(), seed)
+        let listings = laboratories.iter().flat_map(|laboratory| laboratory.listing());
+        let catalogue = listings.map(|listing| *listing.primitive).collect();
+        Self::shuffled(laboratories.iter().map(part).collect(), catalogue, seed)
     }
 
     /// These cases, a list for each laboratory, each in a random order that `seed` decides.
     #[must_use]
-    pub fn shuffled(mut parts: Vec<Vec<Case>>, seed: u64) -> Self {
+    pub fn shuffled(mut parts: Vec<Vec<Case>>, catalogue: Catalogue, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         for part in &mut parts {
             random.shuffle(part);
         }
-        Self { parts }
+        Self { parts, catalogue }
     }
 
     /// All cases.
@@ -74,12 +79,10 @@ impl Plan {
         self
     }
 
-    /// The plan without the cases that are finished.
-    #[must_use]
-    pub fn without(mut self, finished: &HashSet<CaseId>) -> Self {
+    /// Leaves out the cases that are finished.
+    pub fn leave_out(&mut self, finished: &HashSet<CaseId>) {
         for part in &mut self.parts {
             part.retain(|case| !finished.contains(&case.id()));
         }
-        self
     }
 }

@@ -20,6 +20,9 @@ pub use moderated::Variance;
 pub use proportion::{BatchCount, Proportion};
 pub use ranked::Ranked;
 
+/// Fewer pairs give no 95 % interval of a median.
+pub(crate) const MIN_PAIRS: u64 = 6;
+
 /// The middle value; of an even number of values, the mean of the two in the middle.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {

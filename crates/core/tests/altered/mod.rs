@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use syncscope_core::fake::FakeExperiment;
-use syncscope_core::{
-    Actor, Check, Evidence, Experiment, ExperimentError, Population, Ruler, RunEffect, Sample, Shot, Side,
-};
+use syncscope_core::{Actor, Check, Evidence, Experiment, ExperimentError, Population, Ruler, Sample, Shot, Side};
 
 /// A fake whose samples, or whose wishes, are changed.
 pub(crate) struct Altered<S> {
@@ -15,7 +13,6 @@ pub(crate) struct Altered<S> {
     pub(crate) share: f64,
     pub(crate) actor: Actor,
     pub(crate) population: Population,
-    pub(crate) run_effect: RunEffect,
 }
 
 impl<S> Altered<S>
@@ -23,15 +20,7 @@ where
     S: FnMut(&mut FakeExperiment, Shot) -> Result<Sample, ExperimentError>,
 {
     pub(crate) fn of(fake: FakeExperiment, sample: S) -> Self {
-        Self {
-            fake,
-            sample,
-            longest: None,
-            share: 1.0,
-            actor: Actor::Slowest,
-            population: Population::All,
-            run_effect: RunEffect::NONE,
-        }
+        Self { fake, sample, longest: None, share: 1.0, actor: Actor::Slowest, population: Population::All }
     }
 }
 
@@ -62,9 +51,6 @@ where
     }
     fn population(&self) -> Population {
         self.population
-    }
-    fn run_effect(&self) -> RunEffect {
-        self.run_effect
     }
     fn has_double(&self) -> bool {
         true

@@ -31,7 +31,7 @@ fn what_is_wide_is_noisy_and_what_may_be_nothing_is_below_resolution() {
     let nothing = measure(FakeExperiment::new(0.0, 3));
     assert_eq!(nothing.verdict.name(), "BelowResolution");
     assert!(nothing.verdict.reason().starts_with("at most "), "{}", nothing.verdict);
-    assert_eq!(Row::measured(Case::new("cpu.fence.acquire"), &nothing).ops_per_s_thread(), None);
+    assert_eq!(Row::measured(Case::new("cpu.fence.acquire"), None, &nothing).ops_per_s_thread(), None);
 }
 
 #[test]
@@ -64,15 +64,13 @@ fn the_interval_to_quote_holds_the_difference_between_runs() {
     let quiet = || FakeExperiment::new(5.0, 1);
     let steady = measure(quiet()).estimate.unwrap();
     assert_eq!(steady.ns_interval, steady.ns_within);
-    let experiment = Altered { run_effect: RunEffect::of_both(0.03), ..Altered::of(quiet(), FakeExperiment::sample) };
-    let estimate = measure(experiment).estimate.unwrap();
+    let engine = || Engine::new(settings(), Cancel::new());
+    let told = engine().with_run_effect(RunEffect::of_both(0.03)).measure(&mut quiet(), 42).unwrap();
+    let estimate = told.estimate.unwrap();
     assert_eq!(estimate.ns_within, steady.ns_within);
     let half_width = estimate.ns_interval.unwrap().half_width() / 5.0;
     assert!((half_width - 1.96 * 0.03 * 2.0_f64.sqrt()).abs() < 1e-4, "both runs are off: {half_width}");
-    let drifting = Engine::new(settings(), Cancel::new())
-        .with_drift(Some(RunEffect::of_both(0.05)))
-        .measure(&mut quiet(), 42)
-        .unwrap();
+    let drifting = engine().with_drift(Some(RunEffect::of_both(0.05))).measure(&mut quiet(), 42).unwrap();
     let half_width = drifting.estimate.unwrap().ns_interval.unwrap().half_width() / 5.0;
     assert!((half_width - 1.96 * 0.05 * 2.0_f64.sqrt()).abs() < 1e-4, "{half_width}");
 }

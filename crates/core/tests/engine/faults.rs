@@ -82,7 +82,7 @@ fn no_figure_of_whatever_kind_goes_unexplained() {
     {
         let context = format!("{cost} ns, {noise:?}, {fault:?}");
         let experiment = FakeExperiment::new(cost, 5).with_loop(100.0).with_noise(noise).with_fault(fault);
-        let row = Row::measured(Case::new("cpu.barrier.std"), &measure(experiment));
+        let row = Row::measured(Case::new("cpu.barrier.std"), None, &measure(experiment));
         assert_eq!(row.defect(), None, "{context}: {row:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use syncscope_core::run::Status;
 use syncscope_core::session::Limits;
 use syncscope_core::session::plan::Plan;
-use syncscope_core::{Case, Preset};
+use syncscope_core::{Case, Catalogue, Preset};
 
 use crate::{Fixture, MIN_BLOCKS, Recorder};
 
@@ -64,7 +64,8 @@ fn no_case_is_called_precise_before_its_blocks_span_half_of_the_time() {
     let cases = |id: &str, threads: std::ops::Range<u32>| -> Vec<Case> {
         threads.map(|threads| Case { threads: Some(threads), ..Case::new(id) }).collect()
     };
-    let plan = Plan { parts: vec![[cases("cpu.atomic.add", 1..51), cases("cpu.barrier.std", 1..11)].concat()] };
+    let parts = vec![[cases("cpu.atomic.add", 1..51), cases("cpu.barrier.std", 1..11)].concat()];
+    let plan = Plan { parts, catalogue: Catalogue::default() };
     let session = fixture.start_with(plan);
     let mut recorder = Recorder::default();
     fixture.measure(session, &Limits::default(), &mut recorder);

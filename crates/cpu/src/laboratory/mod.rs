@@ -5,9 +5,7 @@
 use std::collections::HashMap;
 
 use syncscope_core::machine::MeasuredTopology;
-use syncscope_core::{
-    Actor, Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row, RunEffect,
-};
+use syncscope_core::{Actor, Case, CaseId, Detail, Experiment, Laboratory, Listing, Placement, Preset, Refusal, Row};
 use syncscope_host::cpu_list;
 use syncscope_host::scheduling::{self, AffinityGuard};
 
@@ -21,7 +19,6 @@ use crate::machine::{hwloc, memory};
 use crate::plan;
 use crate::primitives::{self, Entry, Workload};
 use crate::processes::ProcessPool;
-use crate::run_effect::run_effect;
 use crate::studies::{self, inference};
 use crate::team::pool::TeamPool;
 use crate::timing::clock::Clock;
@@ -277,8 +274,7 @@ impl CpuLaboratory {
             oversubscribed: is_oversubscribed,
             unbound: *placement == Placement::None,
             has_siblings: self.topology.share_a_core(&placed.cpus),
-            actor: case.map_or(Actor::Slowest, Case::actor),
-            run_effect: case.map_or(RunEffect::NONE, run_effect),
+            actor: case.map_or(Actor::Slowest, primitives::actor_of),
             remark: (!remarks.is_empty()).then(|| remarks.join(", ")),
         }
     }

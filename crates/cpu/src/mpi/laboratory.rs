@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use syncscope_core::machine::Environment;
 use syncscope_core::{
     Case, Check, Disturbance, Evidence, Experiment, ExperimentError, Laboratory, Listing, Preset, Refusal, Ruler,
-    RunEffect, Sample, Shot, Side, Ticks,
+    Sample, Shot, Side, Ticks,
 };
 
 use super::catalogue::{Call, call_of, cases, functions_of, primitives};
@@ -15,7 +15,6 @@ use super::message::{Loop, MOST_SHOTS, Message};
 use super::process::{MpiProcess, short_version};
 use super::world::{Sharing, Team};
 use super::wrapper::SOURCE;
-use crate::run_effect::run_effect;
 
 /// Slots of the shim.
 const SLOTS: usize = 64;
@@ -231,10 +230,6 @@ impl Experiment for MpiExperiment<'_> {
 
     fn has_double(&self) -> bool {
         true
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        run_effect(&self.case)
     }
 
     fn check(&mut self) -> Check {

@@ -27,11 +27,8 @@ pub(crate) struct Entry {
 /// What the quick preset plans of the cases of a primitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InQuick {
-    /// All.
     All,
-    /// Those with the most threads.
     MostThreads,
-    /// None.
     Nothing,
 }
 

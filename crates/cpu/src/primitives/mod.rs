@@ -31,7 +31,7 @@ mod workload;
 
 use std::sync::LazyLock;
 
-use syncscope_core::{Case, Evidence, Primitive, Refusal};
+use syncscope_core::{Actor, Case, Evidence, Primitive, Refusal};
 
 pub(crate) use self::entry::{Entry, InQuick};
 pub use self::operation::{Operation, UNROLL};
@@ -67,6 +67,11 @@ pub(crate) fn entries() -> impl Iterator<Item = &'static Entry> {
 /// The entry of a primitive.
 pub(crate) fn find(id: &str) -> Option<&'static Entry> {
     entries().find(|entry| entry.primitive.id == id)
+}
+
+/// Whose cost the figure of a case is.
+pub(crate) fn actor_of(case: &Case) -> Actor {
+    find(&case.primitive).map_or(Actor::Slowest, |entry| entry.primitive.facts.actor_of(case))
 }
 
 /// What the machine code of a case shows, without running it.
@@ -118,11 +123,5 @@ mod tests {
         assert_eq!(elided, ["cpu.fence.acquire", "cpu.fence.release", "cpu.fence.acq_rel"]);
         assert!(elided.iter().all(|id| elided_by_nature(id, "aarch64").is_none()), "AArch64 has a `dmb` for each");
         assert_eq!(elided_by_nature("cpu.fence.nothing", "x86_64"), None);
-    }
-
-    #[test]
-    fn entries_are_found_by_their_id() {
-        assert!(entries().all(|entry| find(entry.primitive.id).is_some()));
-        assert!(find("cpu.atomic.nothing").is_none());
     }
 }

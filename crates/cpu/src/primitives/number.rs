@@ -52,7 +52,10 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     fn fetch_add(variable: &Self::Atomic, operand: Self, order: Ordering) -> Self;
 
     /// Adds one, and returns the old value.
-    fn fetch_increment(variable: &Self::Atomic, order: Ordering) -> Self;
+    #[inline(always)]
+    fn fetch_increment(variable: &Self::Atomic, order: Ordering) -> Self {
+        Self::fetch_add(variable, Self::of(1), order)
+    }
 
     /// Writes `value` if it is larger.
     fn raise(variable: &Self::Atomic, value: Self, order: Ordering);
@@ -71,9 +74,19 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     unsafe fn read_plainly(variable: &Self::Atomic);
 }
 
-/// Loads, stores, exchanges and compare-and-swaps of numbers that a variable holds as bits.
+/// What integers and floating-point numbers have in common: counts, and accesses to a variable that holds their bits.
 macro_rules! accesses {
     ($atomic:ty, $from_bits:expr, $to_bits:expr) => {
+        #[inline(always)]
+        fn of(count: u64) -> Self {
+            count as Self
+        }
+
+        #[inline(always)]
+        fn count(self) -> u64 {
+            self as u64
+        }
+
         #[inline(always)]
         fn load(variable: &$atomic, order: Ordering) -> Self {
             $from_bits(variable.load(order))
@@ -117,16 +130,6 @@ macro_rules! integer {
             const LARGEST_COUNT: u64 = <$number>::MAX as u64;
 
             #[inline(always)]
-            fn of(count: u64) -> Self {
-                count as $number
-            }
-
-            #[inline(always)]
-            fn count(self) -> u64 {
-                self as u64
-            }
-
-            #[inline(always)]
             fn successor(self) -> Self {
                 self.wrapping_add(1)
             }
@@ -150,11 +153,6 @@ macro_rules! integer {
             }
 
             #[inline(always)]
-            fn fetch_increment(variable: &$atomic, order: Ordering) -> Self {
-                variable.fetch_add(1, order)
-            }
-
-            #[inline(always)]
             fn raise(variable: &$atomic, value: Self, order: Ordering) {
                 variable.fetch_max(value, order);
             }
@@ -172,16 +170,6 @@ macro_rules! float {
             const FLOATING: bool = true;
             /// Every integer up to this one has a value of its own.
             const LARGEST_COUNT: u64 = 1 << <$number>::MANTISSA_DIGITS;
-
-            #[inline(always)]
-            fn of(count: u64) -> Self {
-                count as $number
-            }
-
-            #[inline(always)]
-            fn count(self) -> u64 {
-                self as u64
-            }
 
             #[inline(always)]
             fn successor(self) -> Self {
@@ -204,11 +192,6 @@ macro_rules! float {
             #[inline(always)]
             fn fetch_add(variable: &$atomic, operand: Self, order: Ordering) -> Self {
                 update(variable, order, |found: Self| found + operand)
-            }
-
-            #[inline(always)]
-            fn fetch_increment(variable: &$atomic, order: Ordering) -> Self {
-                update(variable, order, Self::successor)
             }
 
             #[inline(always)]

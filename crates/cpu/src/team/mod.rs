@@ -135,11 +135,6 @@ pub trait Executor {
     /// The CPUs its threads are bound to.
     fn cpus(&self) -> &[Option<u32>];
 
-    /// The OpenMP runtime whose threads they are, if so.
-    fn runtime(&self) -> Option<&'static str> {
-        None
-    }
-
     /// Whether it takes another job.
     fn is_fit(&self) -> bool;
 
@@ -155,11 +150,6 @@ pub trait Executor {
     /// As [`Self::run`].
     fn prove(&mut self, proof: &Arc<dyn Body>, shots: &[Shot], limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
         self.run(proof, shots, limit)
-    }
-
-    /// Asks the threads of a team that failed to leave, and no longer waits for them: some may never return from their job.
-    fn let_go(&mut self) -> Vec<JoinHandle<()>> {
-        Vec::new()
     }
 }
 
@@ -213,6 +203,17 @@ impl Team {
         Ok(())
     }
 
+    /// The runtime whose threads they are, by name.
+    fn runtime(&self) -> Option<&'static str> {
+        self.runtime.map(|runtime| runtime.name)
+    }
+
+    /// Asks the threads of a team that failed to leave, and no longer waits for them: some may never return from their job.
+    fn let_go(&mut self) -> Vec<JoinHandle<()>> {
+        self.shared.post(Command::Leave);
+        std::mem::take(&mut self.started)
+    }
+
     /// Runs `job`; after an error the team takes no more jobs.
     fn fail_on_error<T>(&mut self, job: impl FnOnce(&Shared) -> Result<T, TeamError>) -> Result<T, TeamError> {
         let outcome = job(&self.shared);
@@ -226,10 +227,6 @@ impl Executor for Team {
         &self.cpus
     }
 
-    fn runtime(&self) -> Option<&'static str> {
-        self.runtime.map(|runtime| runtime.name)
-    }
-
     fn is_fit(&self) -> bool {
         !self.failed
     }
@@ -239,11 +236,6 @@ impl Executor for Team {
             return Err(TeamError::Poisoned);
         }
         self.fail_on_error(|shared| shared.run(body, shots, limit))
-    }
-
-    fn let_go(&mut self) -> Vec<JoinHandle<()>> {
-        self.shared.post(Command::Leave);
-        std::mem::take(&mut self.started)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use syncscope_core::Refusal;
 
 use crate::team::openmp::Runtime;
-use crate::team::{Executor, Team, TeamError};
+use crate::team::{Executor, Team};
 use crate::timing::clock::Clock;
 
 /// Threads that are kept at most. They sleep and disturb nothing, but each counts for the process limit of a container.
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The teams, the one used last at the end.
 pub(crate) struct TeamPool {
-    teams: Vec<Box<dyn Executor>>,
+    teams: Vec<Team>,
     /// Threads of teams that failed. One that never returns from its job occupies its CPU.
     leaving: Vec<JoinHandle<()>>,
     patience: Duration,
@@ -48,11 +48,15 @@ impl TeamPool {
             self.teams.remove(index)
         } else {
             self.make_room(cpus.len(), name);
-            assemble(runtime, cpus, clock).map_err(|error| Refusal::Failed(error.to_string()))?
+            let assembled = match runtime {
+                None => Team::assemble(cpus, clock),
+                Some(runtime) => Team::of_runtime(runtime, cpus, clock),
+            };
+            assembled.map_err(|error| Refusal::Failed(error.to_string()))?
         };
         self.teams.push(team);
         let last = self.teams.last_mut().ok_or_else(|| Refusal::Failed("no team".to_owned()))?;
-        Ok(last.as_mut())
+        Ok(last)
     }
 
     /// Ends the threads of OpenMP runtimes, which spin: other processes are measured.
@@ -65,7 +69,7 @@ impl TeamPool {
         for team in self.teams.iter_mut().filter(|team| !team.is_fit()) {
             self.leaving.extend(team.let_go());
         }
-        self.teams.retain(|team| team.is_fit());
+        self.teams.retain(Executor::is_fit);
         let deadline = Instant::now() + self.patience;
         while !self.leaving.iter().all(JoinHandle::is_finished) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));
@@ -90,17 +94,6 @@ impl TeamPool {
     }
 }
 
-fn assemble(
-    runtime: Option<&'static Runtime>,
-    cpus: &[Option<u32>],
-    clock: &Clock,
-) -> Result<Box<dyn Executor>, TeamError> {
-    Ok(match runtime {
-        None => Box::new(Team::assemble(cpus, clock)?),
-        Some(runtime) => Box::new(Team::of_runtime(runtime, cpus, clock)?),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,9 +102,10 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use syncscope_core::{Shot, Side};
 
-    /// The address of the team, which distinguishes it from an equal one.
+    /// An address of the team used last, which distinguishes it from an equal one.
     fn address(teams: &mut TeamPool, runtime: Option<&'static Runtime>, threads: usize, clock: &Clock) -> usize {
-        std::ptr::from_ref(teams.team_on(runtime, &vec![None; threads], clock).unwrap()).addr()
+        teams.team_on(runtime, &vec![None; threads], clock).unwrap();
+        Arc::as_ptr(&teams.teams.last().unwrap().shared).addr()
     }
 
     #[test]

@@ -63,6 +63,7 @@ impl Clock {
 
     /// A reading before the timed region: all earlier instructions are done, no later one has begun.
     #[inline]
+    #[must_use]
     pub fn start(&self) -> u64 {
         match self.source {
             #[cfg(target_arch = "x86_64")]
@@ -75,6 +76,7 @@ impl Clock {
 
     /// A reading after the timed region, ordered in the same way.
     #[inline]
+    #[must_use]
     pub fn stop(&self) -> u64 {
         match self.source {
             #[cfg(target_arch = "x86_64")]

@@ -123,7 +123,7 @@ pub(crate) struct Entry {
     pub(super) summary: &'static str,
     pub(super) operation: &'static str,
     pub(super) source: &'static str,
-    pub(super) facts: Facts,
+    pub(crate) facts: Facts,
     pub(crate) kernel: Kernel,
     /// The macros that select the variant of a case in the kernel.
     pub(super) definitions: fn(&Case) -> Vec<String>,

@@ -1,6 +1,6 @@
 //! A barrier of a grid, or of the grids of several devices: launches on a group of devices become samples.
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side, Ticks};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
 use crate::experiments::third_loop::{self, ThirdLoop};
 use crate::launch::arguments::{Finding, GridBarrierArguments, LoopArguments, Rate, Warp};
@@ -40,8 +40,6 @@ pub(crate) struct Setup {
     pub(crate) unroll: u32,
     pub(crate) evidence: Evidence,
     pub(crate) ruler: Ruler,
-    /// By how much two runs differ.
-    pub(crate) run_effect: RunEffect,
     pub(crate) remark: Option<String>,
     pub(crate) timed_by: TimedBy,
 }
@@ -300,10 +298,6 @@ impl Experiment for GridBarrierExperiment<'_> {
 
     fn has_double(&self) -> bool {
         self.third.is_some()
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {

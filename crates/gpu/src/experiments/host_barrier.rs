@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side, Ticks};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side, Ticks};
 
 use crate::evidence::TIMED_BY_THE_HOST;
 use crate::experiments::grid_barrier::judged;
@@ -63,20 +63,13 @@ pub(crate) struct HostBarrierExperiment<'a> {
     device_group: &'a mut DeviceGroup,
     program: LoadedProgram,
     remark: Option<String>,
-    /// By how much two runs differ.
-    run_effect: RunEffect,
     /// Phases so far.
     phases: u64,
 }
 
 impl<'a> HostBarrierExperiment<'a> {
-    pub(crate) const fn new(
-        device_group: &'a mut DeviceGroup,
-        program: LoadedProgram,
-        remark: Option<String>,
-        run_effect: RunEffect,
-    ) -> Self {
-        Self { device_group, program, remark, run_effect, phases: 0 }
+    pub(crate) const fn new(device_group: &'a mut DeviceGroup, program: LoadedProgram, remark: Option<String>) -> Self {
+        Self { device_group, program, remark, phases: 0 }
     }
 
     /// Runs so many phases on all devices and returns how long each thread took.
@@ -159,10 +152,6 @@ impl Experiment for HostBarrierExperiment<'_> {
     /// Three times as many phases: shows whether all phases cost the same.
     fn has_double(&self) -> bool {
         true
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.run_effect
     }
 
     /// Each launch has compared what the launch before left, on its own device and on another one.

@@ -5,9 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{
-    Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side,
-};
+use syncscope_core::{Actor, Check, Detail, Dtype, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
 use crate::catalogue::{Proof, SamplingPolicy, Saturates};
 use crate::cuda::driver::Function;
@@ -45,8 +43,6 @@ pub(crate) struct Setup {
     pub(crate) actor: Actor,
     /// Whether the context is the primitive itself.
     pub(crate) is_own_context: bool,
-    /// By how much two runs differ.
-    pub(crate) run_effect: RunEffect,
     pub(crate) ruler: Ruler,
     /// What a reader must know if the blocks of the grid do not all run at the same time.
     pub(crate) waves: Option<String>,
@@ -269,10 +265,6 @@ impl Experiment for KernelExperiment<'_> {
 
     fn actor(&self) -> Actor {
         self.setup.actor
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.setup.run_effect
     }
 
     fn has_double(&self) -> bool {

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 
 use crate::catalogue::Launching;
 use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
@@ -53,8 +53,6 @@ pub(crate) struct Setup<'a> {
     pub(crate) cycles: u32,
     /// The host's clock.
     pub(crate) ruler: Ruler,
-    /// By how much two runs differ.
-    pub(crate) run_effect: RunEffect,
     /// The CPU of the launching thread.
     pub(crate) cpu: Option<u32>,
 }
@@ -327,10 +325,6 @@ impl Experiment for LaunchChain<'_> {
     /// would have to be shorter still to do the same work, and other launches would hide behind them.
     fn has_double(&self) -> bool {
         self.setup.cycles == 0
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {

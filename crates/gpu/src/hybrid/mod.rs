@@ -20,7 +20,7 @@ pub(crate) mod nearby_cpus;
 mod round_trip;
 
 use syncscope_core::{
-    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side,
+    Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side,
 };
 
 use crate::cuda::driver::HostBuffer;
@@ -45,8 +45,6 @@ pub(crate) struct Setup<'a> {
     pub(crate) shape: Shape,
     /// Whose cost the figure is.
     pub(crate) actor: Actor,
-    /// By how much two runs differ.
-    pub(crate) run_effect: RunEffect,
     /// The CPUs of the threads that take part.
     pub(crate) cpus: Vec<u32>,
     pub(crate) remark: Option<String>,
@@ -152,10 +150,6 @@ impl<W: Work> Experiment for WithHost<'_, W> {
 
     fn actor(&self) -> Actor {
         self.setup.actor
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.setup.run_effect
     }
 
     fn check(&mut self) -> Check {

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use syncscope_core::{Case, Dtype, Evidence, Experiment, Placement, Refusal};
+use syncscope_core::{Actor, Case, Dtype, Evidence, Experiment, Placement, Refusal};
 
 use super::GpuLaboratory;
-use super::run_effect::run_effect;
 use crate::catalogue::{CpuThreads, Launching, Sides, entry_of, kernel_ns, program_of};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::has_conditional_nodes;
@@ -54,8 +53,7 @@ impl GpuLaboratory {
             return Err(Refusal::Skipped("conditional nodes need a driver of CUDA 12.3 or later".to_owned()));
         }
         let bench = self.bench()?;
-        let run_effect = run_effect(case);
-        let setup = launch_chain::Setup { bench, kernels, evidence, launching, shape, cycles, ruler, run_effect, cpu };
+        let setup = launch_chain::Setup { bench, kernels, evidence, launching, shape, cycles, ruler, cpu };
         Ok(Box::new(LaunchChain::new(setup).map_err(failed)?))
     }
 
@@ -118,9 +116,9 @@ impl GpuLaboratory {
         let remark = if at_least == 0 { None } else { self.nearby_cpus.remark() };
         let ruler = self.ruler.clone();
         let (kernels, evidence) = self.warmed_up(case, program)?;
-        let (actor, run_effect) = (case.actor(), run_effect(case));
+        let actor = entry_of(case).map_or(Actor::Slowest, |entry| entry.facts.actor_of(case));
         let bench = self.bench()?;
-        Ok(hybrid::Setup { bench, kernels, evidence, ruler, shape, actor, run_effect, cpus, remark })
+        Ok(hybrid::Setup { bench, kernels, evidence, ruler, shape, actor, cpus, remark })
     }
 
     /// Warms the device up if it was idle, and loads a program.

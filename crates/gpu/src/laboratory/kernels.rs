@@ -4,13 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use syncscope_core::RunEffect;
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Actor, Case, Evidence, Experiment, Layout, Refusal};
 
 use super::GpuLaboratory;
 use super::contexts::usable;
-use super::run_effect::run_effect;
 use crate::catalogue::entry::Entry;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{
@@ -47,7 +45,6 @@ impl GpuLaboratory {
             carried: Rc::default(),
             actor: Actor::Slowest,
             is_own_context: true,
-            run_effect: RunEffect::NONE,
             min_iterations: 1,
             unroll: UNROLL,
             sampling: SamplingPolicy::USUAL,
@@ -86,10 +83,9 @@ impl GpuLaboratory {
             proof: entry.proof,
             third: third_loop_of(case),
             carried: self.carried.entry(case.clone()).or_default().clone(),
-            actor: case.actor(),
+            actor: entry.facts.actor_of(case),
             // Fences stand between updates.
             is_own_context: case.domain_and_family().1 != syncscope_core::Family::Fence.as_str(),
-            run_effect: run_effect(case),
             min_iterations,
             unroll: entry.unroll,
             sampling: (entry.sampling)(case),
@@ -105,7 +101,7 @@ impl GpuLaboratory {
         evidence: Evidence,
         request: ExperimentRequest,
     ) -> Result<Box<dyn Experiment + '_>, Refusal> {
-        let ExperimentRequest { parameters, arguments, proof, actor, run_effect, .. } = request;
+        let ExperimentRequest { parameters, arguments, proof, actor, .. } = request;
         let ExperimentRequest { third, carried, is_own_context, min_iterations, unroll, sampling, limit, .. } = request;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
@@ -140,7 +136,6 @@ impl GpuLaboratory {
             proof,
             actor,
             is_own_context,
-            run_effect,
             ruler,
             waves,
             min_iterations,
@@ -213,7 +208,6 @@ struct ExperimentRequest {
     carried: Rc<Cell<Carried>>,
     actor: Actor,
     is_own_context: bool,
-    run_effect: RunEffect,
     min_iterations: u64,
     /// Operations in one iteration of the baseline.
     unroll: u32,

@@ -10,7 +10,6 @@
 //! | [`reduction`] | reductions of a vector |
 //! | [`host`] | cases in which the host takes part |
 //! | [`contexts`] | replaces contexts that a kernel poisoned, and those of the pass before; errors as refusals |
-//! | [`run_effect`] | by how much two runs differ |
 //!
 //! Start with [`GpuLaboratory`].
 
@@ -21,7 +20,6 @@ mod multi;
 mod nccl;
 mod opening;
 mod reduction;
-mod run_effect;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -29,7 +27,6 @@ use std::rc::Rc;
 
 use self::contexts::give_up;
 use self::nccl::NcclState;
-pub use self::run_effect::run_effect;
 use syncscope_core::machine::GpuMachine;
 use syncscope_core::session::additivity_sample;
 use syncscope_core::session::preset::GPU_CONTEXTS;

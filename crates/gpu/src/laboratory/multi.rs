@@ -6,7 +6,6 @@ use syncscope_core::{Case, Check, Experiment, Refusal};
 
 use super::GpuLaboratory;
 use super::contexts::{lost, usable};
-use super::run_effect::run_effect;
 use crate::catalogue::{
     Method, absent_block_program, entry_of, grid, multi, program_of, third_loop_of, weakened_program,
 };
@@ -81,8 +80,7 @@ impl GpuLaboratory {
         let OnDevices { device_group, compiler, program, remark } =
             self.set_up_on_devices(case, program, &offsets, limit)?;
         let third = third_loop_of(case).map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
-        let run_effect = run_effect(case);
-        let setup = Setup { program, offsets, unroll, evidence, ruler, run_effect, remark, timed_by };
+        let setup = Setup { program, offsets, unroll, evidence, ruler, remark, timed_by };
         let mut experiment = GridBarrierExperiment::new(device_group, setup, third);
         if limit == LIMIT {
             experiment.warm_up().map_err(failed)?;
@@ -94,7 +92,7 @@ impl GpuLaboratory {
     pub(crate) fn host_barrier(&mut self, case: &Case, program: &Program) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let OnDevices { device_group, program, remark, .. } =
             self.set_up_on_devices(case, program, &MemoryOffsets::new(1, 1, 1), LIMIT)?;
-        Ok(Box::new(HostBarrierExperiment::new(device_group, program, remark, run_effect(case))))
+        Ok(Box::new(HostBarrierExperiment::new(device_group, program, remark)))
     }
 
     /// A barrier of a grid, timed by the host's clock instead of the clock of the multiprocessors.

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use syncscope_core::{Case, Experiment, Refusal};
 
 use super::GpuLaboratory;
-use super::run_effect::run_effect;
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::driver::Device;
 use crate::cuda::error::GpuError;
@@ -82,10 +81,10 @@ impl GpuLaboratory {
             let group = NcclGroup::open(library, &devices?).map_err(failed)?;
             self.nccl.groups.insert(count, group);
         }
-        let (ruler, cpu, run_effect) = (self.host_ruler.clone(), self.nearby_cpus.any(), run_effect(case));
+        let (ruler, cpu) = (self.host_ruler.clone(), self.nearby_cpus.any());
         let Some(group) = self.nccl.groups.get_mut(&count) else {
             return Err(Refusal::Failed("the group of devices is not open".to_owned()));
         };
-        Ok(Box::new(NcclExperiment { group, launching, devices: count, ruler, run_effect, cpu }))
+        Ok(Box::new(NcclExperiment { group, launching, devices: count, ruler, cpu }))
     }
 }

@@ -5,7 +5,6 @@ use syncscope_core::{Case, Experiment, Refusal};
 use super::GpuLaboratory;
 use super::contexts::failed;
 use super::multi::opened_group;
-use super::run_effect::run_effect;
 use crate::catalogue::program_of;
 use crate::catalogue::reduction::{Operation, Recipe};
 use crate::cuda::compile::Program;
@@ -65,7 +64,7 @@ impl GpuLaboratory {
         if case.threads.is_some_and(|asked| asked != threads) || case.blocks.is_some_and(|asked| asked != blocks) {
             return Err(Refusal::Skipped(format!("it has {blocks} blocks of {threads} threads for so many elements")));
         }
-        let mut experiment = ReductionExperiment::new(queue, (evidence, ruler, run_effect(case)), cpu);
+        let mut experiment = ReductionExperiment::new(queue, (evidence, ruler), cpu);
         experiment.warm_up().map_err(failed)?;
         Ok(Box::new(experiment))
     }

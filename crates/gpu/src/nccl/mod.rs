@@ -15,8 +15,7 @@
 mod group;
 
 use syncscope_core::{
-    Case, Check, Evidence, Experiment, ExperimentError, Facts, Primitive, Role, Ruler, RunEffect, Sample, Shot, Side,
-    Waits,
+    Case, Check, Evidence, Experiment, ExperimentError, Facts, Primitive, Role, Ruler, Sample, Shot, Side, Waits,
 };
 use syncscope_host::scheduling::AffinityGuard;
 
@@ -93,7 +92,6 @@ pub(crate) struct NcclExperiment<'a> {
     pub(crate) launching: Launching,
     pub(crate) devices: u32,
     pub(crate) ruler: Ruler,
-    pub(crate) run_effect: RunEffect,
     /// The CPU of the launching thread.
     pub(crate) cpu: Option<u32>,
 }
@@ -164,10 +162,6 @@ impl Experiment for NcclExperiment<'_> {
 
     fn has_double(&self) -> bool {
         true
-    }
-
-    fn run_effect(&self) -> RunEffect {
-        self.run_effect
     }
 
     fn check(&mut self) -> Check {

@@ -91,7 +91,7 @@ fn every_figure_is_explained() {
     let cases = laboratory.plan(Preset::Quick);
     laboratory.prepare(&cases, &mut |_, _| {});
     let defect = |case: Case, measurement: &Measurement| {
-        let row = Row::measured(case, measurement);
+        let row = Row::measured(case, None, measurement);
         row.defect().map(|defect| format!("{}: {defect}", row.case))
     };
     let mut defects = Vec::new();

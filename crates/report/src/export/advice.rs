@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::grid::{self, Grid, text};
-use crate::analysis::advice::{Advice, Choice, CostFigure, Decision, RunnerUp, side_name};
+use super::grid::{self, Grid};
+use crate::analysis::questions::advice::{Advice, Choice, CostFigure, Decision, RunnerUp, side_name};
 use crate::{RunData, figure, naming};
 
 /// For the terminal: a line for each answer, then what to know about those that advise something.
@@ -101,21 +101,24 @@ fn without_command(why: &str) -> (String, Option<String>) {
 
 /// A line for each answer. `missing` writes why nothing is known.
 fn grid_of(answers: &[Advice], missing: impl Fn(&str) -> String) -> Grid {
-    let headings = [text("need"), text("on"), text("size"), text("take"), text("cost"), text("advantage")];
-    let mut grid = Grid::new(&headings);
-    for advice in answers {
-        let (take, cost, next) = match &advice.decision {
-            Decision::Take(choice) => {
-                let mark = if choice.warnings.is_empty() { "" } else { " (!)" };
-                (format!("{}{mark}", choice.name), cost_text(&choice.cost), next_text(&choice.next))
-            }
-            Decision::Undecided(why) => (format!("cannot be decided: {why}"), String::new(), String::new()),
-            Decision::Missing(why) => (format!("unknown: {}", missing(why)), String::new(), String::new()),
-        };
-        let side = side_name(advice.on).to_owned();
-        grid.add([advice.need.as_str().to_owned(), side, advice.situation.clone(), take, cost, next]);
-    }
-    grid
+    let taken = |advice: &Advice, show: fn(&Choice) -> String| match &advice.decision {
+        Decision::Take(choice) => show(choice),
+        Decision::Undecided(_) | Decision::Missing(_) => String::new(),
+    };
+    let take = |advice: &Advice| match &advice.decision {
+        Decision::Take(choice) if choice.warnings.is_empty() => choice.name.clone(),
+        Decision::Take(choice) => format!("{} (!)", choice.name),
+        Decision::Undecided(why) => format!("cannot be decided: {why}"),
+        Decision::Missing(why) => format!("unknown: {}", missing(why)),
+    };
+    Grid::of(answers)
+        .text("need", |advice| advice.need.as_str().to_owned())
+        .text("on", |advice| side_name(advice.on).to_owned())
+        .text("size", |advice| advice.situation.clone())
+        .text("take", |advice| take(advice))
+        .text("cost", |advice| taken(advice, |choice| cost_text(&choice.cost)))
+        .text("advantage", |advice| taken(advice, |choice| next_text(&choice.next)))
+        .grid()
 }
 
 /// `1.20 µs (1.10 µs to 1.31 µs)`.
@@ -175,7 +178,7 @@ fn json_cost(cost: &CostFigure) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::advice::Need;
+    use crate::analysis::questions::advice::Need;
     use syncscope_core::Domain;
     use syncscope_core::stats::Interval;
 
@@ -195,6 +198,7 @@ mod tests {
             operation: "one turn".into(),
             source: "a paper".into(),
             case: name.into(),
+            row: 0,
             cost: cost(10.0),
             next,
             warnings: warnings.iter().map(|text| (*text).to_owned()).collect(),

@@ -6,7 +6,7 @@ use syncscope_core::stats::Interval;
 use syncscope_core::units::significant;
 use syncscope_core::{Nanoseconds, Row, Verdict};
 
-use super::grid::{self, Grid, number, text};
+use super::grid::{self, Grid};
 use crate::analysis::compare::{Change, ComparedCase, Comparison};
 use crate::figure::percent;
 use crate::{RunData, figure, naming};
@@ -80,48 +80,35 @@ pub fn summary(comparison: &Comparison<'_>) -> String {
 }
 
 fn runs(comparison: &Comparison<'_>) -> Grid {
-    let mut grid =
-        Grid::new(&[text(""), text("run"), text("machine"), text("preset"), number("cases"), text("started")]);
-    for (name, data) in [("A", comparison.a), ("B", comparison.b)] {
-        grid.add([
-            name.to_owned(),
-            data.name.clone(),
-            naming::machine(&data.run.machine),
-            data.run.preset.clone(),
-            data.rows.len().to_string(),
-            data.run.started.clone(),
-        ]);
-    }
-    grid
+    Grid::of([("A", comparison.a), ("B", comparison.b)])
+        .text("", |(name, _)| (*name).to_owned())
+        .text("run", |(_, data)| data.name.clone())
+        .text("machine", |(_, data)| naming::machine(&data.run.machine))
+        .text("preset", |(_, data)| data.run.preset.clone())
+        .number("cases", |(_, data)| data.rows.len().to_string())
+        .text("started", |(_, data)| data.run.started.clone())
+        .grid()
 }
 
 /// `None` where nothing differs.
 pub(crate) fn differences(comparison: &Comparison<'_>) -> Option<Grid> {
-    let mut grid = Grid::new(&[text("what"), text("A"), text("B")]);
-    for difference in &comparison.differences {
-        grid.add([difference.what.clone(), difference.a.clone(), difference.b.clone()]);
-    }
-    (!comparison.differences.is_empty()).then_some(grid)
+    let grid = Grid::of(&comparison.differences)
+        .text("what", |one| one.what.clone())
+        .text("A", |one| one.a.clone())
+        .text("B", |one| one.b.clone());
+    (!comparison.differences.is_empty()).then(|| grid.grid())
 }
 
 pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
-    let mut grid = Grid::new(&[
-        text("family"),
-        number("cases"),
-        number("median B/A"),
-        number("slower"),
-        number("faster"),
-        number("same"),
-        number("undecided"),
-        number("not comparable"),
-    ]);
-    for family in &comparison.families {
-        let [slower, faster, same, undecided, not_comparable] = family.changes.map(|count| count.to_string());
-        let median = family.median_ratio.map_or("–".to_owned(), figure::ratio);
-        let cases = family.cases.to_string();
-        grid.add([family.family.clone(), cases, median, slower, faster, same, undecided, not_comparable]);
-    }
-    grid
+    let first = Grid::of(&comparison.families)
+        .text("family", |family| family.family.clone())
+        .number("cases", |family| family.cases.to_string())
+        .number("median B/A", |family| family.median_ratio.map_or("–".to_owned(), figure::ratio));
+    let counted = Change::ALL.into_iter().enumerate().fold(first, |grid, (at, change)| {
+        let name = if change == Change::NotComparable { "not comparable" } else { change.as_str() };
+        grid.number(name, |family| family.changes[at].to_string())
+    });
+    counted.grid()
 }
 
 /// The certain changes in one direction.
@@ -171,18 +158,16 @@ pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
 }
 
 fn changes<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>) -> Grid {
-    let mut grid = Grid::new(&[number("B/A"), text("95 % interval"), number("A"), number("B"), text("case")]);
-    for case in cases {
-        let remark = if case.remark.is_empty() { String::new() } else { format!(" ({})", case.remark) };
-        grid.add([
-            case.ratio.map_or("–".to_owned(), figure::ratio),
-            figure::ends(case.low, case.high),
-            cost(case.a),
-            cost(case.b),
-            format!("{}{remark}", case.a.case),
-        ]);
-    }
-    grid
+    let remark = |case: &ComparedCase<'_>| {
+        if case.remark.is_empty() { String::new() } else { format!(" ({})", case.remark) }
+    };
+    Grid::of(cases)
+        .number("B/A", |case| case.ratio.map_or("–".to_owned(), figure::ratio))
+        .text("95 % interval", |case| figure::ends(case.low, case.high))
+        .number("A", |case| cost(case.a))
+        .number("B", |case| cost(case.b))
+        .text("case", |case| format!("{}{}", case.a.case, remark(case)))
+        .grid()
 }
 
 /// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is not resolved, `< 0.05 ns`.
@@ -233,16 +218,14 @@ const WORDS: [(&str, Words); 4] = [
 /// As CSV: one line for each case of both runs, with the columns that name it as in `measurements.csv`.
 #[must_use]
 pub fn as_csv(comparison: &Comparison<'_>) -> String {
-    let mut headings: Vec<(&str, bool)> = parameters().map(|column| (column.name, column.is_number)).collect();
-    headings.extend(NUMBERS.iter().map(|(name, _)| (*name, true)));
-    headings.extend(WORDS.iter().map(|(name, _)| (*name, false)));
-    let line = |case: &ComparedCase<'_>| {
-        let mut cells: Vec<String> = parameters().map(|column| column.write(case.a)).collect();
-        cells.extend(NUMBERS.iter().map(|(_, of)| of(case).map(significant).unwrap_or_default()));
-        cells.extend(WORDS.iter().map(|(_, of)| of(case)));
-        cells
-    };
-    grid::csv(&headings, comparison.cases.iter().map(line))
+    let named = parameters().fold(Grid::of(&comparison.cases), |grid, column| {
+        grid.column(column.name, column.is_number, |case| column.write(case.a))
+    });
+    let numbers = NUMBERS
+        .iter()
+        .fold(named, |grid, (name, of)| grid.number(name, |case| of(case).map(significant).unwrap_or_default()));
+    let words = WORDS.iter().fold(numbers, |grid, (name, of)| grid.text(name, |case| of(case)));
+    words.grid().as_csv()
 }
 
 /// As JSON: one object.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use syncscope_core::Nanoseconds;
 
-use super::grid::{self, Grid, text};
+use super::grid::{self, Grid, wrapped};
 use crate::analysis::findings::{ClaimVerdict, Finding, Paper};
 use crate::figure::interval_within_run;
 use crate::{RunData, naming};
@@ -104,31 +104,6 @@ fn painted(text: &str, code: u8, colour: bool) -> String {
     if colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
-/// The text in lines of at most `width` characters, broken at spaces; a longer word is broken anywhere.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(1);
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let mut rest: Vec<char> = word.chars().collect();
-        while !rest.is_empty() {
-            let Some(line) = lines.last_mut() else { return lines };
-            let used = line.chars().count();
-            let space = usize::from(used > 0);
-            if used + space + rest.len() <= width {
-                if space > 0 {
-                    line.push(' ');
-                }
-                line.extend(rest.drain(..));
-            } else if used == 0 {
-                line.extend(rest.drain(..width));
-            } else {
-                lines.push(String::new());
-            }
-        }
-    }
-    lines
-}
-
 /// The claims that the runs have figures for, as Markdown tables, one for each run and paper.
 #[must_use]
 pub fn as_markdown(runs: &[RunFindings]) -> String {
@@ -136,21 +111,15 @@ pub fn as_markdown(runs: &[RunFindings]) -> String {
     for run in runs {
         parts.push(format!("**{}**: {}.", grid::markdown(&run.heading()), run.counts()));
         for paper in Paper::ALL {
-            let mut table = Grid::new(&[text("claim"), text("place"), text("verdict"), text("figures")]);
-            let mut any = false;
-            for finding in run.of(paper) {
-                any = true;
-                table.add([
-                    finding.text.clone(),
-                    finding.place.clone(),
-                    finding.outcome.verdict.words().to_owned(),
-                    finding.outcome.sentence.clone(),
-                ]);
+            if run.of(paper).next().is_none() {
+                continue;
             }
-            if any {
-                parts.push(format!("{}:", paper.title()));
-                parts.push(table.as_markdown());
-            }
+            let table = Grid::of(run.of(paper))
+                .text("claim", |finding| finding.text.clone())
+                .text("place", |finding| finding.place.clone())
+                .text("verdict", |finding| finding.outcome.verdict.words().to_owned())
+                .text("figures", |finding| finding.outcome.sentence.clone());
+            parts.extend([format!("{}:", paper.title()), table.grid().as_markdown()]);
         }
     }
     parts.join("\n\n")
@@ -239,12 +208,6 @@ mod tests {
         let coloured = for_terminal(&found(), 100, true);
         assert!(coloured.contains("\u{1b}[32mholds") && coloured.contains("\u{1b}[31mdoes not hold"), "{coloured}");
         assert!(!coloured.contains("\u{1b}[31m_x_") && !coloured.contains("\u{1b}]0"));
-    }
-
-    #[test]
-    fn words_are_broken_only_where_they_must_be() {
-        assert_eq!(wrapped("a bb ccc dddddd", 5), ["a bb", "ccc", "ddddd", "d"]);
-        assert_eq!(wrapped("", 5), [""]);
     }
 
     #[test]

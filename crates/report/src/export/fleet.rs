@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use syncscope_core::stats::median;
 use syncscope_core::units::significant;
 
-use super::grid::{self, Grid, number, text};
+use super::grid::Grid;
 use crate::analysis::fleet::{ExaminedFleet, FleetCell, FleetNode};
 use crate::figure::{self, percent};
 
@@ -54,32 +54,19 @@ pub fn as_markdown(fleet: &ExaminedFleet) -> String {
 /// One line for each primitive of each node.
 #[must_use]
 pub fn as_csv(fleet: &ExaminedFleet) -> String {
-    let headings = [
-        ("node", false),
-        ("primitive", false),
-        ("ratio", true),
-        ("ratio_low", true),
-        ("ratio_high", true),
-        ("cycles_ratio", true),
-        ("cases", true),
-        ("change", false),
-        ("causes", false),
-    ];
-    let lines = cells(fleet).map(|(node, primitive, cell)| {
-        let causes = if is_outlying(cell) { node.causes.join("; ") } else { String::new() };
-        vec![
-            node.name.clone(),
-            primitive.to_owned(),
-            significant(cell.ratio),
-            significant(cell.low),
-            significant(cell.high),
-            cell.cycles_ratio.map(significant).unwrap_or_default(),
-            cell.cases.to_string(),
-            cell.change.as_str().to_owned(),
-            causes,
-        ]
-    });
-    grid::csv(&headings, lines)
+    let causes = |node: &FleetNode, cell: &FleetCell| is_outlying(cell).then(|| node.causes.join("; "));
+    Grid::of(cells(fleet))
+        .text("node", |(node, ..)| node.name.clone())
+        .text("primitive", |(_, primitive, _)| (*primitive).to_owned())
+        .number("ratio", |(.., cell)| significant(cell.ratio))
+        .number("ratio_low", |(.., cell)| significant(cell.low))
+        .number("ratio_high", |(.., cell)| significant(cell.high))
+        .number("cycles_ratio", |(.., cell)| cell.cycles_ratio.map(significant).unwrap_or_default())
+        .number("cases", |(.., cell)| cell.cases.to_string())
+        .text("change", |(.., cell)| cell.change.as_str().to_owned())
+        .text("causes", |(node, _, cell)| causes(node, cell).unwrap_or_default())
+        .grid()
+        .as_csv()
 }
 
 /// All nodes with their primitives.
@@ -169,35 +156,35 @@ fn is_outlying(cell: &FleetCell) -> bool {
 
 /// One line for each family of primitives: how many are compared, the median spread of the nodes, and the extremes of all nodes.
 fn families(fleet: &ExaminedFleet) -> Grid {
-    let mut grid = Grid::new(&[
-        text("family"),
-        number("compared"),
-        number("spread"),
-        number("smallest"),
-        number("largest"),
-        number("differ"),
-    ]);
     let family_of = |primitive: &str| primitive.rsplit_once('.').map_or(primitive, |(family, _)| family).to_owned();
     let mut families: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, primitive) in fleet.primitives.iter().enumerate() {
         families.entry(family_of(primitive)).or_default().push(at);
     }
-    for (family, primitives) in families {
-        let cells = || fleet.nodes.iter().flat_map(|node| primitives.iter().filter_map(|at| node.cells[*at].as_ref()));
-        let end = |pick: fn(f64, f64) -> f64| cells().map(|cell| cell.ratio).reduce(pick);
-        let ratio = |ratio: Option<f64>| ratio.map(|ratio| format!("{ratio:.3}")).unwrap_or_default();
-        let compared = primitives.iter().filter(|at| fleet.is_compared(**at)).count();
+    let cells = |primitives: &[usize]| -> Vec<&FleetCell> {
+        let mut cells = Vec::new();
+        for node in &fleet.nodes {
+            cells.extend(primitives.iter().filter_map(|at| node.cells[*at].as_ref()));
+        }
+        cells
+    };
+    let end = |primitives: &[usize], pick: fn(f64, f64) -> f64| {
+        let end = cells(primitives).iter().map(|cell| cell.ratio).reduce(pick);
+        end.map(|ratio| format!("{ratio:.3}")).unwrap_or_default()
+    };
+    let compared = |primitives: &[usize]| primitives.iter().filter(|at| fleet.is_compared(**at)).count();
+    let spread = |primitives: &[usize]| {
         let spreads: Vec<f64> = primitives.iter().filter_map(|at| fleet.spreads[*at]).collect();
-        grid.add([
-            family,
-            format!("{compared} of {}", primitives.len()),
-            median(&spreads).map(|spread| format!("{:.2} %", 100.0 * spread)).unwrap_or_default(),
-            ratio(end(f64::min)),
-            ratio(end(f64::max)),
-            cells().filter(|cell| is_outlying(cell)).count().to_string(),
-        ]);
-    }
-    grid
+        median(&spreads).map(|spread| format!("{:.2} %", 100.0 * spread)).unwrap_or_default()
+    };
+    Grid::of(families)
+        .text("family", |(family, _)| family.clone())
+        .number("compared", |(_, of)| format!("{} of {}", compared(of), of.len()))
+        .number("spread", |(_, of)| spread(of))
+        .number("smallest", |(_, of)| end(of, f64::min))
+        .number("largest", |(_, of)| end(of, f64::max))
+        .number("differ", |(_, of)| cells(of).iter().filter(|cell| is_outlying(cell)).count().to_string())
+        .grid()
 }
 
 /// The nodes that differ with their largest deviation, the node with the largest one first, and how many were left out.
@@ -210,27 +197,17 @@ fn outliers(fleet: &ExaminedFleet, most: usize) -> (Grid, usize) {
         fleet.nodes.iter().filter_map(|node| largest(node).map(|(primitive, cell)| (node, primitive, cell))).collect();
     lines.sort_by(|(.., a), (.., b)| size(b).total_cmp(&size(a)));
     let left_out = lines.len().saturating_sub(most);
-    let mut grid = Grid::new(&[
-        text("node"),
-        number("differs in"),
-        number("ratio"),
-        text("corrected interval"),
-        text("most in"),
-        text("possible cause"),
-    ]);
-    for (node, primitive, cell) in lines.into_iter().take(most) {
-        let causes = if node.causes.is_empty() { "none recorded".to_owned() } else { node.causes.join("; ") };
-        let count = node.outlying().count();
-        grid.add([
-            node.name.clone(),
-            if count == 1 { "1 primitive".to_owned() } else { format!("{count} primitives") },
-            format!("{:.3}", cell.ratio),
-            format!("{:.3} to {:.3}", cell.low, cell.high),
-            fleet.primitives[primitive].clone(),
-            causes,
-        ]);
-    }
-    (grid, left_out)
+    let causes =
+        |node: &FleetNode| if node.causes.is_empty() { "none recorded".to_owned() } else { node.causes.join("; ") };
+    let primitives = |count| if count == 1 { "1 primitive".to_owned() } else { format!("{count} primitives") };
+    let grid = Grid::of(lines.into_iter().take(most))
+        .text("node", |(node, ..)| node.name.clone())
+        .number("differs in", |(node, ..)| primitives(node.outlying().count()))
+        .number("ratio", |(.., cell)| format!("{:.3}", cell.ratio))
+        .text("corrected interval", |(.., cell)| format!("{:.3} to {:.3}", cell.low, cell.high))
+        .text("most in", |(_, primitive, _)| fleet.primitives[*primitive].clone())
+        .text("possible cause", |(node, ..)| causes(node));
+    (grid.grid(), left_out)
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
-use super::findings::wrapped;
-
 /// Words longer than this may be broken, so that one identifier does not turn a table into lists.
 const LONGEST_WORD: usize = 16;
 
@@ -14,32 +12,51 @@ pub(crate) struct Grid {
     lines: Vec<Vec<String>>,
 }
 
-/// A column.
+/// The name of a column, and whether it holds numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Heading {
+struct Heading {
     name: &'static str,
     is_number: bool,
 }
 
-/// A column of text.
-pub(super) const fn text(name: &'static str) -> Heading {
-    Heading { name, is_number: false }
+/// A table that gets its columns one after the other: a line for each item.
+pub(super) struct Columns<T> {
+    items: Vec<T>,
+    grid: Grid,
 }
 
-/// A column of numbers, with or without units.
-pub(super) const fn number(name: &'static str) -> Heading {
-    Heading { name, is_number: true }
+impl<T> Columns<T> {
+    /// A column of text, which shows this of an item.
+    pub(super) fn text(self, name: &'static str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(name, false, cell)
+    }
+
+    /// A column of numbers, with or without units.
+    pub(super) fn number(self, name: &'static str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(name, true, cell)
+    }
+
+    /// A column of text or of numbers.
+    pub(super) fn column(mut self, name: &'static str, is_number: bool, cell: impl Fn(&T) -> String) -> Self {
+        self.grid.headings.push(Heading { name, is_number });
+        for (line, item) in self.grid.lines.iter_mut().zip(&self.items) {
+            line.push(cell(item));
+        }
+        self
+    }
+
+    /// The table.
+    pub(super) fn grid(self) -> Grid {
+        self.grid
+    }
 }
 
 impl Grid {
-    pub(super) fn new(headings: &[Heading]) -> Self {
-        Self { headings: headings.to_vec(), lines: Vec::new() }
-    }
-
-    /// Adds a line; it has a cell for each heading.
-    pub(super) fn add<const CELLS: usize>(&mut self, cells: [String; CELLS]) {
-        debug_assert_eq!(CELLS, self.headings.len());
-        self.lines.push(cells.into());
+    /// A table with a line for each item.
+    pub(super) fn of<T>(items: impl IntoIterator<Item = T>) -> Columns<T> {
+        let items: Vec<T> = items.into_iter().collect();
+        let lines = items.iter().map(|_| Vec::new()).collect();
+        Columns { items, grid: Self { headings: Vec::new(), lines } }
     }
 
     /// In aligned columns, broken within cells where the lines are longer than `width`. Where `width` is less than the words
@@ -100,6 +117,20 @@ impl Grid {
         (self.headings.iter().map(|heading| heading.name).collect(), &self.lines)
     }
 
+    /// A text cell that a spreadsheet would take for a formula gets a leading apostrophe (OWASP, *CSV injection*).
+    pub(super) fn as_csv(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        // Writing to memory cannot fail, and all lines have as many cells.
+        let _ = writer.write_record(self.headings.iter().map(|heading| heading.name));
+        for line in &self.lines {
+            let cells = self.headings.iter().zip(line);
+            let cells = cells.map(|(heading, cell)| if heading.is_number { cell.clone() } else { harmless(cell) });
+            let _ = writer.write_record(cells);
+        }
+        let text = writer.into_inner().unwrap_or_default();
+        String::from_utf8_lossy(&text).trim_end().to_owned()
+    }
+
     pub(super) fn as_markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
         let headings = self.headings.iter().map(|heading| heading.name.to_owned()).collect();
@@ -114,6 +145,31 @@ impl Grid {
 #[must_use]
 pub fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
+/// The text in lines of at most `width` characters, broken at spaces; a longer word is broken anywhere.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut rest: Vec<char> = word.chars().collect();
+        while !rest.is_empty() {
+            let Some(line) = lines.last_mut() else { return lines };
+            let used = line.chars().count();
+            let space = usize::from(used > 0);
+            if used + space + rest.len() <= width {
+                if space > 0 {
+                    line.push(' ');
+                }
+                line.extend(rest.drain(..));
+            } else if used == 0 {
+                line.extend(rest.drain(..width));
+            } else {
+                lines.push(String::new());
+            }
+        }
+    }
+    lines
 }
 
 /// The text so that Markdown shows it as it is.
@@ -134,33 +190,24 @@ pub(super) fn markdown(text: &str) -> String {
     escaped
 }
 
-/// Lines of CSV. A text cell that a spreadsheet would take for a formula gets a leading apostrophe (OWASP, *CSV injection*).
-pub(super) fn csv(headings: &[(&str, bool)], lines: impl Iterator<Item = Vec<String>>) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail, and all lines have as many cells.
-    let _ = writer.write_record(headings.iter().map(|(name, _)| *name));
-    for line in lines {
-        let cells =
-            headings.iter().zip(line).map(|((_, is_number), cell)| if *is_number { cell } else { harmless(cell) });
-        let _ = writer.write_record(cells);
-    }
-    let text = writer.into_inner().unwrap_or_default();
-    String::from_utf8_lossy(&text).trim_end().to_owned()
-}
-
-fn harmless(cell: String) -> String {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell }
+fn harmless(cell: &str) -> String {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell.to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of<const COLUMNS: usize>(columns: [(&'static str, bool); COLUMNS], lines: &[[&str; COLUMNS]]) -> Grid {
+        let columns = columns.into_iter().enumerate();
+        let all = columns.fold(Grid::of(lines), |all, (at, (name, is_number))| {
+            all.column(name, is_number, |line| line[at].to_owned())
+        });
+        all.grid()
+    }
+
     fn grid() -> Grid {
-        let mut grid = Grid::new(&[number("cost"), text("case")]);
-        grid.add(["2.03 ns".into(), "cpu.atomic.add".into()]);
-        grid.add(["12.1 ns".into(), "<b>|\u{1b}[31m`x`".into()]);
-        grid
+        of([("cost", true), ("case", false)], &[["2.03 ns", "cpu.atomic.add"], ["12.1 ns", "<b>|\u{1b}[31m`x`"]])
     }
 
     #[test]
@@ -174,9 +221,10 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_gets_lists_whose_words_are_whole() {
-        let mut grid = Grid::new(&[text("need"), text("take"), number("cost"), text("interval")]);
-        grid.add(["protect".into(), "pthread_mutex".into(), "1.29 µs".into(), String::new()]);
-        grid.add(["phases".into(), "cannot be decided".into(), String::new(), "1.04 µs to 1.54 µs".into()]);
+        let grid = of(
+            [("need", false), ("take", false), ("cost", true), ("interval", false)],
+            &[["protect", "pthread_mutex", "1.29 µs", ""], ["phases", "cannot be decided", "", "1.04 µs to 1.54 µs"]],
+        );
         assert_eq!(grid.for_terminal(70).lines().count(), 3, "a heading and two lines");
         assert_eq!(
             grid.for_terminal(29),
@@ -194,8 +242,13 @@ mod tests {
 
     #[test]
     fn no_text_cell_of_csv_is_a_formula() {
-        let lines = [vec!["-1.5".to_owned(), "=1+1,\"x\"".to_owned()], vec!["2".to_owned(), "plain".to_owned()]];
-        let text = csv(&[("cost", true), ("name", false)], lines.into_iter());
+        let text = of([("cost", true), ("name", false)], &[["-1.5", "=1+1,\"x\""], ["2", "plain"]]).as_csv();
         assert_eq!(text, "cost,name\n-1.5,\"'=1+1,\"\"x\"\"\"\n2,plain");
+    }
+
+    #[test]
+    fn words_are_broken_only_where_they_must_be() {
+        assert_eq!(wrapped("a bb ccc dddddd", 5), ["a bb", "ccc", "ddddd", "d"]);
+        assert_eq!(wrapped("", 5), [""]);
     }
 }

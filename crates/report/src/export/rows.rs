@@ -5,7 +5,7 @@ use syncscope_core::run::columns::COLUMNS;
 use syncscope_core::{Nanoseconds, Row, Verdict};
 
 use super::comparison::json_cell;
-use super::grid::{self, Grid, number, text};
+use super::grid::{self, Grid};
 use crate::figure::Cost;
 use crate::{RunData, naming};
 
@@ -24,8 +24,10 @@ pub fn as_markdown(data: &RunData) -> String {
 /// All rows with the columns of `measurements.csv`.
 #[must_use]
 pub fn as_csv(data: &RunData) -> String {
-    let headings: Vec<(&str, bool)> = COLUMNS.iter().map(|column| (column.name, column.is_number)).collect();
-    grid::csv(&headings, data.rows.iter().map(|row| COLUMNS.iter().map(|column| column.write(row)).collect()))
+    let grid = COLUMNS
+        .iter()
+        .fold(Grid::of(&data.rows), |grid, column| grid.column(column.name, column.is_number, |row| column.write(row)));
+    grid.grid().as_csv()
 }
 
 /// The run and its rows as one object; the keys of a row are the columns of `measurements.csv`.
@@ -53,18 +55,13 @@ fn heading(data: &RunData) -> String {
 }
 
 fn grid_of(rows: &[Row]) -> Grid {
-    let mut grid = Grid::new(&[number("cost"), number("interval"), number("cycles"), text("verdict"), text("case")]);
-    for row in rows {
-        let cost = Cost::of(row);
-        grid.add([
-            cost.figure,
-            cost.interval.unwrap_or_default(),
-            cost.cycles.unwrap_or_default(),
-            naming::verdict(row.verdict.name()).to_owned(),
-            row.case.to_string(),
-        ]);
-    }
-    grid
+    Grid::of(rows.iter().map(|row| (Cost::of(row), row)))
+        .number("cost", |(cost, _)| cost.figure.clone())
+        .number("interval", |(cost, _)| cost.interval.clone().unwrap_or_default())
+        .number("cycles", |(cost, _)| cost.cycles.clone().unwrap_or_default())
+        .text("verdict", |(_, row)| naming::verdict(row.verdict.name()).to_owned())
+        .text("case", |(_, row)| row.case.to_string())
+        .grid()
 }
 
 #[cfg(test)]

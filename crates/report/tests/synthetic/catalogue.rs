@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use syncscope_core::{Catalogue, Facts, Mode, Primitive, Role, Waits};
+use syncscope_core::{ActorRule, Catalogue, Facts, Mode, Primitive, Role, Waits};
 
 use Role::*;
 use Waits::*;
@@ -61,10 +61,18 @@ pub(crate) fn catalogue() -> Arc<Catalogue> {
     let of = |(role, waits, ids): (Role, Waits, &'static [&'static str])| {
         let is_free = matches!(role, Access | Update | Fence | WarpCollective);
         let mode = if is_free { Mode::Throughput } else { Mode::Latency };
-        let has_designs = role == GridBarrier;
-        let facts =
-            Facts { mode, has_designs, orders_memory: role == Fence || !is_free, ..Facts::of(role).waiting(waits) };
-        ids.iter().map(move |id| Primitive { id, summary: "", operation: "", source: "", facts })
+        let orders_memory = role == Fence || !is_free;
+        let has_designs = matches!(role, GridBarrier | DeviceBarrier) || waits == AsConfigured;
+        let of_role = Facts { mode, orders_memory, has_designs, ..Facts::of(role).waiting(waits) };
+        ids.iter().map(move |id| {
+            let actor = match role {
+                Access | Update | Fence => ActorRule::MedianUnlessWithin(if id.starts_with("cpu") { 64 } else { 0 }),
+                WarpCollective | WarpBarrier => ActorRule::Median,
+                _ => ActorRule::Slowest,
+            };
+            let has_designs = has_designs || id.ends_with(".spin_park");
+            Primitive { id, summary: "", operation: "", source: "", facts: Facts { actor, has_designs, ..of_role } }
+        })
     };
     Arc::new(TABLE.into_iter().flat_map(of).collect())
 }

@@ -161,6 +161,8 @@ pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
     let around = |value: f64, share: f64| Some(Interval { low: value * (1.0 - share), high: value * (1.0 + share) });
     let interval = |value: f64| around(value, half_width);
     let on_cpu = case.domain_and_family().0 == "cpu";
+    let catalogue = catalogue();
+    let row = Row::unmeasured(case.clone(), Verdict::Resolved).described(catalogue.facts(&case.primitive));
     Row {
         ns: Some(Nanoseconds(ns)),
         ns_interval: interval(ns),
@@ -170,7 +172,7 @@ pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
         cycles_interval: interval(ns * cycles_per_ns),
         fastest_ns: Some(Nanoseconds(ns * 0.93)),
         median_ns: Some(Nanoseconds(ns * 0.98)),
-        slowest_ns: Some(Nanoseconds(ns * if case.actor() == Actor::Median { 1.04 } else { 1.0 })),
+        slowest_ns: Some(Nanoseconds(ns * if row.actor == Some(Actor::Median) { 1.04 } else { 1.0 })),
         ops_per_s_total: Some(TOTAL_RATE * case.actors() as f64 * 1e9 / ns),
         population: Some(if on_cpu && case.actors() == 1 { Population::Alone } else { Population::All }),
         beside_share: on_cpu.then_some(0.63),
@@ -182,7 +184,7 @@ pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
         check: Some(true),
         evidence: Some("lock add 16/32".into()),
         clock: Some(Hertz(hz)),
-        ..Row::unmeasured(case, Verdict::Resolved)
+        ..row
     }
 }
 

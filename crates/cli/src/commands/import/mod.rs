@@ -16,6 +16,7 @@ use syncscope_gpu::peer::peer_program;
 use syncscope_report::syncperformance::{ResultFigure, ResultFile, ResultFileError};
 
 use crate::args::{ImportArguments, ImportSource, SyncperformanceArguments};
+use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::provenance;
 use crate::terminal;
@@ -118,7 +119,7 @@ impl Results {
                 self.without_case.insert(file.program.clone(), reason);
                 continue;
             };
-            let row = figure.row(case.clone(), file.iterations);
+            let row = figure.row(case.clone(), catalogue().facts(&case.primitive), file.iterations);
             match self.rows.entry(case) {
                 Entry::Vacant(entry) => {
                     entry.insert((row, file.program.clone()));

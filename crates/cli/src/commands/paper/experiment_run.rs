@@ -13,7 +13,7 @@ use syncscope_core::run_directory::RunDirectory;
 use syncscope_gpu::GpuLaboratory;
 
 use crate::catalogue::catalogue;
-use crate::commands::run::default_directory;
+use crate::commands::begun_run::default_directory;
 use crate::failure::{Failure, Outcome};
 use crate::laboratories::Laboratories;
 use crate::page_file;

@@ -69,7 +69,13 @@ trait Update: Send + Sync + 'static {
     }
 
     /// The value of the variable after `operations` by each of `sharers` threads.
-    fn result(sharers: u64, operations: u64) -> u64;
+    fn result(sharers: u64, operations: u64) -> u64 {
+        match Self::GROWTH {
+            Growth::None => Self::INITIAL,
+            Growth::ByThread => operations,
+            Growth::ByAll => sharers * operations,
+        }
+    }
 
     /// Whether the proof checks returned values, because the variable alone does not prove that every operation did its
     /// work. The proof executes [`Self::returned_value`] instead of [`Self::execute`].

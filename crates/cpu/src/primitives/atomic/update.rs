@@ -67,10 +67,6 @@ impl Update for Add {
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
         N::fetch_increment(variable, order);
     }
-
-    fn result(sharers: u64, operations: u64) -> u64 {
-        sharers * operations
-    }
 }
 
 /// In theory: as `cpu.atomic.add`, and the old value comes back from the cache. That is 1 to 3 cycles more for one
@@ -107,10 +103,6 @@ impl Update for AddCapture {
     #[inline(always)]
     fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {
         *memory = N::fetch_add(variable, memory.one_after(), order);
-    }
-
-    fn result(sharers: u64, operations: u64) -> u64 {
-        sharers * operations
     }
 
     fn returned_value<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
@@ -238,10 +230,6 @@ impl Update for Pass {
         *memory = N::compare_exchange(variable, *memory, N::of(PRESENT), order);
     }
 
-    fn result(_sharers: u64, _operations: u64) -> u64 {
-        PRESENT
-    }
-
     fn returned_value<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
         N::compare_and_swap(variable, N::of(PRESENT), N::of(PRESENT), Ordering::Relaxed).into()
     }
@@ -262,10 +250,6 @@ impl Update for Fail {
     #[inline(always)]
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, _: &mut N) {
         N::compare_and_swap(variable, N::of(ABSENT), N::of(ABSENT), order);
-    }
-
-    fn result(_sharers: u64, _operations: u64) -> u64 {
-        PRESENT
     }
 
     fn returned_value<N: Number>(variable: &N::Atomic, _ticket: u64) -> u64 {
@@ -304,10 +288,5 @@ impl Update for Max {
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, operand: &mut N) {
         *operand = operand.successor();
         N::raise(variable, *operand, order);
-    }
-
-    /// The last operand of each thread.
-    fn result(_sharers: u64, operations: u64) -> u64 {
-        operations
     }
 }

@@ -59,7 +59,6 @@ impl Counters for Inherited {
 
 /// Has a counter for each of two threads.
 pub(in crate::primitives) trait Counters: Default + Send + Sync + 'static {
-    /// They are.
     fn counters(&self) -> &[EventFd; 2];
 }
 
@@ -141,7 +140,6 @@ impl BothPipes for Inherited {
 
 /// Has a pipe to each of two threads.
 pub(in crate::primitives) trait BothPipes: Default + Send + Sync + 'static {
-    /// They are.
     fn pipes(&self) -> &[(PipeReader, PipeWriter); 2];
 }
 

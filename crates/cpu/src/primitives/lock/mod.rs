@@ -14,6 +14,7 @@ pub(super) mod own;
 pub(super) mod readers_writer;
 
 use std::marker::PhantomData;
+use std::ops::AddAssign;
 
 use syncscope_core::{Case, Dtype, Facts, Layout, Primitive, Role, Waits};
 
@@ -58,46 +59,9 @@ trait LockKind {
 }
 
 /// A number that is not atomic: the lock protects it.
-trait PlainNumber: Copy + Default + Send + Sync + 'static {
-    /// The largest count up to which adding one is exact.
-    const LARGEST_COUNT: u64;
+trait PlainNumber: Number + Default + AddAssign {}
 
-    /// Adds one.
-    fn add_one(&mut self);
-
-    /// Adds another number.
-    fn add(&mut self, other: Self);
-
-    /// The number as a count.
-    fn count(self) -> u64;
-}
-
-macro_rules! counter {
-    ($number:ty, $one:literal) => {
-        impl PlainNumber for $number {
-            const LARGEST_COUNT: u64 = <$number as Number>::LARGEST_COUNT;
-
-            #[inline(always)]
-            fn add_one(&mut self) {
-                *self += $one;
-            }
-
-            #[inline(always)]
-            fn add(&mut self, other: Self) {
-                *self += other;
-            }
-
-            fn count(self) -> u64 {
-                self as u64
-            }
-        }
-    };
-}
-
-counter!(i32, 1);
-counter!(u64, 1);
-counter!(f32, 1.0);
-counter!(f64, 1.0);
+impl<N: Number + Default + AddAssign> PlainNumber for N {}
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     let sweeps = axes.sweep(primitive).into_iter();
@@ -183,7 +147,7 @@ where
 
     #[inline(always)]
     fn execute((lock, state): &mut Self::Local<'_>) {
-        lock.with(state, N::add_one);
+        lock.with(state, |counter| *counter += N::of(1));
     }
 
     fn prepare(&self, slot: usize, thread: usize) {

@@ -83,8 +83,7 @@ struct Readers<L, N> {
 impl<L: SharedLock<N>, N: PlainNumber> Readers<L, N> {
     fn workload(case: &Case) -> Option<Workload> {
         let threads = case.threads.filter(|_| case.layout == Some(Layout::Shared))?;
-        let mut one = N::default();
-        one.add_one();
+        let one = N::of(1);
         let operation = Self {
             ones: (0..SLOTS).map(|_| CachePadded::new(L::around(one))).collect(),
             sums: (0..SLOTS * threads as usize).map(|_| CachePadded::default()).collect(),
@@ -126,7 +125,7 @@ impl<L: SharedLock<N>, N: PlainNumber> Operation for Readers<L, N> {
     #[inline(always)]
     fn execute(reader: &mut Reader<'_, L, N>) {
         let sum = &mut reader.sum;
-        reader.one.read(|one| sum.add(one));
+        reader.one.read(|one| *sum += one);
     }
 
     fn counted(&self, slot: usize) -> Option<u64> {

@@ -5,7 +5,7 @@
 //! [`Recipe`] says how a variant is queued, the macros of its kernel how its blocks join their results.
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Facts, Group, Mode, OperationsAtOnce, Preset, Role, RunEffect, Waits};
+use syncscope_core::{ActorRule, Case, Dtype, Facts, Group, Mode, OperationsAtOnce, Preset, Role, RunEffect, Waits};
 
 use super::{WARP_COLLECTIVE, kernel};
 use crate::catalogue::entry::{Entry, ExpectedInstructions, Kernel, Method, Proof};
@@ -391,6 +391,9 @@ fn cases_of_warp(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     sweep.groups(&[Operation::Sum.group()]).elements(elements).cases()
 }
 
+const WARP_FACTS: Facts =
+    Facts { mode: Mode::Latency, actor: ActorRule::Slowest, at_once: OperationsAtOnce::OfOneIn(32), ..WARP_COLLECTIVE };
+
 /// Each step of a figure reads one value of another thread.
 const SUM_OF_WARP: Entry = Entry {
     operation: "one sum by each warp",
@@ -398,7 +401,7 @@ const SUM_OF_WARP: Entry = Entry {
     expected: |_| ExpectedInstructions::of(&["LDS"]).times(5),
     cases: |id, preset, limits| cases_of_warp(id, preset, *limits),
     unroll: SUMS,
-    ..Entry::of(WARP_KERNEL, Proof::Trial, Facts { mode: Mode::Latency, ..WARP_COLLECTIVE })
+    ..Entry::of(WARP_KERNEL, Proof::Trial, WARP_FACTS)
 };
 
 fn definitions_of_warp(method: &str) -> Vec<String> {

@@ -11,7 +11,7 @@ mod queue;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, RunEffect, Sample, Shot, Side};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Ruler, Sample, Shot, Side};
 use syncscope_host::scheduling::AffinityGuard;
 
 use crate::catalogue::reduction::{Joining, Queueing};
@@ -62,7 +62,6 @@ pub(crate) struct ReductionExperiment<'a> {
     evidence: Evidence,
     /// The host's clock.
     ruler: Ruler,
-    run_effect: RunEffect,
     /// The CPU of the launching thread.
     cpu: Option<u32>,
     /// By number of reductions.
@@ -86,12 +85,8 @@ fn late(took: Duration) -> CudaError {
 }
 
 impl<'a> ReductionExperiment<'a> {
-    pub(crate) fn new(
-        queue: Queue<'a>,
-        (evidence, ruler, run_effect): (Evidence, Ruler, RunEffect),
-        cpu: Option<u32>,
-    ) -> Self {
-        Self { queue, evidence, ruler, run_effect, cpu, graphs: HashMap::new(), has_run: false, wrong: None }
+    pub(crate) fn new(queue: Queue<'a>, (evidence, ruler): (Evidence, Ruler), cpu: Option<u32>) -> Self {
+        Self { queue, evidence, ruler, cpu, graphs: HashMap::new(), has_run: false, wrong: None }
     }
 
     /// Keeps devices that were idle busy until their clocks have risen.
@@ -241,10 +236,6 @@ impl Experiment for ReductionExperiment<'_> {
         true
     }
 
-    fn run_effect(&self) -> RunEffect {
-        self.run_effect
-    }
-
     /// Every result of the samples, and one at each odd size.
     fn check(&mut self) -> Check {
         let trial = self.trial();
@@ -275,7 +266,7 @@ mod tests {
             assert_eq!(chain(Side::Double, iterations) - chain(Side::Test, iterations), iterations);
         }
         assert!(chain(Side::Double, MOST_RESULTS / 3) <= MOST_RESULTS);
-        assert!(FEWEST <= MOST_QUEUED / 3, "the shortest chain behind a gate is not longer than the longest");
+        const { assert!(FEWEST <= MOST_QUEUED / 3, "the shortest chain behind a gate is not longer than the longest") };
     }
 
     #[test]

@@ -253,12 +253,12 @@ impl<'a> Queue<'a> {
         if self.members.len() == 1 {
             self.device(0).head() + (HEAD_WORDS * WORD + line * LINE) as u64
         } else {
-            self.shared + self.shared_line(index, line) as u64
+            self.shared + Self::shared_line(index, line) as u64
         }
     }
 
     /// Where a line of the results begins in the shared memory, in bytes.
-    const fn shared_line(&self, index: usize, line: usize) -> usize {
+    const fn shared_line(index: usize, line: usize) -> usize {
         (1 + index * MOST_RESULTS as usize + line) * LINE
     }
 
@@ -304,7 +304,7 @@ impl<'a> Queue<'a> {
             return Ok(self.device(0).clear_results(count as usize * LINE_WORDS)?);
         }
         for index in 0..self.members.len() {
-            (0..count as usize).for_each(|line| self.set_shared(self.shared_line(index, line), 0));
+            (0..count as usize).for_each(|line| self.set_shared(Self::shared_line(index, line), 0));
         }
         Ok(())
     }
@@ -332,13 +332,13 @@ impl<'a> Queue<'a> {
         };
         let knowing = joining.knowing(self.members.len());
         let mut found = (0..knowing).flat_map(|index| (0..lines).map(move |line| (index, line)));
-        Ok(found.find_map(|(index, line)| Some(self.shared(self.shared_line(index, line))).filter(|it| *it != answer)))
+        Ok(found.find_map(|(index, line)| Some(self.shared(Self::shared_line(index, line))).filter(|it| *it != answer)))
     }
 
     /// What the host makes of the results of all devices, if it is not the answer.
     pub(crate) fn wrongly_joined(&self, number: u64) -> Option<u32> {
         let line = (number % MOST_RESULTS) as usize;
-        let parts = (0..self.members.len()).map(|index| self.shared(self.shared_line(index, line)));
+        let parts = (0..self.members.len()).map(|index| self.shared(Self::shared_line(index, line)));
         parts.reduce(|one, other| self.operation.join(one, other)).filter(|found| *found != self.answer())
     }
 

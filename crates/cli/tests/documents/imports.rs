@@ -1,0 +1,168 @@
+//! Imports between files of a crate form no circle: each file can be read, and tested, after those that it uses.
+//!
+//! A folder's own files may use what its `mod.rs` defines and are imported by it, so `super::` alone is no arrow.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use crate::folders::{crates, folders, rust_files};
+
+/// The place of a file in its crate: `["engine", "judge"]`.
+type Module = Vec<String>;
+
+/// Files of circles that are still there. None may be added, and one that is gone leaves the list.
+const LEFT: [&str; 27] = [
+    "core::model::case",
+    "core::model::facts",
+    "core::model::primitive",
+    "core::run::columns",
+    "core::run::directory",
+    "core::run::journal",
+    "core::run::row",
+    "core::run::samples",
+    "gpu::catalogue::entry",
+    "gpu::catalogue::families",
+    "gpu::catalogue::families::reduction",
+    "gpu::catalogue::registry",
+    "gpu::cuda::device_state",
+    "gpu::cuda::driver::context",
+    "gpu::cuda::driver::device",
+    "gpu::cuda::driver::library",
+    "gpu::cuda::nvml",
+    "gpu::launch::bench",
+    "gpu::launch::device_context",
+    "gpu::launch::request",
+    "papers::asynchrony::gpu",
+    "papers::asynchrony::updates",
+    "report::naming",
+    "report::run_data",
+    "sass::instruction",
+    "sass::modifiers",
+    "sass::opcodes",
+];
+
+/// The modules of a crate with their texts, tests aside.
+fn modules(source: &Path) -> BTreeMap<Module, String> {
+    let files = folders(source).into_iter().flat_map(|folder| rust_files(&folder));
+    let files = files.filter(|file| !file.ends_with("tests.rs"));
+    let module = |file: &Path| -> Module {
+        let path = file.strip_prefix(source).unwrap().with_extension("");
+        let mut names: Module = path.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
+        names.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
+        names
+    };
+    let text =
+        |file: &Path| fs::read_to_string(file).unwrap().split("#[cfg(test)]\nmod tests").next().unwrap().to_owned();
+    files.map(|file| (module(&file), text(&file))).collect()
+}
+
+/// The paths of a `use`, such as `a::{b, c::d}`.
+fn paths(tree: &str) -> Vec<String> {
+    let Some((prefix, rest)) = tree.split_once('{') else {
+        return vec![tree.split(" as ").next().unwrap().trim().to_owned()];
+    };
+    let (mut depth, mut branches) = (0, vec![String::new()]);
+    for letter in
+        rest.trim().trim_end_matches(|last| last == ';').chars().rev().skip(1).collect::<Vec<_>>().into_iter().rev()
+    {
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        match letter {
+            ',' if depth == 0 => branches.push(String::new()),
+            _ => branches.last_mut().unwrap().push(letter),
+        }
+    }
+    let branches = branches.iter().filter(|branch| !branch.trim().is_empty());
+    branches.flat_map(|branch| paths(branch.trim())).map(|path| format!("{}{path}", prefix.trim())).collect()
+}
+
+/// What a module imports and what it re-exports, as places in the crate.
+fn uses(module: &Module, text: &str, all: &BTreeMap<Module, String>) -> (Vec<Module>, Vec<Module>) {
+    let (mut imported, mut exported) = (Vec::new(), Vec::new());
+    for (at, _) in text.match_indices("use ") {
+        let line = text[..at].rsplit('\n').next().unwrap().trim();
+        if !line.is_empty() && !line.starts_with("pub") {
+            continue;
+        }
+        // `super::*` is for tests.
+        let named = paths(text[at + 4..].split(';').next().unwrap()).into_iter().filter(|path| !path.ends_with('*'));
+        for path in named {
+            let names: Module = path.split("::").map(|name| name.trim().to_owned()).collect();
+            let mut base = module.clone();
+            let ups = names.iter().take_while(|name| *name == "super").count();
+            base.truncate(module.len().saturating_sub(ups));
+            let place = match names[0].as_str() {
+                "crate" => names[1..].to_vec(),
+                "self" => [base, names[1..].to_vec()].concat(),
+                _ if ups > 0 => [base, names[ups..].to_vec()].concat(),
+                first if all.contains_key(&[base.as_slice(), &[first.to_owned()]].concat()) => [base, names].concat(),
+                _ => continue,
+            };
+            if line.is_empty() { imported.push(place) } else { exported.push(place) }
+        }
+    }
+    (imported, exported)
+}
+
+/// The module that defines what a place names.
+fn definer(place: &Module, all: &BTreeMap<Module, String>, exports: &BTreeMap<&Module, Vec<Module>>) -> Module {
+    let depth = (0..=place.len()).rev().find(|depth| all.contains_key(&place[..*depth])).unwrap();
+    let (module, rest) = (place[..depth].to_vec(), &place[depth..]);
+    let exported = exports.get(&module).into_iter().flatten();
+    let from = rest.first().and_then(|name| exported.into_iter().find(|export| export.last() == Some(name)));
+    match from {
+        Some(export) if *export != *place => definer(&[export.as_slice(), &rest[1..]].concat(), all, exports),
+        _ => module,
+    }
+}
+
+/// The modules of a crate that can be reached from themselves.
+fn circles(all: &BTreeMap<Module, String>) -> BTreeSet<Module> {
+    let uses: BTreeMap<&Module, _> = all.iter().map(|(module, text)| (module, uses(module, text, all))).collect();
+    let exports = uses.iter().map(|(module, (_, exported))| (*module, exported.clone())).collect();
+    let arrows: BTreeMap<&Module, BTreeSet<Module>> = uses
+        .iter()
+        .map(|(module, (imported, _))| {
+            let defined = imported.iter().map(|place| definer(place, all, &exports));
+            (*module, defined.filter(|defined| !module.starts_with(defined)).collect())
+        })
+        .collect();
+    let reaches_itself = |start: &&Module| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![*start]);
+        while let Some(next) = open.pop() {
+            open.extend(arrows[next].iter().filter(|other| seen.insert(*other)));
+        }
+        seen.contains(*start)
+    };
+    all.keys().filter(reaches_itself).cloned().collect()
+}
+
+#[test]
+fn imports_form_no_circle() {
+    let mut found = BTreeSet::new();
+    for one in crates() {
+        let name = one.file_name().unwrap().to_str().unwrap().to_owned();
+        let modules = circles(&modules(&one.join("src"))).into_iter();
+        found.extend(modules.map(|module| format!("{name}::{}", module.join("::"))));
+    }
+    assert_eq!(found, LEFT.map(str::to_owned).into());
+}
+
+#[test]
+fn a_circle_over_a_re_export_is_found() {
+    let module =
+        |name: &str, text: &str| (name.split_terminator("::").map(str::to_owned).collect::<Module>(), text.to_owned());
+    let of = |d: &str| -> Vec<Module> {
+        let all = BTreeMap::from([
+            module("", "mod a;"),
+            module("a", "mod b;\npub use b::{B, C};"),
+            module("a::b", "use crate::{c, x::Y};\nuse super::Root;"),
+            module("c", "use std::fmt;\nuse crate::d::{\n    D, E as F,\n};"),
+            module("d", d),
+        ]);
+        circles(&all).into_iter().collect()
+    };
+    assert!(of("use crate::e;").is_empty());
+    let names = |modules: Vec<Module>| modules.iter().map(|module| module.join("::")).collect::<Vec<_>>();
+    assert_eq!(names(of("use crate::a::C;")), ["a::b", "c", "d"]);
+}
